@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where a frame's luma codes lie in memory, and how one is read.
+#pragma once
+
+#include "algorithms/host_device.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace framequality {
+
+/// How the bytes of one pixel give its luma code. Value type; the same for every frame of one format.
+struct PixelLayout {
+  enum class Kind : std::uint8_t {
+    kLuma,      ///< component 0 is the luma sample
+    kRgb,       ///< components 0, 1, 2 are R, G, B; luma by BT.601 weights
+    kGray10x3,  ///< GRAY10_LE32: three 10-bit samples in each little-endian 32-bit word, lowest bits first
+  };
+  Kind kind = Kind::kLuma;
+  std::uint8_t depth = 8;              ///< bits of a code, 8...16
+  std::uint8_t word_bytes = 1;         ///< 1 or 2
+  bool big_endian = false;             ///< of 2-byte words
+  std::uint8_t shift = 0;              ///< unused low bits of a word; unused high bits are ignored too
+  std::uint8_t pixel_stride = 1;       ///< bytes from one pixel to the next
+  std::uint8_t plane[3] = {0, 0, 0};   ///< component -> index into Frame::plane
+  std::uint8_t offset[3] = {0, 0, 0};  ///< component -> bytes into the pixel
+
+  FQ_HD int components() const { return kind == Kind::kRgb ? 3 : 1; }
+  /// Planes of the frame that hold luma: 1, or 3 for planar RGB.
+  FQ_HD int planes() const {
+    int n = 0;
+    for (int c = 0; c < components(); ++c) n = plane[c] + 1 > n ? plane[c] + 1 : n;
+    return n;
+  }
+  /// Bytes of one row of `width` pixels that hold what is read from plane p.
+  FQ_HD std::size_t row_bytes(int p, int width) const {
+    if (width <= 0) return 0;
+    if (kind == Kind::kGray10x3) return (static_cast<std::size_t>(width) + 2) / 3 * 4;
+    std::size_t end = 0;
+    for (int c = 0; c < components(); ++c)
+      if (plane[c] == p && offset[c] + std::size_t{word_bytes} > end) end = offset[c] + std::size_t{word_bytes};
+    return static_cast<std::size_t>(width - 1) * pixel_stride + end;
+  }
+  /// True if the codes are the bytes, or native 16-bit words, as they stand: no extraction is needed.
+  FQ_HD bool is_plain() const {
+    return kind == Kind::kLuma && shift == 0 && pixel_stride == word_bytes && offset[0] == 0 &&
+           (word_bytes == 1 ? depth == 8 : depth == 16 && !big_endian);
+  }
+  bool operator==(const PixelLayout&) const = default;
+};
+
+/// One picture's pixels, not owned. plane[i] points at row 0; strides are bytes and may be negative.
+struct Frame {
+  const std::uint8_t* plane[3] = {};
+  std::ptrdiff_t stride[3] = {};
+  bool on_device = false;  ///< the planes are CUDA device memory
+};
+
+/// What all frames of a stream share. Unit: pixels.
+struct Geometry {
+  int width = 0, height = 0;
+  PixelLayout layout;
+  bool operator==(const Geometry&) const = default;
+};
+
+/// Luma of R, G, B codes of up to 16 bits, same depth. ITU-R BT.601 weights 0.299/0.587/0.114 in 15-bit fixed
+/// point, rounded to nearest: bit for bit OpenCV's COLOR_RGB2GRAY.
+FQ_HD std::uint32_t luma_of(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+  return (9798u * r + 19235u * g + 3735u * b + 16384u) >> 15;
+}
+
+/// Code of component c of pixel x in a row of its plane.
+FQ_HD std::uint32_t component_code(const PixelLayout& l, const std::uint8_t* row, int c, int x) {
+  const std::uint8_t* p = row + l.offset[c] + static_cast<std::size_t>(x) * l.pixel_stride;
+  std::uint32_t w = p[0];
+  if (l.word_bytes == 2) w = l.big_endian ? w << 8 | p[1] : w | std::uint32_t{p[1]} << 8;
+  return (w >> l.shift) & ((1u << l.depth) - 1u);
+}
+
+/// Luma code of pixel x, given the row's start in each plane.
+FQ_HD std::uint32_t luma_code(const PixelLayout& l, const std::uint8_t* row0, const std::uint8_t* row1,
+                              const std::uint8_t* row2, int x) {
+  if (l.kind == PixelLayout::Kind::kGray10x3) {
+    const std::uint8_t* p = row0 + static_cast<std::size_t>(x / 3) * 4;
+    const std::uint32_t w = p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[3]} << 24;
+    return w >> (10 * (x % 3)) & 1023u;
+  }
+  if (l.kind == PixelLayout::Kind::kLuma) return component_code(l, row0, 0, x);
+  const std::uint8_t* rows[3] = {row0, row1, row2};
+  return luma_of(component_code(l, rows[l.plane[0]], 0, x), component_code(l, rows[l.plane[1]], 1, x),
+                 component_code(l, rows[l.plane[2]], 2, x));
+}
+
+}  // namespace framequality

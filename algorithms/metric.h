@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a metric is made of. Each metric is one header in metrics/ and one entry of the list in metrics.h.
+//
+// A metric is computed in three steps that every backend shares and none repeats:
+//   row(n)               what one sample's horizontal neighbourhood n (l, c, r, r2: the samples at x-1, x, x+1,
+//                        x+2) says; depends on one row only, so a backend walking down a column computes it once
+//                        per row and keeps the last three
+//   pixel(up, mid, down) combines three such rows into what the pixel adds to the totals
+//   score(totals, n)     finishes the totals of a region of n pixels, on the host
+// V is the backend's number: an int on the GPU, a vector of 8-, 16- or 32-bit lanes on the CPU. The declarations
+// kGain and kPeak let a backend prove that its lanes are wide enough; nothing ever rounds.
+#pragma once
+
+#include "algorithms/host_device.h"
+
+#include <cstdint>
+
+namespace framequality {
+
+/// The samples a pixel's share depends on: it exists where all of them lie inside the picture.
+struct Reach {
+  int left = 0, right = 0, up = 0, down = 0;
+};
+
+/// A pixel adds at most factor * largest_sample^power (in magnitude) to one total.
+struct Peak {
+  int factor;
+  int power;
+};
+
+struct MetricInfo {
+  const char* name;     ///< nick of the `metric` property
+  int power;            ///< unit: code to this power; 0: bit
+  const char* formula;  ///< one line, g(x,y) a working sample, N the pixels of the region
+  const char* summary;  ///< what it is good for, one line, with its source
+};
+
+/// Most 64-bit totals a metric other than a histogram keeps; one more holds the sum of samples for `normalize`.
+inline constexpr int kMaxTotals = 2;
+inline constexpr int kMeanTotal = kMaxTotals;
+inline constexpr int kTotalWords = kMaxTotals + 1;
+inline constexpr int kHistogramBins = 256;
+
+// What metrics ask of a number besides + and -; here for plain integers, in cpu/ for vectors.
+FQ_HD int absolute(int a) { return a < 0 ? -a : a; }
+FQ_HD int minimum(int a, int b) { return a < b ? a : b; }
+FQ_HD int maximum(int a, int b) { return a > b ? a : b; }
+FQ_HD int abs_difference(int a, int b) { return absolute(a - b); }
+
+/// Population variance of n values from their exact sum and sum of squares; 0 if n is 0.
+inline double exact_variance(std::int64_t sum, std::int64_t squares, std::uint64_t n) {
+  if (n == 0) return 0;
+  __extension__ typedef __int128 Wide;
+  const Wide v = static_cast<Wide>(n) * squares - static_cast<Wide>(sum) * sum;
+  return static_cast<double>(v) / (static_cast<double>(n) * static_cast<double>(n));
+}
+
+/// A total divided by the region's pixels; 0 if n is 0.
+inline double mean_of(std::int64_t total, std::uint64_t n) {
+  return n == 0 ? 0 : static_cast<double>(total) / static_cast<double>(n);
+}
+
+/// Defaults that most metrics share.
+struct MetricBase {
+  static constexpr bool kReflect = false;    ///< true: defined on all pixels, border reflected without its edge
+  static constexpr bool kHistogram = false;  ///< true: totals are 256 bins of the top 8 bits, no row() or pixel()
+};
+
+}  // namespace framequality
