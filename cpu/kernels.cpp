@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The inner loops of the host twin. This file is compiled once for each instruction set, named by FQ_ISA.
+//
+// A vector of columns walks down a block of rows with the last three rows' features in registers, so each row's
+// horizontal work is done once: see algorithms/metric.h. Columns at the ends of a range are masked, not looped over.
+#include "cpu/kernels.h"
+
+#include "algorithms/samples.h"
+#include "cpu/simd.h"
+
+#include <type_traits>
+
+namespace framequality::cpu {
+namespace {
+
+/// Rows that 32-bit lanes can take before a flush, each lane summing `lanes` samples of each row.
+template <class M>
+FQ_HD int rows_per_flush(int largest, int lanes) {
+  std::int64_t rows = 1 << 20;
+  for (const Peak& p : M::kPeak) {
+    std::int64_t worst = std::int64_t{lanes} * p.factor;
+    for (int e = 0; e < p.power; ++e) worst *= largest;
+    const std::int64_t fit = 0x7fffffff / (worst > 0 ? worst : 1);
+    rows = fit < rows ? fit : rows;
+  }
+  return rows < 1 ? 1 : static_cast<int>(rows);
+}
+
+/// One vector of columns, at byte offset `at`, down all rows of the block.
+template <class M, class L, bool kMasked>
+FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, Sums<L, kMasked>& sums) {
+  using Row = typename M::template Row<L>;
+  const auto row = [&](int y) { return M::template row<L>(typename L::Neighbours{b.rows[y] + at}); };
+  Row up{}, mid{};
+  if constexpr (M::kReach.up) up = row(-1);
+  if constexpr (M::kReach.down) mid = row(0);
+  for (int y = 0; y < b.count;) {
+    const int end = b.count - y < room ? b.count : y + room;
+    room -= end - y;
+    for (; y < end; ++y) {
+      if constexpr (M::kReach.down) {
+        const Row down = row(y + 1);
+        M::template pixel<L>(up, mid, down, sums);
+        up = mid;
+        mid = down;
+      } else {
+        mid = row(y);
+        M::template pixel<L>(mid, mid, mid, sums);
+      }
+    }
+    if (room == 0) {
+      sums.flush();
+      room = flush_rows;
+    }
+  }
+}
+
+template <class M, class L>
+void measure(const Block& b, std::int64_t* totals) {
+  const int flush_rows = rows_per_flush<M>(b.largest, L::kSampleBytes == 1 ? 4 : 2);
+  int room = flush_rows;
+  Sums<L, false> sums;
+  int x = b.x0;
+  for (; x + L::kCount <= b.x1; x += L::kCount)
+    walk<M, L, false>(b, std::ptrdiff_t{x} * L::kSampleBytes, flush_rows, room, sums);
+  sums.flush();
+  if (x < b.x1) {
+    // The last vector may start before x0, as far left as its loads must stay inside the row.
+    const int limit = b.readable - M::kReach.right - L::kCount;
+    const int start = x < limit ? x : limit;
+    Sums<L, true> rest;
+    rest.mask = lane_mask<L>(x - start, b.x1 - start);
+    room = flush_rows;
+    walk<M, L, true>(b, std::ptrdiff_t{start} * L::kSampleBytes, flush_rows, room, rest);
+    rest.flush();
+    for (int i = 0; i < kMaxTotals; ++i) sums.wide[i] += rest.wide[i];
+  }
+  for (int i = 0; i < kMaxTotals; ++i) totals[i] += total(sums.wide[i]);
+}
+
+/// Sums the samples themselves, with the machinery of a metric.
+struct Mean : MetricBase {
+  static constexpr Reach kReach{};
+  static constexpr int kGain = 0;
+  static constexpr Peak kPeak[] = {{1, 1}};
+  template <class V>
+  struct Row {
+    V c;
+  };
+  template <class V, class N>
+  FQ_HD static Row<V> row(const N& n) {
+    return {n.c()};
+  }
+  template <class V, class Sink>
+  FQ_HD static void pixel(const Row<V>&, const Row<V>& mid, const Row<V>&, Sink& sums) {
+    sums.template add<0>(mid.c);
+  }
+};
+
+template <class Narrow, class Full>
+void mean(const Block& b, std::int64_t* totals) {
+  std::int64_t sum[kMaxTotals] = {};
+  if (b.largest < 32768)
+    measure<Mean, Narrow>(b, sum);
+  else
+    measure<Mean, Full>(b, sum);
+  totals[kMeanTotal] += sum[0];
+}
+
+/// Equal neighbours would wait for each other's count in one table; four take turns.
+template <class T>
+void histogram(const Block& b, int shift, std::int64_t* bins) {
+  std::uint32_t table[4][kHistogramBins] = {};
+  for (int y = 0; y < b.count; ++y) {
+    const std::uint8_t* p = b.rows[y] + static_cast<std::ptrdiff_t>(b.x0) * static_cast<int>(sizeof(T));
+    int n = b.x1 - b.x0;
+    constexpr int kStep = 8 / sizeof(T);
+    for (; n >= kStep; n -= kStep, p += 8) {
+      std::uint64_t w;
+      std::memcpy(&w, p, 8);
+      for (int i = 0; i < kStep; ++i) {
+        const auto v = static_cast<T>(w >> (i * 8 * static_cast<int>(sizeof(T))));
+        ++table[i % 4][sizeof(T) == 1 ? v : v >> shift];
+      }
+    }
+    for (; n > 0; --n, p += sizeof(T)) {
+      T v;
+      std::memcpy(&v, p, sizeof v);
+      ++table[0][v >> shift];
+    }
+  }
+  for (int k = 0; k < kHistogramBins; ++k)
+    bins[k] += std::int64_t{table[0][k]} + table[1][k] + table[2][k] + table[3][k];
+}
+
+/// One row of luma codes with the layout known at compile time as far as `known` says, so that the loop vectorises.
+template <class Out, PixelLayout::Kind kKind, int kWord, int kStride>
+FQ_HD void luma_loop(PixelLayout l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
+  l.kind = kKind;
+  l.word_bytes = kWord;
+  l.pixel_stride = kStride;
+  for (int i = 0; i < n; ++i) {
+    const auto code = static_cast<Out>(luma_code(l, rows[0], rows[1], rows[2], x + i));
+    std::memcpy(out + static_cast<std::size_t>(i) * sizeof(Out), &code, sizeof(Out));
+  }
+}
+
+template <PixelLayout::Kind kKind, int kWord, int kStride>
+FQ_HD bool luma_case(const PixelLayout& l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
+  if (l.kind != kKind || l.word_bytes != kWord || l.pixel_stride != kStride) return false;
+  if constexpr (kWord == 1) {
+    luma_loop<std::uint8_t, kKind, kWord, kStride>(l, rows, x, n, out);
+  } else {
+    PixelLayout known = l;
+    known.big_endian = false;
+    if (l.big_endian) known.big_endian = true;
+    luma_loop<std::uint16_t, kKind, kWord, kStride>(known, rows, x, n, out);
+  }
+  return true;
+}
+
+void luma(const PixelLayout& l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
+  using Kind = PixelLayout::Kind;
+  if (l.is_plain()) {
+    std::memcpy(out, rows[0] + static_cast<std::size_t>(x) * l.word_bytes, static_cast<std::size_t>(n) * l.word_bytes);
+    return;
+  }
+  if (luma_case<Kind::kLuma, 1, 2>(l, rows, x, n, out) || luma_case<Kind::kLuma, 1, 4>(l, rows, x, n, out) ||
+      luma_case<Kind::kLuma, 2, 2>(l, rows, x, n, out) || luma_case<Kind::kLuma, 2, 8>(l, rows, x, n, out) ||
+      luma_case<Kind::kRgb, 1, 3>(l, rows, x, n, out) || luma_case<Kind::kRgb, 1, 4>(l, rows, x, n, out) ||
+      luma_case<Kind::kRgb, 1, 1>(l, rows, x, n, out) || luma_case<Kind::kRgb, 2, 2>(l, rows, x, n, out) ||
+      luma_case<Kind::kRgb, 2, 8>(l, rows, x, n, out))
+    return;
+  for (int i = 0; i < n; ++i) {
+    const std::uint32_t code = luma_code(l, rows[0], rows[1], rows[2], x + i);
+    if (l.depth == 8) {
+      out[i] = static_cast<std::uint8_t>(code);
+    } else {
+      const auto word = static_cast<std::uint16_t>(code);
+      std::memcpy(out + static_cast<std::size_t>(i) * 2, &word, 2);
+    }
+  }
+}
+
+template <class In, class Out, int k>
+FQ_HD void box_loop(const std::uint8_t* const* rows, int n, Out* out) {
+  for (int i = 0; i < n; ++i) {
+    std::uint32_t sum = 0;
+    for (int j = 0; j < k; ++j)
+      for (int c = 0; c < k; ++c) {
+        In v;
+        std::memcpy(&v, rows[j] + static_cast<std::size_t>(i * k + c) * sizeof(In), sizeof v);
+        sum += v;
+      }
+    out[i] = static_cast<Out>(sum);
+  }
+}
+
+template <class In, class Out>
+void box(const std::uint8_t* const* rows, int k, int n, std::uint8_t* out) {
+  if (k == 2)
+    box_loop<In, Out, 2>(rows, n, reinterpret_cast<Out*>(out));
+  else
+    box_loop<In, Out, 4>(rows, n, reinterpret_cast<Out*>(out));
+}
+
+template <class In>
+void round(const std::uint8_t* in, int n, int shift, std::uint16_t* out) {
+  const In* v = reinterpret_cast<const In*>(in);
+  const std::uint32_t half = shift ? 1u << (shift - 1) : 0;
+  for (int i = 0; i < n; ++i) out[i] = static_cast<std::uint16_t>((v[i] + half) >> shift);
+}
+
+/// Horizontal taps of one row into Sum, which holds every intermediate exactly.
+template <class In, class Sum, int kRadius>
+FQ_HD void smooth_row(const std::uint8_t* in, int n, Sum* out) {
+  const In* v = reinterpret_cast<const In*>(in);
+  for (int i = 0; i < n; ++i) {
+    std::uint32_t sum = 0;
+    for (int t = 0; t <= 2 * kRadius; ++t) sum += binomial_tap(kRadius, t - kRadius) * v[i + t];
+    out[i] = static_cast<Sum>(sum);
+  }
+}
+
+template <class In, class Sum, int kRadius>
+FQ_HD void smooth_block(const std::uint8_t* const* rows, int count, int n, int shift, std::uint16_t* const* out,
+                        Sum* scratch) {
+  const int pitch = n + kSlack;
+  for (int y = 0; y < count + 2 * kRadius; ++y)
+    smooth_row<In, Sum, kRadius>(rows[y], n, scratch + static_cast<std::ptrdiff_t>(y) * pitch);
+  const std::uint32_t half = shift ? 1u << (shift - 1) : 0;
+  for (int y = 0; y < count; ++y) {
+    const Sum* v = scratch + static_cast<std::ptrdiff_t>(y) * pitch;
+    std::uint16_t* o = out[y];
+    for (int i = 0; i < n; ++i) {
+      std::uint32_t sum = half;
+      for (int t = 0; t <= 2 * kRadius; ++t)
+        sum += binomial_tap(kRadius, t - kRadius) * v[i + static_cast<std::ptrdiff_t>(t) * pitch];
+      o[i] = static_cast<std::uint16_t>(static_cast<Sum>(sum) >> shift);
+    }
+  }
+}
+
+template <class In, class Sum>
+void smooth(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
+            std::uint32_t* scratch) {
+  if (radius == 1)
+    smooth_block<In, Sum, 1>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
+  else
+    smooth_block<In, Sum, 2>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
+}
+
+/// Horizontal taps of kVec output columns, the even ones and the odd ones. p: the first column's leftmost tap.
+template <int kRadius>
+FQ_HD void smooth_bytes_row(const std::uint8_t* p, U16v& even, U16v& odd) {
+  if constexpr (kRadius == 1) {
+    even = weigh_pairs<1, 2>(load<U8v>(p)) + (load<U16v>(p + 2) & 0xff);
+    odd = weigh_pairs<1, 2>(load<U8v>(p + 1)) + (load<U16v>(p + 2) >> 8);
+  } else {
+    even = weigh_pairs<1, 4>(load<U8v>(p)) + weigh_pairs<6, 4>(load<U8v>(p + 2)) + (load<U16v>(p + 4) & 0xff);
+    odd = weigh_pairs<1, 4>(load<U8v>(p + 1)) + weigh_pairs<6, 4>(load<U8v>(p + 3)) + (load<U16v>(p + 4) >> 8);
+  }
+}
+
+/// Even and odd columns back in order.
+FQ_HD void interleave(U16v even, U16v odd, U16v& first, U16v& second) {
+#if defined(__AVX512BW__)
+  U16v lo{}, hi{};
+  for (int i = 0; i < kVec / 4; ++i) {
+    lo[2 * i] = static_cast<std::uint16_t>(i);
+    lo[2 * i + 1] = static_cast<std::uint16_t>(i + kVec / 2);
+    hi[2 * i] = static_cast<std::uint16_t>(i + kVec / 4);
+    hi[2 * i + 1] = static_cast<std::uint16_t>(i + kVec / 4 + kVec / 2);
+  }
+  const auto e = reinterpret_cast<__m512i>(even), o = reinterpret_cast<__m512i>(odd);
+  first = reinterpret_cast<U16v>(_mm512_permutex2var_epi16(e, reinterpret_cast<__m512i>(lo), o));
+  second = reinterpret_cast<U16v>(_mm512_permutex2var_epi16(e, reinterpret_cast<__m512i>(hi), o));
+#elif defined(__AVX2__)
+  const auto e = reinterpret_cast<__m256i>(even), o = reinterpret_cast<__m256i>(odd);
+  const __m256i a = _mm256_unpacklo_epi16(e, o), b = _mm256_unpackhi_epi16(e, o);
+  first = reinterpret_cast<U16v>(_mm256_permute2x128_si256(a, b, 0x20));
+  second = reinterpret_cast<U16v>(_mm256_permute2x128_si256(a, b, 0x31));
+#elif defined(__SSE2__)
+  const auto e = reinterpret_cast<__m128i>(even), o = reinterpret_cast<__m128i>(odd);
+  first = reinterpret_cast<U16v>(_mm_unpacklo_epi16(e, o));
+  second = reinterpret_cast<U16v>(_mm_unpackhi_epi16(e, o));
+#else
+  U16v both[2] = {even, odd};
+  for (int i = 0; i < kVec / 2; ++i) {
+    first[i] = both[i % 2][i / 2];
+    second[i] = both[i % 2][i / 2 + kVec / 4];
+  }
+#endif
+}
+
+/// As smooth(), for bytes: vertical taps are kRadius * 2 cascaded pair sums ((1 1)^2r = the binomial), whose
+/// last values stay in registers while a vector of columns walks down the block. Columns past n are written up to
+/// the next multiple of kVec.
+template <int kRadius>
+FQ_HD void smooth_bytes_block(const std::uint8_t* const* rows, int count, int n, int shift, std::uint16_t* const* out) {
+  const auto half = static_cast<std::uint16_t>(shift ? 1 << (shift - 1) : 0);
+  for (int x = 0; x < n; x += kVec) {
+    U16v even[2 * kRadius] = {}, odd[2 * kRadius] = {};
+    for (int y = 0; y < count + 2 * kRadius; ++y) {
+      U16v e, o;
+      smooth_bytes_row<kRadius>(rows[y] + x, e, o);
+      for (int t = 0; t < 2 * kRadius; ++t) {
+        const U16v e1 = e + even[t], o1 = o + odd[t];
+        even[t] = e;
+        odd[t] = o;
+        e = e1;
+        o = o1;
+      }
+      if (y < 2 * kRadius) continue;
+      if (shift) {
+        e = (e + half) >> shift;
+        o = (o + half) >> shift;
+      }
+      U16v first, second;
+      interleave(e, o, first, second);
+      store(out[y - 2 * kRadius] + x, first);
+      store(out[y - 2 * kRadius] + x + kVec / 2, second);
+    }
+  }
+}
+
+void smooth_bytes(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
+                  std::uint32_t*) {
+  if (radius == 1)
+    smooth_bytes_block<1>(rows, count, n, shift, out);
+  else
+    smooth_bytes_block<2>(rows, count, n, shift, out);
+}
+
+template <class M>
+FQ_HD void fill(Kernels::Measure (&row)[kLanes]) {
+  if constexpr (!M::kHistogram) {
+    row[static_cast<int>(Lane::kByte)] = measure<M, std::conditional_t<M::kGain == 0, Bytes, Pairs>>;
+    row[static_cast<int>(Lane::kShort)] = measure<M, Shorts>;
+    row[static_cast<int>(Lane::kInt)] = measure<M, Ints>;
+  }
+}
+
+template <class... M>
+FQ_HD void fill_all(Kernels& k, MetricList<M...>) {
+  int i = 0;
+  (fill<M>(k.measure[i++]), ...);
+}
+
+struct Table : Kernels {
+  Table() : Kernels() {
+    fill_all(*this, Metrics{});
+    mean[0] = cpu::mean<Bytes, Bytes>;
+    mean[1] = cpu::mean<Shorts, Ints>;
+    histogram[0] = cpu::histogram<std::uint8_t>;
+    histogram[1] = cpu::histogram<std::uint16_t>;
+    luma = cpu::luma;
+    box[0] = cpu::box<std::uint8_t, std::uint16_t>;
+    box[1] = cpu::box<std::uint16_t, std::uint16_t>;
+    box[2] = cpu::box<std::uint16_t, std::uint32_t>;
+    smooth[0] = smooth_bytes;
+    smooth[1] = cpu::smooth<std::uint16_t, std::uint16_t>;
+    smooth[2] = cpu::smooth<std::uint16_t, std::uint32_t>;
+    smooth[3] = cpu::smooth<std::uint32_t, std::uint32_t>;
+    round[0] = cpu::round<std::uint16_t>;
+    round[1] = cpu::round<std::uint32_t>;
+  }
+};
+
+}  // namespace
+
+#define FQ_PASTE(a, b) a##b
+#define FQ_NAME(isa) FQ_PASTE(isa, _kernels)
+const Kernels& FQ_NAME(FQ_ISA)() {
+  static const Table table;
+  return table;
+}
+
+}  // namespace framequality::cpu
