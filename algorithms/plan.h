@@ -42,8 +42,8 @@ struct Grid {
   int first_cell = 0;  ///< cells are row-major; both fields of a region share theirs
 
   /// Left edge of column i, 0...columns (the last is x1): floor(i * width / columns).
-  int column(int i) const { return x0 + static_cast<int>(static_cast<std::int64_t>(i) * (x1 - x0) / columns); }
-  int row(int j) const { return y0 + static_cast<int>(static_cast<std::int64_t>(j) * (y1 - y0) / rows); }
+  FQ_HD int column(int i) const { return x0 + static_cast<int>(static_cast<std::int64_t>(i) * (x1 - x0) / columns); }
+  FQ_HD int row(int j) const { return y0 + static_cast<int>(static_cast<std::int64_t>(j) * (y1 - y0) / rows); }
 };
 
 /// A Request on a Geometry. Immutable once made; totals of a frame are cells * words 64-bit integers.

@@ -34,23 +34,29 @@ const InstructionSet kInstructionSets[] = {
 
 /// Rows of a block. More rows share the two halo rows among more, fewer keep a block's rows in the first-level cache
 /// and its streams within what prefetchers follow.
-constexpr int kBlockRows = 16;
+constexpr int kBlockRows = 48;
 /// Columns of a tile whose samples have to be computed, its neighbours included: eight 64-byte vectors.
 constexpr int kTileColumns = 512;
+constexpr int kVectorColumns = 64;  // of the widest vector
+constexpr int kOverrun = 4;         // bytes that smoothing reads behind its last vector
 constexpr int kMaxRadius = 2, kMaxDownscale = 4;
 constexpr int kHaloRows = 2;  // at most one row up and one down
-constexpr std::size_t kPitch = kTileColumns + 2 * kMaxRadius + kSlack;
+constexpr std::size_t kPitch = kSplitBytes;
+static_assert(kPitch >= kTileColumns + 2 * kMaxRadius + kSlack && kPitch % 64 == 0);
 
 /// Byte rows of one tile, one after the other, with room for a vector to overrun.
 class Rows {
  public:
   Rows(int rows, std::size_t columns, std::size_t bytes)
-      : pitch_(columns * bytes), data_(static_cast<std::size_t>(rows) * pitch_ + kSlack) {}
-  std::uint8_t* row(int y) { return data_.data() + static_cast<std::size_t>(y) * pitch_; }
+      : pitch_(columns * bytes), data_((static_cast<std::size_t>(rows) * pitch_ + kSlack) / sizeof(Line) + 1) {}
+  std::uint8_t* row(int y) { return data_.front().bytes + static_cast<std::size_t>(y) * pitch_; }
 
  private:
+  struct alignas(64) Line {
+    std::uint8_t bytes[64] = {};
+  };
   std::size_t pitch_;
-  std::vector<std::uint8_t> data_;
+  std::vector<Line> data_;
 };
 
 /// What a metric is computed with one pixel at a time.
@@ -114,6 +120,7 @@ class CpuMeter final : public Meter {
       }
       if constexpr (!M::kHistogram) reach_ = M::kReach;
       direct_ = samples_.is_identity() && layout_.is_plain() && width_ >= kSlack;
+      split_ = samples_.radius > 0 && samples_.downscale == 1 && layout_.depth == 8;
       code_bytes_ = layout_.depth == 8 ? 1 : 2;
       sample_bytes_ = samples_.is_identity() ? code_bytes_ : 2;
       const int scaled_bits = layout_.depth + (samples_.downscale == 4 ? 4 : samples_.downscale == 2 ? 2 : 0);
@@ -121,25 +128,39 @@ class CpuMeter final : public Meter {
     }
 
     void measure() {
-      const int tile = direct_ ? width_ : kTileColumns - reach_.left - reach_.right;
       for (int j = 0; j < grid_.rows; ++j)
         for (int y = grid_.row(j); y < grid_.row(j + 1); y += kBlockRows) {
           const int rows = std::min(kBlockRows, grid_.row(j + 1) - y);
           for (int i = 0; i < grid_.columns; ++i) {
             totals_ = meter_.totals_.data() +
                       static_cast<std::ptrdiff_t>(grid_.first_cell + j * grid_.columns + i) * plan_.words;
-            for (int x = grid_.column(i); x < grid_.column(i + 1); x += tile)
-              measure_tile(x, std::min(x + tile, grid_.column(i + 1)), y, y + rows);
+            for (int x = grid_.column(i), end = x; x < grid_.column(i + 1); x = end) {
+              end = std::min(x + tile_columns(x), grid_.column(i + 1));
+              measure_tile(x, end, y, y + rows);
+            }
           }
         }
     }
 
    private:
+    /// Columns of a tile that starts at x. Tiles at the picture's edges, where rows have to be copied to repeat the
+    /// edge, are kept small when the others can be smoothed where they lie.
+    int tile_columns(int x) const {
+      if (direct_) return width_;
+      const int margin = reach_.left + reach_.right + (split_ ? 1 : 0);
+      if (!split_ || !layout_.is_plain()) return kTileColumns - margin;
+      const int start = x - reach_.left - 1 - samples_.radius;
+      if (start < 0) return kVectorColumns - margin;
+      const int room = (width_ - start - kOverrun) / kVectorColumns * kVectorColumns;
+      return (room < kVectorColumns ? kTileColumns : std::min(room, kTileColumns)) - margin;
+    }
+
     void measure_tile(int x0, int x1, int y0, int y1) {
       const int first = std::max(0, y0 - reach_.up), last = std::min(height_, y1 + reach_.down);
       int left = 0, readable = width_;
       if (!direct_) {
         left = std::max(0, x0 - reach_.left);
+        if (split_) left -= (std::max(x0, reach_.left) - left) & 1;
         readable = static_cast<int>(kPitch);
         make_samples(left, std::min(width_, x1 + reach_.right), first, last);
       }
@@ -152,9 +173,11 @@ class CpuMeter final : public Meter {
       }
       Block all{rows, y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
       if constexpr (M::kHistogram) {
-        kernels_.histogram[sample_bytes_ - 1](all, samples_.bits() - 8, totals_);
+        in_any_order(all,
+                     [&](const Block& b) { kernels_.histogram[sample_bytes_ - 1](b, samples_.bits() - 8, totals_); });
       } else {
-        if (plan_.request.mean) kernels_.mean[sample_bytes_ - 1](all, totals_);
+        if (plan_.request.mean)
+          in_any_order(all, [&](const Block& b) { kernels_.mean[sample_bytes_ - 1](b, totals_); });
         Block inner = all;
         inner.x0 = std::max(x0, reach_.left) - left;
         inner.x1 = std::min(x1, width_ - reach_.right) - left;
@@ -173,7 +196,19 @@ class CpuMeter final : public Meter {
 
     int metric() const { return plan_.request.metric; }
     int lane() const {
-      return static_cast<int>(sample_bytes_ == 1 ? Lane::kByte : word_lane<M>(static_cast<int>(samples_.largest())));
+      return static_cast<int>(split_               ? Lane::kSplit
+                              : sample_bytes_ == 1 ? Lane::kByte
+                                                   : word_lane<M>(static_cast<int>(samples_.largest())));
+    }
+
+    /// Calls f with blocks that together hold the samples of b, for what does not care who neighbours whom.
+    template <class F>
+    void in_any_order(const Block& b, F&& f) {
+      if (!split_) return f(b);
+      const std::uint8_t* odd[kBlockRows];
+      for (int y = 0; y < b.count; ++y) odd[y] = b.rows[y] + kSplitBytes;
+      f({b.rows, b.count, (b.x0 + 1) / 2, (b.x1 + 1) / 2, b.readable / 2, b.largest});
+      f({odd, b.count, b.x0 / 2, b.x1 / 2, b.readable / 2, b.largest});
     }
 
     /// Index v of 0...n-1, continued by reflection without repeating the edge; one sample alone repeats.
@@ -187,7 +222,8 @@ class CpuMeter final : public Meter {
       PlainSums sink{totals_};
       const auto row = [&](int y) {
         const auto at = [&](int column) -> int {
-          const std::uint8_t* p = b.rows[y] + static_cast<std::ptrdiff_t>(column - left) * sample_bytes_;
+          const int i = column - left;
+          const std::uint8_t* p = b.rows[y] + (split_ ? (i & ~1) + (i & 1) * kSplitBytes : i * sample_bytes_);
           if (sample_bytes_ == 1) return *p;
           std::uint16_t v;
           std::memcpy(&v, p, sizeof v);
@@ -198,22 +234,31 @@ class CpuMeter final : public Meter {
       for (int y = 0; y < b.count; ++y) M::template pixel<int>(row(y - 1), row(y), row(y + 1), sink);
     }
 
-    /// Points sample_rows_[0...y1-y0-1] at the samples of columns x0...x1-1.
+    /// Points sample_rows_[0...y1-y0-1] at the samples of columns x0...x1-1; x0 may be -1, never to be measured.
     void make_samples(int x0, int x1, int y0, int y1) {
       const int r = samples_.radius, n = x1 - x0;
       // Rows of values before smoothing; the columns past the picture's edges repeat its edge.
       const int top = std::max(0, y0 - r), bottom = std::min(height_, y1 + r);
+      const std::uint8_t* in[kBlockRows + kHaloRows + 2 * kMaxRadius];
       const int a = std::max(0, x0 - r), b = std::min(width_, x1 + r);
+      // Bytes are smoothed where they lie if no vector can reach past their row.
+      const bool in_place = split_ && layout_.is_plain() && x0 >= r &&
+                            x0 - r + (n + kVectorColumns - 1) / kVectorColumns * kVectorColumns + kOverrun <= width_;
       for (int y = top; y < bottom; ++y) {
+        if (in_place) {
+          scaled_rows_[y - top] = plane_[0] + stride_[0] * y + (x0 - r);
+          continue;
+        }
         std::uint8_t* row = meter_.scaled_.row(y - top);
         std::uint8_t* body = row + static_cast<std::ptrdiff_t>(a - (x0 - r)) * scaled_bytes_;
         scaled_row(y, a, b - a, body);
         std::uint8_t* end = body + static_cast<std::ptrdiff_t>(b - a) * scaled_bytes_;
         for (std::uint8_t* p = row; p < body; p += scaled_bytes_) std::copy_n(body, scaled_bytes_, p);
         for (int i = b; i < x1 + r; ++i, end += scaled_bytes_) std::copy_n(end - scaled_bytes_, scaled_bytes_, end);
+        scaled_rows_[y - top] = row;
       }
       if (samples_.is_identity()) {
-        for (int y = y0; y < y1; ++y) sample_rows_[y - y0] = meter_.scaled_.row(y - top);
+        for (int y = y0; y < y1; ++y) sample_rows_[y - y0] = scaled_rows_[y - top];
         return;
       }
       std::uint16_t* out[kBlockRows + kHaloRows];
@@ -223,11 +268,10 @@ class CpuMeter final : public Meter {
       }
       if (r == 0) {
         for (int y = y0; y < y1; ++y)
-          kernels_.round[scaled_bytes_ == 4](meter_.scaled_.row(y - top), n, samples_.shift, out[y - y0]);
+          kernels_.round[scaled_bytes_ == 4](scaled_rows_[y - top], n, samples_.shift, out[y - y0]);
         return;
       }
-      const std::uint8_t* in[kBlockRows + kHaloRows + 2 * kMaxRadius];
-      for (int y = y0 - r; y < y1 + r; ++y) in[y - y0 + r] = meter_.scaled_.row(std::clamp(y, 0, height_ - 1) - top);
+      for (int y = y0 - r; y < y1 + r; ++y) in[y - y0 + r] = scaled_rows_[std::clamp(y, 0, height_ - 1) - top];
       const bool narrow = samples_.bits() + samples_.shift <= 16;
       const int form = scaled_bytes_ == 4 ? 3 : scaled_bytes_ == 1 ? 0 : narrow ? 1 : 2;
       kernels_.smooth[form](in, r, y1 - y0, n, samples_.shift, out, meter_.scratch_.data());
@@ -257,9 +301,11 @@ class CpuMeter final : public Meter {
     const std::uint8_t* plane_[3] = {};
     std::ptrdiff_t stride_[3] = {};
     Reach reach_;
+    bool split_;   // samples are in the layout of Lane::kSplit
     bool direct_;  // samples are the frame's own bytes or words
     int code_bytes_, scaled_bytes_, sample_bytes_;
     std::int64_t* totals_ = nullptr;
+    const std::uint8_t* scaled_rows_[kBlockRows + kHaloRows + 2 * kMaxRadius] = {};
     const std::uint8_t* sample_rows_[kBlockRows + kHaloRows] = {};
   };
 

@@ -13,14 +13,15 @@
 namespace framequality::cpu {
 namespace {
 
-/// Rows that 32-bit lanes can take before a flush, each lane summing `lanes` samples of each row.
+/// Rows that 32-bit lanes can take before a flush; each lane sums two words of a row.
 template <class M>
-FQ_HD int rows_per_flush(int largest, int lanes) {
+FQ_HD int rows_per_flush(int largest) {
+  const std::int64_t room = M::kSigned ? 0x7fffffff : 0xffffffff;
   std::int64_t rows = 1 << 20;
   for (const Peak& p : M::kPeak) {
-    std::int64_t worst = std::int64_t{lanes} * p.factor;
+    std::int64_t worst = 2 * std::int64_t{p.factor};
     for (int e = 0; e < p.power; ++e) worst *= largest;
-    const std::int64_t fit = 0x7fffffff / (worst > 0 ? worst : 1);
+    const std::int64_t fit = room / (worst > 0 ? worst : 1);
     rows = fit < rows ? fit : rows;
   }
   return rows < 1 ? 1 : static_cast<int>(rows);
@@ -28,7 +29,7 @@ FQ_HD int rows_per_flush(int largest, int lanes) {
 
 /// One vector of columns, at byte offset `at`, down all rows of the block.
 template <class M, class L, bool kMasked>
-FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, Sums<L, kMasked>& sums) {
+FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, Sums<L, M::kSigned, kMasked>& sums) {
   using Row = typename M::template Row<L>;
   const auto row = [&](int y) { return M::template row<L>(typename L::Neighbours{b.rows[y] + at}); };
   Row up{}, mid{};
@@ -37,6 +38,9 @@ FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, Su
   for (int y = 0; y < b.count;) {
     const int end = b.count - y < room ? b.count : y + room;
     room -= end - y;
+#ifdef __AVX512BW__
+#pragma GCC unroll 2  // lets sums of two rows be shared; with 16 registers it spills instead
+#endif
     for (; y < end; ++y) {
       if constexpr (M::kReach.down) {
         const Row down = row(y + 1);
@@ -57,21 +61,20 @@ FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, Su
 
 template <class M, class L>
 void measure(const Block& b, std::int64_t* totals) {
-  const int flush_rows = rows_per_flush<M>(b.largest, L::kSampleBytes == 1 ? 4 : 2);
+  const int flush_rows = rows_per_flush<M>(b.largest);
   int room = flush_rows;
-  Sums<L, false> sums;
+  Sums<L, M::kSigned, false> sums;
   int x = b.x0;
-  for (; x + L::kCount <= b.x1; x += L::kCount)
-    walk<M, L, false>(b, std::ptrdiff_t{x} * L::kSampleBytes, flush_rows, room, sums);
+  for (; x + L::kCount <= b.x1; x += L::kCount) walk<M, L, false>(b, L::offset(x), flush_rows, room, sums);
   sums.flush();
   if (x < b.x1) {
     // The last vector may start before x0, as far left as its loads must stay inside the row.
     const int limit = b.readable - M::kReach.right - L::kCount;
     const int start = x < limit ? x : limit;
-    Sums<L, true> rest;
+    Sums<L, M::kSigned, true> rest;
     rest.mask = lane_mask<L>(x - start, b.x1 - start);
     room = flush_rows;
-    walk<M, L, true>(b, std::ptrdiff_t{start} * L::kSampleBytes, flush_rows, room, rest);
+    walk<M, L, true>(b, L::offset(start), flush_rows, room, rest);
     rest.flush();
     for (int i = 0; i < kMaxTotals; ++i) sums.wide[i] += rest.wide[i];
   }
@@ -253,55 +256,27 @@ void smooth(const std::uint8_t* const* rows, int radius, int count, int n, int s
 /// Horizontal taps of kVec output columns, the even ones and the odd ones. p: the first column's leftmost tap.
 template <int kRadius>
 FQ_HD void smooth_bytes_row(const std::uint8_t* p, U16v& even, U16v& odd) {
+  const U8v v0 = load<U8v>(p), v2 = load<U8v>(p + 2);
+  const U16v w0 = reinterpret_cast<U16v>(v0), w2 = reinterpret_cast<U16v>(v2);
   if constexpr (kRadius == 1) {
-    even = weigh_pairs<1, 2>(load<U8v>(p)) + (load<U16v>(p + 2) & 0xff);
-    odd = weigh_pairs<1, 2>(load<U8v>(p + 1)) + (load<U16v>(p + 2) >> 8);
+    even = weigh_pairs<1, 2>(v0) + (w2 & 0xff);
+    odd = (w0 >> 8) + weigh_pairs<2, 1>(v2);
   } else {
-    even = weigh_pairs<1, 4>(load<U8v>(p)) + weigh_pairs<6, 4>(load<U8v>(p + 2)) + (load<U16v>(p + 4) & 0xff);
-    odd = weigh_pairs<1, 4>(load<U8v>(p + 1)) + weigh_pairs<6, 4>(load<U8v>(p + 3)) + (load<U16v>(p + 4) >> 8);
+    const U8v v4 = load<U8v>(p + 4);
+    even = weigh_pairs<1, 4>(v0) + weigh_pairs<6, 4>(v2) + (reinterpret_cast<U16v>(v4) & 0xff);
+    odd = (w0 >> 8) + weigh_pairs<4, 6>(v2) + weigh_pairs<4, 1>(v4);
   }
-}
-
-/// Even and odd columns back in order.
-FQ_HD void interleave(U16v even, U16v odd, U16v& first, U16v& second) {
-#if defined(__AVX512BW__)
-  U16v lo{}, hi{};
-  for (int i = 0; i < kVec / 4; ++i) {
-    lo[2 * i] = static_cast<std::uint16_t>(i);
-    lo[2 * i + 1] = static_cast<std::uint16_t>(i + kVec / 2);
-    hi[2 * i] = static_cast<std::uint16_t>(i + kVec / 4);
-    hi[2 * i + 1] = static_cast<std::uint16_t>(i + kVec / 4 + kVec / 2);
-  }
-  const auto e = reinterpret_cast<__m512i>(even), o = reinterpret_cast<__m512i>(odd);
-  first = reinterpret_cast<U16v>(_mm512_permutex2var_epi16(e, reinterpret_cast<__m512i>(lo), o));
-  second = reinterpret_cast<U16v>(_mm512_permutex2var_epi16(e, reinterpret_cast<__m512i>(hi), o));
-#elif defined(__AVX2__)
-  const auto e = reinterpret_cast<__m256i>(even), o = reinterpret_cast<__m256i>(odd);
-  const __m256i a = _mm256_unpacklo_epi16(e, o), b = _mm256_unpackhi_epi16(e, o);
-  first = reinterpret_cast<U16v>(_mm256_permute2x128_si256(a, b, 0x20));
-  second = reinterpret_cast<U16v>(_mm256_permute2x128_si256(a, b, 0x31));
-#elif defined(__SSE2__)
-  const auto e = reinterpret_cast<__m128i>(even), o = reinterpret_cast<__m128i>(odd);
-  first = reinterpret_cast<U16v>(_mm_unpacklo_epi16(e, o));
-  second = reinterpret_cast<U16v>(_mm_unpackhi_epi16(e, o));
-#else
-  U16v both[2] = {even, odd};
-  for (int i = 0; i < kVec / 2; ++i) {
-    first[i] = both[i % 2][i / 2];
-    second[i] = both[i % 2][i / 2 + kVec / 4];
-  }
-#endif
 }
 
 /// As smooth(), for bytes: vertical taps are kRadius * 2 cascaded pair sums ((1 1)^2r = the binomial), whose
-/// last values stay in registers while a vector of columns walks down the block. Columns past n are written up to
-/// the next multiple of kVec.
+/// last values stay in registers while a vector of columns walks down the block. Rows of samples are split into even
+/// and odd columns, as they come. Columns past n are written up to the next multiple of kVec.
 template <int kRadius>
-FQ_HD void smooth_bytes_block(const std::uint8_t* const* rows, int count, int n, int shift, std::uint16_t* const* out) {
-  const auto half = static_cast<std::uint16_t>(shift ? 1 << (shift - 1) : 0);
+FQ_HD void smooth_bytes_block(const std::uint8_t* const* rows, int count, int n, std::uint16_t* const* out) {
+  constexpr int kShift = kRadius == 1 ? 0 : 4;  // as sample_format() has it for 8-bit codes
   for (int x = 0; x < n; x += kVec) {
     U16v even[2 * kRadius] = {}, odd[2 * kRadius] = {};
-    for (int y = 0; y < count + 2 * kRadius; ++y) {
+    const auto step = [&](int y) {
       U16v e, o;
       smooth_bytes_row<kRadius>(rows[y] + x, e, o);
       for (int t = 0; t < 2 * kRadius; ++t) {
@@ -311,32 +286,34 @@ FQ_HD void smooth_bytes_block(const std::uint8_t* const* rows, int count, int n,
         e = e1;
         o = o1;
       }
-      if (y < 2 * kRadius) continue;
-      if (shift) {
-        e = (e + half) >> shift;
-        o = (o + half) >> shift;
-      }
-      U16v first, second;
-      interleave(e, o, first, second);
-      store(out[y - 2 * kRadius] + x, first);
-      store(out[y - 2 * kRadius] + x + kVec / 2, second);
+      return Words<Source::kSplit>{reinterpret_cast<S16v>(e), reinterpret_cast<S16v>(o)};
+    };
+    for (int y = 0; y < 2 * kRadius; ++y) step(y);
+#pragma GCC unroll 2
+    for (int y = 0; y < count; ++y) {
+      const auto sums = step(y + 2 * kRadius);
+      constexpr std::uint16_t kHalf = kShift ? 1 << (kShift - 1) : 0;
+      std::uint8_t* to = reinterpret_cast<std::uint8_t*>(out[y]) + x;
+      store(to, (reinterpret_cast<U16v>(sums.a) + kHalf) >> kShift);
+      store(to + kSplitBytes, (reinterpret_cast<U16v>(sums.b) + kHalf) >> kShift);
     }
   }
 }
 
-void smooth_bytes(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
+void smooth_bytes(const std::uint8_t* const* rows, int radius, int count, int n, int, std::uint16_t* const* out,
                   std::uint32_t*) {
   if (radius == 1)
-    smooth_bytes_block<1>(rows, count, n, shift, out);
+    smooth_bytes_block<1>(rows, count, n, out);
   else
-    smooth_bytes_block<2>(rows, count, n, shift, out);
+    smooth_bytes_block<2>(rows, count, n, out);
 }
 
 template <class M>
 FQ_HD void fill(Kernels::Measure (&row)[kLanes]) {
   if constexpr (!M::kHistogram) {
-    row[static_cast<int>(Lane::kByte)] = measure<M, std::conditional_t<M::kGain == 0, Bytes, Pairs>>;
-    row[static_cast<int>(Lane::kShort)] = measure<M, Shorts>;
+    row[static_cast<int>(Lane::kByte)] = measure<M, std::conditional_t<M::kGain == 0, Bytes, Words<Source::kBytes>>>;
+    row[static_cast<int>(Lane::kShort)] = measure<M, Words<Source::kWords>>;
+    row[static_cast<int>(Lane::kSplit)] = measure<M, Words<Source::kSplit>>;
     row[static_cast<int>(Lane::kInt)] = measure<M, Ints>;
   }
 }
@@ -351,7 +328,7 @@ struct Table : Kernels {
   Table() : Kernels() {
     fill_all(*this, Metrics{});
     mean[0] = cpu::mean<Bytes, Bytes>;
-    mean[1] = cpu::mean<Shorts, Ints>;
+    mean[1] = cpu::mean<Words<Source::kWords>, Ints>;
     histogram[0] = cpu::histogram<std::uint8_t>;
     histogram[1] = cpu::histogram<std::uint16_t>;
     luma = cpu::luma;

@@ -14,8 +14,10 @@ enum class Lane : std::uint8_t {
   kByte,   ///< samples are bytes
   kShort,  ///< samples are 16-bit words, arithmetic fits 16 bits
   kInt,    ///< samples are 16-bit words, arithmetic needs 32 bits
+  kSplit,  ///< as kShort, even columns of a row first, odd ones kSplitBytes later; blocks start at an even column
 };
-inline constexpr int kLanes = 3;
+inline constexpr int kLanes = 4;
+inline constexpr int kSplitBytes = 704;
 
 /// Columns that a vector may touch beyond a tile's own: every buffer of samples has as many behind its last.
 inline constexpr int kSlack = 128;
@@ -45,7 +47,7 @@ struct Kernels {
   void (*box[3])(const std::uint8_t* const* rows, int k, int n, std::uint8_t* out);
   /// Binomial smoothing of radius 1 or 2 and rounding, from values scaled by 2^a to samples: output row i reads rows
   /// i...i+2*radius, column x reads columns x...x+2*radius. scratch: (count + 4) * (n + kSlack) 32-bit words.
-  /// [0] bytes, [1] words whose sums fit 16 bits, [2] words, [3] 32 bits.
+  /// [0] bytes, to split rows, [1] words whose sums fit 16 bits, [2] words, [3] 32 bits.
   void (*smooth[4])(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
                     std::uint32_t* scratch);
   /// out[i] = in[i] rounded to samples; [0] words, [1] 32 bits.

@@ -5,6 +5,7 @@
 
 #include "algorithms/host_device.h"
 #include "algorithms/metric.h"
+#include "cpu/kernels.h"
 
 #include <cstdint>
 #include <cstring>
@@ -186,7 +187,7 @@ FQ_HD std::int64_t total(S64v v) {
 
 /// Bytes, for metrics that never leave the samples' range (kGain == 0).
 struct Bytes {
-  static constexpr int kCount = kVec, kSampleBytes = 1;
+  static constexpr int kCount = kVec;
   U8v v;
   using Mask = U8v;
   FQ_HD friend Bytes minimum(Bytes a, Bytes b) { return {min_bytes(a.v, b.v)}; }
@@ -200,52 +201,60 @@ struct Bytes {
     FQ_HD Bytes r() const { return {load<U8v>(p + 1)}; }
     FQ_HD Bytes r2() const { return {load<U8v>(p + 2)}; }
   };
+  FQ_HD static std::ptrdiff_t offset(int x) { return x; }
 };
 
-/// Bytes as two vectors of words: the even columns and the odd ones, which cost an AND and a shift to part.
-struct Pairs {
-  static constexpr int kCount = kVec, kSampleBytes = 1;
-  S16v even, odd;
-  using Mask = Pairs;
-  FQ_HD friend Pairs operator+(Pairs a, Pairs b) { return {a.even + b.even, a.odd + b.odd}; }
-  FQ_HD friend Pairs operator-(Pairs a, Pairs b) { return {a.even - b.even, a.odd - b.odd}; }
-  FQ_HD friend Pairs absolute(Pairs a) { return {abs_shorts(a.even), abs_shorts(a.odd)}; }
-  FQ_HD Pairs masked(Pairs m) const { return {even & m.even, odd & m.odd}; }
-  FQ_HD static S16v low(const std::uint8_t* p) { return reinterpret_cast<S16v>(load<U16v>(p) & 0xff); }
-  FQ_HD static S16v high(const std::uint8_t* p) { return reinterpret_cast<S16v>(load<U16v>(p) >> 8); }
-  struct Neighbours {
-    const std::uint8_t* p;
-    FQ_HD Pairs c() const { return {low(p), high(p)}; }
-    FQ_HD Pairs l() const { return {low(p - 1), low(p)}; }
-    FQ_HD Pairs r() const { return {high(p), high(p + 1)}; }
-    FQ_HD Pairs r2() const { return {high(p + 1), high(p + 2)}; }
-  };
+/// Where kVec columns of samples that fit 15 bits come from.
+enum class Source {
+  kBytes,  ///< bytes: even columns and odd ones are parted with an AND and a shift
+  kWords,  ///< words: the first half and the second
+  kSplit,  ///< words, each row's even columns first and its odd ones kSplitBytes later; loads start at even columns
 };
 
-/// Words of at most 15 bits.
-struct Shorts {
-  static constexpr int kCount = kVec / 2, kSampleBytes = 2;
-  S16v v;
-  using Mask = S16v;
-  FQ_HD friend Shorts operator+(Shorts a, Shorts b) { return {a.v + b.v}; }
-  FQ_HD friend Shorts operator-(Shorts a, Shorts b) { return {a.v - b.v}; }
-  FQ_HD friend Shorts absolute(Shorts a) { return {abs_shorts(a.v)}; }
-  FQ_HD friend Shorts abs_difference(Shorts a, Shorts b) { return {abs_shorts(a.v - b.v)}; }
-  FQ_HD friend Shorts minimum(Shorts a, Shorts b) { return {min_shorts(a.v, b.v)}; }
-  FQ_HD friend Shorts maximum(Shorts a, Shorts b) { return {max_shorts(a.v, b.v)}; }
-  FQ_HD Shorts masked(Mask m) const { return {v & m}; }
+/// kVec columns as two vectors of signed words; from bytes and split rows a is the even columns and b the odd ones.
+template <Source kSource>
+struct Words {
+  static constexpr int kCount = kVec;
+  S16v a, b;
+  using Mask = Words;
+  FQ_HD friend Words operator+(Words x, Words y) { return {x.a + y.a, x.b + y.b}; }
+  FQ_HD friend Words operator-(Words x, Words y) { return {x.a - y.a, x.b - y.b}; }
+  FQ_HD friend Words absolute(Words x) { return {abs_shorts(x.a), abs_shorts(x.b)}; }
+  FQ_HD friend Words abs_difference(Words x, Words y) { return absolute(x - y); }
+  FQ_HD friend Words minimum(Words x, Words y) { return {min_shorts(x.a, y.a), min_shorts(x.b, y.b)}; }
+  FQ_HD friend Words maximum(Words x, Words y) { return {max_shorts(x.a, y.a), max_shorts(x.b, y.b)}; }
+  FQ_HD Words masked(Words m) const { return {a & m.a, b & m.b}; }
+
+  /// The samples at columns d, d+2, ... and d+1, d+3, ... of those at p (kWords: d, d+1, ... and on).
+  template <int d>
+  FQ_HD static Words at(const std::uint8_t* p) {
+    if constexpr (kSource == Source::kWords) return {load<S16v>(p + 2 * d), load<S16v>(p + 2 * d + kVec)};
+    return {every_other<d>(p), every_other<d + 1>(p)};
+  }
+  template <int d>
+  FQ_HD static S16v every_other(const std::uint8_t* p) {
+    if constexpr (kSource == Source::kSplit) return load<S16v>(p + (d & 1 ? kSplitBytes + d - 1 : d));
+    // An odd column is the high byte of the word one column to its left, so that the columns at d = 0 and 1, and
+    // those at 2 and 1 of a neighbour, share their loads.
+    return d < 1 ? reinterpret_cast<S16v>(load<U16v>(p + d) & 0xff)
+                 : reinterpret_cast<S16v>(load<U16v>(p + d - 1) >> 8);
+  }
   struct Neighbours {
     const std::uint8_t* p;
-    FQ_HD Shorts c() const { return {load<S16v>(p)}; }
-    FQ_HD Shorts l() const { return {load<S16v>(p - 2)}; }
-    FQ_HD Shorts r() const { return {load<S16v>(p + 2)}; }
-    FQ_HD Shorts r2() const { return {load<S16v>(p + 4)}; }
+    FQ_HD Words c() const { return at<0>(p); }
+    FQ_HD Words l() const { return at<-1>(p); }
+    FQ_HD Words r() const { return at<1>(p); }
+    FQ_HD Words r2() const { return at<2>(p); }
   };
+  FQ_HD static std::ptrdiff_t offset(int x) { return std::ptrdiff_t{x} * (kSource == Source::kWords ? 2 : 1); }
+  /// Column of element i of each vector.
+  FQ_HD static int column_a(int i) { return kSource == Source::kWords ? i : 2 * i; }
+  FQ_HD static int column_b(int i) { return kSource == Source::kWords ? i + kVec / 2 : 2 * i + 1; }
 };
 
 /// Words of up to 16 bits, in 32-bit lanes.
 struct Ints {
-  static constexpr int kCount = kVec / 4, kSampleBytes = 2;
+  static constexpr int kCount = kVec / 4;
   S32v v;
   using Mask = S32v;
   FQ_HD friend Ints operator+(Ints a, Ints b) { return {a.v + b.v}; }
@@ -263,64 +272,79 @@ struct Ints {
     FQ_HD Ints r() const { return at(p + 2); }
     FQ_HD Ints r2() const { return at(p + 4); }
   };
+  FQ_HD static std::ptrdiff_t offset(int x) { return std::ptrdiff_t{x} * 2; }
 };
 
 /// Mask of lanes whose column lies in first...last-1 of the vector's.
 template <class L>
 FQ_HD typename L::Mask lane_mask(int first, int last) {
   typename L::Mask m{};
-  if constexpr (requires { m.even; }) {
+  const auto bit = [&](int column) { return column >= first && column < last ? -1 : 0; };
+  if constexpr (requires { m.b; }) {
     for (int i = 0; i < kVec / 2; ++i) {
-      m.even[i] = 2 * i >= first && 2 * i < last ? -1 : 0;
-      m.odd[i] = 2 * i + 1 >= first && 2 * i + 1 < last ? -1 : 0;
+      m.a[i] = static_cast<std::int16_t>(bit(L::column_a(i)));
+      m.b[i] = static_cast<std::int16_t>(bit(L::column_b(i)));
     }
   } else {
     using Element = std::remove_reference_t<decltype(m[0])>;
-    for (int i = 0; i < L::kCount; ++i) m[i] = static_cast<Element>(i >= first && i < last ? -1 : 0);
+    for (int i = 0; i < L::kCount; ++i) m[i] = static_cast<Element>(bit(i));
   }
   return m;
 }
 
 /// Totals of a metric in vectors. 32-bit lanes take what a few rows add; flush() moves them to 64 bits in time.
-template <class L, bool kMasked>
+template <class L, bool kSigned, bool kMasked>
 struct Sums {
-  S32v narrow[kMaxTotals] = {};
+  // A fused dot product waits four cycles for the one before it: two accumulators take turns.
+#ifdef __AVX512VNNI__
+  static constexpr int kChains = 2;
+#else
+  static constexpr int kChains = 1;
+#endif
+  S32v narrow[kMaxTotals][kChains] = {};
   S64v wide[kMaxTotals] = {};
   typename L::Mask mask = {};
 
   template <int i>
-  FQ_HD void add(L a) {
-    if constexpr (kMasked) a = a.masked(mask);
-    if constexpr (requires { a.even; }) {
-      narrow[i] = dot(dot(narrow[i], a.even, S16v{} + 1), a.odd, S16v{} + 1);
-    } else if constexpr (sizeof(a.v[0]) == 1) {
-      wide[i] += reinterpret_cast<S64v>(sum_bytes(a.v));
-    } else if constexpr (sizeof(a.v[0]) == 2) {
-      narrow[i] = dot(narrow[i], a.v, S16v{} + 1);
+  FQ_HD void add_dots(S16v a, S16v b, S16v c, S16v d) {
+    narrow[i][0] = dot(narrow[i][0], a, b);
+    narrow[i][kChains - 1] = dot(narrow[i][kChains - 1], c, d);
+  }
+  template <int i>
+  FQ_HD void add(L x) {
+    if constexpr (kMasked) x = x.masked(mask);
+    if constexpr (requires { x.b; }) {
+      add_dots<i>(x.a, S16v{} + 1, x.b, S16v{} + 1);
+    } else if constexpr (sizeof(x.v[0]) == 1) {
+      wide[i] += reinterpret_cast<S64v>(sum_bytes(x.v));
     } else {
-      wide[i] += wide_sums(a.v);
+      wide[i] += wide_sums(x.v);
     }
   }
   template <int i>
-  FQ_HD void add_product(L a, L b) {
-    if constexpr (kMasked) a = a.masked(mask);
-    if constexpr (requires { a.even; }) {
-      narrow[i] = dot(dot(narrow[i], a.even, b.even), a.odd, b.odd);
-    } else if constexpr (sizeof(a.v[0]) == 1) {
-      const U16v x = reinterpret_cast<U16v>(a.v), y = reinterpret_cast<U16v>(b.v);
-      narrow[i] = dot(dot(narrow[i], reinterpret_cast<S16v>(x & 0xff), reinterpret_cast<S16v>(y & 0xff)),
-                      reinterpret_cast<S16v>(x >> 8), reinterpret_cast<S16v>(y >> 8));
-    } else if constexpr (sizeof(a.v[0]) == 2) {
-      narrow[i] = dot(narrow[i], a.v, b.v);
+  FQ_HD void add_product(L x, L y) {
+    if constexpr (kMasked) x = x.masked(mask);
+    if constexpr (requires { x.b; }) {
+      add_dots<i>(x.a, y.a, x.b, y.b);
+    } else if constexpr (sizeof(x.v[0]) == 1) {
+      const U16v p = reinterpret_cast<U16v>(x.v), q = reinterpret_cast<U16v>(y.v);
+      add_dots<i>(reinterpret_cast<S16v>(p & 0xff), reinterpret_cast<S16v>(q & 0xff), reinterpret_cast<S16v>(p >> 8),
+                  reinterpret_cast<S16v>(q >> 8));
     } else {
-      wide[i] += wide_products(a.v, b.v);
+      wide[i] += wide_products(x.v, y.v);
     }
   }
   FQ_HD void flush() {
-    for (int i = 0; i < kMaxTotals; ++i) {
-      wide[i] += wide_sums(narrow[i]);
-      narrow[i] = S32v{};
-    }
+    for (int i = 0; i < kMaxTotals; ++i)
+      for (S32v& n : narrow[i]) {
+        if constexpr (kSigned) {
+          wide[i] += wide_sums(n);
+        } else {
+          const U64v u = reinterpret_cast<U64v>(n);
+          wide[i] += reinterpret_cast<S64v>((u & 0xffffffff) + (u >> 32));
+        }
+        n = S32v{};
+      }
   }
 };
 

@@ -15,6 +15,7 @@ struct LaplacianVariance : MetricBase {
       "what cv2.Laplacian(g, cv2.CV_64F).var() gives, digit for digit (Pech-Pacheco 2000)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr bool kReflect = true;
+  static constexpr bool kSigned = true;
   static constexpr int kGain = 4;
   static constexpr Peak kPeak[] = {{4, 1}, {16, 2}};
   template <class V>

@@ -12,6 +12,7 @@ struct VollathF4 : MetricBase {
   static constexpr MetricInfo kInfo{"vollath-f4", 2, "sum g(x,y) * (g(x+1,y) - g(x+2,y)), / N",
                                     "autocorrelation: white noise cancels in the mean (Vollath 1987)"};
   static constexpr Reach kReach{.left = 0, .right = 2, .up = 0, .down = 0};
+  static constexpr bool kSigned = true;
   static constexpr int kGain = 1;
   static constexpr Peak kPeak[] = {{1, 2}};
   template <class V>
