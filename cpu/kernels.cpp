@@ -27,14 +27,16 @@ FQ_HD int rows_per_flush(int largest) {
   return rows < 1 ? 1 : static_cast<int>(rows);
 }
 
+constexpr int kPrefetch = 128;
+
 /// One vector of columns, at byte offset `at`, down all rows of the block.
-template <class M, class L, bool kMasked>
-FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, Sums<L, M::kSigned, kMasked>& sums) {
+template <class M, class L, class S>
+FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, S& sums) {
   using Row = typename M::template Row<L>;
   const auto row = [&](int y) { return M::template row<L>(typename L::Neighbours{b.rows[y] + at}); };
   Row up{}, mid{};
   if constexpr (M::kReach.up) up = row(-1);
-  if constexpr (M::kReach.down) mid = row(0);
+  mid = row(0);
   for (int y = 0; y < b.count;) {
     const int end = b.count - y < room ? b.count : y + room;
     room -= end - y;
@@ -42,15 +44,12 @@ FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, Su
 #pragma GCC unroll 2  // lets sums of two rows be shared; with 16 registers it spills instead
 #endif
     for (; y < end; ++y) {
-      if constexpr (M::kReach.down) {
-        const Row down = row(y + 1);
-        M::template pixel<L>(up, mid, down, sums);
-        up = mid;
-        mid = down;
-      } else {
-        mid = row(y);
-        M::template pixel<L>(mid, mid, mid, sums);
-      }
+      // The next vector of columns comes a whole block later, on lines that no prefetcher of the machine expects.
+      __builtin_prefetch(b.rows[y + 1] + at + kPrefetch);
+      const Row down = row(y + 1);
+      M::template pixel<L>(up, mid, down, sums);
+      up = mid;
+      mid = down;
     }
     if (room == 0) {
       sums.flush();
@@ -59,13 +58,38 @@ FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, Su
   }
 }
 
+/// Columns x0...x1-1 of a block in whole vectors; returns where they end.
+template <class M, class L, class S>
+FQ_HD int measure_vectors(const Block& b, int x0, int x1, int flush_rows, int& room, S& sums) {
+  int x = x0;
+  if constexpr (M::kReach.up || M::kReach.down) {
+    for (; x + L::kCount <= x1; x += L::kCount) walk<M, L>(b, L::offset(x), flush_rows, room, sums);
+  } else {
+    // Nothing is shared between rows: memory is read in its own order. A vector counts as one more row.
+    for (int y = 0; y < b.count; ++y)
+      for (x = x0; x + L::kCount <= x1;) {
+        const int whole = (x1 - x) / L::kCount;
+        const int steps = whole < room ? whole : room;
+        for (int i = 0; i < steps; ++i, x += L::kCount) {
+          const auto mid = M::template row<L>(typename L::Neighbours{b.rows[y] + L::offset(x)});
+          M::template pixel<L>(mid, mid, mid, sums);
+        }
+        room -= steps;
+        if (room == 0) {
+          sums.flush();
+          room = flush_rows;
+        }
+      }
+  }
+  return x;
+}
+
 template <class M, class L>
 void measure(const Block& b, std::int64_t* totals) {
   const int flush_rows = rows_per_flush<M>(b.largest);
   int room = flush_rows;
   Sums<L, M::kSigned, false> sums;
-  int x = b.x0;
-  for (; x + L::kCount <= b.x1; x += L::kCount) walk<M, L, false>(b, L::offset(x), flush_rows, room, sums);
+  const int x = measure_vectors<M, L>(b, b.x0, b.x1, flush_rows, room, sums);
   sums.flush();
   if (x < b.x1) {
     // The last vector may start before x0, as far left as its loads must stay inside the row.
@@ -74,7 +98,7 @@ void measure(const Block& b, std::int64_t* totals) {
     Sums<L, M::kSigned, true> rest;
     rest.mask = lane_mask<L>(x - start, b.x1 - start);
     room = flush_rows;
-    walk<M, L, true>(b, L::offset(start), flush_rows, room, rest);
+    measure_vectors<M, L>(b, start, start + L::kCount, flush_rows, room, rest);
     rest.flush();
     for (int i = 0; i < kMaxTotals; ++i) sums.wide[i] += rest.wide[i];
   }
