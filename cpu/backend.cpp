@@ -37,6 +37,8 @@ const InstructionSet kInstructionSets[] = {
 constexpr int kBlockRows = 48;
 /// Columns of a tile whose samples have to be computed, its neighbours included: eight 64-byte vectors.
 constexpr int kTileColumns = 512;
+/// Samples of a cell from which counting pairs pays for folding 65,536 counters (7 us, 0.15 ns a sample saved).
+constexpr std::uint64_t kPairsFrom = 1 << 16;
 constexpr int kVectorColumns = 64;  // of the widest vector
 constexpr int kOverrun = 4;         // bytes that smoothing reads behind its last vector
 constexpr int kMaxRadius = 2, kMaxDownscale = 4;
@@ -128,18 +130,22 @@ class CpuMeter final : public Meter {
     }
 
     void measure() {
-      for (int j = 0; j < grid_.rows; ++j)
-        for (int y = grid_.row(j); y < grid_.row(j + 1); y += kBlockRows) {
-          const int rows = std::min(kBlockRows, grid_.row(j + 1) - y);
+      for (int j = 0; j < grid_.rows; ++j) {
+        // A histogram is finished cell by cell; everything else goes along the rows, as memory does.
+        const int y1 = grid_.row(j + 1), step = M::kHistogram ? std::max(1, y1 - grid_.row(j)) : kBlockRows;
+        for (int y0 = grid_.row(j); y0 < y1; y0 += step)
           for (int i = 0; i < grid_.columns; ++i) {
-            totals_ = meter_.totals_.data() +
-                      static_cast<std::ptrdiff_t>(grid_.first_cell + j * grid_.columns + i) * plan_.words;
-            for (int x = grid_.column(i), end = x; x < grid_.column(i + 1); x = end) {
-              end = std::min(x + tile_columns(x), grid_.column(i + 1));
-              measure_tile(x, end, y, y + rows);
-            }
+            const int cell = grid_.first_cell + j * grid_.columns + i;
+            totals_ = meter_.totals_.data() + static_cast<std::ptrdiff_t>(cell) * plan_.words;
+            pairs_ = M::kHistogram && plan_.pixels[static_cast<std::size_t>(cell)] >= kPairsFrom;
+            for (int y = y0; y < std::min(y0 + step, y1); y += kBlockRows)
+              for (int x = grid_.column(i), end = x; x < grid_.column(i + 1); x = end) {
+                end = std::min(x + tile_columns(x), grid_.column(i + 1));
+                measure_tile(x, end, y, std::min(y + kBlockRows, y1));
+              }
+            if (pairs_) kernels_.fold(meter_.pairs_.data(), totals_);
           }
-        }
+      }
     }
 
    private:
@@ -173,8 +179,13 @@ class CpuMeter final : public Meter {
       }
       Block all{rows, y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
       if constexpr (M::kHistogram) {
-        in_any_order(all,
-                     [&](const Block& b) { kernels_.histogram[sample_bytes_ - 1](b, samples_.bits() - 8, totals_); });
+        const int shift = samples_.bits() - 8;
+        in_any_order(all, [&](const Block& b) {
+          if (pairs_)
+            kernels_.count_pairs[sample_bytes_ - 1](b, shift, meter_.pairs_.data());
+          else
+            kernels_.histogram[sample_bytes_ - 1](b, shift, totals_);
+        });
       } else {
         if (plan_.request.mean)
           in_any_order(all, [&](const Block& b) { kernels_.mean[sample_bytes_ - 1](b, totals_); });
@@ -304,7 +315,8 @@ class CpuMeter final : public Meter {
     bool split_;   // samples are in the layout of Lane::kSplit
     bool direct_;  // samples are the frame's own bytes or words
     int code_bytes_, scaled_bytes_, sample_bytes_;
-    std::int64_t* totals_ = nullptr;
+    std::int64_t* totals_ = nullptr;  // of the cell being measured
+    bool pairs_ = false;              // its histogram is counted in pairs
     const std::uint8_t* scaled_rows_[kBlockRows + kHaloRows + 2 * kMaxRadius] = {};
     const std::uint8_t* sample_rows_[kBlockRows + kHaloRows] = {};
   };
@@ -314,6 +326,7 @@ class CpuMeter final : public Meter {
   Frame frame_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::int64_t> totals_;
+  std::vector<std::uint32_t> pairs_ = std::vector<std::uint32_t>(kPairCounts);
   Rows codes_{kMaxDownscale, kPitch* kMaxDownscale, 2};
   Rows scaled_{kBlockRows + kHaloRows + 2 * kMaxRadius, kPitch, 4};
   Rows samples_{kBlockRows + kHaloRows, kPitch, 2};

@@ -160,6 +160,44 @@ void histogram(const Block& b, int shift, std::int64_t* bins) {
     bins[k] += std::int64_t{table[0][k]} + table[1][k] + table[2][k] + table[3][k];
 }
 
+template <class T>
+void count_pairs(const Block& b, int shift, std::uint32_t* counts) {
+  for (int y = 0; y < b.count; ++y) {
+    const std::uint8_t* p = b.rows[y] + static_cast<std::ptrdiff_t>(b.x0) * static_cast<int>(sizeof(T));
+    int n = b.x1 - b.x0;
+    for (; n >= 8; n -= 8, p += 8 * sizeof(T)) {
+      T v[8];
+      std::memcpy(v, p, sizeof v);
+      std::uint64_t w = 0;
+      if constexpr (sizeof(T) == 1)
+        std::memcpy(&w, v, 8);
+      else
+        for (int i = 0; i < 8; ++i) w |= static_cast<std::uint64_t>(v[i] >> shift) << (8 * i);
+      for (int i = 0; i < 4; ++i) ++counts[w >> (16 * i) & 0xffff];
+    }
+    for (; n > 0; --n, p += sizeof(T)) {
+      T v;
+      std::memcpy(&v, p, sizeof v);
+      ++counts[kHistogramBins * kHistogramBins + (v >> shift)];
+    }
+  }
+}
+
+void fold(std::uint32_t* counts, std::int64_t* bins) {
+  std::uint32_t low[kHistogramBins] = {};
+  for (int k = 0; k < kHistogramBins; ++k) {
+    std::uint32_t high = 0;
+    for (int j = 0; j < kHistogramBins; ++j) {
+      high += counts[k * kHistogramBins + j];
+      low[j] += counts[k * kHistogramBins + j];
+    }
+    bins[k] += high;
+  }
+  for (int k = 0; k < kHistogramBins; ++k)
+    bins[k] += std::int64_t{low[k]} + counts[kHistogramBins * kHistogramBins + k];
+  std::memset(counts, 0, sizeof(std::uint32_t) * kPairCounts);
+}
+
 /// One row of luma codes with the layout known at compile time as far as `known` says, so that the loop vectorises.
 template <class Out, PixelLayout::Kind kKind, int kWord, int kStride>
 FQ_HD void luma_loop(PixelLayout l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
@@ -355,6 +393,9 @@ struct Table : Kernels {
     mean[1] = cpu::mean<Words<Source::kWords>, Ints>;
     histogram[0] = cpu::histogram<std::uint8_t>;
     histogram[1] = cpu::histogram<std::uint16_t>;
+    count_pairs[0] = cpu::count_pairs<std::uint8_t>;
+    count_pairs[1] = cpu::count_pairs<std::uint16_t>;
+    fold = cpu::fold;
     luma = cpu::luma;
     box[0] = cpu::box<std::uint8_t, std::uint16_t>;
     box[1] = cpu::box<std::uint16_t, std::uint16_t>;

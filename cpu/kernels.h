@@ -32,6 +32,9 @@ struct Block {
   int largest;   ///< no sample is larger
 };
 
+/// Counters of count_pairs(): of each pair of bins, then of samples left alone at a row's end.
+inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramBins;
+
 struct Kernels {
   /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
   using Measure = void (*)(const Block&, std::int64_t* totals);
@@ -40,6 +43,10 @@ struct Kernels {
   Measure mean[2];
   /// Histogram of value >> shift (shift = bits - 8); [0] bytes, [1] words.
   void (*histogram[2])(const Block&, int shift, std::int64_t* bins);
+  /// The same for many samples: counts pairs of neighbours, half as many stores, into kPairCounts counters, which
+  /// fold() then adds to bins and clears.
+  void (*count_pairs[2])(const Block&, int shift, std::uint32_t* counts);
+  void (*fold)(std::uint32_t* counts, std::int64_t* bins);
 
   /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
   void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
