@@ -73,7 +73,15 @@ FQ_HD std::uint32_t luma_of(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
 FQ_HD std::uint32_t component_code(const PixelLayout& l, const std::uint8_t* row, int c, int x) {
   const std::uint8_t* p = row + l.offset[c] + static_cast<std::size_t>(x) * l.pixel_stride;
   std::uint32_t w = p[0];
-  if (l.word_bytes == 2) w = l.big_endian ? w << 8 | p[1] : w | std::uint32_t{p[1]} << 8;
+  if (l.word_bytes == 2) {
+#if !defined(__CUDA_ARCH__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    std::uint16_t word;  // the form that compilers turn into vectors
+    __builtin_memcpy(&word, p, 2);
+    w = l.big_endian ? static_cast<std::uint16_t>(word << 8 | word >> 8) : word;
+#else
+    w = l.big_endian ? w << 8 | p[1] : w | std::uint32_t{p[1]} << 8;
+#endif
+  }
   return (w >> l.shift) & ((1u << l.depth) - 1u);
 }
 

@@ -6,6 +6,7 @@
 #include "cpu/kernels.h"
 
 #include "algorithms/samples.h"
+#include "cpu/luma.h"
 #include "cpu/simd.h"
 
 #include <type_traits>
@@ -196,55 +197,6 @@ void fold(std::uint32_t* counts, std::int64_t* bins) {
   for (int k = 0; k < kHistogramBins; ++k)
     bins[k] += std::int64_t{low[k]} + counts[kHistogramBins * kHistogramBins + k];
   std::memset(counts, 0, sizeof(std::uint32_t) * kPairCounts);
-}
-
-/// One row of luma codes with the layout known at compile time as far as `known` says, so that the loop vectorises.
-template <class Out, PixelLayout::Kind kKind, int kWord, int kStride>
-FQ_HD void luma_loop(PixelLayout l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
-  l.kind = kKind;
-  l.word_bytes = kWord;
-  l.pixel_stride = kStride;
-  for (int i = 0; i < n; ++i) {
-    const auto code = static_cast<Out>(luma_code(l, rows[0], rows[1], rows[2], x + i));
-    std::memcpy(out + static_cast<std::size_t>(i) * sizeof(Out), &code, sizeof(Out));
-  }
-}
-
-template <PixelLayout::Kind kKind, int kWord, int kStride>
-FQ_HD bool luma_case(const PixelLayout& l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
-  if (l.kind != kKind || l.word_bytes != kWord || l.pixel_stride != kStride) return false;
-  if constexpr (kWord == 1) {
-    luma_loop<std::uint8_t, kKind, kWord, kStride>(l, rows, x, n, out);
-  } else {
-    PixelLayout known = l;
-    known.big_endian = false;
-    if (l.big_endian) known.big_endian = true;
-    luma_loop<std::uint16_t, kKind, kWord, kStride>(known, rows, x, n, out);
-  }
-  return true;
-}
-
-void luma(const PixelLayout& l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
-  using Kind = PixelLayout::Kind;
-  if (l.is_plain()) {
-    std::memcpy(out, rows[0] + static_cast<std::size_t>(x) * l.word_bytes, static_cast<std::size_t>(n) * l.word_bytes);
-    return;
-  }
-  if (luma_case<Kind::kLuma, 1, 2>(l, rows, x, n, out) || luma_case<Kind::kLuma, 1, 4>(l, rows, x, n, out) ||
-      luma_case<Kind::kLuma, 2, 2>(l, rows, x, n, out) || luma_case<Kind::kLuma, 2, 8>(l, rows, x, n, out) ||
-      luma_case<Kind::kRgb, 1, 3>(l, rows, x, n, out) || luma_case<Kind::kRgb, 1, 4>(l, rows, x, n, out) ||
-      luma_case<Kind::kRgb, 1, 1>(l, rows, x, n, out) || luma_case<Kind::kRgb, 2, 2>(l, rows, x, n, out) ||
-      luma_case<Kind::kRgb, 2, 8>(l, rows, x, n, out))
-    return;
-  for (int i = 0; i < n; ++i) {
-    const std::uint32_t code = luma_code(l, rows[0], rows[1], rows[2], x + i);
-    if (l.depth == 8) {
-      out[i] = static_cast<std::uint8_t>(code);
-    } else {
-      const auto word = static_cast<std::uint16_t>(code);
-      std::memcpy(out + static_cast<std::size_t>(i) * 2, &word, 2);
-    }
-  }
 }
 
 template <class In, class Out, int k>
