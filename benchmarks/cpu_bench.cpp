@@ -76,16 +76,17 @@ void ours(benchmark::State& state, const Run& run) {
     state.SetBytesProcessed(2 * static_cast<std::int64_t>(state.iterations()) * run.size.width * run.size.height);
 }
 
-void textbook_loop(benchmark::State& state, const Size& size, int metric) {
+using Textbook = double (*)(const char*, const std::uint8_t*, int, int);
+
+void textbook_loop(benchmark::State& state, const Size& size, int metric, Textbook score) {
   const auto& bytes = picture(size);
-  for (auto _ : state)
-    benchmark::DoNotOptimize(textbook::score(metric_info(metric).name, bytes.data(), size.width, size.height));
+  for (auto _ : state) benchmark::DoNotOptimize(score(metric_info(metric).name, bytes.data(), size.width, size.height));
   count_bytes(state, size);
 }
 
 void read_loop(benchmark::State& state, const Size& size) {
   const auto& bytes = picture(size);
-  for (auto _ : state) benchmark::DoNotOptimize(textbook::read(bytes.data(), bytes.size()));
+  for (auto _ : state) benchmark::DoNotOptimize(textbook::vectorised::read(bytes.data(), bytes.size()));
   count_bytes(state, size);
 }
 
@@ -136,7 +137,7 @@ void check_scores() {
     request.metric = m;
     const auto meter = cpu::make_meter(geometry);
     const double a = measure(*meter, frame, std::make_shared<const Plan>(make_plan(geometry, request)));
-    const double b = textbook::score(metric_info(m).name, frame.plane[0], size.width, size.height);
+    const double b = textbook::plain::score(metric_info(m).name, frame.plane[0], size.width, size.height);
     if (!(std::abs(a - b) <= 1e-9 * std::abs(b))) {
       std::fprintf(stderr, "%s: %.17g here, %.17g in the textbook\n", metric_info(m).name, a, b);
       std::exit(1);
@@ -164,7 +165,8 @@ int main(int argc, char** argv) {
 #endif
     for (int m = 0; m < kMetricCount; ++m) {
       const std::string name = metric_info(m).name + suffix;
-      add("textbook/" + name, textbook_loop, size, m);
+      add("textbook/" + name, textbook_loop, size, m, textbook::plain::score);
+      add("textbook-vectorised/" + name, textbook_loop, size, m, textbook::vectorised::score);
       add("cpu/" + name, ours, Run{size, m, ""});
       for (const auto isa : cpu::instruction_sets())
         add("cpu-" + std::string(isa) + "/" + name, ours, Run{size, m, std::string(isa)});

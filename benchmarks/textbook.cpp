@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every metric as its formula reads, one pixel at a time.
+// Every metric as its formula reads, one pixel at a time. Compiled twice, as FQ_TEXTBOOK: plain and vectorised.
 #include "benchmarks/textbook.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-namespace framequality::textbook {
+namespace framequality::textbook::FQ_TEXTBOOK {
 namespace {
 
 struct Picture {
@@ -124,4 +124,4 @@ std::uint64_t read(const std::uint8_t* pixels, std::size_t bytes) {
   return sum;
 }
 
-}  // namespace framequality::textbook
+}  // namespace framequality::textbook::FQ_TEXTBOOK
