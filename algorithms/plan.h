@@ -67,8 +67,8 @@ struct Plan {
 
 /// Frame edge v (pixels) -> working samples of field p of `fields`, downscaled by k, clipped to 0...limit.
 inline int sample_edge(std::int64_t v, int p, int fields, int k, int limit) {
-  const std::int64_t d = v - p;
-  const std::int64_t rows = fields == 1 ? d : d <= 0 ? 0 : (d + 1) / 2;
+  v = std::clamp<std::int64_t>(v, 0, std::numeric_limits<int>::max());  // keeps what follows from overflowing
+  const std::int64_t rows = fields == 1 ? v : (v - p + 1) / 2;
   return static_cast<int>(std::clamp<std::int64_t>(std::max<std::int64_t>(rows, 0) / k, 0, limit));
 }
 

@@ -14,13 +14,13 @@
 namespace framequality::cpu {
 namespace {
 
-/// Rows that 32-bit lanes can take before a flush; each lane sums two words of a row.
+/// Rows that 32-bit lanes can take before a flush; each lane sums four words of a row, over kChains accumulators.
 template <class M>
 FQ_HD int rows_per_flush(int largest) {
   const std::int64_t room = M::kSigned ? 0x7fffffff : 0xffffffff;
   std::int64_t rows = 1 << 20;
   for (const Peak& p : M::kPeak) {
-    std::int64_t worst = 2 * std::int64_t{p.factor};
+    std::int64_t worst = 4 / kChains * std::int64_t{p.factor};
     for (int e = 0; e < p.power; ++e) worst *= largest;
     const std::int64_t fit = room / (worst > 0 ? worst : 1);
     rows = fit < rows ? fit : rows;

@@ -121,18 +121,25 @@ FQ_HD S16v abs_shorts(S16v a) {
 #endif
 }
 
+/// a + b for lanes that may hold unsigned values: no overflow in the language's eyes.
+FQ_HD S32v wrapping_add(S32v a, S32v b) {
+  return reinterpret_cast<S32v>(reinterpret_cast<U32v>(a) + reinterpret_cast<U32v>(b));
+}
+
 /// acc + a[2i] * b[2i] + a[2i+1] * b[2i+1], in 32 bits.
 FQ_HD S32v dot(S32v acc, S16v a, S16v b) {
 #if defined(__AVX512VNNI__)
   return reinterpret_cast<S32v>(
       _mm512_dpwssd_epi32(reinterpret_cast<__m512i>(acc), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 #elif defined(__AVX2__)
-  return acc + reinterpret_cast<S32v>(_mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+  return wrapping_add(
+      acc, reinterpret_cast<S32v>(_mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b))));
 #elif defined(__SSE2__)
-  return acc + reinterpret_cast<S32v>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+  return wrapping_add(
+      acc, reinterpret_cast<S32v>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b))));
 #else
   const S32v x = reinterpret_cast<S32v>(a), y = reinterpret_cast<S32v>(b);
-  return acc + ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16);
+  return wrapping_add(acc, wrapping_add(((x << 16) >> 16) * ((y << 16) >> 16), (x >> 16) * (y >> 16)));
 #endif
 }
 
@@ -217,8 +224,15 @@ struct Words {
   static constexpr int kCount = kVec;
   S16v a, b;
   using Mask = Words;
-  FQ_HD friend Words operator+(Words x, Words y) { return {x.a + y.a, x.b + y.b}; }
-  FQ_HD friend Words operator-(Words x, Words y) { return {x.a - y.a, x.b - y.b}; }
+  // Columns that are masked away may hold anything: their overflow must not be the language's business.
+  FQ_HD static S16v plus(S16v x, S16v y) {
+    return reinterpret_cast<S16v>(reinterpret_cast<U16v>(x) + reinterpret_cast<U16v>(y));
+  }
+  FQ_HD static S16v minus(S16v x, S16v y) {
+    return reinterpret_cast<S16v>(reinterpret_cast<U16v>(x) - reinterpret_cast<U16v>(y));
+  }
+  FQ_HD friend Words operator+(Words x, Words y) { return {plus(x.a, y.a), plus(x.b, y.b)}; }
+  FQ_HD friend Words operator-(Words x, Words y) { return {minus(x.a, y.a), minus(x.b, y.b)}; }
   FQ_HD friend Words absolute(Words x) { return {abs_shorts(x.a), abs_shorts(x.b)}; }
   FQ_HD friend Words abs_difference(Words x, Words y) { return absolute(x - y); }
   FQ_HD friend Words minimum(Words x, Words y) { return {min_shorts(x.a, y.a), min_shorts(x.b, y.b)}; }
@@ -292,15 +306,16 @@ FQ_HD typename L::Mask lane_mask(int first, int last) {
   return m;
 }
 
+/// Accumulators of a total. A fused dot product waits four cycles for the one before it: two take turns.
+#ifdef __AVX512VNNI__
+constexpr int kChains = 2;
+#else
+constexpr int kChains = 1;
+#endif
+
 /// Totals of a metric in vectors. 32-bit lanes take what a few rows add; flush() moves them to 64 bits in time.
 template <class L, bool kSigned, bool kMasked>
 struct Sums {
-  // A fused dot product waits four cycles for the one before it: two accumulators take turns.
-#ifdef __AVX512VNNI__
-  static constexpr int kChains = 2;
-#else
-  static constexpr int kChains = 1;
-#endif
   S32v narrow[kMaxTotals][kChains] = {};
   S64v wide[kMaxTotals] = {};
   typename L::Mask mask = {};
