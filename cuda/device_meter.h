@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The meter behind make_meter(), open to the benchmarks.
+#pragma once
+
+#include "algorithms/meter.h"
+#include "cuda/job.h"
+#include "cuda/runtime.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace framequality::cuda {
+
+/// Measures on one device. All that one frame in flight needs is in a Slot; there is one.
+class DeviceMeter final : public Meter {
+ public:
+  /// id: device number; negative: the context that is current in every call, that of the destructor included.
+  DeviceMeter(const Geometry& geometry, int id);
+  ~DeviceMeter() override;
+
+  void submit(const Frame& frame, std::shared_ptr<const Plan> plan) override;
+  std::span<const std::int64_t> collect() override;
+
+  /// For benchmarks: queues the kernel alone, once for each of `count` turns through `frames` (all on the device),
+  /// and returns the mean time from one to the next. Unit: seconds. Blocks.
+  double time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count);
+
+ private:
+  struct Slot {
+    Stream stream = make_stream();
+    Event done = make_event(cudaEventDisableTiming);
+    PinnedMemory<std::uint8_t> staging;  ///< host frames' rows, pitch_[p] bytes apart, plane after plane
+    DeviceMemory<std::uint8_t> pixels;   ///< the same on the device
+    PinnedMemory<std::int64_t> results;
+    DeviceMemory<unsigned long long> totals;  ///< zero between frames
+    DeviceMemory<unsigned> ticket;            ///< zero between frames
+    DeviceMemory<TiledGrid> grids;            ///< of stream_, then of tile_
+    std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
+    bool pending = false;
+  };
+  /// One kernel with the plan's regions cut to its tiles.
+  struct Tiling {
+    Kernel kernel;
+    std::vector<TiledGrid> grids;
+    int blocks = 0;
+    int tile_rows = 0;  ///< Job::tile_rows
+    void cut(const Plan& plan, int height);
+  };
+
+  void make_current() const;
+  void prepare(std::shared_ptr<const Plan> plan);
+  void choose_strip(const Plan& plan);
+  Frame upload(const Frame& frame, const Plan& plan);
+  void launch(const Frame& frame, bool is_staged);
+
+  Geometry geometry_;
+  int id_;
+  int processors_ = 0;
+  int planes_ = 0;
+  std::size_t pitch_[3] = {};   ///< of staged planes; 0: the plane holds nothing that is read
+  std::size_t offset_[3] = {};  ///< of staged planes
+  Tiling tile_, stream_;        ///< stream_.blocks is 0 if the plan does not suit the fast kernel
+  Slot slot_;
+};
+
+}  // namespace framequality::cuda

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The device twin of a build without CUDA: there is never a device.
+#include "cuda/backend.h"
+#include "cuda/bench.h"
+
+namespace framequality::cuda {
+namespace {
+constexpr const char* kReason = "built without CUDA: build with -Dcuda=enabled, or use device=cpu";
+}
+
+Device find_device(int) { return {-1, "", kReason}; }
+std::unique_ptr<Meter> make_meter(const Geometry&, int) { throw Error(Fault::kNoDevice, kReason); }
+DeviceBytes::DeviceBytes(std::span<const std::uint8_t>, int) { throw Error(Fault::kNoDevice, kReason); }
+void DeviceBytes::read(std::span<std::uint8_t>) const { throw Error(Fault::kNoDevice, kReason); }
+double kernel_seconds(Meter&, std::span<const Frame>, std::shared_ptr<const Plan>, int) {
+  throw Error(Fault::kNoDevice, kReason);
+}
+double read_bandwidth(int) { throw Error(Fault::kNoDevice, kReason); }
+
+}  // namespace framequality::cuda

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Owners of CUDA streams, events and memory, and check(): the one way CUDA faults become exceptions.
+#pragma once
+
+#include "cuda/error.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <type_traits>
+
+namespace framequality::cuda {
+
+inline Fault fault_of(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return Fault::kOutOfMemory;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorInvalidDevice:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorStubLibrary:
+      return Fault::kNoDevice;
+    default:
+      return Fault::kDeviceLost;
+  }
+}
+
+/// Throws Error if `error` is one, naming the call, CUDA's words and the caller's line.
+inline void check(cudaError_t error, const char* call, std::source_location where = std::source_location::current()) {
+  if (error == cudaSuccess) return;
+  (void)cudaGetLastError();  // an error that is not sticky must not be met again by the next check of a launch
+  throw Error(fault_of(error), std::string(call) + ": " + cudaGetErrorString(error) + " (" + where.file_name() + ":" +
+                                   std::to_string(where.line()) + ")");
+}
+
+struct Release {
+  void operator()(cudaStream_t s) const noexcept { (void)cudaStreamDestroy(s); }
+  void operator()(cudaEvent_t e) const noexcept { (void)cudaEventDestroy(e); }
+};
+using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Release>;
+using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Release>;
+
+/// A stream that does not wait for the legacy default stream.
+inline Stream make_stream() {
+  cudaStream_t s;
+  check(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return Stream(s);
+}
+
+inline Event make_event(unsigned flags) {
+  cudaEvent_t e;
+  check(cudaEventCreateWithFlags(&e, flags), "cudaEventCreateWithFlags");
+  return Event(e);
+}
+
+struct ReleaseDevice {
+  void operator()(void* p) const noexcept { (void)cudaFree(p); }
+  static void* take(std::size_t bytes) {
+    void* p;
+    check(cudaMalloc(&p, bytes), "cudaMalloc");
+    return p;
+  }
+};
+struct ReleasePinned {
+  void operator()(void* p) const noexcept { (void)cudaFreeHost(p); }
+  static void* take(std::size_t bytes) {
+    void* p;
+    check(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc");
+    return p;
+  }
+};
+
+/// Memory that only grows: reserve() keeps what is large enough, and otherwise replaces it, contents lost.
+template <class T, class Memory>
+class Buffer {
+ public:
+  T* get() const { return static_cast<T*>(data_.get()); }
+  /// Returns whether the memory is new.
+  bool reserve(std::size_t count) {
+    if (count <= count_) return false;
+    data_.reset();
+    count_ = 0;
+    data_.reset(Memory::take(count * sizeof(T)));
+    count_ = count;
+    return true;
+  }
+
+ private:
+  std::unique_ptr<void, Memory> data_;
+  std::size_t count_ = 0;
+};
+template <class T>
+using DeviceMemory = Buffer<T, ReleaseDevice>;
+template <class T>
+using PinnedMemory = Buffer<T, ReleasePinned>;
+
+}  // namespace framequality::cuda

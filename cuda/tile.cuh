@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What all kernels share: from block number to tile, and from a block's sums to totals on the host.
+#pragma once
+
+#include "cuda/job.h"
+
+#include <iterator>
+
+namespace framequality::cuda {
+
+/// A block's rectangle: lies in one cell of one grid. x1 and y1 are past the end; may be empty.
+struct Tile {
+  int field, x0, x1, y0, y1, cell;
+  __device__ bool empty() const { return x0 >= x1 || y0 >= y1; }
+};
+
+/// v, as a value that the compiler knows nothing about. For loop bounds that are minima: it counts such loops' turns as
+/// max(a, max(b, -c)), and ptxas 13.0 drops the minus sign when it makes one three-way maximum (VIMNMX3) of that for
+/// sm_90: the loop then runs past its end.
+__device__ __forceinline__ int opaque(int v) {
+#ifdef __CUDA_ARCH__
+  asm("" : "+r"(v));
+#endif
+  return v;
+}
+
+/// The tile of block `block`. left: where it would begin had its cell no left edge, a multiple of x_align.
+__device__ inline Tile find_tile(const Job& job, int block, int width, int height, int x_align, int& left) {
+  int g = 0;
+  for (int n = job.grid_count - 1; n > 0;) {  // the last grid with first_block <= block lies in [g, g + n]
+    const int half = (n + 1) / 2;
+    if (job.grids[g + half].first_block <= block) {
+      g += half;
+      n -= half;
+    } else {
+      n = half - 1;
+    }
+  }
+  const TiledGrid& t = job.grids[g];
+  const int index = block - t.first_block, per_cell = t.tiles_x * t.tiles_y;
+  const int cell = index / per_cell, tile = index % per_cell;
+  const int column = cell % t.grid.columns, row = cell / t.grid.columns;
+  const int x0 = t.grid.column(column), y0 = t.grid.row(row) + tile / t.tiles_x * height;
+  left = x0 / x_align * x_align + tile % t.tiles_x * width;
+  return {t.grid.field,
+          opaque(max(x0, left)),
+          opaque(min(t.grid.column(column + 1), left + width)),
+          opaque(y0),
+          opaque(min(t.grid.row(row + 1), y0 + height)),
+          t.grid.first_cell + cell};
+}
+
+/// Row 0 of the field in plane p.
+__device__ inline const std::uint8_t* field_row(const Job& job, int p, int field) {
+  return job.frame.plane[p] + field * job.frame.stride[p];
+}
+
+/// Where a metric's neighbours lie.
+template <class M>
+inline constexpr Reach kReachOf = [] {
+  if constexpr (M::kHistogram) {
+    return Reach{};
+  } else {
+    return M::kReach;
+  }
+}();
+
+/// Totals that a metric keeps.
+template <class M>
+inline constexpr int kTotalsOf = static_cast<int>(std::size(M::kPeak));
+
+/// Adds the block's sums, mine[kTotalWords] of each thread, to the cell's totals. All threads of the block call it.
+template <class M, int kThreads>
+__device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kTotalWords]) {
+  constexpr int kWarps = kThreads / 32;
+  __shared__ long long warp_sums[kTotalWords][kWarps];
+#pragma unroll
+  for (int i = 0; i < kTotalWords; ++i) {
+    if (i >= kTotalsOf<M> && i != kMeanTotal) continue;
+    long long sum = mine[i];
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+    if (threadIdx.x % 32 == 0) warp_sums[i][threadIdx.x / 32] = sum;
+  }
+  __syncthreads();
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < kTotalsOf<M> || (i == kMeanTotal && job.mean)) {
+    long long sum = 0;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) sum += warp_sums[i][w];
+    atomicAdd(job.totals + cell * job.words + i, static_cast<unsigned long long>(sum));
+  }
+}
+
+/// Ends every kernel, called by all threads of every block: the last block to arrive moves the totals to the host and
+/// leaves zeros for the next frame, so that a frame needs neither a memset nor a copy back.
+__device__ inline void finish_block(const Job& job) {
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicInc(job.ticket, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  for (int i = static_cast<int>(threadIdx.x); i < job.total_count; i += static_cast<int>(blockDim.x))
+    job.results[i] = static_cast<std::int64_t>(atomicExch(job.totals + i, 0ull));
+}
+
+/// 256 bins in shared memory, several copies of each to keep threads with equal samples apart.
+template <int kCopies>
+struct Bins {
+  unsigned count[kHistogramBins][kCopies];
+
+  __device__ void clear() {
+    for (int i = static_cast<int>(threadIdx.x); i < kHistogramBins * kCopies; i += static_cast<int>(blockDim.x))
+      count[i / kCopies][i % kCopies] = 0;
+    __syncthreads();
+  }
+  __device__ void add(int copy, unsigned bin) { atomicAdd(&count[bin][copy], 1u); }
+  /// Adds all copies to the cell's totals. All threads of the block call it.
+  __device__ void add_to_cell(const Job& job, int cell) {
+    __syncthreads();
+    for (int b = static_cast<int>(threadIdx.x); b < kHistogramBins; b += static_cast<int>(blockDim.x)) {
+      unsigned n = 0;
+#pragma unroll
+      for (int c = 0; c < kCopies; ++c) n += count[b][c];
+      if (n) atomicAdd(job.totals + cell * job.words + b, static_cast<unsigned long long>(n));
+    }
+  }
+};
+
+}  // namespace framequality::cuda

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The backends that elements measure with, as a table, so that tests can put failing ones in their place.
+#pragma once
+
+#include "cpu/backend.h"
+#include "cuda/backend.h"
+
+#include <memory>
+
+namespace framequality {
+
+struct Backends {
+  cuda::Device (*find_device)(int wanted) = cuda::find_device;
+  std::unique_ptr<Meter> (*make_cpu_meter)(const Geometry&) = [](const Geometry& g) { return cpu::make_meter(g); };
+  std::unique_ptr<Meter> (*make_cuda_meter)(const Geometry&, int id) = cuda::make_meter;
+};
+
+/// The table in use. Write it only while no element exists.
+inline Backends& backends() {
+  static Backends table;
+  return table;
+}
+
+}  // namespace framequality

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Enum types of properties that more than one element has.
+#include "gst/enums.h"
+
+#include "algorithms/metrics.h"
+#include "algorithms/samples.h"
+
+#include <array>
+#include <string>
+
+namespace framequality {
+
+GType device_choice_get_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(DeviceChoice::kAuto), "CUDA if a usable device is there, else the CPU", "auto"},
+      {static_cast<int>(DeviceChoice::kCpu), "the CPU, one core", "cpu"},
+      {static_cast<int>(DeviceChoice::kCuda), "CUDA; going to READY fails without a usable device", "cuda"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("FqDevice", values);
+  return type;
+}
+
+GType metric_get_type() {
+  static const auto names = [] {
+    std::array<std::string, kMetricCount> texts;
+    for (int i = 0; i < kMetricCount; ++i) {
+      const MetricInfo& m = metric_info(i);
+      const char* unit = m.power == 0 ? "bit" : m.power == 1 ? "code" : "code^2";
+      texts[static_cast<std::size_t>(i)] = std::string(m.formula) + " [" + unit + "]: " + m.summary;
+    }
+    return texts;
+  }();
+  static const auto values = [] {
+    std::array<GEnumValue, kMetricCount + 1> list{};
+    for (int i = 0; i < kMetricCount; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      list[at] = {i, names[at].c_str(), metric_info(i).name};
+    }
+    return list;
+  }();
+  static const GType type = g_enum_register_static("FqSharpnessMetric", values.data());
+  return type;
+}
+
+GType prefilter_get_type() {
+  static const GEnumValue values[] = {{static_cast<int>(Prefilter::kNone), "no smoothing", "none"},
+                                      {static_cast<int>(Prefilter::kBinomial3), "1-2-1 each way", "binomial3"},
+                                      {static_cast<int>(Prefilter::kBinomial5), "1-4-6-4-1 each way", "binomial5"},
+                                      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("FqPrefilter", values);
+  return type;
+}
+
+GType normalize_get_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(Normalize::kNone), "the score as the metric defines it", "none"},
+      {static_cast<int>(Normalize::kMean), "divided by the mean luma above black, or its square for code^2 metrics",
+       "mean"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("FqNormalize", values);
+  return type;
+}
+
+}  // namespace framequality

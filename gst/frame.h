@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// GStreamer's video formats and buffers as the layouts and frames that backends read.
+#pragma once
+
+#include "algorithms/layout.h"
+
+#include <gst/video/video.h>
+
+#include <optional>
+
+namespace framequality {
+
+// Every format whose luma, or R, G and B, are whole bytes or 16-bit words of 8...16 bits, and GRAY10_LE32. Not here
+// are those that GStreamer describes in other words than it packs them (v216, r210, Y210, Y410, Y412_*, *10A2_LE) and
+// those packed or tiled otherwise.
+#define FQ_LUMA_FORMATS                                                                                             \
+  "{ GRAY8, GRAY10_LE32, GRAY16_LE, GRAY16_BE, NV12, NV21, NV16, NV61, NV24, I420, YV12, Y42B, Y444, Y41B, YUV9, "  \
+  "YVU9, A420, AV12, YUY2, UYVY, YVYU, VYUY, AYUV, VUYA, v308, IYU2, P010_10LE, P010_10BE, P012_LE, P012_BE, "      \
+  "P016_LE, P016_BE, I420_10LE, I420_10BE, I420_12LE, I420_12BE, I422_10LE, I422_10BE, I422_12LE, I422_12BE, "      \
+  "Y444_10LE, Y444_10BE, Y444_12LE, Y444_12BE, Y444_16LE, Y444_16BE, A420_10LE, A420_10BE, A422_10LE, A422_10BE, "  \
+  "A444_10LE, A444_10BE, Y212_LE, Y212_BE, AYUV64, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, GBR, " \
+  "GBRA, RGBP, BGRP, GBR_10LE, GBR_10BE, GBR_12LE, GBR_12BE, GBRA_10LE, GBRA_10BE, GBRA_12LE, GBRA_12BE, ARGB64, "  \
+  "ARGB64_LE, ARGB64_BE, RGBA64_LE, RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE }"
+
+/// Caps of the frames that a MappedFrame can be made of.
+#define FQ_LUMA_CAPS GST_VIDEO_CAPS_MAKE(FQ_LUMA_FORMATS)
+
+/// Where luma lies in a format of FQ_LUMA_FORMATS; nullopt for formats packed in a way that PixelLayout cannot say.
+std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& format);
+
+/// True if the frame is two interleaved fields: by caps, or with interlace-mode=mixed by the buffer's flag.
+bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer);
+
+/// The planes of a buffer that hold luma, mapped for reading while this lives. The buffer must outlive it.
+class MappedFrame {
+ public:
+  /// Honours GstVideoMeta. Throws ElementError with the numbers if what `layout` reads does not lie within the buffer
+  /// (STREAM/FORMAT) or the memory cannot be mapped (RESOURCE/READ); nothing has been read then.
+  MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer);
+  const Frame& frame() const { return frame_; }
+
+ private:
+  /// The first `count` planes' maps; unmapped in the end, also when the rest of the frame is refused.
+  struct Maps {
+    explicit Maps(GstBuffer* buffer) : buffer(buffer), meta(gst_buffer_get_video_meta(buffer)) {}
+    ~Maps();
+    Maps(const Maps&) = delete;
+    Maps& operator=(const Maps&) = delete;
+    GstBuffer* buffer;
+    GstVideoMeta* meta;  ///< maps the planes, if there is one
+    GstMapInfo plane[3];
+    int count = 0;
+  };
+  void check_size(const GstVideoInfo& info) const;
+  gssize map_meta_plane(int plane);  ///< returns the stride
+  void map_plain_plane(const GstVideoInfo& info, int plane, gsize needed);
+
+  Maps maps_;
+  Frame frame_;
+};
+
+}  // namespace framequality

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The base of all measuring elements: device choice, frames in, messages and metadata out. Pixels pass untouched.
+#pragma once
+
+#include "algorithms/layout.h"
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
+
+#include <memory>
+
+namespace framequality {
+
+/// Where frames are measured.
+struct Place {
+  bool cuda = false;
+  int id = -1;  ///< CUDA device number
+  const char* name() const { return cuda ? "cuda" : "cpu"; }
+};
+
+/// What the frames of one stream have in common, from its caps.
+struct StreamFormat {
+  GstVideoInfo info;
+  Geometry geometry;
+};
+
+/// Measures the frames of one stream at one place: the part that each measuring element brings itself.
+/// Thread-safety: streaming thread only. Throws cuda::Error (the base may then replay the frame on the CPU) or
+/// ElementError.
+class Measurer {
+ public:
+  Measurer() = default;
+  Measurer(const Measurer&) = delete;
+  Measurer& operator=(const Measurer&) = delete;
+  virtual ~Measurer() = default;
+
+  /// Starts measuring a frame with the options as they are now. It stays valid until collected. buffer: the frame's,
+  /// for its flags and metadata.
+  virtual void submit(const Frame& frame, GstBuffer* buffer) = 0;
+  /// Waits for the oldest frame submitted; returns its score and adds the element's own fields to the result.
+  virtual double collect(GstStructure* result) = 0;
+  /// Adds to the frame last collected what metadata it gets beside the result. buffer is writable.
+  virtual void annotate(GstBuffer* buffer) { (void)buffer; }
+};
+
+struct MeterState;
+
+}  // namespace framequality
+
+#define FQ_TYPE_METER_BASE (fq_meter_base_get_type())
+#define FQ_METER_BASE(o) (G_TYPE_CHECK_INSTANCE_CAST((o), FQ_TYPE_METER_BASE, FqMeterBase))
+#define FQ_METER_BASE_CLASS(c) (G_TYPE_CHECK_CLASS_CAST((c), FQ_TYPE_METER_BASE, FqMeterBaseClass))
+#define FQ_METER_BASE_GET_CLASS(o) (G_TYPE_INSTANCE_GET_CLASS((o), FQ_TYPE_METER_BASE, FqMeterBaseClass))
+
+struct FqMeterBase {
+  GstBaseTransform parent;
+  framequality::MeterState* state;
+};
+
+/// A subclass sets these in its class_init, beside its pad templates and element metadata.
+struct FqMeterBaseClass {
+  GstBaseTransformClass parent_class;
+  GstDebugCategory* category;  ///< for the base's log lines
+  const char* message_name;    ///< of the message's structure
+  const char* meta_name;       ///< of the custom meta, registered
+  /// A measurer for frames of this format at this place. Throws as Measurer does.
+  std::unique_ptr<framequality::Measurer> (*make_measurer)(FqMeterBase* self, const framequality::StreamFormat& format,
+                                                           const framequality::Place& place);
+};
+
+GType fq_meter_base_get_type();
+
+/// Posts a warning message, but only once for each caps and `which` (0...31).
+void fq_meter_base_warn_once(FqMeterBase* self, unsigned which, const char* text);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Scores as metadata on buffers, without touching or copying pixels.
+#pragma once
+
+#include <gst/video/gstvideometa.h>
+
+namespace framequality {
+
+/// Registers a custom meta with empty tags: it survives copies, scaling, cropping and plain transforms. Once per name.
+void register_score_meta(const char* name);
+
+/// The buffer itself if its metadata can be written, else a new header around the same memories that keeps the old
+/// one alive. Takes the buffer, returns an owned one. gst_buffer_make_writable would copy memory flagged NO_SHARE.
+GstBuffer* make_header_writable(GstBuffer* buffer);
+
+/// Gives a writable buffer the meta `name` with these fields. One that is there already is overwritten: readers see
+/// the oldest.
+void set_score_meta(GstBuffer* buffer, const char* name, const GstStructure* fields);
+
+/// Gives a region of a writable buffer this param structure (taken), in place of one of the same name.
+void set_roi_param(GstVideoRegionOfInterestMeta* roi, GstStructure* param);
+
+}  // namespace framequality

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// No memory is allocated per frame: every operator new is counted while meters run.
+#include "cpu/backend.h"
+#include "cuda/backend.h"
+#include "tests/gpu.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <new>
+
+namespace {
+std::atomic<std::uint64_t> allocations = 0;
+}
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size ? size : 1)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace framequality {
+namespace {
+
+void expect_none(Meter& meter, const Geometry& geometry) {
+  const std::vector<std::uint8_t> pixels(static_cast<std::size_t>(geometry.width * geometry.height), 7);
+  Frame frame;
+  frame.plane[0] = pixels.data();
+  frame.stride[0] = geometry.width;
+  for (int metric = 0; metric < kMetricCount; ++metric) {
+    Request request;
+    request.metric = metric;
+    request.prefilter = metric % 2 ? Prefilter::kBinomial3 : Prefilter::kNone;
+    request.zone_columns = request.zone_rows = 1 + metric % 3;
+    const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
+    meter.submit(frame, plan);  // the first frame of a plan may
+    meter.collect();
+    const std::uint64_t before = allocations;
+    for (int i = 0; i < 50; ++i) {
+      meter.submit(frame, plan);
+      meter.collect();
+    }
+    EXPECT_EQ(allocations, before) << metric_info(metric).name;
+  }
+}
+
+TEST(Allocation, CpuMeterNonePerFrame) {
+  const Geometry geometry{640, 480, {}};
+  expect_none(*cpu::make_meter(geometry), geometry);
+}
+
+TEST(Allocation, CudaMeterNonePerFrame) {
+  test::require_gpu();
+  if (IsSkipped() || HasFailure()) return;
+  const Geometry geometry{640, 480, {}};
+  expect_none(*cuda::make_meter(geometry, cuda::find_device().id), geometry);
+}
+
+}  // namespace
+}  // namespace framequality
