@@ -32,6 +32,8 @@ DeviceBytes::DeviceBytes(std::span<const std::uint8_t> bytes, int id) {
   check(cudaSetDevice(id), "cudaSetDevice");
   data_ = {ReleaseDevice::take(std::max<std::size_t>(bytes.size(), 1)), ReleaseDevice{}};
   check(cudaMemcpy(data_.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+  // From pageable memory the call may return before the last bytes arrive, and meters' streams do not wait for it.
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 void DeviceBytes::read(std::span<std::uint8_t> bytes) const {

@@ -14,7 +14,10 @@ constexpr int kLaneBytes = 16, kLaneWords = kLaneBytes / 4, kWarps = 4, kThreads
 // each of 132 SMs at a latency of 0.75 us. Loops are unrolled by it, and 3 is also the number of roles a row plays.
 constexpr int kAhead = 3;
 // 4 blocks on an SM leave a thread 128 registers, which three rows of features and the rows in flight need.
-constexpr int kBlocksPerSm = 4;
+#ifndef FQ_BLOCKS
+#define FQ_BLOCKS 4
+#endif
+constexpr int kBlocksPerSm = FQ_BLOCKS;
 
 /// 16 bytes of a row and the words left and right of them.
 struct Chunk {
@@ -84,18 +87,25 @@ __device__ unsigned pixel_bits(int x, int count, int x0, int x1) {
   return a < b ? (1u << b) - (1u << a) : 0u;
 }
 
-/// kEdge: the row may begin or end in the chunk, or beside it; what lies outside is arbitrary.
-template <bool kEdge>
+/// What a strip's loads must beware of.
+enum class Edge {
+  kNone,     ///< nothing: rows go on to both sides
+  kAligned,  ///< the row may begin or end here, after whole chunks
+  kAny,      ///< the row may end inside a chunk
+};
+
+/// A chunk of a row; what lies outside the row is arbitrary.
+template <Edge kEdge>
 __device__ __forceinline__ Chunk load(const std::uint8_t* row, const Lane& lane, int readable) {
   const std::uint8_t* p = row + lane.at;
   const unsigned* words = reinterpret_cast<const unsigned*>(p);
   Chunk c;
   // The words beside come from L1, where the neighbours' loads put them: cheaper than two shuffles with edge cases.
-  c.left = !kEdge || lane.at > 0 ? __ldg(words - 1) : 0u;
-  if (!kEdge || lane.whole) {
+  c.left = kEdge == Edge::kNone || lane.at > 0 ? __ldg(words - 1) : 0u;
+  if (kEdge != Edge::kAny || lane.whole) {
     const uint4 v = __ldg(reinterpret_cast<const uint4*>(p));
     c.word[0] = v.x, c.word[1] = v.y, c.word[2] = v.z, c.word[3] = v.w;
-    c.right = __ldg(words + kLaneWords);
+    c.right = kEdge != Edge::kAligned || lane.whole ? __ldg(words + kLaneWords) : 0u;
   } else {
     unsigned tail = 0;  // the row's last word, if it is not a whole one
     const int end = readable & ~3;
@@ -115,10 +125,12 @@ __device__ __forceinline__ const std::uint8_t* row_at(const std::uint8_t* base, 
   return base + static_cast<std::int64_t>(y) * stride;
 }
 
-/// One warp's strip, rows y0...y1-1 of the tile. !kEdge: every pixel counts, and they come in kAhead rows at a time.
-template <class M, class S, bool kEdge>
+/// One warp's strip, rows y0...y1-1 of the tile. Edge::kNone: every pixel counts, and they come in kAhead rows at a
+/// time.
+template <class M, class S, Edge kEdge>
 __device__ __forceinline__ void march(const Job& job, int field, const Lane& lane, int x, int y0, int y1,
                                       long long (&mine)[kTotalWords]) {
+  constexpr bool kMasked = kEdge != Edge::kNone;
   using V = typename S::V;
   using Row = typename M::template Row<V>;
   constexpr int kUp = M::kReach.up, kDown = M::kReach.down;
@@ -154,7 +166,7 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
     const unsigned one = job.mean && y >= y0 && y < y1 ? 1u : 0u;
 #pragma unroll
     for (int k = 0; k < kLaneWords; ++k)
-      mean = samples.sum(kEdge ? chunk.word[k] & inside[k] : chunk.word[k], one, mean);
+      mean = samples.sum(kMasked ? chunk.word[k] & inside[k] : chunk.word[k], one, mean);
     V g[kPixels + 3];  // from one left of the chunk to two right of it
     g[0] = samples.template sample<M>(chunk.left, kPerWord - 1);
 #pragma unroll
@@ -165,7 +177,7 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
       Around<V> n{g[i], g[i + 1], g[i + 2], g[i + 3]};
-      if constexpr (kEdge && M::kReflect) {
+      if constexpr (kMasked && M::kReflect) {
         if (i == 0 && x == 0) n.left = n.right;
         if (x + i == w - 1) n.right = n.left;
       }
@@ -183,10 +195,10 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
     // Unrolled, without a branch, so that rows change roles and chunks their place without a move.
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      const unsigned live = !kEdge ? ~0u : y + i < end ? lane.live : 0u;
+      const unsigned live = !kMasked ? ~0u : y + i < end ? lane.live : 0u;
       features(ring[(kLead + i) % kAhead], y + i + kDown, [&](int p, const Row& down) {
         const Row& m = kDown > 0 ? mid[p] : down;
-        if (!kEdge || live >> p & 1) M::pixel(kUp > 0 ? up[p] : m, m, down, sums);
+        if (!kMasked || live >> p & 1) M::pixel(kUp > 0 ? up[p] : m, m, down, sums);
         if ((p + 1) % S::template Sums<M>::kFlush == 0 || p + 1 == kPixels) sums.flush();
         up[p] = mid[p];
         mid[p] = down;
@@ -208,7 +220,7 @@ __device__ void count(const Job& job, int field, const Lane& lane, int y0, int y
   const std::uint8_t* base = field_row(job, plane, field);
 #pragma unroll 2
   for (int y = y0; y < y1; ++y) {
-    const Chunk chunk = load<true>(row_at<false>(base, stride, y, 0), lane, job.readable);
+    const Chunk chunk = load<Edge::kAny>(row_at<false>(base, stride, y, 0), lane, job.readable);
 #pragma unroll
     for (int i = 0; i < S::kPixels; ++i)
       if (lane.inside >> i & 1) bins.add(copy, samples.code(chunk.word[i / kPerWord], i % kPerWord) >> shift);
@@ -247,9 +259,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) stream_rows(const __gr
                            (left + kWidth) * S::kWordBytes + 4 <= job.readable && (y1 - y0) % kAhead == 0 &&
                            (M::kReflect || (y0 >= kReach.up && y1 + kReach.down <= job.height[tile.field]));
         if (inner) {
-          march<M, S, false>(job, tile.field, lane, x, y0, y1, mine);
+          march<M, S, Edge::kNone>(job, tile.field, lane, x, y0, y1, mine);
+        } else if (job.readable % kLaneBytes == 0) {
+          march<M, S, Edge::kAligned>(job, tile.field, lane, x, y0, y1, mine);
         } else {
-          march<M, S, true>(job, tile.field, lane, x, y0, y1, mine);
+          march<M, S, Edge::kAny>(job, tile.field, lane, x, y0, y1, mine);
         }
       }
       add_to_cell<M, kThreads>(job, tile.cell, mine);
