@@ -90,8 +90,8 @@ __device__ unsigned pixel_bits(int x, int count, int x0, int x1) {
 /// What a strip's loads must beware of.
 enum class Edge {
   kNone,     ///< nothing: rows go on to both sides
-  kAligned,  ///< the row may begin or end here, after whole chunks
-  kAny,      ///< the row may end inside a chunk
+  kAligned,  ///< row and cell may begin or end here, but not inside a chunk
+  kAny,      ///< row or cell may begin or end inside a chunk
 };
 
 /// A chunk of a row; what lies outside the row is arbitrary.
@@ -126,11 +126,13 @@ __device__ __forceinline__ const std::uint8_t* row_at(const std::uint8_t* base, 
 }
 
 /// One warp's strip, rows y0...y1-1 of the tile. Edge::kNone: every pixel counts, and they come in kAhead rows at a
-/// time.
+/// time. Edge::kAligned: a lane counts whole, but for pixels whose reach leaves the picture, or not at all.
 template <class M, class S, Edge kEdge>
 __device__ __forceinline__ void march(const Job& job, int field, const Lane& lane, int x, int y0, int y1,
                                       long long (&mine)[kTotalWords]) {
-  constexpr bool kMasked = kEdge != Edge::kNone;
+  constexpr bool kMasked = kEdge == Edge::kAny;
+  // Rows past the strip's end are summed like others and dropped: a branch would keep loads from running ahead.
+  constexpr bool kDiscards = kEdge == Edge::kAligned && S::template Sums<M>::kDiscards;
   using V = typename S::V;
   using Row = typename M::template Row<V>;
   constexpr int kUp = M::kReach.up, kDown = M::kReach.down;
@@ -177,7 +179,7 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
       Around<V> n{g[i], g[i + 1], g[i + 2], g[i + 3]};
-      if constexpr (kMasked && M::kReflect) {
+      if constexpr (kEdge != Edge::kNone && M::kReflect) {
         if (i == 0 && x == 0) n.left = n.right;
         if (x + i == w - 1) n.right = n.left;
       }
@@ -195,16 +197,20 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
     // Unrolled, without a branch, so that rows change roles and chunks their place without a move.
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      const unsigned live = !kMasked ? ~0u : y + i < end ? lane.live : 0u;
+      const bool counts = kEdge == Edge::kNone || y + i < end;
+      const unsigned live = kDiscards || counts ? lane.live : 0u;
       features(ring[(kLead + i) % kAhead], y + i + kDown, [&](int p, const Row& down) {
         const Row& m = kDown > 0 ? mid[p] : down;
-        if (!kMasked || live >> p & 1) M::pixel(kUp > 0 ? up[p] : m, m, down, sums);
-        if ((p + 1) % S::template Sums<M>::kFlush == 0 || p + 1 == kPixels) sums.flush();
+        const bool beside = p < M::kReach.left || p >= kPixels - M::kReach.right;
+        if (kEdge == Edge::kNone || (kDiscards && !beside) || live >> p & 1)
+          M::pixel(kUp > 0 ? up[p] : m, m, down, sums);
+        if ((p + 1) % S::template Sums<M>::kFlush == 0 || p + 1 == kPixels) sums.flush(!kDiscards || counts);
         up[p] = mid[p];
         mid[p] = down;
       });
     }
   }
+  if (lane.inside == 0) return;
 #pragma unroll
   for (int i = 0; i < kTotalsOf<M>; ++i) mine[i] = sums.total(i);
   mine[kMeanTotal] = mean;
@@ -260,7 +266,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) stream_rows(const __gr
                            (M::kReflect || (y0 >= kReach.up && y1 + kReach.down <= job.height[tile.field]));
         if (inner) {
           march<M, S, Edge::kNone>(job, tile.field, lane, x, y0, y1, mine);
-        } else if (job.readable % kLaneBytes == 0) {
+        } else if (job.readable % kLaneBytes == 0 && tile.x0 % S::kPixels == 0 && tile.x1 % S::kPixels == 0) {
           march<M, S, Edge::kAligned>(job, tile.field, lane, x, y0, y1, mine);
         } else {
           march<M, S, Edge::kAny>(job, tile.field, lane, x, y0, y1, mine);

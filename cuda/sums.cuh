@@ -52,10 +52,12 @@ class ByteSums {
   __device__ __forceinline__ void add_product(Float a, Float b) {
     part_[kTotal] = fmaf(a.v, b.v, part_[kTotal]);
   }
-  __device__ __forceinline__ void flush() {
+  /// flush(false) drops what was added since the last flush.
+  static constexpr bool kDiscards = true;
+  __device__ __forceinline__ void flush(bool counts) {
 #pragma unroll
     for (int i = 0; i < kTotalsOf<M>; ++i) {
-      sum_[i] += static_cast<int>(part_[i]);
+      sum_[i] += counts ? static_cast<int>(part_[i]) : 0;
       part_[i] = 0;
     }
   }
@@ -91,7 +93,8 @@ class WordSums {
   __device__ __forceinline__ void add_product(int a, int b) {
     wide_[kTotal] += static_cast<long long>(a) * b;
   }
-  __device__ __forceinline__ void flush() {}
+  static constexpr bool kDiscards = false;
+  __device__ __forceinline__ void flush(bool) {}
   __device__ long long total(int i) const { return narrow_[i] + wide_[i]; }
 
  private:
