@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Scores every frame of a video file; writes a table and a plot, and prints the sharpest and the blurriest moments."""
+import argparse
+import csv
+import math
+import pathlib
+import sys
+import time
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstApp", "1.0")
+from gi.repository import Gst, GstApp  # GstApp gives the appsink its methods
+
+# Units of the scores; those not listed are in code (8-bit luma steps).
+UNITS = {"entropy": "bit", "variance": "code²", "tenengrad": "code²", "gray-difference-product": "code²",
+         "laplacian-variance": "code²", "brenner": "code²", "vollath-f4": "code²"}
+SHARP, BLURRED, LINE = "#1b7837", "#b2182b", "#4d4d4d"
+
+
+def decoder(video, rest):
+    """A pipeline that decodes the video's pictures into `rest`; videoconvert passes frames through untouched unless
+    `rest` cannot take their format."""
+    pipeline = Gst.parse_launch("filesrc name=file ! decodebin expose-all-streams=false caps=video/x-raw(ANY)"
+                                f" ! videoconvert ! {rest}")
+    pipeline.get_by_name("file").set_property("location", str(video))
+    return pipeline
+
+
+def raise_error(message):
+    error, debug = message.parse_error()
+    raise RuntimeError(f"{message.src.get_name()}: {error.message} ({debug})")
+
+
+def score(video, properties):
+    """Every frame's (time in s, score), and what there is to say about the run."""
+    pipeline = decoder(video, f"sharpnessmeter name=meter {properties} ! fakesink sync=false")
+    meter, bus = pipeline.get_by_name("meter"), pipeline.get_bus()
+    rows, last = [], None
+    begin = time.monotonic()
+    pipeline.set_state(Gst.State.PLAYING)
+    try:
+        while True:
+            message = bus.timed_pop_filtered(
+                Gst.CLOCK_TIME_NONE, Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR)
+            if message.type == Gst.MessageType.ERROR:
+                raise_error(message)
+            if message.type == Gst.MessageType.EOS:
+                break
+            fields = message.get_structure()
+            if fields.get_name() != "sharpnessmeter":
+                continue
+            at = fields["stream-time"]
+            # A frame without a time stands at its predecessor's.
+            at = at / Gst.SECOND if at != Gst.CLOCK_TIME_NONE else rows[-1][0] if rows else 0.0
+            rows.append((at, fields["score"]))
+            last = fields
+            if sys.stderr.isatty() and len(rows) % 100 == 0:
+                print(f"\r{len(rows)} frames", end="\r", file=sys.stderr)
+        seconds = time.monotonic() - begin
+        if not rows:
+            raise RuntimeError("no frame was scored: is there a video stream in the file?")
+        stats = meter.get_property("stats")
+        return rows, {
+            "metric": last["metric"],
+            "device": last["device"],
+            "pipeline_rate": len(rows) / seconds,
+            "meter_rate": stats["measured"] / (stats["busy-ns"] * 1e-9) if stats["busy-ns"] else float("inf"),
+        }
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+
+
+def moments(rows, count, separation, sharpest):
+    """The `count` best (or worst) rows that lie at least `separation` s from each other, best (worst) first."""
+    chosen = []
+    for row in sorted(rows, key=lambda row: row[1], reverse=sharpest):
+        if all(abs(row[0] - other[0]) >= separation for other in chosen):
+            chosen.append(row)
+            if len(chosen) == count:
+                break
+    return chosen
+
+
+def number_format(rows):
+    """A format that gives the largest score about six digits, so that columns line up."""
+    largest = max(abs(score) for _, score in rows)
+    return f".{max(0, 5 - int(math.log10(largest)) if largest >= 1 else 5)}f"
+
+
+def pictures(video, times, width=400):
+    """The frames at `times` as RGB arrays; None where the file cannot be read at that place."""
+    import numpy
+
+    pipeline = decoder(video, f"videoscale ! video/x-raw,format=RGB,width={width},pixel-aspect-ratio=1/1"
+                              " ! appsink name=sink sync=false max-buffers=1")
+    sink = pipeline.get_by_name("sink")
+    pipeline.set_state(Gst.State.PAUSED)
+    pipeline.get_state(10 * Gst.SECOND)
+    found = []
+    for at in times:
+        # Half a millisecond later than the frame's start, so that rounding cannot give the one before.
+        seeked = pipeline.seek_simple(Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE,
+                                      int((at + 0.0005) * Gst.SECOND))
+        sample = sink.try_pull_preroll(10 * Gst.SECOND) if seeked else None
+        if sample is None:
+            found.append(None)
+            continue
+        fields, buffer = sample.get_caps().get_structure(0), sample.get_buffer()
+        height = fields["height"]
+        stride = buffer.get_size() // height
+        data = numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), numpy.uint8)
+        found.append(data.reshape(height, stride)[:, : width * 3].reshape(height, width, 3))
+    pipeline.set_state(Gst.State.NULL)
+    return found
+
+
+def plot(path, video, rows, facts, sharpest, blurriest):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    show = number_format(rows)
+    unit = UNITS.get(facts["metric"], "code")
+    images = pictures(video, [at for at, _ in sharpest + blurriest])
+    shape = next((image.shape for image in images if image is not None), (3, 4))
+    columns = max(len(sharpest), len(blurriest))
+    curve, strip = 4.2, 12 / columns * shape[0] / shape[1] + 0.25  # inches
+    figure = pyplot.figure(figsize=(12, curve + 2 * strip), layout="constrained")
+    grid = figure.add_gridspec(3, columns, height_ratios=[curve, strip, strip])
+
+    axes = figure.add_subplot(grid[0, :])
+    axes.plot([row[0] for row in rows], [row[1] for row in rows], color=LINE, linewidth=0.8)
+    axes.margins(x=0.01, y=0.12)
+    axes.grid(alpha=0.3)
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel(f"{facts['metric']} score [{unit}]")
+    axes.set_title(f"Sharpness of {pathlib.Path(video).name}, {len(rows)} frames", loc="left")
+    kinds = ("sharpest", sharpest, SHARP, "^", 7), ("blurriest", blurriest, BLURRED, "v", -16)
+    for line, (label, chosen, color, marker, offset) in enumerate(kinds, 1):
+        axes.plot([row[0] for row in chosen], [row[1] for row in chosen], marker, color=color, label=label)
+        for number, row in enumerate(chosen, 1):
+            axes.annotate(str(number), row, (0, offset), textcoords="offset points", ha="center", color=color,
+                          weight="bold")
+            cell = figure.add_subplot(grid[line, number - 1])
+            cell.set(xticks=[], yticks=[], ylabel=label if number == 1 else "")
+            cell.yaxis.label.set(color=color, weight="bold")
+            cell.set_title(f"{number}:  {row[0]:.2f} s,  {row[1]:{show}} {unit}", color=color, fontsize=9)
+            cell.spines[:].set_color(color)
+            image = images.pop(0)
+            if image is not None:
+                cell.imshow(image)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
+    figure.savefig(path, dpi=100)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("video")
+    parser.add_argument("--csv", metavar="FILE", help="write frame, time and score of every frame")
+    parser.add_argument("--plot", metavar="FILE", help="draw the score over time with the chosen frames (matplotlib)")
+    parser.add_argument("--count", type=int, default=5, help="moments of each kind (default: %(default)s)")
+    parser.add_argument("--separation", type=float, metavar="S",
+                        help="seconds between two of them (default: 1/20 of the video)")
+    parser.add_argument("--meter", default="", metavar="PROPERTIES",
+                        help="the element's properties, for example 'metric=brenner prefilter=binomial5'")
+    arguments = parser.parse_args()
+
+    Gst.init(None)
+    try:
+        rows, facts = score(arguments.video, arguments.meter)
+    except (RuntimeError, gi.repository.GLib.Error) as error:
+        print(f"score_video.py: {error}", file=sys.stderr)
+        return 1
+
+    unit, show = UNITS.get(facts["metric"], "code"), number_format(rows)
+    separation = arguments.separation if arguments.separation is not None else (rows[-1][0] - rows[0][0]) / 20
+    sharpest = moments(rows, arguments.count, separation, True)
+    blurriest = moments(rows, arguments.count, separation, False)
+    for title, chosen in (("sharpest", sharpest), ("blurriest", blurriest)):
+        print(f"The {title} moments ({facts['metric']}):")
+        for number, (at, value) in enumerate(chosen, 1):
+            print(f"  {number}. {at:9.2f} s  {value:12{show}} {unit}")
+    print(f"{len(rows)} frames scored on {facts['device']}, {facts['pipeline_rate']:.0f} frames/s with decoding,"
+          f" {facts['meter_rate']:.0f} frames/s in the meter alone")
+
+    if arguments.csv:
+        with open(arguments.csv, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["frame", "time_s", f"{facts['metric']}"])
+            writer.writerows((frame, f"{at:.9f}", repr(value)) for frame, (at, value) in enumerate(rows))
+    if arguments.plot:
+        plot(arguments.plot, arguments.video, rows, facts, sharpest, blurriest)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An application thread sets and reads every property while frames flow: what ThreadSanitizer is to look at.
+#include <gst/gst.h>
+
+#include <cstdio>
+
+int main(int argc, char** argv) {
+  gst_init(&argc, &argv);
+  GError* error = nullptr;
+  GstElement* pipeline = gst_parse_launch(
+      "videotestsrc pattern=ball num-buffers=400 ! video/x-raw,format=GRAY8,width=160,height=120 ! tee name=t "
+      "t. ! queue ! sharpnessmeter name=meter ! queue ! sharpnessmeter metric=entropy ! fakesink sync=false "
+      "t. ! queue ! sharpnessmeter ! fakesink sync=false",
+      &error);
+  if (pipeline == nullptr || error != nullptr) {
+    std::fprintf(stderr, "%s\n", error != nullptr ? error->message : "no pipeline");
+    return 1;
+  }
+  GstElement* meter = gst_bin_get_by_name(GST_BIN(pipeline), "meter");
+  GstBus* bus = gst_element_get_bus(pipeline);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+
+  const char* const metrics[] = {"tenengrad", "entropy", "laplacian-variance", "vollath-f4"};
+  guint scores = 0;
+  bool ended = false;
+  bool failed = false;
+  for (guint i = 0; !ended && !failed; ++i) {
+    gst_util_set_object_arg(G_OBJECT(meter), "metric", metrics[i % 4]);
+    gst_util_set_object_arg(G_OBJECT(meter), "prefilter", i % 3 == 0 ? "binomial5" : "none");
+    gst_util_set_object_arg(G_OBJECT(meter), "roi", i % 5 == 0 ? "<10,10,40,40>" : "<>");
+    g_object_set(meter, "zone-columns", 1 + i % 4, "zone-rows", 1 + i % 3, "roi-meta", i % 2 == 0, nullptr);
+    double last = 0;
+    gchar* device = nullptr;
+    GstStructure* stats = nullptr;
+    g_object_get(meter, "last-score", &last, "active-device", &device, "stats", &stats, nullptr);
+    g_free(device);
+    if (stats != nullptr) gst_structure_free(stats);
+    GstMessage* message = gst_bus_timed_pop(bus, 10 * GST_SECOND);
+    if (message == nullptr || GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) failed = true;
+    if (message == nullptr) break;
+    ended = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
+    scores += gst_message_has_name(message, "sharpnessmeter") ? 1 : 0;
+    gst_message_unref(message);
+  }
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(meter);
+  gst_object_unref(pipeline);
+  std::printf("%u scores\n", scores);
+  return !failed && scores == 3 * 400 ? 0 : 1;
+}
