@@ -233,6 +233,7 @@ struct Words {
   }
   FQ_HD friend Words operator+(Words x, Words y) { return {plus(x.a, y.a), plus(x.b, y.b)}; }
   FQ_HD friend Words operator-(Words x, Words y) { return {minus(x.a, y.a), minus(x.b, y.b)}; }
+  FQ_HD friend Words twice(Words x) { return x + x; }
   FQ_HD friend Words absolute(Words x) { return {abs_shorts(x.a), abs_shorts(x.b)}; }
   FQ_HD friend Words abs_difference(Words x, Words y) { return absolute(x - y); }
   FQ_HD friend Words minimum(Words x, Words y) { return {min_shorts(x.a, y.a), min_shorts(x.b, y.b)}; }
@@ -273,6 +274,7 @@ struct Ints {
   using Mask = S32v;
   FQ_HD friend Ints operator+(Ints a, Ints b) { return {a.v + b.v}; }
   FQ_HD friend Ints operator-(Ints a, Ints b) { return {a.v - b.v}; }
+  FQ_HD friend Ints twice(Ints a) { return a + a; }
   FQ_HD friend Ints absolute(Ints a) { return {a.v < 0 ? -a.v : a.v}; }
   FQ_HD friend Ints abs_difference(Ints a, Ints b) { return absolute(a - b); }
   FQ_HD friend Ints minimum(Ints a, Ints b) { return {a.v < b.v ? a.v : b.v}; }

@@ -172,6 +172,7 @@ void DeviceMeter::launch(const Frame& frame, bool is_staged) {
   const Tiling& tiling = fast ? stream_ : tile_;
   job.grids = slot_.grids.get() + (fast ? 0 : stream_.grids.size());
   job.grid_count = static_cast<int>(tiling.grids.size());
+  job.first = tiling.grids.front();
   job.tile_rows = tiling.tile_rows;
   job.totals = slot_.totals.get();
   job.ticket = slot_.ticket.get();

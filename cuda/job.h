@@ -23,6 +23,7 @@ struct Job {
   int fields = 1;
   int width[2] = {}, height[2] = {};  ///< of each field, in working samples
   int readable = 0;                   ///< stream kernels: bytes of a row that may be read
+  TiledGrid first;                    ///< grids[0], where a block need not wait for memory to know its tile
   const TiledGrid* grids = nullptr;
   int grid_count = 0;
   int tile_rows = 0;                     ///< stream kernels: rows of one warp's strip

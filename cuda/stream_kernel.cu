@@ -47,10 +47,8 @@ struct Bytes {
     const float f = __uint_as_float(__byte_perm(word, 0x47000000u, 0x7404u | static_cast<unsigned>(i) << 4));
     return {kDifferencesOnly<M> ? f : f - 32768.0f};
   }
-  /// so_far + the word's samples, if `one` is 1; so_far if it is 0.
-  __device__ unsigned sum(unsigned word, unsigned one, unsigned so_far) const {
-    return __dp4a(word, one * 0x01010101u, so_far);
-  }
+  /// so_far + the word's samples.
+  __device__ unsigned sum(unsigned word, unsigned so_far) const { return __dp4a(word, 0x01010101u, so_far); }
 };
 
 /// 16-bit words that hold samples of up to 16 bits.
@@ -68,9 +66,7 @@ struct Words {
   __device__ V sample(unsigned word, int i) const {
     return static_cast<int>(code(word, i));
   }
-  __device__ unsigned sum(unsigned word, unsigned one, unsigned so_far) const {
-    return so_far + (code(word, 0) + code(word, 1)) * one;
-  }
+  __device__ unsigned sum(unsigned word, unsigned so_far) const { return so_far + code(word, 0) + code(word, 1); }
 };
 
 /// Where a thread reads and what it counts, the same in every row.
@@ -130,7 +126,6 @@ __device__ __forceinline__ const std::uint8_t* row_at(const std::uint8_t* base, 
 template <class M, class S, Edge kEdge>
 __device__ __forceinline__ void march(const Job& job, int field, const Lane& lane, int x, int y0, int y1,
                                       long long (&mine)[kTotalWords]) {
-  constexpr bool kMasked = kEdge == Edge::kAny;
   // Rows past the strip's end are summed like others and dropped: a branch would keep loads from running ahead.
   constexpr bool kDiscards = kEdge == Edge::kAligned && S::template Sums<M>::kDiscards;
   using V = typename S::V;
@@ -156,19 +151,7 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
 #pragma unroll
   for (int i = 0; i < kAhead; ++i) ring[i] = fetch();
 
-  unsigned mean = 0, inside[kLaneWords];  // all bits of the samples in the cell
-#pragma unroll
-  for (int k = 0; k < kLaneWords; ++k) {
-    inside[k] = 0;
-#pragma unroll
-    for (int i = 0; i < kPerWord; ++i)
-      if (lane.inside >> (k * kPerWord + i) & 1) inside[k] |= (~0u >> (32 - 32 / kPerWord)) << (32 / kPerWord * i);
-  }
-  const auto features = [&](Chunk& chunk, int y, auto use) {
-    const unsigned one = job.mean && y >= y0 && y < y1 ? 1u : 0u;
-#pragma unroll
-    for (int k = 0; k < kLaneWords; ++k)
-      mean = samples.sum(kMasked ? chunk.word[k] & inside[k] : chunk.word[k], one, mean);
+  const auto features = [&](Chunk& chunk, auto use) {
     V g[kPixels + 3];  // from one left of the chunk to two right of it
     g[0] = samples.template sample<M>(chunk.left, kPerWord - 1);
 #pragma unroll
@@ -191,15 +174,15 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
   static_assert(kPixels * kMaxStripRows <= S::template Sums<M>::kPixels);
   Row up[kPixels], mid[kPixels];
   constexpr int kLead = kUp + kDown;
-  if constexpr (kUp > 0) features(ring[0], first - 1, [&](int p, const Row& f) { up[p] = f; });
-  if constexpr (kDown > 0) features(ring[kUp], first, [&](int p, const Row& f) { mid[p] = f; });
+  if constexpr (kUp > 0) features(ring[0], [&](int p, const Row& f) { up[p] = f; });
+  if constexpr (kDown > 0) features(ring[kUp], [&](int p, const Row& f) { mid[p] = f; });
   for (int y = first; y < end; y += kAhead) {
     // Unrolled, without a branch, so that rows change roles and chunks their place without a move.
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       const bool counts = kEdge == Edge::kNone || y + i < end;
       const unsigned live = kDiscards || counts ? lane.live : 0u;
-      features(ring[(kLead + i) % kAhead], y + i + kDown, [&](int p, const Row& down) {
+      features(ring[(kLead + i) % kAhead], [&](int p, const Row& down) {
         const Row& m = kDown > 0 ? mid[p] : down;
         const bool beside = p < M::kReach.left || p >= kPixels - M::kReach.right;
         if (kEdge == Edge::kNone || (kDiscards && !beside) || live >> p & 1)
@@ -213,7 +196,31 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
   if (lane.inside == 0) return;
 #pragma unroll
   for (int i = 0; i < kTotalsOf<M>; ++i) mine[i] = sums.total(i);
-  mine[kMeanTotal] = mean;
+}
+
+/// Sum of the samples of one warp's strip: what `normalize` needs, in a second pass over rows that the first left in
+/// the caches. Others do not pay for it.
+template <class S>
+__device__ unsigned sum_samples(const Job& job, int field, const Lane& lane, int y0, int y1) {
+  constexpr int kPerWord = S::kPixels / kLaneWords;
+  const S samples(job);
+  const int plane = job.layout.plane[0];
+  const int stride = static_cast<int>(job.frame.stride[plane]) * job.fields;
+  const std::uint8_t* base = field_row(job, plane, field);
+  unsigned inside[kLaneWords], sum = 0;  // all bits of the samples in the cell
+#pragma unroll
+  for (int k = 0; k < kLaneWords; ++k) {
+    inside[k] = 0;
+#pragma unroll
+    for (int i = 0; i < kPerWord; ++i)
+      if (lane.inside >> (k * kPerWord + i) & 1) inside[k] |= (~0u >> (32 - 32 / kPerWord)) << (32 / kPerWord * i);
+  }
+  for (int y = y0; y < y1; ++y) {
+    const Chunk chunk = load<Edge::kAny>(row_at<false>(base, stride, y, 0), lane, job.readable);
+#pragma unroll
+    for (int k = 0; k < kLaneWords; ++k) sum = samples.sum(chunk.word[k] & inside[k], sum);
+  }
+  return sum;
 }
 
 /// One warp's strip of a histogram.
@@ -271,6 +278,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) stream_rows(const __gr
         } else {
           march<M, S, Edge::kAny>(job, tile.field, lane, x, y0, y1, mine);
         }
+        if (job.mean) mine[kMeanTotal] = sum_samples<S>(job, tile.field, lane, y0, y1);
       }
       add_to_cell<M, kThreads>(job, tile.cell, mine);
     }

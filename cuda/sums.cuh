@@ -15,6 +15,8 @@ struct Float {
 };
 __device__ __forceinline__ Float operator+(Float a, Float b) { return {a.v + b.v}; }
 __device__ __forceinline__ Float operator-(Float a, Float b) { return {a.v - b.v}; }
+/// As a product, so that adding to it is one fused instruction.
+__device__ __forceinline__ Float twice(Float a) { return {2.0f * a.v}; }
 __device__ __forceinline__ Float absolute(Float a) { return {fabsf(a.v)}; }
 __device__ __forceinline__ Float minimum(Float a, Float b) { return {fminf(a.v, b.v)}; }
 __device__ __forceinline__ Float maximum(Float a, Float b) { return {fmaxf(a.v, b.v)}; }

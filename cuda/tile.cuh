@@ -36,7 +36,7 @@ __device__ inline Tile find_tile(const Job& job, int block, int width, int heigh
       n = half - 1;
     }
   }
-  const TiledGrid& t = job.grids[g];
+  const TiledGrid t = g == 0 ? job.first : job.grids[g];
   const int index = block - t.first_block, per_cell = t.tiles_x * t.tiles_y;
   const int cell = index / per_cell, tile = index % per_cell;
   const int column = cell % t.grid.columns, row = cell / t.grid.columns;

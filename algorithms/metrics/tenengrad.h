@@ -24,7 +24,7 @@ struct Tenengrad : MetricBase {
   }
   template <class V, class Sink>
   FQ_HD static void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
-    const V gx = (up.step + mid.step) + (mid.step + down.step);
+    const V gx = (up.step + down.step) + twice(mid.step);
     const V gy = down.smooth - up.smooth;
     totals.template add_product<0>(gx, gx);
     totals.template add_product<0>(gy, gy);
