@@ -331,7 +331,7 @@ class CpuMeter final : public Meter {
   Rows scaled_{kBlockRows + kHaloRows + 2 * kMaxRadius, kPitch, 4};
   Rows samples_{kBlockRows + kHaloRows, kPitch, 2};
   std::vector<std::uint32_t> scratch_ =
-      std::vector<std::uint32_t>((kBlockRows + kHaloRows + 2 * kMaxRadius) * (kTileColumns + kSlack));
+      std::vector<std::uint32_t>(std::size_t{kBlockRows + kHaloRows + 2 * kMaxRadius} * (kTileColumns + kSlack));
 };
 
 }  // namespace

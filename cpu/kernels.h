@@ -76,7 +76,7 @@ constexpr Lane word_lane(int largest) {
     const std::int64_t gain = M::kGain > 1 ? M::kGain : 1;
     if (gain * largest > 32767) return Lane::kInt;
     for (const Peak& p : M::kPeak) {
-      std::int64_t worst = 4 * p.factor;  // up to four words of a row are added in one 32-bit lane
+      std::int64_t worst = std::int64_t{4} * p.factor;  // up to four words of a row are added in one 32-bit lane
       for (int e = 0; e < p.power; ++e) worst *= largest;
       if (worst > 0x7fffffff) return Lane::kInt;
     }

@@ -14,22 +14,12 @@ constexpr int kLaneBytes = 16, kLaneWords = kLaneBytes / 4, kWarps = 4, kThreads
 // each of 132 SMs at a latency of 0.75 us. Loops are unrolled by it, and 3 is also the number of roles a row plays.
 constexpr int kAhead = 3;
 // 4 blocks on an SM leave a thread 128 registers, which three rows of features and the rows in flight need.
-#ifndef FQ_BLOCKS
-#define FQ_BLOCKS 4
-#endif
-constexpr int kBlocksPerSm = FQ_BLOCKS;
+constexpr int kBlocksPerSm = 4;
 
 /// 16 bytes of a row and the words left and right of them.
 struct Chunk {
   unsigned left, word[kLaneWords], right;
 };
-
-/// The same metric value comes of samples that are all larger by one constant.
-template <class M, class... Known>
-inline constexpr bool kIsOneOf = (std::is_same_v<M, Known> || ...);
-template <class M>
-inline constexpr bool kDifferencesOnly = kIsOneOf<M, Roberts, Tenengrad, Laplacian, GrayDifference,
-                                                  GrayDifferenceProduct, MaxMin, LaplacianVariance, Brenner>;
 
 /// 8-bit samples, computed with in floats.
 struct Bytes {
@@ -45,7 +35,7 @@ struct Bytes {
   template <class M>
   __device__ V sample(unsigned word, int i) const {
     const float f = __uint_as_float(__byte_perm(word, 0x47000000u, 0x7404u | static_cast<unsigned>(i) << 4));
-    return {kDifferencesOnly<M> ? f : f - 32768.0f};
+    return {M::kDifferencesOnly ? f : f - 32768.0f};
   }
   /// so_far + the word's samples.
   __device__ unsigned sum(unsigned word, unsigned so_far) const { return __dp4a(word, 0x01010101u, so_far); }
