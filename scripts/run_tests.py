@@ -20,6 +20,7 @@ WRAPPER = """#!/bin/sh
 cases="$(dirname "$0")/$$.xml"
 export GTEST_OUTPUT="xml:$cases"
 echo "cases: $cases"
+if [ -n "$TEST_PRELOAD" ]; then export LD_PRELOAD="$TEST_PRELOAD"; fi
 exec "$@"
 """
 
