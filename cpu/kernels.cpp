@@ -109,7 +109,6 @@ void measure(const Block& b, std::int64_t* totals) {
 /// Sums the samples themselves, with the machinery of a metric.
 struct Mean : MetricBase {
   static constexpr Reach kReach{};
-  static constexpr int kGain = 0;
   static constexpr Peak kPeak[] = {{1, 1}};
   template <class V>
   struct Row {

@@ -243,7 +243,8 @@ struct Words {
   /// The samples at columns d, d+2, ... and d+1, d+3, ... of those at p (kWords: d, d+1, ... and on).
   template <int d>
   FQ_HD static Words at(const std::uint8_t* p) {
-    if constexpr (kSource == Source::kWords) return {load<S16v>(p + 2 * d), load<S16v>(p + 2 * d + kVec)};
+    if constexpr (kSource == Source::kWords)
+      return {load<S16v>(p + std::ptrdiff_t{2} * d), load<S16v>(p + std::ptrdiff_t{2} * d + kVec)};
     return {every_other<d>(p), every_other<d + 1>(p)};
   }
   template <int d>
