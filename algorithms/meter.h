@@ -10,8 +10,9 @@
 
 namespace framequality {
 
-/// Measures frames of one Geometry on one device. Everything a frame needs is allocated when the meter is made or
-/// when a plan larger than any before arrives, never per frame. Thread-safety: one thread at a time.
+/// Measures frames of one Geometry on one device. Everything a frame needs is allocated when the meter is made or when
+/// the first frame of its kind or a plan larger than any before arrives, never per frame. Thread-safety: one thread at
+/// a time.
 class Meter {
  public:
   Meter() = default;
@@ -26,7 +27,7 @@ class Meter {
 
   /// Totals of the oldest frame not yet collected: plan.cells * plan.words integers, cell by cell, a cell's words
   /// being the metric's totals with the sum of samples at kMeanTotal, or the histogram's bins. Waits for them.
-  /// Valid until the next call. One submit, one collect.
+  /// Valid until the next call. One submit, one collect; how many may be pending is said where meters are made.
   virtual std::span<const std::int64_t> collect() = 0;
 };
 

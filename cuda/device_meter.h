@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/meter.h"
+#include "cuda/crew.h"
 #include "cuda/job.h"
 #include "cuda/runtime.h"
 
@@ -13,11 +14,11 @@
 
 namespace framequality::cuda {
 
-/// Measures on one device. All that one frame in flight needs is in a Slot; there is one.
+/// Measures on one device. All that one frame in flight needs is in a Slot; they take turns.
 class DeviceMeter final : public Meter {
  public:
   /// id: device number; negative: the context that is current in every call, that of the destructor included.
-  DeviceMeter(const Geometry& geometry, int id);
+  DeviceMeter(const Geometry& geometry, int id, int depth);
   ~DeviceMeter() override;
 
   void submit(const Frame& frame, std::shared_ptr<const Plan> plan) override;
@@ -30,15 +31,15 @@ class DeviceMeter final : public Meter {
  private:
   struct Slot {
     Stream stream = make_stream();
-    Event done = make_event(cudaEventDisableTiming);
-    PinnedMemory<std::uint8_t> staging;  ///< host frames' rows, pitch_[p] bytes apart, plane after plane
-    DeviceMemory<std::uint8_t> pixels;   ///< the same on the device
+    Event done = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
+    Event begun = make_event(cudaEventDisableTiming);  ///< what a frame on the device waits for
+    PinnedMemory<std::uint8_t> staging;                ///< host frames' rows, plane after plane
+    DeviceMemory<std::uint8_t> pixels;                 ///< the same on the device
     PinnedMemory<std::int64_t> results;
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
     DeviceMemory<unsigned> ticket;            ///< zero between frames
     DeviceMemory<TiledGrid> grids;            ///< of stream_, then of tile_
     std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
-    bool pending = false;
   };
   /// One kernel with the plan's regions cut to its tiles.
   struct Tiling {
@@ -50,19 +51,25 @@ class DeviceMeter final : public Meter {
   };
 
   void make_current() const;
-  void prepare(std::shared_ptr<const Plan> plan);
+  void cut(std::shared_ptr<const Plan> plan);
   void choose_strip(const Plan& plan);
-  Frame upload(const Frame& frame, const Plan& plan);
-  void launch(const Frame& frame, bool is_staged);
+  void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
+  Frame upload(Slot& slot, const Frame& frame);
+  void stage(Slot& slot, int plane, const Frame& frame);
+  void launch(Slot& slot, const Frame& frame, bool is_ours);
 
   Geometry geometry_;
   int id_;
   int processors_ = 0;
   int planes_ = 0;
-  std::size_t pitch_[3] = {};   ///< of staged planes; 0: the plane holds nothing that is read
-  std::size_t offset_[3] = {};  ///< of staged planes
-  Tiling tile_, stream_;        ///< stream_.blocks is 0 if the plan does not suit the fast kernel
-  Slot slot_;
+  std::size_t pitch_[3] = {};         ///< of staged planes; 0: the plane holds nothing that is read
+  std::size_t offset_[3] = {};        ///< of planes in Slot::staging and Slot::pixels
+  std::size_t bytes_ = 0;             ///< of these
+  std::shared_ptr<const Plan> plan_;  ///< what the tilings are cut for
+  Tiling tile_, stream_;              ///< stream_.blocks is 0 if the plan does not suit the fast kernel
+  std::shared_ptr<Crew> crew_;        ///< for frames that are large; may be null
+  std::vector<Slot> slots_;
+  std::size_t oldest_ = 0, pending_ = 0;  ///< slots in use: pending_ of them from oldest_ on, round and round
 };
 
 }  // namespace framequality::cuda

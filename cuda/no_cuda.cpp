@@ -2,6 +2,7 @@
 // The device twin of a build without CUDA: there is never a device.
 #include "cuda/backend.h"
 #include "cuda/bench.h"
+#include "cuda/pinned.h"
 
 namespace framequality::cuda {
 namespace {
@@ -9,7 +10,9 @@ constexpr const char* kReason = "built without CUDA: build with -Dcuda=enabled, 
 }
 
 Device find_device(int) { return {-1, "", kReason}; }
-std::unique_ptr<Meter> make_meter(const Geometry&, int) { throw Error(Fault::kNoDevice, kReason); }
+std::unique_ptr<Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
+bool pin(void*, std::size_t, int) noexcept { return false; }
+void unpin(void*, int) noexcept {}
 DeviceBytes::DeviceBytes(std::span<const std::uint8_t>, int) { throw Error(Fault::kNoDevice, kReason); }
 void DeviceBytes::read(std::span<std::uint8_t>) const { throw Error(Fault::kNoDevice, kReason); }
 double kernel_seconds(Meter&, std::span<const Frame>, std::shared_ptr<const Plan>, int) {

@@ -4,6 +4,7 @@
 
 #include "cpu/backend.h"
 #include "cuda/backend.h"
+#include "cuda/pinned.h"
 
 #include <memory>
 
@@ -12,7 +13,9 @@ namespace framequality {
 struct Backends {
   cuda::Device (*find_device)(int wanted) = cuda::find_device;
   std::unique_ptr<Meter> (*make_cpu_meter)(const Geometry&) = [](const Geometry& g) { return cpu::make_meter(g); };
-  std::unique_ptr<Meter> (*make_cuda_meter)(const Geometry&, int id) = cuda::make_meter;
+  std::unique_ptr<Meter> (*make_cuda_meter)(const Geometry&, int id, int depth) = cuda::make_meter;
+  bool (*pin)(void* data, std::size_t bytes, int id) noexcept = cuda::pin;
+  void (*unpin)(void* data, int id) noexcept = cuda::unpin;
 };
 
 /// The table in use. Write it only while no element exists.

@@ -12,6 +12,9 @@ namespace framequality {
 
 namespace {
 
+// GST_MAP_CUDA of GstCuda, whose headers a build may lack.
+constexpr auto kMapCuda = static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_FLAG_LAST << 1);
+
 [[noreturn]] void refuse(const std::string& text) {
   throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
 }
@@ -93,8 +96,11 @@ void MappedFrame::check_size(const GstVideoInfo& info) const {
   }
 }
 
-MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer) : maps_(buffer) {
+MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device)
+    : maps_(buffer, on_device ? kMapCuda : GST_MAP_READ) {
+  if (on_device && !maps_.meta) refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
   check_size(info);
+  frame_.on_device = on_device;
   const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
   for (int p = 0; p < layout.planes(); ++p) {
     const gsize row = layout.row_bytes(p, width);
@@ -129,7 +135,7 @@ gssize MappedFrame::map_meta_plane(int plane) {
            ", but the buffer holds " + std::to_string(size));
   gpointer data = nullptr;
   gint stride = 0;
-  if (!gst_video_meta_map(meta, static_cast<guint>(plane), &maps_.plane[plane], &data, &stride, GST_MAP_READ))
+  if (!gst_video_meta_map(meta, static_cast<guint>(plane), &maps_.plane[plane], &data, &stride, maps_.flags))
     throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
                        "Plane " + std::to_string(plane) + " of a buffer could not be mapped for reading");
   ++maps_.count;
@@ -145,7 +151,7 @@ void MappedFrame::map_plain_plane(const GstVideoInfo& info, int plane, gsize nee
   if (!gst_buffer_find_memory(maps_.buffer, offset, needed, &first, &count, &skip))
     refuse("Plane " + std::to_string(plane) + " takes " + std::to_string(needed) + " bytes at " +
            std::to_string(offset) + ", but the buffer holds " + std::to_string(gst_buffer_get_size(maps_.buffer)));
-  if (!gst_buffer_map_range(maps_.buffer, first, static_cast<gint>(count), &maps_.plane[plane], GST_MAP_READ))
+  if (!gst_buffer_map_range(maps_.buffer, first, static_cast<gint>(count), &maps_.plane[plane], maps_.flags))
     throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
                        "Plane " + std::to_string(plane) + " of a buffer could not be mapped for reading");
   ++maps_.count;

@@ -22,8 +22,17 @@ namespace framequality {
   "GBRA, RGBP, BGRP, GBR_10LE, GBR_10BE, GBR_12LE, GBR_12BE, GBRA_10LE, GBRA_10BE, GBRA_12LE, GBRA_12BE, ARGB64, "  \
   "ARGB64_LE, ARGB64_BE, RGBA64_LE, RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE }"
 
+// The formats that GstCuda 1.22 has memory for and that are measured where they lie.
+#define FQ_CUDA_FORMATS "{ NV12, I420, P010_10LE, P016_LE, Y444, Y444_16LE, RGBA, BGRA, RGBx, BGRx }"
+#define FQ_CUDA_FEATURE "memory:CUDAMemory"
+
 /// Caps of the frames that a MappedFrame can be made of.
+#if FQ_HAVE_GSTCUDA
+#define FQ_LUMA_CAPS \
+  GST_VIDEO_CAPS_MAKE(FQ_LUMA_FORMATS) ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES(FQ_CUDA_FEATURE, FQ_CUDA_FORMATS)
+#else
 #define FQ_LUMA_CAPS GST_VIDEO_CAPS_MAKE(FQ_LUMA_FORMATS)
+#endif
 
 /// Where luma lies in a format of FQ_LUMA_FORMATS; nullopt for formats packed in a way that PixelLayout cannot say.
 std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& format);
@@ -34,20 +43,23 @@ bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer);
 /// The planes of a buffer that hold luma, mapped for reading while this lives. The buffer must outlive it.
 class MappedFrame {
  public:
-  /// Honours GstVideoMeta. Throws ElementError with the numbers if what `layout` reads does not lie within the buffer
-  /// (STREAM/FORMAT) or the memory cannot be mapped (RESOURCE/READ); nothing has been read then.
-  MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer);
+  /// Honours GstVideoMeta. on_device: the memory is CUDA's and is mapped there. Throws ElementError with the numbers if
+  /// what `layout` reads does not lie within the buffer (STREAM/FORMAT) or the memory cannot be mapped (RESOURCE/READ);
+  /// nothing has been read then.
+  MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device = false);
   const Frame& frame() const { return frame_; }
 
  private:
   /// The first `count` planes' maps; unmapped in the end, also when the rest of the frame is refused.
   struct Maps {
-    explicit Maps(GstBuffer* buffer) : buffer(buffer), meta(gst_buffer_get_video_meta(buffer)) {}
+    Maps(GstBuffer* buffer, GstMapFlags flags)
+        : buffer(buffer), meta(gst_buffer_get_video_meta(buffer)), flags(flags) {}
     ~Maps();
     Maps(const Maps&) = delete;
     Maps& operator=(const Maps&) = delete;
     GstBuffer* buffer;
     GstVideoMeta* meta;  ///< maps the planes, if there is one
+    GstMapFlags flags;
     GstMapInfo plane[3];
     int count = 0;
   };

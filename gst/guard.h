@@ -61,6 +61,16 @@ R guard(GstElement* element, R failure, F&& body) noexcept {
   return failure;
 }
 
+/// body()'s result, or `failure` if it throws: for functions that belong to no element and say no more by contract.
+template <class R, class F>
+R guard(R failure, F&& body) noexcept {
+  try {
+    return std::forward<F>(body)();
+  } catch (...) {
+    return failure;
+  }
+}
+
 /// body()'s result or, if CUDA fails in it, recover(error)'s.
 template <class F, class G>
 auto with_recovery(F&& body, G&& recover) {

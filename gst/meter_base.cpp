@@ -3,65 +3,10 @@
 #include "gst/meter_base.h"
 
 #include "gst/backends.h"
-#include "gst/enums.h"
-#include "gst/frame.h"
-#include "gst/guard.h"
-#include "gst/score_meta.h"
+#include "gst/meter_state.h"
+#include "gst/pinned_memory.h"
 
-#include <chrono>
-#include <mutex>
-#include <optional>
 #include <utility>
-
-namespace framequality {
-
-namespace {
-
-struct Settings {
-  DeviceChoice device = DeviceChoice::kAuto;
-  int cuda_device_id = -1;
-  GstClockTime interval = 0;
-  bool post_messages = true, attach_meta = true;
-};
-
-struct Stats {
-  std::uint64_t measured = 0, skipped = 0, replayed = 0, busy_ns = 0;
-};
-
-/// Exists from caps to stop: no half-configured stream can be measured.
-struct Stream {
-  StreamFormat format;
-  std::unique_ptr<Measurer> measurer;
-  unsigned warned = 0;
-};
-
-template <auto free>
-struct Free {
-  template <class T>
-  void operator()(T* p) const {
-    free(p);
-  }
-};
-using BufferPtr = std::unique_ptr<GstBuffer, Free<gst_buffer_unref>>;
-using StructurePtr = std::unique_ptr<GstStructure, Free<gst_structure_free>>;
-
-}  // namespace
-
-struct MeterState {
-  std::mutex mutex;  ///< of the following, up to the blank line
-  Settings settings;
-  std::optional<Place> place;  ///< chosen on the way to READY
-  Stats stats;
-  double last_score = 0;
-
-  // State changes and the streaming thread, never at once.
-  Settings chosen_for;
-  std::optional<Stream> stream;
-  std::uint64_t frames = 0;  ///< measured since start
-  GstClockTime last_pts = GST_CLOCK_TIME_NONE;
-};
-
-}  // namespace framequality
 
 using namespace framequality;
 
@@ -70,6 +15,7 @@ G_DEFINE_ABSTRACT_TYPE(FqMeterBase, fq_meter_base, GST_TYPE_BASE_TRANSFORM)
 enum {
   PROP_DEVICE = 1,
   PROP_CUDA_DEVICE_ID,
+  PROP_IN_FLIGHT,
   PROP_INTERVAL,
   PROP_POST_MESSAGES,
   PROP_ATTACH_META,
@@ -78,15 +24,9 @@ enum {
   PROP_STATS
 };
 
-static GstElement* element(FqMeterBase* self) { return GST_ELEMENT_CAST(self); }
-
-static GstDebugCategory* category(FqMeterBase* self) { return FQ_METER_BASE_GET_CLASS(self)->category; }
-
-static FqMeterBase* meter(gpointer instance) { return reinterpret_cast<FqMeterBase*>(instance); }
-
 // --- Where ----------------------------------------------------------------------------------------------------------
 
-static void set_place(FqMeterBase* self, std::optional<Place> place) {
+void framequality::set_place(FqMeterBase* self, std::optional<Place> place) {
   {
     const std::lock_guard lock(self->state->mutex);
     self->state->place = place;
@@ -94,17 +34,32 @@ static void set_place(FqMeterBase* self, std::optional<Place> place) {
   g_object_notify(G_OBJECT(self), "active-device");
 }
 
+void framequality::set_latency(FqMeterBase* self, const GstVideoInfo& info, int in_flight) {
+  GstClockTime latency = 0;
+  if (in_flight > 0)
+    latency = gst_util_uint64_scale(static_cast<guint64>(in_flight) * GST_SECOND,
+                                    static_cast<guint64>(GST_VIDEO_INFO_FPS_D(&info)),
+                                    static_cast<guint64>(GST_VIDEO_INFO_FPS_N(&info)));
+  {
+    const std::lock_guard lock(self->state->mutex);
+    if (latency == std::exchange(self->state->latency, latency)) return;
+  }
+  gst_element_post_message(element(self), gst_message_new_latency(GST_OBJECT(self)));
+}
+
 static void choose_place(FqMeterBase* self) {
   MeterState& s = *self->state;
-  Settings settings;
+  MeterSettings settings;
   bool chosen;
   {
     const std::lock_guard lock(s.mutex);
     settings = s.settings;
     chosen = s.place.has_value();
   }
-  if (chosen && settings.device == s.chosen_for.device && settings.cuda_device_id == s.chosen_for.cuda_device_id)
+  if (chosen && settings.device == s.chosen_for.device && settings.cuda_device_id == s.chosen_for.cuda_device_id) {
+    s.chosen_for = settings;
     return;
+  }
   Place place;
   if (settings.device != DeviceChoice::kCpu) {
     const cuda::Device found = backends().find_device(settings.cuda_device_id);
@@ -122,133 +77,24 @@ static void choose_place(FqMeterBase* self) {
   set_place(self, place);
 }
 
-/// A measurer at the chosen place; with device=auto on the CPU if CUDA fails.
-static std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& format);
-
-/// Leaves CUDA for good after a fault; rethrows it where the user asked for CUDA alone.
-static void fall_back(FqMeterBase* self, const StreamFormat& format, const cuda::Error& fault) {
-  if (self->state->chosen_for.device != DeviceChoice::kAuto) throw element_error(fault);
-  const ElementError e = element_error(fault);
-  post(element(self), GST_MESSAGE_WARNING,
-       {e.domain, e.code, std::string(e.what()) + ". Measuring goes on on the CPU, with the same numbers"});
-  set_place(self, Place{});
-  if (self->state->stream) {
-    // The old one goes first: nothing of a dead context outlives this line.
-    self->state->stream->measurer.reset();
-    self->state->stream->measurer = make_measurer(self, format);
-  }
-}
-
-static std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& format) {
-  FqMeterBaseClass* klass = FQ_METER_BASE_GET_CLASS(self);
-  const Place place = self->state->place.value_or(Place{});
-  return with_recovery([&] { return klass->make_measurer(self, format, place); },
-                       [&](const cuda::Error& fault) {
-                         fall_back(self, format, fault);
-                         return klass->make_measurer(self, format, Place{});
-                       });
-}
-
-// --- Frames ---------------------------------------------------------------------------------------------------------
-
-/// True if a frame of this time is to be measured: the first since start, flush or segment, and those `interval`
-/// after the last. Time that runs backwards starts anew.
-static bool is_due(MeterState& s, GstClockTime interval, GstClockTime pts) {
-  if (!GST_CLOCK_TIME_IS_VALID(pts)) return true;
-  if (interval > 0 && GST_CLOCK_TIME_IS_VALID(s.last_pts) && pts >= s.last_pts && pts - s.last_pts < interval)
-    return false;
-  s.last_pts = pts;
-  return true;
-}
-
-/// The fields that all results share, but for score and device.
-static StructurePtr start_result(FqMeterBase* self, const Stream& stream, GstBuffer* buffer) {
-  const GstSegment& segment = GST_BASE_TRANSFORM_CAST(self)->segment;
-  const GstClockTime pts = GST_BUFFER_PTS(buffer);
-  const bool timed = segment.format == GST_FORMAT_TIME;
-  const guint64 stream_time = timed ? gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
-  const guint64 running_time =
-      timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
-  return StructurePtr(gst_structure_new(
-      FQ_METER_BASE_GET_CLASS(self)->message_name, "timestamp", G_TYPE_UINT64, guint64{pts}, "stream-time",
-      G_TYPE_UINT64, stream_time, "running-time", G_TYPE_UINT64, running_time, "duration", G_TYPE_UINT64,
-      guint64{GST_BUFFER_DURATION(buffer)}, "frame", G_TYPE_UINT64, guint64{self->state->frames}, "width", G_TYPE_UINT,
-      static_cast<guint>(stream.format.geometry.width), "height", G_TYPE_UINT,
-      static_cast<guint>(stream.format.geometry.height), nullptr));
-}
-
-/// Measures a frame; it comes back with its metadata.
-static BufferPtr measure(FqMeterBase* self, const Settings& settings, BufferPtr buffer) {
-  MeterState& s = *self->state;
-  Stream& stream = *s.stream;
-  const auto begin = std::chrono::steady_clock::now();
-  StructurePtr result = start_result(self, stream, buffer.get());
-  double score = 0;
-  bool replayed = false;
-  {
-    const MappedFrame mapped(stream.format.info, stream.format.geometry.layout, buffer.get());
-    const auto once = [&] {
-      stream.measurer->submit(mapped.frame(), buffer.get());
-      return stream.measurer->collect(result.get());
-    };
-    score = with_recovery(once, [&](const cuda::Error& fault) {
-      fall_back(self, stream.format, fault);
-      replayed = true;
-      return once();
-    });
-  }
-  gst_structure_set(result.get(), "device", G_TYPE_STRING, s.place.value_or(Place{}).name(), nullptr);
-  ++s.frames;
-  {
-    const std::lock_guard lock(s.mutex);
-    s.last_score = score;
-    ++s.stats.measured;
-    s.stats.replayed += replayed;
-    s.stats.busy_ns +=
-        static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
-  }
-  if (settings.attach_meta) {
-    buffer.reset(make_header_writable(buffer.release()));
-    set_score_meta(buffer.get(), FQ_METER_BASE_GET_CLASS(self)->meta_name, result.get());
-    stream.measurer->annotate(buffer.get());
-  }
-  if (settings.post_messages)
-    gst_element_post_message(element(self), gst_message_new_element(GST_OBJECT(self), result.release()));
-  return buffer;
-}
+// --- Stream ---------------------------------------------------------------------------------------------------------
 
 static GstFlowReturn generate_output(GstBaseTransform* trans, GstBuffer** out) {
-  FqMeterBase* self = meter(trans);
-  MeterState& s = *self->state;
-  BufferPtr buffer(std::exchange(trans->queued_buf, nullptr));
-  *out = nullptr;
-  if (!buffer) return GST_FLOW_OK;
-  return guard(element(self), GST_FLOW_ERROR, [&] {
-    if (!s.stream) return GST_FLOW_NOT_NEGOTIATED;
-    Settings settings;
-    {
-      const std::lock_guard lock(s.mutex);
-      settings = s.settings;
-    }
-    if (is_due(s, settings.interval, GST_BUFFER_PTS(buffer.get()))) {
-      buffer = measure(self, settings, std::move(buffer));
-    } else {
-      const std::lock_guard lock(s.mutex);
-      ++s.stats.skipped;
-    }
-    *out = buffer.release();
-    return GST_FLOW_OK;
-  });
+  return generate_frame(meter(trans), out);
 }
 
-// --- Stream ---------------------------------------------------------------------------------------------------------
+static bool is_on_device(GstCaps* caps) {
+  const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
+  return features && gst_caps_features_contains(features, FQ_CUDA_FEATURE);
+}
 
 static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   FqMeterBase* self = meter(trans);
+  drain_frames(self);  // also when it is not a caps event that brings new caps
+  end_stream(self);
   return guard(element(self), FALSE, [&]() -> gboolean {
-    self->state->stream.reset();
-    Stream stream;
-    GstVideoInfo& info = stream.format.info;
+    StreamFormat format;
+    GstVideoInfo& info = format.info;
     if (!gst_video_info_from_caps(&info, in)) return FALSE;
     const std::optional<PixelLayout> layout = layout_of(*info.finfo);
     const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&info);
@@ -256,17 +102,72 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
       GST_CAT_WARNING_OBJECT(category(self), self, "not supported: %" GST_PTR_FORMAT, static_cast<void*>(in));
       return FALSE;
     }
-    stream.format.geometry = {GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), *layout};
-    stream.measurer = make_measurer(self, stream.format);
-    self->state->stream = std::move(stream);
+    format.geometry = {GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), *layout};
+    format.on_device = is_on_device(in);
+    begin_stream(self, format);
     return TRUE;
   });
 }
 
+/// Caps pass as they are, but frames in GPU memory can only come where a GPU measures.
+static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps* caps, GstCaps* filter) {
+  MeterState& s = *meter(trans)->state;
+  bool on_gpu;
+  {
+    const std::lock_guard lock(s.mutex);
+    on_gpu = s.place ? s.place->cuda : s.settings.device != DeviceChoice::kCpu;
+  }
+  GstCaps* result = gst_caps_copy(caps);
+  if (!on_gpu)
+    gst_caps_filter_and_map_in_place(
+        result,
+        [](GstCapsFeatures* features, GstStructure*, gpointer) -> gboolean {
+          return !gst_caps_features_contains(features, FQ_CUDA_FEATURE);
+        },
+        nullptr);
+  if (!filter) return result;
+  GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref(result);
+  return filtered;
+}
+
+/// Downstream is asked first, and what it offers is kept, so that buffers go there uncopied too.
+static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery* query) {
+  FqMeterBase* self = meter(trans);
+  MeterState& s = *self->state;
+  const gboolean answered = gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query);
+  const Place place = s.place.value_or(Place{});
+  if (!s.stream || !place.cuda || s.stream->format.on_device) return answered;
+  offer_pinned_pool(query, s.stream->format.info, static_cast<guint>(s.stream->in_flight) + 1, place.id);
+  return TRUE;
+}
+
+static gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
+  FqMeterBase* self = meter(trans);
+  MeterState& s = *self->state;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && s.context.answer(element(self), query)) return TRUE;
+  // Who asks for a drain wants its buffers back.
+  if (direction == GST_PAD_SINK && gst_query_type_get_flags(GST_QUERY_TYPE(query)) & GST_QUERY_TYPE_SERIALIZED)
+    drain_frames(self);
+  if (!GST_BASE_TRANSFORM_CLASS(fq_meter_base_parent_class)->query(trans, direction, query)) return FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC) {
+    gboolean live;
+    GstClockTime least, most;
+    gst_query_parse_latency(query, &live, &least, &most);
+    const std::lock_guard lock(s.mutex);
+    gst_query_set_latency(query, live, least + s.latency, GST_CLOCK_TIME_IS_VALID(most) ? most + s.latency : most);
+  }
+  return TRUE;
+}
+
 static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
-  // Every frame has left with its score before the next is taken, so nothing is pending here.
-  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT || GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
-    meter(trans)->state->last_pts = GST_CLOCK_TIME_NONE;
+  FqMeterBase* self = meter(trans);
+  const GstEventType type = GST_EVENT_TYPE(event);
+  if (type == GST_EVENT_FLUSH_STOP)
+    discard_frames(self);
+  else if (gst_event_type_get_flags(type) & GST_EVENT_TYPE_SERIALIZED)
+    drain_frames(self);
+  if (type == GST_EVENT_SEGMENT || type == GST_EVENT_FLUSH_STOP) self->state->last_pts = GST_CLOCK_TIME_NONE;
   return GST_BASE_TRANSFORM_CLASS(fq_meter_base_parent_class)->sink_event(trans, event);
 }
 
@@ -281,8 +182,22 @@ static gboolean start(GstBaseTransform* trans) {
 }
 
 static gboolean stop(GstBaseTransform* trans) {
-  meter(trans)->state->stream.reset();
+  FqMeterBase* self = meter(trans);
+  end_stream(self);
+  const std::lock_guard lock(self->state->mutex);
+  self->state->latency = 0;
   return TRUE;
+}
+
+static void set_context(GstElement* e, GstContext* context) {
+  MeterState& s = *meter(e)->state;
+  int id;
+  {
+    const std::lock_guard lock(s.mutex);
+    id = s.settings.cuda_device_id;
+  }
+  s.context.set(e, context, id);
+  GST_ELEMENT_CLASS(fq_meter_base_parent_class)->set_context(e, context);
 }
 
 static GstStateChangeReturn change_state(GstElement* e, GstStateChange transition) {
@@ -295,12 +210,15 @@ static GstStateChangeReturn change_state(GstElement* e, GstStateChange transitio
     if (!ok) return GST_STATE_CHANGE_FAILURE;
   }
   const GstStateChangeReturn result = GST_ELEMENT_CLASS(fq_meter_base_parent_class)->change_state(e, transition);
-  if (transition == GST_STATE_CHANGE_READY_TO_NULL) set_place(self, std::nullopt);
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL) {
+    set_place(self, std::nullopt);
+    self->state->context.clear();
+  }
   return result;
 }
 
 void fq_meter_base_warn_once(FqMeterBase* self, unsigned which, const char* text) {
-  Stream& stream = *self->state->stream;
+  MeterStream& stream = *self->state->stream;
   if (stream.warned >> which & 1u) return;
   stream.warned |= 1u << which;
   post(element(self), GST_MESSAGE_WARNING, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text});
@@ -313,7 +231,7 @@ static void set_property(GObject* object, guint id, const GValue* value, GParamS
   GST_OBJECT_LOCK(object);
   const bool chosen = GST_STATE(object) > GST_STATE_READY;
   GST_OBJECT_UNLOCK(object);
-  if (chosen && (id == PROP_DEVICE || id == PROP_CUDA_DEVICE_ID)) {
+  if (chosen && (id == PROP_DEVICE || id == PROP_CUDA_DEVICE_ID || id == PROP_IN_FLIGHT)) {
     g_warning("%s: %s can only be changed in READY or NULL; value kept", GST_OBJECT_NAME(object), pspec->name);
     return;
   }
@@ -324,6 +242,9 @@ static void set_property(GObject* object, guint id, const GValue* value, GParamS
       break;
     case PROP_CUDA_DEVICE_ID:
       s.settings.cuda_device_id = g_value_get_int(value);
+      break;
+    case PROP_IN_FLIGHT:
+      s.settings.in_flight = g_value_get_int(value);
       break;
     case PROP_INTERVAL:
       s.settings.interval = g_value_get_uint64(value);
@@ -348,6 +269,9 @@ static void get_property(GObject* object, guint id, GValue* value, GParamSpec* p
       break;
     case PROP_CUDA_DEVICE_ID:
       g_value_set_int(value, s.settings.cuda_device_id);
+      break;
+    case PROP_IN_FLIGHT:
+      g_value_set_int(value, s.settings.in_flight);
       break;
     case PROP_INTERVAL:
       g_value_set_uint64(value, s.settings.interval);
@@ -393,10 +317,14 @@ static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
   object->get_property = get_property;
   object->finalize = finalize;
   GST_ELEMENT_CLASS(klass)->change_state = change_state;
+  GST_ELEMENT_CLASS(klass)->set_context = set_context;
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->start = start;
   trans->stop = stop;
+  trans->transform_caps = transform_caps;
   trans->set_caps = set_caps;
+  trans->propose_allocation = propose_allocation;
+  trans->query = query;
   trans->sink_event = sink_event;
   trans->generate_output = generate_output;
 
@@ -413,6 +341,14 @@ static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
       object, PROP_CUDA_DEVICE_ID,
       g_param_spec_int("cuda-device-id", "CUDA device", "CUDA device number, -1 = the first usable one", -1, G_MAXINT,
                        -1, kReady));
+  g_object_class_install_property(
+      object, PROP_IN_FLIGHT,
+      g_param_spec_int(
+          "in-flight", "Frames in flight",
+          "CUDA only: frames that stay behind, being measured, while later ones arrive; latency grows by as "
+          "many frames. 0 = each leaves with its score before the next is taken; also where caps have no "
+          "frame rate",
+          0, kMaxInFlight, 0, kReady));
   g_object_class_install_property(
       object, PROP_INTERVAL,
       g_param_spec_uint64("interval", "Interval",

@@ -14,7 +14,7 @@ namespace framequality {
 /// Where frames are measured.
 struct Place {
   bool cuda = false;
-  int id = -1;  ///< CUDA device number
+  int id = -1;  ///< CUDA device number; -1: in the CUDA context that is current in every call
   const char* name() const { return cuda ? "cuda" : "cpu"; }
 };
 
@@ -22,6 +22,7 @@ struct Place {
 struct StreamFormat {
   GstVideoInfo info;
   Geometry geometry;
+  bool on_device = false;  ///< frames are CUDA memory
 };
 
 /// Measures the frames of one stream at one place: the part that each measuring element brings itself.
@@ -35,10 +36,16 @@ class Measurer {
   virtual ~Measurer() = default;
 
   /// Starts measuring a frame with the options as they are now. It stays valid until collected. buffer: the frame's,
-  /// for its flags and metadata.
+  /// for its flags and metadata. If this throws, the frame has not been submitted.
   virtual void submit(const Frame& frame, GstBuffer* buffer) = 0;
-  /// Waits for the oldest frame submitted; returns its score and adds the element's own fields to the result.
+  /// Waits for the oldest frame submitted; returns its score and adds the element's own fields to the result. If this
+  /// throws, the frame is still the oldest.
   virtual double collect(GstStructure* result) = 0;
+  /// Leaves a CUDA device that failed: frames submitted and not collected are measured on the CPU instead, with the
+  /// options that they were submitted with, and so are all later ones.
+  virtual void move_to_cpu() = 0;
+  /// Waits until the device has let go of all frames submitted, and forgets them.
+  virtual void drop() = 0;
   /// Adds to the frame last collected what metadata it gets beside the result. buffer is writable.
   virtual void annotate(GstBuffer* buffer) { (void)buffer; }
 };
@@ -63,9 +70,10 @@ struct FqMeterBaseClass {
   GstDebugCategory* category;  ///< for the base's log lines
   const char* message_name;    ///< of the message's structure
   const char* meta_name;       ///< of the custom meta, registered
-  /// A measurer for frames of this format at this place. Throws as Measurer does.
+  /// A measurer for frames of this format at this place, up to `depth` of them submitted and not collected. Throws as
+  /// Measurer does.
   std::unique_ptr<framequality::Measurer> (*make_measurer)(FqMeterBase* self, const framequality::StreamFormat& format,
-                                                           const framequality::Place& place);
+                                                           const framequality::Place& place, int depth);
 };
 
 GType fq_meter_base_get_type();

@@ -103,71 +103,110 @@ namespace {
 
 class SharpnessMeasurer final : public Measurer {
  public:
-  SharpnessMeasurer(GstSharpnessMeter* element, const StreamFormat& format, const Place& place)
+  SharpnessMeasurer(GstSharpnessMeter* element, const StreamFormat& format, const Place& place, int depth)
       : element_(element),
         format_(format),
         black_(format.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235 ? kLimitedBlack : 0),
-        meter_(place.cuda ? backends().make_cuda_meter(format.geometry, place.id)
-                          : backends().make_cpu_meter(format.geometry)) {}
+        meter_(place.cuda ? backends().make_cuda_meter(format.geometry, place.id, depth)
+                          : backends().make_cpu_meter(format.geometry)),
+        overlaps_(place.cuda),
+        pending_(static_cast<std::size_t>(depth)) {}
 
   void submit(const Frame& frame, GstBuffer* buffer) override {
+    Pending& next = pending(count_);
     {
       const std::lock_guard lock(element_->state->mutex);
-      settings_ = element_->state->settings;
+      next.settings = element_->state->settings;
     }
-    resolve(buffer);
+    resolve(next.settings, buffer);
     if (!plan_->refusal.empty()) throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, plan_->refusal);
-    meter_->submit(frame, plan_);
+    next.frame = frame;
+    next.plan = plan_;
+    if (overlaps_) meter_->submit(frame, plan_);
+    ++count_;
   }
 
   double collect(GstStructure* result) override {
-    scores_ = finish(*plan_, meter_->collect(), black_);
-    gst_structure_set(result, "metric", G_TYPE_STRING, metric_info(settings_.metric).name, "score", G_TYPE_DOUBLE,
-                      scores_.score, nullptr);
-    if (settings_.roi) set_array(result, "roi", G_TYPE_INT, g_value_set_int, *settings_.roi);
-    if (plan_->zones() > 1) {
-      gst_structure_set(result, "zone-columns", G_TYPE_UINT, static_cast<guint>(settings_.zone_columns), "zone-rows",
-                        G_TYPE_UINT, static_cast<guint>(settings_.zone_rows), nullptr);
+    const Pending& oldest = pending(0);
+    if (!overlaps_) meter_->submit(oldest.frame, oldest.plan);
+    scores_ = finish(*oldest.plan, meter_->collect(), black_);
+    const Settings& settings = oldest.settings;
+    metric_ = metric_info(settings.metric).name;
+    gst_structure_set(result, "metric", G_TYPE_STRING, metric_, "score", G_TYPE_DOUBLE, scores_.score, nullptr);
+    if (settings.roi) set_array(result, "roi", G_TYPE_INT, g_value_set_int, *settings.roi);
+    if (oldest.plan->zones() > 1) {
+      gst_structure_set(result, "zone-columns", G_TYPE_UINT, static_cast<guint>(settings.zone_columns), "zone-rows",
+                        G_TYPE_UINT, static_cast<guint>(settings.zone_rows), nullptr);
       set_array(result, "zones", G_TYPE_DOUBLE, g_value_set_double, scores_.zones);
     }
+    forget_oldest();
     return scores_.score;
+  }
+
+  void move_to_cpu() override {
+    meter_.reset();  // nothing of a dead context outlives this line
+    meter_ = backends().make_cpu_meter(format_.geometry);
+    overlaps_ = false;
+  }
+
+  void drop() override {
+    while (count_ > 0) {
+      if (overlaps_) with_recovery([&] { meter_->collect(); }, [](const cuda::Error&) {});
+      forget_oldest();
+    }
   }
 
   void annotate(GstBuffer* buffer) override {
     gpointer at = nullptr;
     for (const double score : scores_.extra) {
       GstMeta* meta = gst_buffer_iterate_meta_filtered(buffer, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
-      set_roi_param(reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta),
-                    gst_structure_new(kRoiParam, "metric", G_TYPE_STRING, metric_info(settings_.metric).name, "score",
-                                      G_TYPE_DOUBLE, score, nullptr));
+      set_roi_param(
+          reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta),
+          gst_structure_new(kRoiParam, "metric", G_TYPE_STRING, metric_, "score", G_TYPE_DOUBLE, score, nullptr));
     }
   }
 
  private:
+  /// A frame submitted and not collected.
+  struct Pending {
+    Frame frame;
+    Settings settings;
+    std::shared_ptr<const Plan> plan;
+  };
+
+  /// Frame i of those pending, the oldest first.
+  Pending& pending(std::size_t i) { return pending_[(oldest_ + i) % pending_.size()]; }
+
+  void forget_oldest() {
+    pending(0).plan.reset();
+    oldest_ = (oldest_ + 1) % pending_.size();
+    --count_;
+  }
+
   /// Makes plan_ the plan for the options and regions of this frame; most frames find it made.
-  void resolve(GstBuffer* buffer) {
-    wanted_.metric = settings_.metric;
-    wanted_.prefilter = settings_.prefilter;
-    wanted_.downscale = settings_.downscale;
-    wanted_.mean = settings_.normalize == Normalize::kMean;
+  void resolve(const Settings& settings, GstBuffer* buffer) {
+    wanted_.metric = settings.metric;
+    wanted_.prefilter = settings.prefilter;
+    wanted_.downscale = settings.downscale;
+    wanted_.mean = settings.normalize == Normalize::kMean;
     wanted_.interlaced = is_interlaced(format_.info, buffer);
-    wanted_.zone_columns = settings_.zone_columns;
-    wanted_.zone_rows = settings_.zone_rows;
+    wanted_.zone_columns = settings.zone_columns;
+    wanted_.zone_rows = settings.zone_rows;
     wanted_.roi.reset();
-    if (settings_.roi) {
-      const auto [x, y, w, h] = *settings_.roi;
+    if (settings.roi) {
+      const auto [x, y, w, h] = *settings.roi;
       wanted_.roi = Rect{x, y, w, h};
     }
     wanted_.extra.clear();
-    if (settings_.roi_meta) add_rois(buffer);
+    if (settings.roi_meta) add_rois(buffer);
     if (plan_ && plan_->request == wanted_) return;
     plan_ = std::make_shared<const Plan>(make_plan(format_.geometry, wanted_));
     bool empty = true;
     for (int i = 0; i < plan_->zones(); ++i) empty = empty && plan_->pixels[static_cast<std::size_t>(i)] == 0;
-    if (empty && settings_.roi)
+    if (empty && settings.roi)
       fq_meter_base_warn_once(
           &element_->parent, kRoiOutside,
-          ("The roi " + text_of(*settings_.roi) + " holds no pixel of a frame of " +
+          ("The roi " + text_of(*settings.roi) + " holds no pixel of a frame of " +
            std::to_string(format_.geometry.width) + "x" + std::to_string(format_.geometry.height) + ": the score is 0")
               .c_str());
   }
@@ -198,14 +237,17 @@ class SharpnessMeasurer final : public Measurer {
   StreamFormat format_;
   int black_;
   std::unique_ptr<Meter> meter_;
-  Settings settings_;  ///< of the frame submitted
-  Request wanted_;     ///< kept for its memory
-  std::shared_ptr<const Plan> plan_;
-  Scores scores_;
+  bool overlaps_;  ///< meter_ takes frames while others are pending; else each is measured when it is collected
+  std::vector<Pending> pending_;
+  std::size_t oldest_ = 0, count_ = 0;  ///< in use: count_ of pending_ from oldest_ on, round and round
+  Request wanted_;                      ///< kept for its memory
+  std::shared_ptr<const Plan> plan_;    ///< of the last frame submitted
+  Scores scores_;                       ///< of the last frame collected
+  const char* metric_ = "";             ///< of it too
 };
 
-std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& format, const Place& place) {
-  return std::make_unique<SharpnessMeasurer>(reinterpret_cast<GstSharpnessMeter*>(self), format, place);
+std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& format, const Place& place, int depth) {
+  return std::make_unique<SharpnessMeasurer>(reinterpret_cast<GstSharpnessMeter*>(self), format, place, depth);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class Device : public ::testing::Test {
       return script.present ? cuda::Device{5, "Scripted GPU", ""}
                             : cuda::Device{-1, "", "the driver is too old: install 580 or newer"};
     };
-    backends().make_cuda_meter = [](const Geometry& g, int id) -> std::unique_ptr<Meter> {
+    backends().make_cuda_meter = [](const Geometry& g, int id, int) -> std::unique_ptr<Meter> {
       EXPECT_EQ(id, 5);
       if (script.made++ == script.fail_make_after) throw cuda::Error(script.fault, "cudaMalloc: scripted");
       return std::make_unique<ScriptedMeter>(g);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Threads that help to copy large frames: one core moves 10 GB/s, the bus takes 55.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace framequality::cuda {
+
+/// Helpers that all meters of the process share. Thread-safety: any number of threads at once.
+class Crew {
+ public:
+  /// The crew; its threads live as long as somebody holds it.
+  static std::shared_ptr<Crew> get();
+
+  /// With fewer threads if the system gives no more.
+  explicit Crew(int threads);
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+  int threads() const { return static_cast<int>(threads_.size()); }
+
+  /// Calls work() here and in up to `helpers` threads of the crew that are free, all at once; returns when the last
+  /// call has returned. work: shares its work out by itself, must not throw.
+  template <class F>
+  void run(int helpers, F& work) {
+    Task task{[](void* f) { (*static_cast<F*>(f))(); }, &work};
+    offer(task, helpers);
+    work();
+    withdraw(task);
+  }
+
+ private:
+  struct Task {
+    void (*call)(void*);
+    void* work;
+    int running = 0;
+  };
+  void offer(Task& task, int helpers);
+  void withdraw(Task& task);
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable offered_, finished_;
+  std::vector<Task*> tasks_;
+  bool ends_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace framequality::cuda

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CUDA context of frames in GPU memory, shared with neighbours by GStreamer's context handshake (GstCuda).
+#pragma once
+
+#include <gst/gst.h>
+
+#include <mutex>
+
+typedef struct _GstCudaContext GstCudaContext;
+
+namespace framequality {
+
+/// An element's part in the handshake. In a build without GstCuda there are no such frames: nothing does anything, and
+/// ensure() throws. Thread-safety: set() and answer() any thread; the others streaming thread.
+class CudaContext {
+ public:
+  CudaContext() = default;
+  CudaContext(const CudaContext&) = delete;
+  CudaContext& operator=(const CudaContext&) = delete;
+  ~CudaContext() { clear(); }
+
+  /// For GstElement::set_context. id: cuda-device-id.
+  void set(GstElement* element, GstContext* context, int id);
+  /// For CONTEXT queries; true if answered.
+  bool answer(GstElement* element, GstQuery* query);
+  /// Has a context from now on: the one that neighbours or the application share, else a new one. Throws ElementError.
+  void ensure(GstElement* element, int id);
+  /// True if the buffer's memory belongs to this context. Throws ElementError if it is not CUDA memory.
+  bool owns(GstBuffer* buffer);
+  /// Takes the context of a buffer's memory for its own.
+  void adopt(GstBuffer* buffer);
+  /// Waits for what the buffer's writer has left running, where GstCuda knows of it (1.24). Before, writers wait.
+  static void finish_writes(GstBuffer* buffer);
+  void clear();
+
+  /// Makes the context current while this lives; nothing if there is none.
+  class Scope {
+   public:
+    explicit Scope(CudaContext& context);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    bool pushed_ = false;
+  };
+
+ private:
+  std::recursive_mutex mutex_;  ///< recursive: an application may call set() from within ensure()
+  GstCudaContext* context_ = nullptr;
+};
+
+}  // namespace framequality

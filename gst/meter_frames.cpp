@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames on their way through a measuring element: in, measured, out in order, and again on the CPU if CUDA fails.
+#include "gst/backends.h"
+#include "gst/meter_state.h"
+#include "gst/pinned_memory.h"
+#include "gst/score_meta.h"
+
+#include <chrono>
+#include <utility>
+
+namespace framequality {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t ns_since(Clock::time_point begin) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - begin).count());
+}
+
+/// Frame i of those in flight, the oldest first.
+Held& held(MeterStream& stream, std::size_t i) { return stream.held[(stream.oldest + i) % stream.held.size()]; }
+
+void forget_oldest(MeterStream& stream) {
+  held(stream, 0).clear();
+  stream.oldest = (stream.oldest + 1) % stream.held.size();
+  --stream.count;
+}
+
+/// Leaves CUDA for good after a fault. What is in flight will be measured on the CPU. Throws the fault where frames
+/// cannot be measured there, or the user asked for CUDA alone.
+void fall_back(FqMeterBase* self, const StreamFormat& format, const cuda::Error& fault) {
+  MeterState& s = *self->state;
+  const ElementError e = element_error(fault);
+  if (s.chosen_for.device != DeviceChoice::kAuto || format.on_device) throw e;
+  post(element(self), GST_MESSAGE_WARNING,
+       {e.domain, e.code, std::string(e.what()) + ". Measuring goes on on the CPU, with the same numbers"});
+  set_place(self, Place{});
+  if (!s.stream) return;
+  s.stream->measurer->move_to_cpu();
+  for (std::size_t i = 0; i < s.stream->count; ++i) held(*s.stream, i).replayed = true;
+  s.stream->in_flight = 0;
+  set_latency(self, format.info, 0);
+}
+
+/// A measurer at the chosen place; with device=auto on the CPU if CUDA fails.
+std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& format, int in_flight) {
+  FqMeterBaseClass* klass = FQ_METER_BASE_GET_CLASS(self);
+  const Place place = self->state->place.value_or(Place{});
+  // A frame in GPU memory is measured in its own context, which Scope has made current.
+  const Place where = format.on_device ? Place{true, -1} : place;
+  return with_recovery([&] { return klass->make_measurer(self, format, where, in_flight + 1); },
+                       [&](const cuda::Error& fault) {
+                         fall_back(self, format, fault);
+                         return klass->make_measurer(self, format, Place{}, 1);
+                       });
+}
+
+/// True if a frame of this time is to be measured: the first since start, flush or segment, and those `interval`
+/// after the last. Time that runs backwards starts anew.
+bool is_due(MeterState& s, GstClockTime interval, GstClockTime pts) {
+  if (!GST_CLOCK_TIME_IS_VALID(pts)) return true;
+  if (interval > 0 && GST_CLOCK_TIME_IS_VALID(s.last_pts) && pts >= s.last_pts && pts - s.last_pts < interval)
+    return false;
+  s.last_pts = pts;
+  return true;
+}
+
+/// The fields that all results share, but for score and device; `frame` is set when it leaves.
+StructurePtr start_result(FqMeterBase* self, const MeterStream& stream, GstBuffer* buffer) {
+  const GstSegment& segment = GST_BASE_TRANSFORM_CAST(self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const bool timed = segment.format == GST_FORMAT_TIME;
+  const guint64 stream_time = timed ? gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  const guint64 running_time =
+      timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  return StructurePtr(
+      gst_structure_new(FQ_METER_BASE_GET_CLASS(self)->message_name, "timestamp", G_TYPE_UINT64, guint64{pts},
+                        "stream-time", G_TYPE_UINT64, stream_time, "running-time", G_TYPE_UINT64, running_time,
+                        "duration", G_TYPE_UINT64, guint64{GST_BUFFER_DURATION(buffer)}, "frame", G_TYPE_UINT64,
+                        guint64{0}, "width", G_TYPE_UINT, static_cast<guint>(stream.format.geometry.width), "height",
+                        G_TYPE_UINT, static_cast<guint>(stream.format.geometry.height), nullptr));
+}
+
+/// The buffer's memory belongs to another CUDA context than the last one's: measures in that one from now on.
+GstFlowReturn change_context(FqMeterBase* self, GstBuffer* buffer) {
+  MeterState& s = *self->state;
+  const GstFlowReturn flow = drain_frames(self);
+  if (flow != GST_FLOW_OK) return flow;
+  std::unique_ptr<MeterStream> stream = std::move(s.stream);  // gone for good if what follows fails
+  {
+    const CudaContext::Scope scope(s.context);
+    stream->measurer.reset();
+  }
+  s.context.adopt(buffer);
+  const CudaContext::Scope scope(s.context);
+  stream->measurer = make_measurer(self, stream->format, stream->in_flight);
+  s.stream = std::move(stream);
+  return GST_FLOW_OK;
+}
+
+/// Begins to measure a frame in its place among those in flight.
+void submit(FqMeterBase* self, Held& frame) {
+  MeterState& s = *self->state;
+  MeterStream& stream = *s.stream;
+  const StreamFormat& format = stream.format;
+  GstBuffer* buffer = frame.buffer.get();
+  const Place place = s.place.value_or(Place{});
+  if (format.on_device)
+    CudaContext::finish_writes(buffer);
+  else if (place.cuda)
+    pin_if_recurring(buffer, self, place.id);
+  frame.mapped.emplace(format.info, format.geometry.layout, buffer, format.on_device);
+  frame.result = start_result(self, stream, buffer);
+  const CudaContext::Scope scope(s.context);
+  const auto once = [&] { stream.measurer->submit(frame.mapped->frame(), buffer); };
+  with_recovery(once, [&](const cuda::Error& fault) {
+    fall_back(self, format, fault);
+    frame.replayed = true;
+    once();
+  });
+}
+
+/// Takes a frame in: it is being measured, or waits its turn unmeasured.
+void take(FqMeterBase* self, const MeterSettings& settings, BufferPtr buffer) {
+  MeterState& s = *self->state;
+  MeterStream& stream = *s.stream;
+  const auto begin = Clock::now();
+  Held& frame = held(stream, stream.count);
+  frame.clear();  // of one that failed
+  const bool due = is_due(s, settings.interval, GST_BUFFER_PTS(buffer.get()));
+  frame.buffer = std::move(buffer);
+  frame.post_message = settings.post_messages;
+  frame.attach_meta = settings.attach_meta;
+  if (due) submit(self, frame);
+  ++stream.count;
+  const std::lock_guard lock(s.mutex);
+  if (due)
+    s.stats.busy_ns += ns_since(begin);
+  else
+    ++s.stats.skipped;
+}
+
+/// Waits for the score of the oldest frame; the frame with its metadata.
+BufferPtr finish_oldest(FqMeterBase* self) {
+  MeterState& s = *self->state;
+  MeterStream& stream = *s.stream;
+  Held& frame = held(stream, 0);
+  if (!frame.result) {
+    BufferPtr buffer = std::move(frame.buffer);
+    forget_oldest(stream);
+    return buffer;
+  }
+  const auto begin = Clock::now();
+  double score = 0;
+  {
+    const CudaContext::Scope scope(s.context);
+    const auto collect = [&] { return stream.measurer->collect(frame.result.get()); };
+    score = with_recovery(collect, [&](const cuda::Error& fault) {
+      fall_back(self, stream.format, fault);
+      return collect();
+    });
+  }
+  frame.mapped.reset();
+  gst_structure_set(frame.result.get(), "frame", G_TYPE_UINT64, guint64{s.frames}, "device", G_TYPE_STRING,
+                    s.place.value_or(Place{}).name(), nullptr);
+  ++s.frames;
+  {
+    const std::lock_guard lock(s.mutex);
+    s.last_score = score;
+    ++s.stats.measured;
+    s.stats.replayed += frame.replayed;
+    s.stats.busy_ns += ns_since(begin);
+  }
+  BufferPtr buffer = std::move(frame.buffer);
+  if (frame.attach_meta) {
+    buffer.reset(make_header_writable(buffer.release()));
+    set_score_meta(buffer.get(), FQ_METER_BASE_GET_CLASS(self)->meta_name, frame.result.get());
+    stream.measurer->annotate(buffer.get());
+  }
+  if (frame.post_message)
+    gst_element_post_message(element(self), gst_message_new_element(GST_OBJECT(self), frame.result.release()));
+  forget_oldest(stream);
+  return buffer;
+}
+
+}  // namespace
+
+void begin_stream(FqMeterBase* self, const StreamFormat& format) {
+  MeterState& s = *self->state;
+  auto stream = std::make_unique<MeterStream>();
+  stream->format = format;
+  // Frames stay behind for so many frames' time: without a frame rate nobody could say how long that is. The CPU
+  // measures in this very thread, so that holding frames back would gain nothing.
+  const bool timed = GST_VIDEO_INFO_FPS_N(&format.info) > 0;
+  if (timed && s.place.value_or(Place{}).cuda) stream->in_flight = s.chosen_for.in_flight;
+  if (format.on_device) s.context.ensure(element(self), s.chosen_for.cuda_device_id);
+  const CudaContext::Scope scope(s.context);
+  stream->measurer = make_measurer(self, format, stream->in_flight);
+  if (!s.place.value_or(Place{}).cuda) stream->in_flight = 0;
+  s.stream = std::move(stream);
+  set_latency(self, format.info, s.stream->in_flight);
+}
+
+void end_stream(FqMeterBase* self) noexcept {
+  MeterState& s = *self->state;
+  if (!s.stream) return;
+  guard(element(self), false, [&] {
+    const CudaContext::Scope scope(s.context);
+    s.stream->measurer.reset();
+    return true;
+  });
+  s.stream.reset();
+}
+
+void discard_frames(FqMeterBase* self) noexcept {
+  MeterState& s = *self->state;
+  if (!s.stream || s.stream->count == 0) return;
+  guard(element(self), false, [&] {
+    const CudaContext::Scope scope(s.context);
+    s.stream->measurer->drop();
+    return true;
+  });
+  while (s.stream->count > 0) forget_oldest(*s.stream);
+}
+
+GstFlowReturn drain_frames(FqMeterBase* self) noexcept {
+  MeterState& s = *self->state;
+  GstFlowReturn flow = GST_FLOW_OK;
+  while (flow == GST_FLOW_OK && s.stream && s.stream->count > 0)
+    flow = guard(element(self), GST_FLOW_ERROR,
+                 [&] { return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), finish_oldest(self).release()); });
+  if (flow != GST_FLOW_OK) discard_frames(self);
+  return flow;
+}
+
+GstFlowReturn generate_frame(FqMeterBase* self, GstBuffer** out) noexcept {
+  MeterState& s = *self->state;
+  *out = nullptr;
+  BufferPtr buffer(std::exchange(GST_BASE_TRANSFORM_CAST(self)->queued_buf, nullptr));
+  const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
+    if (!s.stream) return GST_FLOW_NOT_NEGOTIATED;
+    if (buffer) {
+      GstFlowReturn drained = GST_FLOW_OK;
+      // GstBaseTransform gives the flag to the next buffer that leaves: that must be this one.
+      if (GST_BUFFER_IS_DISCONT(buffer.get())) drained = drain_frames(self);
+      if (drained == GST_FLOW_OK && s.stream->format.on_device && !s.context.owns(buffer.get()))
+        drained = change_context(self, buffer.get());
+      if (drained != GST_FLOW_OK) return drained;
+      MeterSettings settings;
+      {
+        const std::lock_guard lock(s.mutex);
+        settings = s.settings;
+      }
+      take(self, settings, std::move(buffer));
+    }
+    if (s.stream->count > static_cast<std::size_t>(s.stream->in_flight)) *out = finish_oldest(self).release();
+    return GST_FLOW_OK;
+  });
+  // One error is enough: an EOS that follows must not meet the same frames again.
+  if (flow == GST_FLOW_ERROR) discard_frames(self);
+  return flow;
+}
+
+}  // namespace framequality
