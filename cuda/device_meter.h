@@ -24,6 +24,9 @@ class DeviceMeter final : public Meter {
   void submit(const Frame& frame, std::shared_ptr<const Plan> plan) override;
   std::span<const std::int64_t> collect() override;
 
+  /// For benchmarks: the stream in which the next frame submitted is measured.
+  cudaStream_t stream() const { return slots_[(oldest_ + pending_) % slots_.size()].stream.get(); }
+
   /// For benchmarks: queues the kernel alone, once for each of `count` turns through `frames` (all on the device),
   /// and returns the mean time from one to the next. Unit: seconds. Blocks.
   double time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count);
