@@ -9,6 +9,8 @@
 #include <memory>
 #include <span>
 
+struct CUstream_st;
+
 namespace framequality::cuda {
 
 /// Bytes in device memory. Throws Error.
@@ -32,5 +34,13 @@ double kernel_seconds(Meter& meter, std::span<const Frame> frames, std::shared_p
 /// Rate at which device `id` reads its memory: best of several passes of a plain sum over 4 GiB. Unit: bytes per
 /// second.
 double read_bandwidth(int id);
+
+/// The stream (a cudaStream_t) that a meter of make_meter() measures the next frame in, so that a loop can queue its
+/// own copy ahead of the kernel.
+CUstream_st* stream_of(Meter& meter);
+
+/// submit() for a frame in device memory that work queued in stream_of(meter) writes: waits for no other stream, if the
+/// meter can do without.
+void submit_queued(Meter& meter, const Frame& frame, std::shared_ptr<const Plan> plan);
 
 }  // namespace framequality::cuda
