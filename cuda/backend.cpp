@@ -266,7 +266,10 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   check(cudaGetLastError(), "cudaLaunchKernel");
 }
 
-void DeviceMeter::submit(const Frame& frame, std::shared_ptr<const Plan> plan) {
+void DeviceMeter::submit(const Frame& frame, std::shared_ptr<const Plan> plan) { begin(frame, std::move(plan), true); }
+
+/// submit(); waits: a frame on the device waits for the legacy default stream.
+void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits) {
   if (pending_ == slots_.size()) throw std::logic_error("cuda meter: no slot is free");
   make_current();
   Slot& slot = slots_[(oldest_ + pending_) % slots_.size()];
@@ -275,9 +278,11 @@ void DeviceMeter::submit(const Frame& frame, std::shared_ptr<const Plan> plan) {
   if (tile_.blocks == 0) {
     std::fill_n(slot.results.get(), slot.plan->cells * slot.plan->words, 0);
   } else if (frame.on_device) {
-    // Copies between buffers of the device return before they are done; GstCuda makes them on this stream.
-    check(cudaEventRecord(slot.begun.get(), cudaStreamLegacy), "cudaEventRecord");
-    check(cudaStreamWaitEvent(stream, slot.begun.get(), 0), "cudaStreamWaitEvent");
+    if (waits) {
+      // Copies between buffers of the device return before they are done; GstCuda makes them on this stream.
+      check(cudaEventRecord(slot.begun.get(), cudaStreamLegacy), "cudaEventRecord");
+      check(cudaStreamWaitEvent(stream, slot.begun.get(), 0), "cudaStreamWaitEvent");
+    }
     launch(slot, frame, false);
   } else {
     launch(slot, upload(slot, frame), true);

@@ -75,15 +75,6 @@ double read_bandwidth(int id) {
 
 namespace {
 
-// DeviceMeter's own function of this name, where it has one.
-template <class M>
-void give_to(M& meter, const Frame& frame, std::shared_ptr<const Plan> plan) {
-  if constexpr (requires { meter.submit_queued(frame, plan); })
-    meter.submit_queued(frame, std::move(plan));
-  else
-    meter.submit(frame, std::move(plan));
-}
-
 DeviceMeter& device_meter(Meter& meter) {
   auto* found = dynamic_cast<DeviceMeter*>(&meter);
   if (!found) throw std::logic_error("not a CUDA meter");
@@ -95,7 +86,7 @@ DeviceMeter& device_meter(Meter& meter) {
 CUstream_st* stream_of(Meter& meter) { return device_meter(meter).stream(); }
 
 void submit_queued(Meter& meter, const Frame& frame, std::shared_ptr<const Plan> plan) {
-  give_to(device_meter(meter), frame, std::move(plan));
+  device_meter(meter).submit_queued(frame, std::move(plan));
 }
 
 }  // namespace framequality::cuda

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace framequality::cuda {
@@ -26,6 +27,9 @@ class DeviceMeter final : public Meter {
 
   /// For benchmarks: the stream in which the next frame submitted is measured.
   cudaStream_t stream() const { return slots_[(oldest_ + pending_) % slots_.size()].stream.get(); }
+  /// For benchmarks: submit() of a frame in device memory that work queued in stream() writes; waits for no other
+  /// stream.
+  void submit_queued(const Frame& frame, std::shared_ptr<const Plan> plan) { begin(frame, std::move(plan), false); }
 
   /// For benchmarks: queues the kernel alone, once for each of `count` turns through `frames` (all on the device),
   /// and returns the mean time from one to the next. Unit: seconds. Blocks.
@@ -53,6 +57,7 @@ class DeviceMeter final : public Meter {
     void cut(const Plan& plan, int height);
   };
 
+  void begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits);
   void make_current() const;
   void cut(std::shared_ptr<const Plan> plan);
   void choose_strip(const Plan& plan);
