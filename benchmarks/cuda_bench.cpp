@@ -9,7 +9,11 @@
 
 #include <benchmark/benchmark.h>
 #include <cstdio>
+#include <map>
+#include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 
 using namespace framequality;
 
@@ -22,11 +26,28 @@ struct Size {
 };
 constexpr Size kSizes[] = {{"1080p", 1920, 1080, 128}, {"2160p", 3840, 2160, 32}, {"8192x8192", 8192, 8192, 8}};
 
+/// What is in the frames: matters to `entropy`, whose counters threads share.
+enum class Content { kPicture, kNoise, kFlat };
+
+/// Packed bytes of a frame. The answer is kept for the next call alike.
+const std::vector<std::uint8_t>& content(const Size& size, Content kind) {
+  static std::map<std::tuple<int, int, Content>, std::vector<std::uint8_t>> kept;
+  const auto [frame, is_new] = kept.try_emplace({size.width, size.height, kind});
+  if (!is_new) return frame->second;
+  if (kind == Content::kPicture) return frame->second = make_picture(size.width, size.height);
+  frame->second.assign(static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height), 128);
+  std::mt19937 random(1);
+  if (kind == Content::kNoise)
+    for (std::uint8_t& v : frame->second) v = static_cast<std::uint8_t>(random());
+  return frame->second;
+}
+
 struct Run {
   Size size;
   int metric;
   int depth = 8;
   Prefilter prefilter = Prefilter::kNone;
+  Content kind = Content::kPicture;
 
   std::shared_ptr<const Plan> plan() const {
     Geometry geometry{size.width, size.height, {}};
@@ -41,7 +62,7 @@ struct Run {
   }
   std::ptrdiff_t stride() const { return std::ptrdiff_t{size.width} * (depth > 8 ? 2 : 1); }
   std::vector<std::uint8_t> pixels() const {
-    const auto bytes = make_picture(size.width, size.height);
+    const auto& bytes = content(size, kind);
     if (depth == 8) return bytes;
     std::vector<std::uint8_t> words;
     words.reserve(2 * bytes.size());
@@ -116,6 +137,11 @@ int main(int argc, char** argv) {
       const std::string name = std::string(metric_info(m).name) + "/" + size.name;
       add("cuda-kernel/" + name, kernel, Run{size, m})->UseManualTime()->Iterations(5);
       add("cuda-kernel-16bit/" + name, kernel, Run{size, m, 16})->UseManualTime()->Iterations(5);
+      if (with_metric(m, [](auto metric) { return decltype(metric)::kHistogram; }))
+        for (const auto& [suffix, kind] : {std::pair("/noise", Content::kNoise), std::pair("/flat", Content::kFlat)})
+          add("cuda-kernel/" + name + suffix, kernel, Run{.size = size, .metric = m, .kind = kind})
+              ->UseManualTime()
+              ->Iterations(5);
       if (m != kDefaultMetric) continue;
       add("cuda-kernel-binomial3/" + name, kernel, Run{size, m, 8, Prefilter::kBinomial3})
           ->UseManualTime()
