@@ -42,11 +42,11 @@ inline constexpr int kTotalWords = kMaxTotals + 1;
 inline constexpr int kHistogramBins = 256;
 
 // What metrics ask of a number besides + and -; here for plain integers, in cpu/ and cuda/ for their own.
-FQ_HD int twice(int a) { return a + a; }
-FQ_HD int absolute(int a) { return a < 0 ? -a : a; }
-FQ_HD int minimum(int a, int b) { return a < b ? a : b; }
-FQ_HD int maximum(int a, int b) { return a > b ? a : b; }
-FQ_HD int abs_difference(int a, int b) { return absolute(a - b); }
+FQ_HD constexpr int twice(int a) { return a + a; }
+FQ_HD constexpr int absolute(int a) { return a < 0 ? -a : a; }
+FQ_HD constexpr int minimum(int a, int b) { return a < b ? a : b; }
+FQ_HD constexpr int maximum(int a, int b) { return a > b ? a : b; }
+FQ_HD constexpr int abs_difference(int a, int b) { return absolute(a - b); }
 
 /// Population variance of n values from their exact sum and sum of squares; 0 if n is 0.
 inline double exact_variance(std::int64_t sum, std::int64_t squares, std::uint64_t n) {

@@ -20,11 +20,11 @@ struct Brenner : MetricBase {
     V step;
   };
   template <class V, class N>
-  FQ_HD static Row<V> row(const N& n) {
+  FQ_HD static constexpr Row<V> row(const N& n) {
     return {abs_difference(n.r2(), n.c())};
   }
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>&, const Row<V>& mid, const Row<V>&, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>&, const Row<V>& mid, const Row<V>&, Sink& totals) {
     totals.template add_product<0>(mid.step, mid.step);
   }
   static double score(const std::int64_t* t, std::uint64_t n) { return mean_of(t[0], n); }

@@ -16,7 +16,7 @@ struct ForwardDifference : MetricBase {
     V c, step;
   };
   template <class V, class N>
-  FQ_HD static Row<V> row(const N& n) {
+  FQ_HD static constexpr Row<V> row(const N& n) {
     return {n.c(), abs_difference(n.c(), n.r())};
   }
   static double score(const std::int64_t* t, std::uint64_t n) { return mean_of(t[0], n); }
@@ -29,7 +29,7 @@ struct GrayDifference : ForwardDifference {
                                     "sum-modulus-difference: cheap, smooth, a broad peak (Jarvis 1976)"};
   static constexpr Peak kPeak[] = {{2, 1}};
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>&, const Row<V>& mid, const Row<V>& down, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>&, const Row<V>& mid, const Row<V>& down, Sink& totals) {
     totals.template add<0>(mid.step);
     totals.template add<0>(abs_difference(mid.c, down.c));
   }
@@ -42,7 +42,7 @@ struct GrayDifferenceProduct : ForwardDifference {
                                     "answers to corners and texture, not to single lines; narrow peak (SMD2)"};
   static constexpr Peak kPeak[] = {{1, 2}};
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>&, const Row<V>& mid, const Row<V>& down, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>&, const Row<V>& mid, const Row<V>& down, Sink& totals) {
     totals.template add_product<0>(mid.step, abs_difference(mid.c, down.c));
   }
 };

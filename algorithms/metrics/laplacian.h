@@ -20,11 +20,11 @@ struct Laplacian : MetricBase {
     V c, bend;
   };
   template <class V, class N>
-  FQ_HD static Row<V> row(const N& n) {
+  FQ_HD static constexpr Row<V> row(const N& n) {
     return {n.c(), absolute((n.r() - n.c()) + (n.l() - n.c()))};
   }
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
     totals.template add<0>(mid.bend);
     totals.template add<0>(absolute((down.c - mid.c) + (up.c - mid.c)));
   }

@@ -24,11 +24,11 @@ struct LaplacianVariance : MetricBase {
     V c, bend;
   };
   template <class V, class N>
-  FQ_HD static Row<V> row(const N& n) {
+  FQ_HD static constexpr Row<V> row(const N& n) {
     return {n.c(), (n.l() - n.c()) + (n.r() - n.c())};
   }
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
     const V bend = mid.bend + ((up.c - mid.c) + (down.c - mid.c));
     totals.template add<0>(bend);
     totals.template add_product<1>(bend, bend);

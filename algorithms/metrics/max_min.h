@@ -20,11 +20,11 @@ struct MaxMin : MetricBase {
     V low, high;
   };
   template <class V, class N>
-  FQ_HD static Row<V> row(const N& n) {
+  FQ_HD static constexpr Row<V> row(const N& n) {
     return {minimum(minimum(n.l(), n.c()), n.r()), maximum(maximum(n.l(), n.c()), n.r())};
   }
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
     totals.template add<0>(
         abs_difference(maximum(maximum(up.high, mid.high), down.high), minimum(minimum(up.low, mid.low), down.low)));
   }

@@ -20,11 +20,11 @@ struct Roberts : MetricBase {
     V c, r;
   };
   template <class V, class N>
-  FQ_HD static Row<V> row(const N& n) {
+  FQ_HD static constexpr Row<V> row(const N& n) {
     return {n.c(), n.r()};
   }
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>&, const Row<V>& mid, const Row<V>& down, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>&, const Row<V>& mid, const Row<V>& down, Sink& totals) {
     totals.template add<0>(abs_difference(down.r, mid.c));
     totals.template add<0>(abs_difference(down.c, mid.r));
   }

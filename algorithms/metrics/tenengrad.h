@@ -20,11 +20,11 @@ struct Tenengrad : MetricBase {
     V step, smooth;
   };
   template <class V, class N>
-  FQ_HD static Row<V> row(const N& n) {
+  FQ_HD static constexpr Row<V> row(const N& n) {
     return {n.r() - n.l(), (n.l() + n.c()) + (n.c() + n.r())};
   }
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>& up, const Row<V>& mid, const Row<V>& down, Sink& totals) {
     const V gx = (up.step + down.step) + twice(mid.step);
     const V gy = down.smooth - up.smooth;
     totals.template add_product<0>(gx, gx);

@@ -20,11 +20,11 @@ struct Variance : MetricBase {
     V c;
   };
   template <class V, class N>
-  FQ_HD static Row<V> row(const N& n) {
+  FQ_HD static constexpr Row<V> row(const N& n) {
     return {n.c()};
   }
   template <class V, class Sink>
-  FQ_HD static void pixel(const Row<V>&, const Row<V>& mid, const Row<V>&, Sink& totals) {
+  FQ_HD static constexpr void pixel(const Row<V>&, const Row<V>& mid, const Row<V>&, Sink& totals) {
     totals.template add<0>(mid.c);
     totals.template add_product<1>(mid.c, mid.c);
   }
