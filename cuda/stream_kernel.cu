@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The fast kernel for samples stored side by side: streams rows through registers, each read once from memory.
+#include "algorithms/quadratic.h"
 #include "cuda/sums.cuh"
 
 #include <type_traits>
@@ -234,10 +235,9 @@ template <class M, class S>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) stream_rows(const __grid_constant__ Job job) {
   constexpr Reach kReach = kReachOf<M>;
   constexpr int kWidth = 32 * S::kPixels;
-  int left;
-  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), kWidth, kWarps * job.tile_rows, S::kPixels, left);
+  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), kWidth, kWarps * job.tile_rows, S::kPixels);
   if (!tile.empty()) {
-    const int w = job.width[tile.field];
+    const int w = job.width[tile.field], left = tile.left;
     const int warp = static_cast<int>(threadIdx.x) / 32, index = static_cast<int>(threadIdx.x) % 32;
     const int x = left + index * S::kPixels;
     const int y0 = opaque(min(tile.y0 + warp * job.tile_rows, tile.y1));
@@ -282,8 +282,13 @@ Kernel stream_kernel(int metric, int word_bytes) {
   return with_metric(metric, [&](auto m) {
     using M = decltype(m);
     Kernel k;
-    k.function = word_bytes == 1 ? reinterpret_cast<const void*>(&stream_rows<M, Bytes>)
-                                 : reinterpret_cast<const void*>(&stream_rows<M, Words>);
+    if (word_bytes == 2) {
+      k.function = reinterpret_cast<const void*>(&stream_rows<M, Words>);
+    } else if constexpr (kLagForm<M>.is_quadratic) {
+      return quadratic_kernel(metric);
+    } else {
+      k.function = reinterpret_cast<const void*>(&stream_rows<M, Bytes>);
+    }
     k.threads = kThreads;
     k.x_align = kLaneBytes / word_bytes;
     k.tile_width = 32 * k.x_align;

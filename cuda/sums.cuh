@@ -6,8 +6,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 namespace framequality::cuda {
+
+/// f(std::integral_constant<int, i>{}) for i in 0...kCount-1.
+template <int kCount, class F>
+__device__ __forceinline__ void unrolled(F&& f) {
+  [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>{}), ...); }
+  (std::make_integer_sequence<int, kCount>{});
+}
 
 /// An integer below 2^24 held in a float: exact, and twice the throughput of 32-bit integers since Ampere.
 struct Float {

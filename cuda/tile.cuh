@@ -8,10 +8,19 @@
 
 namespace framequality::cuda {
 
-/// A block's rectangle: lies in one cell of one grid. x1 and y1 are past the end; may be empty.
-struct Tile {
-  int field, x0, x1, y0, y1, cell;
+/// A rectangle of working samples; x1 and y1 are past the end.
+struct Area {
+  int x0, x1, y0, y1;
   __device__ bool empty() const { return x0 >= x1 || y0 >= y1; }
+  __device__ bool holds(int x, int y) const { return x >= x0 && x < x1 && y >= y0 && y < y1; }
+};
+
+/// A block's rectangle, which may be empty: lies in one cell of one grid.
+struct Tile : Area {
+  int left;           ///< where it would begin had its cell no left edge, a multiple of Kernel::x_align
+  int field, cell;    ///< cell: index into the totals
+  Area whole;         ///< the cell's part of the field
+  int index, blocks;  ///< this block of those of the cell's part of the field
 };
 
 /// v, as a value that the compiler knows nothing about. For loop bounds that are minima: it counts such loops' turns as
@@ -24,8 +33,8 @@ __device__ __forceinline__ int opaque(int v) {
   return v;
 }
 
-/// The tile of block `block`. left: where it would begin had its cell no left edge, a multiple of x_align.
-__device__ inline Tile find_tile(const Job& job, int block, int width, int height, int x_align, int& left) {
+/// The tile of block `block`.
+__device__ inline Tile find_tile(const Job& job, int block, int width, int height, int x_align) {
   int g = 0;
   for (int n = job.grid_count - 1; n > 0;) {  // the last grid with first_block <= block lies in [g, g + n]
     const int half = (n + 1) / 2;
@@ -37,17 +46,24 @@ __device__ inline Tile find_tile(const Job& job, int block, int width, int heigh
     }
   }
   const TiledGrid t = g == 0 ? job.first : job.grids[g];
-  const int index = block - t.first_block, per_cell = t.tiles_x * t.tiles_y;
-  const int cell = index / per_cell, tile = index % per_cell;
-  const int column = cell % t.grid.columns, row = cell / t.grid.columns;
-  const int x0 = t.grid.column(column), y0 = t.grid.row(row) + tile / t.tiles_x * height;
-  left = x0 / x_align * x_align + tile % t.tiles_x * width;
-  return {t.grid.field,
-          opaque(max(x0, left)),
-          opaque(min(t.grid.column(column + 1), left + width)),
-          opaque(y0),
-          opaque(min(t.grid.row(row + 1), y0 + height)),
-          t.grid.first_cell + cell};
+  Tile tile;
+  tile.field = t.grid.field;
+  tile.whole = {t.grid.x0, t.grid.x1, t.grid.y0, t.grid.y1};
+  tile.cell = t.grid.first_cell;
+  tile.blocks = t.tiles_x * t.tiles_y;
+  tile.index = block - t.first_block;
+  if (t.grid.columns * t.grid.rows > 1) {  // else spare the block the divisions
+    const int cell = tile.index / tile.blocks, column = cell % t.grid.columns, row = cell / t.grid.columns;
+    tile.index %= tile.blocks;
+    tile.cell += cell;
+    tile.whole = {t.grid.column(column), t.grid.column(column + 1), t.grid.row(row), t.grid.row(row + 1)};
+  }
+  tile.left = tile.whole.x0 / x_align * x_align + tile.index % t.tiles_x * width;
+  tile.x0 = opaque(max(tile.whole.x0, tile.left));
+  tile.x1 = opaque(min(tile.whole.x1, tile.left + width));
+  tile.y0 = opaque(tile.whole.y0 + tile.index / t.tiles_x * height);
+  tile.y1 = opaque(min(tile.whole.y1, tile.y0 + height));
+  return tile;
 }
 
 /// Row 0 of the field in plane p.

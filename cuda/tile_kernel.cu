@@ -140,8 +140,7 @@ __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, 
 template <class M>
 __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant__ Job job) {
   __shared__ Samples samples;
-  int left;
-  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), kTileWidth, kTileHeight, 1, left);
+  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), kTileWidth, kTileHeight, 1);
   if (!tile.empty()) {
     constexpr Reach kReach = kReachOf<M>;
     load_samples(job, tile, kReach, samples);
