@@ -4,6 +4,8 @@
 
 #include "cuda/tile.cuh"
 
+#include <cuda_fp16.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -18,72 +20,72 @@ __device__ __forceinline__ void unrolled(F&& f) {
   (std::make_integer_sequence<int, kCount>{});
 }
 
-/// An integer below 2^24 held in a float: exact, and twice the throughput of 32-bit integers since Ampere.
-struct Float {
-  float v;
+/// Two integers of magnitude below 2048, one in each half of a register: as 16-bit floats, in units of the smallest
+/// there is. In that range they are exact, and the bits of a positive one are those of the integer.
+struct Pair {
+  unsigned bits;
+  __device__ __forceinline__ __half2 halves() const { return reinterpret_cast<const __half2&>(bits); }
+  __device__ static __forceinline__ Pair of(__half2 h) { return {reinterpret_cast<const unsigned&>(h)}; }
 };
-__device__ __forceinline__ Float operator+(Float a, Float b) { return {a.v + b.v}; }
-__device__ __forceinline__ Float operator-(Float a, Float b) { return {a.v - b.v}; }
-/// As a product, so that adding to it is one fused instruction.
-__device__ __forceinline__ Float twice(Float a) { return {2.0f * a.v}; }
-__device__ __forceinline__ Float absolute(Float a) { return {fabsf(a.v)}; }
-__device__ __forceinline__ Float minimum(Float a, Float b) { return {fminf(a.v, b.v)}; }
-__device__ __forceinline__ Float maximum(Float a, Float b) { return {fmaxf(a.v, b.v)}; }
-__device__ __forceinline__ Float abs_difference(Float a, Float b) { return {fabsf(a.v - b.v)}; }
+__device__ __forceinline__ Pair operator+(Pair a, Pair b) { return Pair::of(__hadd2(a.halves(), b.halves())); }
+__device__ __forceinline__ Pair operator-(Pair a, Pair b) { return Pair::of(__hsub2(a.halves(), b.halves())); }
+__device__ __forceinline__ Pair absolute(Pair a) { return {a.bits & 0x7fff7fffu}; }
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ Pair minimum(Pair a, Pair b) { return Pair::of(__hmin2(a.halves(), b.halves())); }
+__device__ __forceinline__ Pair maximum(Pair a, Pair b) { return Pair::of(__hmax2(a.halves(), b.halves())); }
+#else  // no instruction: by integers, no operand is negative
+__device__ __forceinline__ Pair minimum(Pair a, Pair b) { return {__vminu2(a.bits, b.bits)}; }
+__device__ __forceinline__ Pair maximum(Pair a, Pair b) { return {__vmaxu2(a.bits, b.bits)}; }
+#endif
+__device__ __forceinline__ Pair abs_difference(Pair a, Pair b) { return absolute(a - b); }
 
-/// Most that one 8-bit pixel adds to total i of M.
+/// One thread's totals of pairs of 8-bit samples, of metrics that add no negative numbers.
 template <class M>
-constexpr int byte_peak(int i) {
-  return M::kPeak[i].power == 2 ? M::kPeak[i].factor * 255 * 255 : M::kPeak[i].factor * 255;
-}
-
-/// One thread's totals of 8-bit samples: float parts of kFlush pixels, gathered in 32-bit integers.
-template <class M>
-class ByteSums {
+class PairSums {
  public:
-  /// Pixels between two calls of flush() at most: a part stays below 2^24.
-  static constexpr int kFlush = [] {
-    int pixels = 16;
-    for (int i = 0; i < kTotalsOf<M>; ++i)
-      while (pixels * byte_peak<M>(i) >= 1 << 24) pixels /= 2;
-    return pixels;
-  }();
   /// Pixels that a thread may add in all.
   static constexpr int kPixels = [] {
     int pixels = INT32_MAX;
-    for (int i = 0; i < kTotalsOf<M>; ++i) pixels = std::min(pixels, INT32_MAX / byte_peak<M>(i));
+    for (const Peak& p : M::kPeak)
+      pixels = std::min(pixels, INT32_MAX / (p.power == 1 ? p.factor * 255 : p.factor * 255 * 255));
     return pixels;
   }();
 
+  /// Begins a pair of pixels, which count where both masks have ones.
+  __device__ __forceinline__ void begin(unsigned mask, unsigned row_mask) { mask_ = mask, row_mask_ = row_mask; }
+
   template <int kTotal>
-  __device__ __forceinline__ void add(Float v) {
-    part_[kTotal] += v.v;
+  __device__ __forceinline__ void add(Pair v) {
+    static_assert(!M::kSigned && M::kPeak[kTotal].power == 1 && M::kPeak[kTotal].factor * 255 < 2048);
+    part_[kTotal] = part_[kTotal] + v;
   }
   template <int kTotal>
-  __device__ __forceinline__ void add_product(Float a, Float b) {
-    part_[kTotal] = fmaf(a.v, b.v, part_[kTotal]);
+  __device__ __forceinline__ void add_product(Pair a, Pair b) {
+    static_assert(!M::kSigned && M::kGain == 0);  // factors are bytes
+    sum_[kTotal] = __dp4a(a.bits & mask_ & row_mask_, b.bits, sum_[kTotal]);
   }
-  /// flush(false) drops what was added since the last flush.
-  static constexpr bool kDiscards = true;
-  __device__ __forceinline__ void flush(bool counts) {
-#pragma unroll
-    for (int i = 0; i < kTotalsOf<M>; ++i) {
-      sum_[i] += counts ? static_cast<int>(part_[i]) : 0;
-      part_[i] = 0;
-    }
+  /// Ends it.
+  __device__ __forceinline__ void end() {
+    unrolled<kTotalsOf<M>>([&](auto index) {
+      constexpr int i = decltype(index)::value;
+      if constexpr (M::kPeak[i].power == 1) {
+        sum_[i] = __dp2a_lo(part_[i].bits & mask_ & row_mask_, 0x0101u, sum_[i]);
+        part_[i] = {};
+      }
+    });
   }
   __device__ long long total(int i) const { return sum_[i]; }
 
  private:
-  float part_[kTotalsOf<M>] = {};
-  int sum_[kTotalsOf<M>] = {};
+  unsigned mask_, row_mask_;
+  Pair part_[kTotalsOf<M>] = {};
+  unsigned sum_[kTotalsOf<M>] = {};
 };
 
 /// One thread's totals of samples of up to 16 bits: squares in 64 bits, what grows with the first power in 32.
 template <class M>
 class WordSums {
  public:
-  static constexpr int kFlush = 16;
   /// Pixels that a thread may add in all.
   static constexpr int kPixels = [] {
     int pixels = INT32_MAX;
@@ -104,8 +106,6 @@ class WordSums {
   __device__ __forceinline__ void add_product(int a, int b) {
     wide_[kTotal] += static_cast<long long>(a) * b;
   }
-  static constexpr bool kDiscards = false;
-  __device__ __forceinline__ void flush(bool) {}
   __device__ long long total(int i) const { return narrow_[i] + wide_[i]; }
 
  private:
