@@ -9,13 +9,17 @@ namespace framequality::cuda {
 namespace {
 
 // One warp's strip is 512 bytes wide: each thread owns 16 adjacent bytes, the widest load there is, and walks down
-// Job::tile_rows rows. The 4 warps of a block take strips one below the other, so that their halo rows meet in L1.
-constexpr int kWarps = 4, kThreads = 32 * kWarps;
+// Job::tile_rows rows. The warps of a block take strips one below the other, so that their halo rows meet in L1. Every
+// block of a histogram adds 256 bins to the totals: fewer and larger ones do that less often.
+template <class M>
+constexpr int kWarps = M::kHistogram ? 16 : 4;
+template <class M>
+constexpr int kThreads = 32 * kWarps<M>;
 // Rows in flight ahead of the one computed. 16 warps on an SM then have 24 KiB on the way: what H200's 4.2 TB/s ask of
 // each of 132 SMs at a latency of 0.75 us. Loops are unrolled by it, and 3 is also the number of roles a row plays.
 constexpr int kAhead = 3;
-// 4 blocks on an SM leave a thread 128 registers, which three rows of features and the rows in flight need.
-constexpr int kBlocksPerSm = 4;
+// 16 warps on an SM leave a thread 128 registers, which three rows of features and the rows in flight need.
+constexpr int kWarpsPerSm = 16;
 
 /// One warp's strip, rows y0...y1-1 of the tile. Edge::kNone: every pixel counts, and they come in kAhead rows at a
 /// time.
@@ -123,26 +127,46 @@ __device__ unsigned sum_samples(const Job& job, int field, const Lane& lane, int
 
 /// One warp's strip of a histogram.
 template <class S, int kCopies>
-__device__ void count(const Job& job, int field, const Lane& lane, int y0, int y1, Bins<kCopies>& bins, int copy) {
+__device__ __forceinline__ void count(const Job& job, int field, const Lane& lane, int y0, int y1,
+                                      Bins<kCopies>& bins) {
   constexpr int kPerWord = S::kPixels / kLaneWords;
   const S samples(job);
   const int plane = job.layout.plane[0], shift = job.samples.bits() - 8;
   const int stride = static_cast<int>(job.frame.stride[plane]) * job.fields;
   const std::uint8_t* base = field_row(job, plane, field);
-#pragma unroll 2
-  for (int y = y0; y < y1; ++y) {
-    const Chunk chunk = load<Edge::kAny>(row_at<false>(base, stride, y, 0), lane, job.readable);
+  const unsigned copy = bins.copy(static_cast<int>(threadIdx.x) % kCopies);
+  const auto add_row = [&](const uint4& v, unsigned inside) {
+    const unsigned word[kLaneWords] = {v.x, v.y, v.z, v.w};
 #pragma unroll
     for (int i = 0; i < S::kPixels; ++i)
-      if (lane.inside >> i & 1) bins.add(copy, samples.code(chunk.word[i / kPerWord], i % kPerWord) >> shift);
+      if (inside >> i & 1) bins.add(copy, samples.code(word[i / kPerWord], i % kPerWord) >> shift);
+  };
+  const auto row = [&](int y) { return row_at<false>(base, stride, y, 0); };
+  if (lane.inside == (1u << S::kPixels) - 1 && lane.at + kLaneBytes <= job.readable) {
+    const auto fetch = [&](int y) { return __ldg(reinterpret_cast<const uint4*>(row(min(y, y1 - 1)) + lane.at)); };
+    uint4 ring[kAhead];
+#pragma unroll
+    for (int j = 0; j < kAhead; ++j) ring[j] = fetch(y0 + j);
+    for (int y = y0; y < y1; y += kAhead)
+#pragma unroll
+      for (int j = 0; j < kAhead; ++j) {
+        const uint4 v = ring[j];
+        ring[j] = fetch(y + j + kAhead);
+        if (y + j < y1) add_row(v, ~0u);
+      }
+  } else {
+    for (int y = y0; y < y1; ++y) {
+      const Chunk c = load<Edge::kAny>(row(y), lane, job.readable);
+      add_row({c.word[0], c.word[1], c.word[2], c.word[3]}, lane.inside);
+    }
   }
 }
 
 template <class M, class S>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm) stream_rows(const __grid_constant__ Job job) {
+__global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_rows(const __grid_constant__ Job job) {
   constexpr Reach kReach = kReachOf<M>;
   constexpr int kWidth = 32 * S::kPixels;
-  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), kWidth, kWarps * job.tile_rows, S::kPixels);
+  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), kWidth, kWarps<M> * job.tile_rows, S::kPixels);
   if (!tile.empty()) {
     const int w = job.width[tile.field], left = tile.left;
     const int warp = static_cast<int>(threadIdx.x) / 32, index = static_cast<int>(threadIdx.x) % 32;
@@ -157,10 +181,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) stream_rows(const __gr
     lane.live = M::kReflect ? lane.inside
                             : pixel_bits(x, S::kPixels, max(tile.x0, kReach.left), min(tile.x1, w - kReach.right));
     if constexpr (M::kHistogram) {
-      // 8 copies: two for each warp.
-      __shared__ Bins<2 * kWarps> bins;
+      // A copy for each lane: each has a memory bank to itself, whatever the samples.
+      __shared__ Bins<32> bins;
       bins.clear();
-      count<S>(job, tile.field, lane, y0, y1, bins, 2 * warp + index % 2);
+      if (y0 < y1) count<S>(job, tile.field, lane, y0, y1, bins);
       bins.add_to_cell(job, tile.cell);
     } else {
       long long mine[kTotalWords] = {};
@@ -177,7 +201,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) stream_rows(const __gr
         }
         if (job.mean) mine[kMeanTotal] = sum_samples<S>(job, tile.field, lane, y0, y1);
       }
-      add_to_cell<M, kThreads>(job, tile.cell, mine);
+      add_to_cell<M, kThreads<M>>(job, tile.cell, mine);
     }
   }
   finish_block(job);
@@ -196,10 +220,10 @@ Kernel stream_kernel(int metric, int word_bytes) {
     } else {
       k.function = reinterpret_cast<const void*>(&stream_rows<M, Bytes>);
     }
-    k.threads = kThreads;
+    k.threads = kThreads<M>;
     k.x_align = kLaneBytes / word_bytes;
     k.tile_width = 32 * k.x_align;
-    k.strips = kWarps;
+    k.strips = kWarps<M>;
     k.row_step = kAhead;
     return k;
   });

@@ -132,14 +132,21 @@ struct Bins {
       count[i / kCopies][i % kCopies] = 0;
     __syncthreads();
   }
-  __device__ void add(int copy, unsigned bin) { atomicAdd(&count[bin][copy], 1u); }
+  /// Where a copy begins, as add() wants it.
+  __device__ unsigned copy(int index) const {
+    return static_cast<unsigned>(__cvta_generic_to_shared(&count[0][index]));
+  }
+  /// As atomicAdd(), which works the address of `count` out anew each time.
+  __device__ static void add(unsigned copy, unsigned bin) {
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(copy + bin * (kCopies * 4)) : "memory");
+  }
   /// Adds all copies to the cell's totals. All threads of the block call it.
   __device__ void add_to_cell(const Job& job, int cell) {
     __syncthreads();
     for (int b = static_cast<int>(threadIdx.x); b < kHistogramBins; b += static_cast<int>(blockDim.x)) {
       unsigned n = 0;
 #pragma unroll
-      for (int c = 0; c < kCopies; ++c) n += count[b][c];
+      for (int c = 0; c < kCopies; ++c) n += count[b][(b + c) % kCopies];  // neighbours in different banks
       if (n) atomicAdd(job.totals + cell * job.words + b, static_cast<unsigned long long>(n));
     }
   }

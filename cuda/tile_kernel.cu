@@ -152,9 +152,9 @@ __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant_
       __shared__ Bins<kThreads / 32> bins;
       bins.clear();
       const int shift = job.samples.bits() - 8;
+      const unsigned copy = bins.copy(static_cast<int>(threadIdx.x) / 32);
       if (x < tile.x1)
-        for (int y = y0; y < y1; ++y)
-          bins.add(static_cast<int>(threadIdx.x) / 32, samples.sample[y - tile.y0][x - tile.x0] >> shift);
+        for (int y = y0; y < y1; ++y) bins.add(copy, samples.sample[y - tile.y0][x - tile.x0] >> shift);
       bins.add_to_cell(job, tile.cell);
     } else {
       long long mine[kTotalWords] = {};
