@@ -48,6 +48,7 @@ struct Run {
   int depth = 8;
   Prefilter prefilter = Prefilter::kNone;
   Content kind = Content::kPicture;
+  int in_flight = 1;
 
   std::shared_ptr<const Plan> plan() const {
     Geometry geometry{size.width, size.height, {}};
@@ -103,7 +104,7 @@ void kernel(benchmark::State& state, const Run& run) {
     frame.on_device = true;
     frames.push_back(frame);
   }
-  const auto meter = cuda::make_meter(plan->geometry, device());
+  const auto meter = cuda::make_meter(plan->geometry, device(), run.in_flight);
   for (auto _ : state) state.SetIterationTime(cuda::kernel_seconds(*meter, frames, plan, 4));
   run.count_bytes(state);
 }
@@ -136,6 +137,9 @@ int main(int argc, char** argv) {
     for (int m = 0; m < kMetricCount; ++m) {
       const std::string name = std::string(metric_info(m).name) + "/" + size.name;
       add("cuda-kernel/" + name, kernel, Run{size, m})->UseManualTime()->Iterations(5);
+      add("cuda-kernel-in-flight/" + name, kernel, Run{.size = size, .metric = m, .in_flight = 2})
+          ->UseManualTime()
+          ->Iterations(5);
       add("cuda-kernel-16bit/" + name, kernel, Run{size, m, 16})->UseManualTime()->Iterations(5);
       if (with_metric(m, [](auto metric) { return decltype(metric)::kHistogram; }))
         for (const auto& [suffix, kind] : {std::pair("/noise", Content::kNoise), std::pair("/flat", Content::kFlat)})

@@ -310,13 +310,22 @@ std::span<const std::int64_t> DeviceMeter::collect() {
 double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {
   if (pending_ > 0) throw std::logic_error("cuda meter: a frame is pending");
   make_current();
-  Slot& slot = slots_[oldest_];
-  prepare(slot, std::move(plan));
+  for (Slot& slot : slots_) {
+    prepare(slot, plan);
+    check(cudaStreamSynchronize(slot.stream.get()), "cudaStreamSynchronize");
+  }
+  const cudaStream_t first = slots_.front().stream.get();
   const Event start = make_event(cudaEventDefault), stop = make_event(cudaEventDefault);
-  check(cudaEventRecord(start.get(), slot.stream.get()), "cudaEventRecord");
+  check(cudaEventRecord(start.get(), first), "cudaEventRecord");
+  for (const Slot& slot : slots_) check(cudaStreamWaitEvent(slot.stream.get(), start.get(), 0), "cudaStreamWaitEvent");
+  std::size_t turn = 0;
   for (int i = 0; i < count; ++i)
-    for (const Frame& frame : frames) launch(slot, frame, false);
-  check(cudaEventRecord(stop.get(), slot.stream.get()), "cudaEventRecord");
+    for (const Frame& frame : frames) launch(slots_[turn++ % slots_.size()], frame, false);
+  for (const Slot& slot : slots_) {
+    check(cudaEventRecord(slot.done.get(), slot.stream.get()), "cudaEventRecord");
+    check(cudaStreamWaitEvent(first, slot.done.get(), 0), "cudaStreamWaitEvent");
+  }
+  check(cudaEventRecord(stop.get(), first), "cudaEventRecord");
   check(cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
   float ms;
   check(cudaEventElapsedTime(&ms, start.get(), stop.get()), "cudaEventElapsedTime");

@@ -27,8 +27,9 @@ class DeviceBytes {
 };
 
 /// Mean time of the kernel alone, back to back over `frames` (in device memory; of more bytes together than its L2
-/// cache holds, if memory is to be measured), `repeats` times through all of them after once to warm up. Unit: seconds
-/// per frame. The meter is one of make_meter() with no frame pending. Blocks.
+/// cache holds, if memory is to be measured), `repeats` times through all of them after once to warm up. A meter made
+/// for several frames in flight has as many kernels in flight. Unit: seconds per frame. The meter is one of
+/// make_meter() with no frame pending. Blocks.
 double kernel_seconds(Meter& meter, std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int repeats);
 
 /// Rate at which device `id` reads its memory: best of several passes of a plain sum over 4 GiB. Unit: bytes per

@@ -32,7 +32,7 @@ class DeviceMeter final : public Meter {
   void submit_queued(const Frame& frame, std::shared_ptr<const Plan> plan) { begin(frame, std::move(plan), false); }
 
   /// For benchmarks: queues the kernel alone, once for each of `count` turns through `frames` (all on the device),
-  /// and returns the mean time from one to the next. Unit: seconds. Blocks.
+  /// which take turns on the slots, and returns the mean time from one to the next. Unit: seconds. Blocks.
   double time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count);
 
  private:
