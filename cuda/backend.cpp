@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The device twin's host side: finds a device, brings frames to it, launches one kernel for each.
+// The device twin's host side: finds a device, brings frames to it, launches its kernels.
 #include "cuda/backend.h"
 
 #include "cuda/device_meter.h"
@@ -23,14 +23,26 @@ constexpr std::size_t kWaste = 8;  // rows go up with the gaps between them if t
 // 386 by four; 8192x8192 BGR 27 ms by one, 5 by eight, best with larger pieces.
 constexpr std::size_t kPieceBytes = 1 << 19, kManyBytes = 1 << 22, kCrewBytes = 1 << 21;
 constexpr std::chrono::microseconds kSpin{200};
+constexpr int kLumaBlocks = 16;  // on each processor, two waves of them
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
 constexpr int kLeastStreamWidth = 64;
 
-/// True if a stream kernel measures what the tile kernel would.
-bool is_streamable(const Plan& plan) {
-  const PixelLayout& l = plan.geometry.layout;
+/// True if luma codes lie side by side in their plane, in words that a stream kernel reads.
+bool is_words(const PixelLayout& l) {
   if (l.kind != PixelLayout::Kind::kLuma || l.pixel_stride != l.word_bytes || l.offset[0] != 0) return false;
-  if (l.word_bytes == 1 ? l.depth != 8 || l.shift != 0 : l.big_endian) return false;
+  return l.word_bytes == 1 ? l.depth == 8 && l.shift == 0 : !l.big_endian;
+}
+
+int code_bytes(const PixelLayout& l) { return l.depth > 8 ? 2 : 1; }
+
+bool is_aligned(const Frame& f, int plane, std::size_t bytes) {
+  return (reinterpret_cast<std::uintptr_t>(f.plane[plane]) | static_cast<std::size_t>(std::abs(f.stride[plane]))) %
+             bytes ==
+         0;
+}
+
+/// True if a stream kernel measures what the tile kernel would, once luma codes are words.
+bool is_streamable(const Plan& plan) {
   if (!plan.samples.is_identity()) return false;
   for (int p = 0; p < plan.fields; ++p)
     if (plan.size[p].width < 3 || plan.size[p].height < 3) return false;
@@ -133,7 +145,7 @@ void DeviceMeter::cut(std::shared_ptr<const Plan> plan) {
   stream_.grids.clear();
   stream_.blocks = 0;
   if (is_streamable(*plan)) {
-    stream_.kernel = stream_kernel(metric, geometry_.layout.word_bytes);
+    stream_.kernel = stream_kernel(metric, code_bytes(geometry_.layout));
     choose_strip(*plan);
   }
   plan_ = std::move(plan);
@@ -227,7 +239,39 @@ void DeviceMeter::stage(Slot& slot, int plane, const Frame& frame) {
   check(error, "cudaMemcpyAsync");
 }
 
-/// Queues the kernel for the slot's plan.
+/// Queues the kernel that brings the rows of the frame that the plan reads into a plane of luma codes, for `job` to
+/// read. The codes are written once and, for all but the largest frames, read back from the L2 cache: far cheaper than
+/// what a kernel for any layout pays for each neighbour.
+void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
+  const PixelLayout& layout = geometry_.layout;
+  const auto bytes = static_cast<std::size_t>(code_bytes(layout));
+  const std::size_t pitch = round_up(static_cast<std::size_t>(geometry_.width) * bytes);
+  slot.luma.reserve(pitch * static_cast<std::size_t>(geometry_.height));
+  LumaJob luma;
+  luma.frame = frame;
+  luma.layout = layout;
+  luma.luma = slot.luma.get();
+  luma.pitch = static_cast<std::ptrdiff_t>(pitch);
+  luma.width = geometry_.width;
+  luma.first_row = slot.plan->first_row;
+  luma.last_row = slot.plan->last_row;
+  const Kernel kernel = luma_kernel(layout, is_aligned(frame, layout.plane[0], 4));
+  const int across = ceil_div(geometry_.width, kernel.tile_width);
+  const int down = std::clamp(kLumaBlocks * processors_ / across, 1, luma.last_row - luma.first_row);
+  void* arguments[] = {&luma};
+  check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(across), static_cast<unsigned>(down)),
+                         dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, slot.stream.get()),
+        "cudaLaunchKernel");
+  job.layout = {};
+  job.layout.depth = layout.depth;
+  job.layout.word_bytes = job.layout.pixel_stride = static_cast<std::uint8_t>(bytes);
+  job.frame = {};
+  job.frame.plane[0] = luma.luma;
+  job.frame.stride[0] = luma.pitch;
+  job.readable = static_cast<int>(pitch);
+}
+
+/// Queues the kernels for the slot's plan.
 void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   const Plan& plan = *slot.plan;
   Job job;
@@ -239,13 +283,15 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
     job.width[p] = plan.size[p].width;
     job.height[p] = plan.size[p].height;
   }
-  const int luma = geometry_.layout.plane[0];
-  const std::ptrdiff_t stride = frame.stride[luma];
-  const bool fast = stream_.blocks > 0 && reinterpret_cast<std::uintptr_t>(frame.plane[luma]) % 16 == 0 &&
-                    stride % 16 == 0 && std::abs(stride) <= std::numeric_limits<int>::max() / 2;
+  const bool fast = stream_.blocks > 0;
+  const int luma = job.layout.plane[0];
+  const std::ptrdiff_t step = std::abs(frame.stride[luma]);
   // In our own memory there are bytes behind each row, whatever they are.
-  job.readable = static_cast<int>(
-      is_ours ? std::abs(stride) : static_cast<std::ptrdiff_t>(geometry_.layout.row_bytes(luma, geometry_.width)));
+  job.readable =
+      static_cast<int>(is_ours ? step : static_cast<std::ptrdiff_t>(geometry_.layout.row_bytes(luma, geometry_.width)));
+  if (fast &&
+      !(is_words(job.layout) && is_aligned(frame, luma, kLoadAlign) && step <= std::numeric_limits<int>::max() / 2))
+    extract(slot, frame, job);
   const Tiling& tiling = fast ? stream_ : tile_;
   job.grids = slot.grids.get() + (fast ? 0 : stream_.grids.size());
   job.grid_count = static_cast<int>(tiling.grids.size());

@@ -42,6 +42,7 @@ class DeviceMeter final : public Meter {
     Event begun = make_event(cudaEventDisableTiming);  ///< what a frame on the device waits for
     PinnedMemory<std::uint8_t> staging;                ///< host frames' rows, plane after plane
     DeviceMemory<std::uint8_t> pixels;                 ///< the same on the device
+    DeviceMemory<std::uint8_t> luma;                   ///< codes of frames that the fast kernel cannot read as they are
     PinnedMemory<std::int64_t> results;
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
     DeviceMemory<unsigned> ticket;            ///< zero between frames
@@ -64,6 +65,7 @@ class DeviceMeter final : public Meter {
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
   Frame upload(Slot& slot, const Frame& frame);
   void stage(Slot& slot, int plane, const Frame& frame);
+  void extract(Slot& slot, const Frame& frame, Job& job);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
 
   Geometry geometry_;

@@ -35,6 +35,16 @@ struct Job {
   bool mean = false;
 };
 
+/// Luma codes to be brought into a plane of their own, one byte each, or two for more than 8 bits.
+struct LumaJob {
+  Frame frame;
+  PixelLayout layout;
+  std::uint8_t* luma = nullptr;
+  std::ptrdiff_t pitch = 0;         ///< of luma, bytes, a multiple of 4
+  int width = 0;                    ///< pixels
+  int first_row = 0, last_row = 0;  ///< of the frame, last_row past the end
+};
+
 /// How a kernel cuts cells into tiles. Its grid is one-dimensional.
 struct Kernel {
   const void* function = nullptr;
@@ -61,5 +71,9 @@ Kernel stream_kernel(int metric, int word_bytes);
 
 /// The same for 8-bit samples, faster, of metrics that are sums of products; for others its function is null.
 Kernel quadratic_kernel(int metric);
+
+/// The kernel that fills a plane with luma codes; its grid: tile_width pixels across, any number of rows down.
+/// is_aligned: every row of the frame begins at a multiple of 4 bytes.
+Kernel luma_kernel(const PixelLayout& layout, bool is_aligned);
 
 }  // namespace framequality::cuda
