@@ -1,63 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Device choice and faults, with backends that fail as told in place of the real ones.
-#include "gst/backends.h"
-#include "tests/element/rig.h"
-
-GST_ELEMENT_REGISTER_DECLARE(sharpnessmeter)
+// Device choice, and what follows from it: which caps are taken, what a frame is measured with.
+#include "gst/frame.h"
+#include "tests/element/scripted.h"
 
 namespace framequality::test {
 namespace {
 
 const std::string kCaps = video_caps("GRAY8", 64, 48);
 
-/// What the "GPU" does; frame numbers count from 0 over its life.
-struct Script {
-  bool present = true;
-  int fail_make_after = -1;  ///< meters made before making fails
-  int fail_submit_at = -1, fail_collect_at = -1;
-  cuda::Fault fault = cuda::Fault::kDeviceLost;
-  int made = 0, alive = 0, submitted = 0, collected = 0, wanted = -2;
-  bool bad_alloc = false;
-} script;
-
-/// Measures on the CPU, and fails when the script says.
-class ScriptedMeter final : public Meter {
- public:
-  explicit ScriptedMeter(const Geometry& geometry) : real_(cpu::make_meter(geometry)) { ++script.alive; }
-  ~ScriptedMeter() override { --script.alive; }
-  void submit(const Frame& frame, std::shared_ptr<const Plan> plan) override {
-    if (script.submitted++ == script.fail_submit_at) throw cuda::Error(script.fault, "cudaMemcpyAsync: scripted");
-    if (script.bad_alloc) throw std::bad_alloc();
-    real_->submit(frame, std::move(plan));
-  }
-  std::span<const std::int64_t> collect() override {
-    if (script.collected++ == script.fail_collect_at) throw cuda::Error(script.fault, "cudaEventSynchronize: scripted");
-    return real_->collect();
-  }
-
- private:
-  std::unique_ptr<Meter> real_;
-};
-
-class Device : public ::testing::Test {
+class Device : public Scripted {
  protected:
-  void SetUp() override {
-    static const bool registered = GST_ELEMENT_REGISTER(sharpnessmeter, nullptr);
-    ASSERT_TRUE(registered);
-    script = {};
-    backends().find_device = [](int wanted) {
-      script.wanted = wanted;
-      return script.present ? cuda::Device{5, "Scripted GPU", ""}
-                            : cuda::Device{-1, "", "the driver is too old: install 580 or newer"};
-    };
-    backends().make_cuda_meter = [](const Geometry& g, int id, int) -> std::unique_ptr<Meter> {
-      EXPECT_EQ(id, 5);
-      if (script.made++ == script.fail_make_after) throw cuda::Error(script.fault, "cudaMalloc: scripted");
-      return std::make_unique<ScriptedMeter>(g);
-    };
-  }
-  void TearDown() override { EXPECT_EQ(script.alive, 0); }
-
   /// Scores five frames; each must be right, whatever happens on the way.
   static Heard five_frames(Rig& rig) {
     rig.caps(kCaps);
@@ -143,65 +95,6 @@ TEST_F(Device, DeviceSetInReadyTakesEffect) {
   EXPECT_EQ(active(), "");
 }
 
-TEST_F(Device, FaultReplaysTheFrameOnTheCpu) {
-  for (const bool in_submit : {true, false})
-    for (const auto fault : {cuda::Fault::kDeviceLost, cuda::Fault::kOutOfMemory}) {
-      script = {};
-      (in_submit ? script.fail_submit_at : script.fail_collect_at) = 2;
-      script.fault = fault;
-      Rig rig;
-      const Heard heard = five_frames(rig);
-      EXPECT_EQ(devices(heard), "cuda cuda cpu cpu cpu ");
-      ASSERT_EQ(heard.warnings.size(), 1u);
-      EXPECT_NE(heard.warnings[0].text.find("scripted"), std::string::npos) << heard.warnings[0].text;
-      EXPECT_TRUE(heard.errors.empty());
-      EXPECT_EQ(rig.stat("replayed-on-cpu"), 1u);
-      EXPECT_EQ(rig.stat("measured"), 5u);
-      EXPECT_EQ(rig.string("active-device"), "cpu");
-      EXPECT_EQ(script.alive, 0);
-      // New caps stay on the CPU.
-      rig.caps(video_caps("GRAY8", 32, 32));
-      rig.pass(random_buffer(video_caps("GRAY8", 32, 32), 1));
-      EXPECT_EQ(script.made, 1);
-    }
-}
-
-TEST_F(Device, FaultWithCudaIsOneError) {
-  for (const bool in_submit : {true, false})
-    for (const auto fault : {cuda::Fault::kDeviceLost, cuda::Fault::kOutOfMemory}) {
-      script = {};
-      (in_submit ? script.fail_submit_at : script.fail_collect_at) = 0;
-      script.fault = fault;
-      Rig rig{{"device", "cuda"}};
-      rig.caps(kCaps);
-      EXPECT_EQ(rig.push(random_buffer(kCaps, 1)), GST_FLOW_ERROR);
-      const Heard heard = rig.heard();
-      ASSERT_EQ(heard.errors.size(), 1u);
-      EXPECT_TRUE(fault == cuda::Fault::kDeviceLost
-                      ? heard.errors[0].is(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED)
-                      : heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT));
-      EXPECT_TRUE(heard.warnings.empty() && heard.results.empty());
-    }
-}
-
-TEST_F(Device, GpuOutOfMemoryAtCaps) {
-  script.fail_make_after = 0;
-  script.fault = cuda::Fault::kOutOfMemory;
-  {
-    Rig rig;
-    const Heard heard = five_frames(rig);
-    EXPECT_EQ(devices(heard), "cpu cpu cpu cpu cpu ");
-    EXPECT_EQ(heard.warnings.size(), 1u);
-    EXPECT_EQ(rig.stat("replayed-on-cpu"), 0u);
-  }
-  script.made = 0;
-  Rig rig{{"device", "cuda"}};
-  rig.caps(kCaps);
-  const Heard heard = rig.heard();
-  ASSERT_EQ(heard.errors.size(), 1u);
-  EXPECT_TRUE(heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT));
-}
-
 TEST_F(Device, HostOutOfMemoryIsOneError) {
   script.bad_alloc = true;
   Rig rig;
@@ -211,6 +104,65 @@ TEST_F(Device, HostOutOfMemoryIsOneError) {
   ASSERT_EQ(heard.errors.size(), 1u);
   EXPECT_TRUE(heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT));
 }
+
+/// True if frames in GPU memory are in the caps of both pads and are accepted there; fails if it is neither all nor
+/// none.
+bool takes_gpu_memory(GstElement* element) {
+  const CapsPtr frames(
+      gst_caps_from_string("video/x-raw(memory:CUDAMemory),format=NV12,width=64,height=48,"
+                           "framerate=30/1"));
+  int yes = 0;
+  for (const char* name : {"sink", "src"}) {
+    GstPad* pad = gst_element_get_static_pad(element, name);
+    const CapsPtr caps(gst_pad_query_caps(pad, nullptr));
+    const CapsPtr filtered(gst_pad_query_caps(pad, frames.get()));
+    yes += gst_caps_can_intersect(caps.get(), frames.get()) + !gst_caps_is_empty(filtered.get()) +
+           gst_pad_query_accept_caps(pad, frames.get());
+    gst_object_unref(pad);
+  }
+  EXPECT_TRUE(yes == 0 || yes == 6) << yes;
+  return yes > 0;
+}
+
+TEST_F(Device, FramesInGpuMemoryAreTakenWhereAGpuMeasures) {
+  constexpr bool built = FQ_HAVE_GSTCUDA;
+  EXPECT_EQ(takes_gpu_memory(Rig().element()), built);
+  EXPECT_EQ(takes_gpu_memory(Rig{{"device", "cuda"}}.element()), built);
+  EXPECT_FALSE(takes_gpu_memory(Rig{{"device", "cpu"}}.element()));
+  script.present = false;
+  EXPECT_FALSE(takes_gpu_memory(Rig().element()));
+}
+
+TEST_F(Device, FramesInGpuMemoryAreNotTakenAfterAFault) {
+  script.fail_submit_at = 0;
+  Rig rig;
+  EXPECT_EQ(takes_gpu_memory(rig.element()), FQ_HAVE_GSTCUDA != 0);
+  five_frames(rig);
+  EXPECT_FALSE(takes_gpu_memory(rig.element()));
+}
+
+TEST_F(Device, SystemMemoryIsAlwaysTaken) {
+  for (const char* device : {"auto", "cuda", "cpu"}) {
+    Rig rig{{"device", device}};
+    GstPad* pad = gst_element_get_static_pad(rig.element(), "sink");
+    const CapsPtr frames(gst_caps_from_string(kCaps.c_str()));
+    EXPECT_TRUE(gst_pad_query_accept_caps(pad, frames.get())) << device;
+    gst_object_unref(pad);
+  }
+}
+
+#if FQ_HAVE_GSTCUDA
+TEST_F(Device, FramesInGpuMemoryWithoutAContextAreOneError) {
+  if (cuda::find_device().id >= 0) GTEST_SKIP() << "there is a GPU, which gives a context";
+  Rig rig;
+  rig.caps(video_caps("NV12", 64, 48).insert(11, "(memory:CUDAMemory)"));
+  EXPECT_EQ(rig.push(random_buffer(kCaps, 1)), GST_FLOW_NOT_NEGOTIATED);
+  gst_harness_push_event(rig.harness(), gst_event_new_eos());
+  const Heard heard = rig.heard();
+  ASSERT_EQ(heard.errors.size(), 1u);
+  EXPECT_TRUE(heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND)) << heard.errors[0].text;
+}
+#endif
 
 }  // namespace
 }  // namespace framequality::test
