@@ -240,10 +240,12 @@ GstFlowReturn generate_frame(FqMeterBase* self, GstBuffer** out) noexcept {
   BufferPtr buffer(std::exchange(GST_BASE_TRANSFORM_CAST(self)->queued_buf, nullptr));
   const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
     if (!s.stream) return GST_FLOW_NOT_NEGOTIATED;
+    // GstBaseTransform gives the flag to the next buffer that leaves through here. That must be this one, and now: if
+    // an event drove it out later, the flag would go to another one as well.
+    const bool discont = buffer && GST_BUFFER_IS_DISCONT(buffer.get());
     if (buffer) {
       GstFlowReturn drained = GST_FLOW_OK;
-      // GstBaseTransform gives the flag to the next buffer that leaves: that must be this one.
-      if (GST_BUFFER_IS_DISCONT(buffer.get())) drained = drain_frames(self);
+      if (discont) drained = drain_frames(self);
       if (drained == GST_FLOW_OK && s.stream->format.on_device && !s.context.owns(buffer.get()))
         drained = change_context(self, buffer.get());
       if (drained != GST_FLOW_OK) return drained;
@@ -254,7 +256,8 @@ GstFlowReturn generate_frame(FqMeterBase* self, GstBuffer** out) noexcept {
       }
       take(self, settings, std::move(buffer));
     }
-    if (s.stream->count > static_cast<std::size_t>(s.stream->in_flight)) *out = finish_oldest(self).release();
+    const int behind = discont ? 0 : s.stream->in_flight;
+    if (s.stream->count > static_cast<std::size_t>(behind)) *out = finish_oldest(self).release();
     return GST_FLOW_OK;
   });
   // One error is enough: an EOS that follows must not meet the same frames again.
