@@ -144,7 +144,7 @@ class SharpnessMeasurer final : public Measurer {
   }
 
   void move_to_cpu() override {
-    meter_.reset();  // nothing of a dead context outlives this line
+    // Nothing of a dead context outlives this line; if it throws, there is a meter still, to drop frames from.
     meter_ = backends().make_cpu_meter(format_.geometry);
     overlaps_ = false;
   }
