@@ -150,9 +150,13 @@ class SharpnessMeasurer final : public Measurer {
   }
 
   void drop() override {
-    while (count_ > 0) {
-      if (overlaps_) with_recovery([&] { meter_->collect(); }, [](const cuda::Error&) {});
-      forget_oldest();
+    for (; count_ > 0; forget_oldest()) {
+      // The frame whose collect() failed is the oldest still, but no longer pending in the meter.
+      if (overlaps_)
+        guard(false, [&] {
+          meter_->collect();
+          return true;
+        });
     }
   }
 
