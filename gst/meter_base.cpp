@@ -90,8 +90,12 @@ static bool is_on_device(GstCaps* caps) {
 
 static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   FqMeterBase* self = meter(trans);
+  CapsPtr& failed = self->state->failed;
+  // Pads offer the caps again with every event and frame that follows: one error is enough.
+  if (failed && gst_caps_is_equal(failed.get(), in)) return FALSE;
   drain_frames(self);  // also when it is not a caps event that brings new caps
   end_stream(self);
+  failed.reset(gst_caps_ref(in));
   return guard(element(self), FALSE, [&]() -> gboolean {
     StreamFormat format;
     GstVideoInfo& info = format.info;
@@ -105,6 +109,7 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
     format.geometry = {GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), *layout};
     format.on_device = is_on_device(in);
     begin_stream(self, format);
+    failed.reset();
     return TRUE;
   });
 }
@@ -174,6 +179,7 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
 static gboolean start(GstBaseTransform* trans) {
   MeterState& s = *meter(trans)->state;
   s.frames = 0;
+  s.failed.reset();
   s.last_pts = GST_CLOCK_TIME_NONE;
   const std::lock_guard lock(s.mutex);
   s.stats = {};

@@ -17,9 +17,11 @@ namespace framequality {
 
 struct Release {
   void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
+  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
   void operator()(GstStructure* structure) const { gst_structure_free(structure); }
 };
 using BufferPtr = std::unique_ptr<GstBuffer, Release>;
+using CapsPtr = std::unique_ptr<GstCaps, Release>;
 using StructurePtr = std::unique_ptr<GstStructure, Release>;
 
 inline constexpr int kMaxInFlight = 16;
@@ -75,6 +77,7 @@ struct MeterState {
   // State changes and the streaming thread, never at once.
   MeterSettings chosen_for;
   std::unique_ptr<MeterStream> stream;
+  CapsPtr failed;            ///< the last caps, if there was an error for them
   std::uint64_t frames = 0;  ///< measured since start
   GstClockTime last_pts = GST_CLOCK_TIME_NONE;
 };
