@@ -190,9 +190,11 @@ void begin_stream(FqMeterBase* self, const StreamFormat& format) {
   MeterState& s = *self->state;
   auto stream = std::make_unique<MeterStream>();
   stream->format = format;
-  // Frames stay behind for so many frames' time: without a frame rate nobody could say how long that is. The CPU
-  // measures in this very thread, so that holding frames back would gain nothing.
-  const bool timed = GST_VIDEO_INFO_FPS_N(&format.info) > 0;
+  // Frames stay behind for so many frames' time: without a fixed frame rate nobody could say how long that is (with a
+  // variable one the info has the highest). The CPU measures in this very thread, so that holding frames back would
+  // gain nothing.
+  const bool timed =
+      GST_VIDEO_INFO_FPS_N(&format.info) > 0 && !GST_VIDEO_INFO_FLAG_IS_SET(&format.info, GST_VIDEO_FLAG_VARIABLE_FPS);
   if (timed && s.place.value_or(Place{}).cuda) stream->in_flight = s.chosen_for.in_flight;
   if (format.on_device) s.context.ensure(element(self), s.chosen_for.cuda_device_id);
   const CudaContext::Scope scope(s.context);
