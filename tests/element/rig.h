@@ -68,6 +68,7 @@ struct Heard {
   };
   std::vector<StructurePtr> results;  ///< structures named sharpnessmeter
   std::vector<Fault> errors, warnings;
+  int latencies = 0;  ///< messages that say that the latency is another one
   bool eos = false;
 
   void add(GstMessage* message) {
@@ -79,6 +80,9 @@ struct Heard {
         return;
       case GST_MESSAGE_EOS:
         eos = true;
+        return;
+      case GST_MESSAGE_LATENCY:
+        ++latencies;
         return;
       case GST_MESSAGE_ERROR:
         gst_message_parse_error(message, &error, nullptr);
