@@ -151,9 +151,12 @@ void offer_pinned_pool(GstQuery* query, const GstVideoInfo& info, guint min, int
 void pin_if_recurring(GstBuffer* buffer, const void* owner, int id) {
   static std::mutex mutex;
   const guint count = gst_buffer_n_memory(buffer);
+  const GstMemory* last = nullptr;
   for (guint i = 0; i < count; ++i) {
     GstMemory* memory = gst_buffer_peek_memory(buffer, i);
     if (memory->parent) memory = memory->parent;  // parts of a memory come and go, the whole comes back
+    if (memory == last) continue;                 // several planes of one are one visit
+    last = memory;
     // Other kinds may be mapped elsewhere each time.
     if (memory->maxsize < kLeastBytes || !memory->allocator ||
         g_strcmp0(memory->allocator->mem_type, GST_ALLOCATOR_SYSMEM) != 0)
