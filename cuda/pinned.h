@@ -16,13 +16,15 @@ bool pin(void* data, std::size_t bytes, int id) noexcept;
 void unpin(void* data, int id) noexcept;
 
 /// Page-aligned host memory, pinned if the driver lets it: it is ordinary memory of the process, so it stays readable
-/// when CUDA contexts are gone. Throws std::bad_alloc. Any thread.
+/// when CUDA contexts are gone. pin, unpin: what does it, so that tests can put others there. Throws std::bad_alloc.
+/// Any thread.
 class PinnedBytes {
  public:
-  PinnedBytes(std::size_t bytes, int id)
-      : data_(::operator new(bytes > 0 ? bytes : 1, kPage)), id_(id), pinned_(pin(data_, bytes, id)) {}
+  PinnedBytes(std::size_t bytes, int id, decltype(&cuda::pin) pin = cuda::pin,
+              decltype(&cuda::unpin) unpin = cuda::unpin)
+      : data_(::operator new(bytes > 0 ? bytes : 1, kPage)), id_(id), pinned_(pin(data_, bytes, id)), unpin_(unpin) {}
   ~PinnedBytes() {
-    if (pinned_) unpin(data_, id_);
+    if (pinned_) unpin_(data_, id_);
     ::operator delete(data_, kPage);
   }
   PinnedBytes(const PinnedBytes&) = delete;
@@ -35,6 +37,7 @@ class PinnedBytes {
   void* data_;
   int id_;
   bool pinned_;
+  decltype(&cuda::unpin) unpin_;
 };
 
 }  // namespace framequality::cuda

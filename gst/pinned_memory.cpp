@@ -81,7 +81,7 @@ Sightings* sightings_of(GstMemory* memory, const void* owner) {
 /// A pinned block as GstMemory. Throws std::bad_alloc.
 GstMemory* allocate(gsize size, const GstAllocationParams* params, int id) {
   const gsize maxsize = size + params->prefix + params->padding;
-  auto* block = new cuda::PinnedBytes(maxsize, id);
+  auto* block = new cuda::PinnedBytes(maxsize, id, backends().pin, backends().unpin);
   auto* data = static_cast<std::uint8_t*>(block->data());
   if (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED) std::memset(data, 0, params->prefix);
   if (params->flags & GST_MEMORY_FLAG_ZERO_PADDED) std::memset(data + params->prefix + size, 0, params->padding);
