@@ -143,7 +143,7 @@ static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery*
   const gboolean answered = gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query);
   const Place place = s.place.value_or(Place{});
   if (!s.stream || !place.cuda || s.stream->format.on_device) return answered;
-  offer_pinned_pool(query, s.stream->format.info, static_cast<guint>(s.stream->in_flight) + 1, place.id);
+  offer_pinned_pool(query, static_cast<guint>(s.stream->in_flight) + 1, place.id);
   return TRUE;
 }
 

@@ -3,6 +3,7 @@
 #include "gst/pinned_memory.h"
 
 #include "gst/backends.h"
+#include "gst/frame.h"
 #include "gst/guard.h"
 
 #include <algorithm>
@@ -123,12 +124,15 @@ static void fq_pinned_allocator_class_init(FqPinnedAllocatorClass* klass) {
 
 namespace framequality {
 
-void offer_pinned_pool(GstQuery* query, const GstVideoInfo& info, guint min, int id) {
+void offer_pinned_pool(GstQuery* query, guint min, int id) {
   GstCaps* caps = nullptr;
   gboolean need_pool = FALSE;
+  GstVideoInfo info;
   gst_query_parse_allocation(query, &caps, &need_pool);
+  if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return;
+  if (gst_caps_features_contains(gst_caps_get_features(caps, 0), FQ_CUDA_FEATURE)) return;
   // An allocator that downstream asks for is kept, and would not be ours.
-  if (!caps || gst_query_get_n_allocation_pools(query) > 0 || gst_query_get_n_allocation_params(query) > 0) return;
+  if (gst_query_get_n_allocation_pools(query) > 0 || gst_query_get_n_allocation_params(query) > 0) return;
 
   auto* allocator = static_cast<GstAllocator*>(g_object_new(fq_pinned_allocator_get_type(), nullptr));
   gst_object_ref_sink(allocator);

@@ -2,14 +2,15 @@
 // System memory that the GPU reads without a copy on the host: a pool to offer upstream, and others' memory in place.
 #pragma once
 
-#include <gst/video/video.h>
+#include <gst/gst.h>
 
 namespace framequality {
 
-/// Adds a pool of pinned buffers for frames of `info`, and its allocator, to an ALLOCATION query that offers no pool.
+/// Adds a pool of pinned buffers for frames of the query's caps, and its allocator, to an ALLOCATION query that offers
+/// no pool; nothing if the caps are not for system memory.
 /// Buffers are plain system memory to everybody else: default strides, mappable, usable after CUDA is gone.
 /// min: buffers that the element itself holds. id: CUDA device.
-void offer_pinned_pool(GstQuery* query, const GstVideoInfo& info, guint min, int id);
+void offer_pinned_pool(GstQuery* query, guint min, int id);
 
 /// Pins the buffer's memory in place once it has come back to `owner` (any address; it is only compared) often enough
 /// to be worth it: what pools recycle. Unpinned when the memory is freed. System memory only; bounded in number and
