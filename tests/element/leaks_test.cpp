@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Runs pipelines in a child process under GStreamer's leaks tracer, which lists objects still alive at the end.
-#include "tests/element/rig.h"
+#include "tests/element/pool.h"
 
 #include <sstream>
 
@@ -38,6 +38,12 @@ TEST(Leaks, NoneAfterPipelines) { EXPECT_EQ(alive_after("Child.DISABLED_Pipeline
 
 TEST(Leaks, NoneAfterErrors) { EXPECT_EQ(alive_after("Child.DISABLED_Errors"), ""); }
 
+TEST(Leaks, NoneWithFramesInFlight) { EXPECT_EQ(alive_after("ScriptedChild.DISABLED_InFlight"), ""); }
+
+TEST(Leaks, NoneAfterFaultsWithFramesInFlight) { EXPECT_EQ(alive_after("ScriptedChild.DISABLED_Faults"), ""); }
+
+TEST(Leaks, NoneWithPinnedMemory) { EXPECT_EQ(alive_after("ScriptedChild.DISABLED_Pinned"), ""); }
+
 TEST(Leaks, TracerWouldSee) { EXPECT_NE(alive_after("Child.DISABLED_Leak").find("GstBuffer"), std::string::npos); }
 
 TEST(Child, DISABLED_Pipelines) {
@@ -58,6 +64,61 @@ TEST(Child, DISABLED_Errors) {
 }
 
 TEST(Child, DISABLED_Leak) { EXPECT_TRUE(gst_buffer_new()); }
+
+/// The same with a GPU in play.
+class ScriptedChild : public Scripted {
+ protected:
+  static void push(Rig& rig, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) rig.push(watched_frame(kPoolCaps, i));
+  }
+  static void send(Rig& rig, GstEvent* event) { gst_harness_push_event(rig.harness(), event); }
+};
+
+TEST_F(ScriptedChild, DISABLED_InFlight) {
+  for (const char* attach : {"true", "false"}) {
+    Rig rig{{"in-flight", "3"}, {"attach-meta", attach}, {"interval", "40000000"}};
+    rig.caps(kPoolCaps);
+    push(rig, 5);
+    send(rig, gst_event_new_gap(0, 1));
+    push(rig, 3);
+    send(rig, gst_event_new_flush_start());
+    send(rig, gst_event_new_flush_stop(TRUE));
+    rig.caps(video_caps("GRAY8", 64, 48));
+    rig.push(random_buffer(video_caps("GRAY8", 64, 48), 1));  // in flight to the end
+  }
+}
+
+TEST_F(ScriptedChild, DISABLED_Faults) {
+  for (const char* device : {"auto", "cuda"})
+    for (const int at : {0, 2, 6}) {
+      for (int* step : {&script.fail_make_at, &script.fail_submit_at, &script.fail_collect_at}) {
+        anew();
+        *step = at;
+        Rig rig{{"in-flight", "3"}, {"device", device}};
+        rig.caps(kPoolCaps);
+        push(rig, 8);
+        send(rig, gst_event_new_eos());
+      }
+      anew();
+    }
+}
+
+TEST_F(ScriptedChild, DISABLED_Pinned) {
+  PoolRig rig{{"in-flight", "2"}};
+  const std::string caps = video_caps("GRAY8", 640, 480);
+  rig.caps(caps);
+  const PoolPtr pool = pool_in(ask(rig, caps).get());
+  gst_buffer_pool_set_active(pool.get(), TRUE);
+  for (int i = 0; i < 4; ++i) rig.push(take(pool.get()));
+  const AllocatorPtr allocator = allocator_in(ask(rig, caps).get());
+  gst_memory_unref(gst_allocator_alloc(allocator.get(), 100, nullptr));
+  const BufferPtr same = random_buffer(caps, 1);
+  for (int i = 0; i < 5; ++i) rig.push(BufferPtr(gst_buffer_ref(same.get())));
+  EXPECT_GT(pins.pinned(), 4);
+  send(rig, gst_event_new_eos());
+  while (rig.pull()) continue;
+  gst_buffer_pool_set_active(pool.get(), FALSE);
+}
 
 }  // namespace
 }  // namespace framequality::test
