@@ -133,6 +133,23 @@ TEST_F(Pinning, PartsPinTheWhole) {
   EXPECT_EQ(pins.now(), 0);
 }
 
+TEST_F(Pinning, MemoryThatBeginsLaterIsPinnedWhole) {
+  Rig rig;
+  rig.caps(kLarge);
+  GstAllocationParams params;
+  gst_allocation_params_init(&params);
+  params.prefix = 100;
+  params.padding = 50;
+  const BufferPtr buffer(gst_buffer_new_allocate(nullptr, 512 * 512, &params));
+  gst_buffer_memset(buffer.get(), 0, 7, 512 * 512);
+  GST_BUFFER_PTS(buffer.get()) = 0;
+  for (int i = 0; i < 3; ++i) rig.pass(BufferPtr(gst_buffer_ref(buffer.get())));
+  GstMapInfo map;
+  ASSERT_TRUE(gst_buffer_map(buffer.get(), &map, GST_MAP_READ));
+  EXPECT_TRUE(pins.covers(map.data - 100, 512 * 512 + 150));
+  gst_buffer_unmap(buffer.get(), &map);
+}
+
 TEST_F(Pinning, FrameOfSeveralPartsIsOneVisit) {
   const std::string caps = video_caps("I420", 512, 512);
   Rig rig;
