@@ -129,7 +129,8 @@ void offer_pinned_pool(GstQuery* query, guint min, int id) {
   gboolean need_pool = FALSE;
   GstVideoInfo info;
   gst_query_parse_allocation(query, &caps, &need_pool);
-  if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return;
+  // Who has a pool of its own may take an allocator for single frames: pinning each costs more than copying it.
+  if (!need_pool || !caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return;
   if (gst_caps_features_contains(gst_caps_get_features(caps, 0), FQ_CUDA_FEATURE)) return;
   // An allocator that downstream asks for is kept, and would not be ours.
   if (gst_query_get_n_allocation_pools(query) > 0 || gst_query_get_n_allocation_params(query) > 0) return;
@@ -141,14 +142,12 @@ void offer_pinned_pool(GstQuery* query, guint min, int id) {
   gst_allocation_params_init(&params);
   gst_query_add_allocation_param(query, allocator, &params);
   const auto size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&info));
-  if (need_pool) {
-    GstBufferPool* pool = gst_video_buffer_pool_new();
-    GstStructure* config = gst_buffer_pool_get_config(pool);
-    gst_buffer_pool_config_set_params(config, caps, size, min, 0);
-    gst_buffer_pool_config_set_allocator(config, allocator, &params);
-    if (gst_buffer_pool_set_config(pool, config)) gst_query_add_allocation_pool(query, pool, size, min, 0);
-    gst_object_unref(pool);
-  }
+  GstBufferPool* pool = gst_video_buffer_pool_new();
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, caps, size, min, 0);
+  gst_buffer_pool_config_set_allocator(config, allocator, &params);
+  if (gst_buffer_pool_set_config(pool, config)) gst_query_add_allocation_pool(query, pool, size, min, 0);
+  gst_object_unref(pool);
   gst_object_unref(allocator);
 }
 

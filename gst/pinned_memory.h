@@ -7,7 +7,7 @@
 namespace framequality {
 
 /// Adds a pool of pinned buffers for frames of the query's caps, and its allocator, to an ALLOCATION query that offers
-/// no pool; nothing if the caps are not for system memory.
+/// no pool, if it asks for one; nothing if the caps are not for system memory.
 /// Buffers are plain system memory to everybody else: default strides, mappable, usable after CUDA is gone.
 /// min: buffers that the element itself holds. id: CUDA device.
 void offer_pinned_pool(GstQuery* query, guint min, int id);

@@ -71,7 +71,7 @@ TEST_F(Offer, IsOfferedOnlyWhereItHelps) {
     PoolRig rig;
     rig.caps(kPoolCaps);
     EXPECT_EQ(offers(rig, kPoolCaps), (Counts{1, 1}));
-    EXPECT_EQ(offers(rig, kPoolCaps, false), (Counts{0, 1})) << "who needs no pool can use the allocator";
+    EXPECT_EQ(offers(rig, kPoolCaps, false), (Counts{0, 0})) << "who needs no pool might pin every frame";
     EXPECT_EQ(offers(rig, "video/x-raw(memory:CUDAMemory),format=NV12,width=64,height=48,framerate=30/1"),
               (Counts{0, 0}));
     script.fail_submit_at = script.submitted;

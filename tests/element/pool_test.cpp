@@ -98,7 +98,7 @@ TEST_F(Pool, FramesOfItAreScoredAndNotPinnedAgain) {
 TEST_F(Pool, AllocatorHonoursParams) {
   PoolRig rig;
   rig.caps(kPoolCaps);
-  const AllocatorPtr allocator = allocator_in(ask(rig, kPoolCaps, false).get());
+  const AllocatorPtr allocator = allocator_in(ask(rig).get());
   ASSERT_TRUE(allocator);
   for (const gsize align : {gsize{0}, gsize{63}, gsize{4095}, gsize{65535}}) {
     GstAllocationParams params;
