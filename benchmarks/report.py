@@ -73,25 +73,37 @@ def cpu_tables(rows):
 
 
 def cuda_tables(rows):
-    if "device-read" not in rows:
+    sizes = [s for s in ("1080p", "2160p", "8192x8192") if metrics_of(rows, "cuda-kernel", s)]
+    if not sizes:
         return
-    bandwidth = rows["device-read"][1]
-    print(f"\n### GPU kernels, frames rotating in device memory\n\nReading device memory: {bandwidth / 1e12:.2f} TB/s.\n")
-    sizes = ("1080p", "2160p", "8192x8192")
-    print("| metric | " + " | ".join(f"{s}, us | of read" for s in sizes) + " | 8192x8192 16 bit, us | of read |")
-    print("|---|" + "--:|" * 8)
+    print("\n### GPU kernels, frames rotating in device memory\n")
+    bandwidth = rows["device-read"][1] if "device-read" in rows else None
+    if bandwidth:
+        print(f"Reading device memory: {bandwidth / 1e12:.2f} TB/s.\n")
+    kinds = {"cuda-kernel": "one after the other", "cuda-kernel-in-flight": "two in flight", "cuda-kernel-16bit": "16 bit"}
+    columns = [(kind, s) for s in sizes for kind in ("cuda-kernel", "cuda-kernel-in-flight")]
+    columns += [("cuda-kernel-16bit", sizes[-1])]
+
+    def cell(name):
+        if name not in rows:
+            return ""
+        ms, rate = rows[name]
+        return f"{ms * 1e3:.1f}" + (f" ({rate / bandwidth:.0%})" if bandwidth else f" ({rate / 1e12:.2f} TB/s)")
+
+    body = []
     for m in metrics_of(rows, "cuda-kernel", sizes[0]):
-        cells = []
-        for kind, size in [("cuda-kernel", s) for s in sizes] + [("cuda-kernel-16bit", sizes[-1])]:
-            ms, rate = rows[f"{kind}/{m}/{size}"]
-            cells += [f"{ms * 1e3:.1f}", f"{rate / bandwidth:.0%}"]
-        print(f"| `{m}` | " + " | ".join(cells) + " |")
-    print("\n| tenengrad | " + " | ".join(sizes) + " |\n|---|" + "--:|" * len(sizes))
-    for kind, text in (("cuda-kernel", "kernel, us"), ("cuda-kernel-binomial3", "with binomial3, us"),
-                       ("cuda-kernel-binomial5", "with binomial5, us"),
-                       ("cuda-frame", "whole frame from pageable host memory, GPU, us"),
-                       ("cpu-frame", "the same, CPU, one core, us")):
-        print(f"| {text} | " + " | ".join(f"{rows[f'{kind}/tenengrad/{s}'][0] * 1e3:.1f}" for s in sizes) + " |")
+        for variant in ("", "/noise", "/flat"):
+            if f"cuda-kernel/{m}/{sizes[-1]}{variant}" in rows:
+                body.append([f"`{m}`" + variant.replace("/", ", ")]
+                            + [cell(f"{kind}/{m}/{s}{variant}") for kind, s in columns])
+    table(["us a frame"] + [f"{s}, {kinds[kind]}" for kind, s in columns], body)
+    extra = {"cuda-kernel-binomial3": "with binomial3, us", "cuda-kernel-binomial5": "with binomial5, us",
+             "cuda-frame": "whole frame from pageable host memory, GPU, us", "cpu-frame": "the same, CPU, one core, us"}
+    body = [[text] + [f"{rows[f'{kind}/tenengrad/{s}'][0] * 1e3:.1f}" for s in sizes]
+            for kind, text in extra.items() if f"{kind}/tenengrad/{sizes[-1]}" in rows]
+    if body:
+        print()
+        table(["tenengrad"] + sizes, body)
 
 
 REDUCTIONS = ("divergent", "strided", "sequential", "first-add", "unrolled")
