@@ -85,7 +85,7 @@ void CudaContext::adopt(GstBuffer*) {}
 void CudaContext::finish_writes(GstBuffer*) {}
 void CudaContext::clear() {}
 CudaContext::Scope::Scope(CudaContext&) {}
-CudaContext::Scope::~Scope() = default;
+CudaContext::Scope::~Scope() {}
 
 #endif
 

@@ -35,6 +35,8 @@ std::atomic<std::int64_t> pinned_memories = 0, pinned_bytes = 0;
 /// What is known of one GstMemory; lives as long as it.
 struct Sightings {
   explicit Sightings(const void* owner) : owner(owner) {}
+  Sightings(const Sightings&) = delete;
+  Sightings& operator=(const Sightings&) = delete;
   const void* owner;  ///< the first element that saw it
   int returns = 0;    ///< to that element
   bool tried = false;
