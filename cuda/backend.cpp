@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <stdexcept>
 
@@ -67,6 +68,21 @@ bool is_pinned(const std::uint8_t* bytes, std::size_t count) {
   }
   return true;
 }
+
+/// If an exception ends its scope, waits until the device has let go of the frame.
+class Settled {
+ public:
+  explicit Settled(cudaStream_t stream) : stream_(stream) {}
+  Settled(const Settled&) = delete;
+  Settled& operator=(const Settled&) = delete;
+  ~Settled() {
+    if (std::uncaught_exceptions() > before_) (void)cudaStreamSynchronize(stream_);
+  }
+
+ private:
+  cudaStream_t stream_;
+  int before_ = std::uncaught_exceptions();
+};
 
 }  // namespace
 
@@ -190,20 +206,28 @@ Frame DeviceMeter::upload(Slot& slot, const Frame& frame) {
     const std::uint8_t* const lowest = frame.plane[p] + (stride < 0 ? plan.last_row - 1 : plan.first_row) * stride;
     const std::size_t span = (rows - 1) * step + bytes;
     const bool as_it_lies = step % kLoadAlign == 0 && step <= bytes + bytes / kWaste;
+    cudaError_t state = cudaErrorInvalidValue;
     if (!is_pinned(lowest, span) || (stride < 0 && !as_it_lies)) {
-      stage(slot, p, frame);
+      // To be staged.
     } else if (as_it_lies) {
       // One piece, strides and all.
       const int top = stride < 0 ? geometry_.height - plan.last_row : plan.first_row;
-      check(cudaMemcpyAsync(device + static_cast<std::size_t>(top) * step, lowest, span, cudaMemcpyHostToDevice,
-                            slot.stream.get()),
-            "cudaMemcpyAsync");
-      ours.stride[p] = stride;
-      if (stride < 0) ours.plane[p] = device + static_cast<std::size_t>(geometry_.height - 1) * step;
+      state = cudaMemcpyAsync(device + static_cast<std::size_t>(top) * step, lowest, span, cudaMemcpyHostToDevice,
+                              slot.stream.get());
+      if (state == cudaSuccess) {
+        ours.stride[p] = stride;
+        if (stride < 0) ours.plane[p] = device + static_cast<std::size_t>(geometry_.height - 1) * step;
+      }
     } else {
-      check(cudaMemcpy2DAsync(device + static_cast<std::size_t>(plan.first_row) * pitch_[p], pitch_[p], lowest, step,
-                              bytes, rows, cudaMemcpyHostToDevice, slot.stream.get()),
-            "cudaMemcpy2DAsync");
+      // The stride of a single row says nothing.
+      state = cudaMemcpy2DAsync(device + static_cast<std::size_t>(plan.first_row) * pitch_[p], pitch_[p], lowest,
+                                std::max(step, bytes), bytes, rows, cudaMemcpyHostToDevice, slot.stream.get());
+    }
+    if (state == cudaErrorInvalidValue) {  // also for memory that was pinned in several parts
+      (void)cudaGetLastError();
+      stage(slot, p, frame);
+    } else {
+      check(state, "copying a frame to the device");
     }
   }
   return ours;
@@ -321,6 +345,7 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   Slot& slot = slots_[(oldest_ + pending_) % slots_.size()];
   prepare(slot, std::move(plan));
   const cudaStream_t stream = slot.stream.get();
+  const Settled settled(stream);
   if (tile_.blocks == 0) {
     std::fill_n(slot.results.get(), slot.plan->cells * slot.plan->words, 0);
   } else if (frame.on_device) {

@@ -3,7 +3,7 @@
 #include "cuda/crew.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 namespace framequality::cuda {
 
@@ -24,9 +24,10 @@ std::shared_ptr<Crew> Crew::get() {
 }
 
 Crew::Crew(int threads) {
+  threads_.reserve(static_cast<std::size_t>(std::max(threads, 0)));
   try {
     while (threads_.size() < static_cast<std::size_t>(threads)) threads_.emplace_back([this] { serve(); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
   }
 }
 

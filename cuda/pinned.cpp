@@ -4,7 +4,7 @@
 
 #include "cuda/runtime.h"
 
-#include <system_error>
+#include <exception>
 #include <thread>
 
 namespace framequality::cuda {
@@ -17,7 +17,7 @@ template <class F>
 void apart(F f) noexcept {
   try {
     std::thread(f).join();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
   }
 }
 

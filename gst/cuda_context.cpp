@@ -17,7 +17,7 @@ namespace framequality {
 void CudaContext::set(GstElement* element, GstContext* context, int id) {
   if (!gst_cuda_load_library()) return;
   const std::lock_guard lock(mutex_);
-  gst_cuda_handle_set_context(element, context, id, &context_);
+  gst_cuda_handle_set_context(element, context, id, wanted_ ? wanted_ : &context_);
 }
 
 bool CudaContext::answer(GstElement* element, GstQuery* query) {
@@ -26,8 +26,19 @@ bool CudaContext::answer(GstElement* element, GstQuery* query) {
 }
 
 void CudaContext::ensure(GstElement* element, int id) {
-  const std::lock_guard lock(mutex_);
-  if (!gst_cuda_load_library() || !gst_cuda_ensure_element_context(element, id, &context_))
+  GstCudaContext* found = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (context_) return;
+    wanted_ = &found;
+  }
+  const bool ok = gst_cuda_load_library() && gst_cuda_ensure_element_context(element, id, &found);
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_ = nullptr;
+    context_ = found;
+  }
+  if (!ok)
     throw ElementError(
         GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
         "There is no CUDA context for frames in GPU memory; cudadownload in front brings them to the CPU");

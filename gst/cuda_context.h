@@ -46,8 +46,11 @@ class CudaContext {
   };
 
  private:
-  std::recursive_mutex mutex_;  ///< recursive: an application may call set() from within ensure()
+  // Never held while GstCuda is called from ensure(): it holds a lock of its own then, and other elements' queries come
+  // to answer() with that lock held.
+  std::mutex mutex_;
   GstCudaContext* context_ = nullptr;
+  GstCudaContext** wanted_ = nullptr;  ///< where GstCuda looks for what set() brings while ensure() runs
 };
 
 }  // namespace framequality

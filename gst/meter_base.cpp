@@ -95,6 +95,7 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   if (failed && gst_caps_is_equal(failed.get(), in)) return FALSE;
   drain_frames(self);  // also when it is not a caps event that brings new caps
   end_stream(self);
+  if (self->state->broken) return FALSE;
   failed.reset(gst_caps_ref(in));
   return guard(element(self), FALSE, [&]() -> gboolean {
     StreamFormat format;
@@ -136,14 +137,24 @@ static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps
   return filtered;
 }
 
-/// Downstream is asked first, and what it offers is kept, so that buffers go there uncopied too.
+/// Downstream is asked first, and what it offers is kept, so that buffers go there uncopied too; its pools only have to
+/// be larger by the frames in flight, or upstream would wait for a buffer that is held here.
 static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery* query) {
   FqMeterBase* self = meter(trans);
   MeterState& s = *self->state;
   const gboolean answered = gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query);
   const Place place = s.place.value_or(Place{});
-  if (!s.stream || !place.cuda || s.stream->format.on_device) return answered;
-  offer_pinned_pool(query, static_cast<guint>(s.stream->in_flight) + 1, place.id);
+  if (!s.stream || !place.cuda) return answered;
+  const auto held = static_cast<guint>(s.stream->in_flight);
+  for (guint i = 0; held > 0 && i < gst_query_get_n_allocation_pools(query); ++i) {
+    GstBufferPool* pool = nullptr;
+    guint size, min, max;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &min, &max);
+    gst_query_set_nth_allocation_pool(query, i, pool, size, min + held, max > 0 ? max + held : 0);
+    if (pool) gst_object_unref(pool);
+  }
+  if (s.stream->format.on_device) return answered;
+  offer_pinned_pool(query, held + 1, place.id);
   return TRUE;
 }
 
@@ -168,10 +179,12 @@ static gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQue
 static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   FqMeterBase* self = meter(trans);
   const GstEventType type = GST_EVENT_TYPE(event);
-  if (type == GST_EVENT_FLUSH_STOP)
+  if (type == GST_EVENT_FLUSH_STOP) {
     discard_frames(self);
-  else if (gst_event_type_get_flags(type) & GST_EVENT_TYPE_SERIALIZED)
+    self->state->broken = false;
+  } else if (gst_event_type_get_flags(type) & GST_EVENT_TYPE_SERIALIZED) {
     drain_frames(self);
+  }
   if (type == GST_EVENT_SEGMENT || type == GST_EVENT_FLUSH_STOP) self->state->last_pts = GST_CLOCK_TIME_NONE;
   return GST_BASE_TRANSFORM_CLASS(fq_meter_base_parent_class)->sink_event(trans, event);
 }
@@ -180,6 +193,7 @@ static gboolean start(GstBaseTransform* trans) {
   MeterState& s = *meter(trans)->state;
   s.frames = 0;
   s.failed.reset();
+  s.broken = false;
   s.last_pts = GST_CLOCK_TIME_NONE;
   const std::lock_guard lock(s.mutex);
   s.stats = {};

@@ -207,7 +207,7 @@ void begin_stream(FqMeterBase* self, const StreamFormat& format) {
 void end_stream(FqMeterBase* self) noexcept {
   MeterState& s = *self->state;
   if (!s.stream) return;
-  guard(element(self), false, [&] {
+  guard(false, [&] {
     const CudaContext::Scope scope(s.context);
     s.stream->measurer.reset();
     return true;
@@ -217,21 +217,27 @@ void end_stream(FqMeterBase* self) noexcept {
 
 void discard_frames(FqMeterBase* self) noexcept {
   MeterState& s = *self->state;
-  if (!s.stream || s.stream->count == 0) return;
-  guard(element(self), false, [&] {
+  if (!s.stream) return;
+  guard(false, [&] {
     const CudaContext::Scope scope(s.context);
     s.stream->measurer->drop();
     return true;
   });
   while (s.stream->count > 0) forget_oldest(*s.stream);
+  held(*s.stream, 0).clear();  // the one that could not be submitted, if any
 }
 
 GstFlowReturn drain_frames(FqMeterBase* self) noexcept {
   MeterState& s = *self->state;
   GstFlowReturn flow = GST_FLOW_OK;
-  while (flow == GST_FLOW_OK && s.stream && s.stream->count > 0)
-    flow = guard(element(self), GST_FLOW_ERROR,
-                 [&] { return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), finish_oldest(self).release()); });
+  while (flow == GST_FLOW_OK && s.stream && s.stream->count > 0) {
+    BufferPtr buffer;
+    s.broken = !guard(element(self), false, [&] {
+      buffer = finish_oldest(self);
+      return true;
+    });
+    flow = s.broken ? GST_FLOW_ERROR : gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer.release());
+  }
   if (flow != GST_FLOW_OK) discard_frames(self);
   return flow;
 }
@@ -240,6 +246,8 @@ GstFlowReturn generate_frame(FqMeterBase* self, GstBuffer** out) noexcept {
   MeterState& s = *self->state;
   *out = nullptr;
   BufferPtr buffer(std::exchange(GST_BASE_TRANSFORM_CAST(self)->queued_buf, nullptr));
+  // What failed while an event was on its way has been said.
+  if (s.broken) return GST_FLOW_ERROR;
   const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
     if (!s.stream) return GST_FLOW_NOT_NEGOTIATED;
     // GstBaseTransform gives the flag to the next buffer that leaves through here. That must be this one, and now: if

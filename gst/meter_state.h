@@ -57,11 +57,11 @@ struct Held {
 /// Exists from caps to stop: no half-configured stream can be measured.
 struct MeterStream {
   StreamFormat format;
-  int in_flight = 0;  ///< frames that may stay behind when one has been taken
-  std::unique_ptr<Measurer> measurer;
+  int in_flight = 0;                        ///< frames that may stay behind when one has been taken
   std::array<Held, kMaxInFlight + 1> held;  ///< `count` of them from `oldest` on, round and round
   std::size_t oldest = 0, count = 0;
   unsigned warned = 0;
+  std::unique_ptr<Measurer> measurer;  ///< last, so that the device is done with the frames before they go
 };
 
 struct MeterState {
@@ -78,6 +78,7 @@ struct MeterState {
   MeterSettings chosen_for;
   std::unique_ptr<MeterStream> stream;
   CapsPtr failed;            ///< the last caps, if there was an error for them
+  bool broken = false;       ///< there was an error where no flow could say so; until a flush or a new start
   std::uint64_t frames = 0;  ///< measured since start
   GstClockTime last_pts = GST_CLOCK_TIME_NONE;
 };

@@ -157,6 +157,41 @@ TEST_F(Faults, CudaIsOneErrorAlsoWhenTheStreamEnds) {
     }
 }
 
+TEST_F(Faults, CudaIsOneErrorAlsoWhenAnEventMetItAndFramesFollow) {
+  const std::string other = video_caps("GRAY8", 32, 32);
+  for (const int kind : {0, 1, 2}) {
+    anew();
+    script.fail_collect_at = 0;
+    Rig rig{{"device", "cuda"}, {"in-flight", "4"}};
+    rig.caps(kCaps);
+    for (std::uint64_t i = 0; i < 2; ++i) EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK);
+    if (kind == 0) gst_harness_push_event(rig.harness(), gst_event_new_tag(gst_tag_list_new_empty()));
+    if (kind == 1) rig.caps(other);
+    if (kind == 2) {
+      const CapsPtr caps(gst_caps_from_string(kCaps.c_str()));
+      GstQuery* query = gst_query_new_allocation(caps.get(), TRUE);
+      GstPad* pad = gst_element_get_static_pad(rig.element(), "sink");
+      gst_pad_query(pad, query);
+      gst_object_unref(pad);
+      gst_query_unref(query);
+    }
+    EXPECT_NE(rig.push(watched_frame(kind == 1 ? other : kCaps, 2)), GST_FLOW_OK) << kind;
+    const Heard heard = rig.heard();
+    ASSERT_FALSE(heard.errors.empty()) << kind;
+    EXPECT_EQ(heard.errors.size(), 1u) << kind << heard.errors.back().text;
+    EXPECT_TRUE(heard.results.empty());
+    EXPECT_EQ(script.released, 3) << kind;
+  }
+}
+
+TEST_F(Faults, FrameThatFailedIsReleasedAtOnce) {
+  script.fail_submit_at = 0;
+  Rig rig{{"device", "cuda"}};
+  rig.caps(kCaps);
+  EXPECT_EQ(rig.push(watched_frame(kCaps, 0)), GST_FLOW_ERROR);
+  EXPECT_EQ(script.released, 1);
+}
+
 TEST_F(Faults, FlushAfterTheDeviceIsLostSaysNothing) {
   for (const char* device : {"auto", "cuda"}) {
     anew();

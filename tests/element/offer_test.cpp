@@ -91,6 +91,21 @@ TEST_F(Offer, IsOfferedOnlyWhereItHelps) {
   EXPECT_EQ(offers(before, kPoolCaps), (Counts{0, 0})) << "before caps";
 }
 
+TEST_F(Offer, PoolOfDownstreamGrowsByTheFramesInFlight) {
+  const PoolPtr theirs(gst_video_buffer_pool_new());
+  for (const guint most : {4u, 0u}) {
+    PoolRig rig({{"in-flight", "4"}},
+                [&](GstQuery* q) { gst_query_add_allocation_pool(q, theirs.get(), info_of(kPoolCaps).size, 2, most); });
+    rig.caps(kPoolCaps);
+    const QueryPtr query = ask(rig);
+    guint size, min, max;
+    gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, &size, &min, &max);
+    EXPECT_EQ(min, 6u);
+    EXPECT_EQ(max, most == 0 ? 0u : 8u) << "0 is no limit";
+    EXPECT_EQ(pool_in(query.get()), theirs);
+  }
+}
+
 /// Buffers that reached the meter of a pipeline, and those of them that were pinned as they came.
 struct Arrived {
   int buffers = 0, pinned = 0;
