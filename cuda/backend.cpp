@@ -5,10 +5,8 @@
 #include "cuda/device_meter.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <stdexcept>
@@ -16,13 +14,6 @@
 namespace framequality::cuda {
 namespace {
 
-constexpr std::size_t kPitchAlign = 256;  // whole memory transactions
-constexpr std::size_t kLoadAlign = 16;    // of the stream kernels
-constexpr std::size_t kWaste = 8;  // rows go up with the gaps between them if those are an eighth of them at most
-// Frames that are not pinned go to pinned memory in pieces, so that DMA overlaps the copying, and one thread for each
-// 2 MiB of them copies. Measured on an H200 host of 16 cores: 1080p 171 us by one thread, 136 by two; 2160p 775 by one,
-// 386 by four; 8192x8192 BGR 27 ms by one, 5 by eight, best with larger pieces.
-constexpr std::size_t kPieceBytes = 1 << 19, kManyBytes = 1 << 22, kCrewBytes = 1 << 21;
 constexpr std::chrono::microseconds kSpin{200};
 constexpr int kLumaBlocks = 16;  // on each processor, two waves of them
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
@@ -53,21 +44,6 @@ bool is_streamable(const Plan& plan) {
 }
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
-
-std::size_t round_up(std::size_t bytes) { return (bytes + kPitchAlign - 1) / kPitchAlign * kPitchAlign; }
-
-/// True if DMA can read these bytes of host memory, whoever pinned them. Asking takes 0.1 us.
-bool is_pinned(const std::uint8_t* bytes, std::size_t count) {
-  for (const std::uint8_t* p : {bytes, bytes + count - 1}) {
-    cudaPointerAttributes attributes;
-    if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
-      (void)cudaGetLastError();
-      return false;
-    }
-    if (attributes.type != cudaMemoryTypeHost) return false;
-  }
-  return true;
-}
 
 /// If an exception ends its scope, waits until the device has let go of the frame.
 class Settled {
@@ -106,14 +82,7 @@ DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
   int device;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-  planes_ = geometry.layout.planes();
-  for (int p = 0; p < planes_; ++p) {
-    const std::size_t row = geometry.layout.row_bytes(p, geometry.width);
-    pitch_[p] = round_up(row);
-    offset_[p] = bytes_;
-    bytes_ += round_up(row + row / kWaste) * static_cast<std::size_t>(std::max(geometry.height, 0));
-  }
-  if (bytes_ >= kCrewBytes && id >= 0) crew_ = Crew::get();
+  lay_out();
   slots_.resize(static_cast<std::size_t>(std::max(depth, 1)));
   for (Slot& slot : slots_) {
     slot.ticket.reserve(1);
@@ -188,88 +157,13 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
   slot.plan = std::move(plan);
 }
 
-/// Queues the copies of the rows that the plan reads; the frame as it will lie on the device.
-Frame DeviceMeter::upload(Slot& slot, const Frame& frame) {
-  const Plan& plan = *slot.plan;
-  slot.pixels.reserve(bytes_);
-  Frame ours;
-  ours.on_device = true;
-  for (int p = 0; p < planes_; ++p) {
-    const std::size_t bytes = geometry_.layout.row_bytes(p, geometry_.width);
-    const std::ptrdiff_t stride = frame.stride[p];
-    const std::size_t step = static_cast<std::size_t>(std::abs(stride));
-    const auto rows = static_cast<std::size_t>(plan.last_row - plan.first_row);
-    std::uint8_t* const device = slot.pixels.get() + offset_[p];
-    ours.plane[p] = device;
-    ours.stride[p] = static_cast<std::ptrdiff_t>(pitch_[p]);
-    if (bytes == 0 || rows == 0) continue;
-    const std::uint8_t* const lowest = frame.plane[p] + (stride < 0 ? plan.last_row - 1 : plan.first_row) * stride;
-    const std::size_t span = (rows - 1) * step + bytes;
-    const bool as_it_lies = step % kLoadAlign == 0 && step <= bytes + bytes / kWaste;
-    cudaError_t state = cudaErrorInvalidValue;
-    if (!is_pinned(lowest, span) || (stride < 0 && !as_it_lies)) {
-      // To be staged.
-    } else if (as_it_lies) {
-      // One piece, strides and all.
-      const int top = stride < 0 ? geometry_.height - plan.last_row : plan.first_row;
-      state = cudaMemcpyAsync(device + static_cast<std::size_t>(top) * step, lowest, span, cudaMemcpyHostToDevice,
-                              slot.stream.get());
-      if (state == cudaSuccess) {
-        ours.stride[p] = stride;
-        if (stride < 0) ours.plane[p] = device + static_cast<std::size_t>(geometry_.height - 1) * step;
-      }
-    } else {
-      // The stride of a single row says nothing.
-      state = cudaMemcpy2DAsync(device + static_cast<std::size_t>(plan.first_row) * pitch_[p], pitch_[p], lowest,
-                                std::max(step, bytes), bytes, rows, cudaMemcpyHostToDevice, slot.stream.get());
-    }
-    if (state == cudaErrorInvalidValue) {  // also for memory that was pinned in several parts
-      (void)cudaGetLastError();
-      stage(slot, p, frame);
-    } else {
-      check(state, "copying a frame to the device");
-    }
-  }
-  return ours;
-}
-
-/// Copies a plane's rows to pinned memory piece by piece, and queues each piece's way to the device.
-void DeviceMeter::stage(Slot& slot, int plane, const Frame& frame) {
-  slot.staging.reserve(bytes_);
-  const std::size_t bytes = geometry_.layout.row_bytes(plane, geometry_.width), pitch = pitch_[plane];
-  const int first = slot.plan->first_row, last = slot.plan->last_row;
-  const std::size_t all = static_cast<std::size_t>(last - first) * pitch;
-  const std::size_t piece = all > kManyBytes ? 2 * kPieceBytes : kPieceBytes;
-  const int rows = static_cast<int>(std::max<std::size_t>(1, piece / pitch));
-  std::atomic<int> next = first;
-  std::atomic<cudaError_t> error = cudaSuccess;
-  auto copy = [&] {
-    cudaError_t mine = id_ >= 0 ? cudaSetDevice(id_) : cudaSuccess;
-    for (int y; mine == cudaSuccess && (y = next.fetch_add(rows)) < last;) {
-      const int end = std::min(y + rows, last);
-      const std::size_t at = offset_[plane] + static_cast<std::size_t>(y) * pitch;
-      std::uint8_t* to = slot.staging.get() + at;
-      for (int i = y; i < end; ++i, to += pitch) std::memcpy(to, frame.plane[plane] + i * frame.stride[plane], bytes);
-      mine = cudaMemcpyAsync(slot.pixels.get() + at, slot.staging.get() + at, static_cast<std::size_t>(end - y) * pitch,
-                             cudaMemcpyHostToDevice, slot.stream.get());
-    }
-    if (mine != cudaSuccess) error = mine;
-  };
-  const int helpers = crew_ ? std::min(static_cast<int>(all / kCrewBytes), crew_->threads()) : 0;
-  if (helpers > 0)
-    crew_->run(helpers, copy);
-  else
-    copy();
-  check(error, "cudaMemcpyAsync");
-}
-
 /// Queues the kernel that brings the rows of the frame that the plan reads into a plane of luma codes, for `job` to
 /// read. The codes are written once and, for all but the largest frames, read back from the L2 cache: far cheaper than
 /// what a kernel for any layout pays for each neighbour.
 void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
   const PixelLayout& layout = geometry_.layout;
   const auto bytes = static_cast<std::size_t>(code_bytes(layout));
-  const std::size_t pitch = round_up(static_cast<std::size_t>(geometry_.width) * bytes);
+  const std::size_t pitch = whole_pitch(static_cast<std::size_t>(geometry_.width) * bytes);
   slot.luma.reserve(pitch * static_cast<std::size_t>(geometry_.height));
   LumaJob luma;
   luma.frame = frame;

@@ -15,6 +15,12 @@
 
 namespace framequality::cuda {
 
+/// Rows that stream kernels read begin at multiples of this.
+inline constexpr std::size_t kLoadAlign = 16;
+
+/// The distance of rows of so many bytes in memory of our own: whole memory transactions.
+inline std::size_t whole_pitch(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
 /// Measures on one device. All that one frame in flight needs is in a Slot; they take turns.
 class DeviceMeter final : public Meter {
  public:
@@ -63,10 +69,13 @@ class DeviceMeter final : public Meter {
   void cut(std::shared_ptr<const Plan> plan);
   void choose_strip(const Plan& plan);
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
-  Frame upload(Slot& slot, const Frame& frame);
-  void stage(Slot& slot, int plane, const Frame& frame);
   void extract(Slot& slot, const Frame& frame, Job& job);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
+
+  // upload.cpp: how host frames reach the device.
+  void lay_out();
+  Frame upload(Slot& slot, const Frame& frame);
+  void stage(Slot& slot, int plane, const Frame& frame);
 
   Geometry geometry_;
   int id_;
