@@ -15,7 +15,7 @@ namespace framequality::cuda {
 namespace {
 
 constexpr std::chrono::microseconds kSpin{200};
-constexpr int kLumaBlocks = 16;  // on each processor, two waves of them
+constexpr int kLumaBlocks = 16;  // on each processor
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
 constexpr int kLeastStreamWidth = 64;
 
