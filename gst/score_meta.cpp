@@ -9,6 +9,11 @@ void register_score_meta(const char* name) {
   gst_meta_register_custom(name, no_tags, nullptr, nullptr, nullptr);
 }
 
+const GstStructure* score_fields(GstBuffer* buffer, const char* name) {
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, name);
+  return meta ? gst_custom_meta_get_structure(meta) : nullptr;
+}
+
 GstBuffer* make_header_writable(GstBuffer* buffer) {
   if (gst_buffer_is_writable(buffer)) return buffer;
   GstBuffer* header = gst_buffer_new();

@@ -6,6 +6,12 @@
 
 namespace framequality {
 
+/// The meta that sharpnessmeter attaches. Field `score`: double, finite.
+inline constexpr char kSharpnessMeta[] = "GstSharpnessMeta";
+
+/// Fields of a buffer's meta `name`, owned by the buffer; null if it has none.
+const GstStructure* score_fields(GstBuffer* buffer, const char* name);
+
 /// Registers a custom meta with empty tags: it survives copies, scaling, cropping and plain transforms. Once per name.
 void register_score_meta(const char* name);
 

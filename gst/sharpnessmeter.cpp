@@ -43,7 +43,6 @@ namespace framequality {
 
 namespace {
 
-constexpr char kMetaName[] = "GstSharpnessMeta";
 constexpr char kRoiParam[] = "sharpness";
 constexpr int kMaxZones = 64;
 constexpr std::size_t kMaxRois = 64;
@@ -414,7 +413,7 @@ static void install_properties(GObjectClass* object) {
 
 static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   GST_DEBUG_CATEGORY_INIT(sharpnessmeter_debug, "sharpnessmeter", 0, "sharpness of every video frame");
-  register_score_meta(kMetaName);
+  register_score_meta(kSharpnessMeta);
   auto* object = G_OBJECT_CLASS(klass);
   object->set_property = set_property;
   object->get_property = get_property;
@@ -436,7 +435,7 @@ static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   auto* base = FQ_METER_BASE_CLASS(klass);
   base->category = sharpnessmeter_debug;
   base->message_name = "sharpnessmeter";
-  base->meta_name = kMetaName;
+  base->meta_name = kSharpnessMeta;
   base->make_measurer = make_measurer;
   for (const GType type : {metric_get_type(), prefilter_get_type(), normalize_get_type()})
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
