@@ -127,10 +127,12 @@ class FocusSearch {
   static constexpr double kPastPeak = 0.5;  ///< a sweep may end when the score is below this share of its best,
   static constexpr double kPeak = 2;        ///< and its best so often its least
   static constexpr double kFlat = 0.03;     ///< a sweep whose scores differ by less than this share has no peak,
-  static constexpr double kNoise = 4;       ///< nor one where they differ by less than so many standard deviations
-  static constexpr double kTop = 0.75;      ///< points above this share of the best carry the last fit
+  static constexpr double kFlatNoise = 6;   ///< nor one where they differ by less than so many standard deviations
+  static constexpr double kTop = 0.9;       ///< points above this share of the best carry the last fit,
+  static constexpr double kNoise = 5;       ///< and those less than so many standard deviations below it
   static constexpr double kCertain = 0.2;   ///< standard error of the top that needs no more points, steps
   static constexpr double kNothing = 3e-4;  ///< loss of score that needs none either
+  static constexpr double kDiffer = 2;      ///< standard deviations that tell two scores apart
   static constexpr double kAgree = 0.6;     ///< of the best score the final position must show at least this share
   static constexpr int kFewMoves = 8;
   static constexpr int kRetries = 2;        ///< searches begun again because they did not agree
@@ -228,7 +230,7 @@ class FocusSearch {
     const auto [least, best] = extremes();
     const double noise = std::sqrt(variance() / settings_.average_frames);
     const double high = std::max(std::abs(best), std::abs(least));
-    return last() > 0 && (best - least <= kFlat * high || scaled(best) - scaled(least) <= kNoise * noise);
+    return last() > 0 && (best - least <= kFlat * high || scaled(best) - scaled(least) <= kFlatNoise * noise);
   }
   /// Of the scores of single frames, on their scale.
   double variance() const { return spreads_ > 0 ? spread_ / (2 * spreads_) : 0; }
@@ -258,11 +260,23 @@ class FocusSearch {
       return go(probe);
     }
     const std::optional<Fit> f = fit();
-    const bool uncertain = f && f->error > kCertain && f->loss > kNothing;
-    if (uncertain && moves_ < most_moves() && ++probes_ < std::sqrt(8.0 * last())) return go(probe_for(*f));
+    const auto best = std::max_element(samples_.begin(), samples_.end(), less);
+    const std::optional<int> probe = f ? probe_for(*f) : probe_beside(best);
+    if (probe && moves_ < most_moves() && ++probes_ < std::sqrt(8.0 * last())) return go(*probe);
+    int top = std::clamp(static_cast<int>(std::lround(f ? f->top : peak(best))), 0, last());
+    // The parabola proposes; where a peak is not one, what was seen there decides.
+    const auto seen = place(top);
+    const bool is_seen = seen != samples_.end() && seen->at == top;
+    if (!is_seen && moves_ < most_moves()) return go(top);
+    if (is_seen && is_below(*seen, *best)) top = best->at;
     state_ = FocusState::kSettle;
-    const double top = f ? f->top : peak(std::max_element(samples_.begin(), samples_.end(), less));
-    return go(std::clamp(static_cast<int>(std::lround(top)), 0, last()));
+    return go(top);
+  }
+
+  /// True if noise does not explain that one score is lower than the other.
+  bool is_below(const Sample& a, const Sample& b) const {
+    const double spread = std::sqrt(variance() * (1.0 / a.frames + 1.0 / b.frames));
+    return spreads_ > 0 && scaled(b.score) - scaled(a.score) > kDiffer * spread;
   }
 
   /// Score on the scale where a peak looks most like a parabola, and noise is the same everywhere: its logarithm, if
@@ -287,11 +301,13 @@ class FocusSearch {
     double error;  ///< its standard error, steps
     double loss;   ///< share of the score that so large an error costs
   };
-  /// Nothing where fewer than four points are near: those tell by themselves.
+  /// Nothing where fewer than four points are near.
   std::optional<Fit> fit() const {
     const auto best = std::max_element(samples_.begin(), samples_.end(), less);
     auto from = best, to = best;
-    const double least = best->score > 0 ? kTop * best->score : best->score / kTop;
+    const double noise = kNoise * std::sqrt(variance() / settings_.average_frames);
+    const double share = positive_ ? std::min(kTop, std::exp(-noise)) : kTop;
+    const double least = best->score > 0 ? share * best->score : best->score / share;
     while (from != samples_.begin() && std::prev(from)->score >= least) --from;
     while (std::next(to) != samples_.end() && std::next(to)->score >= least) ++to;
     if (to - from < 3) return {};
@@ -311,9 +327,10 @@ class FocusSearch {
     return Fit{from->at, to->at, top, error, -c * error * error};
   }
 
-  /// Where another point would tell most about the top of a fit: far out, on the side that has fewer frames; one not
-  /// probed yet, if there is one, else the outermost again.
-  int probe_for(const Fit& f) const {
+  /// Where another point would tell most about the top of a fit that is not certain: far out, on the side that has
+  /// fewer frames; one not probed yet, if there is one, else the outermost again.
+  std::optional<int> probe_for(const Fit& f) const {
+    if (f.error <= kCertain || f.loss <= kNothing) return {};
     int left = 0, right = 0;
     for (auto s = place(f.from); s != samples_.end() && s->at <= f.to; ++s) {
       if (s->at < f.top) left += s->frames;
@@ -324,6 +341,19 @@ class FocusSearch {
     for (int at = go_left ? f.from : f.to; at != middle; at += go_left ? 1 : -1)
       if (place(at)->at != at) return at;
     return place(f.from)->frames < place(f.to)->frames ? f.from : f.to;
+  }
+
+  /// Where another point makes a fit possible, if noise may have chosen between the best one and a neighbour.
+  std::optional<int> probe_beside(std::vector<Sample>::const_iterator best) const {
+    std::optional<Sample> rival;
+    if (best != samples_.begin()) rival = *std::prev(best);
+    if (std::next(best) != samples_.end() && (!rival || rival->score < std::next(best)->score))
+      rival = *std::next(best);
+    if (!rival || spreads_ == 0 || is_below(*rival, *best)) return {};
+    const int at = rival->at + (rival->at < best->at ? -1 : 1);
+    const auto seen = place(at);
+    if (at < 0 || at > last() || (seen != samples_.end() && seen->at == at)) return {};
+    return at;
   }
 
   /// First score at the final position.
