@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Saves the sharpest frame of a stream: a pad probe reads the GstSharpnessMeta of each buffer that passes.
+
+A probe sees every frame in the streaming thread, wherever the metadata arrives: here behind a scaler.
+"""
+import argparse
+import sys
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=90 ! video/x-raw,width=640,height=480",
+                    help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
+parser.add_argument("--output", default="sharpest.pgm", help="picture to write (default: %(default)s)")
+arguments = parser.parse_args()
+
+
+class Sharpest:
+    """The best frame so far. Only the streaming thread writes it; it is read when that has ended."""
+    score, pts, pixels, size = float("-inf"), 0, b"", (0, 0)
+
+
+def on_buffer(pad, info, best):
+    buffer = info.get_buffer()
+    meta = buffer.get_custom_meta("GstSharpnessMeta")
+    if meta is not None and meta.get_structure()["score"] > best.score:  # `interval` leaves frames without
+        caps = pad.get_current_caps().get_structure(0)
+        best.score, best.pts = meta.get_structure()["score"], buffer.pts
+        # Copied: the buffer goes back to its pool when the probe returns.
+        best.pixels, best.size = buffer.extract_dup(0, buffer.get_size()), (caps["width"], caps["height"])
+    return Gst.PadProbeReturn.OK
+
+
+Gst.init(None)
+pipeline = Gst.parse_launch(
+    f"{arguments.source} ! sharpnessmeter post-messages=false ! videoconvertscale ! "
+    "video/x-raw,format=GRAY8,width=320,height=240 ! fakesink name=sink")
+best = Sharpest()
+pipeline.get_by_name("sink").get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, on_buffer, best)
+pipeline.set_state(Gst.State.PLAYING)
+message = pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+pipeline.set_state(Gst.State.NULL)
+if message.type == Gst.MessageType.ERROR:
+    sys.exit(f"{message.src.get_name()}: {message.parse_error()[0].message}")
+with open(arguments.output, "wb") as picture:
+    picture.write(b"P5 %d %d 255\n" % best.size + best.pixels)
+print(f"{best.score} at {best.pts / Gst.SECOND:.3f} s, in {arguments.output}")

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Each example does what it says, on a camera, a server or a file that the test brings.
+
+usage: examples.py EXAMPLES AUTOFOCUS_APP NAME; exit status 77: this machine lacks what NAME needs.
+"""
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GLib, Gst
+
+Gst.init(None)
+examples, autofocus_app = pathlib.Path(sys.argv[1]), sys.argv[2]
+BALL = "videotestsrc pattern=ball num-buffers={} ! video/x-raw,format=I420,width=320,height=240,framerate=30/1"
+
+
+def run(*command, timeout=50, **environment):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=timeout,
+                          check=False, env={**os.environ, **environment})
+    assert done.returncode == 0, f"{command}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def skip(why):
+    print(f"SKIPPED: {why}")
+    sys.exit(1 if os.environ.get("REQUIRE_GPU") and "GPU" in why else 77)
+
+
+def scores(source):
+    out = run(sys.executable, examples / "score_from_meta.py", "--source", source)
+    return [float(line.split()[3]) for line in out.splitlines()]
+
+
+def live_plot():
+    source = BALL.format(45)
+    lines = run(sys.executable, examples / "live_plot.py", "--source", source).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["0 s", "1 s"], lines
+    # In a terminal: the last drawing has its top where the highest of the scores is.
+    parent, child = pty.openpty()
+    plot = subprocess.Popen([sys.executable, examples / "live_plot.py", "--source", source, "--meter", "metric=tenengrad"],
+                            stdout=child, env={**os.environ, "COLUMNS": "80"})
+    os.close(child)
+    drawn = b""
+    try:
+        while chunk := os.read(parent, 65536):
+            drawn += chunk
+    except OSError:  # what Linux says when the other end has closed
+        pass
+    assert plot.wait(timeout=20) == 0
+    expected = scores(source)
+    last = drawn.decode().split("\033[11A")[-1].splitlines()
+    top, bottom = last[0], last[9]
+    assert f"{max(expected):.1f}" in top and f"{min(expected):.1f}" in bottom, last
+    bars = top.split("│")[1].replace("\033[K", "")
+    assert len(bars) == len(expected) and bars.index("█") == expected.index(max(expected)), (bars, expected)
+
+
+def score_in_probe():
+    with tempfile.TemporaryDirectory() as folder:
+        picture = pathlib.Path(folder) / "sharpest.pgm"
+        out = run(sys.executable, examples / "score_in_probe.py", "--source", BALL.format(60), "--output", picture)
+        expected = scores(BALL.format(60))
+        assert float(out.split()[0]) == max(expected), out
+        assert abs(float(out.split()[2]) - expected.index(max(expected)) / 30) < 0.001, out
+        assert picture.stat().st_size == len(b"P5 320 240 255\n") + 320 * 240
+
+
+def autofocus():
+    out = run(autofocus_app)
+    position, moves = re.search(r"lens at (\S+) after (\d+) moves", out).groups()
+    assert abs(float(position) - 62) <= 1 and int(moves) <= 50 and "focused at" in out, out
+
+
+def webcam():
+    out = run(examples / "webcam.sh", SOURCE=BALL.format(30).split(" !")[0] + " is-live=true",
+              SINK="fakesink name=end silent=false -v")
+    assert len(re.findall(r"end: last-message = chain", out)) > 5, out[-2000:]
+
+
+def rtsp():
+    try:
+        gi.require_version("GstRtspServer", "1.0")
+        from gi.repository import GstRtspServer
+    except (ImportError, ValueError):
+        skip("GstRtspServer's bindings are not installed (gir1.2-gst-rtsp-server-1.0)")
+    if not Gst.ElementFactory.find("x264enc"):
+        skip("x264enc is not installed")
+    server = GstRtspServer.RTSPServer(service="0", address="127.0.0.1")
+    factory = GstRtspServer.RTSPMediaFactory()
+    factory.set_launch("( videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=240,framerate=30/1 ! "
+                       "x264enc tune=zerolatency speed-preset=ultrafast key-int-max=15 ! rtph264pay name=pay0 )")
+    server.get_mount_points().add_factory("/camera", factory)
+    loop = GLib.MainLoop()
+    server.attach(None)
+    threading.Thread(target=loop.run, daemon=True).start()
+    client = subprocess.Popen([examples / "rtsp.sh", f"rtsp://127.0.0.1:{server.get_bound_port()}/camera"],
+                              stdout=subprocess.PIPE, text=True)
+    watchdog = threading.Timer(40, client.kill)
+    watchdog.start()
+    seen = []
+    for line in client.stdout:
+        if "sharpnessmeter, " in line:
+            seen.append(int(re.search(r"running-time=\(guint64\)(\d+)", line)[1]))
+        if len(seen) == 3:
+            break
+    client.kill()
+    client.wait()
+    watchdog.cancel()
+    loop.quit()
+    assert len(seen) == 3, "no scores came from the server"
+    assert all(b - a >= 0.9e9 for a, b in zip(seen, seen[1:])), seen
+
+
+def file():
+    with tempfile.TemporaryDirectory() as folder:
+        video = pathlib.Path(folder) / "a clip, 'quoted'.avi"
+        pipeline = Gst.parse_launch(f"{BALL.format(90)} ! jpegenc ! avimux ! filesink name=sink")
+        pipeline.get_by_name("sink").set_property("location", str(video))
+        pipeline.set_state(Gst.State.PLAYING)
+        message = pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        assert message is not None and message.type == Gst.MessageType.EOS
+        pipeline.set_state(Gst.State.NULL)
+        run(examples / "file.sh", video, folder)
+        pictures = sorted(path.name for path in pathlib.Path(folder).glob("*.jpg"))
+        assert pictures == [f"sharpest-{i:05d}.jpg" for i in range(3)], pictures
+
+
+def cuda():
+    if not Gst.ElementFactory.find("nvh264dec"):
+        skip("no GPU that decodes (nvh264dec)")
+    if not Gst.ElementFactory.find("x264enc"):
+        skip("x264enc is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        clip = pathlib.Path(folder) / "clip.mp4"
+        run("gst-launch-1.0", *BALL.format(60).split(), "!", "x264enc", "!", "mp4mux", "!", "filesink", f"location={clip}")
+        assert run(examples / "cuda.sh", clip).count("device=(string)cuda") == 60
+
+
+globals()[sys.argv[3]]()
