@@ -5,6 +5,7 @@
 namespace framequality {
 
 void register_score_meta(const char* name) {
+  if (gst_meta_get_info(name)) return;
   static const gchar* no_tags[] = {nullptr};
   gst_meta_register_custom(name, no_tags, nullptr, nullptr, nullptr);
 }
