@@ -2,7 +2,12 @@
 // Runs pipelines in a child process under GStreamer's leaks tracer, which lists objects still alive at the end.
 #include "tests/element/pool.h"
 
+#include <glib/gstdio.h>
+
 #include <sstream>
+
+GST_ELEMENT_REGISTER_DECLARE(focuscontroller)
+GST_ELEMENT_REGISTER_DECLARE(virtuallenssrc)
 
 namespace framequality::test {
 namespace {
@@ -44,6 +49,8 @@ TEST(Leaks, NoneAfterFaultsWithFramesInFlight) { EXPECT_EQ(alive_after("Scripted
 
 TEST(Leaks, NoneWithPinnedMemory) { EXPECT_EQ(alive_after("ScriptedChild.DISABLED_Pinned"), ""); }
 
+TEST(Leaks, NoneAfterFocusing) { EXPECT_EQ(alive_after("Child.DISABLED_Focusing"), ""); }
+
 TEST(Leaks, TracerWouldSee) { EXPECT_NE(alive_after("Child.DISABLED_Leak").find("GstBuffer"), std::string::npos); }
 
 TEST(Child, DISABLED_Pipelines) {
@@ -61,6 +68,24 @@ TEST(Child, DISABLED_Errors) {
   EXPECT_EQ(rig.push(std::move(buffer)), GST_FLOW_ERROR);
   Rig second;
   second.caps("video/x-raw,format=GRAY8,width=64,height=48,interlace-mode=fields");
+}
+
+TEST(Child, DISABLED_Focusing) {
+  GST_ELEMENT_REGISTER(virtuallenssrc, nullptr);
+  GST_ELEMENT_REGISTER(focuscontroller, nullptr);
+  const std::string meter = " ! sharpnessmeter ! focuscontroller min=0 max=20 ";
+  run("virtuallenssrc name=lens is-live=true num-buffers=9 ! video/x-raw,framerate=100/1" + meter +
+      "actuator=lens.position ! fakesink");
+  run("virtuallenssrc num-buffers=9" + meter + "actuator=no.lens ! fakesink");
+  run("virtuallenssrc name=lens num-buffers=9" + meter + "actuator=lens.no ! fakesink");
+  run("virtuallenssrc num-buffers=9" + meter + "actuator=/dev/null ! fakesink");
+  run("virtuallenssrc location=/dev ! fakesink");
+  run("virtuallenssrc num-buffers=9 ! focuscontroller min=0 max=20 ! fakesink");
+  gchar* picture = g_strdup_printf("%s/framequality-%d.png", g_get_tmp_dir(), static_cast<int>(g_random_int() >> 1));
+  run(std::string("videotestsrc num-buffers=1 ! pngenc ! filesink location=") + picture);
+  run(std::string("virtuallenssrc num-buffers=2 location=") + picture + " ! fakesink");
+  g_remove(picture);
+  g_free(picture);
 }
 
 TEST(Child, DISABLED_Leak) { EXPECT_TRUE(gst_buffer_new()); }

@@ -7,8 +7,43 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 
 namespace framequality::test {
+
+/// A message of focuscontroller.
+struct FocusEvent {
+  std::string event, state;
+  double position, score;
+  GstClockTime timestamp, stream_time, running_time;
+
+  static std::optional<FocusEvent> of(GstMessage* message) {
+    if (!gst_message_has_name(message, "focuscontroller")) return {};
+    const GstStructure* s = gst_message_get_structure(message);
+    return FocusEvent{text(s, "event"),      text(s, "state"),        number(s, "position"),   number(s, "score"),
+                      count(s, "timestamp"), count(s, "stream-time"), count(s, "running-time")};
+  }
+};
+
+struct FocusHeard : Heard {
+  std::vector<FocusEvent> events;
+  std::vector<double> moves() const {
+    std::vector<double> all;
+    for (const auto& e : events)
+      if (e.event == "move") all.push_back(e.position);
+    return all;
+  }
+  std::vector<std::string> states() const {
+    std::vector<std::string> all;
+    for (const auto& e : events)
+      if (e.event == "state") all.push_back(e.state);
+    return all;
+  }
+  void listen(GstMessage* message) {
+    add(message);
+    if (auto e = FocusEvent::of(message)) events.push_back(*e);
+  }
+};
 
 /// A folder that goes when the test is over.
 class Folder {
