@@ -30,13 +30,13 @@ class DiskBlur {
     extend_rows(in);
     const std::size_t pitch = w + 2 * static_cast<std::size_t>(reach_);
     for (int y = 0; y < height_; ++y) {
-      std::fill(sums_.begin(), sums_.end(), 0.0f);
+      std::fill(sums_.begin(), sums_.end(), 0.5f / 256);  // rounds
       for (int v = -reach_; v <= reach_; ++v) {
         const auto row = static_cast<std::size_t>(mirrored(y + v, height_));
         add_row(&codes_[row * pitch], &prefix_[row * (pitch + 1)], std::abs(v));
       }
       for (std::size_t x = 0; x < w; ++x)
-        out[static_cast<std::size_t>(y) * w + x] = static_cast<std::uint16_t>(sums_[x] * 256 + 0.5f);
+        out[static_cast<std::size_t>(y) * w + x] = static_cast<std::uint16_t>(sums_[x] * 256);
     }
   }
 

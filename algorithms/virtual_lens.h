@@ -130,12 +130,13 @@ class VirtualLens {
     SplitMix random(SplitMix(settings_.seed).next() ^ SplitMix(~frame_).next());
     const double gain = 1 + settings_.flicker * (2 * random.uniform() - 1);
     const auto scale = static_cast<float>(gain / 256), sigma = static_cast<float>(settings_.noise);
+    constexpr float kRound = 0.5f;
     const std::uint16_t* row = plane_.data();
     for (int y = 0; y < height_; ++y, row += width_, out += stride) {
       if (sigma > 0) make_noise(random);
       for (int x = 0; x < width_; ++x) {
-        const float code = static_cast<float>(row[x]) * scale + sigma * noise_[static_cast<std::size_t>(x)];
-        out[x] = static_cast<std::uint8_t>(std::min(std::max(code, 0.0f), 255.0f) + 0.5f);
+        const float code = static_cast<float>(row[x]) * scale + sigma * noise_[static_cast<std::size_t>(x)] + kRound;
+        out[x] = static_cast<std::uint8_t>(std::min(std::max(code, kRound), 255 + kRound));
       }
     }
   }
