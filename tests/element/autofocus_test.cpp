@@ -6,6 +6,7 @@ namespace framequality::test {
 namespace {
 
 constexpr char kMeter[] = " ! sharpnessmeter normalize=mean prefilter=binomial5 ";
+constexpr char kSize[] = " ! video/x-raw,width=160,height=120";
 
 struct Outcome {
   FocusHeard heard;
@@ -33,7 +34,7 @@ TEST(Autofocus, FindsTheBestPositionOfTheVirtualLens) {
     for (const int lag : {0, 3}) {
       const Outcome run =
           focus("virtuallenssrc name=lens num-buffers=400 best-position=" + std::to_string(best) +
-                " lag=" + std::to_string(lag) + kMeter +
+                " lag=" + std::to_string(lag) + kSize + kMeter +
                 "! focuscontroller actuator=lens.position min=0 max=100 step=1 settle-frames=" + std::to_string(lag));
       EXPECT_EQ(run.state(), "focused") << best;
       EXPECT_NEAR(run.position, best, 1) << "lag " << lag;
@@ -52,7 +53,7 @@ TEST(Autofocus, StandsNoiseAndFlicker) {
 
 TEST(Autofocus, FollowsTheBestPosition) {
   double before = -1;
-  const Outcome run = focus(std::string("virtuallenssrc name=lens num-buffers=900 best-position=20") + kMeter +
+  const Outcome run = focus(std::string("virtuallenssrc name=lens num-buffers=900 best-position=20") + kSize + kMeter +
                                 "! focuscontroller actuator=lens.position min=0 max=100 step=1 settle-frames=0",
                             [&](Watched& watched, int n) {
                               if (n != 300) return;
