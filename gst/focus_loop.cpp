@@ -7,6 +7,9 @@
 #include <cmath>
 #include <utility>
 
+GST_DEBUG_CATEGORY_EXTERN(focuscontroller_debug);
+#define GST_CAT_DEFAULT focuscontroller_debug
+
 namespace framequality {
 
 namespace {
@@ -58,7 +61,10 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, std::optiona
                                    : GST_CLOCK_TIME_NONE;
   const bool stale = is_stale(running);
   std::optional<double> to;
-  if (!stale) to = search_->frame(score);
+  if (stale)
+    GST_LOG_OBJECT(element_, "frame of %" GST_TIME_FORMAT " is from before the lens arrived", GST_TIME_ARGS(running));
+  else
+    to = search_->frame(score);
   mind_timeout(running, score && !stale);
   tell();
   if (to) move(*to);
@@ -160,6 +166,7 @@ void FocusLoop::move(double position) {
     tell();
     return;
   }
+  GST_DEBUG_OBJECT(element_, "moved to %g", position);
   g_signal_emit_by_name(element_, "move", position);
   if (is_live()) {
     const GstClockTime now = gst_element_get_current_running_time(element_);
@@ -203,6 +210,7 @@ void FocusLoop::tell() {
     is_another = std::exchange(status_, now).state != now.state;
   }
   if (!is_another) return;
+  GST_INFO_OBJECT(element_, "%s at %g, score %g", nick_of(now.state), now.position, now.score);
   post("state");
   g_object_notify(G_OBJECT(element_), "state");
 }

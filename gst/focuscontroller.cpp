@@ -37,7 +37,7 @@
  * ]| focuses a webcam, in the range and steps that its driver tells.
  */
 
-GST_DEBUG_CATEGORY_STATIC(focuscontroller_debug);
+GST_DEBUG_CATEGORY(focuscontroller_debug);
 #define GST_CAT_DEFAULT focuscontroller_debug
 
 using namespace framequality;

@@ -14,6 +14,9 @@
 #include <unistd.h>
 #include <utility>
 
+GST_DEBUG_CATEGORY_EXTERN(focuscontroller_debug);
+#define GST_CAT_DEFAULT focuscontroller_debug
+
 namespace framequality {
 
 namespace {

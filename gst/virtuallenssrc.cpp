@@ -94,6 +94,8 @@ static gboolean start(GstBaseSrc* src) {
     s.frame = 0;
     if (location.empty()) return TRUE;
     PictureSet set = load_pictures(location);
+    GST_INFO_OBJECT(src, "%zu pictures of %dx%d, at %g to %g", set.pictures.size(), set.width, set.height,
+                    set.pictures.begin()->first, set.pictures.rbegin()->first);
     if (set.pictures.size() == 1)
       s.lens.emplace(set.width, set.height, std::move(set.pictures.begin()->second));
     else
