@@ -2,6 +2,7 @@
 // The base of all measuring elements: device choice, frames in, messages and metadata out. Pixels pass untouched.
 #include "gst/meter_base.h"
 
+#include "gst/allocation.h"
 #include "gst/backends.h"
 #include "gst/meter_state.h"
 #include "gst/pinned_memory.h"
@@ -138,7 +139,7 @@ static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps
 }
 
 /// Downstream is asked first, and what it offers is kept, so that buffers go there uncopied too; its pools only have to
-/// be larger by the frames in flight, or upstream would wait for a buffer that is held here.
+/// be larger by the frames in flight.
 static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery* query) {
   FqMeterBase* self = meter(trans);
   MeterState& s = *self->state;
@@ -146,13 +147,7 @@ static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery*
   const Place place = s.place.value_or(Place{});
   if (!s.stream || !place.cuda) return answered;
   const auto held = static_cast<guint>(s.stream->in_flight);
-  for (guint i = 0; held > 0 && i < gst_query_get_n_allocation_pools(query); ++i) {
-    GstBufferPool* pool = nullptr;
-    guint size, min, max;
-    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &min, &max);
-    gst_query_set_nth_allocation_pool(query, i, pool, size, min + held, max > 0 ? max + held : 0);
-    if (pool) gst_object_unref(pool);
-  }
+  reserve_held_buffers(query, held);
   if (s.stream->format.on_device) return answered;
   offer_pinned_pool(query, held + 1, place.id);
   return TRUE;

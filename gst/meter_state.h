@@ -7,6 +7,7 @@
 #include "gst/frame.h"
 #include "gst/guard.h"
 #include "gst/meter_base.h"
+#include "gst/owned.h"
 
 #include <array>
 #include <memory>
@@ -14,15 +15,6 @@
 #include <optional>
 
 namespace framequality {
-
-struct Release {
-  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
-  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
-  void operator()(GstStructure* structure) const { gst_structure_free(structure); }
-};
-using BufferPtr = std::unique_ptr<GstBuffer, Release>;
-using CapsPtr = std::unique_ptr<GstCaps, Release>;
-using StructurePtr = std::unique_ptr<GstStructure, Release>;
 
 inline constexpr int kMaxInFlight = 16;
 

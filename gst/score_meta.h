@@ -12,8 +12,8 @@ inline constexpr char kSharpnessMeta[] = "GstSharpnessMeta";
 /// Fields of a buffer's meta `name`, owned by the buffer; null if it has none.
 const GstStructure* score_fields(GstBuffer* buffer, const char* name);
 
-/// Registers a custom meta with empty tags: it survives copies, scaling, cropping and plain transforms. Only the
-/// first call for a name counts.
+/// Registers a custom meta with empty tags: it survives copies, scaling, cropping and plain transforms. For class_init:
+/// everyone who reads or writes the meta calls it, the first one counts.
 void register_score_meta(const char* name);
 
 /// The buffer itself if its metadata can be written, else a new header around the same memories that keeps the old

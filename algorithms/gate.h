@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which frames of a stream are let through: decided from their scores and times alone.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace framequality {
+
+/// Values of the `mode` property.
+enum class GateMode : int { kThreshold, kRelative, kBestOf };
+
+/// What made a frame pass or not.
+enum class Reason : int {
+  kAboveMinScore,
+  kBelowMinScore,
+  kAboveResumeScore,
+  kNearMedian,
+  kBelowMedian,
+  kAboveMedian,
+  kBestOfWindow
+};
+
+struct Verdict {
+  bool pass;
+  Reason reason;
+  bool operator==(const Verdict&) const = default;
+};
+
+/// Frames that a window can hold at most, so that nothing grows without bound however times and lengths are set.
+inline constexpr std::size_t kMaxWindowFrames = 65536;
+
+/// How long a window is: `frames` of them if that is > 0, else `time` (ns, > 0).
+struct WindowLength {
+  std::int64_t time = 1'000'000'000;
+  int frames = 0;
+  bool operator==(const WindowLength&) const = default;
+};
+
+/// later - earlier >= length, for every three times with later >= earlier.
+inline bool is_apart(std::int64_t earlier, std::int64_t later, std::int64_t length) {
+  return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier) >= static_cast<std::uint64_t>(length);
+}
+
+/// Threshold with hysteresis. Scores are finite.
+class Hysteresis {
+ public:
+  /// Frames pass from the start and until one scores below min_score; then again from the first one that scores
+  /// resume_score or more. A resume_score below min_score counts as min_score.
+  Verdict judge(double score, double min_score, double resume_score) {
+    const bool was_blocking = blocking_;
+    blocking_ = score < (was_blocking ? std::max(min_score, resume_score) : min_score);
+    if (blocking_) return {false, Reason::kBelowMinScore};
+    return {true, was_blocking ? Reason::kAboveResumeScore : Reason::kAboveMinScore};
+  }
+
+ private:
+  bool blocking_ = false;
+};
+
+/// Median of the scores in a window that ends with the newest one. Memory grows to the most frames that a window ever
+/// held and stays.
+class RunningMedian {
+ public:
+  /// The median with this score included; of an even number of scores the mean of the middle two. score: finite;
+  /// time: of the frame, in ns. A window of length T that ends at t is (t - T, t]. Time that runs backwards starts
+  /// anew.
+  double add(double score, std::int64_t time, const WindowLength& window) {
+    if (count_ > 0 && time < entry(count_ - 1).time) clear();
+    const auto most = window.frames > 0 ? static_cast<std::size_t>(window.frames) : kMaxWindowFrames;
+    while (count_ > 0 && (count_ >= most || (window.frames == 0 && is_apart(entry(0).time, time, window.time))))
+      forget_oldest();
+    if (count_ == ring_.size()) grow();
+    entry(count_++) = {score, time};
+    sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), score), score);
+    const std::size_t middle = count_ / 2;
+    // Halved first: the sum of two large scores could overflow.
+    return count_ % 2 ? sorted_[middle] : sorted_[middle - 1] / 2 + sorted_[middle] / 2;
+  }
+
+  void clear() {
+    oldest_ = count_ = 0;
+    sorted_.clear();
+  }
+
+ private:
+  struct Entry {
+    double score;
+    std::int64_t time;
+  };
+
+  /// Entry i of the window, the oldest first; the one behind the last while there is room.
+  Entry& entry(std::size_t i) { return ring_[(oldest_ + i) % ring_.size()]; }
+
+  void forget_oldest() {
+    sorted_.erase(std::lower_bound(sorted_.begin(), sorted_.end(), entry(0).score));
+    oldest_ = (oldest_ + 1) % ring_.size();
+    --count_;
+  }
+
+  void grow() {
+    std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(oldest_), ring_.end());
+    oldest_ = 0;
+    ring_.resize(std::max<std::size_t>(2 * ring_.size(), 64));
+    sorted_.reserve(ring_.size());
+  }
+
+  std::vector<Entry> ring_;  ///< in use: count_ from oldest_ on, round and round
+  std::size_t oldest_ = 0, count_ = 0;
+  std::vector<double> sorted_;  ///< the same scores in ascending order
+};
+
+/// Passes while min_ratio x median <= score <= max_ratio x median; max_ratio 0: no upper limit. Nothing can be said
+/// against a frame while the median is 0 or less.
+inline Verdict judge_by_median(double score, double median, double min_ratio, double max_ratio) {
+  if (median <= 0) return {true, Reason::kNearMedian};
+  if (score < min_ratio * median) return {false, Reason::kBelowMedian};
+  if (max_ratio > 0 && score > max_ratio * median) return {false, Reason::kAboveMedian};
+  return {true, Reason::kNearMedian};
+}
+
+/// Finds the best frame of each window. Windows of time lie end to end from the first frame on; windows of frames hold
+/// the frames offered.
+class BestOf {
+ public:
+  /// To be asked before a frame of this time is offered: true if the window before it is over.
+  bool begins_window(std::int64_t time, const WindowLength& window) {
+    if (window.frames > 0) return frames_ >= window.frames;
+    if (!begin_) {
+      begin_ = time;
+      return false;
+    }
+    if (time < *begin_) {
+      // is_complete() may have been a little early for a source whose durations are not exact.
+      if (!is_apart(time, *begin_, window.time)) return false;
+      begin_ = time;
+      return true;
+    }
+    if (!is_apart(*begin_, time, window.time)) return false;
+    const auto past = static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(*begin_);
+    begin_ = time - static_cast<std::int64_t>(past % static_cast<std::uint64_t>(window.time));
+    return true;
+  }
+
+  /// Takes a frame into the window; true if it is the best one so far. The first of equals is.
+  bool offer(double score) {
+    ++frames_;
+    if (frames_ > 1 && score <= best_) return false;
+    best_ = score;
+    return true;
+  }
+
+  /// True if the window is full with the frame last offered, which lasts until `end`: waiting for the next one would
+  /// only cost time.
+  bool is_complete(std::int64_t end, const WindowLength& window) const {
+    if (window.frames > 0) return frames_ >= window.frames;
+    return begin_ && end > *begin_ && is_apart(*begin_, end, window.time);
+  }
+
+  /// The best frame has left. If the window was complete, the next one begins where it ends; otherwise what is left of
+  /// it is another window.
+  void close(bool complete, const WindowLength& window) {
+    frames_ = 0;
+    if (complete && begin_ && window.frames == 0 && *begin_ <= std::numeric_limits<std::int64_t>::max() - window.time)
+      *begin_ += window.time;
+  }
+
+ private:
+  std::optional<std::int64_t> begin_;  ///< of the current window of time
+  std::int64_t frames_ = 0;            ///< offered in the current window
+  double best_ = 0;                    ///< of these
+};
+
+}  // namespace framequality
