@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // No memory is allocated per frame: every operator new is counted while meters run.
+#include "algorithms/gate.h"
 #include "cpu/backend.h"
 #include "cuda/backend.h"
 #include "tests/gpu.h"
@@ -49,6 +50,16 @@ void expect_none(Meter& meter, const Geometry& geometry) {
 TEST(Allocation, CpuMeterNonePerFrame) {
   const Geometry geometry{640, 480, {}};
   expect_none(*cpu::make_meter(geometry), geometry);
+}
+
+TEST(Allocation, RunningMedianNoneOnceItsWindowIsFull) {
+  RunningMedian median;
+  std::uint64_t before = 0;
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    if (i == 300) before = allocations;
+    median.add(static_cast<double>(i * 7919 % 1000), i, {.time = 200});
+  }
+  EXPECT_EQ(allocations, before);
 }
 
 TEST(Allocation, CudaMeterNonePerFrame) {

@@ -66,7 +66,8 @@ struct Heard {
     std::string text;
     bool is(GQuark d, int c) const { return domain == d && code == c; }
   };
-  std::vector<StructurePtr> results;  ///< structures named sharpnessmeter
+  const char* of = "sharpnessmeter";  ///< whose results
+  std::vector<StructurePtr> results;  ///< structures of that name
   std::vector<Fault> errors, warnings;
   int latencies = 0;  ///< messages that say that the latency is another one
   bool eos = false;
@@ -75,7 +76,7 @@ struct Heard {
     GError* error = nullptr;
     switch (GST_MESSAGE_TYPE(message)) {
       case GST_MESSAGE_ELEMENT:
-        if (gst_message_has_name(message, "sharpnessmeter"))
+        if (gst_message_has_name(message, of))
           results.emplace_back(gst_structure_copy(gst_message_get_structure(message)));
         return;
       case GST_MESSAGE_EOS:
@@ -119,12 +120,14 @@ inline double meta_score(GstBuffer* buffer) {
   return meta ? number(gst_custom_meta_get_structure(meta), "score") : std::nan("");
 }
 
-/// A sharpnessmeter between two test pads, its bus in our hands.
+/// An element between two test pads, its bus in our hands.
 class Rig {
  public:
-  Rig(std::initializer_list<std::pair<const char*, const char*>> properties = {}) : bus_(gst_bus_new()) {
-    element_ = gst_element_factory_make("sharpnessmeter", "meter");
-    if (!element_) throw std::runtime_error("no element sharpnessmeter");
+  Rig(std::initializer_list<std::pair<const char*, const char*>> properties = {},
+      const char* factory = "sharpnessmeter")
+      : factory_(factory), bus_(gst_bus_new()) {
+    element_ = gst_element_factory_make(factory, nullptr);
+    if (!element_) throw std::runtime_error(std::string("no element ") + factory);
     for (const auto& [name, value] : properties) set(name, value);
     gst_element_set_bus(element_, bus_.get());
     harness_.reset(gst_harness_new_with_element(element_, "sink", "src"));
@@ -155,7 +158,7 @@ class Rig {
   }
   /// Messages since the last call.
   Heard heard() {
-    Heard all;
+    Heard all{.of = factory_};
     while (MessagePtr message{gst_bus_pop(bus_.get())}) all.add(message.get());
     return all;
   }
@@ -174,6 +177,7 @@ class Rig {
   }
 
  private:
+  const char* factory_;
   BusPtr bus_;
   GstElement* element_;
   std::unique_ptr<GstHarness, Free<gst_harness_teardown>> harness_;
@@ -190,9 +194,9 @@ inline ElementPtr pipeline_of(const std::string& launch) {
 }
 
 /// Runs a pipeline to EOS or the first error, but no longer than `seconds`.
-inline Heard run(const std::string& launch, unsigned seconds = 20) {
+inline Heard run(const std::string& launch, const char* of = "sharpnessmeter", unsigned seconds = 20) {
   const ElementPtr pipeline = pipeline_of(launch);
-  Heard all;
+  Heard all{.of = of};
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
   const gint64 end = g_get_monotonic_time() + gint64{seconds} * G_USEC_PER_SEC;
