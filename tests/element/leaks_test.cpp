@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Runs pipelines in a child process under GStreamer's leaks tracer, which lists objects still alive at the end.
+#include "tests/element/gate_rig.h"
 #include "tests/element/pool.h"
 
 #include <glib/gstdio.h>
@@ -51,6 +52,8 @@ TEST(Leaks, NoneWithPinnedMemory) { EXPECT_EQ(alive_after("ScriptedChild.DISABLE
 
 TEST(Leaks, NoneAfterFocusing) { EXPECT_EQ(alive_after("Child.DISABLED_Focusing"), ""); }
 
+TEST(Leaks, NoneThroughGates) { EXPECT_EQ(alive_after("Child.DISABLED_Gates"), ""); }
+
 TEST(Leaks, TracerWouldSee) { EXPECT_NE(alive_after("Child.DISABLED_Leak").find("GstBuffer"), std::string::npos); }
 
 TEST(Child, DISABLED_Pipelines) {
@@ -86,6 +89,26 @@ TEST(Child, DISABLED_Focusing) {
   run(std::string("virtuallenssrc num-buffers=2 location=") + picture + " ! fakesink");
   g_remove(picture);
   g_free(picture);
+}
+
+TEST(Child, DISABLED_Gates) {
+  for (const char* gate : {"min-score=2100 resume-score=2130", "mode=relative min-ratio=1 max-ratio=1.001",
+                           "mode=best-of window-frames=7", "mode=best-of window-frames=7 action=mark", "mode=best-of"})
+    run("videotestsrc pattern=ball num-buffers=20 ! sharpnessmeter ! tee name=t t. ! queue ! sharpnessgate " +
+        std::string(gate) + " ! fakesink t. ! queue ! sharpnessgate min-score=1e9 ! fakesink");
+  for (const bool flush : {false, true})
+    for (const char* action : {"drop", "mark"}) {
+      GateRig rig({{"action", action}});
+      for (const char* mode : {"threshold", "best-of", "relative", "best-of"}) {
+        rig.set("mode", mode);
+        rig.feed(0, {3, 2, 4, 1});
+        gst_harness_push_event(rig.harness(), gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, mode, nullptr)));
+        gst_harness_push_event(rig.harness(), gst_event_new_gap(160 * ms, 40 * ms));
+      }
+      if (!flush) continue;  // what is held is to the end
+      gst_harness_push_event(rig.harness(), gst_event_new_flush_start());
+      gst_harness_push_event(rig.harness(), gst_event_new_flush_stop(TRUE));
+    }
 }
 
 TEST(Child, DISABLED_Leak) { EXPECT_TRUE(gst_buffer_new()); }

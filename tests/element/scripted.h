@@ -12,14 +12,18 @@
 #include <mutex>
 #include <set>
 
+GST_ELEMENT_REGISTER_DECLARE(sharpnessgate)
 GST_ELEMENT_REGISTER_DECLARE(sharpnessmeter)
 
 namespace framequality::test {
 
-/// The element of this program, not the plugin's: only its table of backends can be written.
+/// The elements of this program, not the plugin's: only their table of backends can be written.
 class OwnElements : public ::testing::Environment {
  public:
-  void SetUp() override { ASSERT_TRUE(GST_ELEMENT_REGISTER(sharpnessmeter, nullptr)); }
+  void SetUp() override {
+    ASSERT_TRUE(GST_ELEMENT_REGISTER(sharpnessgate, nullptr));
+    ASSERT_TRUE(GST_ELEMENT_REGISTER(sharpnessmeter, nullptr));
+  }
 };
 inline ::testing::Environment* const own_elements = ::testing::AddGlobalTestEnvironment(new OwnElements);
 
