@@ -183,12 +183,15 @@ TEST(GateWindow, DrainQueryLetsTheHeldFrameOut) {
   EXPECT_EQ(rig.came(), "0+ [40,80)");
 }
 
-TEST(GateWindow, ChangedModeOrWindowLetsTheHeldFrameOut) {
+TEST(GateWindow, ChangedModeWindowOrActionLetsTheHeldFrameOut) {
   GateRig rig({kBestOf, kWindow});
   rig.feed(0, {2, 1});
-  rig.set("window-time", "80000000");
-  EXPECT_EQ(rig.feed(80, {1, 2}), "0+ [40,80) [80,120) 120!+");
-  rig.feed(160, {3});
+  rig.set("window-time", "400000000");
+  EXPECT_EQ(rig.feed(80, {1}), "0+ [40,80)") << "a window begins with this frame";
+  rig.set("window-frames", "2");
+  EXPECT_EQ(rig.feed(120, {3}), "80!+");
+  rig.set("action", "mark");
+  EXPECT_EQ(rig.feed(160, {1}), "120+");
   rig.set("mode", "threshold");
   EXPECT_EQ(rig.feed(200, {1}), "160+ 200+");
 }
