@@ -126,7 +126,7 @@ def by_threshold(scores, least, resume):
 
 
 def check_recording(folder, recipe):
-    """What passes is in the file, each frame at its time after the first; in a file of a fixed rate the nearest ones in between."""
+    """What passes is in the file, each frame at its time after the first. A file of a fixed rate shows the nearest."""
     scores = scores_of(folder, METER.search(recipe)[1])
     if "min-score" in recipe:
         # The README's numbers are for some camera; these drop the start of the clip and make the two differ.
@@ -164,6 +164,20 @@ def check_pictures(folder, recipe):
     return len(numbers)
 
 
+def check_sweep(folder, pictures):
+    """Of a microscope's focus sweep, the picture that the gate picks is one of those in focus."""
+    for i, picture in enumerate(pictures):
+        (folder / f"sweep-{i:03}.png").symlink_to(picture.resolve())
+    out = launch(folder, "-m multifilesrc location=sweep-%03d.png caps=image/png,framerate=10/1 ! pngdec ! "
+                 f"videoconvert ! sharpnessmeter ! sharpnessgate mode=best-of window-frames={len(pictures)} ! "
+                 "fakesink").stdout
+    picked = re.findall(r"sharpnessgate, timestamp=\(guint64\)(\d+)", out)
+    assert len(picked) == 1, out
+    at = float(pictures[int(picked[0]) // (Gst.SECOND // 10)].stem)
+    assert 1.36 <= at <= 1.50, at
+    return at
+
+
 def main():
     Gst.init(None)
     needed = ["avenc_ffv1", "matroskamux", "x264enc", "mp4mux", "avdec_h264", "jpegenc", "avimux", "multifilesink"]
@@ -183,6 +197,9 @@ def main():
             elif "filesink" in here:
                 print(check_recording(folder, here), "frames:", recipe)
                 written["filesink"] += 1
+        sweep = sorted((pathlib.Path(sys.argv[1]) / ".." / "shared" / "media" / "sweep-mesh").glob("*.png"),
+                       key=lambda picture: float(picture.stem))
+        print("focus sweep:", f"{check_sweep(folder, sweep)} mm" if sweep else "not here, left out")
     assert written["filesink"] >= 3 and written["multifilesink"] >= 1, written
     return 0
 
