@@ -7,6 +7,7 @@
 #pragma once
 
 #include "algorithms/disk_blur.h"
+#include "algorithms/split_mix.h"
 
 #include <array>
 #include <cstdint>
@@ -17,23 +18,6 @@
 #include <vector>
 
 namespace framequality {
-
-/// Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014 (splitmix64). The same everywhere.
-class SplitMix {
- public:
-  explicit SplitMix(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-  }
-  /// In [0, 1).
-  double uniform() { return std::ldexp(static_cast<double>(next() >> 11), -53); }
-
- private:
-  std::uint64_t state_;
-};
 
 /// A width x height picture of overlapping disks in 8-bit codes, rows touching: edges of all sizes, occlusion, and a
 /// spectrum as photographs have it. Lee, Mumford, Huang: Occlusion models for natural images, IJCV 2001.
