@@ -58,8 +58,17 @@ void draw_plate(cairo_t* cr, double width, double height, double radius) {
 
 std::string span_text(std::uint64_t ns) {
   const double seconds = static_cast<double>(ns) / 1e9;
-  if (seconds < 120) return number_text(seconds) + " s";
-  return seconds < 7200 ? number_text(seconds / 60) + " min" : number_text(seconds / 3600) + " h";
+  const auto [value, unit] = seconds < 120    ? std::pair{seconds, " s"}
+                             : seconds < 7200 ? std::pair{seconds / 60, " min"}
+                                              : std::pair{seconds / 3600, " h"};
+  char text[32];
+  const auto end = std::to_chars(std::begin(text), std::end(text), value, std::chars_format::general, 3);
+  return std::string(text, end.ptr).append(unit);
+}
+
+/// True if two boxes share a pixel.
+bool overlap(const Box& a, const Box& b) {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
 }  // namespace
@@ -106,18 +115,17 @@ std::uint32_t palette(double at, double opacity) {
   return word;
 }
 
-std::string number_text(double score) {
+std::string number_text(double score, int digits) {
   const double size = std::abs(score);
   char text[32];
   std::to_chars_result end{};
-  if (size >= 1e7 || (size > 0 && size < 1e-3))
+  if (size >= 1e7 || (size > 0 && size < 1e-3)) {
     end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::scientific, 1);
-  else
+  } else {
+    const int before = size < 10 ? 1 : size < 100 ? 2 : size < 1000 ? 3 : 4;
     end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::fixed,
-                        size >= 1000  ? 0
-                        : size >= 100 ? 1
-                        : size >= 10  ? 2
-                                      : 3);
+                        size > 0 ? std::max(0, digits - before) : 0);
+  }
   return {text, end.ptr};
 }
 
@@ -166,7 +174,7 @@ void Pen::draw_text(const Canvas& canvas, const Layout& l, const Text& text) {
     cairo_restore(cr);
   };
   set_font(l.em, true);
-  line(number_text(text.score), 0.2 * l.em);
+  line(number_text(text.score, 4), 0.2 * l.em);
   set_font(l.small, false);
   line(text.stale ? "no score" : text.metric, 0.2 * l.em + 1.15 * l.em);
 }
@@ -219,8 +227,8 @@ void Pen::draw_graph(const Canvas& canvas, const Layout& l, const Graph& graph) 
   };
   const double top = pad, bottom = canvas.height - 1.4 * l.small - 0.2 * l.em;
   if (!graph.columns.empty()) {
-    label(number_text(graph.range.greatest), pad / 2 + label_width, top, 0.5);
-    label(number_text(graph.range.least), pad / 2 + label_width, bottom, 0.5);
+    label(number_text(graph.range.greatest, 4), pad / 2 + label_width, top, 0.5);
+    label(number_text(graph.range.least, 4), pad / 2 + label_width, bottom, 0.5);
   }
   label(span_text(graph.span), plate - pad, canvas.height - 0.15 * l.em, 1);
   cairo_restore(cr);
@@ -283,11 +291,15 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
       cairo_rectangle(cr, left, top, right - left - gap, bottom - top - gap);
       set(cr, {part(16), part(8), part(0), kHeat});
       cairo_fill(cr);
-      const std::string text = number_text(score);
+      const std::string text = number_text(score, 3);
       const auto [wide, high] = measure(text);
-      if (wide * l.stretch > 0.9 * (right - left) || high > 0.9 * (bottom - top)) continue;
+      const double x = (left + right - wide * l.stretch) / 2, y = (top + bottom - high) / 2;
+      const Box box{zones.region.x + static_cast<int>(x), zones.region.y + static_cast<int>(y),
+                    static_cast<int>(std::ceil(wide * l.stretch)) + 1, static_cast<int>(std::ceil(high)) + 1};
+      // Half a number beside another part of the overlay, or beneath it, would only be in the way.
+      if (x < left + 1 || y < top + 1 || overlap(box, l.text) || overlap(box, l.graph)) continue;
       cairo_save(cr);
-      cairo_translate(cr, (left + right - wide * l.stretch) / 2, (top + bottom - high) / 2);
+      cairo_translate(cr, x, y);
       cairo_scale(cr, l.stretch, 1);
       for (const auto& [offset, ink] : {std::pair{line, kShadow}, std::pair{0.0, kWhite}}) {
         cairo_move_to(cr, offset, offset);

@@ -64,8 +64,8 @@ struct Zones {
 /// Premultiplied colour of a score from 0 (least) to 1 (greatest) at this opacity; viridis.
 std::uint32_t palette(double at, double opacity);
 
-/// A score in at most 7 characters, the decimal point a point.
-std::string number_text(double score);
+/// A number with so many digits (1...4), but never one left of the decimal point away; at most 8 characters.
+std::string number_text(double score, int digits);
 
 /// Draws, and keeps fonts between frames. For one thread at a time.
 class Pen {

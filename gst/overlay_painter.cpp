@@ -206,13 +206,13 @@ GstVideoOverlayComposition* Painter::paint(const Settings& settings, GstBuffer* 
   history_.set_span(settings.history);
   zone_history_.set_span(settings.history);
   take_scores(buffer, time);
-  paint_zones(settings.zones, time);
   paint_peaking(settings, buffer);
+  paint_zones(settings.zones, time);
   paint_graph(settings.graph, time);
   paint_text(settings.text, time);
 
   // The same composition as long as it shows the same, so that a sink can keep its textures.
-  const std::array shown{zone_layer_.rectangle(), peaking_layer_.rectangle(), graph_layer_.rectangle(),
+  const std::array shown{peaking_layer_.rectangle(), zone_layer_.rectangle(), graph_layer_.rectangle(),
                          text_layer_.rectangle()};
   if (shown == shown_) return composition_.get();
   composition_.reset();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // sharpnessoverlay: draws the scores of a sharpnessmeter on the picture.
 #include "gst/guard.h"
+#include "gst/overlay_blend.h"
 #include "gst/overlay_painter.h"
 #include "gst/score_meta.h"
 
@@ -47,6 +48,7 @@ struct OverlayState {
 
   // State changes and the streaming thread, never at once.
   overlay::Painter painter;
+  overlay::Blender blender;
   GstVideoInfo info{};
   bool attach = false;  ///< downstream draws; else the picture is changed
   GstSegment segment{};
@@ -211,14 +213,15 @@ static GstBuffer* attach(GstBuffer* buffer, GstVideoOverlayComposition* composit
 }
 
 /// Draws the overlay into the picture, of which there is a copy if others see it too. The buffer is replaced then.
-static void blend(const GstVideoInfo& info, GstBuffer** buffer, GstVideoOverlayComposition* composition) {
+static void blend(OverlayState& state, GstBuffer** buffer, GstVideoOverlayComposition* composition) {
+  const GstVideoInfo& info = state.info;
   *buffer = gst_buffer_make_writable(*buffer);
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &info, *buffer, GST_MAP_READWRITE))
     throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
                        "A frame could not be mapped to draw on: it is shorter than its caps say, or in memory that "
                        "cannot be written");
-  const bool drawn = gst_video_overlay_composition_blend(composition, &frame);
+  const bool drawn = state.blender.blend(composition, &frame);
   gst_video_frame_unmap(&frame);
   if (!drawn)
     throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
@@ -245,7 +248,7 @@ static void draw(GstSharpnessOverlay* self, GstBuffer** buffer) {
   if (state.attach || gst_buffer_get_video_overlay_composition_meta(*buffer))
     *buffer = attach(*buffer, composition);
   else
-    blend(state.info, buffer, composition);
+    blend(state, buffer, composition);
 }
 
 static GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
