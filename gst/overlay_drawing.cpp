@@ -85,7 +85,7 @@ Layout lay_out(int width, int height, int par_n, int par_d) {
   const auto across = [&](double length) { return static_cast<int>(std::lround(length * l.stretch)); };
   const auto down = [](double length) { return static_cast<int>(std::lround(length)); };
   const int left = across(0.5 * l.em), top = down(0.5 * l.em);
-  l.text = {left, top, across(std::max(6.2 * l.em, 12.8 * l.small)), down(1.35 * l.em + 1.75 * l.small)};
+  l.text = {left, top, across(std::max(5.9 * l.em, 10.6 * l.small)), down(1.35 * l.em + 1.75 * l.small)};
   if (l.text.x + l.text.width > width || l.text.y + l.text.height > height) l.text = {};
   l.graph = {left, 0, std::min(across(15 * l.em), width - 2 * left), down(4.2 * l.em)};
   l.graph.y = height - top - l.graph.height;
