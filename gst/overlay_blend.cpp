@@ -2,10 +2,14 @@
 // Blends an overlay composition into a frame.
 #include "gst/overlay_blend.h"
 
+#include "gst/frame.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <string>
+#include <type_traits>
 
 namespace framequality::overlay {
 
@@ -71,7 +75,7 @@ void blend_samples(const std::uint16_t* __restrict over, const std::uint16_t* __
   using Sum = typename Fixed<Word>::Sum;
   const auto most = static_cast<Sum>((1 << depth) - 1);
   for (int i = 0; i < n; ++i) {
-    Sum under = Sum(to[i] >> shift) * (255 - a[i]);
+    Sum under = (Sum(to[i] >> shift) & most) * (255 - a[i]);
     if constexpr (sizeof(Word) == 1) {
       under = static_cast<Sum>(under + 128);
       under = static_cast<Sum>((under + (under >> 8)) >> 8);  // under / 255, rounded, in 16 bits
@@ -130,22 +134,23 @@ void add_pairs(const std::uint16_t* __restrict from, int n, unsigned drop, std::
   }
 }
 
-bool can_blend(const GstVideoFormatInfo& f) {
-  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) || GST_VIDEO_FORMAT_INFO_IS_TILED(&f) ||
-      GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f))
+std::uint8_t* component_data(GstVideoFrame* frame, guint component) {
+  const GstVideoFormatInfo& f = *frame->info.finfo;
+  guint offset = f.poffset[component];
+  // GStreamer 1.22 counts words, not bytes, in P010 and its kin.
+  if (f.depth[component] > 8 && offset % 2 != 0) offset *= 2;
+  return static_cast<std::uint8_t*>(frame->data[f.plane[component]]) + offset;
+}
+
+/// True for formats whose components are as their description says, in whole bytes or 16-bit words in host order.
+bool is_described(const GstVideoFormatInfo& f) {
+  const std::string list = FQ_LUMA_FORMATS, name = std::string(" ") + f.name;
+  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) ||
+      (list.find(name + ",") == std::string::npos && list.find(name + " ") == std::string::npos))
     return false;
-  for (guint c = 0; c < f.n_components; ++c) {
-    const int bytes = f.depth[c] > 8 ? 2 : 1;
-    // Packed pixels with subsampled chroma hold it in every other place of a pixel's stride.
-    if (f.depth[c] < 8 || f.depth[c] > 16 || f.depth[c] + f.shift[c] > 8U * static_cast<unsigned>(bytes) ||
-        f.pixel_stride[c] < bytes || f.pixel_stride[c] % bytes != 0)
-      return false;
-    if (bytes == 2 &&
-        G_BYTE_ORDER !=
-            (f.flags & GST_VIDEO_FORMAT_FLAG_LE || f.unpack_format == f.format ? G_LITTLE_ENDIAN : G_BIG_ENDIAN))
-      return false;
-  }
-  return true;
+  const bool little =
+      f.flags & GST_VIDEO_FORMAT_FLAG_LE || (f.unpack_format == f.format && G_BYTE_ORDER == G_LITTLE_ENDIAN);
+  return f.depth[0] <= 8 || little == (G_BYTE_ORDER == G_LITTLE_ENDIAN);
 }
 
 }  // namespace
@@ -196,8 +201,7 @@ void Blender::blend_rectangle(GstVideoOverlayRectangle* rectangle, GstVideoFrame
       for (guint same = c; same < f.n_components; ++same) {
         if (f.w_sub[same] != sub.across || f.h_sub[same] != sub.down) continue;
         done |= 1U << same;
-        auto* to = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(frame, same)) +
-                   std::ptrdiff_t{y} * GST_VIDEO_FRAME_COMP_STRIDE(frame, same) +
+        auto* to = component_data(frame, same) + std::ptrdiff_t{y} * GST_VIDEO_FRAME_COMP_STRIDE(frame, same) +
                    std::ptrdiff_t{x} * f.pixel_stride[same];
         (f.depth[same] > 8 ? blend_row<std::uint16_t> : blend_row<std::uint8_t>)(row_, count, weights_[same], f, same,
                                                                                  spare_.data(), to);
@@ -208,8 +212,13 @@ void Blender::blend_rectangle(GstVideoOverlayRectangle* rectangle, GstVideoFrame
 }
 
 bool Blender::blend(GstVideoOverlayComposition* composition, GstVideoFrame* frame) {
-  if (!can_blend(*frame->info.finfo)) return gst_video_overlay_composition_blend(composition, frame);
-  for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(frame); ++c) weights_[c] = weights_of(frame->info, c);
+  const GstVideoFormatInfo& f = *frame->info.finfo;
+  if (f.format != format_) {
+    format_ = f.format;
+    described_ = is_described(f);
+  }
+  if (!described_) return gst_video_overlay_composition_blend(composition, frame);
+  for (guint c = 0; c < f.n_components; ++c) weights_[c] = weights_of(frame->info, c);
   for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(composition); ++i)
     blend_rectangle(gst_video_overlay_composition_get_rectangle(composition, i), frame);
   return true;

@@ -26,6 +26,8 @@ class Blender {
   void blend_rectangle(GstVideoOverlayRectangle* rectangle, GstVideoFrame* frame);
   void take_row(const GstVideoFrame& pixels, int left, int top, int y, Subsampling sub, int count);
 
+  GstVideoFormat format_ = GST_VIDEO_FORMAT_UNKNOWN;
+  bool described_ = false;  ///< format_ is one that is blended here
   std::array<double, 4> weights_[GST_VIDEO_MAX_COMPONENTS];
   std::vector<std::uint16_t> row_[4];  ///< R, G, B, alpha of a row of samples, premultiplied
   std::vector<std::uint16_t> spare_;   ///< room for another

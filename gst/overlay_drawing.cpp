@@ -288,7 +288,8 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
       const std::uint32_t colour = palette(at, 1);
       const auto part = [&](int shift) { return static_cast<double>(colour >> shift & 255) / 255; };
       const double gap = right - left > 8 * line && bottom - top > 8 * line ? line : 0;
-      cairo_rectangle(cr, left, top, right - left - gap, bottom - top - gap);
+      cairo_rectangle(cr, left, top, right - left - (column + 1 < zones.columns ? gap : 0),
+                      bottom - top - (row + 1 < zones.rows ? gap : 0));
       set(cr, {part(16), part(8), part(0), kHeat});
       cairo_fill(cr);
       const std::string text = number_text(score, 3);
