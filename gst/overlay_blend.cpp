@@ -217,6 +217,8 @@ bool Blender::blend(GstVideoOverlayComposition* composition, GstVideoFrame* fram
     format_ = f.format;
     described_ = is_described(f);
   }
+  // A palette would have to be another one for all of the picture.
+  if (GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f)) return false;
   if (!described_) return gst_video_overlay_composition_blend(composition, frame);
   for (guint c = 0; c < f.n_components; ++c) weights_[c] = weights_of(frame->info, c);
   for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(composition); ++i)

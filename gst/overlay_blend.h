@@ -14,7 +14,7 @@ namespace framequality::overlay {
 class Blender {
  public:
   /// Draws rectangles with premultiplied ARGB pixels of the size that they are shown in, wholly inside the frame, with
-  /// the frame's colour matrix and range. Returns false if GStreamer cannot blend into the format either. frame: mapped
+  /// the frame's colour matrix and range. Returns false if that cannot be had in this format. frame: mapped
   /// for reading and writing.
   bool blend(GstVideoOverlayComposition* composition, GstVideoFrame* frame);
 

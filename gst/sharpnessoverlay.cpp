@@ -204,9 +204,16 @@ static GstBuffer* attach(GstBuffer* buffer, GstVideoOverlayComposition* composit
     gst_buffer_add_video_overlay_composition_meta(buffer, composition);
     return buffer;
   }
-  GstVideoOverlayComposition* both = gst_video_overlay_composition_copy(meta->overlay);
-  for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(composition); ++i)
-    gst_video_overlay_composition_add_rectangle(both, gst_video_overlay_composition_get_rectangle(composition, i));
+  // Not a copy, which would copy the rectangles too and with them what sinks know them by.
+  GstVideoOverlayComposition* both = nullptr;
+  for (GstVideoOverlayComposition* part : {meta->overlay, composition})
+    for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(part); ++i) {
+      GstVideoOverlayRectangle* rectangle = gst_video_overlay_composition_get_rectangle(part, i);
+      if (both)
+        gst_video_overlay_composition_add_rectangle(both, rectangle);
+      else
+        both = gst_video_overlay_composition_new(rectangle);
+    }
   gst_video_overlay_composition_unref(meta->overlay);
   meta->overlay = both;
   return buffer;
