@@ -171,4 +171,25 @@ inline bool within(const overlay::Box& inner, const overlay::Box& outer) {
          inner.y + inner.height <= outer.y + outer.height;
 }
 
+inline bool same_pixels(const std::string& caps, GstBuffer* a, GstBuffer* b) {
+  return changed(Picture(caps, a), Picture(caps, b)).empty();
+}
+
+/// Between test pads of which the second draws overlays itself.
+class DrawnDownstream : public OverlayRig {
+ public:
+  DrawnDownstream(std::initializer_list<std::pair<const char*, const char*>> properties = {}) : OverlayRig(properties) {
+    gst_harness_add_propose_allocation_meta(harness(), GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
+  }
+};
+
+inline GstVideoOverlayComposition* composition_in(const BufferPtr& buffer) {
+  GstVideoOverlayCompositionMeta* meta = gst_buffer_get_video_overlay_composition_meta(buffer.get());
+  return meta ? meta->overlay : nullptr;
+}
+inline guint rectangles_in(const BufferPtr& buffer) {
+  GstVideoOverlayComposition* composition = composition_in(buffer);
+  return composition ? gst_video_overlay_composition_n_rectangles(composition) : 0;
+}
+
 }  // namespace framequality::test
