@@ -39,8 +39,9 @@ EdgeMarker::EdgeMarker(const Geometry& geometry) : geometry_(geometry) {
 
 const std::uint8_t* EdgeMarker::codes(const Frame& frame, int y) {
   const PixelLayout& layout = geometry_.layout;
-  const std::uint8_t* rows[3] = {};
-  for (int p = 0; p < layout.planes(); ++p) rows[p] = frame.plane[p] + y * frame.stride[p];
+  const std::uint8_t* rows[3];
+  rows[0] = rows[1] = rows[2] = frame.plane[0] + y * frame.stride[0];
+  for (int p = 1; p < layout.planes(); ++p) rows[p] = frame.plane[p] + y * frame.stride[p];
   if (layout.is_plain() && layout.depth == 8) return rows[0];
   std::uint8_t* to = codes_[y % 3].data();
   if (layout.depth == 8) {

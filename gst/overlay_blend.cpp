@@ -91,7 +91,7 @@ template <class Word>
 void blend_row(const std::vector<std::uint16_t> (&row)[4], int n, const std::array<double, 4>& weights,
                const GstVideoFormatInfo& format, guint component, std::uint16_t* spare, std::uint8_t* to) {
   weigh<Word>(row, n, weights, spare);
-  const int step = format.pixel_stride[component] / static_cast<int>(sizeof(Word));
+  const std::ptrdiff_t step = format.pixel_stride[component] / static_cast<int>(sizeof(Word));
   const auto depth = static_cast<int>(format.depth[component]), shift = static_cast<int>(format.shift[component]);
   auto* samples = reinterpret_cast<Word*>(to);
   if (step == 1) return blend_samples(spare, row[3].data(), n, depth, shift, samples);

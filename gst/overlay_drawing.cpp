@@ -56,6 +56,41 @@ void draw_plate(cairo_t* cr, double width, double height, double radius) {
   cairo_fill(cr);
 }
 
+/// The colour of a score from 0 (least) to 1 (greatest): Matplotlib's viridis.
+Colour palette(double at) {
+  constexpr std::array<std::array<double, 3>, 9> kStops{{{68, 1, 84},
+                                                         {71, 44, 122},
+                                                         {59, 81, 139},
+                                                         {44, 113, 142},
+                                                         {33, 144, 141},
+                                                         {39, 173, 129},
+                                                         {92, 200, 99},
+                                                         {170, 220, 50},
+                                                         {253, 231, 37}}};
+  const double place = std::clamp(at, 0.0, 1.0) * (kStops.size() - 1);
+  const auto stop = std::min(static_cast<std::size_t>(place), kStops.size() - 2);
+  const double part = place - static_cast<double>(stop);
+  const auto mix = [&](std::size_t c) {
+    return (kStops[stop][c] + part * (kStops[stop + 1][c] - kStops[stop][c])) / 255;
+  };
+  return {mix(0), mix(1), mix(2), kHeat};
+}
+
+/// A number with so many digits (1...4), but all of those left of the decimal point; at most 8 characters.
+std::string number_text(double score, int digits) {
+  const double size = std::abs(score);
+  char text[32];
+  std::to_chars_result end{};
+  if (size >= 1e7 || (size > 0 && size < 1e-3)) {
+    end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::scientific, 1);
+  } else {
+    const int before = size < 10 ? 1 : size < 100 ? 2 : size < 1000 ? 3 : 4;
+    end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::fixed,
+                        size > 0 ? std::max(0, digits - before) : 0);
+  }
+  return {text, end.ptr};
+}
+
 std::string span_text(std::uint64_t ns) {
   const double seconds = static_cast<double>(ns) / 1e9;
   const auto [value, unit] = seconds < 120    ? std::pair{seconds, " s"}
@@ -91,42 +126,6 @@ Layout lay_out(int width, int height, int par_n, int par_d) {
   l.graph.y = height - top - l.graph.height;
   if (l.graph.width < across(9 * l.em) || l.graph.y < l.text.y + l.text.height + top) l.graph = {};
   return l;
-}
-
-std::uint32_t palette(double at, double opacity) {
-  // Matplotlib's viridis at equal distances.
-  constexpr std::array<std::array<double, 3>, 9> kStops{{{68, 1, 84},
-                                                         {71, 44, 122},
-                                                         {59, 81, 139},
-                                                         {44, 113, 142},
-                                                         {33, 144, 141},
-                                                         {39, 173, 129},
-                                                         {92, 200, 99},
-                                                         {170, 220, 50},
-                                                         {253, 231, 37}}};
-  const double place = std::clamp(at, 0.0, 1.0) * (kStops.size() - 1);
-  const auto stop = std::min(static_cast<std::size_t>(place), kStops.size() - 2);
-  const double part = place - static_cast<double>(stop);
-  auto word = static_cast<std::uint32_t>(std::lround(255 * opacity)) << 24;
-  for (std::size_t c = 0; c < 3; ++c) {
-    const double code = kStops[stop][c] + part * (kStops[stop + 1][c] - kStops[stop][c]);
-    word |= static_cast<std::uint32_t>(std::lround(code * opacity)) << (16 - 8 * c);
-  }
-  return word;
-}
-
-std::string number_text(double score, int digits) {
-  const double size = std::abs(score);
-  char text[32];
-  std::to_chars_result end{};
-  if (size >= 1e7 || (size > 0 && size < 1e-3)) {
-    end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::scientific, 1);
-  } else {
-    const int before = size < 10 ? 1 : size < 100 ? 2 : size < 1000 ? 3 : 4;
-    end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::fixed,
-                        size > 0 ? std::max(0, digits - before) : 0);
-  }
-  return {text, end.ptr};
 }
 
 void Pen::Release::operator()(void* object) const { g_object_unref(object); }
@@ -199,7 +198,8 @@ void Pen::trace(const Graph& graph, double left, double top, double width, doubl
     const double x = x_of(c.time), y = y_of(c.first);
     if (c.joined) {
       // Where the line crosses from one column of pixels to the next, both reach to that height.
-      for (double edge = std::floor(old_x) + 1; edge <= x; edge += 1) {
+      const int last = static_cast<int>(std::floor(x));
+      for (int edge = static_cast<int>(std::floor(old_x)) + 1; edge <= last; ++edge) {
         const double at = old_y + (y - old_y) * (edge - old_x) / (x - old_x);
         reach(edge - 1, at);
         reach(edge, at);
@@ -276,7 +276,7 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
   }
   set_font(l.small, true);
   const double spread = zones.range.greatest - zones.range.least;
-  const auto edge = [](int i, int length, int count) { return static_cast<double>(std::int64_t{i} * length / count); };
+  const auto edge = [](int i, int length, int count) { return static_cast<int>(std::int64_t{i} * length / count); };
   for (int row = 0; row < zones.rows; ++row) {
     const double top = edge(row, canvas.height, zones.rows), bottom = edge(row + 1, canvas.height, zones.rows);
     for (int column = 0; column < zones.columns; ++column) {
@@ -285,12 +285,10 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
       const double score = zones.scores[static_cast<std::size_t>(row * zones.columns + column)];
       // Square root: scores are squares of contrasts, or grow as fast; without it the sharpest zone alone has a colour.
       const double at = spread > 0 ? std::sqrt(std::max(0.0, (score - zones.range.least) / spread)) : 0;
-      const std::uint32_t colour = palette(at, 1);
-      const auto part = [&](int shift) { return static_cast<double>(colour >> shift & 255) / 255; };
       const double gap = right - left > 8 * line && bottom - top > 8 * line ? line : 0;
       cairo_rectangle(cr, left, top, right - left - (column + 1 < zones.columns ? gap : 0),
                       bottom - top - (row + 1 < zones.rows ? gap : 0));
-      set(cr, {part(16), part(8), part(0), kHeat});
+      set(cr, palette(at));
       cairo_fill(cr);
       const std::string text = number_text(score, 3);
       const auto [wide, high] = measure(text);

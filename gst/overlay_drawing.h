@@ -61,12 +61,6 @@ struct Zones {
   }
 };
 
-/// Premultiplied colour of a score from 0 (least) to 1 (greatest) at this opacity; viridis.
-std::uint32_t palette(double at, double opacity);
-
-/// A number with so many digits (1...4), but never one left of the decimal point away; at most 8 characters.
-std::string number_text(double score, int digits);
-
 /// Draws, and keeps fonts between frames. For one thread at a time.
 class Pen {
  public:

@@ -28,16 +28,18 @@ std::uint32_t premultiplied(std::uint32_t argb) {
 
 // --- Layer ----------------------------------------------------------------------------------------------------------
 
+void Layer::drop_pool() noexcept {
+  if (!pool_) return;
+  gst_buffer_pool_set_active(pool_, FALSE);
+  gst_object_unref(pool_);
+  pool_ = nullptr;
+}
+
 void Layer::set_size(int width, int height) {
   if (pool_ && width == width_ && height == height_) return;
-  if (pool_) {
-    gst_buffer_pool_set_active(pool_, FALSE);
-    gst_object_unref(pool_);
-    pool_ = nullptr;
-  }
+  drop_pool();
   width_ = width;
   height_ = height;
-  if (width <= 0 || height <= 0) return;
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, static_cast<guint>(width),
                             static_cast<guint>(height));

@@ -40,7 +40,7 @@ class Layer {
   Layer& operator=(const Layer&) = delete;
   ~Layer() {
     hide();
-    set_size(0, 0);
+    drop_pool();
   }
 
   /// Shows at `place` of the picture what draw(canvas) draws: all of it, or the rows that draw returns, as cpu::Rows.
@@ -52,6 +52,7 @@ class Layer {
 
  private:
   void set_size(int width, int height);
+  void drop_pool() noexcept;
 
   GstBufferPool* pool_ = nullptr;
   int width_ = 0, height_ = 0;
