@@ -24,6 +24,12 @@ def lines(document):
             yield re.sub(r"\s+", " ", command)
 
 
+def is_built(command):
+    """False for the element that a build without Pango leaves out."""
+    return "sharpnessoverlay" not in command or subprocess.run(
+        ["gst-inspect-1.0", "sharpnessoverlay"], check=False, timeout=60, stdout=subprocess.DEVNULL).returncode == 0
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     documents = [root / "README.md", *root.glob("examples/*.md"), *root.glob("docs/*.md")]
@@ -31,6 +37,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for document in documents:
             for command in lines(document) if document.exists() else []:
+                if not is_built(command):
+                    print("skip", command)
+                    continue
                 count += 1
                 run = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True,
                                      text=True, timeout=60, check=False, env=os.environ)
