@@ -135,7 +135,7 @@ static gboolean answer_caps(GstSharpnessOverlay* self, GstPad* pad, GstQuery* qu
   const bool to_sink = pad == self->sinkpad;
   GstCaps* filter = nullptr;
   gst_query_parse_caps(query, &filter);
-  const CapsPtr filter_across = filter ? caps_across(filter, !to_sink) : nullptr;
+  const CapsPtr filter_across = filter && !gst_caps_is_any(filter) ? caps_across(filter, !to_sink) : nullptr;
   const CapsPtr peer(gst_pad_peer_query_caps(to_sink ? self->srcpad : self->sinkpad, filter_across.get()));
   const CapsPtr own(gst_pad_get_pad_template_caps(pad));
   CapsPtr caps(gst_caps_is_any(peer.get()) ? gst_caps_ref(own.get()) : caps_across(peer.get(), to_sink).release());
@@ -304,6 +304,7 @@ static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
     case GST_EVENT_FLUSH_STOP:
       gst_segment_init(&self->state->segment, GST_FORMAT_UNDEFINED);
       self->state->painter.reset();
+      self->state->last_time = 0;
       break;
     default:
       break;

@@ -200,6 +200,8 @@ TEST(OverlayAttach, CapsAcrossSayWhatIsPossible) {
   EXPECT_FALSE(accepts(other, other));
   EXPECT_FALSE(accepts(kCaps, other));
   EXPECT_FALSE(accepts(kCaps, video_caps("I420", 320, 240)));
+  const CapsPtr any(gst_caps_new_any()), all(gst_pad_peer_query_caps(rig.harness()->srcpad, any.get()));
+  EXPECT_FALSE(gst_caps_is_empty(all.get()));
 }
 
 TEST(OverlayAttach, SinkWithoutOverlaysGetsPixels) {
