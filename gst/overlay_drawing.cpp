@@ -226,9 +226,11 @@ void Pen::draw_graph(const Canvas& canvas, const Layout& l, const Graph& graph) 
     pango_cairo_show_layout(cr, words_.get());
   };
   const double top = pad, bottom = canvas.height - 1.4 * l.small - 0.2 * l.em;
-  if (!graph.columns.empty()) {
+  if (graph.range.least < graph.range.greatest) {
     label(number_text(graph.range.greatest, 4), pad / 2 + label_width, top, 0.5);
     label(number_text(graph.range.least, 4), pad / 2 + label_width, bottom, 0.5);
+  } else if (!graph.columns.empty()) {
+    label(number_text(graph.range.least, 4), pad / 2 + label_width, (top + bottom) / 2, 0.5);
   }
   label(span_text(graph.span), plate - pad, canvas.height - 0.15 * l.em, 1);
   cairo_restore(cr);
