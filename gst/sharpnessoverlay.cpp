@@ -79,6 +79,8 @@ static GstSharpnessOverlay* overlay_of(GstObject* parent) { return reinterpret_c
 #define ALL_CAPS BLEND_CAPS ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES("ANY", GST_VIDEO_FORMATS_ALL)
 static constexpr char kOverlayFeature[] = GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION;
 static GstStaticCaps blend_caps = GST_STATIC_CAPS(BLEND_CAPS);
+// What sources that take the first format offered should take, not the widest of all: GStreamer's list begins with it.
+static GstStaticCaps first_caps = GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE("{ I420, NV12 }"));
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(ALL_CAPS));
 static GstStaticPadTemplate src_template =
@@ -115,7 +117,7 @@ static CapsPtr with_overlay(GstCaps* caps, guint i, bool wanted) {
 static CapsPtr caps_across(GstCaps* caps, bool to_sink) {
   CapsPtr result(gst_caps_new_empty());
   const auto add = [&](CapsPtr more) { result.reset(gst_caps_merge(result.release(), more.release())); };
-  const CapsPtr blendable(gst_static_caps_get(&blend_caps));
+  const CapsPtr blendable(gst_static_caps_get(&blend_caps)), first(gst_static_caps_get(&first_caps));
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
     const GstCapsFeatures* features = gst_caps_get_features(caps, i);
     const bool any = gst_caps_features_is_any(features),
@@ -125,6 +127,7 @@ static CapsPtr caps_across(GstCaps* caps, bool to_sink) {
       CapsPtr plain = with_overlay(caps, i, false);
       // Drawn by nobody but this element.
       if (!any && !(to_sink && overlay)) plain.reset(gst_caps_intersect(plain.get(), blendable.get()));
+      if (to_sink && !any) add(CapsPtr(gst_caps_intersect_full(first.get(), plain.get(), GST_CAPS_INTERSECT_FIRST)));
       add(std::move(plain));
     }
   }

@@ -204,6 +204,15 @@ TEST(OverlayAttach, CapsAcrossSayWhatIsPossible) {
   EXPECT_FALSE(gst_caps_is_empty(all.get()));
 }
 
+TEST(OverlayAttach, SourceWithoutAPreferenceGivesACommonFormat) {
+  // All formats that there are, in GStreamer's order, which begins with 64 bits a pixel.
+  OverlayRig rig;
+  gst_harness_set_sink_caps_str(rig.harness(), GST_VIDEO_CAPS_MAKE(GST_VIDEO_FORMATS_ALL));
+  const CapsPtr caps(gst_pad_peer_query_caps(rig.harness()->srcpad, nullptr));
+  const CapsPtr taken(gst_caps_fixate(gst_caps_copy(caps.get())));
+  EXPECT_EQ(text(gst_caps_get_structure(taken.get(), 0), "format"), "I420");
+}
+
 TEST(OverlayAttach, SinkWithoutOverlaysGetsPixels) {
   OverlayRig rig;
   rig.caps(kCaps);
