@@ -17,7 +17,8 @@ FORBIDDEN = {  # layer -> what it must not include
     "algorithms": r"gst/|glib|gio/|gmodule|cpu/|cuda/|cuda_runtime|cub/|tests/",
     "cpu": r"gst/|glib|gio/|gmodule|cuda/|cuda_runtime|cub/|tests/",
     "cuda": r"gst/|glib|gio/|gmodule|cpu/|tests/",
-    "gst": r"cuda_runtime|cub/|tests/",
+    "gst": r"cuda_runtime|cub/|scan/|tests/",
+    "scan": r"gst/(?:[a-z_]+\.h)(?<!gst/gst\.h)\"|cpu/|cuda/|cuda_runtime|cub/|tests/",  # an application
 }
 root = pathlib.Path(sys.argv[1])
 faults, files = [], 0

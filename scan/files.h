@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The list of files to scan: where it comes from, which part of it is ours, what their pictures are called.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace framequality::scan {
+
+/// One entry of the list.
+struct Input {
+  std::string name;  ///< as given: a path, any bytes, or a URI
+  std::string base;  ///< begins the names of its pictures; different for every entry of the whole list
+};
+
+/// Part `index` (1...count) of a list that has so many parts.
+struct Shard {
+  int index = 1, count = 1;
+};
+
+/// The names in a list, one in each line, or each ended by a NUL where `null` says so. Empty ones are left out.
+std::vector<std::string> split_list(std::string_view list, bool null);
+
+/// The entries of the shard: every count-th from the index-th on, so that each entry is in exactly one shard.
+std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Shard& shard);
+
+}  // namespace framequality::scan

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What people see on stderr: lines that stay, and below them a progress bar if it is a terminal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace framequality::scan {
+
+/// How far it all is.
+struct Standing {
+  std::string name;           ///< of a file being scanned
+  std::size_t number, files;  ///< its place in the list, from 1
+  double done;                ///< of everything, 0...1
+  std::uint64_t frames;       ///< decoded so far
+};
+
+/// The bar's text: at most `width` characters, which must be at least 1. rate: frames/s; left: seconds, negative if
+/// unknown.
+std::string bar_text(const Standing& standing, double rate, double left, std::size_t width, bool unicode);
+
+/// Main thread only.
+class Console {
+ public:
+  /// bar: show one if stderr is a terminal.
+  explicit Console(bool bar);
+  ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+
+  bool has_bar() const { return bar_; }
+  /// A line of its own.
+  void line(const std::string& text);
+  void show(const Standing& standing);
+
+ private:
+  void erase();
+
+  bool bar_, unicode_, drawn_ = false;
+  std::int64_t begun_, rated_;
+  std::uint64_t rated_frames_ = 0;
+  double rate_ = 0;
+};
+
+}  // namespace framequality::scan

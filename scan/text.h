@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Names, numbers and times as text that CSV, JSON, terminals and file systems take as they are meant.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace framequality::scan {
+
+/// The bytes as UTF-8; each that is none becomes U+FFFD.
+std::string valid_utf8(std::string_view bytes);
+
+/// One field of an RFC 4180 record, UTF-8; in double quotes where it has to be.
+std::string csv_field(std::string_view bytes);
+
+/// A JSON string with its quotes, UTF-8.
+std::string json_string(std::string_view bytes);
+
+/// JSON that a script element of an HTML page can hold: every `<` inside its strings escaped.
+std::string json_for_html(std::string json);
+
+/// One line that a terminal shows as it is: control characters and broken UTF-8 as \n, \x1b ...
+std::string printable(std::string_view bytes);
+
+/// What printable() gives, shortened in the middle to so many characters; at least 1.
+std::string shortened(std::string_view bytes, std::size_t characters);
+
+/// The shortest digits that read back as this very double; in every locale with a point. Finite numbers only.
+std::string number(double value);
+
+/// The number with so many significant digits, in every locale with a point.
+std::string rounded(double value, int digits);
+
+/// Seconds with nine decimals: exact.
+std::string seconds(std::uint64_t ns);
+
+/// 0:01.250 or 1:02:03.250, for people.
+std::string clock_time(std::uint64_t ns);
+
+std::string base64(std::string_view bytes);
+
+/// The last part of a path or URI without its extension, as the beginning of a file name: no separators, no control
+/// characters, no leading dot or dash, at most 120 bytes, never empty.
+std::string base_name(std::string_view path);
+
+}  // namespace framequality::scan
