@@ -140,9 +140,9 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
           meter.device + (facts.device.empty() || facts.device == meter.device ? "" : ", here " + facts.device));
   setting("framequality-scan", kVersion);
   setting("plugin framequality", facts.plugin_version);
-  gchar* gstreamer = gst_version_string();
-  setting("GStreamer", gstreamer);
-  g_free(gstreamer);
+  guint major, minor, micro, nano;
+  gst_version(&major, &minor, &micro, &nano);
+  setting("GStreamer", std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(micro));
 
   std::string data = "{";
   field(data, "made", json_string(local_time()));
