@@ -17,7 +17,7 @@ namespace framequality::scan {
 
 namespace {
 
-constexpr gint64 kRateOver = 2 * G_USEC_PER_SEC;
+constexpr int kDrawsInRate = 20;
 constexpr std::size_t kLongestBar = 30, kShortestBar = 8, kUsualWidth = 80, kLongestName = 40, kShortestName = 8;
 constexpr double kEnoughToForetell = 0.005;
 
@@ -42,7 +42,8 @@ std::string whole_seconds(double left) {
 std::string bar_text(const Standing& standing, double rate, double left, std::size_t width, bool unicode) {
   std::string head =
       standing.files > 1 ? std::to_string(standing.number) + '/' + std::to_string(standing.files) + ' ' : "";
-  std::string tail = ' ' + std::to_string(static_cast<int>(standing.done * 100)) + "%  " +
+  const std::string percent = std::to_string(static_cast<int>(standing.done * 100));
+  std::string tail = std::string(4 - std::min<std::size_t>(3, percent.size()), ' ') + percent + "%  " +
                      std::to_string(std::llround(rate)) + " frames/s";
   if (left >= 0) tail += "  " + whole_seconds(left) + " left";
   const std::size_t fixed = head.size() + tail.size() + 1;
@@ -59,7 +60,7 @@ std::string bar_text(const Standing& standing, double rate, double left, std::si
 }
 
 Console::Console(bool bar)
-    : bar_(bar && is_terminal()), unicode_(g_get_charset(nullptr)), begun_(g_get_monotonic_time()), rated_(begun_) {}
+    : bar_(bar && is_terminal()), unicode_(g_get_charset(nullptr)), begun_(g_get_monotonic_time()), drawn_at_(begun_) {}
 
 Console::~Console() { erase(); }
 
@@ -75,14 +76,13 @@ void Console::line(const std::string& text) {
 
 void Console::show(const Standing& standing) {
   const gint64 now = g_get_monotonic_time();
-  if (rate_ == 0 || now - rated_ >= kRateOver) {
-    if (now > rated_)
-      rate_ = static_cast<double>(standing.frames - std::min(standing.frames, rated_frames_)) * G_USEC_PER_SEC /
-              static_cast<double>(now - rated_);
-    if (now - rated_ >= kRateOver) {
-      rated_ = now;
-      rated_frames_ = standing.frames;
-    }
+  if (now > drawn_at_) {
+    const double latest = static_cast<double>(standing.frames - std::min(standing.frames, drawn_frames_)) *
+                          G_USEC_PER_SEC / static_cast<double>(now - drawn_at_);
+    // A mean over all draws at first, over the last ones later.
+    rate_ += (latest - rate_) / static_cast<double>(draws_ = std::min(draws_ + 1, kDrawsInRate));
+    drawn_at_ = now;
+    drawn_frames_ = standing.frames;
   }
   const double elapsed = static_cast<double>(now - begun_) / G_USEC_PER_SEC;
   const double left = standing.done > kEnoughToForetell ? elapsed * (1 - standing.done) / standing.done : -1;

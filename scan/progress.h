@@ -38,8 +38,9 @@ class Console {
   void erase();
 
   bool bar_, unicode_, drawn_ = false;
-  std::int64_t begun_, rated_;
-  std::uint64_t rated_frames_ = 0;
+  std::int64_t begun_, drawn_at_;
+  std::uint64_t drawn_frames_ = 0;
+  int draws_ = 0;
   double rate_ = 0;
 };
 
