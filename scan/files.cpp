@@ -4,6 +4,8 @@
 
 #include "scan/text.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 namespace framequality::scan {
@@ -22,11 +24,12 @@ std::vector<std::string> split_list(std::string_view list, bool null) {
 std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Shard& shard) {
   std::vector<Input> inputs;
   std::set<std::string> taken;
+  std::map<std::string, int> copies;
   for (std::size_t i = 0; i < names.size(); ++i) {
     // Over the whole list, so that shards that export to one folder do not meet either.
     const std::string wanted = base_name(names[i]);
     std::string base = wanted;
-    for (int copy = 2; !taken.insert(base).second; ++copy) base = wanted + '~' + std::to_string(copy);
+    for (int& copy = copies[wanted]; !taken.insert(base).second;) base = wanted + '~' + std::to_string(++copy + 1);
     if (i % static_cast<std::size_t>(shard.count) == static_cast<std::size_t>(shard.index - 1))
       inputs.push_back({names[i], base});
   }

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""framequality-scan on real files: scores, order, names, errors, signals, pictures.
+
+usage: scan.py PROGRAM; with SANITIZED=1 in the environment without what needs another program to load the plugin.
+"""
+import collections
+import csv
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+SANITIZED = os.environ.get("SANITIZED") == "1"
+LIMIT = 60  # s, for a program
+HOSTILE = ['with space, and "quotes".mkv', "two\nlines.mkv", "<script>alert(1)<script>.mkv", "100%s %n.mkv", "--report",
+           "-", b"not \xff utf-8.mkv", "'; rm -rf $HOME.mkv"]
+
+
+def scan(*arguments, check=0, **how):
+    run = subprocess.run([TOOL, *arguments], capture_output=True, timeout=LIMIT, check=False, **how)
+    assert run.returncode == check, (arguments, run.returncode, run.stderr.decode(errors="replace")[-3000:])
+    return run
+
+
+def rows_of(run):
+    return list(csv.DictReader(io.StringIO(run.stdout.decode("utf-8"), newline="")))
+
+
+def launch(line, **names):
+    """Runs gst-launch-1.0 with each word as one argument. It is not sanitized, and then cannot load the plugin."""
+    environment = dict(os.environ)
+    if SANITIZED:
+        environment["GST_PLUGIN_PATH"] = ""
+        environment["GST_REGISTRY"] += ".plain"
+    return subprocess.run(["gst-launch-1.0", *(word.format(**names) for word in line.split())], check=True, timeout=LIMIT,
+                          capture_output=True, text=True, env=environment).stdout
+
+
+def source(frames, form="I420", pattern="ball"):
+    return f"-q videotestsrc pattern={pattern} num-buffers={frames} ! video/x-raw,format={form},width=160,height=120,framerate=25/1 ! "
+
+
+class Clips:
+    def __init__(self, folder):
+        self.folder = folder
+        self.mkv = self.make("clip.mkv", source(50) + "jpegenc ! matroskamux")
+        # Flat, then lively: windows differ, and so do the frames within each.
+        self.gray = self.make("gray.mkv", source(50, "GRAY8") + "avenc_ffv1 ! matroskamux")
+        self.mp4 = self.make("clip.mp4", source(50) + "x264enc key-int-max=10 ! h264parse ! mux. mp4mux name=mux"
+                             " audiotestsrc num-buffers=40 ! avenc_aac ! mux. mux.")
+        self.bare = self.make("bare.mjpeg", source(40) + "jpegenc")
+        self.sound = self.make("sound.ogg", "-q audiotestsrc num-buffers=40 ! vorbisenc ! oggmux")
+        whole = self.make("long.mkv", source(200) + "jpegenc ! matroskamux").read_bytes()
+        self.cut = folder / "cut.mkv"
+        self.cut.write_bytes(whole[: len(whole) * 6 // 10])
+        self.text = folder / "text.mp4"
+        self.text.write_text("this is no video\n" * 20)
+        self.empty = folder / "empty.mp4"
+        self.empty.write_bytes(b"")
+
+    def make(self, name, line):
+        path = self.folder / name
+        launch(line + " ! filesink location={path}", path=path)
+        return path
+
+
+def element_scores(path, properties):
+    """What the element says of the file's frames: score, and zones."""
+    text = launch("-m uridecodebin uri={uri} caps=video/x-raw(ANY) expose-all-streams=false ! videoconvert"
+                  " ! sharpnessmeter " + properties + " ! fakesink", uri=path.as_uri())
+    found = []
+    for line in re.findall(r"sharpnessmeter, .*", text):
+        zones = re.search(r"zones=\(double\)< (.*?) >", line)
+        found.append((float(re.search(r" score=\(double\)([^,;]+)", line)[1]),
+                      [float(zone) for zone in zones[1].split(", ")] if zones else []))
+    return found
+
+
+def test_scores_are_the_elements(clips):
+    for path in (clips.mkv, clips.mp4, clips.gray):
+        rows, expected = rows_of(scan(path)), element_scores(path, "prefilter=binomial3")
+        assert len(rows) == 50 and [float(row["score"]) for row in rows] == [score for score, _ in expected], path
+        assert [int(row["frame"]) for row in rows] == list(range(50))
+        assert all(abs(float(row["time"]) - i * 0.04) < 0.002 for i, row in enumerate(rows)), rows[:3]
+    options = ["--metric", "brenner", "--prefilter", "none", "--downscale", "2", "--normalize", "mean", "--zones", "3x2",
+               "--roi", "10,10,100,80", "--device", "cpu"]
+    expected = element_scores(clips.mkv, "metric=brenner downscale=2 normalize=mean zone-columns=3 zone-rows=2"
+                              " roi=<10,10,100,80> device=cpu")
+    rows = rows_of(scan(*options, clips.mkv))
+    names = [f"zone_{r}_{c}" for r in range(2) for c in range(3)]
+    assert [(float(row["score"]), [float(row[name]) for name in names]) for row in rows] == expected
+    lines = scan(*options, "--format", "jsonl", clips.mkv).stdout.decode().splitlines()
+    objects = [json.loads(line) for line in lines]
+    assert [(o["score"], sum(o["zones"], [])) for o in objects] == expected
+    assert objects[0]["metric"] == "brenner" and [len(row) for row in objects[0]["zones"]] == [3, 3]
+    # The report's own zones change nothing in the table.
+    assert scan(clips.mkv, "--report", clips.folder / "zones.html").stdout == scan(clips.mkv).stdout
+
+
+def test_interval_keeps_the_clips_numbers(clips):
+    rows = rows_of(scan("--interval", "0.4", clips.mkv))
+    assert [int(row["frame"]) for row in rows] == [0, 10, 20, 30, 40], rows
+
+
+def test_rows_stay_together_in_the_order_of_the_files(clips):
+    files = [clips.mkv, clips.gray, clips.bare, clips.mp4, clips.mkv]
+    alone = [scan("-q", path).stdout.split(b"\n", 1)[1] for path in files]
+    for jobs in ("1", "3"):
+        assert scan("-q", "--jobs", jobs, *files).stdout.split(b"\n", 1)[1] == b"".join(alone), jobs
+    shards = [scan("-q", "--shard", f"{i}/3", *files).stdout.split(b"\n", 1)[1] for i in (1, 2, 3)]
+    assert shards == [alone[0] + alone[3], alone[1] + alone[4], alone[2]]
+    assert scan("--shard", "9/9", clips.mkv).stdout == b"file,frame,time,metric,score\n"
+    listed = scan("-q", "--files-from", "-", "--null", input=b"\0".join(bytes(path) for path in files)).stdout
+    assert listed.split(b"\n", 1)[1] == b"".join(alone)
+    assert all(row["time"] == "" for row in rows_of(scan(clips.bare))[1:])  # no container, no times
+    assert json.loads(scan("--format", "jsonl", clips.bare).stdout.splitlines()[1])["time"] is None
+
+
+def test_names_come_back(clips):
+    folder = clips.folder / "names"
+    folder.mkdir()
+    for name in HOSTILE:
+        shutil.copy(clips.mkv, os.fsencode(folder) + b"/" + os.fsencode(name))
+    expected = [os.fsencode(name).decode("utf-8", "replace") for name in HOSTILE]
+    run = scan("--interval", "100", "--best", "1", "--export", "out", "--", *HOSTILE, cwd=folder)
+    assert [row["file"] for row in rows_of(run)] == expected
+    summary = [line for line in run.stderr.decode("utf-8").splitlines() if not line.startswith("  ")]
+    assert len(summary) == len(HOSTILE), run.stderr
+    lines = scan("--interval", "100", "--format", "jsonl", "--", *HOSTILE, cwd=folder).stdout.decode("utf-8").splitlines()
+    assert [json.loads(line)["file"] for line in lines] == expected
+    pictures = os.listdir(os.fsencode(folder) + b"/out")
+    assert len(pictures) == len(HOSTILE) and all(name.endswith(b".png") and name[:1] not in b".-" for name in pictures), pictures
+    shutil.rmtree(folder)
+
+
+def test_bad_files_do_not_stop_the_others(clips):
+    bad = {clips.text: "", clips.empty: "the file is empty", clips.sound: "it holds no video",
+           clips.folder / "none.mp4": "No such file or directory", clips.folder: "Is a directory"}
+    run = scan("-q", *bad, clips.mkv, check=1)
+    assert len(rows_of(run)) == 50
+    lines = run.stderr.decode().splitlines()
+    assert len(lines) == len(bad), lines
+    for line, (path, reason) in zip(lines, bad.items()):
+        assert line.startswith(f"framequality-scan: {path}: ") and reason in line, line
+    run = scan(clips.cut, check=1)
+    rows = rows_of(run)
+    assert 100 < len(rows) < 130 and b"cut off, or damaged" in run.stderr, (len(rows), run.stderr)
+
+
+def test_usage(clips):
+    for arguments in ([], ["--nonsense", clips.mkv], ["--metric", "sharp", clips.mkv], ["--zones", "0x3", clips.mkv],
+                      ["--zones", "3x", clips.mkv], ["--interval", "nan", clips.mkv], ["--interval", "1,5", clips.mkv],
+                      ["--best", "3", clips.mkv], ["--export", "x", clips.mkv], ["--shard", "3/2", clips.mkv],
+                      ["--jobs", "0", clips.mkv], ["--downscale", "3", clips.mkv], ["--format", "xml", clips.mkv],
+                      ["--roi", "1,2,3", clips.mkv], ["--null", clips.mkv], ["--device", "tpu", clips.mkv]):
+        run = scan(*arguments, check=2)
+        assert run.stdout == b"" and b"usage: framequality-scan" in run.stderr, (arguments, run.stderr)
+    assert b"tenengrad, laplacian," in scan("--metric", "sharp", clips.mkv, check=2).stderr
+    assert re.match(rb"framequality-scan \d+\.\d+\.\d+\n", scan("--version").stdout)
+    assert b"--shard" in scan("--help").stdout
+    quiet = scan("--quiet", clips.mkv)
+    assert quiet.stderr == b"" and len(rows_of(quiet)) == 50
+    assert b"\n  tenengrad: min " in scan(clips.mkv).stderr
+
+
+def test_missing_element(clips):
+    environment = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": str(clips.folder / "registry.bin")}
+    run = subprocess.run([TOOL, clips.mkv], capture_output=True, text=True, timeout=LIMIT, check=False, env=environment)
+    if run.returncode == 0:
+        print("the plugin is installed: not tried without it")
+        return
+    assert run.returncode == 1 and run.stdout == "" and "GST_PLUGIN_PATH" in run.stderr, run
+
+
+def test_outputs_that_fail(clips):
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run([TOOL, clips.mkv], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT, check=False)
+    assert run.returncode == 1 and b"cannot write the table: No space left on device" in run.stderr, run
+    scan(clips.mkv, "--report", clips.folder / "none" / "r.html", check=1)
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    environment = {**os.environ, "GST_REGISTRY_UPDATE": "no"}
+    for output in (["--report", "r.html"], ["--best", "2", "--export", "full"]):
+        folder = clips.folder / "outputs"
+        (folder / "full").mkdir(parents=True)
+        run = scan(*output, clips.mkv, check=1, cwd=folder, preexec_fn=small_files, env=environment)
+        assert b"cannot write " in run.stderr and b"File too large" in run.stderr, run.stderr
+        assert [str(path) for path in folder.rglob("*") if path.is_file()] == []
+        shutil.rmtree(folder)
+
+
+def start(clips, *options, **how):
+    """The tool with hours of work, once its first rows are there."""
+    listing = clips.folder / "list"
+    listing.write_text(f"{clips.mkv}\n" * 5000)
+    process = subprocess.Popen([TOOL, "--files-from", listing, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               bufsize=0, **how)
+    first = b""
+    while len(first) < 2000:  # unbuffered: communicate() must find the rest
+        block = process.stdout.read(2000)
+        assert block, process.stderr.read()
+        first += block
+    return process, first
+
+
+def test_signals_leave_finished_rows_and_nothing_else(clips):
+    out = clips.folder / "interrupted"
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process, first = start(clips, "--quiet", "--jobs", "2", "--report", clips.folder / "r.html", "--best", "2", "--export", out)
+        process.send_signal(number)
+        rest, errors = process.communicate(timeout=LIMIT)
+        assert process.returncode == 128 + number and errors == b"", (process.returncode, errors)
+        text = (first + rest).decode()
+        assert text.endswith("\n"), text[-200:]
+        broken = [row for row in csv.reader(io.StringIO(text)) if len(row) != 5]
+        assert not broken, broken[:3]
+        assert not (clips.folder / "r.html").exists() and not list(clips.folder.glob("r.html*"))
+        assert all(path.suffix == ".png" for path in out.iterdir()), list(out.iterdir())
+        shutil.rmtree(out)
+
+
+def test_reader_that_leaves(clips):
+    process, _ = start(clips)
+    process.stdout.close()
+    assert process.wait(timeout=LIMIT) == 141
+    assert b"framequality-scan:" not in process.stderr.read()
+    process.stderr.close()
+
+
+def best_of_windows(rows, count, place, length):
+    """Frame numbers that --best should choose: of each window the first of the highest scores."""
+    best = {}
+    for row in rows:
+        window = min(int(place(row) * count / length), count - 1)
+        if window not in best or float(row["score"]) > float(best[window]["score"]):
+            best[window] = row
+    return {int(row["frame"]): float(row["score"]) for row in best.values()}
+
+
+def test_pictures_are_the_frames_scored(clips):
+    out = clips.folder / "best"
+    rows = rows_of(scan("--best", "7", "--export", out, clips.gray))
+    expected = best_of_windows(rows, 7, lambda row: float(row["time"]), 2.0)
+    found = {}
+    for path in out.iterdir():
+        name = re.fullmatch(r"gray_f(\d{6})_(\d+\.\d{3})s_(\S+)\.png", path.name)
+        assert name, path
+        # Lossless all the way: the picture scores what the frame did.
+        again, = rows_of(scan("-q", path))
+        found[int(name[1])] = float(again["score"])
+        assert abs(float(rows[int(name[1])]["time"]) - float(name[2])) < 0.0006
+    assert found == expected, (found, expected)
+    shutil.rmtree(out)
+    # Colour, and a second pass because nothing says how long it is.
+    rows = rows_of(scan("--best", "4", "--export", out, "--jobs", "2", clips.bare, clips.mp4))
+    bare = [row for row in rows if row["file"] == str(clips.bare)]
+    expected = best_of_windows(bare, 4, lambda row: int(row["frame"]), 40)
+    assert {int(re.search(r"_f(\d+)_", path.name)[1]) for path in out.glob("bare_*")} == set(expected)
+    assert len(list(out.glob("clip_*"))) == 4 and all(path.read_bytes()[25] == 2 for path in out.iterdir())  # RGB
+    shutil.rmtree(out)
+    # A container that promises more than there is: windows of what there is.
+    rows = rows_of(scan("--best", "4", "--export", out, clips.cut, check=1))
+    length = float(rows[-1]["time"]) + 0.04
+    expected = best_of_windows(rows, 4, lambda row: float(row["time"]), length)
+    assert {int(re.search(r"_f(\d+)_", path.name)[1]) for path in out.iterdir()} == set(expected)
+
+
+def test_bar_only_on_a_terminal(clips):
+    assert b"\r" not in scan(clips.mkv).stderr
+    mine, theirs = pty.openpty()
+    process = subprocess.Popen([TOOL, *[clips.mkv] * 60], stdout=subprocess.DEVNULL, stderr=theirs,
+                               env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+    os.close(theirs)
+    shown = b""
+    while select.select([mine], [], [], LIMIT)[0]:
+        try:
+            block = os.read(mine, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        shown += block
+    os.close(mine)
+    assert process.wait(timeout=LIMIT) == 0
+    bars = re.findall(r"\r([^\r\n]*?frames/s[^\r\n]*?)\x1b\[K", shown.decode())
+    assert bars and all(len(bar) < 80 for bar in bars) and "/60 " in bars[0], shown[:300]
+
+
+def main():
+    for name in ("x264enc", "avenc_ffv1", "jpegenc"):
+        if subprocess.run(["gst-inspect-1.0", "--exists", name], check=False, env={**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}).returncode:
+            print(f"SKIPPED: {name} is not installed")
+            return 77
+    os.environ.pop("LD_PRELOAD", None)
+    counts = collections.Counter()
+    with tempfile.TemporaryDirectory(prefix="scan ") as folder:
+        clips = Clips(pathlib.Path(folder))
+        for name, test in list(globals().items()):
+            if not name.startswith("test_"):
+                continue
+            if SANITIZED and test is test_scores_are_the_elements:
+                continue
+            test(clips)
+            counts["passed"] += 1
+            print("ok", name, flush=True)
+    print(counts)
+    return 0
+
+
+sys.exit(main())

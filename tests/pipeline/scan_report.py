@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The page of framequality-scan --report in a browser without a network: what it shows, and that it only shows.
+
+usage: scan_report.py PROGRAM; skipped without Chromium.
+"""
+import html
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+LIMIT = 60  # s, for a program
+FRAMES = 50
+# A folder and a file: a name cannot hold the slash itself.
+HOSTILE = pathlib.Path("<script>document.title='taken'<") / "script><img src=x onerror=alert(1)>\"&amp;.mkv"
+
+# What a user does, appended to a copy of the page; what is seen goes where --dump-dom shows it.
+ACTIONS = """<script>
+const seen = {}, plot = document.querySelector(".plot svg"), note = (name, value) => (seen[name] = value);
+const curve = () => document.querySelector(".plot .curve");
+const box = plot.getBoundingClientRect(), at = (f) => ({ bubbles: true, clientX: box.left + box.width * f, clientY: box.top + 90, button: 0, pointerType: "mouse" });
+setTimeout(() => {
+  note("points", +curve().dataset.points);
+  note("coordinates", curve().getAttribute("d").match(/[ML]/g).length);
+  note("yLabels", document.querySelector(".plot").querySelectorAll(".y-label").length);
+  note("xLabels", [...document.querySelector(".plot").querySelectorAll(".x-label")].map((e) => e.textContent));
+  note("marks", document.querySelector(".plot").querySelectorAll(".mark").length);
+  const mean = document.querySelector(".map rect") && document.querySelector(".map svg").innerHTML;
+  plot.dispatchEvent(new PointerEvent("pointermove", at(0.6)));
+  note("tip", document.querySelector(".tip").textContent);
+  note("mapChanged", mean !== document.querySelector(".map svg").innerHTML);
+  plot.dispatchEvent(new PointerEvent("pointerdown", at(0.4)));
+  plot.dispatchEvent(new PointerEvent("pointermove", at(0.6)));
+  plot.dispatchEvent(new PointerEvent("pointerup", at(0.6)));
+  note("zoomed", +curve().dataset.points);
+  plot.dispatchEvent(new MouseEvent("dblclick", at(0.5)));
+  note("whole", +curve().dataset.points);
+  plot.dispatchEvent(new KeyboardEvent("keydown", { key: "Home" }));
+  note("first", document.querySelector(".tip").textContent);
+  document.querySelector(".shots button").click();
+  note("shot", document.querySelector(".tip").textContent);
+  plot.dispatchEvent(new PointerEvent("pointerleave", at(0.5)));
+  note("hidden", document.querySelector(".tip").hidden);
+  note("wide", document.documentElement.scrollWidth > document.documentElement.clientWidth);
+  note("title", document.title);
+  note("names", [...document.querySelectorAll("h2 bdi")].map((e) => e.textContent));
+  note("errors", [...document.querySelectorAll("section > .bad, .head .bad")].map((e) => e.textContent));
+  note("injected", document.querySelectorAll("main script, main img:not([src^='data:image/jpeg'])").length);
+  note("pictures", [...document.images].every((image) => image.complete && image.naturalWidth > 0));
+  note("dark", getComputedStyle(document.body).backgroundColor);
+  document.body.replaceChildren(JSON.stringify(seen));
+}, 300);
+</script>
+"""
+
+
+def scan(*arguments, cwd, check=0):
+    run = subprocess.run([TOOL, "-q", *arguments], capture_output=True, timeout=LIMIT, check=False, cwd=cwd)
+    assert run.returncode == check, (run.returncode, run.stderr)
+
+
+def make(path, frames, size="160"):
+    environment = dict(os.environ)
+    if os.environ.get("SANITIZED") == "1":  # that program cannot load the plugin then
+        environment.update(GST_PLUGIN_PATH="", GST_REGISTRY=os.environ["GST_REGISTRY"] + ".plain")
+    subprocess.run(["gst-launch-1.0", "-q", "videotestsrc", "pattern=ball", f"num-buffers={frames}", "!",
+                    f"video/x-raw,format=I420,width={size},height={size},framerate=25/1", "!", "jpegenc", "!", "matroskamux", "!",
+                    "filesink", f"location={path}"], check=True, timeout=LIMIT, env=environment)
+
+
+class Browser:
+    def __init__(self, program, folder):
+        self.program, self.folder, self.runs = program, folder, 0
+
+    def open(self, page, *options, width=1280):
+        """The page's text after its scripts ran; what the console said; the addresses it asked for."""
+        self.runs += 1
+        profile, log = self.folder / f"profile {self.runs}", self.folder / f"net {self.runs}.json"
+        run = subprocess.run(
+            [self.program, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-sync",
+             "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", f"--log-net-log={log}", f"--window-size={width},1400",
+             "--virtual-time-budget=4000", *options, "--dump-dom", page.as_uri()],
+            capture_output=True, text=True, timeout=LIMIT, check=False, env={**os.environ, "HOME": str(self.folder)})
+        assert run.returncode == 0 and run.stdout, run.stderr[-3000:]
+        console = re.findall(r".*CONSOLE.*", run.stderr)
+        # What the browser itself looks for has no origin.
+        asked = re.findall(r'"initiator":"(?!not an origin)[^\n]*?"url":"((?:https?|wss?|ftp):[^"]*)"',
+                           log.read_text(encoding="utf-8", errors="replace"))
+        shutil.rmtree(profile, ignore_errors=True)
+        return run.stdout, console, asked
+
+    def act(self, page, *options, **how):
+        """What ACTIONS sees in the page."""
+        copy = page.with_name("acted.html")
+        copy.write_text(page.read_text(encoding="utf-8").replace("</body>", ACTIONS + "</body>"), encoding="utf-8")
+        dom, console, asked = self.open(copy, *options, **how)
+        assert not console, console
+        assert not asked, asked
+        found = re.search(r"<body>(\{.*\})", dom, re.DOTALL)
+        assert found, dom[-2000:]
+        return json.loads(html.unescape(found[1]))
+
+
+def check_browser(browser, folder):
+    """That the browser would tell: of a request, of an error."""
+    page = folder / "bad.html"
+    page.write_text('<body><img src="http://nowhere.invalid/x.png"><script>nothing.there()</script></body>', encoding="utf-8")
+    _, console, asked = browser.open(page)
+    assert "http://nowhere.invalid/x.png" in asked and "nothing is not defined" in "".join(console), (console, asked)
+
+
+def check_page(browser, folder):
+    (folder / HOSTILE.parent).mkdir()
+    make(folder / HOSTILE, FRAMES)
+    (folder / "text.mp4").write_text("no video " * 50)
+    page = folder / "report.html"
+    scan("--report", page, "--zones", "4x3", "--", HOSTILE, "text.mp4", "gone.mp4", cwd=folder, check=1)
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg\b)|@import|url\((?!#)", re.sub(r'id="data">.*?</script>', "", text)), "the page asks for something"
+    seen = browser.act(page)
+    assert seen["points"] == seen["coordinates"] == seen["whole"] == FRAMES, seen
+    assert 5 <= seen["zoomed"] < FRAMES, seen
+    assert seen["yLabels"] >= 3 and seen["xLabels"][:2] == ["0:00.0", "0:00.2"], seen
+    assert seen["marks"] == 12 and seen["mapChanged"], seen
+    assert re.fullmatch(r"[\d,.]+ code²0:01\.\d{3}, frame \d+", seen["tip"]) and seen["tip"] != seen["first"], seen
+    assert seen["first"].endswith("0:00.000, frame 0") and seen["hidden"], seen
+    assert seen["title"] == "Sharpness report" and seen["injected"] == 0 and seen["pictures"], seen
+    assert seen["names"] == [str(HOSTILE), "text.mp4", "gone.mp4"], seen
+    assert seen["errors"][-1] == "No such file or directory" and len(seen["errors"]) == 2, seen
+    assert not seen["wide"] and seen["dark"] == "rgb(244, 245, 247)", seen
+    # Narrow, and dark.
+    seen = browser.act(page, "--blink-settings=preferredColorScheme=0", width=500)
+    assert not seen["wide"] and seen["dark"] == "rgb(14, 18, 23)" and seen["points"] == FRAMES, seen
+
+
+def check_settings(browser, folder):
+    make(folder / "clip.mkv", 3)
+    page = folder / "settings.html"
+    scan("--report", page, "--metric", "entropy", "--roi", "1,2,100,90", "--interval", "0.04", "clip.mkv", cwd=folder)
+    dom, console, asked = browser.open(page)
+    assert not console and not asked
+    for pair in (("metric", "entropy [bit]"), ("roi", "1,2,100,90"), ("zones", "16 × 9 (for this report only)"), ("interval", "0.04 s"),
+                 ("prefilter", "binomial3")):
+        assert "<dt>{}</dt><dd>{}</dd>".format(*pair) in dom, pair
+    assert re.search(r"<title>Sharpness of clip.mkv</title>", dom)
+
+
+def check_many_frames(browser, folder):
+    """A page of 100,000 frames, its numbers put in by hand: decoding so many would take minutes."""
+    make(folder / "few.mkv", 4)
+    page = folder / "many.html"
+    scan("--report", page, "few.mkv", cwd=folder)
+    text, count = page.read_text(encoding="utf-8"), 100_000
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+    data["files"][0].update(frames=[0] + [1] * (count - 1), times=[0] + [40_000] * (count - 1),
+                            scores=[1000 + i * 37 % 101 for i in range(count - 1)] + [5000])
+    page.write_text(re.sub(r'(id="data">).*?(</script>)', lambda m: m[1] + json.dumps(data) + m[2], text, flags=re.DOTALL), encoding="utf-8")
+    assert page.stat().st_size < 2_000_000, page.stat().st_size
+    seen = browser.act(page)
+    # Two points for a column of pixels, and the single high frame is among them: its height sets the scale.
+    assert 1500 < seen["points"] <= 2600 and seen["yLabels"] >= 3, seen
+    assert seen["xLabels"][-1].startswith("1:"), seen
+
+
+def main():
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not program:
+        print("SKIPPED: Chromium is not installed")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="report ") as folder:
+        browser = Browser(program, pathlib.Path(folder))
+        for check in (check_browser, check_page, check_settings, check_many_frames):
+            check(browser, pathlib.Path(folder))
+            print("ok", check.__name__, flush=True)
+    return 0
+
+
+sys.exit(main())
