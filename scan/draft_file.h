@@ -15,6 +15,8 @@ class DraftFile {
   ~DraftFile();
   DraftFile(DraftFile&& other) noexcept;
   DraftFile& operator=(DraftFile&& other) = delete;
+  DraftFile(const DraftFile&) = delete;
+  DraftFile& operator=(const DraftFile&) = delete;
   /// Gives it its name, in place of a file that has it. Throws std::runtime_error with path and reason.
   void publish();
 

@@ -42,6 +42,7 @@ class Job::Picks {
       pickers_.emplace_back(windows, false, keep(worst_));
     }
   }
+  ~Picks() = default;
   Picks(const Picks&) = delete;
   Picks& operator=(const Picks&) = delete;
 
@@ -71,6 +72,7 @@ class Job::Picks {
 
   static std::vector<Thumbnail> chosen(const std::vector<Thumbnail>& all, bool highest, std::uint64_t length) {
     std::vector<Moment> moments;
+    moments.reserve(all.size());
     for (const Thumbnail& t : all) moments.push_back(t.moment);
     std::vector<Thumbnail> some;
     for (const std::size_t i : pick_moments(moments, highest, kReportMoments, length / kReportWindows))
@@ -105,7 +107,7 @@ void Job::start() {
   start_scan([this](const Measured& frame) { take(frame); }, [this](const std::string& error) { first_ended(error); });
 }
 
-void Job::start_scan(FileScan::OnFrame on_frame, FileScan::OnEnd on_end) {
+void Job::start_scan(const FileScan::OnFrame& on_frame, FileScan::OnEnd on_end) {
   // Exceptions must not reach GStreamer's threads.
   scan_ = std::make_unique<FileScan>(input_.name, meter_, [this, on_frame](const Measured& frame) {
     try {

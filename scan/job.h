@@ -61,7 +61,7 @@ class Job {
 
  private:
   class Picks;
-  void start_scan(FileScan::OnFrame on_frame, FileScan::OnEnd on_end);
+  void start_scan(const FileScan::OnFrame& on_frame, FileScan::OnEnd on_end);
   void take(const Measured& frame);
   void write_row(const Row& row);
   void first_ended(const std::string& error);

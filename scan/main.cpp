@@ -299,5 +299,8 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::scan::keep_standard_descriptors();
-  return framequality::scan::run(argc, argv);
+  const int status = framequality::scan::run(argc, argv);
+  // For tracers: leaks reports at this point.
+  if (gst_is_initialized()) gst_deinit();
+  return status;
 }

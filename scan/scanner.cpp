@@ -80,8 +80,6 @@ void FileScan::start(OnEnd ended, OnWarning warned) {
     const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
     const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
     early_error_ = message ? reason(message.get()) : "GStreamer cannot open it";
-  } catch (const UsageError&) {
-    throw;
   } catch (const std::runtime_error& e) {
     early_error_ = e.what();
   }

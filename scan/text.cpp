@@ -51,7 +51,7 @@ std::string valid_utf8(std::string_view bytes) {
 }
 
 std::string csv_field(std::string_view bytes) {
-  const std::string text = valid_utf8(bytes);
+  std::string text = valid_utf8(bytes);
   const bool outer_space = !text.empty() && (text.front() == ' ' || text.back() == ' ');
   if (!outer_space && text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -96,13 +96,13 @@ std::string printable(std::string_view bytes) {
 }
 
 std::string shortened(std::string_view bytes, std::size_t characters) {
-  const std::string text = printable(bytes);
+  std::string text = printable(bytes);
   const auto length = static_cast<std::size_t>(g_utf8_strlen(text.data(), static_cast<gssize>(text.size())));
   if (length <= characters) return text;
   const std::size_t head = (characters - 1) / 2, tail = characters - 1 - head;
   const char* head_end = g_utf8_offset_to_pointer(text.data(), static_cast<glong>(head));
   const char* tail_begin = g_utf8_offset_to_pointer(text.data(), static_cast<glong>(length - tail));
-  return std::string(text.data(), head_end) + '~' + tail_begin;
+  return std::string(text.c_str(), head_end) + '~' + tail_begin;
 }
 
 std::string number(double value) {

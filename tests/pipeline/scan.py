@@ -240,6 +240,15 @@ def test_reader_that_leaves(clips):
     process.stderr.close()
 
 
+def test_nothing_is_left_over(clips):
+    environment = {**os.environ, "GST_TRACERS": "leaks", "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1"}
+    run = scan("-q", "--best", "3", "--export", clips.folder / "left", "--report", clips.folder / "left.html", clips.mp4,
+               clips.bare, clips.cut, clips.sound, clips.text, check=1, env=environment)
+    assert b"GST_TRACER" in run.stderr
+    alive = re.findall(rb"TRACE .*:: object-alive, .*", run.stderr)
+    assert not alive, alive[:3]
+
+
 def best_of_windows(rows, count, place, length):
     """Frame numbers that --best should choose: of each window the first of the highest scores."""
     best = {}
