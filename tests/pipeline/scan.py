@@ -54,8 +54,8 @@ class Clips:
     def __init__(self, folder):
         self.folder = folder
         self.mkv = self.make("clip.mkv", source(50) + "jpegenc ! matroskamux")
-        # Flat, then lively: windows differ, and so do the frames within each.
         self.gray = self.make("gray.mkv", source(50, "GRAY8") + "avenc_ffv1 ! matroskamux")
+        self.still = self.make("still.mkv", source(50, "GRAY8", "circular") + "avenc_ffv1 ! matroskamux")
         self.mp4 = self.make("clip.mp4", source(50) + "x264enc key-int-max=10 ! h264parse ! mux. mp4mux name=mux"
                              " audiotestsrc num-buffers=40 ! avenc_aac ! mux. mux.")
         self.bare = self.make("bare.mjpeg", source(40) + "jpegenc")
@@ -272,6 +272,10 @@ def test_pictures_are_the_frames_scored(clips):
         found[int(name[1])] = float(again["score"])
         assert abs(float(rows[int(name[1])]["time"]) - float(name[2])) < 0.0006
     assert found == expected, (found, expected)
+    shutil.rmtree(out)
+    # Of equal frames the first.
+    scan("--best", "2", "--export", out, clips.still)
+    assert sorted(path.name[:13] for path in out.iterdir()) == ["still_f000000", "still_f000025"], list(out.iterdir())
     shutil.rmtree(out)
     # Colour, and a second pass because nothing says how long it is.
     rows = rows_of(scan("--best", "4", "--export", out, "--jobs", "2", clips.bare, clips.mp4))
