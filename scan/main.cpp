@@ -133,6 +133,9 @@ class App {
 
   template <int signal>
   void watch() {
+    // Whoever started the program, nohup for example, may want it ignored.
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
     // The second signal of a kind ends the program at once: GLib restores what it does by default.
     g_unix_signal_add(
         signal,

@@ -202,12 +202,18 @@ def test_outputs_that_fail(clips):
         shutil.rmtree(folder)
 
 
+def heed_signals():
+    """In a program to be: a shell that started us in the background has these ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(clips, *options, **how):
     """The tool with hours of work, once its first rows are there."""
     listing = clips.folder / "list"
     listing.write_text(f"{clips.mkv}\n" * 5000)
     process = subprocess.Popen([TOOL, "--files-from", listing, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               bufsize=0, **how)
+                               bufsize=0, preexec_fn=heed_signals, **how)
     first = b""
     while len(first) < 2000:  # unbuffered: communicate() must find the rest
         block = process.stdout.read(2000)
@@ -230,6 +236,15 @@ def test_signals_leave_finished_rows_and_nothing_else(clips):
         assert not (clips.folder / "r.html").exists() and not list(clips.folder.glob("r.html*"))
         assert all(path.suffix == ".png" for path in out.iterdir()), list(out.iterdir())
         shutil.rmtree(out)
+
+
+def test_ignored_signals_stay_ignored(clips):
+    run = subprocess.Popen([TOOL, "-q", *[clips.mkv] * 40], stdout=subprocess.PIPE, bufsize=0,
+                           preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    first = run.stdout.read(10)
+    run.send_signal(signal.SIGHUP)
+    rest = run.communicate(timeout=LIMIT)[0]
+    assert run.returncode == 0 and (first + rest).count(b"\n") == 1 + 40 * 50, run.returncode
 
 
 def test_reader_that_leaves(clips):
