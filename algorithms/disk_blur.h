@@ -13,7 +13,8 @@ namespace framequality {
 /// Averages 8-bit pictures of one size over a disk. Allocates when made and when the radius grows.
 class DiskBlur {
  public:
-  static constexpr double kMaxRadius = 128;  ///< larger ones are taken for this
+  static constexpr double kMaxRadius = 128;   ///< larger ones are taken for this
+  static constexpr double kMinRadius = 1e-6;  ///< smaller ones for 0: their weights would drown in rounding
 
   DiskBlur(int width, int height) : width_(width), height_(height), sums_(static_cast<std::size_t>(width)) {}
 
@@ -22,7 +23,7 @@ class DiskBlur {
   /// (edge pixels repeated), so that the mean code stays the same.
   void operator()(const std::uint8_t* in, double radius, std::uint16_t* out) {
     const auto w = static_cast<std::size_t>(width_), h = static_cast<std::size_t>(height_);
-    if (!(radius > 0)) {
+    if (!(radius >= kMinRadius)) {
       for (std::size_t i = 0; i < w * h; ++i) out[i] = static_cast<std::uint16_t>(in[i] * 256);
       return;
     }

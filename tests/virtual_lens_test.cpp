@@ -63,6 +63,13 @@ TEST(DiskBlur, TinyRadiusHardlyChangesThePicture) {
   for (std::size_t i = 0; i < in.size(); ++i) ASSERT_NEAR(out[i], in[i] * 256, 16) << i;
 }
 
+TEST(DiskBlur, RadiusOfARoundingErrorIsThePictureItself) {
+  const Pixels in = dead_leaves(kWidth, kHeight, 1);
+  for (const double radius : {5e-324, 1e-17, 1e-15, 1e-7})
+    for (std::size_t i = 0; const std::uint16_t code : blurred(in, kWidth, kHeight, radius))
+      ASSERT_EQ(code, in[i++] * 256) << radius;
+}
+
 TEST(DiskBlur, PointBecomesADiskOfThatRadius) {
   constexpr int kSize = 61, kCentre = 30;
   Pixels in(kSize * kSize, 0);
