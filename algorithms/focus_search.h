@@ -168,7 +168,8 @@ class FocusSearch {
     const int n = last() + 1;
     const double spacing =
         settings_.coarse_step > 0 ? settings_.coarse_step / settings_.step : std::sqrt(static_cast<double>(n) / 2);
-    gap_ = std::clamp(static_cast<int>(std::lround(spacing)), 1, std::max(1, last()));
+    // Within the range first: a coarse step of any size is no number of steps that an int would hold.
+    gap_ = static_cast<int>(std::lround(std::clamp<double>(spacing, 1, std::max(1, last()))));
     // NaN compares false: from min upwards.
     const bool down = position_ - settings_.min > settings_.max - position_;
     stride_ = down ? -gap_ : gap_;

@@ -72,6 +72,16 @@ FocusSettings settings(int lag = 0) {
   return s;
 }
 
+TEST(FocusSearch, CoarseStepBeyondTheRangeIsTheRange) {
+  for (const double step : {150.0, 5e9, 1e300}) {
+    FocusSettings s = settings();
+    s.coarse_step = step;
+    Bench bench(s, 0, 0, peak_at(40));
+    bench.run();
+    EXPECT_EQ(bench.commands.front(), 100) << step;
+  }
+}
+
 TEST(FocusSearch, FindsThePeakFromEveryStart) {
   for (double best = 0; best <= 100; best += 3.7) {
     for (const double start : {0.0, 31.5, 100.0, std::nan("")}) {
