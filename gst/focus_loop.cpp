@@ -139,7 +139,8 @@ FocusSettings FocusLoop::settings_of(const FocusOptions& options) const {
   if (!(s.step > 0)) s.step = travel.step;
   if (!(s.step > 0)) s.step = (s.max - s.min) / kDivisions;
   if (!(s.step > 0)) s.step = 1;
-  if ((s.max - s.min) / s.step > kMostPositions)
+  // Negated: of a range wider than double, nothing is certain.
+  if (!((s.max - s.min) / s.step <= kMostPositions))
     refuse("From " + text_of(s.min) + " to " + text_of(s.max) + " there are more than " + text_of(kMostPositions) +
            " positions: set a larger step");
   return s;

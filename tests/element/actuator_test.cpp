@@ -127,6 +127,8 @@ TEST(Actuator, ErrorsAboutTheRangeSayWhatToSet) {
             "The range 200 to 300 is out of reach of lens.as-int, which goes from -20 to 100");
   EXPECT_EQ(error_of("min=0 max=100 step=1e-9"),
             "From 0 to 100 there are more than 1e+06 positions: set a larger step");
+  EXPECT_EQ(error_of("min=-1e308 max=1e308"),
+            "From -1e+308 to 1e+308 there are more than 1e+06 positions: set a larger step");
 }
 
 TEST(Actuator, ErrorComesAgainWithTheNextFrame) {
