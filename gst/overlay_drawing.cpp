@@ -117,7 +117,10 @@ Layout lay_out(int width, int height, int par_n, int par_d) {
   l.stretch = par_n > 0 && par_d > 0 ? static_cast<double>(par_d) / par_n : 1;
   l.em = std::max(kLeastEm, std::min<double>(height, width / l.stretch) / 24);
   l.small = std::max(kLeastSmall, 0.56 * l.em);
-  const auto across = [&](double length) { return static_cast<int>(std::lround(length * l.stretch)); };
+  // No wider than just too wide: the pixels of hostile caps make lengths that no int holds.
+  const auto across = [&](double length) {
+    return static_cast<int>(std::lround(std::min<double>(length * l.stretch, width + 1)));
+  };
   const auto down = [](double length) { return static_cast<int>(std::lround(length)); };
   const int left = across(0.5 * l.em), top = down(0.5 * l.em);
   l.text = {left, top, across(std::max(5.9 * l.em, 10.6 * l.small)), down(1.35 * l.em + 1.75 * l.small)};
@@ -295,10 +298,11 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
       const std::string text = number_text(score, 3);
       const auto [wide, high] = measure(text);
       const double x = (left + right - wide * l.stretch) / 2, y = (top + bottom - high) / 2;
+      if (x < left + 1 || y < top + 1) continue;
       const Box box{zones.region.x + static_cast<int>(x), zones.region.y + static_cast<int>(y),
                     static_cast<int>(std::ceil(wide * l.stretch)) + 1, static_cast<int>(std::ceil(high)) + 1};
       // Half a number beside another part of the overlay, or beneath it, would only be in the way.
-      if (x < left + 1 || y < top + 1 || overlap(box, l.text) || overlap(box, l.graph)) continue;
+      if (overlap(box, l.text) || overlap(box, l.graph)) continue;
       cairo_save(cr);
       cairo_translate(cr, x, y);
       cairo_scale(cr, l.stretch, 1);

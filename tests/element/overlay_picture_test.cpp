@@ -52,6 +52,24 @@ TEST(OverlayPicture, TextAndGraphFillTheirRegions) {
   EXPECT_EQ(graph, kLayout.graph);
 }
 
+TEST(OverlayPicture, PixelsOfAnyShapeKeepPartsInThePicture) {
+  for (const double shape : {1.0, 2.0, 7.0, 40.0, 1e3, 3e6, 7.7777777e7, 1e8, 2e8, 2147483647.0})
+    for (const int width : {1, 2, 640, 32767})
+      for (const bool wide : {true, false}) {
+        const int n = wide ? static_cast<int>(shape) : 1, d = wide ? 1 : static_cast<int>(shape);
+        const overlay::Layout layout = lay_out(width, 480, n, d);
+        for (const Box& box : {layout.text, layout.graph}) {
+          if (box.empty()) continue;
+          EXPECT_GE(box.x, 0) << width << " " << n << "/" << d;
+          EXPECT_GE(box.y, 0) << width << " " << n << "/" << d;
+          EXPECT_LE(std::int64_t{box.x} + box.width, width) << n << "/" << d;
+          EXPECT_LE(box.y + box.height, 480) << width << " " << n << "/" << d;
+        }
+      }
+  const std::string thin = kCaps + ",pixel-aspect-ratio=1/100000000";
+  EXPECT_TRUE(Drawn({kNoZones}, {{.score = 5}}, thin).changes().empty());
+}
+
 TEST(OverlayPicture, TextSaysScoreAndMetric) {
   const Drawn one({kNoGraph}, {{.score = 111}}), same({kNoGraph}, {{.score = 111}}),
       other({kNoGraph}, {{.score = 118}});
