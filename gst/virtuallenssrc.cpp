@@ -59,6 +59,8 @@ struct LensSource {
   GstVideoInfo info{};
   std::optional<VirtualLens> lens;
   std::uint64_t frame = 0;
+  std::uint64_t first = 0;  ///< frame of the current caps, and its time, so that time goes on at another rate
+  GstClockTime begin = 0;
 };
 
 }  // namespace
@@ -91,7 +93,8 @@ static gboolean start(GstBaseSrc* src) {
       const std::lock_guard lock(s.mutex);
       location = s.location;
     }
-    s.frame = 0;
+    s.frame = s.first = 0;
+    s.begin = 0;
     if (location.empty()) return TRUE;
     PictureSet set = load_pictures(location);
     GST_INFO_OBJECT(src, "%zu pictures of %dx%d, at %g to %g", set.pictures.size(), set.width, set.height,
@@ -142,19 +145,21 @@ static GstCaps* fixate(GstBaseSrc* src, GstCaps* caps) {
 }
 
 static GstClockTime time_of(const LensSource& s, std::uint64_t frame) {
-  return gst_util_uint64_scale(frame, static_cast<guint64>(s.info.fps_d) * GST_SECOND,
-                               static_cast<guint64>(s.info.fps_n));
+  return s.begin + gst_util_uint64_scale(frame - s.first, static_cast<guint64>(s.info.fps_d) * GST_SECOND,
+                                         static_cast<guint64>(s.info.fps_n));
 }
 
 static gboolean set_caps(GstBaseSrc* src, GstCaps* caps) {
   LensSource& s = source_of(src);
   return guard(GST_ELEMENT_CAST(src), FALSE, [&]() -> gboolean {
+    if (s.info.fps_n > 0) s.begin = time_of(s, s.frame);
+    s.first = s.frame;
     if (!gst_video_info_from_caps(&s.info, caps)) return FALSE;
     const int w = s.info.width, h = s.info.height;
     if (!s.lens || s.lens->width() != w || s.lens->height() != h) s.lens.emplace(w, h, dead_leaves(w, h, kSceneSeed));
     gst_base_src_set_blocksize(src, static_cast<guint>(s.info.size));
     const std::lock_guard lock(s.mutex);
-    s.duration = time_of(s, 1);
+    s.duration = time_of(s, s.first + 1) - s.begin;
     return TRUE;
   });
 }

@@ -134,6 +134,21 @@ TEST(VirtualLensSrc, TimestampsFollowTheRate) {
   EXPECT_EQ(times, (std::vector<GstClockTime>{0, 33366666, 66733333, 100100000}));
 }
 
+TEST(VirtualLensSrc, TimeGoesOnAtAnotherRate) {
+  Watched watched("virtuallenssrc num-buffers=7 ! capsfilter name=rate ! fakesink name=sink");
+  const ElementPtr rate = watched.get("rate");
+  const auto choose = [&](const char* caps) { gst_util_set_object_arg(G_OBJECT(rate.get()), "caps", caps); };
+  choose("video/x-raw,width=8,height=8,framerate=10/1");
+  std::vector<GstClockTime> times;
+  watched.on_frame = [&](GstBuffer* buffer, int n) {
+    times.push_back(GST_BUFFER_PTS(buffer) / GST_MSECOND);
+    if (n == 1) choose("video/x-raw,width=8,height=8,framerate=50/1");
+    if (n == 4) choose("video/x-raw,width=8,height=8,framerate=1/1");
+  };
+  EXPECT_TRUE(watched.run_to_end().eos);
+  EXPECT_EQ(times, (std::vector<GstClockTime>{0, 100, 200, 220, 240, 260, 1260}));
+}
+
 TEST(VirtualLensSrc, SameSeedSameFrames) {
   const auto checksums = [](const std::string& properties) {
     std::vector<std::string> all;
