@@ -42,9 +42,14 @@ pipeline = Gst.parse_launch(
 best = Sharpest()
 pipeline.get_by_name("sink").get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, on_buffer, best)
 pipeline.set_state(Gst.State.PLAYING)
-message = pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+bus, message = pipeline.get_bus(), None
+try:
+    while message is None:  # waiting without a limit would keep Ctrl-C away, which ends a camera
+        message = bus.timed_pop_filtered(Gst.SECOND // 10, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+except KeyboardInterrupt:
+    pass
 pipeline.set_state(Gst.State.NULL)
-if message.type == Gst.MessageType.ERROR:
+if message is not None and message.type == Gst.MessageType.ERROR:
     sys.exit(f"{message.src.get_name()}: {message.parse_error()[0].message}")
 with open(arguments.output, "wb") as picture:
     picture.write(b"P5 %d %d 255\n" % best.size + best.pixels)
