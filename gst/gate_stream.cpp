@@ -292,6 +292,8 @@ void GateStream::take_caps(GstEvent* event) {
 }
 
 bool GateStream::take_event(GstEvent* event) {
+  // A window of frames lasts as long as none come, however many events do.
+  if (held_.size() >= kMaxWindowFrames) drain();
   const bool is_holding = !held_.empty();
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_STREAM_START:

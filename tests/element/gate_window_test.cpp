@@ -111,6 +111,14 @@ TEST(GateWindow, OtherEventsFollowAFrameDisplaced) {
   EXPECT_EQ(rig.send(gst_event_new_eos()), "40!+ eos");
 }
 
+TEST(GateWindow, EventsWithoutFramesAreNotHeldForEver) {
+  GateRig rig({kBestOf, {"window-frames", "2"}});
+  EXPECT_EQ(rig.feed(0, {1}), "");
+  for (int i = 0; i < 70000 && rig.stat("passed") == 0; ++i)
+    gst_harness_push_event(rig.harness(), gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM, nullptr));
+  EXPECT_EQ(rig.came().substr(0, 20), "0+ custom-downstream");
+}
+
 TEST(GateWindow, EventsPassWhileNothingIsHeld) {
   GateRig rig({kBestOf, kWindow});
   EXPECT_EQ(rig.send(tag("a")), "tag");
