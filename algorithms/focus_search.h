@@ -359,7 +359,8 @@ class FocusSearch {
 
   /// First score at the final position.
   std::optional<double> arrived(double score) {
-    const bool agrees = score >= kAgree * extremes().second;
+    const double best = extremes().second;
+    const bool agrees = score >= best - (1 - kAgree) * std::abs(best);
     if (!agrees && retries_++ < kRetries)
       begin();
     else

@@ -72,6 +72,13 @@ FocusSettings settings(int lag = 0) {
   return s;
 }
 
+TEST(FocusSearch, PeakBelowZeroIsInFocus) {
+  Bench bench(settings(), 0, 0, [peak = peak_at(40)](double x) { return peak(x) - 2000; });
+  bench.run();
+  EXPECT_EQ(bench.search.state(), FocusState::kFocused);
+  EXPECT_NEAR(bench.search.position(), 40, 1);
+}
+
 TEST(FocusSearch, CoarseStepBeyondTheRangeIsTheRange) {
   for (const double step : {150.0, 5e9, 1e300}) {
     FocusSettings s = settings();
