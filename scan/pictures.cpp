@@ -32,13 +32,14 @@ Owned<GstSample> in_system_memory(GstSample* sample) {
   const Owned<GstCaps> plain_caps(gst_caps_copy(caps));
   gst_caps_set_features(plain_caps.get(), 0, nullptr);
   if (!gst_video_info_from_caps(&plain, plain_caps.get())) throw failure("unknown format", nullptr);
+  // Written before the sample shares it: a buffer of two owners cannot be.
   GstBuffer* copy = gst_buffer_new_allocate(nullptr, plain.size, nullptr);
-  Owned<GstSample> result(gst_sample_new(copy, plain_caps.get(), nullptr, nullptr));
   const bool read = gst_video_frame_map(&from, &info, gst_sample_get_buffer(sample), GST_MAP_READ);
   const bool write = read && gst_video_frame_map(&to, &plain, copy, GST_MAP_WRITE);
   const bool copied = write && gst_video_frame_copy(&to, &from);
   if (write) gst_video_frame_unmap(&to);
   if (read) gst_video_frame_unmap(&from);
+  Owned<GstSample> result(gst_sample_new(copy, plain_caps.get(), nullptr, nullptr));
   gst_buffer_unref(copy);
   if (!copied) throw failure("the frame cannot be read", nullptr);
   return result;

@@ -3,6 +3,7 @@
 #include "scan/draft_file.h"
 #include "scan/files.h"
 #include "scan/moments.h"
+#include "scan/pictures.h"
 #include "scan/progress.h"
 #include "scan/table.h"
 #include "scan/text.h"
@@ -341,6 +342,20 @@ TEST_F(ScanDraft, SaysWhereAndWhyItCannot) {
     EXPECT_NE(std::string(e.what()).find("/none/x: No such file"), std::string::npos) << e.what();
   }
   EXPECT_THROW(DraftFile(folder_, ""), std::runtime_error);
+}
+
+TEST(ScanPictures, FramesOfOtherMemoryAreBroughtToOrdinary) {
+  gst_init(nullptr, nullptr);
+  // What a GPU decoder leaves, as far as caps can say it: the converter would refuse the feature.
+  GstCaps* caps = gst_caps_from_string("video/x-raw(memory:Elsewhere),format=GRAY8,width=6,height=4,framerate=1/1");
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, 8 * 4, nullptr);
+  gst_buffer_memset(buffer, 0, 200, 8 * 4);
+  GstSample* sample = gst_sample_new(buffer, caps, nullptr, nullptr);
+  EXPECT_EQ(png_of(sample).substr(1, 3), "PNG");
+  EXPECT_EQ(jpeg_of(sample, 100).substr(0, 2), "\xff\xd8");
+  gst_sample_unref(sample);
+  gst_buffer_unref(buffer);
+  gst_caps_unref(caps);
 }
 
 TEST(ScanProgress, BarFitsEveryWidth) {
