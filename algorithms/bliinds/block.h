@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What BLIINDS-II says about one 5x5 block: four statistics of its DCT coefficients.
+//
+// M. Saad, A. Bovik, C. Charrier, "Blind image quality assessment: a natural scene statistics approach in the DCT
+// domain", IEEE Transactions on Image Processing 21(8), 2012, as the authors' LIVE release computes it.
+// Both twins compute this very text, T being one number or a vector of blocks: the order of operations is part of the
+// definition, so block values are equal to the bit. It must be double: on flat blocks the rounding of a float DCT is
+// far above the release's epsilon of 1e-7.
+#pragma once
+
+#include "algorithms/host_device.h"
+
+namespace framequality::bliinds {
+
+inline constexpr int kBlock = 5;   ///< rows and columns of a block
+inline constexpr int kStride = 3;  ///< from one block to the next: neighbours share two pixels
+
+/// Unit of all: none; finite for finite pixels.
+template <class T>
+struct BlockStatistics {
+  T zeta;    ///< coefficient of frequency variation: deviation of |x| over its mean, 0...4.9
+  T rho;     ///< variance over squared mean deviation, 0...12.6; gamma.h makes the shape parameter of it
+  T energy;  ///< how the energy parts between three bands of frequency, >= 0
+  T orient;  ///< variance of the coefficient of frequency variation over three orientations, >= 0
+};
+
+/// A set of coefficients by their places 5 * row + column.
+template <int... at>
+struct Band {
+  static constexpr int kCount = sizeof...(at);
+  template <class T>
+  FQ_HD static T sum(const T* x) {
+    return (x[at] + ...);
+  }
+  template <class T>
+  FQ_HD static T mean(const T* x) {
+    return sum(x) * T(1.0 / kCount);
+  }
+  /// Sum of squared distances from m.
+  template <class T>
+  FQ_HD static T squares(const T* x, T m) {
+    return (square(x[at] - m) + ...);
+  }
+  /// Sum of distances from m.
+  template <class T>
+  FQ_HD static T distances(const T* x, T m) {
+    return (magnitude(x[at] - m) + ...);
+  }
+  template <class T>
+  FQ_HD static T square(T x) {
+    return x * x;
+  }
+};
+
+// The 24 coefficients without the DC, parted in three by frequency and in three by orientation.
+using LowBand = Band<1, 5, 2, 10, 6>;
+using MiddleBand = Band<15, 20, 11, 16, 21, 7, 12, 17, 3, 8, 13, 4, 9>;
+using HighBand = Band<14, 18, 22, 19, 23, 24>;
+using Flat = Band<1, 2, 3, 4, 7, 8, 9, 14>;
+using Diagonal = Band<6, 12, 13, 17, 18, 19, 23, 24>;
+using Steep = Band<5, 10, 15, 20, 11, 16, 21, 22>;
+inline constexpr int kAc = kBlock * kBlock - 1;
+static_assert(LowBand::kCount + MiddleBand::kCount + HighBand::kCount == kAc);
+static_assert(Flat::kCount + Diagonal::kCount + Steep::kCount == kAc);
+
+/// Mean of all 24 coefficients and their squared distances from it, from three sets that part them. The squares add up
+/// by the distances of the sets' own means: all terms are positive, so nothing cancels.
+template <class T>
+struct Spread {
+  T mean, squares;
+  template <class A, class B, class C>
+  FQ_HD static Spread of(T mean_a, T squares_a, T mean_b, T squares_b, T mean_c, T squares_c) {
+    Spread s;
+    s.mean = (mean_a * T(A::kCount) + mean_b * T(B::kCount) + mean_c * T(C::kCount)) * T(1.0 / kAc);
+    const T a = mean_a - s.mean, b = mean_b - s.mean, c = mean_c - s.mean;
+    s.squares =
+        ((squares_a + squares_b) + squares_c) + ((a * a * T(A::kCount) + b * b * T(B::kCount)) + c * c * T(C::kCount));
+    return s;
+  }
+};
+
+/// Orthonormal DCT-II of five numbers. wanted0: whether out[0] is needed.
+template <bool wanted0, class T>
+FQ_HD void dct5(T a0, T a1, T a2, T a3, T a4, T& x0, T& x1, T& x2, T& x3, T& x4) {
+  const T kScale(0.63245553203367587);  // sqrt(2/5)
+  const T kHalf(0.35355339059327376);   // sqrt(2/5) * sqrt(5)/4
+  const T kCos1(0.60150095500754561);   // sqrt(2/5) * cos(pi/10)
+  const T kCos3(0.37174803446018451);   // sqrt(2/5) * cos(3 pi/10)
+  const T s0 = a0 + a4, s1 = a1 + a3, d0 = a0 - a4, d1 = a1 - a3, s = s0 + s1;
+  if constexpr (wanted0) x0 = (s + a2) * T(0.44721359549995793);  // sqrt(1/5)
+  x1 = kCos1 * d0 + kCos3 * d1;
+  x3 = kCos3 * d0 - kCos1 * d1;
+  const T p = kHalf * (s0 - s1), q = kScale * (T(0.25) * s - a2);
+  x2 = p + q;
+  x4 = p - q;
+}
+
+/// Deviation over mean of the magnitudes of a set, from its mean and sum of squared distances.
+template <class T>
+FQ_HD T variation(T mean, T squares, int count) {
+  return root(squares * T(1.0 / (count - 1))) / (mean + T(1e-7));
+}
+
+/// Statistics of the block of which window(y, x), 0...4 each, gives the pixels in 8-bit codes.
+template <class T, class Window>
+FQ_HD BlockStatistics<T> block_statistics(const Window& window) {
+  // Without its centre's code a flat block has coefficients of exactly zero.
+  const T centre = window(2, 2);
+  T row[kBlock * kBlock], x[kBlock * kBlock];
+#define FQ_ROW(y)                                                                                        \
+  dct5<true>(window(y, 0) - centre, window(y, 1) - centre, window(y, 2) - centre, window(y, 3) - centre, \
+             window(y, 4) - centre, row[5 * y], row[5 * y + 1], row[5 * y + 2], row[5 * y + 3], row[5 * y + 4]);
+  FQ_ROW(0)
+  FQ_ROW(1)
+  FQ_ROW(2) FQ_ROW(3) FQ_ROW(4)
+#undef FQ_ROW
+#define FQ_COLUMN(i)                                                                                            \
+  dct5<i != 0>(row[i], row[5 + i], row[10 + i], row[15 + i], row[20 + i], x[i], x[5 + i], x[10 + i], x[15 + i], \
+               x[20 + i]);
+      FQ_COLUMN(0) FQ_COLUMN(1) FQ_COLUMN(2) FQ_COLUMN(3) FQ_COLUMN(4)
+#undef FQ_COLUMN
+
+          BlockStatistics<T>
+              out;
+  const T low = LowBand::mean(x), middle = MiddleBand::mean(x), high = HighBand::mean(x);
+  const T low_squares = LowBand::squares(x, low), middle_squares = MiddleBand::squares(x, middle),
+          high_squares = HighBand::squares(x, high);
+  const auto all = Spread<T>::template of<LowBand, MiddleBand, HighBand>(low, low_squares, middle, middle_squares, high,
+                                                                         high_squares);
+  const T distance =
+      ((LowBand::distances(x, all.mean) + MiddleBand::distances(x, all.mean)) + HighBand::distances(x, all.mean)) *
+      T(1.0 / kAc);
+  out.rho = all.squares * T(1.0 / (kAc - 1)) / (distance * distance + T(1e-7));
+
+  const T v1 = low_squares * T(1.0 / (LowBand::kCount - 1)), v2 = middle_squares * T(1.0 / (MiddleBand::kCount - 1)),
+          v3 = high_squares * T(1.0 / (HighBand::kCount - 1));
+  const T lower = (v1 + v2) * T(0.5);
+  // The release divides by v3 + v1 where the paper has v2 + v1.
+  out.energy = (magnitude(v3 - lower) / ((v3 + lower) + T(1e-8)) + magnitude(v2 - v1) / ((v3 + v1) + T(1e-8))) * T(0.5);
+
+  for (int i = 1; i < kBlock * kBlock; ++i) x[i] = magnitude(x[i]);
+  const T a = Flat::mean(x), b = Diagonal::mean(x), c = Steep::mean(x);
+  const T a_squares = Flat::squares(x, a), b_squares = Diagonal::squares(x, b), c_squares = Steep::squares(x, c);
+  const auto sizes = Spread<T>::template of<Flat, Diagonal, Steep>(a, a_squares, b, b_squares, c, c_squares);
+  out.zeta = variation(sizes.mean, sizes.squares, kAc);
+  const T z1 = variation(a, a_squares, Flat::kCount), z2 = variation(b, b_squares, Diagonal::kCount),
+          z3 = variation(c, c_squares, Steep::kCount);
+  const T z = (z1 + z2 + z3) * T(1.0 / 3), d1 = z1 - z, d2 = z2 - z, d3 = z3 - z;
+  out.orient = (d1 * d1 + d2 * d2 + d3 * d3) * T(0.5);
+  return out;
+}
+
+}  // namespace framequality::bliinds

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// From features to a score: the model, the one that was published, and the text form of others.
+#pragma once
+
+#include "algorithms/bliinds/meter.h"
+#include "algorithms/bliinds/published_model.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace framequality::bliinds {
+
+/// The score that is likeliest for given features is linear in them. Unit: score, 0 best ... 99 worst.
+struct Model {
+  double constant = 0;
+  Features weights{};
+};
+
+struct Score {
+  double score;  ///< 0 best ... 99 worst in steps of 0.5, as the release gives it
+  double raw;    ///< before rounding and clamping; any finite number
+};
+
+/// The model that the authors published.
+inline Model published_model() {
+  static_assert(std::size(kPublishedWeights) == kFeatures);
+  Model m{kPublishedConstant, {}};
+  for (std::size_t i = 0; i < kFeatures; ++i) m.weights[i] = kPublishedWeights[i];
+  return m;
+}
+
+/// Score of the features. Differs from the release: where all of its probabilities underflow, it answers 0.
+inline Score score_of(const Model& model, const Features& features) {
+  double raw = model.constant;
+  for (std::size_t i = 0; i < kFeatures; ++i) raw += model.weights[i] * features[i];
+  // The release tries 1, 1.5 ... 100 and counts from 0; half way between two is rounded to even.
+  const double steps = std::nearbyint(2 * (raw + 1));
+  return {(steps < 2 ? 2 : steps > 200 ? 200 : steps) / 2 - 1, raw};
+}
+
+/// Words of a text and the lines they stand on; `#` starts a comment.
+class Words {
+ public:
+  explicit Words(std::string_view text) : text_(text) {}
+
+  /// The next word; empty at the end of the text.
+  std::string_view next() {
+    for (bool comment = false; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '#') comment = true;
+      if (text_[at_] == '\n') ++line_, comment = false;
+      if (!comment && kSpace.find(text_[at_]) == kSpace.npos) break;
+    }
+    const std::size_t start = at_;
+    while (at_ < text_.size() && text_[at_] != '#' && kSpace.find(text_[at_]) == kSpace.npos) ++at_;
+    return text_.substr(start, at_ - start);
+  }
+
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw std::invalid_argument("line " + std::to_string(line_) + ": " + reason);
+  }
+
+  /// The next n numbers, all finite.
+  std::vector<double> numbers(std::size_t n) {
+    std::vector<double> values;
+    while (values.size() < n) {
+      const std::string_view word = next();
+      if (word.empty())
+        refuse("the text ends after " + std::to_string(values.size()) + " of " + std::to_string(n) + " numbers");
+      const char *first = word.data() + (word.front() == '+'), *last = word.data() + word.size();
+      double value = 0;
+      const auto [end, error] = std::from_chars(first, last, value);
+      if (error == std::errc::result_out_of_range || (error == std::errc() && !std::isfinite(value)))
+        refuse("'" + std::string(word) + "' is not a finite number");
+      if (error != std::errc() || end != last) refuse("'" + std::string(word) + "' is not a number");
+      values.push_back(value);
+    }
+    return values;
+  }
+
+ private:
+  static constexpr std::string_view kSpace = " \t\r\n\f\v";
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int line_ = 1;
+};
+
+/// The score at which a Gaussian density of 24 features and a score is largest. mean: 25 numbers; inverse: the 25 x 25
+/// inverse covariance. Throws std::invalid_argument if the density has no largest value or its place is not finite.
+inline Model model_of(const std::vector<double>& mean, const std::vector<double>& inverse) {
+  constexpr std::size_t n = kFeatures + 1;
+  const double last = inverse[n * n - 1];
+  if (!(last > 0)) throw std::invalid_argument("singular: the last number has to be positive");
+  // The release counts its scores 1...100 from 0.
+  Model m{mean[kFeatures] - 1, {}};
+  for (std::size_t i = 0; i < kFeatures; ++i) {
+    m.weights[i] = -(inverse[kFeatures * n + i] + inverse[i * n + kFeatures]) / 2 / last;
+    m.constant -= m.weights[i] * mean[i];
+  }
+  bool finite = std::isfinite(m.constant);
+  for (const double w : m.weights) finite = finite && std::isfinite(w);
+  if (!finite) throw std::invalid_argument("singular: the last number is too small, the weights overflow");
+  return m;
+}
+
+/// A model from its text. Words are parted by white space, `#` starts a comment. The first word says what follows:
+///   linear     the constant, then the 24 weights
+///   quadratic  the 25 means, then the 25 x 25 inverse covariance, row by row, of 24 features and a score that runs
+///              from 1 to 100: the form in which the authors publish theirs
+/// Throws std::invalid_argument with line and reason.
+inline Model parse_model(std::string_view text) {
+  Words words(text);
+  Model model;
+  const std::string kind(words.next());
+  if (kind == "linear") {
+    const std::vector<double> v = words.numbers(1 + kFeatures);
+    model.constant = v[0];
+    std::copy(v.begin() + 1, v.end(), model.weights.begin());
+  } else if (kind == "quadratic") {
+    const std::vector<double> mean = words.numbers(kFeatures + 1);
+    const std::vector<double> inverse = words.numbers((kFeatures + 1) * (kFeatures + 1));
+    try {
+      model = model_of(mean, inverse);
+    } catch (const std::invalid_argument& e) {
+      words.refuse(e.what());
+    }
+  } else {
+    words.refuse("expected 'linear' or 'quadratic'" + (kind.empty() ? ", found nothing" : ", found '" + kind + "'"));
+  }
+  if (const std::string_view more = words.next(); !more.empty())
+    words.refuse("'" + std::string(more) + "' after the last number");
+  return model;
+}
+
+/// The text of which parse_model() makes this model again, to the last bit.
+inline std::string text_of(const Model& model) {
+  char line[40];
+  std::snprintf(line, sizeof line, "linear\n%.17g\n", model.constant);
+  std::string text = line;
+  for (const double w : model.weights) {
+    std::snprintf(line, sizeof line, "%.17g\n", w);
+    text += line;
+  }
+  return text;
+}
+
+}  // namespace framequality::bliinds
