@@ -336,10 +336,14 @@ class CpuMeter final : public Meter {
 
 }  // namespace
 
-std::unique_ptr<Meter> make_meter(const Geometry& geometry, std::string_view isa) {
+const Kernels& find_kernels(std::string_view isa) {
   for (const InstructionSet& set : kInstructionSets)
-    if ((isa.empty() || isa == set.name) && set.runs()) return std::make_unique<CpuMeter>(geometry, set.kernels());
+    if ((isa.empty() || isa == set.name) && set.runs()) return set.kernels();
   throw std::invalid_argument("cpu: no such instruction set here: " + std::string(isa));
+}
+
+std::unique_ptr<Meter> make_meter(const Geometry& geometry, std::string_view isa) {
+  return std::make_unique<CpuMeter>(geometry, find_kernels(isa));
 }
 
 std::vector<std::string_view> instruction_sets() {

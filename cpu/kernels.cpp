@@ -6,10 +6,14 @@
 #include "cpu/kernels.h"
 
 #include "algorithms/samples.h"
+#include "cpu/bliinds_kernels.h"
 #include "cpu/luma.h"
 #include "cpu/simd.h"
 
 #include <type_traits>
+
+#define FQ_PASTE(a, b) a##b
+#define FQ_NAME(isa, name) FQ_PASTE(isa, name)
 
 namespace framequality::cpu {
 namespace {
@@ -357,14 +361,13 @@ struct Table : Kernels {
     smooth[3] = cpu::smooth<std::uint32_t, std::uint32_t>;
     round[0] = cpu::round<std::uint16_t>;
     round[1] = cpu::round<std::uint32_t>;
+    bliinds = &FQ_NAME(FQ_ISA, _bliinds_kernels)();
   }
 };
 
 }  // namespace
 
-#define FQ_PASTE(a, b) a##b
-#define FQ_NAME(isa) FQ_PASTE(isa, _kernels)
-const Kernels& FQ_NAME(FQ_ISA)() {
+const Kernels& FQ_NAME(FQ_ISA, _kernels)() {
   static const Table table;
   return table;
 }

@@ -6,6 +6,7 @@
 #include "algorithms/metrics.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace framequality::cpu {
 
@@ -35,6 +36,8 @@ struct Block {
 /// Counters of count_pairs(): of each pair of bins, then of samples left alone at a row's end.
 inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramBins;
 
+struct BliindsKernels;
+
 struct Kernels {
   /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
   using Measure = void (*)(const Block&, std::int64_t* totals);
@@ -59,7 +62,12 @@ struct Kernels {
                     std::uint32_t* scratch);
   /// out[i] = in[i] rounded to samples; [0] words, [1] 32 bits.
   void (*round[2])(const std::uint8_t* in, int n, int shift, std::uint16_t* out);
+
+  const BliindsKernels* bliinds;
 };
+
+/// Those of an instruction set, or the best; see make_meter().
+const Kernels& find_kernels(std::string_view isa);
 
 const Kernels& baseline_kernels();
 #ifdef __x86_64__

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The inner loops of the host twin of BLIINDS-II, built once for each instruction set and called through this table.
+#pragma once
+
+#include "algorithms/bliinds/gamma.h"
+
+#include <cstdint>
+
+namespace framequality::cpu {
+
+/// Doubles that a kernel may read or write behind the last of a row.
+inline constexpr int kBliindsSlack = 8;
+
+/// Places in a histogram of values >= 0 by their exponent and first five bits, from 2^-44 to 2^20; values beyond fall
+/// into the first or the last.
+inline constexpr int kValueBits = 5, kValueBins = 64 << kValueBits;
+
+struct BliindsKernels {
+  /// out[i] = code i times unit; [0] bytes, [1] native words.
+  void (*widen[2])(const std::uint8_t* codes, int n, double unit, double* out);
+  /// out[k][i] = row[3 i + k]; out: three rows of `pitch` doubles, one after the other.
+  void (*part)(const double* row, int n, std::int64_t pitch, double* out);
+  /// n pixels of half size from three rows whose first column is the one left of the picture. scratch: 2 n + 2.
+  void (*halve)(const double* above, const double* middle, const double* below, int n, double* scratch, double* out);
+  /// Statistics of the n blocks of a row from five rows as part() leaves them.
+  void (*blocks)(const double* const (&rows)[5], std::int64_t pitch, int n, double* zeta, double* rho, double* energy,
+                 double* orient);
+  void (*shapes)(const bliinds::ShapeTable& table, const double* rho, int n, std::uint16_t* out);
+  /// Sum of n values; adds them to the histogram.
+  double (*count)(const double* values, int n, std::uint32_t* bins);
+  /// Sum of the values of bins above `bin`; copies those of `bin` to `inside` (n + kBliindsSlack) and sets *found.
+  double (*above)(const double* values, int n, int bin, double* inside, int* found);
+};
+
+const BliindsKernels& baseline_bliinds_kernels();
+#ifdef __x86_64__
+const BliindsKernels& avx2_bliinds_kernels();
+const BliindsKernels& avx512_bliinds_kernels();
+#endif
+
+}  // namespace framequality::cpu
