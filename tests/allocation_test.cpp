@@ -2,6 +2,7 @@
 // No memory is allocated per frame: every operator new is counted while meters run.
 #include "algorithms/gate.h"
 #include "cpu/backend.h"
+#include "cpu/bliinds.h"
 #include "cuda/backend.h"
 #include "tests/gpu.h"
 
@@ -60,6 +61,25 @@ TEST(Allocation, RunningMedianNoneOnceItsWindowIsFull) {
     median.add(static_cast<double>(i * 7919 % 1000), i, {.time = 200});
   }
   EXPECT_EQ(allocations, before);
+}
+
+void expect_none(bliinds::Meter& meter, const Geometry& geometry) {
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(geometry.width * geometry.height));
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * i >> 3);
+  Frame frame;
+  frame.plane[0] = pixels.data();
+  frame.stride[0] = geometry.width;
+  const std::uint64_t before = allocations;
+  for (int i = 0; i < 10; ++i) {
+    meter.submit(frame, bliinds::Channel::kLuma);
+    meter.collect();
+  }
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(Allocation, CpuBliindsMeterNonePerFrame) {
+  const Geometry geometry{640, 480, {}};
+  expect_none(*cpu::make_bliinds_meter(geometry), geometry);
 }
 
 TEST(Allocation, CudaMeterNonePerFrame) {

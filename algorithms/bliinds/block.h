@@ -112,7 +112,8 @@ FQ_HD BlockStatistics<T> block_statistics(const Window& window) {
              window(y, 4) - centre, row[5 * y], row[5 * y + 1], row[5 * y + 2], row[5 * y + 3], row[5 * y + 4]);
   FQ_ROW(0)
   FQ_ROW(1)
-  FQ_ROW(2) FQ_ROW(3) FQ_ROW(4)
+  FQ_ROW(2)
+  FQ_ROW(3) FQ_ROW(4)
 #undef FQ_ROW
 #define FQ_COLUMN(i)                                                                                            \
   dct5<i != 0>(row[i], row[5 + i], row[10 + i], row[15 + i], row[20 + i], x[i], x[5 + i], x[10 + i], x[15 + i], \

@@ -74,7 +74,8 @@ class Words {
       const std::string_view word = next();
       if (word.empty())
         refuse("the text ends after " + std::to_string(values.size()) + " of " + std::to_string(n) + " numbers");
-      const char *first = word.data() + (word.front() == '+'), *last = word.data() + word.size();
+      const bool plus = word.front() == '+' && !word.starts_with("+-");
+      const char *first = word.data() + plus, *last = word.data() + word.size();
       double value = 0;
       const auto [end, error] = std::from_chars(first, last, value);
       if (error == std::errc::result_out_of_range || (error == std::errc() && !std::isfinite(value)))
