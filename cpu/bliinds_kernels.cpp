@@ -16,6 +16,12 @@ typedef double Doubles __attribute__((vector_size(kVec)));
 constexpr int kLanesOf = kVec / 8;
 static_assert(kLanesOf <= kBliindsSlack);
 
+FQ_HD Doubles load_doubles(const double* p) {
+  Doubles v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
 /// The number T of block.h: one double of as many blocks.
 struct Lanes {
   Doubles v;
@@ -73,11 +79,7 @@ struct Window {
   const double* const (&rows)[5];
   std::int64_t pitch;
   std::int64_t at;
-  FQ_HD Lanes operator()(int y, int x) const {
-    Doubles v;
-    std::memcpy(&v, rows[y] + (x % 3) * pitch + x / 3 + at, sizeof v);
-    return v;
-  }
+  FQ_HD Lanes operator()(int y, int x) const { return load_doubles(rows[y] + (x % 3) * pitch + x / 3 + at); }
 };
 
 void blocks(const double* const (&rows)[5], std::int64_t pitch, int n, double* zeta, double* rho, double* energy,
@@ -97,9 +99,26 @@ void shapes(const bliinds::ShapeTable& table, const double* rho, int n, std::uin
 }
 
 constexpr int kSumLanes = 8;
-typedef double SumLanes __attribute__((vector_size(8 * kSumLanes)));
+constexpr int kSumVectors = kSumLanes / kLanesOf;
 
-FQ_HD double total(SumLanes s) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
+FQ_HD double total(const Doubles (&sums)[kSumVectors]) {
+  double s[kSumLanes];
+  std::memcpy(s, sums, sizeof s);
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+/// Whether any lane of a comparison is true.
+FQ_HD bool any(S64v mask) {
+#if defined(__AVX512BW__)
+  return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask)) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_pd(reinterpret_cast<__m256d>(mask)) != 0;
+#elif defined(__SSE2__)
+  return _mm_movemask_pd(reinterpret_cast<__m128d>(mask)) != 0;
+#else
+  return (mask[0] | mask[1]) != 0;
+#endif
+}
 
 FQ_HD int value_bin(double value) {
   std::int64_t bits;
@@ -109,12 +128,10 @@ FQ_HD int value_bin(double value) {
 }
 
 double count(const double* values, int n, std::uint32_t* bins) {
-  SumLanes sum = {};
+  Doubles sum[kSumVectors] = {};
   int i = 0;
   for (; i + kSumLanes <= n; i += kSumLanes) {
-    SumLanes v;
-    std::memcpy(&v, values + i, sizeof v);
-    sum += v;
+    for (int k = 0; k < kSumVectors; ++k) sum[k] += load_doubles(values + i + k * kLanesOf);
     for (int k = 0; k < kSumLanes; ++k) ++bins[value_bin(values[i + k])];
   }
   double rest = 0;
@@ -125,19 +142,43 @@ double count(const double* values, int n, std::uint32_t* bins) {
   return total(sum) + rest;
 }
 
+/// Least value of a bin.
+FQ_HD double bin_start(int bin) {
+  if (bin <= 0) return 0;
+  if (bin >= kValueBins) return __builtin_inf();
+  const std::int64_t bits = (bin + (std::int64_t{1023 - 44} << kValueBits)) << (52 - kValueBits);
+  double value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 double above(const double* values, int n, int bin, double* inside, int* found) {
-  double sums[kSumLanes] = {};
+  const double first = bin_start(bin), end = bin_start(bin + 1);
+  Doubles sum[kSumVectors] = {};
   int count = 0;
-  for (int i = 0; i < n; ++i) {
-    const int b = value_bin(values[i]);
-    inside[count] = values[i];
-    count += b == bin;
-    sums[i % kSumLanes] += b > bin ? values[i] : 0;
+  const auto take = [&](double v) {
+    inside[count] = v;
+    count += (v >= first) & (v < end);
+  };
+  int i = 0;
+  for (; i + kSumLanes <= n; i += kSumLanes) {
+    S64v inside_bin = {};
+    for (int k = 0; k < kSumVectors; ++k) {
+      const Doubles v = load_doubles(values + i + k * kLanesOf);
+      sum[k] += reinterpret_cast<Doubles>(reinterpret_cast<S64v>(v) & (v >= end));
+      inside_bin |= (v >= first) & (v < end);
+    }
+    // Few values lie in the one bin: most vectors are passed over.
+    if (any(inside_bin))
+      for (int k = 0; k < kSumLanes; ++k) take(values[i + k]);
+  }
+  double rest = 0;
+  for (; i < n; ++i) {
+    rest += values[i] >= end ? values[i] : 0;
+    take(values[i]);
   }
   *found = count;
-  SumLanes sum;
-  std::memcpy(&sum, sums, sizeof sum);
-  return total(sum);
+  return total(sum) + rest;
 }
 
 }  // namespace
