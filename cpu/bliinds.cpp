@@ -36,10 +36,10 @@ class Level {
       : scale_(scale),
         kernels_(kernels),
         next_(next),
-        pitch_((scale.columns() + 1 + kBliindsSlack + 7) / 8 * 8),
-        row_pitch_(static_cast<std::size_t>(3 * scale.columns()) + 2),
+        pitch_((std::int64_t{scale.columns()} + 1 + kBliindsSlack + 7) / 8 * 8),
+        row_pitch_(3 * (static_cast<std::size_t>(scale.columns()) + 1)),
         rows_(kRows * row_pitch_),
-        parted_(kBlock * 3 * static_cast<std::size_t>(pitch_)),
+        parted_(std::size_t{kBlock} * 3 * static_cast<std::size_t>(pitch_)),
         rho_(static_cast<std::size_t>(scale.columns() + kBliindsSlack)),
         halving_(row_pitch_) {
     for (std::vector<double>& v : values_) v.resize(blocks() + kBliindsSlack);
@@ -80,8 +80,9 @@ class Level {
 
   void pool(Scratch& scratch, double* features) const {
     const int n = static_cast<int>(blocks());
-    for (const Statistic s : {kZeta, kEnergy, kOrient}) pool_highest(values_[s].data(), n, scratch, features + 2 * s);
-    pool_shapes(n, scratch, features + 2 * kGamma);
+    for (const Statistic s : {kZeta, kEnergy, kOrient})
+      pool_highest(values_[s].data(), n, scratch, features + std::ptrdiff_t{2} * s);
+    pool_shapes(n, scratch, features + std::ptrdiff_t{2} * kGamma);
   }
 
   BlockValues block_values() const {
@@ -95,7 +96,7 @@ class Level {
   static constexpr int kRows = 3;  // as many as halving needs
 
   double* row(int y) { return rows_.data() + static_cast<std::size_t>(y % kRows) * row_pitch_; }
-  double* parted_row(int y) { return parted_.data() + (y % kBlock) * 3 * pitch_; }
+  double* parted_row(int y) { return parted_.data() + 3 * pitch_ * (y % kBlock); }
 
   void measure(int r) {
     const int n = scale_.columns();
@@ -199,11 +200,10 @@ class BliindsMeter final : public bliinds::Meter {
       first_.push();
     }
     Features features;
-    double* out = features.data();
-    for (Level* level : levels()) {
-      level->finish();
-      level->pool(scratch_, out);
-      out += 2 * kStatistics;
+    for (int scale = 0; scale < kScales; ++scale) {
+      Level& level = *levels()[static_cast<std::size_t>(scale)];
+      level.finish();
+      level.pool(scratch_, &features[std::size_t{2} * kStatistics * static_cast<std::size_t>(scale)]);
     }
     return features;
   }

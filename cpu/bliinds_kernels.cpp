@@ -60,11 +60,11 @@ void widen(const std::uint8_t* codes, int n, double unit, double* __restrict out
 }
 
 void part(const double* row, int n, std::int64_t pitch, double* __restrict out) {
-  double* __restrict a = out, * __restrict b = out + pitch, * __restrict c = out + 2 * pitch;
-  for (int i = 0; i < n; ++i) {
-    a[i] = row[3 * i];
-    b[i] = row[3 * i + 1];
-    c[i] = row[3 * i + 2];
+  double* __restrict a = out, * __restrict b = out + pitch, * __restrict c = b + pitch;
+  for (int i = 0; i < n; ++i, row += 3) {
+    a[i] = row[0];
+    b[i] = row[1];
+    c[i] = row[2];
   }
 }
 
@@ -131,7 +131,7 @@ double count(const double* values, int n, std::uint32_t* bins) {
   Doubles sum[kSumVectors] = {};
   int i = 0;
   for (; i + kSumLanes <= n; i += kSumLanes) {
-    for (int k = 0; k < kSumVectors; ++k) sum[k] += load_doubles(values + i + k * kLanesOf);
+    for (int k = 0; k < kSumVectors; ++k) sum[k] += load_doubles(values + i + std::ptrdiff_t{k} * kLanesOf);
     for (int k = 0; k < kSumLanes; ++k) ++bins[value_bin(values[i + k])];
   }
   double rest = 0;
@@ -164,7 +164,7 @@ double above(const double* values, int n, int bin, double* inside, int* found) {
   for (; i + kSumLanes <= n; i += kSumLanes) {
     S64v inside_bin = {};
     for (int k = 0; k < kSumVectors; ++k) {
-      const Doubles v = load_doubles(values + i + k * kLanesOf);
+      const Doubles v = load_doubles(values + i + std::ptrdiff_t{k} * kLanesOf);
       sum[k] += reinterpret_cast<Doubles>(reinterpret_cast<S64v>(v) & (v >= end));
       inside_bin |= (v >= first) & (v < end);
     }

@@ -24,7 +24,7 @@ struct BlockStatistics {
   T orient;  ///< variance of the coefficient of frequency variation over three orientations, >= 0
 };
 
-/// A set of coefficients by their places 5 * row + column.
+/// A set of coefficients by their places 5 * row + column. All loops are unfolded, so that a block lives in registers.
 template <int... at>
 struct Band {
   static constexpr int kCount = sizeof...(at);
@@ -46,11 +46,22 @@ struct Band {
   FQ_HD static T distances(const T* x, T m) {
     return (magnitude(x[at] - m) + ...);
   }
+  /// The window's pixels less one value.
+  template <class T, class Window>
+  FQ_HD static void fill(T* x, const Window& window, T less) {
+    ((x[at] = window(at / kBlock, at % kBlock) - less), ...);
+  }
+  template <class T>
+  FQ_HD static void drop_signs(T* x) {
+    ((x[at] = magnitude(x[at])), ...);
+  }
   template <class T>
   FQ_HD static T square(T x) {
     return x * x;
   }
 };
+
+using AllPlaces = Band<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24>;
 
 // The 24 coefficients without the DC, parted in three by frequency and in three by orientation.
 using LowBand = Band<1, 5, 2, 10, 6>;
@@ -79,18 +90,21 @@ struct Spread {
   }
 };
 
-/// Orthonormal DCT-II of five numbers. wanted0: whether out[0] is needed.
-template <bool wanted0, class T>
-FQ_HD void dct5(T a0, T a1, T a2, T a3, T a4, T& x0, T& x1, T& x2, T& x3, T& x4) {
-  const T kScale(0.63245553203367587);  // sqrt(2/5)
-  const T kHalf(0.35355339059327376);   // sqrt(2/5) * sqrt(5)/4
-  const T kCos1(0.60150095500754561);   // sqrt(2/5) * cos(pi/10)
-  const T kCos3(0.37174803446018451);   // sqrt(2/5) * cos(3 pi/10)
-  const T s0 = a0 + a4, s1 = a1 + a3, d0 = a0 - a4, d1 = a1 - a3, s = s0 + s1;
-  if constexpr (wanted0) x0 = (s + a2) * T(0.44721359549995793);  // sqrt(1/5)
-  x1 = kCos1 * d0 + kCos3 * d1;
-  x3 = kCos3 * d0 - kCos1 * d1;
-  const T p = kHalf * (s0 - s1), q = kScale * (T(0.25) * s - a2);
+/// Orthonormal DCT-II in place of the five numbers x[first], x[first + step] ...
+template <int first, int step, class T>
+FQ_HD void dct5(T* x) {
+  const T scale(0.63245553203367587);       // sqrt(2/5)
+  const T half_root5(0.35355339059327376);  // sqrt(2/5) * sqrt(5)/4
+  const T cos1(0.60150095500754561);        // sqrt(2/5) * cos(pi/10)
+  const T cos3(0.37174803446018451);        // sqrt(2/5) * cos(3 pi/10)
+  const T root_fifth(0.44721359549995793);  // sqrt(1/5)
+  T &x0 = x[first], &x1 = x[first + step], &x2 = x[first + 2 * step], &x3 = x[first + 3 * step],
+    &x4 = x[first + 4 * step];
+  const T s0 = x0 + x4, s1 = x1 + x3, d0 = x0 - x4, d1 = x1 - x3, s = s0 + s1, centre = x2;
+  x0 = (s + centre) * root_fifth;
+  x1 = cos1 * d0 + cos3 * d1;
+  x3 = cos3 * d0 - cos1 * d1;
+  const T p = half_root5 * (s0 - s1), q = scale * (T(0.25) * s - centre);
   x2 = p + q;
   x4 = p - q;
 }
@@ -106,23 +120,12 @@ template <class T, class Window>
 FQ_HD BlockStatistics<T> block_statistics(const Window& window) {
   // Without its centre's code a flat block has coefficients of exactly zero.
   const T centre = window(2, 2);
-  T row[kBlock * kBlock], x[kBlock * kBlock];
-#define FQ_ROW(y)                                                                                        \
-  dct5<true>(window(y, 0) - centre, window(y, 1) - centre, window(y, 2) - centre, window(y, 3) - centre, \
-             window(y, 4) - centre, row[5 * y], row[5 * y + 1], row[5 * y + 2], row[5 * y + 3], row[5 * y + 4]);
-  FQ_ROW(0)
-  FQ_ROW(1)
-  FQ_ROW(2)
-  FQ_ROW(3) FQ_ROW(4)
-#undef FQ_ROW
-#define FQ_COLUMN(i)                                                                                            \
-  dct5<i != 0>(row[i], row[5 + i], row[10 + i], row[15 + i], row[20 + i], x[i], x[5 + i], x[10 + i], x[15 + i], \
-               x[20 + i]);
-      FQ_COLUMN(0) FQ_COLUMN(1) FQ_COLUMN(2) FQ_COLUMN(3) FQ_COLUMN(4)
-#undef FQ_COLUMN
+  T x[kBlock * kBlock];
+  AllPlaces::fill(x, window, centre);
+  dct5<0, 1>(x), dct5<5, 1>(x), dct5<10, 1>(x), dct5<15, 1>(x), dct5<20, 1>(x);
+  dct5<0, 5>(x), dct5<1, 5>(x), dct5<2, 5>(x), dct5<3, 5>(x), dct5<4, 5>(x);
 
-          BlockStatistics<T>
-              out;
+  BlockStatistics<T> out;
   const T low = LowBand::mean(x), middle = MiddleBand::mean(x), high = HighBand::mean(x);
   const T low_squares = LowBand::squares(x, low), middle_squares = MiddleBand::squares(x, middle),
           high_squares = HighBand::squares(x, high);
@@ -139,7 +142,7 @@ FQ_HD BlockStatistics<T> block_statistics(const Window& window) {
   // The release divides by v3 + v1 where the paper has v2 + v1.
   out.energy = (magnitude(v3 - lower) / ((v3 + lower) + T(1e-8)) + magnitude(v2 - v1) / ((v3 + v1) + T(1e-8))) * T(0.5);
 
-  for (int i = 1; i < kBlock * kBlock; ++i) x[i] = magnitude(x[i]);
+  AllPlaces::drop_signs(x);
   const T a = Flat::mean(x), b = Diagonal::mean(x), c = Steep::mean(x);
   const T a_squares = Flat::squares(x, a), b_squares = Diagonal::squares(x, b), c_squares = Steep::squares(x, c);
   const auto sizes = Spread<T>::template of<Flat, Diagonal, Steep>(a, a_squares, b, b_squares, c, c_squares);

@@ -96,13 +96,13 @@ class Words {
 /// The score at which a Gaussian density of 24 features and a score is largest. mean: 25 numbers; inverse: the 25 x 25
 /// inverse covariance. Throws std::invalid_argument if the density has no largest value or its place is not finite.
 inline Model model_of(const std::vector<double>& mean, const std::vector<double>& inverse) {
-  constexpr std::size_t n = kFeatures + 1;
-  const double last = inverse[n * n - 1];
+  constexpr std::size_t kOrder = kFeatures + 1;
+  const double last = inverse[kOrder * kOrder - 1];
   if (!(last > 0)) throw std::invalid_argument("singular: the last number has to be positive");
   // The release counts its scores 1...100 from 0.
   Model m{mean[kFeatures] - 1, {}};
   for (std::size_t i = 0; i < kFeatures; ++i) {
-    m.weights[i] = -(inverse[kFeatures * n + i] + inverse[i * n + kFeatures]) / 2 / last;
+    m.weights[i] = -(inverse[kFeatures * kOrder + i] + inverse[i * kOrder + kFeatures]) / 2 / last;
     m.constant -= m.weights[i] * mean[i];
   }
   bool finite = std::isfinite(m.constant);
@@ -126,7 +126,7 @@ inline Model parse_model(std::string_view text) {
     std::copy(v.begin() + 1, v.end(), model.weights.begin());
   } else if (kind == "quadratic") {
     const std::vector<double> mean = words.numbers(kFeatures + 1);
-    const std::vector<double> inverse = words.numbers((kFeatures + 1) * (kFeatures + 1));
+    const std::vector<double> inverse = words.numbers(std::size_t{kFeatures + 1} * (kFeatures + 1));
     try {
       model = model_of(mean, inverse);
     } catch (const std::invalid_argument& e) {
