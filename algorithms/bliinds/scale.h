@@ -21,7 +21,7 @@ struct Scale {
 };
 
 /// Half-size pixel from the three rows around row 2 y + 1, then the three columns so weighed around column 2 x + 1: a
-/// 3x3 Gaussian of sigma 0.5, zeros around the picture.
+/// 3x3 Gaussian of sigma 0.5, zeros around the picture. T as for a block: on a device a bare double would be fused.
 template <class T>
 FQ_HD T weigh(T before, T middle, T after) {
   return (before + after) * T(0.10650697891920076) + middle * T(0.78698604216159852);
