@@ -5,16 +5,13 @@
 #include "cuda/device_meter.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <exception>
 #include <limits>
 #include <stdexcept>
 
 namespace framequality::cuda {
 namespace {
 
-constexpr std::chrono::microseconds kSpin{200};
 constexpr int kLumaBlocks = 16;  // on each processor
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
 constexpr int kLeastStreamWidth = 64;
@@ -45,21 +42,6 @@ bool is_streamable(const Plan& plan) {
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-/// If an exception ends its scope, waits until the device has let go of the frame.
-class Settled {
- public:
-  explicit Settled(cudaStream_t stream) : stream_(stream) {}
-  Settled(const Settled&) = delete;
-  Settled& operator=(const Settled&) = delete;
-  ~Settled() {
-    if (std::uncaught_exceptions() > before_) (void)cudaStreamSynchronize(stream_);
-  }
-
- private:
-  cudaStream_t stream_;
-  int before_ = std::uncaught_exceptions();
-};
-
 }  // namespace
 
 void DeviceMeter::Tiling::cut(const Plan& plan, int height) {
@@ -78,25 +60,19 @@ void DeviceMeter::Tiling::cut(const Plan& plan, int height) {
 }
 
 DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
-    : geometry_(geometry), id_((id >= 0 ? check(cudaSetDevice(id), "cudaSetDevice") : void(), id)) {
+    : geometry_(geometry), id_(make_current(id)), upload_(geometry, id), slots_(depth) {
   int device;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-  lay_out();
-  slots_.resize(static_cast<std::size_t>(std::max(depth, 1)));
-  for (Slot& slot : slots_) {
+  for (Slot& slot : slots_.all()) {
     slot.ticket.reserve(1);
     check(cudaMemsetAsync(slot.ticket.get(), 0, sizeof(unsigned), slot.stream.get()), "cudaMemsetAsync");
   }
 }
 
+// The slots then wait for the device.
 DeviceMeter::~DeviceMeter() {
   if (id_ >= 0) (void)cudaSetDevice(id_);
-  for (const Slot& slot : slots_) (void)cudaStreamSynchronize(slot.stream.get());
-}
-
-void DeviceMeter::make_current() const {
-  if (id_ >= 0) check(cudaSetDevice(id_), "cudaSetDevice");
 }
 
 /// Sets stream_ up with the strip height that takes least time: whole waves of blocks, each lasting a strip's rows and
@@ -234,59 +210,46 @@ void DeviceMeter::submit(const Frame& frame, std::shared_ptr<const Plan> plan) {
 
 /// submit(); waits: a frame on the device waits for the legacy default stream.
 void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits) {
-  if (pending_ == slots_.size()) throw std::logic_error("cuda meter: no slot is free");
-  make_current();
-  Slot& slot = slots_[(oldest_ + pending_) % slots_.size()];
+  Slot& slot = slots_.next();
+  make_current(id_);
   prepare(slot, std::move(plan));
   const cudaStream_t stream = slot.stream.get();
   const Settled settled(stream);
   if (tile_.blocks == 0) {
     std::fill_n(slot.results.get(), slot.plan->cells * slot.plan->words, 0);
   } else if (frame.on_device) {
-    if (waits) {
-      // Copies between buffers of the device return before they are done; GstCuda makes them on this stream.
-      check(cudaEventRecord(slot.begun.get(), cudaStreamLegacy), "cudaEventRecord");
-      check(cudaStreamWaitEvent(stream, slot.begun.get(), 0), "cudaStreamWaitEvent");
-    }
+    if (waits) slot.wait_for_default_stream();
     launch(slot, frame, false);
   } else {
-    launch(slot, upload(slot, frame), true);
+    launch(slot, upload_(slot.host, stream, frame, slot.plan->first_row, slot.plan->last_row), true);
   }
   check(cudaEventRecord(slot.done.get(), stream), "cudaEventRecord");
-  ++pending_;
+  slots_.take();
 }
 
 std::span<const std::int64_t> DeviceMeter::collect() {
-  if (pending_ == 0) throw std::logic_error("cuda meter: no frame is pending");
-  const Slot& slot = slots_[oldest_];
-  oldest_ = (oldest_ + 1) % slots_.size();
-  --pending_;
-  make_current();
-  // A thread that sleeps wakes 30 us late, half of a 1080p frame's way through the GPU; one that spins burns a core.
-  const auto patience = std::chrono::steady_clock::now() + kSpin;
-  cudaError_t state;
-  while ((state = cudaEventQuery(slot.done.get())) == cudaErrorNotReady && std::chrono::steady_clock::now() < patience)
-    ;
-  if (state == cudaErrorNotReady) state = cudaEventSynchronize(slot.done.get());
-  check(state, "waiting for a frame");
+  const Slot& slot = slots_.give();
+  make_current(id_);
+  slot.wait();
   return {slot.results.get(), static_cast<std::size_t>(slot.plan->cells) * static_cast<std::size_t>(slot.plan->words)};
 }
 
 double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {
-  if (pending_ > 0) throw std::logic_error("cuda meter: a frame is pending");
-  make_current();
-  for (Slot& slot : slots_) {
+  if (slots_.pending() > 0) throw std::logic_error("cuda meter: a frame is pending");
+  make_current(id_);
+  auto& slots = slots_.all();
+  for (Slot& slot : slots) {
     prepare(slot, plan);
     check(cudaStreamSynchronize(slot.stream.get()), "cudaStreamSynchronize");
   }
-  const cudaStream_t first = slots_.front().stream.get();
+  const cudaStream_t first = slots.front().stream.get();
   const Event start = make_event(cudaEventDefault), stop = make_event(cudaEventDefault);
   check(cudaEventRecord(start.get(), first), "cudaEventRecord");
-  for (const Slot& slot : slots_) check(cudaStreamWaitEvent(slot.stream.get(), start.get(), 0), "cudaStreamWaitEvent");
+  for (const Slot& slot : slots) check(cudaStreamWaitEvent(slot.stream.get(), start.get(), 0), "cudaStreamWaitEvent");
   std::size_t turn = 0;
   for (int i = 0; i < count; ++i)
-    for (const Frame& frame : frames) launch(slots_[turn++ % slots_.size()], frame, false);
-  for (const Slot& slot : slots_) {
+    for (const Frame& frame : frames) launch(slots[turn++ % slots.size()], frame, false);
+  for (const Slot& slot : slots) {
     check(cudaEventRecord(slot.done.get(), slot.stream.get()), "cudaEventRecord");
     check(cudaStreamWaitEvent(first, slot.done.get(), 0), "cudaStreamWaitEvent");
   }

@@ -3,9 +3,10 @@
 #pragma once
 
 #include "algorithms/meter.h"
-#include "cuda/crew.h"
+#include "cuda/flight.h"
 #include "cuda/job.h"
 #include "cuda/runtime.h"
+#include "cuda/upload.h"
 
 #include <cstdint>
 #include <memory>
@@ -14,12 +15,6 @@
 #include <vector>
 
 namespace framequality::cuda {
-
-/// Rows that stream kernels read begin at multiples of this.
-inline constexpr std::size_t kLoadAlign = 16;
-
-/// The distance of rows of so many bytes in memory of our own: whole memory transactions.
-inline std::size_t whole_pitch(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /// Measures on one device. All that one frame in flight needs is in a Slot; they take turns.
 class DeviceMeter final : public Meter {
@@ -32,7 +27,7 @@ class DeviceMeter final : public Meter {
   std::span<const std::int64_t> collect() override;
 
   /// For benchmarks: the stream in which the next frame submitted is measured.
-  cudaStream_t stream() const { return slots_[(oldest_ + pending_) % slots_.size()].stream.get(); }
+  cudaStream_t stream() { return slots_.next().stream.get(); }
   /// For benchmarks: submit() of a frame in device memory that work queued in stream() writes; waits for no other
   /// stream.
   void submit_queued(const Frame& frame, std::shared_ptr<const Plan> plan) { begin(frame, std::move(plan), false); }
@@ -42,13 +37,8 @@ class DeviceMeter final : public Meter {
   double time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count);
 
  private:
-  struct Slot {
-    Stream stream = make_stream();
-    Event done = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
-    Event begun = make_event(cudaEventDisableTiming);  ///< what a frame on the device waits for
-    PinnedMemory<std::uint8_t> staging;                ///< host frames' rows, plane after plane
-    DeviceMemory<std::uint8_t> pixels;                 ///< the same on the device
-    DeviceMemory<std::uint8_t> luma;                   ///< codes of frames that the fast kernel cannot read as they are
+  struct Slot : Flight {
+    DeviceMemory<std::uint8_t> luma;  ///< codes of frames that the fast kernel cannot read as they are
     PinnedMemory<std::int64_t> results;
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
     DeviceMemory<unsigned> ticket;            ///< zero between frames
@@ -65,30 +55,19 @@ class DeviceMeter final : public Meter {
   };
 
   void begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits);
-  void make_current() const;
   void cut(std::shared_ptr<const Plan> plan);
   void choose_strip(const Plan& plan);
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
   void extract(Slot& slot, const Frame& frame, Job& job);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
 
-  // upload.cpp: how host frames reach the device.
-  void lay_out();
-  Frame upload(Slot& slot, const Frame& frame);
-  void stage(Slot& slot, int plane, const Frame& frame);
-
   Geometry geometry_;
   int id_;
   int processors_ = 0;
-  int planes_ = 0;
-  std::size_t pitch_[3] = {};         ///< of staged planes; 0: the plane holds nothing that is read
-  std::size_t offset_[3] = {};        ///< of planes in Slot::staging and Slot::pixels
-  std::size_t bytes_ = 0;             ///< of these
   std::shared_ptr<const Plan> plan_;  ///< what the tilings are cut for
   Tiling tile_, stream_;              ///< stream_.blocks is 0 if the plan does not suit the fast kernel
-  std::shared_ptr<Crew> crew_;        ///< for frames that are large; may be null
-  std::vector<Slot> slots_;
-  std::size_t oldest_ = 0, pending_ = 0;  ///< slots in use: pending_ of them from oldest_ on, round and round
+  Upload upload_;
+  Turns<Slot> slots_;
 };
 
 }  // namespace framequality::cuda

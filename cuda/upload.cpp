@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // How frames in host memory reach the device: by DMA from where they lie, or by way of pinned memory.
-#include "cuda/device_meter.h"
+#include "cuda/upload.h"
 
 #include <algorithm>
 #include <atomic>
@@ -30,9 +30,7 @@ bool is_pinned(const std::uint8_t* bytes, std::size_t count) {
 
 }  // namespace
 
-/// Gives the planes their places in memory of our own.
-void DeviceMeter::lay_out() {
-  planes_ = geometry_.layout.planes();
+Upload::Upload(const Geometry& geometry, int id) : geometry_(geometry), id_(id), planes_(geometry.layout.planes()) {
   for (int p = 0; p < planes_; ++p) {
     const std::size_t row = geometry_.layout.row_bytes(p, geometry_.width);
     pitch_[p] = whole_pitch(row);
@@ -42,22 +40,21 @@ void DeviceMeter::lay_out() {
   if (bytes_ >= kCrewBytes && id_ >= 0) crew_ = Crew::get();
 }
 
-/// Queues the copies of the rows that the plan reads; the frame as it will lie on the device.
-Frame DeviceMeter::upload(Slot& slot, const Frame& frame) {
-  const Plan& plan = *slot.plan;
-  slot.pixels.reserve(bytes_);
+Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame, int first_row, int last_row) const {
+  memory.pixels.reserve(bytes_);
+  const Call call{memory, stream, frame, first_row, last_row};
   Frame ours;
   ours.on_device = true;
   for (int p = 0; p < planes_; ++p) {
     const std::size_t bytes = geometry_.layout.row_bytes(p, geometry_.width);
     const std::ptrdiff_t stride = frame.stride[p];
     const std::size_t step = static_cast<std::size_t>(std::abs(stride));
-    const auto rows = static_cast<std::size_t>(plan.last_row - plan.first_row);
-    std::uint8_t* const device = slot.pixels.get() + offset_[p];
+    const auto rows = static_cast<std::size_t>(last_row - first_row);
+    std::uint8_t* const device = memory.pixels.get() + offset_[p];
     ours.plane[p] = device;
     ours.stride[p] = static_cast<std::ptrdiff_t>(pitch_[p]);
     if (bytes == 0 || rows == 0) continue;
-    const std::uint8_t* const lowest = frame.plane[p] + (stride < 0 ? plan.last_row - 1 : plan.first_row) * stride;
+    const std::uint8_t* const lowest = frame.plane[p] + (stride < 0 ? last_row - 1 : first_row) * stride;
     const std::size_t span = (rows - 1) * step + bytes;
     const bool as_it_lies = step % kLoadAlign == 0 && step <= bytes + bytes / kWaste;
     cudaError_t state = cudaErrorInvalidValue;
@@ -65,21 +62,21 @@ Frame DeviceMeter::upload(Slot& slot, const Frame& frame) {
       // To be staged.
     } else if (as_it_lies) {
       // One piece, strides and all.
-      const int top = stride < 0 ? geometry_.height - plan.last_row : plan.first_row;
-      state = cudaMemcpyAsync(device + static_cast<std::size_t>(top) * step, lowest, span, cudaMemcpyHostToDevice,
-                              slot.stream.get());
+      const int top = stride < 0 ? geometry_.height - last_row : first_row;
+      state =
+          cudaMemcpyAsync(device + static_cast<std::size_t>(top) * step, lowest, span, cudaMemcpyHostToDevice, stream);
       if (state == cudaSuccess) {
         ours.stride[p] = stride;
         if (stride < 0) ours.plane[p] = device + static_cast<std::size_t>(geometry_.height - 1) * step;
       }
     } else {
       // The stride of a single row says nothing.
-      state = cudaMemcpy2DAsync(device + static_cast<std::size_t>(plan.first_row) * pitch_[p], pitch_[p], lowest,
-                                std::max(step, bytes), bytes, rows, cudaMemcpyHostToDevice, slot.stream.get());
+      state = cudaMemcpy2DAsync(device + static_cast<std::size_t>(first_row) * pitch_[p], pitch_[p], lowest,
+                                std::max(step, bytes), bytes, rows, cudaMemcpyHostToDevice, stream);
     }
     if (state == cudaErrorInvalidValue) {  // also for memory that was pinned in several parts
       (void)cudaGetLastError();
-      stage(slot, p, frame);
+      stage(call, p);
     } else {
       check(state, "copying a frame to the device");
     }
@@ -88,10 +85,12 @@ Frame DeviceMeter::upload(Slot& slot, const Frame& frame) {
 }
 
 /// Copies a plane's rows to pinned memory piece by piece, and queues each piece's way to the device.
-void DeviceMeter::stage(Slot& slot, int plane, const Frame& frame) {
-  slot.staging.reserve(bytes_);
+void Upload::stage(const Call& call, int plane) const {
+  Memory& memory = call.memory;
+  memory.staging.reserve(bytes_);
   const std::size_t bytes = geometry_.layout.row_bytes(plane, geometry_.width), pitch = pitch_[plane];
-  const int first = slot.plan->first_row, last = slot.plan->last_row;
+  const Frame& frame = call.frame;
+  const int first = call.first_row, last = call.last_row;
   const std::size_t all = static_cast<std::size_t>(last - first) * pitch;
   const std::size_t piece = all > kManyBytes ? 2 * kPieceBytes : kPieceBytes;
   const int rows = static_cast<int>(std::max<std::size_t>(1, piece / pitch));
@@ -102,10 +101,10 @@ void DeviceMeter::stage(Slot& slot, int plane, const Frame& frame) {
     for (int y; mine == cudaSuccess && (y = next.fetch_add(rows)) < last;) {
       const int end = std::min(y + rows, last);
       const std::size_t at = offset_[plane] + static_cast<std::size_t>(y) * pitch;
-      std::uint8_t* to = slot.staging.get() + at;
+      std::uint8_t* to = memory.staging.get() + at;
       for (int i = y; i < end; ++i, to += pitch) std::memcpy(to, frame.plane[plane] + i * frame.stride[plane], bytes);
-      mine = cudaMemcpyAsync(slot.pixels.get() + at, slot.staging.get() + at, static_cast<std::size_t>(end - y) * pitch,
-                             cudaMemcpyHostToDevice, slot.stream.get());
+      mine = cudaMemcpyAsync(memory.pixels.get() + at, memory.staging.get() + at,
+                             static_cast<std::size_t>(end - y) * pitch, cudaMemcpyHostToDevice, call.stream);
     }
     if (mine != cudaSuccess) error = mine;
   };

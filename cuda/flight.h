@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames in flight: slots that take turns, each with a stream of its own, and how one waits for them.
+#pragma once
+
+#include "cuda/runtime.h"
+#include "cuda/upload.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <stdexcept>
+#include <vector>
+
+namespace framequality::cuda {
+
+/// What every frame in flight needs; meters add theirs.
+struct Flight {
+  Stream stream = make_stream();
+  Event done = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
+  Event begun = make_event(cudaEventDisableTiming);  ///< what a frame on the device waits for
+  Upload::Memory host;                               ///< where frames in host memory go
+
+  /// Lets the stream wait for all work that the legacy default stream has been given. Copies between buffers of the
+  /// device return before they are done; GstCuda makes them on that stream.
+  void wait_for_default_stream() {
+    check(cudaEventRecord(begun.get(), cudaStreamLegacy), "cudaEventRecord");
+    check(cudaStreamWaitEvent(stream.get(), begun.get(), 0), "cudaStreamWaitEvent");
+  }
+
+  /// Waits until `done` has come.
+  void wait() const {
+    // A thread that sleeps wakes 30 us late, half of a 1080p frame's way through the GPU; one that spins burns a core.
+    constexpr std::chrono::microseconds kSpin{200};
+    const auto patience = std::chrono::steady_clock::now() + kSpin;
+    cudaError_t state;
+    while ((state = cudaEventQuery(done.get())) == cudaErrorNotReady && std::chrono::steady_clock::now() < patience)
+      ;
+    if (state == cudaErrorNotReady) state = cudaEventSynchronize(done.get());
+    check(state, "waiting for a frame");
+  }
+};
+
+/// If an exception ends its scope, waits until the device has let go of the frame.
+class Settled {
+ public:
+  explicit Settled(cudaStream_t stream) : stream_(stream) {}
+  Settled(const Settled&) = delete;
+  Settled& operator=(const Settled&) = delete;
+  ~Settled() {
+    if (std::uncaught_exceptions() > before_) (void)cudaStreamSynchronize(stream_);
+  }
+
+ private:
+  cudaStream_t stream_;
+  int before_ = std::uncaught_exceptions();
+};
+
+/// Makes device `id`'s primary context current; negative: leaves the one that is.
+inline int make_current(int id) {
+  if (id >= 0) check(cudaSetDevice(id), "cudaSetDevice");
+  return id;
+}
+
+/// Slots, each a Flight, used in turn: up to as many frames are pending as there are slots.
+template <class Slot>
+class Turns {
+ public:
+  explicit Turns(int depth) : slots_(static_cast<std::size_t>(std::max(depth, 1))) {}
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+  /// Waits until the device has let go of every frame.
+  ~Turns() {
+    for (const Slot& slot : slots_) (void)cudaStreamSynchronize(slot.stream.get());
+  }
+
+  std::vector<Slot>& all() { return slots_; }
+  std::size_t pending() const { return pending_; }
+  /// The slot of the next frame. Throws std::logic_error if none is free.
+  Slot& next() {
+    if (pending_ == slots_.size()) throw std::logic_error("cuda meter: no slot is free");
+    return slots_[(oldest_ + pending_) % slots_.size()];
+  }
+  /// The next slot holds a frame from now on.
+  void take() { ++pending_; }
+  /// Frees the slot of the oldest frame and returns it. Throws std::logic_error if none is pending.
+  Slot& give() {
+    if (pending_ == 0) throw std::logic_error("cuda meter: no frame is pending");
+    Slot& slot = slots_[oldest_];
+    oldest_ = (oldest_ + 1) % slots_.size();
+    --pending_;
+    return slot;
+  }
+
+ private:
+  std::vector<Slot> slots_;
+  std::size_t oldest_ = 0, pending_ = 0;  ///< in use: pending_ of them from oldest_ on, round and round
+};
+
+}  // namespace framequality::cuda

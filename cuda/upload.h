@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How frames in host memory reach the device: by DMA from where they lie, or by way of pinned memory.
+#pragma once
+
+#include "algorithms/layout.h"
+#include "cuda/crew.h"
+#include "cuda/runtime.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace framequality::cuda {
+
+/// The distance of rows of so many bytes in memory of our own: whole memory transactions.
+inline std::size_t whole_pitch(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// Rows that stream kernels read begin at multiples of this.
+inline constexpr std::size_t kLoadAlign = 16;
+
+/// Brings frames of one geometry to a device. What one frame in flight needs of it is its Memory.
+class Upload {
+ public:
+  struct Memory {
+    PinnedMemory<std::uint8_t> staging;  ///< host frames' rows, plane after plane
+    DeviceMemory<std::uint8_t> pixels;   ///< the same on the device
+  };
+
+  /// Gives the planes their places in memory of our own. id: as for make_meter().
+  Upload(const Geometry& geometry, int id);
+
+  /// Queues the copies of rows first_row...last_row-1 of a host frame, from which they may still be read when this
+  /// returns; the frame as it will lie on the device. Allocates only if `memory` is new. Throws Error.
+  Frame operator()(Memory& memory, cudaStream_t stream, const Frame& frame, int first_row, int last_row) const;
+
+ private:
+  /// What one call is about.
+  struct Call {
+    Memory& memory;
+    cudaStream_t stream;
+    const Frame& frame;
+    int first_row, last_row;
+  };
+  void stage(const Call& call, int plane) const;
+
+  Geometry geometry_;
+  int id_;
+  int planes_ = 0;
+  std::size_t pitch_[3] = {};   ///< of staged planes; 0: the plane holds nothing that is read
+  std::size_t offset_[3] = {};  ///< of planes in Memory
+  std::size_t bytes_ = 0;       ///< of these
+  std::shared_ptr<Crew> crew_;  ///< for frames that are large; may be null
+};
+
+}  // namespace framequality::cuda
