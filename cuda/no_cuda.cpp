@@ -2,6 +2,7 @@
 // The device twin of a build without CUDA: there is never a device.
 #include "cuda/backend.h"
 #include "cuda/bench.h"
+#include "cuda/bliinds.h"
 #include "cuda/pinned.h"
 
 namespace framequality::cuda {
@@ -11,6 +12,9 @@ constexpr const char* kReason = "built without CUDA: build with -Dcuda=enabled, 
 
 Device find_device(int) { return {-1, "", kReason}; }
 std::unique_ptr<Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
+std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry&, int, int) {
+  throw Error(Fault::kNoDevice, kReason);
+}
 bool pin(void*, std::size_t, int) noexcept { return false; }
 void unpin(void*, int) noexcept {}
 DeviceBytes::DeviceBytes(std::span<const std::uint8_t>, int) { throw Error(Fault::kNoDevice, kReason); }
