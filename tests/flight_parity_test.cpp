@@ -2,11 +2,9 @@
 // Several frames in flight on the GPU give the host twin's totals, in order, wherever in memory the frames lie.
 #include "cpu/backend.h"
 #include "cuda/backend.h"
-#include "cuda/bench.h"
-#include "cuda/pinned.h"
+#include "tests/placed.h"
 #include "tests/sweep.h"
 
-#include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
 #include <optional>
@@ -15,46 +13,6 @@ namespace framequality::test {
 namespace {
 
 constexpr int kDepth = 4;
-
-enum class Where { kPageable, kPinned, kDevice };
-constexpr const char* kWhereNames[] = {"pageable", "pinned", "device"};
-
-/// A picture as the GPU meets it: strides and odd addresses are those of the picture.
-class Placed {
- public:
-  Placed(const Picture& picture, Where where, int device) : frame_(picture.frame()) {
-    if (where == Where::kPageable) return;
-    frame_.on_device = where == Where::kDevice;
-    const Geometry& geometry = picture.geometry();
-    for (int p = 0; p < picture.planes(); ++p) {
-      const auto block = picture.block(p);
-      if (where == Where::kDevice) {
-        device_.emplace_back(block, device);
-        frame_.plane[p] = device_.back().data() + picture.origin(p);
-        continue;
-      }
-      pinned_.push_back(std::make_unique<cuda::PinnedBytes>(block.size(), device));
-      EXPECT_TRUE(pinned_.back()->is_pinned());
-      auto* first = static_cast<std::uint8_t*>(pinned_.back()->data()) + picture.origin(p);
-      for (int y = 0; y < geometry.height; ++y)
-        std::memcpy(first + y * frame_.stride[p], picture.frame().plane[p] + y * frame_.stride[p],
-                    geometry.layout.row_bytes(p, geometry.width));
-      frame_.plane[p] = first;
-    }
-  }
-  const Frame& frame() const { return frame_; }
-
- private:
-  Frame frame_;
-  std::vector<cuda::DeviceBytes> device_;
-  std::vector<std::unique_ptr<cuda::PinnedBytes>> pinned_;
-};
-
-Geometry geometry_of(const std::string& layout, Size size) {
-  for (const NamedLayout& named : layouts())
-    if (named.name == layout) return {size.width, size.height, named.layout};
-  throw std::invalid_argument(layout);
-}
 
 class FlightParity : public testing::Test {
  protected:
