@@ -23,19 +23,20 @@ class BliindsMeter final : public bliinds::Meter {
   bliinds::Features collect() override;
   bliinds::BlockValues blocks(int scale) override;
 
-  /// For benchmarks: measures a frame in device memory, then again only what `queue(job, stream)` queues, `count`
-  /// times. Mean time of one. Unit: seconds. Blocks.
-  template <class Queue>
-  double time(const Frame& frame, int count, Queue queue) {
+  /// For benchmarks: measures a frame in device memory, queues before(job, stream), then queue(job, stream) `count`
+  /// times: mean time of one of these. Unit: seconds. Blocks.
+  template <class Before, class Queue>
+  double time(const Frame& frame, int count, Before before, Queue queue) {
     submit(frame, bliinds::Channel::kLuma);
     collect();
     const Slot& slot = *last_;
     const cudaStream_t stream = slot.stream.get();
     const Event start = make_event(cudaEventDefault), stop = make_event(cudaEventDefault);
+    before(slot.job, stream);
     check(cudaEventRecord(start.get(), stream), "cudaEventRecord");
     for (int i = 0; i < count; ++i) queue(slot.job, stream);
     check(cudaEventRecord(stop.get(), stream), "cudaEventRecord");
-    clear(slot);  // not all steps were queued
+    clear(slot);  // there may be a step that leaves counts behind
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     float ms;
     check(cudaEventElapsedTime(&ms, start.get(), stop.get()), "cudaEventElapsedTime");
