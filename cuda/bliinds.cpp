@@ -90,7 +90,6 @@ void BliindsMeter::prepare(Slot& slot) {
   job.features = static_cast<double*>(features);
   job.table = table_.get();
   job.unit = code_unit(geometry_.layout);
-  clear(slot);
 }
 
 /// Queues zeros for the histograms.
@@ -112,9 +111,12 @@ void BliindsMeter::submit(const Frame& frame, Channel channel) {
     slot.wait_for_default_stream();
   else
     job.frame = upload_[static_cast<int>(channel)](slot.host, slot.stream.get(), job.frame, 0, geometry_.height);
+  if (!slot.is_clear) clear(slot);
+  slot.is_clear = false;
   for (int scale = 0; scale < kScales; ++scale) queue_blocks(job, scale, slot.stream.get());
   queue_chunks(job, slot.stream.get());
   queue_features(job, slot.stream.get());
+  slot.is_clear = true;
   check(cudaEventRecord(slot.done.get(), slot.stream.get()), "cudaEventRecord");
   slots_.take();
 }

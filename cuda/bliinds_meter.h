@@ -50,7 +50,8 @@ class BliindsMeter final : public bliinds::Meter {
     DeviceMemory<unsigned> bins;
     DeviceMemory<ChunkSums> sums;
     PinnedMemory<double> features;
-    BliindsJob job;  ///< all but the frame is set up once
+    BliindsJob job;         ///< all but the frame is set up once
+    bool is_clear = false;  ///< histograms are zero; not before the first frame, nor after one that failed half way
   };
 
   void prepare(Slot& slot);
