@@ -2,6 +2,7 @@
 // Enum types of properties that more than one element has.
 #include "gst/enums.h"
 
+#include "algorithms/bliinds/meter.h"
 #include "algorithms/metrics.h"
 #include "algorithms/samples.h"
 
@@ -58,6 +59,16 @@ GType normalize_get_type() {
        "mean"},
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("FqNormalize", values);
+  return type;
+}
+
+GType bliinds_channel_get_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(bliinds::Channel::kLuma), "the Y plane, or luma of R, G and B by BT.601 weights", "luma"},
+      {static_cast<int>(bliinds::Channel::kRed), "red, which the published model was trained on; RGB formats only",
+       "red"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("FqBliindsChannel", values);
   return type;
 }
 

@@ -20,4 +20,7 @@ GType prefilter_get_type();
 enum class Normalize : int { kNone, kMean };
 GType normalize_get_type();
 
+/// Values of bliinds::Channel.
+GType bliinds_channel_get_type();
+
 }  // namespace framequality

@@ -350,8 +350,8 @@ static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_property(
       object, PROP_DEVICE,
-      g_param_spec_enum("device", "Device", "Where to measure; the scores are the same bit for bit",
-                        device_choice_get_type(), static_cast<int>(DeviceChoice::kAuto), kReady));
+      g_param_spec_enum("device", "Device", "Where to measure; the scores are the same", device_choice_get_type(),
+                        static_cast<int>(DeviceChoice::kAuto), kReady));
   g_object_class_install_property(
       object, PROP_CUDA_DEVICE_ID,
       g_param_spec_int("cuda-device-id", "CUDA device", "CUDA device number, -1 = the first usable one", -1, G_MAXINT,
@@ -388,10 +388,11 @@ static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
                           -G_MAXDOUBLE, G_MAXDOUBLE, 0, kRead));
   g_object_class_install_property(
       object, PROP_STATS,
-      g_param_spec_boxed("stats", "Statistics",
-                         "Frames since start: measured, skipped (by interval), replayed-on-cpu (after a CUDA fault); "
-                         "busy-ns, the time spent measuring in ns",
-                         GST_TYPE_STRUCTURE, kRead));
+      g_param_spec_boxed(
+          "stats", "Statistics",
+          "Frames since start: measured, skipped (by interval, or not measurable), replayed-on-cpu (after a CUDA "
+          "fault); busy-ns, the time spent measuring in ns",
+          GST_TYPE_STRUCTURE, kRead));
   gst_type_mark_as_plugin_api(fq_meter_base_get_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(device_choice_get_type(), static_cast<GstPluginAPIFlags>(0));
 }

@@ -36,8 +36,9 @@ class Measurer {
   virtual ~Measurer() = default;
 
   /// Starts measuring a frame with the options as they are now. It stays valid until collected. buffer: the frame's,
-  /// for its flags and metadata. If this throws, the frame has not been submitted.
-  virtual void submit(const Frame& frame, GstBuffer* buffer) = 0;
+  /// for its flags and metadata. False: the frame cannot be measured and passes without a score. If this returns false
+  /// or throws, the frame has not been submitted.
+  virtual bool submit(const Frame& frame, GstBuffer* buffer) = 0;
   /// Waits for the oldest frame submitted; returns its score and adds the element's own fields to the result. If this
   /// throws, the frame is still the oldest.
   virtual double collect(GstStructure* result) = 0;

@@ -99,7 +99,7 @@ GstFlowReturn change_context(FqMeterBase* self, GstBuffer* buffer) {
   return GST_FLOW_OK;
 }
 
-/// Begins to measure a frame in its place among those in flight.
+/// Begins to measure a frame in its place among those in flight. One that cannot be measured has no result then.
 void submit(FqMeterBase* self, Held& frame) {
   MeterState& s = *self->state;
   MeterStream& stream = *s.stream;
@@ -113,12 +113,15 @@ void submit(FqMeterBase* self, Held& frame) {
   frame.mapped.emplace(format.info, format.geometry.layout, buffer, format.on_device);
   frame.result = start_result(self, stream, buffer);
   const CudaContext::Scope scope(s.context);
-  const auto once = [&] { stream.measurer->submit(frame.mapped->frame(), buffer); };
-  with_recovery(once, [&](const cuda::Error& fault) {
+  const auto once = [&] { return stream.measurer->submit(frame.mapped->frame(), buffer); };
+  const bool submitted = with_recovery(once, [&](const cuda::Error& fault) {
     fall_back(self, format, fault);
     frame.replayed = true;
-    once();
+    return once();
   });
+  if (submitted) return;
+  frame.mapped.reset();
+  frame.result.reset();
 }
 
 /// Takes a frame in: it is being measured, or waits its turn unmeasured.
@@ -135,7 +138,7 @@ void take(FqMeterBase* self, const MeterSettings& settings, BufferPtr buffer) {
   if (due) submit(self, frame);
   ++stream.count;
   const std::lock_guard lock(s.mutex);
-  if (due)
+  if (frame.result)
     s.stats.busy_ns += ns_since(begin);
   else
     ++s.stats.skipped;

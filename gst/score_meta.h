@@ -8,6 +8,8 @@ namespace framequality {
 
 /// The meta that sharpnessmeter attaches. Field `score`: double, finite.
 inline constexpr char kSharpnessMeta[] = "GstSharpnessMeta";
+/// The meta that bliindsmeter attaches. Field `score`: double, 0 best ... 99 worst.
+inline constexpr char kBliindsMeta[] = "GstBliindsMeta";
 
 /// Fields of a buffer's meta `name`, owned by the buffer; null if it has none.
 const GstStructure* score_fields(GstBuffer* buffer, const char* name);

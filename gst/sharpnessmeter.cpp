@@ -3,6 +3,8 @@
 #include "algorithms/score.h"
 #include "gst/backends.h"
 #include "gst/enums.h"
+#include "gst/fields.h"
+#include "gst/flight.h"
 #include "gst/frame.h"
 #include "gst/guard.h"
 #include "gst/meter_base.h"
@@ -85,19 +87,6 @@ GST_ELEMENT_REGISTER_DEFINE(sharpnessmeter, "sharpnessmeter", GST_RANK_NONE, gst
 
 // --- Measuring ------------------------------------------------------------------------------------------------------
 
-/// Sets a field to a GST_TYPE_ARRAY of these numbers.
-template <class T, class Range>
-static void set_array(GstStructure* s, const char* field, GType type, void (*set)(GValue*, T), const Range& numbers) {
-  GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
-  g_value_init(&array, GST_TYPE_ARRAY);
-  g_value_init(&item, type);
-  for (const T v : numbers) {
-    set(&item, v);
-    gst_value_array_append_value(&array, &item);
-  }
-  gst_structure_take_value(s, field, &array);
-}
-
 namespace {
 
 class SharpnessMeasurer final : public Measurer {
@@ -106,13 +95,12 @@ class SharpnessMeasurer final : public Measurer {
       : element_(element),
         format_(format),
         black_(format.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235 ? kLimitedBlack : 0),
-        meter_(place.cuda ? backends().make_cuda_meter(format.geometry, place.id, depth)
-                          : backends().make_cpu_meter(format.geometry)),
-        overlaps_(place.cuda),
-        pending_(static_cast<std::size_t>(depth)) {}
+        flight_(place.cuda ? backends().make_cuda_meter(format.geometry, place.id, depth)
+                           : backends().make_cpu_meter(format.geometry),
+                place.cuda, depth) {}
 
-  void submit(const Frame& frame, GstBuffer* buffer) override {
-    Pending& next = pending(count_);
+  bool submit(const Frame& frame, GstBuffer* buffer) override {
+    Pending& next = flight_.next();
     {
       const std::lock_guard lock(element_->state->mutex);
       next.settings = element_->state->settings;
@@ -121,14 +109,13 @@ class SharpnessMeasurer final : public Measurer {
     if (!plan_->refusal.empty()) throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, plan_->refusal);
     next.frame = frame;
     next.plan = plan_;
-    if (overlaps_) meter_->submit(frame, plan_);
-    ++count_;
+    flight_.submit();
+    return true;
   }
 
   double collect(GstStructure* result) override {
-    const Pending& oldest = pending(0);
-    if (!overlaps_) meter_->submit(oldest.frame, oldest.plan);
-    scores_ = finish(*oldest.plan, meter_->collect(), black_);
+    const Pending& oldest = flight_.oldest();
+    scores_ = finish(*oldest.plan, flight_.collect(), black_);
     const Settings& settings = oldest.settings;
     metric_ = metric_info(settings.metric).name;
     gst_structure_set(result, "metric", G_TYPE_STRING, metric_, "score", G_TYPE_DOUBLE, scores_.score, nullptr);
@@ -138,26 +125,13 @@ class SharpnessMeasurer final : public Measurer {
                         G_TYPE_UINT, static_cast<guint>(settings.zone_rows), nullptr);
       set_array(result, "zones", G_TYPE_DOUBLE, g_value_set_double, scores_.zones);
     }
-    forget_oldest();
+    flight_.forget_oldest();
     return scores_.score;
   }
 
-  void move_to_cpu() override {
-    // Nothing of a dead context outlives this line; if it throws, there is a meter still, to drop frames from.
-    meter_ = backends().make_cpu_meter(format_.geometry);
-    overlaps_ = false;
-  }
+  void move_to_cpu() override { flight_.move_to(backends().make_cpu_meter(format_.geometry)); }
 
-  void drop() override {
-    for (; count_ > 0; forget_oldest()) {
-      // The frame whose collect() failed is the oldest still, but no longer pending in the meter.
-      if (overlaps_)
-        guard(false, [&] {
-          meter_->collect();
-          return true;
-        });
-    }
-  }
+  void drop() override { flight_.drop(); }
 
   void annotate(GstBuffer* buffer) override {
     gpointer at = nullptr;
@@ -175,16 +149,8 @@ class SharpnessMeasurer final : public Measurer {
     Frame frame;
     Settings settings;
     std::shared_ptr<const Plan> plan;
+    void submit_to(Meter& meter) const { meter.submit(frame, plan); }
   };
-
-  /// Frame i of those pending, the oldest first.
-  Pending& pending(std::size_t i) { return pending_[(oldest_ + i) % pending_.size()]; }
-
-  void forget_oldest() {
-    pending(0).plan.reset();
-    oldest_ = (oldest_ + 1) % pending_.size();
-    --count_;
-  }
 
   /// Makes plan_ the plan for the options and regions of this frame; most frames find it made.
   void resolve(const Settings& settings, GstBuffer* buffer) {
@@ -239,14 +205,11 @@ class SharpnessMeasurer final : public Measurer {
   GstSharpnessMeter* element_;
   StreamFormat format_;
   int black_;
-  std::unique_ptr<Meter> meter_;
-  bool overlaps_;  ///< meter_ takes frames while others are pending; else each is measured when it is collected
-  std::vector<Pending> pending_;
-  std::size_t oldest_ = 0, count_ = 0;  ///< in use: count_ of pending_ from oldest_ on, round and round
-  Request wanted_;                      ///< kept for its memory
-  std::shared_ptr<const Plan> plan_;    ///< of the last frame submitted
-  Scores scores_;                       ///< of the last frame collected
-  const char* metric_ = "";             ///< of it too
+  Flight<Meter, Pending> flight_;
+  Request wanted_;                    ///< kept for its memory
+  std::shared_ptr<const Plan> plan_;  ///< of the last frame submitted
+  Scores scores_;                     ///< of the last frame collected
+  const char* metric_ = "";           ///< of it too
 };
 
 std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& format, const Place& place, int depth) {

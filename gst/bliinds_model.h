@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Models of BLIINDS-II as files, for elements.
+#pragma once
+
+#include "algorithms/bliinds/model.h"
+
+#include <memory>
+#include <string>
+
+namespace framequality {
+
+using ModelPtr = std::shared_ptr<const bliinds::Model>;
+
+/// The model in a file, in the text form of bliinds::parse_model(); of an empty name the published one. Throws
+/// ElementError (RESOURCE/SETTINGS) with file, line and reason.
+ModelPtr load_model(const std::string& location);
+
+}  // namespace framequality
