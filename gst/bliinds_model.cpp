@@ -8,7 +8,7 @@
 #include "gst/guard.h"
 
 #include <cerrno>
-#include <fstream>
+#include <cstdio>
 #include <stdexcept>
 
 namespace framequality {
@@ -27,12 +27,11 @@ std::string readable(const char* bytes) {
 }
 
 std::string read(const std::string& location) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(location.c_str(), "rb"), std::fclose);
   std::string text(kLongest + 1, '\0');
-  errno = 0;
-  std::ifstream file(location, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (!file.is_open() || file.bad()) throw std::invalid_argument(std::string("cannot be read: ") + g_strerror(errno));
+  if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (!file || std::ferror(file.get()))
+    throw std::invalid_argument(std::string("cannot be read: ") + g_strerror(errno));
   if (text.size() > kLongest) throw std::invalid_argument("longer than 1 MiB, not a model");
   return text;
 }
