@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Every frame of a picture or video that GStreamer can decode, measured by the element bliindsmeter.
+#pragma once
+
+#include "algorithms/bliinds/meter.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace framequality::tools {
+
+struct MeasureOptions {
+  std::string channel = "luma", device = "auto";  ///< nicks of the element's properties
+  std::string model;                              ///< file; empty: the published one
+  std::uint64_t interval = 0;                     ///< ns between measured frames
+};
+
+struct Measured {
+  std::uint64_t frame;  ///< measured before this one
+  double score, raw;
+  bliinds::Features features;
+};
+
+/// Makes sure that there is an element bliindsmeter with these options. Throws std::runtime_error.
+void require_meter(const MeasureOptions& options);
+
+/// Measures a file and calls `each` for every frame, in order, on this thread. Warnings go to stderr. Throws
+/// std::runtime_error, then without the file's name.
+void measure(const std::string& file, const MeasureOptions& options, const std::function<void(const Measured&)>& each);
+
+}  // namespace framequality::tools
