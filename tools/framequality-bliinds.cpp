@@ -228,8 +228,11 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  gst_init(nullptr, nullptr);
+  const struct End {
+    ~End() { gst_deinit(); }  // tracers report now
+  } end;
   try {
-    gst_init(nullptr, nullptr);
     const int status = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0)
       throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));
