@@ -19,6 +19,7 @@ FORBIDDEN = {  # layer -> what it must not include
     "cuda": r"gst/|glib|gio/|gmodule|cpu/|tests/",
     "gst": r"cuda_runtime|cub/|scan/|tests/",
     "scan": r"gst/(?:[a-z_]+\.h)(?<!gst/gst\.h)\"|cpu/|cuda/|cuda_runtime|cub/|tests/",  # an application
+    "tools": r"cpu/|cuda/|cuda_runtime|tests/",
 }
 root = pathlib.Path(sys.argv[1])
 faults, files = [], 0

@@ -183,6 +183,9 @@ int train_model(const Options& options) {
   const std::vector<Sample> samples = join(features, scores, options.scene_separator);
   const bliinds::Model model = train(samples);
   const std::string agreement = report(cross_validate(samples, model, options.folds));
+  if (options.scene_separator.empty() && !scores.find_column("scene"))
+    std::cerr << "note: each name is taken for a scene of its own. Where several show the same scene, say so by a "
+                 "column scene\n      or --scene-separator: else 'unseen' looks better than it is\n";
   const auto clamped =
       std::count_if(samples.begin(), samples.end(), [](const Sample& s) { return s.score < 0 || s.score > 99; });
   if (clamped > 0) std::cerr << "warning: " << clamped << " scores lie outside 0...99: only raw-score can reach them\n";

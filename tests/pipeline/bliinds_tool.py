@@ -208,6 +208,18 @@ class Training(Case):
             self.assertFalse(os.path.exists(model))
         self.expect(run("train", features, scores, "/nonexistent/m.txt"), 1, "/nonexistent/m.txt")
 
+    def test_scenes_that_nobody_named_are_told(self):
+        features, scores, _ = self.tables()
+        with open(scores, newline="", encoding="ascii") as file:
+            text = io.StringIO()
+            csv.writer(text).writerows(row[:2] for row in csv.reader(file))
+        bare, model = self.write("bare.csv", text.getvalue()), str(self.folder / "m")
+        self.expect(run("train", features, bare, model), 0, "each name is taken for a scene")
+        for words in ((features, scores), ("--scene-separator=1", features, bare)):
+            done = run("train", *words, model)
+            self.expect(done, 0)
+            self.assertEqual(done.stderr, b"")
+
     def test_scores_out_of_range_are_told(self):
         features, _, _ = self.tables()
         rng = random.Random(3)
