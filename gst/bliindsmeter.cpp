@@ -166,6 +166,20 @@ std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& f
 
 // --- Model ----------------------------------------------------------------------------------------------------------
 
+/// Reads the model with no lock held, however often another one is asked for meanwhile. True, or throws.
+static bool take_model(BliindsState& s) {
+  std::unique_lock lock(s.mutex);
+  while (!s.is_loaded) {
+    const std::string location = s.model_location;
+    lock.unlock();
+    ModelPtr model = load_model(location);
+    lock.lock();
+    s.is_loaded = location == s.model_location;
+    if (s.is_loaded) s.settings.model = std::move(model);
+  }
+  return true;
+}
+
 /// Takes the model when the element starts; a bad one keeps it from starting.
 static GstStateChangeReturn change_state(GstElement* element, GstStateChange transition) {
   BliindsState& s = *reinterpret_cast<GstBliindsMeter*>(element)->state;
@@ -174,12 +188,7 @@ static GstStateChangeReturn change_state(GstElement* element, GstStateChange tra
     s.is_loaded = false;
   };
   if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
-    const bool ok = guard(element, false, [&] {
-      const std::lock_guard lock(s.mutex);
-      s.settings.model = load_model(s.model_location);
-      return s.is_loaded = true;
-    });
-    if (!ok) return GST_STATE_CHANGE_FAILURE;
+    if (!guard(element, false, [&] { return take_model(s); })) return GST_STATE_CHANGE_FAILURE;
   }
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_bliinds_meter_parent_class)->change_state(element, transition);
