@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -90,6 +91,10 @@ std::size_t fold_count(const std::string& text) {
   return folds;
 }
 
+[[noreturn]] void refuse_option(const std::string& command, const std::string& name) {
+  throw UsageError(command + " has no option '" + name + "'");
+}
+
 /// Takes the options that this command has; the rest are files, all of them after `--`.
 Options parse_options(const std::string& command, const std::vector<std::string>& words) {
   Options options;
@@ -113,7 +118,7 @@ Options parse_options(const std::string& command, const std::vector<std::string>
                         : is("--scene-separator", trains)   ? &options.scene_separator
                                                             : nullptr;
     const bool interval = is("--interval", !trains), folds = is("--folds", trains);
-    if (!text && !interval && !folds) throw UsageError(command + " has no option '" + name + "'");
+    if (!text && !interval && !folds) refuse_option(command, name);
     if (equals == word.npos && i + 1 == words.size()) throw UsageError(name + " needs a value");
     const std::string value = equals == word.npos ? words[++i] : word.substr(equals + 1);
     if (text) *text = value;
@@ -232,9 +237,7 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   gst_init(nullptr, nullptr);
-  const struct End {
-    ~End() { gst_deinit(); }  // tracers report now
-  } end;
+  const std::unique_ptr<void, void (*)(void*)> end(&argc, [](void*) { gst_deinit(); });  // tracers report then
   try {
     const int status = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0)

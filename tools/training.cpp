@@ -52,14 +52,21 @@ std::map<Key, Opinion> opinions_in(const Table& table, std::string_view separato
   return opinions;
 }
 
-double predict(const bliinds::Model& model, const Sample& sample) {
-  return bliinds::score_of(model, sample.features).raw;
+/// What `of` gives for each sample.
+template <class F>
+auto each(const std::vector<Sample>& samples, F of) {
+  std::vector<decltype(of(samples[0]))> values;
+  values.reserve(samples.size());
+  for (const Sample& s : samples) values.push_back(of(s));
+  return values;
+}
+
+std::vector<double> predict(const bliinds::Model& model, const std::vector<Sample>& samples) {
+  return each(samples, [&](const Sample& s) { return bliinds::score_of(model, s.features).raw; });
 }
 
 std::vector<double> scores_of(const std::vector<Sample>& samples) {
-  std::vector<double> scores;
-  for (const Sample& s : samples) scores.push_back(s.score);
-  return scores;
+  return each(samples, [](const Sample& s) { return s.score; });
 }
 
 std::set<std::string> scenes_of(const std::vector<Sample>& samples) {
@@ -138,6 +145,7 @@ std::vector<Sample> join(const Table& features, const Table& scores, std::string
   for (const auto& [key, opinion] : opinions)
     if (!opinion.used) scores.refuse(opinion.line, text_of(key) + " has no features");
   std::vector<Sample> list;
+  list.reserve(samples.size());
   for (auto& [key, sample] : samples) list.push_back(std::move(sample));
   return list;
 }
@@ -146,10 +154,8 @@ bliinds::Model train(const std::vector<Sample>& samples) {
   if (samples.size() < kLeastRows)
     throw std::runtime_error(std::to_string(samples.size()) + " rows are too few: 24 weights and a constant need " +
                              std::to_string(kLeastRows));
-  std::vector<bliinds::Features> features;
-  for (const Sample& s : samples) features.push_back(s.features);
   try {
-    return least_squares(features, scores_of(samples));
+    return least_squares(each(samples, [](const Sample& s) { return s.features; }), scores_of(samples));
   } catch (const RankDeficient& e) {
     std::string names;
     for (const std::size_t i : e.columns) names += (names.empty() ? "" : ", ") + feature_names().at(i);
@@ -181,8 +187,7 @@ std::vector<Result> cross_validate(const std::vector<Sample>& samples, const bli
     const std::string what = "fold " + std::to_string(fold + 1);
     std::vector<double> predicted;
     try {
-      const bliinds::Model part = train(trained);
-      for (const Sample& s : tested) predicted.push_back(predict(part, s));
+      predicted = predict(train(trained), tested);
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(what + " of " + std::to_string(folds) + ": without its scenes " + e.what());
     }
@@ -191,9 +196,7 @@ std::vector<Result> cross_validate(const std::vector<Sample>& samples, const bli
     all_predicted.insert(all_predicted.end(), predicted.begin(), predicted.end());
   }
   if (!results.empty()) results.push_back(result_of("unseen", all_tested, all_predicted));
-  std::vector<double> predicted;
-  for (const Sample& s : samples) predicted.push_back(predict(model, s));
-  results.push_back(result_of("in sample", samples, predicted));
+  results.push_back(result_of("in sample", samples, predict(model, samples)));
   return results;
 }
 
