@@ -5,20 +5,10 @@
 #include "cpu/backend.h"
 #include "cpu/bliinds.h"
 #include "cuda/backend.h"
+#include "cuda/bliinds.h"
 #include "cuda/pinned.h"
 
 #include <memory>
-
-#if __has_include("cuda/bliinds.h")
-#include "cuda/bliinds.h"
-#else
-namespace framequality::cuda {
-/// Stands in for the device twin of BLIINDS-II: there is never a device for it.
-inline std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry&, int, int) {
-  throw Error(Fault::kNoDevice, "this build has no CUDA kernels for BLIINDS-II: use device=cpu");
-}
-}  // namespace framequality::cuda
-#endif
 
 namespace framequality {
 
@@ -29,8 +19,8 @@ struct Backends {
   std::unique_ptr<bliinds::Meter> (*make_cpu_bliinds_meter)(const Geometry&) = [](const Geometry& g) {
     return cpu::make_bliinds_meter(g);
   };
-  std::unique_ptr<bliinds::Meter> (*make_cuda_bliinds_meter)(const Geometry&, int id, int depth) =
-      [](const Geometry& g, int id, int depth) { return cuda::make_bliinds_meter(g, id, depth); };
+  std::unique_ptr<bliinds::Meter> (*make_cuda_bliinds_meter)(const Geometry&, int id,
+                                                             int depth) = cuda::make_bliinds_meter;
   bool (*pin)(void* data, std::size_t bytes, int id) noexcept = cuda::pin;
   void (*unpin)(void* data, int id) noexcept = cuda::unpin;
 };

@@ -12,7 +12,7 @@ import tempfile
 
 NOT_HERE = re.compile(r"v4l2src|libcamerasrc|autovideosink|filesrc|uridecodebin|playbin|rtspsrc|<[a-z]|\.\.\.|cuda|nvh26|device=/")
 
-MESSAGE = re.compile(r"(sharpness\w+|focuscontroller), ")
+MESSAGE = re.compile(r"(sharpness\w+|bliindsmeter|focuscontroller), ")
 
 
 def lines(document):
