@@ -137,6 +137,10 @@ inline Model parse_model(std::string_view text) {
   }
   if (const std::string_view more = words.next(); !more.empty())
     words.refuse("'" + std::string(more) + "' after the last number");
+  // Features stay far below 1e50, so that no score of such a model overflows.
+  double most = std::abs(model.constant);
+  for (const double w : model.weights) most = std::max(most, std::abs(w));
+  if (most > 1e250) words.refuse("a number beyond 1e250: scores would overflow");
   return model;
 }
 
