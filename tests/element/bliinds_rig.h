@@ -34,6 +34,15 @@ inline std::vector<double> features_in(const GstStructure* s) {
   return list;
 }
 
+/// The twins add in different orders: features agree to 1e-12 of themselves.
+inline testing::AssertionResult same_features(const std::vector<double>& got, const bliinds::Features& expected) {
+  if (got.size() != expected.size()) return testing::AssertionFailure() << got.size() << " features";
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (!(std::abs(got[i] - expected[i]) <= 1e-12 * std::abs(expected[i])))
+      return testing::AssertionFailure() << "feature " << i << ": " << got[i] << ", expected " << expected[i];
+  return testing::AssertionSuccess();
+}
+
 /// Features of codes of 16 bits or fewer, straight from the host twin.
 inline bliinds::Features features_of(const std::vector<std::uint16_t>& codes, int width, int height, int depth) {
   Geometry geometry{width, height, {}};
