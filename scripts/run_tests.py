@@ -78,6 +78,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("suite", nargs="*")
     parser.add_argument("--timeout-multiplier", default="1")
+    parser.add_argument("--rebuild", action="store_true", help="compile first what the suites need")
     arguments = parser.parse_intermixed_args()
 
     build = pathlib.Path(arguments.build).resolve()
@@ -89,8 +90,10 @@ def main():
     wrapper.chmod(0o755)
     log = build / "meson-logs" / "testlog-wrapper.json"  # meson adds the wrapper's name
     log.unlink(missing_ok=True)
-    command = ["meson", "test", "-C", str(build), "--no-rebuild", "--timeout-multiplier", arguments.timeout_multiplier,
+    command = ["meson", "test", "-C", str(build), "--timeout-multiplier", arguments.timeout_multiplier,
                "--wrapper", shlex.quote(str(wrapper))]
+    if not arguments.rebuild:
+        command.append("--no-rebuild")
     for suite in arguments.suite:
         command += ["--suite", suite]
     subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
