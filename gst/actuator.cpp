@@ -3,6 +3,7 @@
 #include "gst/actuator.h"
 
 #include "gst/guard.h"
+#include "gst/owned.h"
 #include "gst/v4l2_control.h"
 
 #include <algorithm>
@@ -132,11 +133,6 @@ class FieldActuator final : public Actuator {
   }
 
  private:
-  struct Free {
-    void operator()(GstStructure* structure) const { gst_structure_free(structure); }
-  };
-  using StructurePtr = std::unique_ptr<GstStructure, Free>;
-
   StructurePtr get() {
     GstStructure* structure = nullptr;
     g_object_get(element_.get(), property_, &structure, nullptr);

@@ -4,6 +4,7 @@
 
 #include "gst/frame.h"
 #include "gst/guard.h"
+#include "gst/owned.h"
 #include "gst/score_meta.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ void Layer::show(const Box& place, F&& draw) {
   hide();
   GstBuffer* taken = nullptr;
   if (gst_buffer_pool_acquire_buffer(pool_, &taken, nullptr) != GST_FLOW_OK) no_memory();
-  const std::unique_ptr<GstBuffer, Release> pixels(taken);
+  const BufferPtr pixels(taken);
   GstMapInfo map;
   if (!gst_buffer_map(taken, &map, GST_MAP_WRITE)) no_memory();
   GstVideoMeta* meta = gst_buffer_get_video_meta(taken);

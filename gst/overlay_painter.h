@@ -24,13 +24,12 @@ struct Settings {
   int peaking_threshold = 32;                 ///< see cpu::EdgeMarker
 };
 
-struct Release {
-  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
+struct ReleaseOverlay {
   void operator()(GstVideoOverlayComposition* composition) const { gst_video_overlay_composition_unref(composition); }
   void operator()(GstVideoOverlayRectangle* rectangle) const { gst_video_overlay_rectangle_unref(rectangle); }
 };
-using CompositionPtr = std::unique_ptr<GstVideoOverlayComposition, Release>;
-using RectanglePtr = std::unique_ptr<GstVideoOverlayRectangle, Release>;
+using CompositionPtr = std::unique_ptr<GstVideoOverlayComposition, ReleaseOverlay>;
+using RectanglePtr = std::unique_ptr<GstVideoOverlayRectangle, ReleaseOverlay>;
 
 /// One rectangle of the composition, in pixels that are used again when nobody shows them any more.
 class Layer {

@@ -13,10 +13,22 @@ struct Release {
   void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
   void operator()(GstEvent* event) const { gst_event_unref(event); }
   void operator()(GstStructure* structure) const { gst_structure_free(structure); }
+  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
+  void operator()(GstMessage* message) const { gst_message_unref(message); }
+  void operator()(GstBus* bus) const { gst_object_unref(bus); }
+  void operator()(GError* error) const { g_error_free(error); }
+  void operator()(GDir* folder) const { g_dir_close(folder); }
+  void operator()(gchar* text) const { g_free(text); }
 };
 using BufferPtr = std::unique_ptr<GstBuffer, Release>;
 using CapsPtr = std::unique_ptr<GstCaps, Release>;
 using EventPtr = std::unique_ptr<GstEvent, Release>;
 using StructurePtr = std::unique_ptr<GstStructure, Release>;
+using SamplePtr = std::unique_ptr<GstSample, Release>;
+using MessagePtr = std::unique_ptr<GstMessage, Release>;
+using BusPtr = std::unique_ptr<GstBus, Release>;
+using ErrorPtr = std::unique_ptr<GError, Release>;
+using FolderPtr = std::unique_ptr<GDir, Release>;
+using TextPtr = std::unique_ptr<gchar, Release>;
 
 }  // namespace framequality

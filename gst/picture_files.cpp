@@ -3,6 +3,7 @@
 #include "gst/picture_files.h"
 
 #include "gst/guard.h"
+#include "gst/owned.h"
 
 #include <gst/video/video.h>
 
@@ -18,15 +19,6 @@ namespace {
 
 constexpr std::array kExtensions{".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pnm"};
 constexpr GstClockTime kPatience = 20 * GST_SECOND;  // for one picture, so that nothing hangs on a file
-
-template <auto free>
-struct Free {
-  template <class T>
-  void operator()(T* p) const {
-    free(p);
-  }
-};
-using Text = std::unique_ptr<gchar, Free<g_free>>;
 
 [[noreturn]] void fail(int code, const std::string& text) { throw ElementError(GST_RESOURCE_ERROR, code, text); }
 
@@ -52,11 +44,11 @@ struct Pipeline {
 };
 
 /// The first frame of a file, as GRAY8.
-std::unique_ptr<GstSample, Free<gst_sample_unref>> decode(const std::string& path) {
+SamplePtr decode(const std::string& path) {
   GError* error = nullptr;
-  const Text uri(gst_filename_to_uri(path.c_str(), &error));
+  const TextPtr uri(gst_filename_to_uri(path.c_str(), &error));
   if (!uri) {
-    const std::unique_ptr<GError, Free<g_error_free>> owned(error);
+    const ErrorPtr owned(error);
     fail(GST_RESOURCE_ERROR_OPEN_READ, "Cannot read " + path + ": " + owned->message);
   }
   const Pipeline pipeline;
@@ -65,8 +57,7 @@ std::unique_ptr<GstSample, Free<gst_sample_unref>> decode(const std::string& pat
   GstElement* sink = make(pipeline.it, "fakesink");
   g_object_set(source, "uri", uri.get(), nullptr);
   g_object_set(sink, "sync", FALSE, "enable-last-sample", TRUE, nullptr);
-  const std::unique_ptr<GstCaps, Free<gst_caps_unref>> gray(
-      gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "GRAY8", nullptr));
+  const CapsPtr gray(gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "GRAY8", nullptr));
   gst_element_link_filtered(convert, sink, gray.get());
   g_signal_connect(source, "pad-added", G_CALLBACK(+[](GstElement*, GstPad* pad, GstElement* to) {
                      GstPad* in = gst_element_get_static_pad(to, "sink");
@@ -74,20 +65,19 @@ std::unique_ptr<GstSample, Free<gst_sample_unref>> decode(const std::string& pat
                      gst_object_unref(in);
                    }),
                    convert);
-  const std::unique_ptr<GstBus, Free<gst_object_unref>> bus(gst_element_get_bus(pipeline.it));
+  const BusPtr bus(gst_element_get_bus(pipeline.it));
   gst_element_set_state(pipeline.it, GST_STATE_PAUSED);
   constexpr auto kEnds = static_cast<GstMessageType>(GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
-  const std::unique_ptr<GstMessage, Free<gst_message_unref>> end(
-      gst_bus_timed_pop_filtered(bus.get(), kPatience, kEnds));
+  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), kPatience, kEnds));
   if (end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_ERROR) {
     gst_message_parse_error(end.get(), &error, nullptr);
-    const std::unique_ptr<GError, Free<g_error_free>> owned(error);
+    const ErrorPtr owned(error);
     fail(GST_RESOURCE_ERROR_READ, "Cannot decode " + path + ": " + owned->message);
   }
   GstSample* sample = nullptr;
   g_object_get(sink, "last-sample", &sample, nullptr);
   if (!sample) fail(GST_RESOURCE_ERROR_READ, "Cannot decode " + path + ": there is no picture in it");
-  return std::unique_ptr<GstSample, Free<gst_sample_unref>>(sample);
+  return SamplePtr(sample);
 }
 
 void add(PictureSet& set, double position, const std::string& path) {
@@ -116,7 +106,7 @@ void add(PictureSet& set, double position, const std::string& path) {
 }
 
 bool is_picture(const std::string& name) {
-  const Text lower(g_ascii_strdown(name.c_str(), -1));
+  const TextPtr lower(g_ascii_strdown(name.c_str(), -1));
   return name[0] != '.' && std::any_of(kExtensions.begin(), kExtensions.end(),
                                        [&](const char* extension) { return g_str_has_suffix(lower.get(), extension); });
 }
@@ -133,17 +123,17 @@ std::optional<double> number_of(const std::string& name) {
 /// File names of the pictures in a folder, in order.
 std::vector<std::string> picture_names(const std::string& folder) {
   GError* error = nullptr;
-  const std::unique_ptr<GDir, Free<g_dir_close>> dir(g_dir_open(folder.c_str(), 0, &error));
+  const FolderPtr dir(g_dir_open(folder.c_str(), 0, &error));
   if (!dir) {
-    const std::unique_ptr<GError, Free<g_error_free>> owned(error);
+    const ErrorPtr owned(error);
     fail(GST_RESOURCE_ERROR_OPEN_READ, owned->message);
   }
   std::vector<std::pair<std::string, std::string>> keyed;
   while (const gchar* name = g_dir_read_name(dir.get())) {
-    const Text path(g_build_filename(folder.c_str(), name, nullptr));
+    const TextPtr path(g_build_filename(folder.c_str(), name, nullptr));
     // A pipe or a device would be waited for.
     if (!is_picture(name) || !g_file_test(path.get(), G_FILE_TEST_IS_REGULAR)) continue;
-    const Text shown(g_filename_display_name(name)), key(g_utf8_collate_key_for_filename(shown.get(), -1));
+    const TextPtr shown(g_filename_display_name(name)), key(g_utf8_collate_key_for_filename(shown.get(), -1));
     keyed.emplace_back(key.get(), name);
   }
   std::sort(keyed.begin(), keyed.end());
@@ -170,7 +160,7 @@ PictureSet load_pictures(const std::string& location) {
   const bool numbers = std::all_of(names.begin(), names.end(), [](const auto& name) { return number_of(name); });
   for (std::size_t i = 0; i < names.size(); ++i) {
     const double position = numbers ? *number_of(names[i]) : static_cast<double>(i);
-    const Text path(g_build_filename(location.c_str(), names[i].c_str(), nullptr));
+    const TextPtr path(g_build_filename(location.c_str(), names[i].c_str(), nullptr));
     if (set.pictures.count(position))
       fail(GST_RESOURCE_ERROR_SETTINGS, std::string("There are two pictures for one position, one is ") + path.get());
     add(set, position, path.get());
