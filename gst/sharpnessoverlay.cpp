@@ -2,6 +2,7 @@
 // sharpnessoverlay: draws the scores of a sharpnessmeter on the picture.
 #include "gst/guard.h"
 #include "gst/overlay_blend.h"
+#include "gst/overlay_caps.h"
 #include "gst/overlay_painter.h"
 #include "gst/score_meta.h"
 
@@ -75,76 +76,14 @@ static GstSharpnessOverlay* overlay_of(GstObject* parent) { return reinterpret_c
 
 // --- Negotiation ----------------------------------------------------------------------------------------------------
 
-#define BLEND_CAPS GST_VIDEO_CAPS_MAKE(GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS)
-#define ALL_CAPS BLEND_CAPS ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES("ANY", GST_VIDEO_FORMATS_ALL)
-static constexpr char kOverlayFeature[] = GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION;
-static GstStaticCaps blend_caps = GST_STATIC_CAPS(BLEND_CAPS);
-// What sources that take the first format offered should take, not the widest of all: GStreamer's list begins with it.
-static GstStaticCaps first_caps = GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE("{ I420, NV12 }"));
 static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(ALL_CAPS));
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_OVERLAY_CAPS));
 static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(ALL_CAPS));
-
-namespace {
-struct Release {
-  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
-};
-using CapsPtr = std::unique_ptr<GstCaps, Release>;
-}  // namespace
-
-static bool has_overlay(const GstCaps* caps) {
-  return gst_caps_features_contains(gst_caps_get_features(caps, 0), kOverlayFeature);
-}
-
-static bool can_blend(const GstCaps* caps) {
-  const CapsPtr blendable(gst_static_caps_get(&blend_caps));
-  return gst_caps_is_subset(caps, blendable.get());
-}
-
-/// A caps structure with the overlay feature added or removed.
-static CapsPtr with_overlay(GstCaps* caps, guint i, bool wanted) {
-  CapsPtr one(gst_caps_copy_nth(caps, i));
-  GstCapsFeatures* features = gst_caps_get_features(one.get(), 0);
-  if (gst_caps_features_is_any(features)) return one;
-  if (wanted != static_cast<bool>(gst_caps_features_contains(features, kOverlayFeature)))
-    (wanted ? gst_caps_features_add : gst_caps_features_remove)(features, kOverlayFeature);
-  return one;
-}
-
-/// The caps of one pad that caps of the other allow. to_sink: what may come in when downstream takes `caps`; else what
-/// may go out when upstream gives them.
-static CapsPtr caps_across(GstCaps* caps, bool to_sink) {
-  CapsPtr result(gst_caps_new_empty());
-  const auto add = [&](CapsPtr more) { result.reset(gst_caps_merge(result.release(), more.release())); };
-  const CapsPtr blendable(gst_static_caps_get(&blend_caps)), first(gst_static_caps_get(&first_caps));
-  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
-    const GstCapsFeatures* features = gst_caps_get_features(caps, i);
-    const bool any = gst_caps_features_is_any(features),
-               overlay = gst_caps_features_contains(features, kOverlayFeature);
-    if (any || overlay || !to_sink) add(with_overlay(caps, i, true));
-    if (any || !overlay || to_sink) {
-      CapsPtr plain = with_overlay(caps, i, false);
-      // Drawn by nobody but this element.
-      if (!any && !(to_sink && overlay)) plain.reset(gst_caps_intersect(plain.get(), blendable.get()));
-      if (to_sink && !any) add(CapsPtr(gst_caps_intersect_full(first.get(), plain.get(), GST_CAPS_INTERSECT_FIRST)));
-      add(std::move(plain));
-    }
-  }
-  return result;
-}
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_OVERLAY_CAPS));
 
 static gboolean answer_caps(GstSharpnessOverlay* self, GstPad* pad, GstQuery* query) {
   const bool to_sink = pad == self->sinkpad;
-  GstCaps* filter = nullptr;
-  gst_query_parse_caps(query, &filter);
-  const CapsPtr filter_across = filter && !gst_caps_is_any(filter) ? caps_across(filter, !to_sink) : nullptr;
-  const CapsPtr peer(gst_pad_peer_query_caps(to_sink ? self->srcpad : self->sinkpad, filter_across.get()));
-  const CapsPtr own(gst_pad_get_pad_template_caps(pad));
-  CapsPtr caps(gst_caps_is_any(peer.get()) ? gst_caps_ref(own.get()) : caps_across(peer.get(), to_sink).release());
-  caps.reset(gst_caps_intersect(caps.get(), own.get()));
-  if (filter) caps.reset(gst_caps_intersect_full(filter, caps.get(), GST_CAPS_INTERSECT_FIRST));
-  gst_query_set_caps_result(query, caps.get());
+  overlay::answer_caps(query, pad, to_sink ? self->srcpad : self->sinkpad, to_sink);
   return TRUE;
 }
 
@@ -160,11 +99,11 @@ static bool downstream_draws(GstSharpnessOverlay* self, GstCaps* caps) {
 static bool negotiate(GstSharpnessOverlay* self, GstCaps* caps) {
   OverlayState& state = *self->state;
   gst_pad_check_reconfigure(self->srcpad);
-  const bool blends = can_blend(caps);
+  const bool blends = overlay::can_blend(caps);
   bool sent = false;
-  state.attach = has_overlay(caps);
+  state.attach = overlay::has_overlay(caps);
   if (!state.attach) {
-    const CapsPtr with = with_overlay(caps, 0, true);
+    const CapsPtr with = overlay::with_overlay(caps, 0, true);
     const CapsPtr taken(gst_pad_peer_query_caps(self->srcpad, with.get()));
     // Some elements answer the ALLOCATION query for current caps only. Where it says nothing and frames can be changed,
     // the picture itself is the safe place.
