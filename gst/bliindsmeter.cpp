@@ -306,14 +306,8 @@ static void gst_bliinds_meter_class_init(GstBliindsMeterClass* klass) {
   object->finalize = finalize;
   install_properties(object);
 
-  static GstStaticPadTemplate sink =
-      GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
-  static GstStaticPadTemplate src =
-      GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
   auto* element = GST_ELEMENT_CLASS(klass);
   element->change_state = change_state;
-  gst_element_class_add_static_pad_template(element, &sink);
-  gst_element_class_add_static_pad_template(element, &src);
   gst_element_class_set_static_metadata(element, "BLIINDS-II quality meter", "Filter/Analyzer/Video",
                                         "Scores the quality of every frame without a reference, 0 best ... 99 worst; "
                                         "message and metadata, pixels untouched",

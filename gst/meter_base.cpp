@@ -331,8 +331,15 @@ static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
   object->set_property = set_property;
   object->get_property = get_property;
   object->finalize = finalize;
-  GST_ELEMENT_CLASS(klass)->change_state = change_state;
-  GST_ELEMENT_CLASS(klass)->set_context = set_context;
+  static GstStaticPadTemplate sink =
+      GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
+  static GstStaticPadTemplate src =
+      GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
+  auto* element = GST_ELEMENT_CLASS(klass);
+  gst_element_class_add_static_pad_template(element, &sink);
+  gst_element_class_add_static_pad_template(element, &src);
+  element->change_state = change_state;
+  element->set_context = set_context;
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->start = start;
   trans->stop = stop;

@@ -65,7 +65,7 @@ struct FqMeterBase {
   framequality::MeterState* state;
 };
 
-/// A subclass sets these in its class_init, beside its pad templates and element metadata.
+/// A subclass sets these in its class_init, beside its element metadata; it has the pad templates of the base.
 struct FqMeterBaseClass {
   GstBaseTransformClass parent_class;
   GstDebugCategory* category;  ///< for the base's log lines

@@ -383,13 +383,7 @@ static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   object->finalize = finalize;
   install_properties(object);
 
-  static GstStaticPadTemplate sink =
-      GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
-  static GstStaticPadTemplate src =
-      GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
   auto* element = GST_ELEMENT_CLASS(klass);
-  gst_element_class_add_static_pad_template(element, &sink);
-  gst_element_class_add_static_pad_template(element, &src);
   gst_element_class_set_static_metadata(
       element, "Sharpness meter", "Filter/Analyzer/Video",
       "Scores the sharpness of every frame, on the GPU or the CPU; message and metadata, pixels untouched",
