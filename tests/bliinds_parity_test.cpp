@@ -9,6 +9,7 @@
 #include "tests/layouts.h"
 #include "tests/pictures.h"
 #include "tests/placed.h"
+#include "tests/same_bits.h"
 
 #include <algorithm>
 #include <array>
@@ -29,18 +30,6 @@ using namespace bliinds;
 
 /// Of features, relative: the twins add in different orders.
 constexpr double kTolerance = 1e-12;
-
-template <class T>
-testing::AssertionResult same_bits(const std::vector<T>& expected, const std::vector<T>& got) {
-  if (expected.size() != got.size())
-    return testing::AssertionFailure() << expected.size() << " blocks expected, got " << got.size();
-  for (std::size_t i = 0; i < got.size(); ++i)
-    if (std::memcmp(&expected[i], &got[i], sizeof(T)) != 0)
-      return testing::AssertionFailure() << "block " << i << ": expected " << expected[i] << ", got " << got[i];
-  return testing::AssertionSuccess();
-}
-
-bool same_bits(const Features& a, const Features& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 class BliindsParity : public testing::Test {
  protected:

@@ -9,6 +9,7 @@
 #include "tests/bliinds_reference.h"
 #include "tests/layouts.h"
 #include "tests/pictures.h"
+#include "tests/same_bits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -63,16 +64,6 @@ BlockValues scalar_blocks(const GrayPicture& p) {
       out.shape.push_back(static_cast<std::uint16_t>(shape_of(shape_table(), s.rho.v)));
     }
   return out;
-}
-
-template <class T>
-testing::AssertionResult same_bits(const std::vector<T>& expected, const std::vector<T>& got) {
-  if (expected.size() != got.size())
-    return testing::AssertionFailure() << expected.size() << " blocks expected, got " << got.size();
-  for (std::size_t i = 0; i < got.size(); ++i)
-    if (std::memcmp(&expected[i], &got[i], sizeof(T)) != 0)
-      return testing::AssertionFailure() << "block " << i << ": expected " << expected[i] << ", got " << got[i];
-  return testing::AssertionSuccess();
 }
 
 /// Mean, and mean of a tenth after a full sort, in long doubles.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // sharpnessgate mode=best-of: which frame leaves, when, in which order with events, and what becomes of it otherwise.
 #include "tests/element/gate_rig.h"
+#include "tests/element/latency.h"
 
 namespace framequality::test {
 namespace {
@@ -261,48 +262,16 @@ TEST(GateWindow, ReversePlaybackPicksToo) {
   EXPECT_EQ(rig.came(), "[240,400) 200!+ 160+ [0,160)");
 }
 
-struct Latency {
-  bool live;
-  GstClockTime least, most;
-  bool operator==(const Latency&) const = default;
-};
-std::ostream& operator<<(std::ostream& to, const Latency& l) {
-  return to << (l.live ? "live " : "not live ") << l.least << " to " << l.most;
-}
-
-/// What the gate answers when upstream answers so.
-Latency latency(GateRig& rig, Latency upstream) {
-  GstPad* source = rig.harness()->srcpad;
-  const gulong probe = gst_pad_add_probe(
-      source, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM,
-      [](GstPad*, GstPadProbeInfo* info, gpointer from) {
-        GstQuery* query = gst_pad_probe_info_get_query(info);
-        if (GST_QUERY_TYPE(query) != GST_QUERY_LATENCY) return GST_PAD_PROBE_OK;
-        const auto* l = static_cast<Latency*>(from);
-        gst_query_set_latency(query, l->live, l->least, l->most);
-        return GST_PAD_PROBE_HANDLED;
-      },
-      &upstream, nullptr);
-  GstQuery* query = gst_query_new_latency();
-  EXPECT_TRUE(gst_pad_peer_query(rig.harness()->sinkpad, query));
-  gboolean live = FALSE;
-  Latency answer{};
-  gst_query_parse_latency(query, &live, &answer.least, &answer.most);
-  answer.live = live;
-  gst_query_unref(query);
-  gst_pad_remove_probe(source, probe);
-  return answer;
-}
-
 TEST(GateLatency, BestOfAddsItsWindow) {
   GateRig rig({kBestOf, kWindow});
-  EXPECT_EQ(latency(rig, {true, 7 * ms, 90 * ms}), (Latency{true, 207 * ms, 290 * ms}));
-  EXPECT_EQ(latency(rig, {true, 7 * ms, GST_CLOCK_TIME_NONE}), (Latency{true, 207 * ms, GST_CLOCK_TIME_NONE}));
+  EXPECT_EQ(latency(rig.harness(), {true, 7 * ms, 90 * ms}), (Latency{true, 207 * ms, 290 * ms}));
+  EXPECT_EQ(latency(rig.harness(), {true, 7 * ms, GST_CLOCK_TIME_NONE}),
+            (Latency{true, 207 * ms, GST_CLOCK_TIME_NONE}));
   rig.set("window-frames", "10");
-  EXPECT_EQ(latency(rig, {true, 0, 0}), (Latency{true, 400 * ms, 400 * ms}));
+  EXPECT_EQ(latency(rig.harness(), {true, 0, 0}), (Latency{true, 400 * ms, 400 * ms}));
   for (const char* mode : {"threshold", "relative"}) {
     rig.set("mode", mode);
-    EXPECT_EQ(latency(rig, {true, 7 * ms, 90 * ms}), (Latency{true, 7 * ms, 90 * ms}));
+    EXPECT_EQ(latency(rig.harness(), {true, 7 * ms, 90 * ms}), (Latency{true, 7 * ms, 90 * ms}));
   }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The latency of frames in flight: what is reported, when it changes, and that a live pipeline can live with it.
+#include "tests/element/latency.h"
+
 #include "tests/element/scripted.h"
 
 #include <cmath>
@@ -12,39 +14,6 @@ std::string caps_at(const char* rate) {
   return std::string("video/x-raw,format=GRAY8,width=64,height=48,framerate=") + rate;
 }
 
-struct Latency {
-  bool live;
-  GstClockTime least, most;
-  bool operator==(const Latency&) const = default;
-};
-std::ostream& operator<<(std::ostream& to, const Latency& l) {
-  return to << (l.live ? "live " : "not live ") << l.least << " to " << l.most;
-}
-
-/// What the element answers when upstream answers as given.
-Latency latency(Rig& rig, Latency upstream = {false, 0, GST_CLOCK_TIME_NONE}) {
-  GstPad* source = rig.harness()->srcpad;
-  const gulong probe = gst_pad_add_probe(
-      source, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM,
-      [](GstPad*, GstPadProbeInfo* info, gpointer from) {
-        GstQuery* query = gst_pad_probe_info_get_query(info);
-        if (GST_QUERY_TYPE(query) != GST_QUERY_LATENCY) return GST_PAD_PROBE_OK;
-        const auto* l = static_cast<Latency*>(from);
-        gst_query_set_latency(query, l->live, l->least, l->most);
-        return GST_PAD_PROBE_HANDLED;
-      },
-      &upstream, nullptr);
-  GstQuery* query = gst_query_new_latency();
-  EXPECT_TRUE(gst_pad_peer_query(rig.harness()->sinkpad, query));
-  gboolean live = FALSE;
-  Latency answer{};
-  gst_query_parse_latency(query, &live, &answer.least, &answer.most);
-  answer.live = live;
-  gst_query_unref(query);
-  gst_pad_remove_probe(source, probe);
-  return answer;
-}
-
 class Latencies : public Scripted {};
 
 TEST_F(Latencies, FramesInFlightAddTheirTimeToUpstreams) {
@@ -54,33 +23,33 @@ TEST_F(Latencies, FramesInFlightAddTheirTimeToUpstreams) {
     rig.caps(caps_at("25/1"));
     const GstClockTime own = static_cast<GstClockTime>(behind) * 40 * ms;
     for (const bool live : {false, true}) {
-      EXPECT_EQ(latency(rig, {live, 0, GST_CLOCK_TIME_NONE}), (Latency{live, own, GST_CLOCK_TIME_NONE}));
-      EXPECT_EQ(latency(rig, {live, 7 * ms, 90 * ms}), (Latency{live, 7 * ms + own, 90 * ms + own}));
+      EXPECT_EQ(latency(rig.harness(), {live, 0, GST_CLOCK_TIME_NONE}), (Latency{live, own, GST_CLOCK_TIME_NONE}));
+      EXPECT_EQ(latency(rig.harness(), {live, 7 * ms, 90 * ms}), (Latency{live, 7 * ms + own, 90 * ms + own}));
     }
     EXPECT_EQ(rig.heard().latencies, behind > 0);
   }
   Rig rig{{"in-flight", "2"}};
   rig.caps(caps_at("30000/1001"));
-  EXPECT_EQ(latency(rig).least, 2 * GST_SECOND * 1001 / 30000);
+  EXPECT_EQ(latency(rig.harness()).least, 2 * GST_SECOND * 1001 / 30000);
 }
 
 TEST_F(Latencies, NewRateIsANewLatencyAndIsTold) {
   Rig rig{{"in-flight", "3"}};
   rig.caps(caps_at("30/1"));
   EXPECT_EQ(rig.heard().latencies, 1);
-  EXPECT_EQ(latency(rig).least, GST_SECOND / 10);
+  EXPECT_EQ(latency(rig.harness()).least, GST_SECOND / 10);
   rig.caps(caps_at("60/1"));
   EXPECT_EQ(rig.heard().latencies, 1);
-  EXPECT_EQ(latency(rig).least, GST_SECOND / 20);
+  EXPECT_EQ(latency(rig.harness()).least, GST_SECOND / 20);
   rig.caps("video/x-raw,format=RGB,width=32,height=32,framerate=60/1");
   EXPECT_EQ(rig.heard().latencies, 0) << "the same latency again";
   rig.caps(caps_at("0/1"));
   EXPECT_EQ(rig.heard().latencies, 1);
-  EXPECT_EQ(latency(rig).least, 0u);
+  EXPECT_EQ(latency(rig.harness()).least, 0u);
   rig.caps(caps_at("30/1"));
   EXPECT_EQ(rig.heard().latencies, 1);
   gst_element_set_state(rig.element(), GST_STATE_READY);
-  EXPECT_EQ(latency(rig).least, 0u) << "nothing is in flight";
+  EXPECT_EQ(latency(rig.harness()).least, 0u) << "nothing is in flight";
 }
 
 TEST_F(Latencies, NoFrameIsHeldBackWhereNothingWouldBeGained) {
@@ -88,7 +57,7 @@ TEST_F(Latencies, NoFrameIsHeldBackWhereNothingWouldBeGained) {
     rig.caps(caps);
     for (std::uint64_t i = 0; i < 5; ++i) EXPECT_EQ(rig.push(watched_frame(caps, i)), GST_FLOW_OK);
     EXPECT_EQ(rig.heard().latencies, 0);
-    EXPECT_EQ(latency(rig).least, 0u);
+    EXPECT_EQ(latency(rig.harness()).least, 0u);
     return 5 - static_cast<int>(gst_harness_buffers_received(rig.harness()));
   };
   {
@@ -117,7 +86,7 @@ TEST_F(Latencies, FallingBackToTheCpuEndsIt) {
     EXPECT_EQ(rig.heard().latencies, 1);
     for (std::uint64_t i = 0; i < 6; ++i) EXPECT_EQ(rig.push(watched_frame(caps_at("30/1"), i)), GST_FLOW_OK);
     EXPECT_EQ(rig.heard().latencies, 1);
-    EXPECT_EQ(latency(rig).least, 0u);
+    EXPECT_EQ(latency(rig.harness()).least, 0u);
   }
 }
 
