@@ -54,7 +54,7 @@ class Plot:
         # Up over the last drawing, then each line anew; \033[K clears what a longer one left behind.
         up = f"\033[{HEIGHT + 1}A" if self.drawn else ""
         self.drawn = True
-        lines = [*chart(self.scores, shutil.get_terminal_size().columns - 12), line]
+        lines = [*chart(self.scores, max(shutil.get_terminal_size().columns - 12, 1)), line]
         print(up + "".join(f"{text}\033[K\n" for text in lines), end="", flush=True)
 
 
