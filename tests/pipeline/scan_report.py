@@ -24,7 +24,7 @@ ACTIONS = """<script>
 const seen = {}, plot = document.querySelector(".plot svg"), note = (name, value) => (seen[name] = value);
 const curve = () => document.querySelector(".plot .curve");
 const box = plot.getBoundingClientRect(), at = (f) => ({ bubbles: true, clientX: box.left + box.width * f, clientY: box.top + 90, button: 0, pointerType: "mouse" });
-setTimeout(() => {
+addEventListener("load", () => {
   note("points", +curve().dataset.points);
   note("coordinates", curve().getAttribute("d").match(/[ML]/g).length);
   note("yLabels", document.querySelector(".plot").querySelectorAll(".y-label").length);
@@ -54,7 +54,7 @@ setTimeout(() => {
   note("pictures", [...document.images].every((image) => image.complete && image.naturalWidth > 0));
   note("dark", getComputedStyle(document.body).backgroundColor);
   document.body.replaceChildren(JSON.stringify(seen));
-}, 300);
+});
 </script>
 """
 
