@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Non-local means and the patch-based bilateral filter: what is averaged, and with what weights.
+#pragma once
+
+#include "algorithms/host_device.h"
+#include "algorithms/picture.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace framequality::denoise {
+
+// Both filters replace a pixel by a weighted mean of the pixels around it:
+//
+//   out(p) = sum_t w(p, t) v(p + t) / sum_t w(p, t),  |tx|, |ty| <= search_radius
+//   w(p, t) = exp(-max(d(p, t) - 2 sigma^2, 0) / range) exp(-|t|^2 spatial)
+//
+// d: mean squared difference between the patches, (2 patch_radius + 1)^2 pixels of each plane that is filtered along,
+// around p and around p + t. Non-local means (Buades, Coll, Morel, CVPR 2005): range = h^2, spatial = 0. Patch-based
+// bilateral filter: range = 2 sigma_range^2, spatial = 1 / (2 sigma_spatial^2).
+
+inline constexpr int kMaxPatchRadius = 7;    ///< 15x15: the most whose sums of 12-bit squares fit 32 bits
+inline constexpr int kMaxSearchRadius = 16;  ///< 33x33
+inline constexpr int kMaxTemporalRadius = 4;
+
+/// What pixels beyond the border are: mirrored with the edge pixel (cba|abc), without it (cb|abc), or the edge pixel
+/// (aaa|abc). However far: mirrored again at the other end.
+enum class Border : std::uint8_t { kSymmetric, kReflect, kEdge };
+
+/// The weight of the pixel itself: 1, or the largest of the others (at least kLeastCenter).
+enum class CenterWeight : std::uint8_t { kOne, kMax };
+inline constexpr float kLeastCenter = 1.1920929e-07f;
+
+/// Chroma of YUV formats: left as it is, each plane by itself, or both with weights of both planes' distances.
+enum class Chroma : std::uint8_t { kNone, kSeparate, kJoint };
+
+/// What one frame is filtered with. May differ from frame to frame. Grey levels are those of 8-bit codes at any depth.
+struct Settings {
+  int patch_radius = 3;         ///< 0...kMaxPatchRadius
+  int search_radius = 10;       ///< 0...kMaxSearchRadius
+  double range = 100;           ///< luma, gray and RGB; squared grey levels, > 0
+  double range_chroma = 100;    ///< U and V
+  double spatial = 0;           ///< exponent for each squared pixel of |t|, >= 0
+  double sigma = 0;             ///< noise whose share is taken off distances; grey levels
+  bool estimate_sigma = false;  ///< of each component by noise.h instead, in the frame that is filtered
+  CenterWeight center = CenterWeight::kOne;
+  Border border = Border::kSymmetric;
+  Chroma chroma = Chroma::kNone;
+  bool operator==(const Settings&) const = default;
+};
+
+/// Components that are filtered with weights of their own, all of one size: one launch on a GPU.
+struct Pass {
+  int count = 0;  ///< 1...3
+  int component[3] = {};
+  double range = 0;
+};
+struct Passes {
+  int count = 0;
+  Pass pass[3];  ///< components in none of them are copied
+};
+inline Passes passes_of(const PictureLayout& layout, const Settings& s) {
+  Passes all;
+  if (layout.is_rgb) {
+    all.pass[all.count++] = {3, {0, 1, 2}, s.range};
+    return all;
+  }
+  all.pass[all.count++] = {1, {0}, s.range};
+  if (layout.components < 3 || s.chroma == Chroma::kNone) return all;
+  if (s.chroma == Chroma::kJoint) {
+    all.pass[all.count++] = {2, {1, 2}, s.range_chroma};
+  } else {
+    all.pass[all.count++] = {1, {1}, s.range_chroma};
+    all.pass[all.count++] = {1, {2}, s.range_chroma};
+  }
+  return all;
+}
+
+/// The settings as factors of the sum D of squared differences of codes over all pixels and planes of a patch: the
+/// weight is 2^-x, x = max(D * scale - floor, 0) + |t|^2 * spatial.
+struct Weights {
+  float scale = 0, floor = 0, spatial = 0;
+};
+/// sigma: noise of the pass's components, root of their mean square; grey levels.
+inline Weights weights_of(const Settings& s, const Pass& pass, int depth, double sigma) {
+  const double grey = ((1 << depth) - 1) / 255.0;
+  const int side = 2 * s.patch_radius + 1;
+  const double per_grey = std::numbers::log2e / pass.range;
+  return {static_cast<float>(per_grey / (grey * grey * side * side * pass.count)),
+          static_cast<float>(per_grey * 2 * sigma * sigma), static_cast<float>(std::numbers::log2e * s.spatial)};
+}
+
+// The twins compute weights with the operations below and add them in the same order, so above 8 bits they give the
+// same codes, on every instruction set: no operation here may be contracted (-ffp-contract=off, -fmad=false).
+//
+// Order for a pixel: weight 1 and its own value (center = kOne). Then, in its own frame, for ty = 0...R and tx = -R...R
+// (tx = 1...R in row 0): first +t, then -t. Then the other frames of the window, oldest first, each by rows of t. Then
+// with center = kMax the largest weight. Values are added less 2^(depth - 1): w * value, rounded, then added.
+//
+// With 8-bit codes CUDA may take its own exponential and order, as its speed hangs on them. Then results differ by one
+// code where the mean lies within kTolerance of the middle between two: less than 0.01% of pixels.
+inline constexpr double kTolerance = 5e-5;
+
+/// Exponents beyond are taken for this one.
+inline constexpr float kLargestExponent = 126;
+
+/// 2^-x, 0 <= x <= kLargestExponent. Relative error below 3e-7.
+FQ_HD float exp2_minus(float x) {
+  constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to an integer, which then is in the low bits
+  const float y = -x, t = y + kRound, f = y - (t - kRound);  // f: -0.5...0.5, exact
+  // Minimax polynomial of 2^f, but for its last term, which makes 2^0 = 1.
+  float p = 1.3276455e-3f;
+  p = p * f + 9.6755363e-3f;
+  p = p * f + 5.5507131e-2f;
+  p = p * f + 2.40221202e-1f;
+  p = p * f + 6.93146944e-1f;
+  p = p * f + 1.0f;
+  return std::bit_cast<float>(std::bit_cast<std::int32_t>(p) + (std::bit_cast<std::int32_t>(t) << 23));
+}
+
+/// The exponent x of Weights for a distance D, converted to float rounding to nearest. spatial: |t|^2 * w.spatial.
+FQ_HD float exponent(const Weights& w, float distance, float spatial) {
+  float x = distance * w.scale - w.floor;
+  x = (x > 0 ? x : 0) + spatial;
+  return x < kLargestExponent ? x : kLargestExponent;
+}
+
+/// The code of a mean: sum of weighted values less 2^(depth - 1), over the sum of weights.
+FQ_HD float mean_of(float values, float weights, int depth) {
+  return values / weights + static_cast<float>(1 << (depth - 1));
+}
+
+/// Where pixel i of a row or column of n > 0 is found: 0...n-1.
+FQ_HD int bordered(int i, int n, Border border) {
+  if (border == Border::kEdge) return i < 0 ? 0 : i >= n ? n - 1 : i;
+  const int edge = border == Border::kReflect ? 1 : 0;
+  if (n == 1) return 0;
+  const int period = 2 * (n - edge);
+  i %= period;
+  if (i < 0) i += period;
+  return i < n ? i : period - 1 + edge - i;
+}
+
+}  // namespace framequality::denoise
