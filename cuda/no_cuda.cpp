@@ -3,6 +3,7 @@
 #include "cuda/backend.h"
 #include "cuda/bench.h"
 #include "cuda/bliinds.h"
+#include "cuda/denoise.h"
 #include "cuda/pinned.h"
 
 namespace framequality::cuda {
@@ -13,6 +14,9 @@ constexpr const char* kReason = "built without CUDA: build with -Dcuda=enabled, 
 Device find_device(int) { return {-1, "", kReason}; }
 std::unique_ptr<Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
 std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry&, int, int) {
+  throw Error(Fault::kNoDevice, kReason);
+}
+std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry&, int, int) {
   throw Error(Fault::kNoDevice, kReason);
 }
 bool pin(void*, std::size_t, int) noexcept { return false; }

@@ -4,8 +4,10 @@
 
 #include "cpu/backend.h"
 #include "cpu/bliinds.h"
+#include "cpu/denoise.h"
 #include "cuda/backend.h"
 #include "cuda/bliinds.h"
+#include "cuda/denoise.h"
 #include "cuda/pinned.h"
 
 #include <memory>
@@ -21,6 +23,10 @@ struct Backends {
   };
   std::unique_ptr<bliinds::Meter> (*make_cuda_bliinds_meter)(const Geometry&, int id,
                                                              int depth) = cuda::make_bliinds_meter;
+  std::unique_ptr<denoise::Filter> (*make_cpu_denoiser)(const PictureGeometry&, int threads) =
+      [](const PictureGeometry& g, int threads) { return cpu::make_denoiser(g, threads); };
+  std::unique_ptr<denoise::Filter> (*make_cuda_denoiser)(const PictureGeometry&, int id,
+                                                         int depth) = cuda::make_denoiser;
   bool (*pin)(void* data, std::size_t bytes, int id) noexcept = cuda::pin;
   void (*unpin)(void* data, int id) noexcept = cuda::unpin;
 };
