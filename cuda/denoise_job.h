@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a denoising kernel is launched with, and the kernels there are.
+#pragma once
+
+#include "algorithms/denoise/weight.h"
+#include "algorithms/picture.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace framequality::cuda {
+
+inline constexpr int kMaxWindow = 2 * denoise::kMaxTemporalRadius + 1;
+
+/// One pass over one frame. Everything that is pointed to is device memory. Plane k is the pass's component k.
+struct DenoiseJob {
+  struct Plane {
+    std::uint8_t* data = nullptr;  ///< of sample (0, 0) of field 0
+    std::ptrdiff_t stride = 0;     ///< bytes from row to row of the frame; may be negative
+  };
+  Plane source[kMaxWindow][3];  ///< only read
+  Plane out[3];
+  float* unrounded[3] = {};    ///< see Canvas
+  int pixel_stride[3] = {};    ///< bytes; the same in sources and out
+  PictureLayout layout;        ///< for the words: depth, word_bytes, big_endian, shift
+  int frames = 1, center = 0;  ///< of the window
+  int count = 1;               ///< planes, 1...3
+  int width = 0, height = 0;   ///< of a plane, all fields
+  int fields = 1;              ///< field f: rows y with y mod fields = f
+  int patch_radius = 0, search_radius = 0;
+  denoise::Border border = denoise::Border::kSymmetric;
+  denoise::CenterWeight center_weight = denoise::CenterWeight::kOne;
+  denoise::Weights weights;
+  /// Sums of noise_share() over the source frame, [field][plane]: weights.floor is then to be made from them, being for
+  /// a sigma of 1 grey level; null: weights are complete.
+  const unsigned long long* noise = nullptr;
+};
+
+/// Filters any job. One launch. Throws Error.
+void launch_denoise(const DenoiseJob& job, cudaStream_t stream);
+
+/// Whether the device (compute capability 10 * major + minor) and the tensor cores' kernel can do this job.
+bool suits_tensor_denoise(const DenoiseJob& job, int capability);
+/// Filters such a job: 8-bit codes, single planes, distances by matrix products. One launch. Throws Error.
+void launch_tensor_denoise(const DenoiseJob& job, cudaStream_t stream);
+
+}  // namespace framequality::cuda
