@@ -7,40 +7,18 @@ JSON. Both decode with what decodebin chooses on this machine; scanning writes i
 """
 import argparse
 import json
-import os
 import pathlib
-import platform
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from by_turns import conditions, launch, medians, use_build
 
 CLIP = ("videotestsrc pattern=smpte75 num-buffers={frames} ! video/x-raw,format=I420,width=1920,height=1080,framerate=30/1"
         " ! mix.sink_0 videotestsrc pattern=snow num-buffers={frames} ! video/x-raw,format=I420,width=640,height=360,framerate=30/1"
         " ! videoscale ! video/x-raw,width=1920,height=1080 ! mix.sink_1 compositor name=mix sink_1::alpha=0.25"
         " ! video/x-raw,format=I420 ! x264enc speed-preset=veryfast bitrate={bitrate} ! video/x-h264,profile=high"
         " ! h264parse ! mp4mux ! filesink location={path}")
-
-
-def launch(line, **names):
-    """gst-launch-1.0 with each word of the line as one argument, whatever the names hold."""
-    return ["gst-launch-1.0", "-q", *(word.format(**names) for word in line.split())]
-
-
-def measure(command):
-    """Seconds and CPU seconds of a run."""
-    before, begin = os.times(), time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    seconds, after = time.monotonic() - begin, os.times()
-    return seconds, after.children_user + after.children_system - before.children_user - before.children_system
-
-
-def cpu_name():
-    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def main():
@@ -53,10 +31,7 @@ def main():
     parser.add_argument("scan_option", nargs="*", help="options for framequality-scan, after --")
     arguments = parser.parse_args()
     build = pathlib.Path(arguments.build).resolve()
-    os.environ["GST_PLUGIN_PATH"] = str(build / "gst")
-    os.environ["GST_REGISTRY"] = str(build / "registry.bin")
-    commit = arguments.commit or subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True,
-                                                cwd=pathlib.Path(__file__).parent, check=False).stdout.strip()
+    use_build(build)
     with tempfile.TemporaryDirectory() as folder:
         clip = pathlib.Path(folder) / "clip.mp4"
         subprocess.run(launch(CLIP, frames=30 * arguments.seconds, bitrate=arguments.bitrate, path=clip), check=True)
@@ -65,21 +40,12 @@ def main():
                              uri=clip.as_uri()),
             "scan": [str(build / "scan" / "framequality-scan"), "--quiet", *arguments.scan_option, str(clip)],
         }
-        for command in commands.values():
-            measure(command)  # caches warm up
-        times = {name: [] for name in commands}
-        for run in range(arguments.runs):
-            # By turns, and each first as often: whatever else the machine does falls on both.
-            for name in sorted(commands, reverse=run % 2 == 1):
-                times[name].append(measure(commands[name]))
+        times = medians(commands, arguments.runs)
         size = clip.stat().st_size
     result = {
         "clip": f"1920x1080 H.264, {30 * arguments.seconds} frames, {size * 8 / arguments.seconds / 1e6:.1f} Mbit/s",
-        "cpu": cpu_name(), "cores": os.cpu_count(), "commit": commit, "command": " ".join(sys.argv), "runs": arguments.runs,
+        **conditions(arguments.commit), "runs": arguments.runs, **times,
     }
-    for name, seen in times.items():
-        result[name] = {"seconds": round(statistics.median(s for s, _ in seen), 3),
-                        "cpu_seconds": round(statistics.median(c for _, c in seen), 3)}
     for kind in ("seconds", "cpu_seconds"):
         result[f"ratio_{kind}"] = round(result["scan"][kind] / result["decode"][kind], 3)
     json.dump(result, sys.stdout, indent=2)
