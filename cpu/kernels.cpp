@@ -7,6 +7,7 @@
 
 #include "algorithms/samples.h"
 #include "cpu/bliinds_kernels.h"
+#include "cpu/denoise_kernels.h"
 #include "cpu/luma.h"
 #include "cpu/simd.h"
 
@@ -362,6 +363,7 @@ struct Table : Kernels {
     round[0] = cpu::round<std::uint16_t>;
     round[1] = cpu::round<std::uint32_t>;
     bliinds = &FQ_NAME(FQ_ISA, _bliinds_kernels)();
+    denoise = &FQ_NAME(FQ_ISA, _denoise_kernels)();
   }
 };
 

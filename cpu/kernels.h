@@ -37,6 +37,7 @@ struct Block {
 inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramBins;
 
 struct BliindsKernels;
+struct DenoiseKernels;
 
 struct Kernels {
   /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
@@ -64,6 +65,7 @@ struct Kernels {
   void (*round[2])(const std::uint8_t* in, int n, int shift, std::uint16_t* out);
 
   const BliindsKernels* bliinds;
+  const DenoiseKernels* denoise;
 };
 
 /// Those of an instruction set, or the best; see make_meter().

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The inner loops of the denoisers, built once for each instruction set and called through this table.
+#pragma once
+
+#include "algorithms/denoise/weight.h"
+
+#include <cstdint>
+
+namespace framequality::cpu {
+
+/// Numbers behind the last of a row that loops may read or write: every buffer of theirs has as many more.
+inline constexpr int kDenoiseSlack = 64;
+
+/// Where distances are added up: 32 bits that hold a sign, 32 bits that do not, or doubles; exact in each.
+enum class Distances : std::uint8_t { kInt, kUnsigned, kWide };
+inline constexpr int kDistances = 3;
+
+/// What a pixel takes from one offset: weight i times value i of each plane, for pixel i of the row.
+struct Term {
+  const float* weights;
+  const float* values[3];
+};
+
+/// What a row of pixels has collected so far.
+struct Collected {
+  float* weights;
+  float* values[3];
+  float* largest;  ///< weight; null if nobody asks
+};
+
+struct DenoiseKernels {
+  /// values[i] = codes[i] - middle.
+  void (*widen)(const std::uint16_t* codes, int n, int middle, float* values);
+  /// pairs[i] = the code that enters a patch (low half) and the one that leaves it, each of at most 15 bits.
+  void (*pair)(const std::uint16_t* entering, const std::uint16_t* leaving, int n, std::uint32_t* pairs);
+  /// Moves sums over the rows of patches down by one row: adds the squared differences of the codes that enter and,
+  /// unless grows is true, takes off those that leave.
+  void (*slide)(const std::uint32_t* own, const std::uint32_t* other, int n, bool grows, std::uint32_t* columns);
+  /// The same of values of 16 bits. leaving, other_leaving: null if the sums grow.
+  void (*slide_wide)(const float* entering, const float* other_entering, const float* leaving,
+                     const float* other_leaving, int n, double* columns);
+  /// weights[i] of the distance columns[i] + ... + columns[i + 2 * patch radius]; columns: 32 bits or doubles.
+  /// spatial: |t|^2 * w.spatial.
+  using Weigh = void (*)(const void* columns, int n, const denoise::Weights& w, float spatial, float* weights);
+  Weigh weigh[kDistances][denoise::kMaxPatchRadius + 1];
+  /// Adds all terms, in their order, to n pixels of 1...3 planes.
+  void (*add[3])(const Term* terms, int count, int n, const Collected&);
+  /// The means of a row's values in one plane, and their codes.
+  void (*finish)(const float* values, const float* weights, int n, int depth, float* means, std::uint16_t* codes);
+  /// Sum of the shares of noise.h of pixels 1...n-2 of a row, exact.
+  std::uint64_t (*noise)(const float* above, const float* middle, const float* below, int n);
+};
+
+const DenoiseKernels& baseline_denoise_kernels();
+#ifdef __x86_64__
+const DenoiseKernels& avx2_denoise_kernels();
+const DenoiseKernels& avx512_denoise_kernels();
+#endif
+
+}  // namespace framequality::cpu

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Threads that share one object's work, each with a number, so that each can have memory of its own.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace framequality::cpu {
+
+/// Thread-safety: run() by one thread at a time.
+class Workers {
+ public:
+  /// count: threads that work at once, with the caller; 0 for as many as the machine has cores. Fewer if the system
+  /// gives no more.
+  explicit Workers(int count);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  int count() const { return static_cast<int>(threads_.size()) + 1; }
+
+  /// Calls work(i) for i = 0...count()-1 at once, 0 here; returns when the last call has. work must not throw.
+  template <class F>
+  void run(F&& work) {
+    begin([](void* f, int i) { (*static_cast<std::remove_reference_t<F>*>(f))(i); }, &work);
+    work(0);
+    wait();
+  }
+
+ private:
+  void begin(void (*call)(void*, int), void* work);
+  void wait();
+  void serve(int number);
+
+  std::mutex mutex_;
+  std::condition_variable begun_, finished_;
+  void (*call_)(void*, int) = nullptr;
+  void* work_ = nullptr;
+  unsigned turn_ = 0;
+  int running_ = 0;
+  bool ends_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace framequality::cpu
