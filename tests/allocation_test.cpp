@@ -3,6 +3,7 @@
 #include "algorithms/gate.h"
 #include "cpu/backend.h"
 #include "cpu/bliinds.h"
+#include "cpu/denoise.h"
 #include "cuda/backend.h"
 #include "tests/gpu.h"
 
@@ -80,6 +81,35 @@ void expect_none(bliinds::Meter& meter, const Geometry& geometry) {
 TEST(Allocation, CpuBliindsMeterNonePerFrame) {
   const Geometry geometry{640, 480, {}};
   expect_none(*cpu::make_bliinds_meter(geometry), geometry);
+}
+
+TEST(Allocation, CpuDenoiserNonePerFrame) {
+  PictureGeometry geometry{320, 90, {}};
+  const std::vector<std::uint8_t> pixels(320 * 90, 7);
+  std::vector<std::uint8_t> out(pixels.size());
+  Canvas canvas;
+  canvas.plane[0] = out.data();
+  canvas.stride[0] = 320;
+  denoise::Source window[3];
+  for (auto& source : window) {
+    source.frame.plane[0] = pixels.data();
+    source.frame.stride[0] = 320;
+  }
+  denoise::Settings settings;
+  settings.search_radius = 3;
+  settings.patch_radius = 2;
+  settings.estimate_sigma = true;
+  const auto filter = cpu::make_denoiser(geometry, 2);
+  const auto frame = [&](std::uint64_t number, std::size_t size, int radius) {
+    for (auto& source : window) source.serial = number++;
+    settings.search_radius = radius;
+    filter->submit({window, size}, size / 2, canvas, settings, 1);
+    filter->collect();
+  };
+  frame(0, 3, 3);  // the first frame of settings that want more may
+  const std::uint64_t before = allocations;
+  for (std::uint64_t i = 0; i < 20; ++i) frame(i, i % 5 ? 3 : 1, 1 + static_cast<int>(i / 7));
+  EXPECT_EQ(allocations, before);
 }
 
 TEST(Allocation, CudaMeterNonePerFrame) {

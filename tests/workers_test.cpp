@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The threads of the host twin: each is called once a run, with its own number, and run() returns after the last.
+#include "cpu/workers.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+namespace framequality::cpu {
+namespace {
+
+TEST(Workers, EachIsCalledOnceWithItsNumber) {
+  for (const int count : {1, 2, 5}) {
+    Workers workers(count);
+    ASSERT_EQ(workers.count(), count);
+    // Not atomic: a thread sanitizer sees who does not wait for whom.
+    std::vector<int> calls(static_cast<std::size_t>(count));
+    for (int turn = 1; turn <= 300; ++turn) {
+      workers.run([&](int i) { ++calls.at(static_cast<std::size_t>(i)); });
+      EXPECT_EQ(std::count(calls.begin(), calls.end(), turn), count);
+    }
+  }
+}
+
+TEST(Workers, NumberZeroIsTheCaller) {
+  Workers workers(3);
+  std::vector<std::thread::id> who(3);
+  workers.run([&](int i) { who[static_cast<std::size_t>(i)] = std::this_thread::get_id(); });
+  EXPECT_EQ(who[0], std::this_thread::get_id());
+  EXPECT_NE(who[1], who[0]);
+  EXPECT_NE(who[2], who[1]);
+}
+
+TEST(Workers, NoCountIsAsManyAsThereAreCores) {
+  EXPECT_EQ(Workers(0).count(), static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u)));
+}
+
+TEST(Workers, IdleOnesEnd) { Workers idle(4); }
+
+}  // namespace
+}  // namespace framequality::cpu
