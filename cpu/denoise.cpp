@@ -150,7 +150,7 @@ class CpuDenoiser final : public Filter {
       });
     }
     for (Own& own : own_) {
-      own.tiles.reserve(s_.search_radius, s_.patch_radius);
+      own.tiles.reserve(s_.search_radius);
       const std::size_t size = DenoisePlane::scratch_size(slot_of_[0]->plane[0][0].shape());
       if (own.codes.size() < size) own.codes.resize(size);
     }

@@ -18,6 +18,8 @@ using namespace denoise;
 constexpr int kWeighed = 256;
 constexpr int kTileRows = 64;
 constexpr int kPitch = kWeighed + kDenoiseSlack;
+constexpr int kColumnsPitch = kPitch + 16;  // whole cache lines
+static_assert(2 * kMaxPatchRadius <= kColumnsPitch - kPitch && kPitch % 16 == 0);
 
 void encode(const PictureLayout& layout, const std::uint16_t* codes, int n, std::uint8_t* p, std::ptrdiff_t step) {
   if (layout.word_bytes == 1 && layout.shift == 0 && step == 1) {
@@ -42,14 +44,14 @@ Tile Tiling::tile(int i) const {
           edge(height, rows, row + 1)};
 }
 
-void TileFilter::reserve(int search_radius, int patch_radius) {
+void TileFilter::reserve(int search_radius) {
   static_assert(2 * kMaxPatchRadius + kMaxSearchRadius <= kDenoiseSlack);
   const std::size_t offsets = static_cast<std::size_t>(2 * search_radius + 1);
   const auto grow = [](auto& v, std::size_t size) {
     if (v.size() < size) v.resize(size);
   };
   for (auto& c : collected_) grow(c, std::size_t{kTileRows} * kPitch);
-  grow(columns_, offsets * static_cast<std::size_t>(kPitch + 2 * patch_radius));
+  grow(columns_, offsets * kColumnsPitch);
   grow(weights_, static_cast<std::size_t>(search_radius + 1) * offsets * kPitch);
   grow(terms_, 2 * offsets);
   grow(means_, kPitch);
@@ -63,7 +65,7 @@ struct TileFilter::Walk {
   const DenoiseJob& job;
   const Tile& tile;
   const int search = job.own.plane[0]->shape().search, patch = job.own.plane[0]->shape().patch;
-  const int offsets = 2 * search + 1, columns_pitch = kPitch + 2 * patch;
+  const int offsets = 2 * search + 1;
 
   int width() const { return tile.x1 - tile.x0; }
   float* weights(int slot, int tx) const {
@@ -78,9 +80,9 @@ struct TileFilter::Walk {
   /// Weights of n pixels from x on of row y, whose sums over columns stand at row y - 1, or nowhere if y is the first.
   void weigh(const DenoisePlanes& other, int x, int y, int n, int tx, int ty, bool first, float* out) const {
     // 32-bit sums take half of the room.
-    double* const columns = f.columns_.data() + std::ptrdiff_t{tx + search} * columns_pitch;
+    double* const columns = f.columns_.data() + std::ptrdiff_t{tx + search} * kColumnsPitch;
     const int begin = x - patch, count = n + 2 * patch, start = first ? y - 2 * patch : y;
-    if (first) std::fill_n(columns, columns_pitch, 0.0);
+    if (first) std::fill_n(columns, kColumnsPitch, 0.0);
     for (int c = 0; c < job.planes; ++c) {
       const DenoisePlane &a = *job.own.plane[c], &b = *other.plane[c];
       for (int row = start; row <= y; ++row) {

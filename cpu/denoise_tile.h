@@ -4,6 +4,7 @@
 
 #include "algorithms/picture.h"
 #include "cpu/denoise_plane.h"
+#include "cpu/line_vector.h"
 
 #include <span>
 #include <vector>
@@ -48,17 +49,17 @@ struct Tiling {
 class TileFilter {
  public:
   /// Makes room, which allocates if there was never as much.
-  void reserve(int search_radius, int patch_radius);
+  void reserve(int search_radius);
   void filter(const DenoiseKernels& kernels, const DenoiseJob& job, const Tile& tile);
 
  private:
   struct Walk;
-  std::vector<float> collected_[5];  // weights, values, largest
-  std::vector<double> columns_;
-  std::vector<float> weights_;
+  LineVector<float> collected_[5];  // weights, values, largest
+  LineVector<double> columns_;
+  LineVector<float> weights_;
   std::vector<Term> terms_;
-  std::vector<float> means_;
-  std::vector<std::uint16_t> codes_;
+  LineVector<float> means_;
+  LineVector<std::uint16_t> codes_;
 };
 
 }  // namespace framequality::cpu
