@@ -183,33 +183,89 @@ struct Rows<Distances::kWide, kRadius> {
   }
 };
 
+/// Neighbouring vectors that every operation goes through before the next, which waits for it: cores do not look far
+/// enough ahead to find as much to do by themselves.
+template <int kVectors>
+struct Batch {
+  F32v v[kVectors];
+  template <class F>
+  FQ_HD static Batch each(const F& f) {
+    Batch b;
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j) b.v[j] = f(j);
+    return b;
+  }
+};
+#define FQ_BATCH(expression) Batch<kVectors>::each([&](int j) __attribute__((always_inline)) { return expression; })
+
+template <int kVectors>
+FQ_HD Batch<kVectors> operator*(const Batch<kVectors>& a, const Batch<kVectors>& b) {
+  return FQ_BATCH(a.v[j] * b.v[j]);
+}
+template <int kVectors>
+FQ_HD Batch<kVectors> operator+(const Batch<kVectors>& a, const Batch<kVectors>& b) {
+  return FQ_BATCH(a.v[j] + b.v[j]);
+}
+template <int kVectors>
+FQ_HD Batch<kVectors> operator*(const Batch<kVectors>& a, float b) {
+  return FQ_BATCH(a.v[j] * b);
+}
+template <int kVectors>
+FQ_HD Batch<kVectors> operator+(const Batch<kVectors>& a, float b) {
+  return FQ_BATCH(a.v[j] + b);
+}
+template <int kVectors>
+FQ_HD Batch<kVectors> operator-(const Batch<kVectors>& a, float b) {
+  return FQ_BATCH(a.v[j] - b);
+}
+template <int kVectors>
+FQ_HD Batch<kVectors> operator-(float a, const Batch<kVectors>& b) {
+  return FQ_BATCH(a - b.v[j]);
+}
+
 /// As exponent() and exp2_minus(): the same operations but for pairs of signs that cancel.
 /// kPlain: floor and spatial are 0, the scale is finite.
-template <bool kPlain>
-FQ_HD F32v weight_of(F32v distance, const denoise::Weights& w, float spatial) {
-  F32v x = distance * w.scale;
-  if constexpr (!kPlain) x = maximum(x - w.floor, F32v{}) + spatial;
-  x = minimum(x, F32v{} + denoise::kLargestExponent);
+template <bool kPlain, int kVectors>
+FQ_HD Batch<kVectors> weights_of(const Batch<kVectors>& distances, const denoise::Weights& w, float spatial) {
+  Batch<kVectors> x = distances * w.scale;
+  if constexpr (!kPlain) {
+    x = x - w.floor;
+    x = FQ_BATCH(maximum(x.v[j], F32v{})) + spatial;
+  }
+  x = FQ_BATCH(minimum(x.v[j], F32v{} + denoise::kLargestExponent));
   constexpr float kRound = 12582912;
-  const F32v t = kRound - x, f = x + (t - kRound);
-  F32v p = F32v{} + 1.3276455e-3f;
-  p = 9.6755363e-3f - p * f;
+  const Batch<kVectors> t = kRound - x, f = x + (t - kRound);
+  Batch<kVectors> p = 9.6755363e-3f - f * 1.3276455e-3f;
   p = 5.5507131e-2f - p * f;
   p = 2.40221202e-1f - p * f;
   p = 6.93146944e-1f - p * f;
   p = 1.0f - p * f;
-  return reinterpret_cast<F32v>(reinterpret_cast<U32v>(p) + (reinterpret_cast<U32v>(t) << 23));
+  return FQ_BATCH(reinterpret_cast<F32v>(reinterpret_cast<U32v>(p.v[j]) + (reinterpret_cast<U32v>(t.v[j]) << 23)));
+}
+
+template <Distances kKind, int kRadius, bool kPlain>
+FQ_HD void weigh_row(const void* columns, int n, const denoise::Weights& weights, float spatial, float* out) {
+  constexpr int kVectors = 4;
+  const denoise::Weights w = weights;
+  Rows<kKind, kRadius> rows(columns);
+  int i = 0;
+  for (; i + (kVectors - 1) * kLanesOf < n; i += kVectors * kLanesOf) {
+    Batch<kVectors> distances;
+#pragma GCC unroll 8
+    for (F32v& d : distances.v) d = rows.next();
+    const Batch<kVectors> b = weights_of<kPlain>(distances, w, spatial);
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j) store(out + i + std::ptrdiff_t{j} * kLanesOf, b.v[j]);
+  }
+  for (; i < n; i += kLanesOf) store(out + i, weights_of<kPlain>(Batch<1>{{rows.next()}}, w, spatial).v[0]);
 }
 
 template <Distances kKind, int kRadius>
-void weigh(const void* columns, int n, const denoise::Weights& weights, float spatial, float* out) {
-  const denoise::Weights w = weights;
-  Rows<kKind, kRadius> rows(columns);
-  if (kKind == Distances::kInt && w.floor == 0 && spatial == 0 && w.scale < __builtin_inff()) {
-    for (int i = 0; i < n; i += kLanesOf) store(out + i, weight_of<true>(rows.next(), w, spatial));
-  } else {
-    for (int i = 0; i < n; i += kLanesOf) store(out + i, weight_of<false>(rows.next(), w, spatial));
-  }
+void weigh(const void* columns, int n, const denoise::Weights& w, float spatial, float* out) {
+  if (kKind == Distances::kInt && w.floor == 0 && spatial == 0 && w.scale < __builtin_inff())
+    weigh_row<kKind, kRadius, true>(columns, n, w, spatial, out);
+  else
+    weigh_row<kKind, kRadius, false>(columns, n, w, spatial, out);
 }
 
 /// kVectors neighbouring vectors of pixels: their sums stay in registers for all terms.
