@@ -121,8 +121,8 @@ void ffmpeg(benchmark::State& state) {
     if (avfilter_graph_create_filter(to, avfilter_get_by_name(name), name, arguments, nullptr, graph) < 0) fail(name);
   };
   create(&source, "buffer", "video_size=1920x1080:pix_fmt=gray:time_base=1/25");
-  // Its strength is h * sqrt(255 * 255) of sums, not of means; that does not change its speed.
-  create(&filter, "nlmeans", "s=15:p=7:r=21");
+  // Its weights are exp(-D / (10 s)^2), of sums D over 49 pixels: kStrength is 10 s / 7.
+  create(&filter, "nlmeans", "s=10.5:p=7:r=21");
   create(&sink, "buffersink", nullptr);
   if (avfilter_link(source, 0, filter, 0) < 0 || avfilter_link(filter, 0, sink, 0) < 0 ||
       avfilter_graph_config(graph, nullptr) < 0)
@@ -146,9 +146,13 @@ void ffmpeg(benchmark::State& state) {
 }
 #endif
 
+/// CPU time is that of all threads.
 template <class... Args>
 void add(const std::string& name, Args... args) {
-  benchmark::RegisterBenchmark(name.c_str(), args...)->Unit(benchmark::kMillisecond)->UseRealTime();
+  benchmark::RegisterBenchmark(name.c_str(), args...)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime()
+      ->MeasureProcessCPUTime();
 }
 
 }  // namespace
