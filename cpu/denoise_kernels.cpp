@@ -129,15 +129,15 @@ struct Rows {
   }
   template <int l>
   FQ_HD void push() {
-    constexpr int last = kTop - l;
+    constexpr int kLast = kTop - l;
 #pragma GCC unroll 4
-    for (int i = 0; i < last; ++i) level[l][i] = level[l][i + 1];
+    for (int i = 0; i < kLast; ++i) level[l][i] = level[l][i + 1];
     if constexpr (l == 0) {
-      level[0][last] = _mm512_loadu_si512(columns);
+      level[0][kLast] = _mm512_loadu_si512(columns);
       columns += kLanesOf;
     } else {
-      const __m512i low = level[l - 1][last], high = level[l - 1][last + 1];
-      level[l][last] = _mm512_add_epi32(low, moved<1 << (l - 1)>(low, high));
+      const __m512i low = level[l - 1][kLast], high = level[l - 1][kLast + 1];
+      level[l][kLast] = _mm512_add_epi32(low, moved<1 << (l - 1)>(low, high));
     }
     if constexpr (l < kTop) push<l + 1>();
   }
@@ -349,10 +349,10 @@ constexpr void fill(DenoiseKernels& k, std::integer_sequence<int, kRadius...>) {
 
 constexpr DenoiseKernels make_table() {
   DenoiseKernels k = {widen, pair, slide, slide_wide, {}, {add<1>, add<2>, add<3>}, finish, noise};
-  constexpr auto radii = std::make_integer_sequence<int, denoise::kMaxPatchRadius + 1>();
-  fill<Distances::kInt>(k, radii);
-  fill<Distances::kUnsigned>(k, radii);
-  fill<Distances::kWide>(k, radii);
+  constexpr auto kRadii = std::make_integer_sequence<int, denoise::kMaxPatchRadius + 1>();
+  fill<Distances::kInt>(k, kRadii);
+  fill<Distances::kUnsigned>(k, kRadii);
+  fill<Distances::kWide>(k, kRadii);
   return k;
 }
 
@@ -361,8 +361,8 @@ constexpr DenoiseKernels make_table() {
 #define FQ_PASTE(a, b) a##b
 #define FQ_NAME(isa) FQ_PASTE(isa, _denoise_kernels)
 const DenoiseKernels& FQ_NAME(FQ_ISA)() {
-  static constexpr DenoiseKernels table = make_table();
-  return table;
+  static constexpr DenoiseKernels kTable = make_table();
+  return kTable;
 }
 
 }  // namespace framequality::cpu
