@@ -140,6 +140,8 @@ class CpuDenoiser final : public Filter {
       slot_of_[f] = &slot;
       slot.filled = true;
       slot.serial = window_[f].serial;
+      for (auto& fields : slot.plane)
+        for (DenoisePlane& plane : fields) plane.forget();
       each_plane([&](int i, int k, int field) {
         const int c = passes_.pass[i].component[k];
         DenoisePlane& plane = slot.plane[c][field];

@@ -33,6 +33,8 @@ class DenoisePlane {
   /// Makes room, which allocates if there was never as much.
   void reshape(const Shape& shape);
   const Shape& shape() const { return shape_; }
+  /// Holds nothing of any frame until it is given a shape again.
+  void forget() { shape_ = {}; }
 
   /// Fills rows first...last-1 of rows(). scratch: scratch_size() of the caller's own.
   void fill(const DenoiseKernels& kernels, const PictureLayout& layout, const SampleRows& source, int first, int last,

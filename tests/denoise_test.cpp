@@ -251,6 +251,27 @@ TEST(Denoise, FilterIsReusedWithOtherSettingsAndWindows) {
   }
 }
 
+TEST(Denoise, ChromaThatWasNotPreparedWithItsFrameIsPreparedLater) {
+  const PictureGeometry g = geometry_of(Format::kI420, 30, 16);
+  const auto stream = make_window(g, Texture::kPhoto, 4, 31);
+  const auto filter = cpu::make_denoiser(g, 1);
+  DenoiseReference reference(g);
+  Settings s;
+  s.patch_radius = s.search_radius = 2;
+  s.range = s.range_chroma = 1000;
+  for (const auto& [first, chroma] :
+       {std::pair(0u, denoise::Chroma::kJoint), {2u, denoise::Chroma::kNone}, {2u, denoise::Chroma::kJoint}}) {
+    s.chroma = chroma;
+    const denoise::Source window[] = {{stream[first].frame(), first}, {stream[first + 1].frame(), first + 1}};
+    Output expected(g), got(g);
+    for (auto& [who, out] : {std::pair<denoise::Filter*, Output*>(&reference, &expected), {filter.get(), &got}}) {
+      who->submit(window, 0, out->canvas(), s, 1);
+      who->collect();
+    }
+    EXPECT_TRUE(same(expected, got)) << "from frame " << first;
+  }
+}
+
 TEST(Denoise, MisuseIsRefused) {
   const PictureGeometry g = geometry_of(Format::kGray8, 8, 8);
   const Picture picture(g, Texture::kPhoto, 1);
