@@ -2,6 +2,7 @@
 // What tests and benchmarks need of a device beside a meter; no CUDA headers.
 #pragma once
 
+#include "algorithms/denoise/filter.h"
 #include "algorithms/meter.h"
 
 #include <cstddef>
@@ -19,6 +20,7 @@ class DeviceBytes {
   /// A copy of `bytes` on device `id`. The address is a multiple of 256.
   DeviceBytes(std::span<const std::uint8_t> bytes, int id);
   const std::uint8_t* data() const { return static_cast<const std::uint8_t*>(data_.get()); }
+  std::uint8_t* data() { return static_cast<std::uint8_t*>(data_.get()); }
   /// A copy on the host, into as many bytes as there are.
   void read(std::span<std::uint8_t> bytes) const;
 
@@ -43,5 +45,8 @@ CUstream_st* stream_of(Meter& meter);
 /// submit() for a frame in device memory that work queued in stream_of(meter) writes: waits for no other stream, if the
 /// meter can do without.
 void submit_queued(Meter& meter, const Frame& frame, std::shared_ptr<const Plan> plan);
+
+/// make_denoiser(), but never with the tensor cores' kernel.
+std::unique_ptr<denoise::Filter> make_general_denoiser(const PictureGeometry& geometry, int id, int depth = 1);
 
 }  // namespace framequality::cuda

@@ -33,10 +33,17 @@ struct DenoiseJob {
   denoise::Border border = denoise::Border::kSymmetric;
   denoise::CenterWeight center_weight = denoise::CenterWeight::kOne;
   denoise::Weights weights;
-  /// Sums of noise_share() over the source frame, [field][plane]: weights.floor is then to be made from them, being for
-  /// a sigma of 1 grey level; null: weights are complete.
+  /// Sums of noise_share() over the source frame, at field * count + plane: weights.floor is then to be made from them,
+  /// being for a sigma of 1 grey level; null: weights are complete.
   const unsigned long long* noise = nullptr;
+  double range = 0;  ///< for that: of the pass
+
+  FQ_HD int field_height(int field) const { return (height - field + fields - 1) / fields; }
 };
+
+/// Adds the frame's noise_share() to `sums`, as DenoiseJob::noise has them; they are zero before. One launch. Throws
+/// Error.
+void launch_noise(const DenoiseJob& job, unsigned long long* sums, cudaStream_t stream);
 
 /// Filters any job. One launch. Throws Error.
 void launch_denoise(const DenoiseJob& job, cudaStream_t stream);

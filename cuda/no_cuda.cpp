@@ -19,6 +19,9 @@ std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry&, int, int) {
 std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry&, int, int) {
   throw Error(Fault::kNoDevice, kReason);
 }
+std::unique_ptr<denoise::Filter> make_general_denoiser(const PictureGeometry&, int, int) {
+  throw Error(Fault::kNoDevice, kReason);
+}
 bool pin(void*, std::size_t, int) noexcept { return false; }
 void unpin(void*, int) noexcept {}
 DeviceBytes::DeviceBytes(std::span<const std::uint8_t>, int) { throw Error(Fault::kNoDevice, kReason); }

@@ -3,6 +3,7 @@
 #include "cuda/upload.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +16,17 @@ constexpr std::size_t kWaste = 8;  // rows go up with the gaps between them if t
 // 2 MiB of them copies. Measured on an H200 host of 16 cores: 1080p 171 us by one thread, 136 by two; 2160p 775 by one,
 // 386 by four; 8192x8192 BGR 27 ms by one, 5 by eight, best with larger pieces.
 constexpr std::size_t kPieceBytes = 1 << 19, kManyBytes = 1 << 22, kCrewBytes = 1 << 21;
-/// True if DMA can read these bytes of host memory, whoever pinned them. Asking takes 0.1 us.
+
+/// Of the planes that meters read.
+std::array<PlaneSize, 3> sizes_of(const Geometry& geometry) {
+  std::array<PlaneSize, 3> sizes;
+  for (int p = 0; p < geometry.layout.planes(); ++p)
+    sizes[static_cast<std::size_t>(p)] = {geometry.layout.row_bytes(p, geometry.width), std::max(geometry.height, 0)};
+  return sizes;
+}
+
+}  // namespace
+
 bool is_pinned(const std::uint8_t* bytes, std::size_t count) {
   for (const std::uint8_t* p : {bytes, bytes + count - 1}) {
     cudaPointerAttributes attributes;
@@ -28,67 +39,81 @@ bool is_pinned(const std::uint8_t* bytes, std::size_t count) {
   return true;
 }
 
-}  // namespace
-
-Upload::Upload(const Geometry& geometry, int id) : geometry_(geometry), id_(id), planes_(geometry.layout.planes()) {
+Upload::Upload(std::span<const PlaneSize> planes, int id) : id_(id), planes_(static_cast<int>(planes.size())) {
   for (int p = 0; p < planes_; ++p) {
-    const std::size_t row = geometry_.layout.row_bytes(p, geometry_.width);
+    size_[p] = planes[static_cast<std::size_t>(p)];
+    const std::size_t row = size_[p].row_bytes;
     pitch_[p] = whole_pitch(row);
     offset_[p] = bytes_;
-    bytes_ += whole_pitch(row + row / kWaste) * static_cast<std::size_t>(std::max(geometry_.height, 0));
+    bytes_ += whole_pitch(row + row / kWaste) * static_cast<std::size_t>(size_[p].rows);
   }
   if (bytes_ >= kCrewBytes && id_ >= 0) crew_ = Crew::get();
 }
 
+Upload::Upload(const Geometry& geometry, int id)
+    : Upload(std::span<const PlaneSize>(sizes_of(geometry)).first(static_cast<std::size_t>(geometry.layout.planes())),
+             id) {}
+
 Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame, int first_row, int last_row) const {
-  memory.pixels.reserve(bytes_);
-  const Call call{memory, stream, frame, first_row, last_row};
   Frame ours;
   ours.on_device = true;
-  for (int p = 0; p < planes_; ++p) {
-    const std::size_t bytes = geometry_.layout.row_bytes(p, geometry_.width);
-    const std::ptrdiff_t stride = frame.stride[p];
-    const std::size_t step = static_cast<std::size_t>(std::abs(stride));
-    const auto rows = static_cast<std::size_t>(last_row - first_row);
-    std::uint8_t* const device = memory.pixels.get() + offset_[p];
-    ours.plane[p] = device;
-    ours.stride[p] = static_cast<std::ptrdiff_t>(pitch_[p]);
-    if (bytes == 0 || rows == 0) continue;
-    const std::uint8_t* const lowest = frame.plane[p] + (stride < 0 ? last_row - 1 : first_row) * stride;
-    const std::size_t span = (rows - 1) * step + bytes;
-    const bool as_it_lies = step % kLoadAlign == 0 && step <= bytes + bytes / kWaste;
-    cudaError_t state = cudaErrorInvalidValue;
-    if (!is_pinned(lowest, span) || (stride < 0 && !as_it_lies)) {
-      // To be staged.
-    } else if (as_it_lies) {
-      // One piece, strides and all.
-      const int top = stride < 0 ? geometry_.height - last_row : first_row;
-      state =
-          cudaMemcpyAsync(device + static_cast<std::size_t>(top) * step, lowest, span, cudaMemcpyHostToDevice, stream);
-      if (state == cudaSuccess) {
-        ours.stride[p] = stride;
-        if (stride < 0) ours.plane[p] = device + static_cast<std::size_t>(geometry_.height - 1) * step;
-      }
-    } else {
-      // The stride of a single row says nothing.
-      state = cudaMemcpy2DAsync(device + static_cast<std::size_t>(first_row) * pitch_[p], pitch_[p], lowest,
-                                std::max(step, bytes), bytes, rows, cudaMemcpyHostToDevice, stream);
-    }
-    if (state == cudaErrorInvalidValue) {  // also for memory that was pinned in several parts
-      (void)cudaGetLastError();
-      stage(call, p);
-    } else {
-      check(state, "copying a frame to the device");
-    }
-  }
+  for (int p = 0; p < planes_; ++p) bring({memory, stream, frame, first_row, last_row}, p, ours);
   return ours;
+}
+
+Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame, unsigned planes) const {
+  Frame ours;
+  ours.on_device = true;
+  for (int p = 0; p < planes_; ++p)
+    if (planes >> p & 1) bring({memory, stream, frame, 0, size_[p].rows}, p, ours);
+  return ours;
+}
+
+/// Queues the copies of a plane's rows and says in `ours` where they will lie.
+void Upload::bring(const Call& call, int p, Frame& ours) const {
+  call.memory.pixels.reserve(bytes_);
+  const int first_row = call.first_row, last_row = call.last_row, height = size_[p].rows;
+  const std::size_t bytes = size_[p].row_bytes;
+  const std::ptrdiff_t stride = call.frame.stride[p];
+  const std::size_t step = static_cast<std::size_t>(std::abs(stride));
+  const auto rows = static_cast<std::size_t>(last_row - first_row);
+  std::uint8_t* const device = call.memory.pixels.get() + offset_[p];
+  ours.plane[p] = device;
+  ours.stride[p] = static_cast<std::ptrdiff_t>(pitch_[p]);
+  if (bytes == 0 || rows == 0) return;
+  const std::uint8_t* const lowest = call.frame.plane[p] + (stride < 0 ? last_row - 1 : first_row) * stride;
+  const std::size_t span = (rows - 1) * step + bytes;
+  const bool as_it_lies = step % kLoadAlign == 0 && step <= bytes + bytes / kWaste;
+  cudaError_t state = cudaErrorInvalidValue;
+  if (!is_pinned(lowest, span) || (stride < 0 && !as_it_lies)) {
+    // To be staged.
+  } else if (as_it_lies) {
+    // One piece, strides and all.
+    const int top = stride < 0 ? height - last_row : first_row;
+    state = cudaMemcpyAsync(device + static_cast<std::size_t>(top) * step, lowest, span, cudaMemcpyHostToDevice,
+                            call.stream);
+    if (state == cudaSuccess) {
+      ours.stride[p] = stride;
+      if (stride < 0) ours.plane[p] = device + static_cast<std::size_t>(height - 1) * step;
+    }
+  } else {
+    // The stride of a single row says nothing.
+    state = cudaMemcpy2DAsync(device + static_cast<std::size_t>(first_row) * pitch_[p], pitch_[p], lowest,
+                              std::max(step, bytes), bytes, rows, cudaMemcpyHostToDevice, call.stream);
+  }
+  if (state == cudaErrorInvalidValue) {  // also for memory that was pinned in several parts
+    (void)cudaGetLastError();
+    stage(call, p);
+  } else {
+    check(state, "copying a frame to the device");
+  }
 }
 
 /// Copies a plane's rows to pinned memory piece by piece, and queues each piece's way to the device.
 void Upload::stage(const Call& call, int plane) const {
   Memory& memory = call.memory;
   memory.staging.reserve(bytes_);
-  const std::size_t bytes = geometry_.layout.row_bytes(plane, geometry_.width), pitch = pitch_[plane];
+  const std::size_t bytes = size_[plane].row_bytes, pitch = pitch_[plane];
   const Frame& frame = call.frame;
   const int first = call.first_row, last = call.last_row;
   const std::size_t all = static_cast<std::size_t>(last - first) * pitch;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace framequality::cuda {
 
@@ -17,6 +18,15 @@ inline std::size_t whole_pitch(std::size_t bytes) { return (bytes + 255) / 256 *
 
 /// Rows that stream kernels read begin at multiples of this.
 inline constexpr std::size_t kLoadAlign = 16;
+
+/// True if DMA can reach these bytes of host memory, whoever pinned them. Asking takes 0.1 us.
+bool is_pinned(const std::uint8_t* bytes, std::size_t count);
+
+/// One plane of a frame, at most 3 of which there are. No bytes: there is nothing in it to be brought.
+struct PlaneSize {
+  std::size_t row_bytes = 0;
+  int rows = 0;
+};
 
 /// Brings frames of one geometry to a device. What one frame in flight needs of it is its Memory.
 class Upload {
@@ -27,11 +37,15 @@ class Upload {
   };
 
   /// Gives the planes their places in memory of our own. id: as for make_meter().
+  Upload(std::span<const PlaneSize> planes, int id);
+  /// For what meters read of a frame.
   Upload(const Geometry& geometry, int id);
 
-  /// Queues the copies of rows first_row...last_row-1 of a host frame, from which they may still be read when this
-  /// returns; the frame as it will lie on the device. Allocates only if `memory` is new. Throws Error.
+  /// Queues the copies of rows first_row...last_row-1 of each plane of a host frame, from which they may still be read
+  /// when this returns; the frame as it will lie on the device. Allocates only if `memory` is new. Throws Error.
   Frame operator()(Memory& memory, cudaStream_t stream, const Frame& frame, int first_row, int last_row) const;
+  /// The same for all rows of the planes p with bit p set in `planes`; the others' pointers are null.
+  Frame operator()(Memory& memory, cudaStream_t stream, const Frame& frame, unsigned planes) const;
 
  private:
   /// What one call is about.
@@ -41,11 +55,12 @@ class Upload {
     const Frame& frame;
     int first_row, last_row;
   };
+  void bring(const Call& call, int plane, Frame& ours) const;
   void stage(const Call& call, int plane) const;
 
-  Geometry geometry_;
   int id_;
   int planes_ = 0;
+  PlaneSize size_[3];
   std::size_t pitch_[3] = {};   ///< of staged planes; 0: the plane holds nothing that is read
   std::size_t offset_[3] = {};  ///< of planes in Memory
   std::size_t bytes_ = 0;       ///< of these

@@ -5,7 +5,6 @@
 #include "algorithms/host_device.h"
 #include "algorithms/picture.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -83,13 +82,16 @@ inline Passes passes_of(const PictureLayout& layout, const Settings& s) {
 struct Weights {
   float scale = 0, floor = 0, spatial = 0;
 };
+FQ_HD float floor_of(double range, double sigma) {
+  return static_cast<float>(std::numbers::log2e / range * 2 * sigma * sigma);
+}
 /// sigma: noise of the pass's components, root of their mean square; grey levels.
 inline Weights weights_of(const Settings& s, const Pass& pass, int depth, double sigma) {
   const double grey = ((1 << depth) - 1) / 255.0;
   const int side = 2 * s.patch_radius + 1;
   const double per_grey = std::numbers::log2e / pass.range;
-  return {static_cast<float>(per_grey / (grey * grey * side * side * pass.count)),
-          static_cast<float>(per_grey * 2 * sigma * sigma), static_cast<float>(std::numbers::log2e * s.spatial)};
+  return {static_cast<float>(per_grey / (grey * grey * side * side * pass.count)), floor_of(pass.range, sigma),
+          static_cast<float>(std::numbers::log2e * s.spatial)};
 }
 
 // The twins compute weights with the operations below and add them in the same order, so above 8 bits they give the
@@ -117,7 +119,8 @@ FQ_HD float exp2_minus(float x) {
   p = p * f + 2.40221202e-1f;
   p = p * f + 6.93146944e-1f;
   p = p * f + 1.0f;
-  return std::bit_cast<float>(std::bit_cast<std::int32_t>(p) + (std::bit_cast<std::int32_t>(t) << 23));
+  // Not std::bit_cast(): to nvcc that is a host function.
+  return __builtin_bit_cast(float, __builtin_bit_cast(std::int32_t, p) + (__builtin_bit_cast(std::int32_t, t) << 23));
 }
 
 /// The exponent x of Weights for a distance D, converted to float rounding to nearest. spatial: |t|^2 * w.spatial.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How filtered frames get back to host memory: by DMA to where they belong, or by way of pinned memory.
+#pragma once
+
+#include "algorithms/picture.h"
+#include "cuda/crew.h"
+#include "cuda/runtime.h"
+#include "cuda/upload.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace framequality::cuda {
+
+/// Copies rows between host planes, which do not overlap; large ones with the crew's help, which may be null.
+void copy_rows(Crew* crew, std::uint8_t* to, std::ptrdiff_t to_stride, const std::uint8_t* from,
+               std::ptrdiff_t from_stride, const PlaneSize& size);
+
+/// Brings frames of one geometry from a device. What one frame in flight needs of it is its Memory.
+class Download {
+ public:
+  struct Memory {
+    DeviceMemory<std::uint8_t> pixels;   ///< rows, plane after plane
+    PinnedMemory<std::uint8_t> staging;  ///< the same on the host
+    bool staged[3] = {};                 ///< planes that finish() has to copy
+    Canvas ours;                         ///< the frame in `pixels`
+  };
+
+  /// Gives the planes their places in memory of our own. id: as for make_meter().
+  Download(std::span<const PlaneSize> planes, int id);
+
+  /// Where the device writes the frame that is to get into `out`, a canvas in host memory. Allocates only if `memory`
+  /// is new. Throws Error.
+  Canvas& prepare(Memory& memory, const Canvas& out) const;
+  /// Queues the way to the host of the planes p with bit p set in `planes`. Writes no byte between rows. Allocates only
+  /// if `memory` is new. Throws Error.
+  void operator()(Memory& memory, cudaStream_t stream, const Canvas& out, unsigned planes) const;
+  /// When all that is done: copies to `out` what DMA could not.
+  void finish(Memory& memory, const Canvas& out) const;
+
+  const PlaneSize& size(int plane) const { return size_[plane]; }
+  Crew* crew() const { return crew_.get(); }
+
+ private:
+  int id_;
+  int planes_ = 0;
+  PlaneSize size_[3];
+  std::size_t offset_[3] = {};  ///< of planes in Memory
+  std::size_t bytes_ = 0;       ///< of these
+  std::shared_ptr<Crew> crew_;  ///< for frames that are large; may be null
+};
+
+}  // namespace framequality::cuda
