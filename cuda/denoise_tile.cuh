@@ -101,8 +101,8 @@ __device__ inline denoise::Weights weights_in(const DenoiseJob& job, int field) 
   if (!job.noise) return weights;
   double squares = 0;
   for (int k = 0; k < job.count; ++k) {
-    const double sigma = denoise::noise_sigma(job.noise[field * job.count + k], job.width, job.field_height(field),
-                                              job.layout.depth);
+    const double sigma =
+        denoise::noise_sigma(job.noise[field * job.count + k], job.width, job.field_height(field), job.layout.depth);
     squares += sigma * sigma;
   }
   weights.floor = denoise::floor_of(job.range, sqrt(squares / job.count));
@@ -114,7 +114,8 @@ __device__ __forceinline__ void put_mean(const DenoiseJob& job, int k, int field
   const int row = y * job.fields + field;
   if (job.unrounded[k]) job.unrounded[k][static_cast<std::ptrdiff_t>(row) * job.width + x] = mean;
   const int code = min(max(__float2int_rn(mean), 0), job.layout.largest());
-  write_sample(job.layout, job.out[k].data + row * job.out[k].stride + static_cast<std::ptrdiff_t>(x) * job.pixel_stride[k],
+  write_sample(job.layout,
+               job.out[k].data + row * job.out[k].stride + static_cast<std::ptrdiff_t>(x) * job.pixel_stride[k],
                static_cast<std::uint32_t>(code));
 }
 
