@@ -1,12 +1,40 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tensor cores' kernel: none yet.
-#include "cuda/denoise_job.h"
-#include "cuda/error.h"
+// Which jobs the tensor cores denoise, and with which kernel.
+#include "cuda/denoise_tensor.cuh"
 
 namespace framequality::cuda {
+namespace {
 
-bool suits_tensor_denoise(const DenoiseJob&, int) { return false; }
+using namespace tile;
 
-void launch_tensor_denoise(const DenoiseJob&, cudaStream_t) { throw Error(Fault::kNoDevice, "no such kernel"); }
+// 128 registers a thread: enough that one step's products run while the step before becomes weights.
+using Usual = Cut<8, 1, 2, 2>;
+
+constexpr Kernel kKernels[] = {filter<Usual, 0, 0>, filter<Usual, 0, 1>, filter<Usual, 0, 2>, filter<Usual, 0, 3>,
+                               filter<Usual, 0, 4>, filter<Usual, 0, 5>, filter<Usual, 0, 6>, filter<Usual, 0, 7>};
+
+/// Whether a device runs code that was compiled for an architecture with such matrix products: it takes the newest
+/// that it can.
+constexpr bool has_products(int capability) {
+  int newest = 0;
+  for (const int architecture : {__CUDA_ARCH_LIST__})
+    if (architecture <= 10 * capability && architecture > newest) newest = architecture;
+  return newest >= 800;
+}
+
+}  // namespace
+
+bool suits_tensor_denoise(const DenoiseJob& job, int capability) {
+  // Below the least radius more than 1.6 exponentials would be made for each that counts.
+  return has_products(capability) && job.count == 1 && job.layout.depth == 8 && job.layout.word_bytes == 1 &&
+         job.layout.shift == 0 && job.patch_radius <= kMaxPatch && job.search_radius >= Usual::kLeastRadius &&
+         job.search_radius <= denoise::kMaxSearchRadius;
+}
+
+void launch_tensor_denoise(const DenoiseJob& job, cudaStream_t stream) {
+  const bool floor = job.noise || job.weights.floor > 0, spatial = job.weights.spatial > 0;
+  const bool max = job.center_weight == denoise::CenterWeight::kMax;
+  launch<Usual>(kKernels[(floor ? kFloor : 0) | (spatial ? kSpatial : 0) | (max ? kMaxCenter : 0)], job, stream);
+}
 
 }  // namespace framequality::cuda
