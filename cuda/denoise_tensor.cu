@@ -10,8 +10,10 @@ using namespace tile;
 // 128 registers a thread: enough that one step's products run while the step before becomes weights.
 using Usual = Cut<8, 1, 2, 2>;
 
-constexpr Kernel kKernels[] = {filter<Usual, 0, 0>, filter<Usual, 0, 1>, filter<Usual, 0, 2>, filter<Usual, 0, 3>,
-                               filter<Usual, 0, 4>, filter<Usual, 0, 5>, filter<Usual, 0, 6>, filter<Usual, 0, 7>};
+template <unsigned kFeatures>
+constexpr Kernel kKernel = filter<Usual, Tuning<>, kFeatures>;
+constexpr Kernel kKernels[] = {kKernel<0>, kKernel<1>, kKernel<2>, kKernel<3>,
+                               kKernel<4>, kKernel<5>, kKernel<6>, kKernel<7>};
 
 /// Whether a device runs code that was compiled for an architecture with such matrix products: it takes the newest
 /// that it can.

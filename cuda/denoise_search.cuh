@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The tensor cores' denoising kernel: what a warp does with its pixels' windows.
+#pragma once
+
+#include "cuda/denoise_fill.cuh"
+
+namespace framequality::cuda::tile {
+
+/// What a kernel can do besides weights from distances alone.
+inline constexpr unsigned kFloor = 1, kSpatial = 2, kMaxCenter = 4;
+
+/// What is to be found by trying. kRadius: of the search; 0: known at run time only. kPolynomials: exponentials of an
+/// inner step that exp2_by_sums() makes. kMerge: a window's first and last column of matrices are looked at together.
+template <int kRadius_ = 0, int kPolynomials_ = 0, bool kMerge_ = true>
+struct Tuning {
+  static constexpr int kRadius = kRadius_, kPolynomials = kPolynomials_;
+  static constexpr bool kMerge = kMerge_;
+};
+
+/// d = a b + c, 16x32 times 32x8 signed bytes.
+__device__ __forceinline__ void multiply(int (&d)[4], const std::uint32_t (&a)[4], uint2 b, const int (&c)[4]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+}
+
+/// 2^x, 0 for less than 2^-126.
+__device__ __forceinline__ float exp2_of(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// The same, x <= 0, without the special function unit; relative error below 3e-6, and never 0.
+__device__ __forceinline__ float exp2_by_sums(float x) {
+  constexpr float kRound = 12582912;
+  x = fmaxf(x, -126.0f);
+  const float t = __fadd_rn(x, kRound), f = __fadd_rn(x, -__fadd_rn(t, -kRound));
+  float p = __fmaf_rn(9.5828529e-3f, f, 5.5906426e-2f);
+  p = __fmaf_rn(p, f, 0.24024099f);
+  p = __fmaf_rn(p, f, 0.69312418f);
+  p = __fmaf_rn(p, f, 1.0f);
+  return __int_as_float(__float_as_int(p) + (__float_as_int(t) << 23));
+}
+
+/// What a lane has of its halves' pixels: its quarter of the candidates.
+template <int kHalves>
+struct Sums {
+  float weights[kHalves] = {}, values[kHalves] = {}, largest[kHalves] = {};
+};
+
+/// A warp's pixels, in registers: each lane's share of all patches.
+template <int kStack>
+struct Patches {
+  std::uint32_t a[kStack][2][4];
+  int begin[kStack][4];
+  std::uint32_t odd[2 * kStack];  // bit 31: |a|^2 is odd
+  float own[2 * kStack];          // code less 128
+
+  /// x, y: candidate that is the lane's pixel of the first half.
+  __device__ __forceinline__ void load(const Layout& l, const Shared& s, int x, int y, int lane, int patch) {
+    const std::uint32_t mask = row_mask(patch, word_x(lane));
+#pragma unroll
+    for (int half = 0; half < 2 * kStack; ++half) {
+      const int m = half / 2, h = half % 2, v = y + half * kRowsPerHalf;
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const int row = word_y(lane) + 2 * k;
+        const uint2 pair = s.pairs[(v + row) * l.pair_pitch + x + word_x(lane)];
+        a[m][k][h] = row <= 2 * patch ? pair.x & mask : 0;
+        a[m][k][h + 2] = row + 4 <= 2 * patch ? pair.y & mask : 0;
+      }
+      // Twice from memory: the compiler must not know that both are equal, or it copies them for every product.
+      const volatile int2* const value = s.values + v * l.value_pitch + x;
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const int squares = kBias - value->x;
+        begin[m][2 * h + e] = -((squares + 1) >> 1);
+        odd[half] = static_cast<std::uint32_t>(squares) << 31;
+      }
+      own[half] = __int_as_float(value->y);
+    }
+  }
+};
+
+/// Columns of matrices that are looked at at a time: one; or a window's first and last one. Of these, what is of use
+/// for a pixel in the one is of none in the other, so one exponential does for both; but with even radii a pixel's
+/// window ends (kEdgesAndEnd) where in the first column it begins.
+enum class Columns : std::uint8_t { kOne, kEdges, kEdgesAndEnd };
+
+/// One frame's candidates of one warp.
+template <int kStack, class Tuning, unsigned kFeatures>
+struct Search {
+  static constexpr int kHalves = 2 * kStack;
+  const Patches<kStack>& patches;
+  Sums<kHalves>& sums;
+  float scale, floor, spatial;
+  bool own_frame;
+  int lane, radius;
+  // Of the columns that are being looked at, for each pair of pixels of a lane:
+  float addend[3] = {}, column[3] = {};
+  int center[3] = {-1, -1, -1};  // step, from a half's first, in which the candidate is the pixel itself
+  float upper[kHalves] = {};     // rows' share of the spatial exponent, of the step's first half first
+
+  /// A step's products that count, and their candidates.
+  template <int kPairs>
+  struct Products {
+    int d[kHalves][kPairs];
+    int2 value[kPairs];
+  };
+
+  /// tx: from the pixel to the candidate.
+  __device__ __forceinline__ void begin_pair(int e, int tx) {
+    addend[e] = tx < -radius || tx > radius ? -__builtin_huge_valf() : -kBiasValue * scale;
+    if constexpr (kFeatures & kSpatial) column[e] = -spatial * static_cast<float>(tx * tx);
+    if constexpr (kFeatures & kMaxCenter) {
+      const int ty = radius + pixel_y(lane) - candidate_y(lane);
+      center[e] = own_frame && tx == 0 && ty % 2 == 0 ? ty / 2 : -1;
+    }
+  }
+
+  /// offset: the step from the half's first one on.
+  template <bool kPolynomial>
+  __device__ __forceinline__ void add(int half, int e, int product, int2 value, float constant, int offset) {
+    // The distance's negative, over kBiasValue. It and the product with the constant are exact: equal patches weigh 1.
+    const int sum =
+        static_cast<int>(__funnelshift_l(patches.odd[half], static_cast<std::uint32_t>(product), 1)) + value.x;
+    float x = __fmaf_rn(__int_as_float(sum), scale, constant);
+    if constexpr (kFeatures & kFloor) x = fminf(__fadd_rn(x, floor), 0.0f);
+    if constexpr (kFeatures & kSpatial) x = __fadd_rn(x, __fadd_rn(upper[half], column[e]));
+    float w = kPolynomial ? exp2_by_sums(x) : exp2_of(x);
+    if constexpr (kFeatures & kMaxCenter) {
+      w = offset == center[e] ? 0.0f : w;
+      sums.largest[half] = fmaxf(sums.largest[half], w);
+    }
+    sums.weights[half] = __fadd_rn(sums.weights[half], w);
+    sums.values[half] = __fmaf_rn(w, __int_as_float(value.y), sums.values[half]);
+  }
+
+  /// step: of the phase; done: steps before it.
+  template <int kPairs>
+  __device__ __forceinline__ void add_step(const Products<kPairs>& from, Phase phase, int step, int done) {
+    const bool first = candidate_y(lane) >= pixel_y(lane), last = candidate_y(lane) <= pixel_y(lane);
+    if constexpr (kFeatures & kSpatial) {
+#pragma unroll
+      for (int half = kHalves - 1; half > 0; --half) upper[half] = upper[half - 1];
+      const float ty = static_cast<float>(2 * (done + step) + candidate_y(lane) - radius - pixel_y(lane));
+      upper[0] = -spatial * ty * ty;
+    }
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const Rows rows = rows_of(phase, step, half);
+      if (rows == Rows::kNone) continue;
+#pragma unroll
+      for (int e = 0; e < kPairs; ++e) {
+        const bool use = rows == Rows::kInner || (rows == Rows::kFirst ? first : last);
+        const float constant = use ? addend[e] : -__builtin_huge_valf();
+        const int offset = done + step - half;
+        if (kPairs == 2 && phase == Phase::kMiddle && 2 * half + e < Tuning::kPolynomials)
+          add<true>(half, e, from.d[half][e], from.value[e], constant, offset);
+        else
+          add<false>(half, e, from.d[half][e], from.value[e], constant, offset);
+      }
+    }
+  }
+
+  /// One matrix's share of a step. here, below: pairs of the step's rows and of the next ones.
+  struct Matrix {
+    int d[kStack][4];
+    int4 value;
+    uint2 here;
+  };
+  __device__ __forceinline__ void multiply_step(Matrix& to, Phase phase, int step, uint2 below) const {
+#pragma unroll
+    for (int m = 0; m < kStack; ++m)
+      if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
+        multiply(to.d[m], patches.a[m][0], to.here, patches.begin[m]);
+#pragma unroll
+    for (int m = 0; m < kStack; ++m)
+      if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
+        multiply(to.d[m], patches.a[m][1], below, to.d[m]);
+    to.here = below;
+  }
+
+  template <Columns kColumns, int kPairs, int kMatrices>
+  __device__ __forceinline__ void collect(Products<kPairs>& to, const Matrix (&from)[kMatrices]) const {
+    int2 value[kMatrices][2];
+#pragma unroll
+    for (int i = 0; i < kMatrices; ++i) {
+      value[i][0] = make_int2(from[i].value.x, from[i].value.y);
+      value[i][1] = make_int2(from[i].value.z, from[i].value.w);
+    }
+    constexpr int kLast = kMatrices - 1;
+    const bool odd = pixel_x(lane) % 2;  // which of the two candidates may be the window's end
+#pragma unroll
+    for (int e = 0; e < 2; ++e) to.value[e] = in_last(e) && kLast ? value[kLast][e] : value[0][e];
+    if constexpr (kPairs > 2) to.value[2] = odd ? value[kLast][1] : value[kLast][0];
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const int m = half / 2, h = half % 2 * 2;
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+        to.d[half][e] = in_last(e) && kLast ? from[kLast].d[m][h + e] : from[0].d[m][h + e];
+      if constexpr (kPairs > 2) to.d[half][2] = odd ? from[kLast].d[m][h + 1] : from[kLast].d[m][h];
+    }
+  }
+  /// Whether of the lane's candidate e of the window's edges the one in the last column counts.
+  __device__ __forceinline__ bool in_last(int e) const { return candidate_x(lane) + e < pixel_x(lane); }
+
+  /// pair, value: the lane's of the first matrix; last: from there to the last one, in candidates.
+  template <Columns kColumns>
+  __device__ __forceinline__ void run_columns(const Layout& l, const uint2* pair, const int2* value, int last) {
+    constexpr int kMatrices = kColumns == Columns::kOne ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
+    const int r = Tuning::kRadius ? Tuning::kRadius : radius;
+    Matrix matrix[kMatrices];
+#pragma unroll
+    for (int i = 0; i < kMatrices; ++i) matrix[i].here = pair[i * last];
+    const auto multiply_next = [&](Phase phase, int step) {
+      pair += kRowsPerHalf * l.pair_pitch;
+#pragma unroll
+      for (int i = 0; i < kMatrices; ++i) {
+        matrix[i].value = *reinterpret_cast<const int4*>(value + i * last);
+        multiply_step(matrix[i], phase, step, pair[i * last]);
+      }
+      value += kRowsPerHalf * l.value_pitch;
+    };
+    // One step's products are on their way while those of the step before become weights.
+    Products<kPairs> now;
+    multiply_next(Phase::kHead, 0);
+    collect<kColumns>(now, matrix);
+    const auto go = [&](Phase phase, int step, int done, Phase next_phase, int next_step) {
+      multiply_next(next_phase, next_step);
+      add_step(now, phase, step, done);
+      collect<kColumns>(now, matrix);
+    };
+#pragma unroll
+    for (int s = 0; s < kHalves - 1; ++s) go(Phase::kHead, s, 0, Phase::kHead, s + 1);
+    go(Phase::kHead, kHalves - 1, 0, Phase::kMiddle, 0);
+    if constexpr (Tuning::kRadius != 0) {
+#pragma unroll
+      for (int s = kHalves; s < Tuning::kRadius; ++s) go(Phase::kMiddle, 0, s, Phase::kMiddle, 0);
+    } else {
+#pragma unroll 2
+      for (int s = kHalves; s < r; ++s) go(Phase::kMiddle, 0, s, Phase::kMiddle, 0);
+    }
+#pragma unroll
+    for (int s = 0; s < kHalves - 1; ++s) go(Phase::kTail, s, r, Phase::kTail, s + 1);
+    add_step(now, Phase::kTail, kHalves - 1, r);
+  }
+
+  /// pair, value: the lane's of candidate (0, 0) of the warp's first window.
+  __device__ __forceinline__ void run(const Layout& l, const uint2* pair, const int2* value) {
+    const int r = Tuning::kRadius ? Tuning::kRadius : radius, last = kBlock * (Layout::tiles(r) - 1);
+    const int begin = candidate_x(lane) - radius - pixel_x(lane);  // tx of the first candidate
+#pragma unroll 1
+    for (int x = Tuning::kMerge ? kBlock : 0; x <= (Tuning::kMerge ? last - kBlock : last); x += kBlock) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) begin_pair(e, begin + x + e);
+      run_columns<Columns::kOne>(l, pair + x, value + x, 0);
+    }
+    if constexpr (!Tuning::kMerge) return;
+#pragma unroll
+    for (int e = 0; e < 2; ++e) begin_pair(e, begin + e + (in_last(e) ? last : 0));
+    if (r % 2) {
+      run_columns<Columns::kEdges>(l, pair, value, last);
+    } else {
+      begin_pair(2, candidate_x(lane) / 2 == pixel_x(lane) / 2 ? radius : radius + 1);
+      run_columns<Columns::kEdgesAndEnd>(l, pair, value, last);
+    }
+  }
+};
+
+}  // namespace framequality::cuda::tile
