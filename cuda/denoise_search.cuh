@@ -19,7 +19,8 @@ struct Tuning {
 
 /// d = a b + c, 16x32 times 32x8 signed bytes.
 __device__ __forceinline__ void multiply(int (&d)[4], const std::uint32_t (&a)[4], uint2 b, const int (&c)[4]) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, "
+      "%13};"
       : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
@@ -199,8 +200,7 @@ struct Search {
     for (int half = 0; half < kHalves; ++half) {
       const int m = half / 2, h = half % 2 * 2;
 #pragma unroll
-      for (int e = 0; e < 2; ++e)
-        to.d[half][e] = in_last(e) && kLast ? from[kLast].d[m][h + e] : from[0].d[m][h + e];
+      for (int e = 0; e < 2; ++e) to.d[half][e] = in_last(e) && kLast ? from[kLast].d[m][h + e] : from[0].d[m][h + e];
       if constexpr (kPairs > 2) to.d[half][2] = odd ? from[kLast].d[m][h + 1] : from[kLast].d[m][h];
     }
   }
@@ -258,10 +258,14 @@ struct Search {
       for (int e = 0; e < 2; ++e) begin_pair(e, begin + x + e);
       run_columns<Columns::kOne>(l, pair + x, value + x, 0);
     }
-    if constexpr (!Tuning::kMerge) return;
+    if constexpr (Tuning::kMerge) run_edges(l, pair, value, begin, last);
+  }
+
+  __device__ __forceinline__ void run_edges(const Layout& l, const uint2* pair, const int2* value, int begin,
+                                            int last) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) begin_pair(e, begin + e + (in_last(e) ? last : 0));
-    if (r % 2) {
+    if ((Tuning::kRadius ? Tuning::kRadius : radius) % 2) {
       run_columns<Columns::kEdges>(l, pair, value, last);
     } else {
       begin_pair(2, candidate_x(lane) / 2 == pixel_x(lane) / 2 ? radius : radius + 1);

@@ -69,14 +69,14 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident) filter(const __
     const int frame = i == 0 ? job.center : i <= job.center ? i - 1 : i;
     if (i > 0) __syncthreads();
     const DenoiseJob::Plane& plane = job.source[frame][0];
-    fill<Cut::kThreads>(l, s,
-                        {plane.data + field * plane.stride, fields * plane.stride, job.pixel_stride[0], job.width,
-                         height, job.border},
-                        left - radius, top - radius, patch);
+    fill<Cut::kThreads>(
+        l, s,
+        {plane.data + field * plane.stride, fields * plane.stride, job.pixel_stride[0], job.width, height, job.border},
+        left - radius, top - radius, patch);
     if (left + warp_x >= job.width || top + warp_y >= height) continue;
     if (i == 0) patches.load(l, s, x + radius, y + radius, lane, patch);
-    Search<Cut::kStack, Tuning, kFeatures> search{patches, sums,   job.weights.scale, floor,
-                                                                 job.weights.spatial, i == 0, lane,  radius};
+    Search<Cut::kStack, Tuning, kFeatures> search{patches, sums,  job.weights.scale, floor, job.weights.spatial, i == 0,
+                                                  lane,    radius};
     search.run(l, s.pairs + (y + word_y(lane)) * l.pair_pitch + x + word_x(lane),
                s.values + (warp_y + candidate_y(lane)) * l.value_pitch + warp_x + candidate_x(lane));
   }

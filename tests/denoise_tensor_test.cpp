@@ -316,7 +316,8 @@ TEST_F(DenoiseTensorParity, EveryBorderIsThatOfItsField) {
 
 TEST_F(DenoiseTensorParity, WindowsOfFramesGiveTheDefinitionsMeans) {
   for (const CenterWeight center : {CenterWeight::kOne, CenterWeight::kMax})
-    for (const int frames : {2, 3, 9}) run({.width = 35, .height = 18, .search = 5, .center = center, .frames = frames});
+    for (const int frames : {2, 3, 9})
+      run({.width = 35, .height = 18, .search = 5, .center = center, .frames = frames});
   run({.width = 35, .height = 18, .range = 30, .spatial = 0.01, .sigma = 5, .fields = 2, .frames = 3});
 }
 
