@@ -37,7 +37,7 @@ __device__ __forceinline__ void fill(const Layout& l, const Shared& s, const Pic
   const auto read = [&](auto code_at) {
 #pragma unroll 4
     for (int i = thread; i < l.raw_rows * l.raw_columns; i += kThreads) {
-      const int r = i / l.raw_columns, c = i - r * l.raw_columns;
+      const int r = l.by_raw_columns.quotient(i), c = i - r * l.raw_columns;
       s.raw[r * l.raw_pitch + c] = code_at(left + c, top + r) ^ 0x80;
     }
   };
@@ -51,9 +51,9 @@ __device__ __forceinline__ void fill(const Layout& l, const Shared& s, const Pic
     });
   }
   __syncthreads();
-  const int quads = l.columns / 4 + 1;
+  const int quads = l.by_quads.divisor;
   for (int i = thread; i < l.pair_rows * quads; i += kThreads) {
-    const int r = i / quads, q = i - r * quads;
+    const int r = l.by_quads.quotient(i), q = i - r * quads;
     const auto* const upper = reinterpret_cast<const std::uint32_t*>(s.raw + r * l.raw_pitch) + q;
     const auto* const lower = reinterpret_cast<const std::uint32_t*>(s.raw + (r + 4) * l.raw_pitch) + q;
     const std::uint32_t u = upper[0], u2 = upper[1], w = lower[0], w2 = lower[1];
@@ -65,7 +65,7 @@ __device__ __forceinline__ void fill(const Layout& l, const Shared& s, const Pic
   __syncthreads();
   const std::uint32_t first = row_mask(patch, 0), second = row_mask(patch, 4);
   for (int i = thread; i < l.rows / 4 * l.columns; i += kThreads) {
-    const int strip = i / l.columns, c = i - strip * l.columns;
+    const int strip = l.by_columns.quotient(i), c = i - strip * l.columns;
     int row[10];  // sums of squares of rows of patches, from the strip's first on
 #pragma unroll
     for (int r = 0; r < 6; ++r) {

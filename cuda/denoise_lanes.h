@@ -41,12 +41,23 @@ inline constexpr int kBias = 0x4B400000;
 inline constexpr float kBiasValue = 12582912;
 static_assert((2 * kMaxPatch + 1) * (2 * kMaxPatch + 1) * 255 * 255 < (1 << 22));
 
+/// Divides by a number below kMost that is not known when the kernel is compiled. Quotients below 256.
+struct Divider {
+  static constexpr int kMost = 128;
+  int divisor;
+  std::uint32_t factor;  ///< 2^22 / divisor, rounded up
+  FQ_HD constexpr explicit Divider(int d)
+      : divisor(d), factor(((1u << 22) + static_cast<std::uint32_t>(d) - 1) / static_cast<std::uint32_t>(d)) {}
+  FQ_HD constexpr int quotient(int i) const { return static_cast<int>(static_cast<std::uint32_t>(i) * factor >> 22); }
+};
+
 /// A thread block's shared memory; all its candidates begin at (-radius, -radius) of its first pixel.
 struct Layout {
   int columns = 0, rows = 0;  ///< of candidates; multiples of 4
   int pair_pitch = 0, pair_rows = 0;
   int value_pitch = 0;
   int raw_columns = 0, raw_pitch = 0, raw_rows = 0;
+  Divider by_columns{1}, by_raw_columns{1}, by_quads{1};  ///< quads: pairs that are made at a time
 
   /// width, height: pixels of the thread block; multiples of 4.
   FQ_HD constexpr Layout(int width, int height, int radius)
@@ -57,6 +68,9 @@ struct Layout {
     raw_columns = columns + 8;
     raw_pitch = columns + 12;
     raw_rows = rows + 8;
+    by_columns = Divider(columns);
+    by_raw_columns = Divider(raw_columns);
+    by_quads = Divider(columns / 4 + 1);
   }
   /// Matrices side by side in a window.
   FQ_HD static constexpr int tiles(int radius) { return (2 * radius + 4 + 3) / 4; }

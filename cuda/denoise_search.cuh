@@ -87,7 +87,8 @@ struct Patches {
 /// Columns of matrices that are looked at at a time: one; or a window's first and last one. Of these, what is of use
 /// for a pixel in the one is of none in the other, so one exponential does for both; but with even radii a pixel's
 /// window ends (kEdgesAndEnd) where in the first column it begins.
-enum class Columns : std::uint8_t { kOne, kEdges, kEdgesAndEnd };
+/// kOneWithCenter: one that may hold pixels themselves, which are to be left out.
+enum class Columns : std::uint8_t { kOne, kOneWithCenter, kEdges, kEdgesAndEnd };
 
 /// One frame's candidates of one warp.
 template <int kStack, class Tuning, unsigned kFeatures>
@@ -100,8 +101,8 @@ struct Search {
   int lane, radius;
   // Of the columns that are being looked at, for each pair of pixels of a lane:
   float addend[3] = {}, column[3] = {};
-  int center[3] = {-1, -1, -1};  // step, from a half's first, in which the candidate is the pixel itself
-  float upper[kHalves] = {};     // rows' share of the spatial exponent, of the step's first half first
+  int center[2] = {-1, -1};   // step, from a half's first, in which the candidate is the pixel itself
+  float upper[kHalves] = {};  // rows' share of the spatial exponent, of the step's first half first
 
   /// A step's products that count, and their candidates.
   template <int kPairs>
@@ -114,14 +115,10 @@ struct Search {
   __device__ __forceinline__ void begin_pair(int e, int tx) {
     addend[e] = tx < -radius || tx > radius ? -__builtin_huge_valf() : -kBiasValue * scale;
     if constexpr (kFeatures & kSpatial) column[e] = -spatial * static_cast<float>(tx * tx);
-    if constexpr (kFeatures & kMaxCenter) {
-      const int ty = radius + pixel_y(lane) - candidate_y(lane);
-      center[e] = own_frame && tx == 0 && ty % 2 == 0 ? ty / 2 : -1;
-    }
   }
 
   /// offset: the step from the half's first one on.
-  template <bool kPolynomial>
+  template <bool kPolynomial, bool kCenter>
   __device__ __forceinline__ void add(int half, int e, int product, int2 value, float constant, int offset) {
     // The distance's negative, over kBiasValue. It and the product with the constant are exact: equal patches weigh 1.
     const int sum =
@@ -131,7 +128,7 @@ struct Search {
     if constexpr (kFeatures & kSpatial) x = __fadd_rn(x, __fadd_rn(upper[half], column[e]));
     float w = kPolynomial ? exp2_by_sums(x) : exp2_of(x);
     if constexpr (kFeatures & kMaxCenter) {
-      w = offset == center[e] ? 0.0f : w;
+      if constexpr (kCenter) w = offset == center[e] ? 0.0f : w;
       sums.largest[half] = fmaxf(sums.largest[half], w);
     }
     sums.weights[half] = __fadd_rn(sums.weights[half], w);
@@ -139,7 +136,7 @@ struct Search {
   }
 
   /// step: of the phase; done: steps before it.
-  template <int kPairs>
+  template <Columns kColumns, int kPairs>
   __device__ __forceinline__ void add_step(const Products<kPairs>& from, Phase phase, int step, int done) {
     const bool first = candidate_y(lane) >= pixel_y(lane), last = candidate_y(lane) <= pixel_y(lane);
     if constexpr (kFeatures & kSpatial) {
@@ -157,10 +154,11 @@ struct Search {
         const bool use = rows == Rows::kInner || (rows == Rows::kFirst ? first : last);
         const float constant = use ? addend[e] : -__builtin_huge_valf();
         const int offset = done + step - half;
-        if (kPairs == 2 && phase == Phase::kMiddle && 2 * half + e < Tuning::kPolynomials)
-          add<true>(half, e, from.d[half][e], from.value[e], constant, offset);
+        constexpr bool kCenter = kColumns == Columns::kOneWithCenter;
+        if (kColumns == Columns::kOne && phase == Phase::kMiddle && 2 * half + e < Tuning::kPolynomials)
+          add<true, kCenter>(half, e, from.d[half][e], from.value[e], constant, offset);
         else
-          add<false>(half, e, from.d[half][e], from.value[e], constant, offset);
+          add<false, kCenter>(half, e, from.d[half][e], from.value[e], constant, offset);
       }
     }
   }
@@ -183,7 +181,7 @@ struct Search {
     to.here = below;
   }
 
-  template <Columns kColumns, int kPairs, int kMatrices>
+  template <int kPairs, int kMatrices>
   __device__ __forceinline__ void collect(Products<kPairs>& to, const Matrix (&from)[kMatrices]) const {
     int2 value[kMatrices][2];
 #pragma unroll
@@ -210,7 +208,7 @@ struct Search {
   /// pair, value: the lane's of the first matrix; last: from there to the last one, in candidates.
   template <Columns kColumns>
   __device__ __forceinline__ void run_columns(const Layout& l, const uint2* pair, const int2* value, int last) {
-    constexpr int kMatrices = kColumns == Columns::kOne ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
+    constexpr int kMatrices = kColumns < Columns::kEdges ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
     const int r = Tuning::kRadius ? Tuning::kRadius : radius;
     Matrix matrix[kMatrices];
 #pragma unroll
@@ -227,11 +225,11 @@ struct Search {
     // One step's products are on their way while those of the step before become weights.
     Products<kPairs> now;
     multiply_next(Phase::kHead, 0);
-    collect<kColumns>(now, matrix);
+    collect(now, matrix);
     const auto go = [&](Phase phase, int step, int done, Phase next_phase, int next_step) {
       multiply_next(next_phase, next_step);
-      add_step(now, phase, step, done);
-      collect<kColumns>(now, matrix);
+      add_step<kColumns>(now, phase, step, done);
+      collect(now, matrix);
     };
 #pragma unroll
     for (int s = 0; s < kHalves - 1; ++s) go(Phase::kHead, s, 0, Phase::kHead, s + 1);
@@ -245,7 +243,7 @@ struct Search {
     }
 #pragma unroll
     for (int s = 0; s < kHalves - 1; ++s) go(Phase::kTail, s, r, Phase::kTail, s + 1);
-    add_step(now, Phase::kTail, kHalves - 1, r);
+    add_step<kColumns>(now, Phase::kTail, kHalves - 1, r);
   }
 
   /// pair, value: the lane's of candidate (0, 0) of the warp's first window.
@@ -256,7 +254,16 @@ struct Search {
     for (int x = Tuning::kMerge ? kBlock : 0; x <= (Tuning::kMerge ? last - kBlock : last); x += kBlock) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) begin_pair(e, begin + x + e);
-      run_columns<Columns::kOne>(l, pair + x, value + x, 0);
+      if (kFeatures & kMaxCenter && own_frame && x + kBlock > r && x - kBlock < r) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int ty = r + pixel_y(lane) - candidate_y(lane);  // of the candidate, from the half's first one on
+          center[e] = begin + x + e == 0 && ty % 2 == 0 ? ty / 2 : -1;
+        }
+        run_columns<Columns::kOneWithCenter>(l, pair + x, value + x, 0);
+      } else {
+        run_columns<Columns::kOne>(l, pair + x, value + x, 0);
+      }
     }
     if constexpr (Tuning::kMerge) run_edges(l, pair, value, begin, last);
   }

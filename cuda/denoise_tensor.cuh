@@ -42,9 +42,10 @@ __device__ __forceinline__ float floor_of(const DenoiseJob& job, int field, int 
   return static_cast<float>(job.weights.floor * sigma * sigma);
 }
 
-/// Grid: thread blocks across, down, fields. job.weights.scale: as launch() makes it.
+/// Grid: thread blocks across, down, fields. job.weights.scale, given: as launch() makes them.
 template <class Cut, class Tuning, unsigned kFeatures>
-__global__ void __launch_bounds__(Cut::kThreads, Cut::kResident) filter(const __grid_constant__ DenoiseJob job) {
+__global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
+    filter(const __grid_constant__ DenoiseJob job, const __grid_constant__ Layout given) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ uint4 shared[];
   constexpr int kHalves = Cut::kHalves;
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident) filter(const __
   const int left = static_cast<int>(blockIdx.x) * Cut::kWidth, top = static_cast<int>(blockIdx.y) * Cut::kHeight;
   if (top >= height) return;
   const int radius = Tuning::kRadius ? Tuning::kRadius : job.search_radius, patch = job.patch_radius;
-  const Layout l(Cut::kWidth, Cut::kHeight, radius);
+  constexpr Layout kKnown(Cut::kWidth, Cut::kHeight, Tuning::kRadius);
+  const Layout& l = Tuning::kRadius ? kKnown : given;
   auto* const bytes = reinterpret_cast<std::uint8_t*>(shared);
   const Shared s{reinterpret_cast<uint2*>(bytes), reinterpret_cast<int2*>(bytes + l.pair_bytes()),
                  bytes + l.pair_bytes() + l.value_bytes()};
@@ -101,14 +103,15 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident) filter(const __
 #endif
 }
 
-using Kernel = void (*)(DenoiseJob);
+using Kernel = void (*)(DenoiseJob, Layout);
 
 /// Starts a filter<Cut>. Throws Error.
 template <class Cut>
 void launch(Kernel kernel, DenoiseJob job, cudaStream_t stream) {
   // 22 bits: its product with kBiasValue is a float. Unlike the sums' own rounding this is one error for all weights.
   job.weights.scale = std::bit_cast<float>((std::bit_cast<std::uint32_t>(job.weights.scale) + 2u) & ~3u);
-  const auto bytes = static_cast<std::size_t>(Layout(Cut::kWidth, Cut::kHeight, job.search_radius).bytes());
+  Layout layout(Cut::kWidth, Cut::kHeight, job.search_radius);
+  const auto bytes = static_cast<std::size_t>(layout.bytes());
   if (bytes > 48 * 1024)
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(bytes)),
@@ -116,7 +119,7 @@ void launch(Kernel kernel, DenoiseJob job, cudaStream_t stream) {
   const auto count = [](int n, int each) { return static_cast<unsigned>((n + each - 1) / each); };
   const dim3 grid(count(job.width, Cut::kWidth), count(count(job.height, job.fields), Cut::kHeight),
                   static_cast<unsigned>(job.fields));
-  void* arguments[] = {&job};
+  void* arguments[] = {&job, &layout};
   check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, dim3(Cut::kThreads), arguments, bytes, stream),
         "cudaLaunchKernel");
 }

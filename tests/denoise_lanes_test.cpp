@@ -101,5 +101,12 @@ TEST(DenoiseLanes, NoTwoPairsOfHalfAWarpShareABank) {
   }
 }
 
+TEST(DenoiseLanes, DividersDivide) {
+  for (int d = 1; d < Divider::kMost; ++d) {
+    const Divider by(d);
+    for (int i = 0; i < 256 * d; ++i) ASSERT_EQ(by.quotient(i), i / d) << i << " / " << d;
+  }
+}
+
 }  // namespace
 }  // namespace framequality::cuda::tile
