@@ -314,7 +314,7 @@ static void gst_bliinds_meter_class_init(GstBliindsMeterClass* klass) {
                                         "The framequality authors");
 
   auto* base = FQ_METER_BASE_CLASS(klass);
-  base->category = bliindsmeter_debug;
+  base->parent_class.category = bliindsmeter_debug;
   base->message_name = "bliindsmeter";
   base->meta_name = kBliindsMeta;
   base->make_measurer = make_measurer;

@@ -14,7 +14,7 @@ namespace framequality {
 GType device_choice_get_type() {
   static const GEnumValue values[] = {
       {static_cast<int>(DeviceChoice::kAuto), "CUDA if a usable device is there, else the CPU", "auto"},
-      {static_cast<int>(DeviceChoice::kCpu), "the CPU, one core", "cpu"},
+      {static_cast<int>(DeviceChoice::kCpu), "the CPU", "cpu"},
       {static_cast<int>(DeviceChoice::kCuda), "CUDA; going to READY fails without a usable device", "cuda"},
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("FqDevice", values);

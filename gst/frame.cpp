@@ -63,6 +63,11 @@ std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& f) {
   return l;
 }
 
+bool has_separate_fields(const GstVideoInfo& info) {
+  const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&info);
+  return mode == GST_VIDEO_INTERLACE_MODE_FIELDS || mode == GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+}
+
 bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer) {
   const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&info);
   return mode == GST_VIDEO_INTERLACE_MODE_INTERLEAVED ||

@@ -37,6 +37,9 @@ namespace framequality {
 /// Where luma lies in a format of FQ_LUMA_FORMATS; nullopt for formats packed in a way that PixelLayout cannot say.
 std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& format);
 
+/// True if each buffer holds one field, or two one after the other: elements here do not take such.
+bool has_separate_fields(const GstVideoInfo& info);
+
 /// True if the frame is two interleaved fields: by caps, or with interlace-mode=mixed by the buffer's flag.
 bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer);
 

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The base of all measuring elements: device choice, frames in, messages and metadata out. Pixels pass untouched.
+// The base of all measuring elements: frames in, messages and metadata out. Pixels pass untouched.
 #pragma once
 
 #include "algorithms/layout.h"
-
-#include <gst/base/gstbasetransform.h>
-#include <gst/video/video.h>
+#include "gst/device_base.h"
 
 #include <memory>
 
 namespace framequality {
-
-/// Where frames are measured.
-struct Place {
-  bool cuda = false;
-  int id = -1;  ///< CUDA device number; -1: in the CUDA context that is current in every call
-  const char* name() const { return cuda ? "cuda" : "cpu"; }
-};
 
 /// What the frames of one stream have in common, from its caps.
 struct StreamFormat {
@@ -61,16 +52,16 @@ struct MeterState;
 #define FQ_METER_BASE_GET_CLASS(o) (G_TYPE_INSTANCE_GET_CLASS((o), FQ_TYPE_METER_BASE, FqMeterBaseClass))
 
 struct FqMeterBase {
-  GstBaseTransform parent;
+  FqDeviceBase parent;
   framequality::MeterState* state;
 };
 
-/// A subclass sets these in its class_init, beside its element metadata; it has the pad templates of the base.
+/// A subclass sets these and the category in its class_init, beside its element metadata; it has the pad templates of
+/// the base.
 struct FqMeterBaseClass {
-  GstBaseTransformClass parent_class;
-  GstDebugCategory* category;  ///< for the base's log lines
-  const char* message_name;    ///< of the message's structure
-  const char* meta_name;       ///< of the custom meta, registered
+  FqDeviceBaseClass parent_class;
+  const char* message_name;  ///< of the message's structure
+  const char* meta_name;     ///< of the custom meta, registered
   /// A measurer for frames of this format at this place, up to `depth` of them submitted and not collected. Throws as
   /// Measurer does.
   std::unique_ptr<framequality::Measurer> (*make_measurer)(FqMeterBase* self, const framequality::StreamFormat& format,

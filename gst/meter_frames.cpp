@@ -31,22 +31,18 @@ void forget_oldest(MeterStream& stream) {
 /// cannot be measured there, or the user asked for CUDA alone.
 void fall_back(FqMeterBase* self, const StreamFormat& format, const cuda::Error& fault) {
   MeterState& s = *self->state;
-  const ElementError e = element_error(fault);
-  if (s.chosen_for.device != DeviceChoice::kAuto || format.on_device) throw e;
-  post(element(self), GST_MESSAGE_WARNING,
-       {e.domain, e.code, std::string(e.what()) + ". Measuring goes on on the CPU, with the same numbers"});
-  set_place(self, Place{});
+  leave_cuda(&self->parent, format.on_device, fault, "Measuring goes on on the CPU, with the same numbers");
   if (!s.stream) return;
   s.stream->measurer->move_to_cpu();
   for (std::size_t i = 0; i < s.stream->count; ++i) held(*s.stream, i).replayed = true;
   s.stream->in_flight = 0;
-  set_latency(self, format.info, 0);
+  set_latency(&self->parent, format.info, 0);
 }
 
 /// A measurer at the chosen place; with device=auto on the CPU if CUDA fails.
 std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& format, int in_flight) {
   FqMeterBaseClass* klass = FQ_METER_BASE_GET_CLASS(self);
-  const Place place = self->state->place.value_or(Place{});
+  const Place place = place_of(&self->parent);
   // A frame in GPU memory is measured in its own context, which Scope has made current.
   const Place where = format.on_device ? Place{true, -1} : place;
   return with_recovery([&] { return klass->make_measurer(self, format, where, in_flight + 1); },
@@ -85,15 +81,15 @@ StructurePtr start_result(FqMeterBase* self, const MeterStream& stream, GstBuffe
 /// The buffer's memory belongs to another CUDA context than the last one's: measures in that one from now on.
 GstFlowReturn change_context(FqMeterBase* self, GstBuffer* buffer) {
   MeterState& s = *self->state;
-  const GstFlowReturn flow = drain_frames(self);
+  const GstFlowReturn flow = drain_frames(&self->parent);
   if (flow != GST_FLOW_OK) return flow;
   std::unique_ptr<MeterStream> stream = std::move(s.stream);  // gone for good if what follows fails
   {
-    const CudaContext::Scope scope(s.context);
+    const CudaContext::Scope scope(device(self).context);
     stream->measurer.reset();
   }
-  s.context.adopt(buffer);
-  const CudaContext::Scope scope(s.context);
+  device(self).context.adopt(buffer);
+  const CudaContext::Scope scope(device(self).context);
   stream->measurer = make_measurer(self, stream->format, stream->in_flight);
   s.stream = std::move(stream);
   return GST_FLOW_OK;
@@ -105,14 +101,14 @@ void submit(FqMeterBase* self, Held& frame) {
   MeterStream& stream = *s.stream;
   const StreamFormat& format = stream.format;
   GstBuffer* buffer = frame.buffer.get();
-  const Place place = s.place.value_or(Place{});
+  const Place place = place_of(&self->parent);
   if (format.on_device)
     CudaContext::finish_writes(buffer);
   else if (place.cuda)
     pin_if_recurring(buffer, self, place.id);
   frame.mapped.emplace(format.info, format.geometry.layout, buffer, format.on_device);
   frame.result = start_result(self, stream, buffer);
-  const CudaContext::Scope scope(s.context);
+  const CudaContext::Scope scope(device(self).context);
   const auto once = [&] { return stream.measurer->submit(frame.mapped->frame(), buffer); };
   const bool submitted = with_recovery(once, [&](const cuda::Error& fault) {
     fall_back(self, format, fault);
@@ -157,7 +153,7 @@ BufferPtr finish_oldest(FqMeterBase* self) {
   const auto begin = Clock::now();
   double score = 0;
   {
-    const CudaContext::Scope scope(s.context);
+    const CudaContext::Scope scope(device(self).context);
     const auto collect = [&] { return stream.measurer->collect(frame.result.get()); };
     score = with_recovery(collect, [&](const cuda::Error& fault) {
       fall_back(self, stream.format, fault);
@@ -166,7 +162,7 @@ BufferPtr finish_oldest(FqMeterBase* self) {
   }
   frame.mapped.reset();
   gst_structure_set(frame.result.get(), "frame", G_TYPE_UINT64, guint64{s.frames}, "device", G_TYPE_STRING,
-                    s.place.value_or(Place{}).name(), nullptr);
+                    place_of(&self->parent).name(), nullptr);
   ++s.frames;
   {
     const std::lock_guard lock(s.mutex);
@@ -193,36 +189,33 @@ void begin_stream(FqMeterBase* self, const StreamFormat& format) {
   MeterState& s = *self->state;
   auto stream = std::make_unique<MeterStream>();
   stream->format = format;
-  // Frames stay behind for so many frames' time: without a fixed frame rate nobody could say how long that is (with a
-  // variable one the info has the highest). The CPU measures in this very thread, so that holding frames back would
-  // gain nothing.
-  const bool timed =
-      GST_VIDEO_INFO_FPS_N(&format.info) > 0 && !GST_VIDEO_INFO_FLAG_IS_SET(&format.info, GST_VIDEO_FLAG_VARIABLE_FPS);
-  if (timed && s.place.value_or(Place{}).cuda) stream->in_flight = s.chosen_for.in_flight;
-  if (format.on_device) s.context.ensure(element(self), s.chosen_for.cuda_device_id);
-  const CudaContext::Scope scope(s.context);
+  stream->in_flight = frames_in_flight(&self->parent, format.info);
+  if (format.on_device) device(self).context.ensure(element(self), device(self).chosen_for.cuda_device_id);
+  const CudaContext::Scope scope(device(self).context);
   stream->measurer = make_measurer(self, format, stream->in_flight);
-  if (!s.place.value_or(Place{}).cuda) stream->in_flight = 0;
+  if (!place_of(&self->parent).cuda) stream->in_flight = 0;
   s.stream = std::move(stream);
-  set_latency(self, format.info, s.stream->in_flight);
+  set_latency(&self->parent, format.info, s.stream->in_flight);
 }
 
-void end_stream(FqMeterBase* self) noexcept {
+void end_stream(FqDeviceBase* base) noexcept {
+  FqMeterBase* self = meter(base);
   MeterState& s = *self->state;
   if (!s.stream) return;
   guard(false, [&] {
-    const CudaContext::Scope scope(s.context);
+    const CudaContext::Scope scope(device(self).context);
     s.stream->measurer.reset();
     return true;
   });
   s.stream.reset();
 }
 
-void discard_frames(FqMeterBase* self) noexcept {
+void discard_frames(FqDeviceBase* base) noexcept {
+  FqMeterBase* self = meter(base);
   MeterState& s = *self->state;
   if (!s.stream) return;
   guard(false, [&] {
-    const CudaContext::Scope scope(s.context);
+    const CudaContext::Scope scope(device(self).context);
     s.stream->measurer->drop();
     return true;
   });
@@ -230,19 +223,9 @@ void discard_frames(FqMeterBase* self) noexcept {
   held(*s.stream, 0).clear();  // the one that could not be submitted, if any
 }
 
-GstFlowReturn drain_frames(FqMeterBase* self) noexcept {
-  MeterState& s = *self->state;
-  GstFlowReturn flow = GST_FLOW_OK;
-  while (flow == GST_FLOW_OK && s.stream && s.stream->count > 0) {
-    BufferPtr buffer;
-    s.broken = !guard(element(self), false, [&] {
-      buffer = finish_oldest(self);
-      return true;
-    });
-    flow = s.broken ? GST_FLOW_ERROR : gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer.release());
-  }
-  if (flow != GST_FLOW_OK) discard_frames(self);
-  return flow;
+BufferPtr finish_frame(FqDeviceBase* base) {
+  const MeterState& s = *meter(base)->state;
+  return s.stream && s.stream->count > 0 ? finish_oldest(meter(base)) : nullptr;
 }
 
 GstFlowReturn generate_frame(FqMeterBase* self, GstBuffer** out) noexcept {
@@ -250,7 +233,7 @@ GstFlowReturn generate_frame(FqMeterBase* self, GstBuffer** out) noexcept {
   *out = nullptr;
   BufferPtr buffer(std::exchange(GST_BASE_TRANSFORM_CAST(self)->queued_buf, nullptr));
   // What failed while an event was on its way has been said.
-  if (s.broken) return GST_FLOW_ERROR;
+  if (device(self).broken) return GST_FLOW_ERROR;
   const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
     if (!s.stream) return GST_FLOW_NOT_NEGOTIATED;
     // GstBaseTransform gives the flag to the next buffer that leaves through here. That must be this one, and now: if
@@ -258,8 +241,8 @@ GstFlowReturn generate_frame(FqMeterBase* self, GstBuffer** out) noexcept {
     const bool discont = buffer && GST_BUFFER_IS_DISCONT(buffer.get());
     if (buffer) {
       GstFlowReturn drained = GST_FLOW_OK;
-      if (discont) drained = drain_frames(self);
-      if (drained == GST_FLOW_OK && s.stream->format.on_device && !s.context.owns(buffer.get()))
+      if (discont) drained = drain_frames(&self->parent);
+      if (drained == GST_FLOW_OK && s.stream->format.on_device && !device(self).context.owns(buffer.get()))
         drained = change_context(self, buffer.get());
       if (drained != GST_FLOW_OK) return drained;
       MeterSettings settings;
@@ -274,7 +257,7 @@ GstFlowReturn generate_frame(FqMeterBase* self, GstBuffer** out) noexcept {
     return GST_FLOW_OK;
   });
   // One error is enough: an EOS that follows must not meet the same frames again.
-  if (flow == GST_FLOW_ERROR) discard_frames(self);
+  if (flow == GST_FLOW_ERROR) discard_frames(&self->parent);
   return flow;
 }
 

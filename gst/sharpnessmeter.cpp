@@ -390,7 +390,7 @@ static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
       "The framequality authors");
 
   auto* base = FQ_METER_BASE_CLASS(klass);
-  base->category = sharpnessmeter_debug;
+  base->parent_class.category = sharpnessmeter_debug;
   base->message_name = "sharpnessmeter";
   base->meta_name = kSharpnessMeta;
   base->make_measurer = make_measurer;
