@@ -50,10 +50,14 @@ struct PictureGeometry {
     return -1;
   }
   FQ_HD int rows(int p) const { return component_in(p) < 0 ? 0 : height_of(component_in(p)); }
-  /// Bytes of a row of plane p, whole pixels with their alpha and filler.
+  /// Bytes of a row of plane p, whole pixels with their alpha and filler; whole pairs of pixels where 4:2:2 is packed.
   FQ_HD std::size_t row_bytes(int p) const {
-    const int c = component_in(p);
-    return c < 0 ? 0 : static_cast<std::size_t>(width_of(c)) * layout.component[c].pixel_stride;
+    std::size_t bytes = 0;
+    for (int c = 0; c < layout.components; ++c) {
+      const std::size_t of_c = static_cast<std::size_t>(width_of(c)) * layout.component[c].pixel_stride;
+      if (layout.component[c].plane == p && of_c > bytes) bytes = of_c;
+    }
+    return bytes;
   }
   bool operator==(const PictureGeometry&) const = default;
 };

@@ -4,6 +4,8 @@
 
 #include "gst/guard.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -13,7 +15,7 @@ namespace framequality {
 namespace {
 
 // GST_MAP_CUDA of GstCuda, whose headers a build may lack.
-constexpr auto kMapCuda = static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_FLAG_LAST << 1);
+constexpr unsigned kMapCuda = GST_MAP_FLAG_LAST << 1;
 
 [[noreturn]] void refuse(const std::string& text) {
   throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
@@ -22,6 +24,27 @@ constexpr auto kMapCuda = static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_FLAG_L
 std::string size_of(const GstVideoInfo& info) {
   return std::to_string(GST_VIDEO_INFO_WIDTH(&info)) + "x" + std::to_string(GST_VIDEO_INFO_HEIGHT(&info)) + " " +
          GST_VIDEO_INFO_NAME(&info);
+}
+
+/// True if the formats' samples are bytes or 16-bit words of 8...16 bits, alike in the first `count` components.
+bool has_plain_samples(const GstVideoFormatInfo& f, int count) {
+  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) || GST_VIDEO_FORMAT_INFO_IS_TILED(&f) ||
+      GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f) ||
+      (!GST_VIDEO_FORMAT_INFO_IS_RGB(&f) && !GST_VIDEO_FORMAT_INFO_IS_YUV(&f) && !GST_VIDEO_FORMAT_INFO_IS_GRAY(&f)))
+    return false;
+  const unsigned depth = f.depth[0], bytes = depth > 8 ? 2 : 1;
+  if (depth < 8 || depth > 16) return false;
+  for (int c = 0; c < count; ++c)
+    if (f.depth[c] != depth || f.shift[c] != f.shift[0] || f.shift[c] + depth > 8 * bytes ||
+        f.pixel_stride[c] < static_cast<int>(bytes) || f.plane[c] > 2)
+      return false;
+  return true;
+}
+
+bool is_big_endian(const GstVideoFormatInfo& f) {
+  // The formats that others unpack to are in host order and carry no flag.
+  return f.depth[0] > 8 &&
+         (f.unpack_format == f.format ? G_BYTE_ORDER == G_BIG_ENDIAN : !(f.flags & GST_VIDEO_FORMAT_FLAG_LE));
 }
 
 }  // namespace
@@ -35,31 +58,39 @@ std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& f) {
     l.pixel_stride = 2;
     return l;
   }
-  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) || GST_VIDEO_FORMAT_INFO_IS_TILED(&f) ||
-      GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f))
-    return std::nullopt;
-  if (GST_VIDEO_FORMAT_INFO_IS_RGB(&f))
-    l.kind = PixelLayout::Kind::kRgb;
-  else if (!GST_VIDEO_FORMAT_INFO_IS_YUV(&f) && !GST_VIDEO_FORMAT_INFO_IS_GRAY(&f))
-    return std::nullopt;
-
-  const unsigned depth = f.depth[0], bytes = depth > 8 ? 2 : 1;
-  if (depth < 8 || depth > 16) return std::nullopt;
-  l.depth = static_cast<std::uint8_t>(depth);
-  l.word_bytes = static_cast<std::uint8_t>(bytes);
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB(&f)) l.kind = PixelLayout::Kind::kRgb;
+  if (!has_plain_samples(f, l.components())) return std::nullopt;
+  l.depth = static_cast<std::uint8_t>(f.depth[0]);
+  l.word_bytes = l.depth > 8 ? 2 : 1;
   l.shift = static_cast<std::uint8_t>(f.shift[0]);
   l.pixel_stride = static_cast<std::uint8_t>(f.pixel_stride[0]);
-  // The formats that others unpack to are in host order and carry no flag.
-  l.big_endian = bytes == 2 &&
-                 (f.unpack_format == f.format ? G_BYTE_ORDER == G_BIG_ENDIAN : !(f.flags & GST_VIDEO_FORMAT_FLAG_LE));
+  l.big_endian = is_big_endian(f);
   for (int c = 0; c < l.components(); ++c) {
-    if (f.depth[c] != depth || f.shift[c] != l.shift || f.shift[c] + depth > 8 * bytes ||
-        f.pixel_stride[c] != l.pixel_stride || f.pixel_stride[c] < static_cast<int>(bytes) || f.w_sub[c] != 0 ||
-        f.h_sub[c] != 0 || f.plane[c] > 2)
-      return std::nullopt;
+    if (f.pixel_stride[c] != l.pixel_stride || f.w_sub[c] != 0 || f.h_sub[c] != 0) return std::nullopt;
     l.plane[c] = static_cast<std::uint8_t>(f.plane[c]);
     l.offset[c] = static_cast<std::uint8_t>(f.poffset[c]);
   }
+  return l;
+}
+
+std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
+  PictureLayout l;
+  l.components = GST_VIDEO_FORMAT_INFO_IS_GRAY(&f) ? 1 : 3;
+  if (f.format == GST_VIDEO_FORMAT_GRAY10_LE32 || !has_plain_samples(f, l.components)) return std::nullopt;
+  l.planes = static_cast<std::uint8_t>(GST_VIDEO_FORMAT_INFO_N_PLANES(&f));
+  l.is_rgb = GST_VIDEO_FORMAT_INFO_IS_RGB(&f);
+  l.depth = static_cast<std::uint8_t>(f.depth[0]);
+  l.word_bytes = l.depth > 8 ? 2 : 1;
+  l.big_endian = is_big_endian(f);
+  l.shift = static_cast<std::uint8_t>(f.shift[0]);
+  unsigned written = 0;  // bit p: plane p holds a component
+  for (int c = 0; c < l.components; ++c) {
+    l.component[c] = {static_cast<std::uint8_t>(f.plane[c]), static_cast<std::uint8_t>(f.poffset[c]),
+                      static_cast<std::uint8_t>(f.pixel_stride[c]), static_cast<std::uint8_t>(f.w_sub[c]),
+                      static_cast<std::uint8_t>(f.h_sub[c])};
+    written |= 1u << f.plane[c];
+  }
+  if (written != (1u << l.planes) - 1) return std::nullopt;
   return l;
 }
 
@@ -74,7 +105,7 @@ bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer) {
          (mode == GST_VIDEO_INTERLACE_MODE_MIXED && GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED));
 }
 
-MappedFrame::Maps::~Maps() {
+MappedPlanes::Maps::~Maps() {
   while (count > 0) {
     --count;
     if (meta)
@@ -84,11 +115,11 @@ MappedFrame::Maps::~Maps() {
   }
 }
 
-void MappedFrame::check_size(const GstVideoInfo& info) const {
+void MappedPlanes::check_size(const GstVideoInfo& info) const {
   const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
   const gsize size = gst_buffer_get_size(maps_.buffer);
   const GstVideoMeta* meta = maps_.meta;
-  if (width <= 0 || height <= 0) refuse("The caps say " + size_of(info) + ": there is nothing to measure");
+  if (width <= 0 || height <= 0) refuse("The caps say " + size_of(info) + ": there is nothing in it");
   if (meta) {
     if (meta->format != GST_VIDEO_INFO_FORMAT(&info) || meta->n_planes != GST_VIDEO_INFO_N_PLANES(&info) ||
         meta->width < static_cast<guint>(width) || meta->height < static_cast<guint>(height))
@@ -101,54 +132,52 @@ void MappedFrame::check_size(const GstVideoInfo& info) const {
   }
 }
 
-MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device)
-    : maps_(buffer, on_device ? kMapCuda : GST_MAP_READ) {
+MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes,
+                           GstMapFlags access, bool on_device)
+    : maps_(buffer, static_cast<GstMapFlags>(access | (on_device ? kMapCuda : 0u))) {
   if (on_device && !maps_.meta) refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
   check_size(info);
-  frame_.on_device = on_device;
-  const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
-  for (int p = 0; p < layout.planes(); ++p) {
-    const gsize row = layout.row_bytes(p, width);
-    const gssize stride = maps_.meta ? map_meta_plane(p) : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
-    const gsize step = static_cast<gsize>(std::abs(stride));
+  for (int p = 0; p < static_cast<int>(planes.size()); ++p) {
+    const auto [row, rows] = planes[static_cast<std::size_t>(p)];
+    stride[p] = maps_.meta ? map_meta_plane(p) : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
+    const auto step = static_cast<gsize>(std::abs(stride[p]));
     const auto where = [&] { return "Plane " + std::to_string(p) + " of a frame of " + size_of(info); };
-    if (height > 1 && step < row)
-      refuse(where() + " has rows of " + std::to_string(row) + " bytes, but its stride is " + std::to_string(stride));
-    if (static_cast<gsize>(height - 1) > (std::numeric_limits<gsize>::max() / 2 - row) / std::max<gsize>(step, 1))
-      refuse(where() + " is too large: stride " + std::to_string(stride));
-    const gsize span = static_cast<gsize>(height - 1) * step;
+    if (rows > 1 && step < row)
+      refuse(where() + " has rows of " + std::to_string(row) + " bytes, but its stride is " +
+             std::to_string(stride[p]));
+    if (static_cast<gsize>(rows - 1) > (std::numeric_limits<gsize>::max() / 2 - row) / std::max<gsize>(step, 1))
+      refuse(where() + " is too large: stride " + std::to_string(stride[p]));
+    const gsize span = static_cast<gsize>(rows - 1) * step;
     if (!maps_.meta) map_plain_plane(info, p, span + row);
-    frame_.stride[p] = stride;
 
     // A map function of the meta's own may hand out other memory than the buffer's: it answers for its size.
     const auto begin = reinterpret_cast<std::uintptr_t>(maps_.plane[p].data), end = begin + maps_.plane[p].size;
-    const auto first = reinterpret_cast<std::uintptr_t>(frame_.plane[p]);
+    const auto first = reinterpret_cast<std::uintptr_t>(data[p]);
     if (maps_.meta && (first < begin || first >= end)) continue;
     const gsize before = first - begin, after = end - first;
-    if (stride < 0 ? before < span || after < row : after < span + row)
-      refuse(where() + " takes " + std::to_string(span + row) + " bytes at stride " + std::to_string(stride) +
-             ", but the buffer holds " + std::to_string(stride < 0 ? std::min(before, span) + after : after) +
+    if (stride[p] < 0 ? before < span || after < row : after < span + row)
+      refuse(where() + " takes " + std::to_string(span + row) + " bytes at stride " + std::to_string(stride[p]) +
+             ", but the buffer holds " + std::to_string(stride[p] < 0 ? std::min(before, span) + after : after) +
              " there");
   }
 }
 
-gssize MappedFrame::map_meta_plane(int plane) {
+gssize MappedPlanes::map_meta_plane(int plane) {
   GstVideoMeta* meta = maps_.meta;
   const gsize size = gst_buffer_get_size(maps_.buffer);
   if (meta->offset[plane] >= size)
     refuse("GstVideoMeta puts plane " + std::to_string(plane) + " at byte " + std::to_string(meta->offset[plane]) +
            ", but the buffer holds " + std::to_string(size));
-  gpointer data = nullptr;
-  gint stride = 0;
-  if (!gst_video_meta_map(meta, static_cast<guint>(plane), &maps_.plane[plane], &data, &stride, maps_.flags))
-    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-                       "Plane " + std::to_string(plane) + " of a buffer could not be mapped for reading");
+  gpointer at = nullptr;
+  gint step = 0;
+  if (!gst_video_meta_map(meta, static_cast<guint>(plane), &maps_.plane[plane], &at, &step, maps_.flags))
+    cannot_map(plane);
   ++maps_.count;
-  frame_.plane[plane] = static_cast<const std::uint8_t*>(data);
-  return stride;
+  data[plane] = static_cast<std::uint8_t*>(at);
+  return step;
 }
 
-void MappedFrame::map_plain_plane(const GstVideoInfo& info, int plane, gsize needed) {
+void MappedPlanes::map_plain_plane(const GstVideoInfo& info, int plane, gsize needed) {
   const gsize offset = GST_VIDEO_INFO_PLANE_OFFSET(&info, plane);
   guint first = 0, count = 0;
   gsize skip = 0;
@@ -157,10 +186,59 @@ void MappedFrame::map_plain_plane(const GstVideoInfo& info, int plane, gsize nee
     refuse("Plane " + std::to_string(plane) + " takes " + std::to_string(needed) + " bytes at " +
            std::to_string(offset) + ", but the buffer holds " + std::to_string(gst_buffer_get_size(maps_.buffer)));
   if (!gst_buffer_map_range(maps_.buffer, first, static_cast<gint>(count), &maps_.plane[plane], maps_.flags))
-    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-                       "Plane " + std::to_string(plane) + " of a buffer could not be mapped for reading");
+    cannot_map(plane);
   ++maps_.count;
-  frame_.plane[plane] = maps_.plane[plane].data + skip;
+  data[plane] = maps_.plane[plane].data + skip;
+}
+
+void MappedPlanes::cannot_map(int plane) const {
+  const bool write = maps_.flags & GST_MAP_WRITE;
+  throw ElementError(
+      GST_RESOURCE_ERROR, write ? GST_RESOURCE_ERROR_WRITE : GST_RESOURCE_ERROR_READ,
+      "Plane " + std::to_string(plane) + " of a buffer could not be mapped for " + (write ? "writing" : "reading"));
+}
+
+namespace {
+
+using Extents = std::array<MappedPlanes::Extent, 3>;
+
+MappedPlanes map_luma(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device) {
+  Extents planes{};
+  const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info), count = layout.planes();
+  for (int p = 0; p < count; ++p) planes[static_cast<std::size_t>(p)] = {layout.row_bytes(p, width), height};
+  return {info, buffer, std::span(planes).first(static_cast<std::size_t>(count)), GST_MAP_READ, on_device};
+}
+
+MappedPlanes map_picture(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer,
+                         GstMapFlags access, bool on_device) {
+  Extents planes{};
+  for (int p = 0; p < geometry.layout.planes; ++p)
+    planes[static_cast<std::size_t>(p)] = {geometry.row_bytes(p), geometry.rows(p)};
+  return {info, buffer, std::span(planes).first(geometry.layout.planes), access, on_device};
+}
+
+Frame frame_of(const MappedPlanes& planes, bool on_device) {
+  Frame frame;
+  std::copy_n(planes.data, 3, frame.plane);
+  std::copy_n(planes.stride, 3, frame.stride);
+  frame.on_device = on_device;
+  return frame;
+}
+
+}  // namespace
+
+MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device)
+    : planes_(map_luma(info, layout, buffer, on_device)), frame_(frame_of(planes_, on_device)) {}
+
+MappedPicture::MappedPicture(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer,
+                             bool on_device)
+    : planes_(map_picture(info, geometry, buffer, GST_MAP_READ, on_device)), frame_(frame_of(planes_, on_device)) {}
+
+MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer, bool on_device)
+    : planes_(map_picture(info, geometry, buffer, GST_MAP_WRITE, on_device)) {
+  std::copy_n(planes_.data, 3, canvas_.plane);
+  std::copy_n(planes_.stride, 3, canvas_.stride);
+  canvas_.on_device = on_device;
 }
 
 }  // namespace framequality

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "algorithms/layout.h"
+#include "algorithms/picture.h"
 
 #include <gst/video/video.h>
 
 #include <optional>
+#include <span>
 
 namespace framequality {
 
@@ -22,20 +24,37 @@ namespace framequality {
   "GBRA, RGBP, BGRP, GBR_10LE, GBR_10BE, GBR_12LE, GBR_12BE, GBRA_10LE, GBRA_10BE, GBRA_12LE, GBRA_12BE, ARGB64, "  \
   "ARGB64_LE, ARGB64_BE, RGBA64_LE, RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE }"
 
-// The formats that GstCuda 1.22 has memory for and that are measured where they lie.
+// Those of them that hold nothing but the samples that filters write, with alpha or filler in the pixel at most.
+#define FQ_PICTURE_FORMATS                                                                                          \
+  "{ GRAY8, GRAY16_LE, GRAY16_BE, NV12, NV21, NV16, NV61, NV24, I420, YV12, Y42B, Y444, Y41B, YUV9, YVU9, YUY2, "   \
+  "UYVY, YVYU, VYUY, AYUV, VUYA, v308, IYU2, P010_10LE, P010_10BE, P012_LE, P012_BE, P016_LE, P016_BE, I420_10LE, " \
+  "I420_10BE, I420_12LE, I420_12BE, I422_10LE, I422_10BE, I422_12LE, I422_12BE, Y444_10LE, Y444_10BE, Y444_12LE, "  \
+  "Y444_12BE, Y444_16LE, Y444_16BE, Y212_LE, Y212_BE, AYUV64, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, " \
+  "ABGR, GBR, RGBP, BGRP, GBR_10LE, GBR_10BE, GBR_12LE, GBR_12BE, ARGB64, ARGB64_LE, ARGB64_BE, RGBA64_LE, "        \
+  "RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE }"
+
+// The formats that GstCuda 1.22 has memory for and that are read where they lie.
 #define FQ_CUDA_FORMATS "{ NV12, I420, P010_10LE, P016_LE, Y444, Y444_16LE, RGBA, BGRA, RGBx, BGRx }"
 #define FQ_CUDA_FEATURE "memory:CUDAMemory"
 
-/// Caps of the frames that a MappedFrame can be made of.
+/// Caps of frames in these formats in system memory and, where it can be, of others in GPU memory.
 #if FQ_HAVE_GSTCUDA
-#define FQ_LUMA_CAPS \
-  GST_VIDEO_CAPS_MAKE(FQ_LUMA_FORMATS) ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES(FQ_CUDA_FEATURE, FQ_CUDA_FORMATS)
+#define FQ_CAPS(formats) \
+  GST_VIDEO_CAPS_MAKE(formats) ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES(FQ_CUDA_FEATURE, FQ_CUDA_FORMATS)
 #else
-#define FQ_LUMA_CAPS GST_VIDEO_CAPS_MAKE(FQ_LUMA_FORMATS)
+#define FQ_CAPS(formats) GST_VIDEO_CAPS_MAKE(formats)
 #endif
+/// Caps of the frames that a MappedFrame can be made of.
+#define FQ_LUMA_CAPS FQ_CAPS(FQ_LUMA_FORMATS)
+/// Caps of the frames that a MappedPicture can be made of.
+#define FQ_PICTURE_CAPS FQ_CAPS(FQ_PICTURE_FORMATS)
 
 /// Where luma lies in a format of FQ_LUMA_FORMATS; nullopt for formats packed in a way that PixelLayout cannot say.
 std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& format);
+
+/// Where all samples lie in a format of FQ_PICTURE_FORMATS; nullopt for formats that PictureLayout cannot say, or that
+/// have alpha in a plane of its own.
+std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& format);
 
 /// True if each buffer holds one field, or two one after the other: elements here do not take such.
 bool has_separate_fields(const GstVideoInfo& info);
@@ -43,14 +62,22 @@ bool has_separate_fields(const GstVideoInfo& info);
 /// True if the frame is two interleaved fields: by caps, or with interlace-mode=mixed by the buffer's flag.
 bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer);
 
-/// The planes of a buffer that hold luma, mapped for reading while this lives. The buffer must outlive it.
-class MappedFrame {
+/// Planes of a buffer, mapped while this lives. The buffer must outlive it.
+class MappedPlanes {
  public:
-  /// Honours GstVideoMeta. on_device: the memory is CUDA's and is mapped there. Throws ElementError with the numbers if
-  /// what `layout` reads does not lie within the buffer (STREAM/FORMAT) or the memory cannot be mapped (RESOURCE/READ);
-  /// nothing has been read then.
-  MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device = false);
-  const Frame& frame() const { return frame_; }
+  /// What of a plane is used.
+  struct Extent {
+    gsize row_bytes;
+    int rows;
+  };
+  /// Honours GstVideoMeta. access: GST_MAP_READ or GST_MAP_WRITE. on_device: the memory is CUDA's and is mapped there.
+  /// Throws ElementError with the numbers if a plane's extent does not lie within the buffer (STREAM/FORMAT) or the
+  /// memory cannot be mapped (RESOURCE/READ or WRITE); nothing has been read or written then.
+  MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes, GstMapFlags access,
+               bool on_device);
+
+  std::uint8_t* data[3] = {};  ///< of row 0
+  std::ptrdiff_t stride[3] = {};
 
  private:
   /// The first `count` planes' maps; unmapped in the end, also when the rest of the frame is refused.
@@ -69,9 +96,45 @@ class MappedFrame {
   void check_size(const GstVideoInfo& info) const;
   gssize map_meta_plane(int plane);  ///< returns the stride
   void map_plain_plane(const GstVideoInfo& info, int plane, gsize needed);
+  [[noreturn]] void cannot_map(int plane) const;
 
   Maps maps_;
+};
+
+/// The planes of a buffer that hold luma, mapped for reading.
+class MappedFrame {
+ public:
+  /// Throws what MappedPlanes throws.
+  MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device = false);
+  const Frame& frame() const { return frame_; }
+
+ private:
+  MappedPlanes planes_;
   Frame frame_;
+};
+
+/// All planes of a buffer, mapped for reading.
+class MappedPicture {
+ public:
+  /// info: of frames of this geometry. Throws what MappedPlanes throws.
+  MappedPicture(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer, bool on_device = false);
+  const Frame& frame() const { return frame_; }
+
+ private:
+  MappedPlanes planes_;
+  Frame frame_;
+};
+
+/// All planes of a writable buffer, mapped for writing.
+class MappedCanvas {
+ public:
+  /// info: of frames of this geometry. Throws what MappedPlanes throws.
+  MappedCanvas(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer, bool on_device = false);
+  const Canvas& canvas() const { return canvas_; }
+
+ private:
+  MappedPlanes planes_;
+  Canvas canvas_;
 };
 
 }  // namespace framequality
