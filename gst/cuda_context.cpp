@@ -6,6 +6,7 @@
 
 #if FQ_HAVE_GSTCUDA
 #define GST_USE_UNSTABLE_API  // what every user of GstCuda says
+#include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 #endif
@@ -59,6 +60,42 @@ void CudaContext::adopt(GstBuffer* buffer) {
   gst_object_replace(reinterpret_cast<GstObject**>(&context_), GST_OBJECT_CAST(context));
 }
 
+void CudaContext::offer_pool(GstQuery* query, guint min) {
+  GstCaps* caps = nullptr;
+  GstVideoInfo info;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  if (!caps || !gst_video_info_from_caps(&info, caps)) return;
+  GstCudaContext* context;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!context_) return;
+    context = static_cast<GstCudaContext*>(gst_object_ref(context_));
+  }
+  GstBufferPool* pool = nullptr;
+  const bool offered = gst_query_get_n_allocation_pools(query) > 0;
+  if (offered) gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, nullptr, nullptr);
+  const bool fits = pool && GST_IS_CUDA_BUFFER_POOL(pool) && GST_CUDA_BUFFER_POOL(pool)->context == context;
+  gst_clear_object(&pool);
+  if (!fits) {
+    pool = gst_cuda_buffer_pool_new(context);
+    GstStructure* config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), min, 0);
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    if (gst_buffer_pool_set_config(pool, config)) {
+      guint size = 0;
+      config = gst_buffer_pool_get_config(pool);  // it knows now how much a frame takes
+      gst_buffer_pool_config_get_params(config, nullptr, &size, nullptr, nullptr);
+      gst_structure_free(config);
+      if (offered)
+        gst_query_set_nth_allocation_pool(query, 0, pool, size, min, 0);
+      else
+        gst_query_add_allocation_pool(query, pool, size, min, 0);
+    }
+    gst_object_unref(pool);
+  }
+  gst_object_unref(context);
+}
+
 void CudaContext::finish_writes(GstBuffer* buffer) {
 #if GST_CHECK_VERSION(1, 24, 0)
   gst_cuda_memory_sync(GST_CUDA_MEMORY_CAST(gst_buffer_peek_memory(buffer, 0)));
@@ -93,6 +130,7 @@ void CudaContext::ensure(GstElement*, int) {
 }
 bool CudaContext::owns(GstBuffer*) { return true; }
 void CudaContext::adopt(GstBuffer*) {}
+void CudaContext::offer_pool(GstQuery*, guint) {}
 void CudaContext::finish_writes(GstBuffer*) {}
 void CudaContext::clear() {}
 CudaContext::Scope::Scope(CudaContext&) {}

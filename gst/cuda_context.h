@@ -29,6 +29,9 @@ class CudaContext {
   bool owns(GstBuffer* buffer);
   /// Takes the context of a buffer's memory for its own.
   void adopt(GstBuffer* buffer);
+  /// Has an ALLOCATION query offer a pool of at least `min` buffers in this context, for frames of its caps: the one
+  /// there if it is of this context, else a new one in its place.
+  void offer_pool(GstQuery* query, guint min);
   /// Waits for what the buffer's writer has left running, where GstCuda knows of it (1.24). Before, writers wait.
   static void finish_writes(GstBuffer* buffer);
   void clear();

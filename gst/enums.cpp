@@ -3,6 +3,7 @@
 #include "gst/enums.h"
 
 #include "algorithms/bliinds/meter.h"
+#include "algorithms/denoise/weight.h"
 #include "algorithms/metrics.h"
 #include "algorithms/samples.h"
 
@@ -69,6 +70,27 @@ GType bliinds_channel_get_type() {
        "red"},
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("FqBliindsChannel", values);
+  return type;
+}
+
+GType denoise_chroma_get_type() {
+  using denoise::Chroma;
+  static const GEnumValue values[] = {
+      {static_cast<int>(Chroma::kNone), "U and V are copied", "none"},
+      {static_cast<int>(Chroma::kSeparate), "U and V are filtered each by itself", "separate"},
+      {static_cast<int>(Chroma::kJoint), "U and V are filtered with weights that both of them make", "joint"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("FqDenoiseChroma", values);
+  return type;
+}
+
+GType center_weight_get_type() {
+  using denoise::CenterWeight;
+  static const GEnumValue values[] = {
+      {static_cast<int>(CenterWeight::kOne), "1, the weight of an equal patch", "one"},
+      {static_cast<int>(CenterWeight::kMax), "the largest of the other weights, which takes off lone specks", "max"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("FqCenterWeight", values);
   return type;
 }
 

@@ -23,4 +23,10 @@ GType normalize_get_type();
 /// Values of bliinds::Channel.
 GType bliinds_channel_get_type();
 
+/// Values of denoise::Chroma.
+GType denoise_chroma_get_type();
+
+/// Values of denoise::CenterWeight.
+GType center_weight_get_type();
+
 }  // namespace framequality
