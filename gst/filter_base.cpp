@@ -44,10 +44,11 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
     case GST_EVENT_SINK_MESSAGE:
     case GST_EVENT_CUSTOM_DOWNSTREAM:
     case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
+    case GST_EVENT_FLUSH_STOP:  // all frames go then, those pending too
       break;
     default:
       if (!(gst_event_type_get_flags(GST_EVENT_TYPE(event)) & GST_EVENT_TYPE_SERIALIZED)) break;
-      if (GST_EVENT_TYPE(event) != GST_EVENT_FLUSH_STOP) drain_frames(&self->parent);
+      drain_frames(&self->parent);
       forget_past(self);
   }
   return GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->sink_event(trans, event);

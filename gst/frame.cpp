@@ -85,10 +85,18 @@ std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
   l.shift = static_cast<std::uint8_t>(f.shift[0]);
   unsigned written = 0;  // bit p: plane p holds a component
   for (int c = 0; c < l.components; ++c) {
-    l.component[c] = {static_cast<std::uint8_t>(f.plane[c]), static_cast<std::uint8_t>(f.poffset[c]),
+    // GStreamer 1.22 gives V's place in 16-bit semi-planar formats in words.
+    const int offset = f.poffset[c] % l.word_bytes == 0 ? f.poffset[c] : f.poffset[c] * l.word_bytes;
+    l.component[c] = {static_cast<std::uint8_t>(f.plane[c]), static_cast<std::uint8_t>(offset),
                       static_cast<std::uint8_t>(f.pixel_stride[c]), static_cast<std::uint8_t>(f.w_sub[c]),
                       static_cast<std::uint8_t>(f.h_sub[c])};
     written |= 1u << f.plane[c];
+    for (int other = 0; other < c; ++other)
+      if (l.component[other].plane == f.plane[c] && l.component[other].offset == offset) return std::nullopt;
+  }
+  if (f.format == GST_VIDEO_FORMAT_VYUY) {  // it takes U for V here too
+    l.component[1].offset = 2;
+    l.component[2].offset = 0;
   }
   if (written != (1u << l.planes) - 1) return std::nullopt;
   return l;
