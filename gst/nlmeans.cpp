@@ -14,7 +14,8 @@
  * Replaces every pixel by a mean of the pixels around it, each with the weight exp(-d / strength^2), where d is the
  * mean squared difference between the patches around the two (Buades, Coll, Morel, CVPR 2005). The filter is exact: all
  * pixels of the search window take part, distances are summed over whole patches. `strength` is in grey levels of 8-bit
- * codes at every depth; somewhat below to 1.2 times the standard deviation of the noise is a good start.
+ * codes at every depth; 0.8 to 1 times the standard deviation of the noise is a good start, 0.7 times with
+ * `center-weight=max`.
  *
  * The luma plane and grey pictures are filtered alone, chroma as `chroma` says; R, G and B always together. Beyond the
  * border the picture is mirrored, edge pixels included. Interlaced frames are filtered field by field.

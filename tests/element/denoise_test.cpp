@@ -3,9 +3,9 @@
 #include "gst/picture_files.h"
 #include "tests/element/filter_rig.h"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <sstream>
 
@@ -168,6 +168,28 @@ Picture load(const std::string& name) {
   return {set.width, set.height, set.pictures.begin()->second};
 }
 
+/// The numbers of a .npy file, as they lie there.
+template <class T>
+std::vector<T> load_array(const std::string& name) {
+  std::ifstream file(oracle_folder() / (name + ".npy"), std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  if (bytes.size() < 10) return {};
+  const std::size_t begin = 10 + static_cast<std::uint8_t>(bytes[8]) + 256u * static_cast<std::uint8_t>(bytes[9]);
+  std::vector<T> numbers((bytes.size() - begin) / sizeof(T));
+  std::memcpy(numbers.data(), bytes.data() + begin, numbers.size() * sizeof(T));
+  return numbers;
+}
+
+/// The frame's codes are the oracle's unrounded ones, rounded.
+void expect_rounded(const std::string& caps, GstBuffer* buffer, const std::string& oracle) {
+  const auto codes = rows_of(caps, buffer);
+  const auto want = load_array<double>(oracle);
+  ASSERT_EQ(codes.size(), want.size()) << oracle;
+  double most = 0;
+  for (std::size_t i = 0; i < codes.size(); ++i) most = std::max(most, std::abs(codes[i] - want[i]));
+  EXPECT_LE(most, 0.51) << oracle;
+}
+
 BufferPtr frame_of(const std::uint8_t* codes, int width, int height, std::uint64_t number) {
   const GstVideoInfo info = video_info(video_caps("GRAY8", width, height));
   BufferPtr buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
@@ -177,16 +199,22 @@ BufferPtr frame_of(const std::uint8_t* codes, int width, int height, std::uint64
   return buffer;
 }
 
+// Multiplications that a case may take: the large ones are the twins' to be compared with.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::int64_t kMost = 4'000'000;
+#else
+constexpr std::int64_t kMost = 70'000'000;
+#endif
+
 TEST(Denoise, OracleCasesComeOutOfTheElements) {
   if (!fs::exists(oracle_folder())) GTEST_SKIP() << "no oracles in " << oracle_folder();
   int compared = 0;
   for (auto& c : cases()) {
     const bool nlm = c["algo"] == "nlm";
     if ((!nlm && (c["algo"] != "pbf" || c["form"] != "n")) || c["border"] != "symmetric") continue;
-    const Picture in = load(c["input"]), want = load(c["output"]);
-    // The large ones are the twins' to be compared with: here they would take the time of all other tests.
+    const Picture in = load(c["input"]);
     const int patch = 2 * std::stoi(c["ds"]) + 1, window = 2 * std::stoi(c["Ds"]) + 1;
-    if (std::int64_t{in.width} * in.height * patch * patch * window * window > 70'000'000) continue;
+    if (std::int64_t{in.width} * in.height * patch * patch * window * window > kMost) continue;
     Rig rig({}, nlm ? "nlmeans" : "patchbilateral");
     rig.set("patch-radius", c["ds"].c_str());
     rig.set(nlm ? "search-radius" : "window-radius", c["Ds"].c_str());
@@ -202,30 +230,29 @@ TEST(Denoise, OracleCasesComeOutOfTheElements) {
     rig.caps(caps);
     const BufferPtr out = rig.pass(frame_of(in.codes.data(), in.width, in.height, 0));
     ASSERT_TRUE(out);
-    EXPECT_TRUE(rows_of(caps, out.get()) == want.codes) << c["id"];
+    expect_rounded(caps, out.get(), c["output"]);
     ++compared;
   }
-  EXPECT_GE(compared, 15);
+  EXPECT_GE(compared, 9);
 }
 
 TEST(Denoise, TemporalOracleComesOutOfTheElement) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "takes too long";
+#endif
   if (!fs::exists(oracle_folder())) GTEST_SKIP() << "no oracles in " << oracle_folder();
-  std::ifstream file(oracle_folder() / "in_temporal3_rain97x64.npy", std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const auto codes = load_array<std::uint8_t>("in_temporal3_rain97x64");
   constexpr int kWidth = 97, kHeight = 64, kSize = kWidth * kHeight;
-  ASSERT_EQ(bytes.size(), 128u + 3 * kSize) << "uint8, 3 x 64 x 97";
-  const Picture want = load("out_nlmtemporal_00");
+  ASSERT_EQ(codes.size(), std::size_t{3 * kSize});
   Rig rig({{"strength", "18"}, {"patch-radius", "3"}, {"search-radius", "5"}, {"temporal-radius", "1"}}, "nlmeans");
   const std::string caps = video_caps("GRAY8", kWidth, kHeight);
   rig.caps(caps);
   for (std::uint64_t i = 0; i < 3; ++i)
-    EXPECT_EQ(
-        rig.push(frame_of(reinterpret_cast<const std::uint8_t*>(bytes.data()) + 128 + i * kSize, kWidth, kHeight, i)),
-        GST_FLOW_OK);
+    EXPECT_EQ(rig.push(frame_of(codes.data() + i * kSize, kWidth, kHeight, i)), GST_FLOW_OK);
   rig.pull();
   const BufferPtr middle = rig.pull();
   ASSERT_TRUE(middle) << "the third frame completes the second's window";
-  EXPECT_TRUE(rows_of(caps, middle.get()) == want.codes);
+  expect_rounded(caps, middle.get(), "out_nlmtemporal_00");
 }
 
 }  // namespace

@@ -105,25 +105,6 @@ TEST_F(Device, HostOutOfMemoryIsOneError) {
   EXPECT_TRUE(heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT));
 }
 
-/// True if frames in GPU memory are in the caps of both pads and are accepted there; fails if it is neither all nor
-/// none.
-bool takes_gpu_memory(GstElement* element) {
-  const CapsPtr frames(
-      gst_caps_from_string("video/x-raw(memory:CUDAMemory),format=NV12,width=64,height=48,"
-                           "framerate=30/1"));
-  int yes = 0;
-  for (const char* name : {"sink", "src"}) {
-    GstPad* pad = gst_element_get_static_pad(element, name);
-    const CapsPtr caps(gst_pad_query_caps(pad, nullptr));
-    const CapsPtr filtered(gst_pad_query_caps(pad, frames.get()));
-    yes += gst_caps_can_intersect(caps.get(), frames.get()) + !gst_caps_is_empty(filtered.get()) +
-           gst_pad_query_accept_caps(pad, frames.get());
-    gst_object_unref(pad);
-  }
-  EXPECT_TRUE(yes == 0 || yes == 6) << yes;
-  return yes > 0;
-}
-
 TEST_F(Device, FramesInGpuMemoryAreTakenWhereAGpuMeasures) {
   constexpr bool built = FQ_HAVE_GSTCUDA;
   EXPECT_EQ(takes_gpu_memory(Rig().element()), built);

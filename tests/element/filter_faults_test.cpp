@@ -127,6 +127,30 @@ TEST_F(FilterFaults, AutoWithoutGpuTakesTheCpuSilently) {
   EXPECT_TRUE(heard.errors.empty() && heard.warnings.empty());
 }
 
+TEST_F(FilterFaults, FramesInGpuMemoryAreTakenWhereAGpuFilters) {
+  constexpr bool built = FQ_HAVE_GSTCUDA;
+  EXPECT_EQ(takes_gpu_memory(FilterRig().element()), built);
+  EXPECT_FALSE(takes_gpu_memory(FilterRig({{"device", "cpu"}}).element()));
+  FilterRig rig;
+  script.fail_submit_at = 0;
+  rig.caps(kCaps);
+  EXPECT_TRUE(rig.pass(watched_frame(kCaps, 0)));
+  EXPECT_FALSE(takes_gpu_memory(rig.element())) << "after a fault";
+}
+
+#if FQ_HAVE_GSTCUDA
+TEST_F(FilterFaults, FramesInGpuMemoryWithoutAContextAreOneError) {
+  if (cuda::find_device().id >= 0) GTEST_SKIP() << "there is a GPU, which gives a context";
+  FilterRig rig;
+  rig.caps(video_caps("NV12", 24, 16).insert(11, "(memory:CUDAMemory)"));
+  EXPECT_EQ(rig.push(random_buffer(kCaps, 1)), GST_FLOW_NOT_NEGOTIATED);
+  rig.send(gst_event_new_eos());
+  const Heard heard = rig.heard();
+  ASSERT_EQ(heard.errors.size(), 1u);
+  EXPECT_TRUE(heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND)) << heard.errors[0].text;
+}
+#endif
+
 TEST_F(FilterFaults, FrameThatIsNotWholeIsOneErrorAndDropsTheOthers) {
   for (const char* device : {"cpu", "cuda"}) {
     anew();

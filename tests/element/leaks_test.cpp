@@ -2,6 +2,7 @@
 // Runs pipelines in a child process under GStreamer's leaks tracer, which lists objects still alive at the end.
 #include "tests/element/leaks.h"
 
+#include "tests/element/filter_rig.h"
 #include "tests/element/gate_rig.h"
 #include "tests/element/pool.h"
 
@@ -26,6 +27,10 @@ TEST(Leaks, NoneWithPinnedMemory) { EXPECT_EQ(alive_after("ScriptedChild.DISABLE
 TEST(Leaks, NoneAfterFocusing) { EXPECT_EQ(alive_after("Child.DISABLED_Focusing"), ""); }
 
 TEST(Leaks, NoneThroughGates) { EXPECT_EQ(alive_after("Child.DISABLED_Gates"), ""); }
+
+TEST(Leaks, NoneThroughFilters) { EXPECT_EQ(alive_after("FilterChild.DISABLED_Filters"), ""); }
+
+TEST(Leaks, NoneAfterFaultsInFilters) { EXPECT_EQ(alive_after("FilterChild.DISABLED_Faults"), ""); }
 
 TEST(Leaks, TracerWouldSee) { EXPECT_NE(alive_after("Child.DISABLED_Leak").find("GstBuffer"), std::string::npos); }
 
@@ -139,6 +144,49 @@ TEST_F(ScriptedChild, DISABLED_Pinned) {
   send(rig, gst_event_new_eos());
   while (rig.pull()) continue;
   gst_buffer_pool_set_active(pool.get(), FALSE);
+}
+
+class FilterChild : public ScriptedFilters {
+ protected:
+  static void push(Rig& rig, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) rig.push(watched_frame(kPoolCaps, i));
+  }
+};
+
+TEST_F(FilterChild, DISABLED_Filters) {
+  run("videotestsrc num-buffers=6 ! video/x-raw,width=48,height=32 ! tee name=t t. ! queue ! nlmeans search-radius=1 "
+      "temporal-radius=2 device=cpu ! fakesink t. ! queue ! patchbilateral window-radius=1 ! nlmeans search-radius=1 ! "
+      "fakesink");
+  for (const char* radius : {"0", "2"}) {
+    FilterRig rig{{"in-flight", "3"}, {"temporal-radius", radius}};
+    rig.set("search-radius", "0");
+    rig.caps(kPoolCaps);
+    push(rig, 7);
+    rig.send(gst_event_new_gap(0, 1));
+    push(rig, 3);
+    rig.send(gst_event_new_flush_start());
+    rig.send(gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    rig.send(gst_event_new_segment(&segment));
+    rig.caps(video_caps("GRAY8", 64, 48));
+    rig.push(random_buffer(video_caps("GRAY8", 64, 48), 1));  // in flight to the end
+  }
+}
+
+TEST_F(FilterChild, DISABLED_Faults) {
+  for (const char* device : {"auto", "cuda"})
+    for (int* step : {&script.fail_make_at, &script.fail_submit_at, &script.fail_collect_at}) {
+      anew();
+      *step = step == &script.fail_make_at ? 0 : 2;
+      FilterRig rig{{"in-flight", "2"}, {"device", device}, {"temporal-radius", "1"}};
+      rig.set("search-radius", "0");
+      rig.caps(kPoolCaps);
+      push(rig, 6);
+      rig.push(BufferPtr(gst_buffer_new_allocate(nullptr, 9, nullptr)));
+      rig.send(gst_event_new_eos());
+    }
+  anew();
 }
 
 }  // namespace
