@@ -243,7 +243,10 @@ GstFlowReturn filter_queued(FqFilterBase* self) noexcept {
     const bool missed = std::exchange(s.missed, false);
     if (missed || GST_BUFFER_IS_DISCONT(buffer.get())) {
       result = drain_frames(&self->parent);
-      if (result != GST_FLOW_OK) return result;
+      if (result != GST_FLOW_OK) {
+        s.missed = true;  // who goes on nevertheless is told with the next frame
+        return result;
+      }
       forget_past(self);
     }
     take(self, std::move(buffer), missed);

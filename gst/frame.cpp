@@ -86,7 +86,7 @@ std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
   unsigned written = 0;  // bit p: plane p holds a component
   for (int c = 0; c < l.components; ++c) {
     // GStreamer 1.22 gives V's place in 16-bit semi-planar formats in words.
-    const int offset = f.poffset[c] % l.word_bytes == 0 ? f.poffset[c] : f.poffset[c] * l.word_bytes;
+    const unsigned given = f.poffset[c], offset = given % l.word_bytes == 0 ? given : given * l.word_bytes;
     l.component[c] = {static_cast<std::uint8_t>(f.plane[c]), static_cast<std::uint8_t>(offset),
                       static_cast<std::uint8_t>(f.pixel_stride[c]), static_cast<std::uint8_t>(f.w_sub[c]),
                       static_cast<std::uint8_t>(f.h_sub[c])};
