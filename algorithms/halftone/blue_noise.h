@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Halftoning by a fixed mask of thresholds, the same for every frame: still areas of moving pictures stay still.
+#pragma once
+
+#include "algorithms/halftone/tone.h"
+
+#include <cstdint>
+
+namespace framequality::halftone {
+
+inline constexpr int kMaskSide = 128;
+
+/// Threshold of a rank 0...kMaskSide^2 - 1 of the mask: 1...kWhite, evenly spread. strength draws all of them towards
+/// the middle, where 0 is plain rounding.
+FQ_HD int threshold_of(int rank, int strength) {
+  constexpr int kRanks = kMaskSide * kMaskSide;
+  const int t = (2 * rank + 1) * (kWhite / 2) / kRanks + 1;
+  return kWhite / 2 + weaken(t - kWhite / 2, strength);
+}
+
+/// Level of a tone: the one above it if what is left of it reaches the threshold.
+FQ_HD int masked_level(int tone, int threshold, const Levels& levels) {
+  const int below = tone / levels.step();
+  return below + ((tone - below * levels.step()) * (levels.count - 1) >= threshold ? 1 : 0);
+}
+
+/// Rank at a pixel; the mask repeats.
+FQ_HD int rank_at(const std::uint16_t* mask, int x, int y) { return mask[(y % kMaskSide) * kMaskSide + x % kMaskSide]; }
+
+}  // namespace framequality::halftone

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Error diffusion with the four weights of Floyd and Steinberg, in 16-bit integers.
+#pragma once
+
+#include "algorithms/halftone/tone.h"
+
+#include <cstdint>
+
+namespace framequality::halftone {
+
+// R. W. Floyd, L. Steinberg, An adaptive algorithm for spatial grey scale, Proc. SID 17 (1976), in raster order:
+//   s = 7 e[y][x-1] + e[y-1][x-1] + 5 e[y-1][x] + 3 e[y-1][x+1]     e outside the picture is 0
+//   u = tone[y][x] + ((s + 8) >> 4)
+//   level = the one nearest to u (see Levels::bias)
+//   e[y][x] = weaken(u - level * step, strength)
+// Any order in which a pixel comes after the four that it reads gives the same bits.
+//
+// What is kept is the error plus Levels::bias(): with a = u + bias the level is a / step and what is kept is a % step,
+// and a picture's worth of errors fits 16 bits without a sign:
+//   kept errors are 0...step-1 (by induction: tones are 0...kWhite, the weights sum to 16);
+//   16 times that + 8 is at most 16 * 4079 + 8 = 65272, and since 16 * bias divides by 16,
+//   (sum of kept errors + 8) >> 4 is ((s + 8) >> 4) + bias;
+//   a is 0...kWhite + step - 1, at most 8159, so that the level never has to be clamped.
+
+/// The kept form of a pixel: its level, and its error plus bias.
+struct Diffused {
+  int level, kept;
+};
+
+/// kept_*: of the neighbours; `bias` for those outside the picture.
+FQ_HD Diffused floyd_steinberg(int tone, int kept_left, int kept_above_left, int kept_above, int kept_above_right,
+                               const Levels& levels, int strength) {
+  const int a = tone + ((7 * kept_left + kept_above_left + 5 * kept_above + 3 * kept_above_right + 8) >> 4);
+  const int level = a / levels.step(), bias = levels.bias();
+  return {level, weaken(a - level * levels.step() - bias, strength) + bias};
+}
+
+/// One row in plain steps. kept: the errors of the row above, replaced by this row's; columns -1...width, of which
+/// -1 and width are outside the picture and stay `bias`. leftward: the row is run through from its right end, its
+/// neighbours mirrored (the serpentine variant: rows of odd y).
+template <class Tone, class Put>
+FQ_HD void floyd_steinberg_row(int width, bool leftward, const Levels& levels, int strength, std::uint16_t* kept,
+                               Tone&& tone, Put&& put) {
+  const int bias = levels.bias(), step = leftward ? -1 : 1;
+  int left = bias, above_left = bias;
+  for (int i = 0, x = leftward ? width - 1 : 0; i < width; ++i, x += step) {
+    const int above = kept[x];
+    const Diffused d = floyd_steinberg(tone(x), left, above_left, above, kept[x + step], levels, strength);
+    put(x, d.level);
+    above_left = above;
+    left = d.kept;
+    kept[x] = static_cast<std::uint16_t>(d.kept);
+  }
+}
+
+}  // namespace framequality::halftone
