@@ -8,6 +8,7 @@
 #include "algorithms/samples.h"
 #include "cpu/bliinds_kernels.h"
 #include "cpu/denoise_kernels.h"
+#include "cpu/halftone_kernels.h"
 #include "cpu/luma.h"
 #include "cpu/simd.h"
 
@@ -364,6 +365,7 @@ struct Table : Kernels {
     round[1] = cpu::round<std::uint32_t>;
     bliinds = &FQ_NAME(FQ_ISA, _bliinds_kernels)();
     denoise = &FQ_NAME(FQ_ISA, _denoise_kernels)();
+    halftone = &FQ_NAME(FQ_ISA, _halftone_kernels)();
   }
 };
 

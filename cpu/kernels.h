@@ -38,6 +38,7 @@ inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramB
 
 struct BliindsKernels;
 struct DenoiseKernels;
+struct HalftoneKernels;
 
 struct Kernels {
   /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
@@ -66,6 +67,7 @@ struct Kernels {
 
   const BliindsKernels* bliinds;
   const DenoiseKernels* denoise;
+  const HalftoneKernels* halftone;
 };
 
 /// Those of an instruction set, or the best; see make_meter().

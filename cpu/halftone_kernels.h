@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The inner loops of the host twin of halftoning, built once for each instruction set and called through this table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace framequality::cpu {
+
+/// Rows that a vector of Floyd and Steinberg's errors holds, at most.
+inline constexpr int kMostRows = 32;
+/// Columns that a row of kept errors needs before its first and behind its last.
+inline constexpr int kKeptSlack = 2 * kMostRows;
+
+/// A table of tones of 8-bit codes as arithmetic: with d = min(max(code, black) - black, range), the tone is
+/// whole * d + (mulhi(2 d, fraction) + 1 >> 1), or, inverted, white less that.
+struct ToneFormula {
+  std::uint16_t black = 0, range = 255, whole = 16, fraction = 0;
+  bool invert = false;
+};
+
+/// A band of `lanes` rows, diffused together: row r is at column t - 2 r at step t, so that all that a row needs of the
+/// one above it is there already.
+struct DiffusionBand {
+  const std::uint8_t* rows[kMostRows];  ///< of codes, one byte each, or of tones, words in the machine's order
+  std::uint8_t* out[kMostRows];         ///< rows of grey codes
+  int width;
+  bool tones;  ///< rows are of tones
+  ToneFormula formula;
+  int levels, strength;
+  /// Kept errors of the row above the band and of its last row; columns -kKeptSlack...width-1+kKeptSlack exist.
+  /// above: those of columns -1 and width are the bias. below: may be `above`; a step leaves garbage in columns behind
+  /// the one it completes.
+  const std::uint16_t* above;
+  std::uint16_t* below;
+};
+
+/// What a band's vectors hold between two calls.
+struct DiffusionState {
+  alignas(64) std::uint16_t left[kMostRows], above[kMostRows], above_left[kMostRows];
+};
+
+struct HalftoneKernels {
+  /// Rows of a band; 0: the instruction set has no vectors for it.
+  int lanes;
+  /// Steps t0...t0+count-1 of a band; t0 and count are multiples of `lanes`. All of a band are its width + 2 (lanes -
+  /// 1), rounded up. Before the first, every word of the state is the bias.
+  void (*diffuse)(const DiffusionBand& band, DiffusionState& state, int t0, int count);
+  /// Packs n codes, 0 or 255, into bits, highest first; bits left over are 0.
+  void (*pack)(const std::uint8_t* codes, int n, std::uint8_t* out);
+};
+
+const HalftoneKernels& baseline_halftone_kernels();
+#ifdef __x86_64__
+const HalftoneKernels& avx2_halftone_kernels();
+const HalftoneKernels& avx512_halftone_kernels();
+#endif
+
+}  // namespace framequality::cpu
