@@ -5,11 +5,12 @@
 #include "algorithms/halftone/blue_noise.h"
 #include "algorithms/halftone/floyd_steinberg.h"
 #include "algorithms/halftone/tables.h"
-#include "algorithms/halftone/tone_dependent.h"
 #include "cpu/halftone_bands.h"
+#include "cpu/halftone_swaths.h"
 
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace framequality::cpu {
@@ -17,12 +18,24 @@ namespace {
 
 using namespace halftone;
 
+/// Calls f with the number of levels as a constant: divisions become products.
+template <class F>
+void with_levels(int levels, F&& f) {
+  if (levels == 2)
+    f(std::integral_constant<int, 2>());
+  else if (levels == 4)
+    f(std::integral_constant<int, 4>());
+  else
+    f(std::integral_constant<int, 16>());
+}
+
 class CpuHalftone final : public Filter {
  public:
   CpuHalftone(const Geometry& geometry, int threads, const Kernels& kernels)
       : g_(geometry),
         kernels_(kernels),
         workers_(threads),
+        swaths_(geometry.width, kernels, workers_.count()),
         tones_(std::size_t{1} << geometry.layout.depth),
         thresholds_(std::size_t{kMaskSide} * kMaskSide),
         own_(static_cast<std::size_t>(workers_.count())) {
@@ -34,7 +47,6 @@ class CpuHalftone final : public Filter {
       own.out.resize(width);
     }
     kept_.resize(width + 2);
-    for (auto& s : sums_) s.resize(width);
     fill_tones(tones_, g_.layout.depth, settings_.tone);
   }
 
@@ -82,7 +94,7 @@ class CpuHalftone final : public Filter {
         if (bands_ && !settings_.serpentine) return bands_->run(source, out, settings_, workers_);
         return run_floyd_steinberg(source, out);
       case Method::kToneDependent:
-        return run_tone_dependent(source, out);
+        return swaths_.run(source, out, settings_, workers_);
       case Method::kBlueNoise:
         return run_blue_noise(source, out);
     }
@@ -102,23 +114,15 @@ class CpuHalftone final : public Filter {
   }
 
   void run_floyd_steinberg(const ToneSource& source, const Target& out) {
-    const Levels levels{settings_.levels};
-    std::fill(kept_.begin(), kept_.end(), static_cast<std::uint16_t>(levels.bias()));
-    for (int y = 0; y < source.height; ++y)
-      run_row(source, out, y, own_[0], [&](auto&& tone, auto&& put) {
-        floyd_steinberg_row(source.width, settings_.serpentine && y % 2 != 0, levels, settings_.strength,
-                            kept_.data() + 1, tone, put);
-      });
-  }
-
-  void run_tone_dependent(const ToneSource& source, const Target& out) {
-    const ToneTable& table = table_of(settings_.swath_rows, settings_.delay);
-    for (auto& s : sums_) std::fill(s.begin(), s.end(), 0);
-    for (int y = 0; y < source.height; ++y)
-      run_row(source, out, y, own_[0], [&](auto&& tone, auto&& put) {
-        tone_dependent_row(source.width, y, settings_.swath_rows, table, kDotPattern, Levels{settings_.levels},
-                           settings_.strength, sums_[y & 1].data(), sums_[~y & 1].data(), tone, put);
-      });
+    with_levels(settings_.levels, [&](auto count) {
+      constexpr Levels kLevels{count()};
+      std::fill(kept_.begin(), kept_.end(), static_cast<std::uint16_t>(kLevels.bias()));
+      for (int y = 0; y < source.height; ++y)
+        run_row(source, out, y, own_[0], [&](auto&& tone, auto&& put) {
+          floyd_steinberg_row(source.width, settings_.serpentine && y % 2 != 0, kLevels, settings_.strength,
+                              kept_.data() + 1, tone, put);
+        });
+    });
   }
 
   void run_blue_noise(const ToneSource& source, const Target& out) {
@@ -127,15 +131,19 @@ class CpuHalftone final : public Filter {
       for (std::size_t i = 0; i < thresholds_.size(); ++i)
         thresholds_[i] = static_cast<std::int16_t>(threshold_of(kBlueNoiseMask[i], threshold_strength_));
     }
-    const Levels levels{settings_.levels};
-    const int threads = workers_.count();
-    workers_.run([&](int thread) {
-      for (int y = thread; y < source.height; y += threads) {
-        const std::int16_t* thresholds = &thresholds_[static_cast<std::size_t>(y % kMaskSide) * kMaskSide];
-        run_row(source, out, y, own_[static_cast<std::size_t>(thread)], [&](auto&& tone, auto&& put) {
-          for (int x = 0; x < source.width; ++x) put(x, masked_level(tone(x), thresholds[x % kMaskSide], levels));
-        });
-      }
+    const int threads = workers_.count(), width = source.width;
+    with_levels(settings_.levels, [&](auto count) {
+      workers_.run([&](int thread) {
+        for (int y = thread; y < source.height; y += threads) {
+          const std::int16_t* thresholds = &thresholds_[static_cast<std::size_t>(y % kMaskSide) * kMaskSide];
+          run_row(source, out, y, own_[static_cast<std::size_t>(thread)], [=](auto&& tone, auto&& put) {
+            constexpr Levels kLevels{count()};
+            for (int x0 = 0; x0 < width; x0 += kMaskSide)
+              for (int i = 0; i < std::min(kMaskSide, width - x0); ++i)
+                put(x0 + i, masked_level(tone(x0 + i), thresholds[i], kLevels));
+          });
+        }
+      });
     });
   }
 
@@ -143,10 +151,10 @@ class CpuHalftone final : public Filter {
   const Kernels& kernels_;
   Workers workers_;
   std::optional<BandDiffusion> bands_;
+  SwathDiffusion swaths_;
   std::vector<std::int16_t> tones_, thresholds_;
   std::vector<Own> own_;
   std::vector<std::uint16_t> kept_;
-  std::vector<std::int32_t> sums_[2];
   int threshold_strength_ = -1;
   bool pending_ = false;
   Frame frame_;

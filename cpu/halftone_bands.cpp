@@ -56,7 +56,7 @@ BandDiffusion::BandDiffusion(int width, const Kernels& kernels, int threads)
       halftone_(*kernels.halftone),
       width_(width),
       rings_(threads + 1),
-      kept_pitch_(static_cast<std::size_t>(width) + 2 * kKeptSlack),
+      kept_pitch_(static_cast<std::size_t>(width) + std::size_t{2} * kKeptSlack),
       kept_(kept_pitch_ * static_cast<std::size_t>(rings_)),
       done_(static_cast<std::size_t>(rings_)),
       scratch_(static_cast<std::size_t>(threads)) {

@@ -67,6 +67,10 @@ void parse(const std::string& name, const std::string& text, T least, T most, T&
                      ", not '" + text + "'");
 }
 
+[[noreturn]] void refuse_option(const std::string& command, const std::string& name) {
+  throw UsageError(command + " has no option '" + name + "'");
+}
+
 Options parse_options(const std::string& command, const std::vector<std::string>& words) {
   Options o;
   const bool table = command == "table", evaluates = command == "evaluate";
@@ -79,7 +83,7 @@ Options parse_options(const std::string& command, const std::vector<std::string>
                   : evaluates && name == "--tone-step"          ? &o.tone_step
                   : (table || evaluates) && name == "--threads" ? &o.threads
                                                                 : nullptr;
-    if (!number && name != "--seed") throw UsageError(command + " has no option '" + name + "'");
+    if (!number && name != "--seed") refuse_option(command, name);
     if (equals == name.npos && i + 1 == words.size()) throw UsageError(name + " needs a value");
     const std::string value = equals == name.npos ? words[++i] : words[i].substr(equals + 1);
     if (!number)

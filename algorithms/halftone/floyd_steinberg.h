@@ -31,8 +31,10 @@ struct Diffused {
 FQ_HD Diffused floyd_steinberg(int tone, int kept_left, int kept_above_left, int kept_above, int kept_above_right,
                                const Levels& levels, int strength) {
   const int a = tone + ((7 * kept_left + kept_above_left + 5 * kept_above + 3 * kept_above_right + 8) >> 4);
-  const int level = a / levels.step(), bias = levels.bias();
-  return {level, weaken(a - level * levels.step() - bias, strength) + bias};
+  const int level = levels.count == 2 ? (a >= levels.step() ? 1 : 0) : a / levels.step();
+  int kept = a - level * levels.step();
+  if (strength < kFullStrength) kept = weaken(kept - levels.bias(), strength) + levels.bias();
+  return {level, kept};
 }
 
 /// One row in plain steps. kept: the errors of the row above, replaced by this row's; columns -1...width, of which

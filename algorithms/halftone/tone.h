@@ -66,12 +66,12 @@ struct Levels {
 
   FQ_HD static bool valid(int count) { return count == 2 || count == 4 || count == 16; }
   /// Tones from one level to the next.
-  FQ_HD int step() const { return kWhite / (count - 1); }
+  FQ_HD constexpr int step() const { return kWhite / (count - 1); }
   /// Eight-bit grey of a level: what a plane of GRAY8 holds.
-  FQ_HD int code(int level) const { return level * (255 / (count - 1)); }
+  FQ_HD constexpr int code(int level) const { return level * (255 / (count - 1)); }
   /// A tone u is rounded to level (u + bias()) / step(): to the nearest one, halves up; with 2 levels, classically, up
   /// from 128 grey on, which is 8/16 more than half.
-  FQ_HD int bias() const { return count == 2 ? kWhite - 2048 : step() / 2; }
+  FQ_HD constexpr int bias() const { return count == 2 ? kWhite - 2048 : step() / 2; }
 };
 
 /// Share of an error e that is passed on: strength 0...256, 256 all of it. Rounded, halves up.

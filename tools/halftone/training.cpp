@@ -90,6 +90,7 @@ class ToneSearch {
 
 std::vector<Dots> reference_patterns(int tone, int count, int side, std::uint64_t seed) {
   std::vector<Dots> patterns;
+  patterns.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
     patterns.push_back(search_dots(side, tone / 255.0, (seed << 32) + static_cast<std::uint64_t>(tone * count + i)));
   return patterns;
