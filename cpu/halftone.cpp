@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -29,12 +30,15 @@ void with_levels(int levels, F&& f) {
     f(std::integral_constant<int, 16>());
 }
 
+/// More would only wait: a row must be some way behind the one above.
+constexpr int kMostThreads = 16;
+
 class CpuHalftone final : public Filter {
  public:
   CpuHalftone(const Geometry& geometry, int threads, const Kernels& kernels)
       : g_(geometry),
         kernels_(kernels),
-        workers_(threads),
+        workers_(std::min(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()), kMostThreads)),
         swaths_(geometry.width, kernels, workers_.count()),
         tones_(std::size_t{1} << geometry.layout.depth),
         thresholds_(std::size_t{kMaskSide} * kMaskSide),

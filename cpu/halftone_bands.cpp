@@ -12,13 +12,8 @@ using namespace halftone;
 namespace {
 
 /// Steps between two looks at the band above. Fewer let more threads work on narrow pictures, more wait less often.
-constexpr int kChunkSteps = 512;
+constexpr int kChunkSteps = 128;
 static_assert(kChunkSteps % kMostRows == 0);
-
-void await(const std::atomic<int>& value, int least) {
-  for (int v = value.load(std::memory_order_acquire); v < least; v = value.load(std::memory_order_acquire))
-    value.wait(v, std::memory_order_acquire);
-}
 
 int rounded_up(int n, int step) { return (n + step - 1) / step * step; }
 
@@ -55,10 +50,9 @@ BandDiffusion::BandDiffusion(int width, const Kernels& kernels, int threads)
     : kernels_(kernels),
       halftone_(*kernels.halftone),
       width_(width),
-      rings_(threads + 1),
+      wavefront_(threads),
       kept_pitch_(static_cast<std::size_t>(width) + std::size_t{2} * kKeptSlack),
-      kept_(kept_pitch_ * static_cast<std::size_t>(rings_)),
-      done_(static_cast<std::size_t>(rings_)),
+      kept_(kept_pitch_ * static_cast<std::size_t>(wavefront_.places())),
       scratch_(static_cast<std::size_t>(threads)) {
   const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(halftone_.lanes);
   for (Scratch& s : scratch_) {
@@ -68,16 +62,14 @@ BandDiffusion::BandDiffusion(int width, const Kernels& kernels, int threads)
   }
 }
 
-std::uint16_t* BandDiffusion::kept_row(int band) {
-  return &kept_[static_cast<std::size_t>((band + rings_) % rings_) * kept_pitch_] + kKeptSlack;
-}
+std::uint16_t* BandDiffusion::kept_row(int band) { return &kept_[wavefront_.place(band) * kept_pitch_] + kKeptSlack; }
 
 void BandDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers) {
   const int lanes = halftone_.lanes, steps = rounded_up(source.width + 2 * (lanes - 1), lanes);
   const Job job{
       source, out, settings, (source.height + lanes - 1) / lanes, steps, (steps + kChunkSteps - 1) / kChunkSteps};
   std::fill(kept_.begin(), kept_.end(), static_cast<std::uint16_t>(Levels{settings.levels}.bias()));
-  for (std::atomic<int>& d : done_) d.store(0, std::memory_order_relaxed);
+  wavefront_.begin(job.chunks);
   const int threads = workers.count();
   workers.run([&](int thread) {
     for (int band = thread; band < job.bands; band += threads)
@@ -117,18 +109,15 @@ void BandDiffusion::run_band(const Job& job, int band, Scratch& scratch) {
   DiffusionState state;
   const auto bias = static_cast<std::uint16_t>(Levels{b.levels}.bias());
   for (auto* v : {state.left, state.above, state.above_left}) std::fill_n(v, kMostRows, bias);
-  std::atomic<int>& done = done_[static_cast<std::size_t>(band % rings_)];
   for (int chunk = 0; chunk < job.chunks; ++chunk) {
     const int t0 = chunk * kChunkSteps, t1 = std::min(t0 + kChunkSteps, job.steps);
     if (band > 0) {
       // The last step reads column t1 of the row above, which is done 2 (lanes - 1) steps after the first row's.
       const int needed = std::min(t1 + 2 * (lanes - 1) + 1, job.steps);
-      await(done_[static_cast<std::size_t>((band - 1) % rings_)],
-            (band - 1) * job.chunks + (needed + kChunkSteps - 1) / kChunkSteps);
+      wavefront_.await(band - 1, (needed + kChunkSteps - 1) / kChunkSteps);
     }
     halftone_.diffuse(b, state, t0, t1 - t0);
-    done.store(band * job.chunks + chunk + 1, std::memory_order_release);
-    done.notify_all();
+    wavefront_.complete(band, chunk);
   }
   if (job.settings.packed)
     for (int r = 0; r < rows; ++r) halftone_.pack(b.out[r], width, target.row0 + target.stride * (y0 + r));

@@ -5,9 +5,9 @@
 #include "algorithms/halftone/filter.h"
 #include "cpu/halftone_kernels.h"
 #include "cpu/kernels.h"
+#include "cpu/wavefront.h"
 #include "cpu/workers.h"
 
-#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -57,11 +57,10 @@ class BandDiffusion {
 
   const Kernels& kernels_;
   const HalftoneKernels& halftone_;
-  int width_, rings_;
+  int width_;
+  Wavefront wavefront_;
   std::size_t kept_pitch_;
-  std::vector<std::uint16_t> kept_;  ///< last rows of bands, in turn
-  /// Chunks of steps done, of band b in place b % rings_, counted from the first chunk of band 0.
-  std::vector<std::atomic<int>> done_;
+  std::vector<std::uint16_t> kept_;  ///< last rows of bands, by place
   std::vector<Scratch> scratch_;
 };
 

@@ -18,21 +18,15 @@ constexpr int kGreys = 256;
 /// Columns from an end of a row within which shares may have to be turned back into the picture.
 constexpr int kEdge = kMaxDelay;
 
-void await(const std::atomic<int>& value, int least) {
-  for (int v = value.load(std::memory_order_acquire); v < least; v = value.load(std::memory_order_acquire))
-    value.wait(v, std::memory_order_acquire);
-}
-
 }  // namespace
 
 SwathDiffusion::SwathDiffusion(int width, const Kernels& kernels, int threads)
     : kernels_(kernels),
       width_(width),
-      rings_(threads + 1),
+      wavefront_(threads),
       greys_(kGreys),
       signs_(std::size_t{kPatternSide} * kPatternSide),
-      handed_down_(static_cast<std::size_t>(width) * static_cast<std::size_t>(rings_)),
-      done_(static_cast<std::size_t>(rings_)),
+      handed_down_(static_cast<std::size_t>(width) * static_cast<std::size_t>(wavefront_.places())),
       scratch_(static_cast<std::size_t>(threads)) {
   const auto columns = static_cast<std::size_t>(width);
   for (Scratch& s : scratch_) {
@@ -47,7 +41,7 @@ SwathDiffusion::SwathDiffusion(int width, const Kernels& kernels, int threads)
 }
 
 std::int32_t* SwathDiffusion::handed_down(int index) {
-  return &handed_down_[static_cast<std::size_t>((index + rings_) % rings_) * static_cast<std::size_t>(width_)];
+  return &handed_down_[wavefront_.place(index) * static_cast<std::size_t>(width_)];
 }
 
 void SwathDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers) {
@@ -63,9 +57,13 @@ void SwathDiffusion::run(const ToneSource& source, const Target& out, const Sett
   }
   const int rows = settings.swath_rows, full = source.height / rows, rest = source.height % rows;
   const int swath_groups = (rows + kRows - 1) / kRows;
-  const Job job{source, out, settings, table, swath_groups, full * swath_groups + (rest + kRows - 1) / kRows};
+  const int steps = source.width + (settings.delay + 1) * (kRows - 1);
+  const Job job{source,       out,
+                settings,     table,
+                swath_groups, full * swath_groups + (rest + kRows - 1) / kRows,
+                steps,        (steps + kChunkSteps - 1) / kChunkSteps};
   std::fill(handed_down_.begin(), handed_down_.end(), 0);
-  for (std::atomic<int>& d : done_) d.store(0, std::memory_order_relaxed);
+  wavefront_.begin(job.chunks);
   const int threads = workers.count();
   workers.run([&](int thread) {
     Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
@@ -90,17 +88,14 @@ void SwathDiffusion::run_group(const Job& job, int index, Scratch& scratch) {
     group.out[r] = job.settings.packed ? scratch.out[r].data() : job.out.row0 + job.out.stride * y;
     group.sums[r + 1] = r + 1 < group.rows ? scratch.sums[r].data() : handed_down(index);
   }
-  const int skew = job.settings.delay + 1, steps = source.width + skew * (kRows - 1);
-  const int chunks = (steps + kChunkSteps - 1) / kChunkSteps;
-  std::atomic<int>& done = done_[static_cast<std::size_t>(index % rings_)];
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    const int t0 = chunk * kChunkSteps, t1 = std::min(t0 + kChunkSteps, steps);
+  const int skew = job.settings.delay + 1;
+  for (int chunk = 0; chunk < job.chunks; ++chunk) {
+    const int t0 = chunk * kChunkSteps, t1 = std::min(t0 + kChunkSteps, job.steps);
     if (index > 0) {
       // Column t1 - 1 of the row above is complete when that row has gone `delay` columns further; the swath above runs
       // the other way.
-      const int needed = in_swath == 0 ? steps : std::min(t1 + skew * kRows, steps);
-      await(done_[static_cast<std::size_t>((index - 1) % rings_)],
-            (index - 1) * chunks + (needed + kChunkSteps - 1) / kChunkSteps);
+      const int needed = in_swath == 0 ? job.steps : std::min(t1 + skew * kRows, job.steps);
+      wavefront_.await(index - 1, (needed + kChunkSteps - 1) / kChunkSteps);
     }
     if (job.settings.levels == 2)
       diffuse<2>(job, group, t0, t1);
@@ -108,8 +103,7 @@ void SwathDiffusion::run_group(const Job& job, int index, Scratch& scratch) {
       diffuse<4>(job, group, t0, t1);
     else
       diffuse<16>(job, group, t0, t1);
-    done.store(index * chunks + chunk + 1, std::memory_order_release);
-    done.notify_all();
+    wavefront_.complete(index, chunk);
   }
   if (job.settings.packed)
     for (int r = 0; r < group.rows; ++r)

@@ -7,9 +7,9 @@
 #include "algorithms/halftone/tone_dependent.h"
 #include "cpu/halftone_bands.h"
 #include "cpu/kernels.h"
+#include "cpu/wavefront.h"
 #include "cpu/workers.h"
 
-#include <atomic>
 #include <vector>
 
 namespace framequality::cpu {
@@ -44,6 +44,7 @@ class SwathDiffusion {
     const halftone::Settings& settings;
     const halftone::ToneTable& table;
     int swath_groups, groups;
+    int steps, chunks;  ///< of a group
   };
   /// A group that is being worked on.
   struct Group {
@@ -63,11 +64,11 @@ class SwathDiffusion {
   std::int32_t* handed_down(int index);
 
   const Kernels& kernels_;
-  int width_, rings_;
+  int width_;
+  Wavefront wavefront_;
   std::vector<Grey> greys_;
   std::vector<std::int8_t> signs_;  ///< of the pattern: 1 where it is 0, -1 where it is 1
   std::vector<std::int32_t> handed_down_;
-  std::vector<std::atomic<int>> done_;  ///< as of BandDiffusion
   std::vector<Scratch> scratch_;
 };
 

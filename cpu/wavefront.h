@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Progress of strips of a picture that threads work on in turn, each strip behind the one above it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+namespace framequality::cpu {
+
+/// Strip i belongs to thread i % threads, which takes its strips in order. So strip i + 1, the only one that reads what
+/// i leaves, has ended before the same thread begins strip i + 1 + threads: that may write to the place of strip i.
+class Wavefront {
+ public:
+  explicit Wavefront(int threads) : done_(static_cast<std::size_t>(threads) + 1) {}
+  int places() const { return static_cast<int>(done_.size()); }
+  /// Where strip i's things lie; -1 is above the first.
+  std::size_t place(int strip) const { return static_cast<std::size_t>(strip + places()) % done_.size(); }
+
+  /// Of a picture whose strips all have so many chunks.
+  void begin(int chunks) {
+    chunks_ = chunks;
+    for (std::atomic<int>& d : done_) d.store(0, std::memory_order_relaxed);
+  }
+  /// Chunks 0...chunk of the strip are complete.
+  void complete(int strip, int chunk) {
+    std::atomic<int>& d = done_[place(strip)];
+    d.store(strip * chunks_ + chunk + 1, std::memory_order_release);
+    d.notify_all();
+  }
+  /// Waits until the strip has completed its first `count` chunks.
+  void await(int strip, int count) const {
+    const std::atomic<int>& d = done_[place(strip)];
+    const int least = strip * chunks_ + count;
+    for (int v = d.load(std::memory_order_acquire); v < least; v = d.load(std::memory_order_acquire))
+      d.wait(v, std::memory_order_acquire);
+  }
+
+ private:
+  int chunks_ = 0;
+  std::vector<std::atomic<int>> done_;  ///< chunks since the first of strip 0
+};
+
+}  // namespace framequality::cpu
