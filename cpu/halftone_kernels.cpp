@@ -176,14 +176,14 @@ constexpr bool divides(const Division& d, int step) {
 }
 template <int levels>
 constexpr Division division() {
-  constexpr int step = kWhite / (levels - 1), shift = levels == 2 ? 11 : levels == 4 ? 10 : 8;
-  constexpr Division d{((1 << (16 + shift)) + step - 1) / step, shift};
-  static_assert(divides(d, step));
-  return d;
+  constexpr int kStep = kWhite / (levels - 1), kShift = levels == 2 ? 11 : levels == 4 ? 10 : 8;
+  constexpr Division kDivision{((1 << (16 + kShift)) + kStep - 1) / kStep, kShift};
+  static_assert(divides(kDivision, kStep));
+  return kDivision;
 }
 
-/// One band's steps. kLevels of 0 are two levels at full strength, the common case.
-template <bool kTones, int kLevels>
+/// One band's steps. kClassic: two levels at full strength, the common case.
+template <bool kTones, int kLevels, bool kClassic>
 class Diffusion {
  public:
   Diffusion(const DiffusionBand& band, DiffusionState& state)
@@ -208,9 +208,8 @@ class Diffusion {
   }
 
  private:
-  static constexpr int kCount = kLevels == 0 ? 2 : kLevels;
-  static constexpr Levels kOf{kCount};
-  static constexpr int kStep = kWhite / (kCount - 1), kBias = kCount == 2 ? kWhite - 2048 : kStep / 2;
+  static constexpr Levels kOf{kLevels};
+  static constexpr int kStep = kOf.step(), kBias = kOf.bias();
 
   /// Lane i holds row kRows - 1 - i: so the last row's error is stored last.
   static int row_of(int lane) { return kRows - 1 - lane; }
@@ -303,17 +302,17 @@ class Diffusion {
       sum = plus(left<3>(kept_left), minus(plus(sum, splat(8)), kept_left));
       const Words share = right<4>(sum), a = plus(tone, share);
       Words kept;
-      if constexpr (kLevels == 0) {
+      if constexpr (kClassic) {
         // Of a and a - step, the one that is not negative or too large.
         kept = less(a, plus(minus(tone, splat(kStep)), share));
         low[j] = differ(a, kept);
       } else {
-        constexpr Division by = division<kCount>();
-        const Words level = right<by.shift>(high_product(a, splat(by.factor)));
+        constexpr Division kBy = division<kLevels>();
+        const Words level = right<kBy.shift>(high_product(a, splat(kBy.factor)));
         kept = minus(a, product(level, splat(kStep)));
         if (band_.strength < kFullStrength)
           kept = plus(rounded_product(minus(kept, bias), splat(band_.strength << 7)), bias);
-        low[j] = narrow(product(level, splat(255 / (kCount - 1))));
+        low[j] = narrow(product(level, splat(kOf.code(1))));
       }
       if constexpr (kEdge) {
         kept = select(greater(begin, column), bias, kept);
@@ -338,13 +337,13 @@ class Diffusion {
 template <bool kTones>
 void diffuse_levels(const DiffusionBand& band, DiffusionState& state, int t0, int count) {
   if (band.levels == 2 && band.strength == kFullStrength)
-    Diffusion<kTones, 0>(band, state).run(t0, count);
+    Diffusion<kTones, 2, true>(band, state).run(t0, count);
   else if (band.levels == 2)
-    Diffusion<kTones, 2>(band, state).run(t0, count);
+    Diffusion<kTones, 2, false>(band, state).run(t0, count);
   else if (band.levels == 4)
-    Diffusion<kTones, 4>(band, state).run(t0, count);
+    Diffusion<kTones, 4, false>(band, state).run(t0, count);
   else
-    Diffusion<kTones, 16>(band, state).run(t0, count);
+    Diffusion<kTones, 16, false>(band, state).run(t0, count);
 }
 
 void diffuse(const DiffusionBand& band, DiffusionState& state, int t0, int count) {

@@ -145,7 +145,7 @@ void SwathDiffusion::inner_pixel(Group& group, int r, int x, int strength, const
   const int e = weaken(std::clamp(u - (white ? kWhite : 0), -kErrorLimit, kErrorLimit), strength);
   group.carry[r] = g.weight[0] * e;
   std::int32_t* below = group.sums[r + 1] + column;
-  for (int i = 0; i < 3; ++i) below[kDirection * g.on[i]] += g.weight[i + 1] * e;
+  for (int i = 0; i < 3; ++i) below[std::ptrdiff_t{kDirection} * g.on[i]] += g.weight[i + 1] * e;
 }
 
 template <int kLevels>
