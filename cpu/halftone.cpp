@@ -123,8 +123,8 @@ class CpuHalftone final : public Filter {
       std::fill(kept_.begin(), kept_.end(), static_cast<std::uint16_t>(kLevels.bias()));
       for (int y = 0; y < source.height; ++y)
         run_row(source, out, y, own_[0], [&](auto&& tone, auto&& put) {
-          floyd_steinberg_row(source.width, settings_.serpentine && y % 2 != 0, kLevels, settings_.strength,
-                              kept_.data() + 1, tone, put);
+          floyd_steinberg_row(source.width, y, settings_.serpentine, kLevels, settings_.strength, kept_.data() + 1,
+                              tone, put);
         });
     });
   }

@@ -34,19 +34,24 @@ inline int nearest_level(int u, int levels) {
   return std::clamp(static_cast<int>(std::floor(static_cast<double>(u) * (levels - 1) / 4080 + 0.5)), 0, levels - 1);
 }
 
-/// Floyd-Steinberg in signed errors, as the method is published. Levels.
+/// Floyd-Steinberg in signed errors, as the method is published: each pixel hands its error on. Levels.
 inline Grid2<int> floyd_steinberg_of(const Grid2<int>& tones, int levels, int strength, bool serpentine) {
-  Grid2<int> out(tones.width, tones.height), errors(tones.width, tones.height);
-  const auto e = [&](int x, int y) { return x < 0 || x >= tones.width || y < 0 ? 0 : errors.at(x, y); };
+  Grid2<int> out(tones.width, tones.height), sums(tones.width, tones.height);
+  const auto give = [&](int x, int y, int share) {
+    if (x >= 0 && x < tones.width && y < tones.height) sums.at(x, y) += share;
+  };
   for (int y = 0; y < tones.height; ++y)
     for (int i = 0; i < tones.width; ++i) {
       const bool back = serpentine && y % 2 == 1;
-      const int x = back ? tones.width - 1 - i : i, d = back ? -1 : 1;
-      const int s = 7 * e(x - d, y) + e(x - d, y - 1) + 5 * e(x, y - 1) + 3 * e(x + d, y - 1);
-      const int u = tones.at(x, y) + floor_div(s + 8, 16);
+      const int x = back ? tones.width - 1 - i : i, on = back ? -1 : 1;
+      const int u = tones.at(x, y) + floor_div(sums.at(x, y) + 8, 16);
       const int level = nearest_level(u, levels);
+      const int e = floor_div((u - level * (4080 / (levels - 1))) * strength + 128, 256);
       out.at(x, y) = level;
-      errors.at(x, y) = floor_div((u - level * (4080 / (levels - 1))) * strength + 128, 256);
+      give(x + on, y, 7 * e);
+      give(x - on, y + 1, 3 * e);
+      give(x, y + 1, 5 * e);
+      give(x + on, y + 1, e);
     }
   return out;
 }

@@ -38,19 +38,22 @@ FQ_HD Diffused floyd_steinberg(int tone, int kept_left, int kept_above_left, int
 }
 
 /// One row in plain steps. kept: the errors of the row above, replaced by this row's; columns -1...width, of which
-/// -1 and width are outside the picture and stay `bias`. leftward: the row is run through from its right end, its
-/// neighbours mirrored (the serpentine variant: rows of odd y).
+/// -1 and width are outside the picture and stay `bias`. serpentine: rows of odd y are run through from the right and
+/// what they pass on is mirrored, so that the row above, which ran the other way, has passed its 1/16 and 3/16 to where
+/// raster order would have put the 3/16 and 1/16.
 template <class Tone, class Put>
-FQ_HD void floyd_steinberg_row(int width, bool leftward, const Levels& levels, int strength, std::uint16_t* kept,
-                               Tone&& tone, Put&& put) {
+FQ_HD void floyd_steinberg_row(int width, int y, bool serpentine, const Levels& levels, int strength,
+                               std::uint16_t* kept, Tone&& tone, Put&& put) {
+  const bool leftward = serpentine && y % 2 != 0;
   const int bias = levels.bias(), step = leftward ? -1 : 1;
-  int left = bias, above_left = bias;
+  int behind = bias, above_behind = bias;
   for (int i = 0, x = leftward ? width - 1 : 0; i < width; ++i, x += step) {
-    const int above = kept[x];
-    const Diffused d = floyd_steinberg(tone(x), left, above_left, above, kept[x + step], levels, strength);
+    const int above = kept[x], above_ahead = kept[x + step];
+    const Diffused d = floyd_steinberg(tone(x), behind, serpentine ? above_ahead : above_behind, above,
+                                       serpentine ? above_behind : above_ahead, levels, strength);
     put(x, d.level);
-    above_left = above;
-    left = d.kept;
+    above_behind = above;
+    behind = d.kept;
     kept[x] = static_cast<std::uint16_t>(d.kept);
   }
 }

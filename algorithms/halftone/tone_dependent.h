@@ -33,8 +33,9 @@ namespace framequality::halftone {
 //   step
 //           between two levels; the tone meant here is that of the position between the two levels it lies between)
 //   e = weaken(u - level * step, strength), limited to kErrorLimit either way
-// Differs from the paper: the limit. It is never met by pictures; without it weights that change from pixel to pixel
-// can be made to pile up errors without bound.
+// Differs from the paper: the limit. Weights that change from pixel to pixel do not bound errors: black or white lines
+// one pixel wide collect those of their neighbours and hand them down. Without a limit what they hold grows along the
+// line, to be let go of in one smear where it ends.
 
 inline constexpr int kWeightBits = 10, kWeightOne = 1 << kWeightBits;
 inline constexpr int kErrorLimit = 2 * kWhite;  // times kWeightOne, from the at most 12 that give to one pixel: 27 bits

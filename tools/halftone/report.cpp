@@ -27,7 +27,7 @@ Dots floyd_steinberg_patch(int tone, bool serpentine) {
   std::vector<std::uint16_t> kept(kPatchWidth + 2, static_cast<std::uint16_t>(levels.bias()));
   for (int y = 0; y < kPatchHeight; ++y)
     floyd_steinberg_row(
-        kPatchWidth, serpentine && y % 2 != 0, levels, kFullStrength, kept.data() + 1, [&](int) { return 16 * tone; },
+        kPatchWidth, y, serpentine, levels, kFullStrength, kept.data() + 1, [&](int) { return 16 * tone; },
         [&](int x, int level) { dots.dot(x, y) = static_cast<std::uint8_t>(level); });
   return dots;
 }
