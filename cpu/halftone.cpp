@@ -38,6 +38,7 @@ class CpuHalftone final : public Filter {
   CpuHalftone(const Geometry& geometry, int threads, const Kernels& kernels)
       : g_(geometry),
         kernels_(kernels),
+        adapts_(threads == 0),
         workers_(std::min(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()), kMostThreads)),
         swaths_(geometry.width, kernels, workers_.count()),
         tones_(std::size_t{1} << geometry.layout.depth),
@@ -92,13 +93,25 @@ class CpuHalftone final : public Filter {
     std::vector<std::int16_t> tones;
   };
 
+  /// Those that have enough to do to pay for being woken: near a millisecond of work each.
+  int useful_threads(const ToneSource& source) const {
+    if (!adapts_) return workers_.count();
+    const bool swaths = settings_.method == Method::kToneDependent;
+    const auto pixels = static_cast<std::int64_t>(source.width) * source.height;
+    const std::int64_t paying = pixels / (swaths ? 200'000 : 2'000'000);
+    // Rows of a swath follow each other closely, the swaths not at all.
+    return static_cast<int>(std::clamp<std::int64_t>(
+        swaths ? std::min<std::int64_t>(paying, settings_.swath_rows / 4) : paying, 1, workers_.count()));
+  }
+
   void run(const ToneSource& source, const Target& out) {
     switch (settings_.method) {
       case Method::kFloydSteinberg:
-        if (bands_ && !settings_.serpentine) return bands_->run(source, out, settings_, workers_);
+        if (bands_ && !settings_.serpentine)
+          return bands_->run(source, out, settings_, workers_, useful_threads(source));
         return run_floyd_steinberg(source, out);
       case Method::kToneDependent:
-        return swaths_.run(source, out, settings_, workers_);
+        return swaths_.run(source, out, settings_, workers_, useful_threads(source));
       case Method::kBlueNoise:
         return run_blue_noise(source, out);
     }
@@ -135,9 +148,10 @@ class CpuHalftone final : public Filter {
       for (std::size_t i = 0; i < thresholds_.size(); ++i)
         thresholds_[i] = static_cast<std::int16_t>(threshold_of(kBlueNoiseMask[i], threshold_strength_));
     }
-    const int threads = workers_.count(), width = source.width;
+    const int threads = useful_threads(source), width = source.width;
     with_levels(settings_.levels, [&](auto count) {
       workers_.run([&](int thread) {
+        if (thread >= threads) return;
         for (int y = thread; y < source.height; y += threads) {
           const std::int16_t* thresholds = &thresholds_[static_cast<std::size_t>(y % kMaskSide) * kMaskSide];
           run_row(source, out, y, own_[static_cast<std::size_t>(thread)], [=](auto&& tone, auto&& put) {
@@ -153,6 +167,7 @@ class CpuHalftone final : public Filter {
 
   const Geometry g_;
   const Kernels& kernels_;
+  const bool adapts_;
   Workers workers_;
   std::optional<BandDiffusion> bands_;
   SwathDiffusion swaths_;

@@ -52,7 +52,7 @@ BandDiffusion::BandDiffusion(int width, const Kernels& kernels, int threads)
       width_(width),
       wavefront_(threads),
       kept_pitch_(static_cast<std::size_t>(width) + std::size_t{2} * kKeptSlack),
-      kept_(kept_pitch_ * static_cast<std::size_t>(wavefront_.places())),
+      kept_(kept_pitch_ * wavefront_.places()),
       scratch_(static_cast<std::size_t>(threads)) {
   const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(halftone_.lanes);
   for (Scratch& s : scratch_) {
@@ -64,17 +64,22 @@ BandDiffusion::BandDiffusion(int width, const Kernels& kernels, int threads)
 
 std::uint16_t* BandDiffusion::kept_row(int band) { return &kept_[wavefront_.place(band) * kept_pitch_] + kKeptSlack; }
 
-void BandDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers) {
+void BandDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers,
+                        int threads) {
   const int lanes = halftone_.lanes, steps = rounded_up(source.width + 2 * (lanes - 1), lanes);
   const Job job{
       source, out, settings, (source.height + lanes - 1) / lanes, steps, (steps + kChunkSteps - 1) / kChunkSteps};
   std::fill(kept_.begin(), kept_.end(), static_cast<std::uint16_t>(Levels{settings.levels}.bias()));
-  wavefront_.begin(job.chunks);
-  const int threads = workers.count();
-  workers.run([&](int thread) {
+  wavefront_.begin(threads, job.chunks);
+  auto work = [&](int thread) {
+    if (thread >= threads) return;
     for (int band = thread; band < job.bands; band += threads)
       run_band(job, band, scratch_[static_cast<std::size_t>(thread)]);
-  });
+  };
+  if (threads == 1)
+    work(0);
+  else
+    workers.run(work);
 }
 
 void BandDiffusion::run_band(const Job& job, int band, Scratch& scratch) {

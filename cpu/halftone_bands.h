@@ -38,8 +38,9 @@ class BandDiffusion {
  public:
   BandDiffusion(int width, const Kernels& kernels, int threads);
 
-  /// Raster order, not serpentine.
-  void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers);
+  /// Raster order, not serpentine. threads: of the workers, that take part.
+  void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers,
+           int threads);
 
  private:
   /// Of one thread.

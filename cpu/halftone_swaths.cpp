@@ -26,7 +26,7 @@ SwathDiffusion::SwathDiffusion(int width, const Kernels& kernels, int threads)
       wavefront_(threads),
       greys_(kGreys),
       signs_(std::size_t{kPatternSide} * kPatternSide),
-      handed_down_(static_cast<std::size_t>(width) * static_cast<std::size_t>(wavefront_.places())),
+      handed_down_(static_cast<std::size_t>(width) * wavefront_.places()),
       scratch_(static_cast<std::size_t>(threads)) {
   const auto columns = static_cast<std::size_t>(width);
   for (Scratch& s : scratch_) {
@@ -44,7 +44,8 @@ std::int32_t* SwathDiffusion::handed_down(int index) {
   return &handed_down_[wavefront_.place(index) * static_cast<std::size_t>(width_)];
 }
 
-void SwathDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers) {
+void SwathDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers,
+                         int threads) {
   const ToneTable& table = table_of(settings.swath_rows, settings.delay);
   for (int grey = 0; grey < kGreys; ++grey) {
     const int tone = std::min(grey, kGreys - 1 - grey);
@@ -63,13 +64,18 @@ void SwathDiffusion::run(const ToneSource& source, const Target& out, const Sett
                 swath_groups, full * swath_groups + (rest + kRows - 1) / kRows,
                 steps,        (steps + kChunkSteps - 1) / kChunkSteps};
   std::fill(handed_down_.begin(), handed_down_.end(), 0);
-  wavefront_.begin(job.chunks);
-  const int threads = workers.count();
-  workers.run([&](int thread) {
+  // The groups of a swath follow each other closely, the swaths not at all.
+  wavefront_.begin(threads, job.chunks);
+  auto work = [&](int thread) {
+    if (thread >= threads) return;
     Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
     for (auto& s : scratch.sums) std::fill(s.begin(), s.end(), 0);
     for (int i = thread; i < job.groups; i += threads) run_group(job, i, scratch);
-  });
+  };
+  if (threads == 1)
+    work(0);
+  else
+    workers.run(work);
 }
 
 void SwathDiffusion::run_group(const Job& job, int index, Scratch& scratch) {

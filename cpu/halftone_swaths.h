@@ -19,7 +19,8 @@ class SwathDiffusion {
  public:
   SwathDiffusion(int width, const Kernels& kernels, int threads);
 
-  void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers);
+  void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers,
+           int threads);
 
  private:
   /// Rows that run together, each `delay` + 1 columns behind the one above: a core has more to do than wait for one

@@ -12,13 +12,18 @@ namespace framequality::cpu {
 /// i leaves, has ended before the same thread begins strip i + 1 + threads: that may write to the place of strip i.
 class Wavefront {
  public:
+  /// For at most so many threads.
   explicit Wavefront(int threads) : done_(static_cast<std::size_t>(threads) + 1) {}
-  int places() const { return static_cast<int>(done_.size()); }
+  /// threads + 1.
+  std::size_t places() const { return done_.size(); }
   /// Where strip i's things lie; -1 is above the first.
-  std::size_t place(int strip) const { return static_cast<std::size_t>(strip + places()) % done_.size(); }
+  std::size_t place(int strip) const {
+    return static_cast<std::size_t>(strip + used_) % static_cast<std::size_t>(used_);
+  }
 
-  /// Of a picture whose strips all have so many chunks.
-  void begin(int chunks) {
+  /// A picture whose strips all have so many chunks, worked on by so many threads.
+  void begin(int threads, int chunks) {
+    used_ = threads + 1;
     chunks_ = chunks;
     for (std::atomic<int>& d : done_) d.store(0, std::memory_order_relaxed);
   }
@@ -37,7 +42,7 @@ class Wavefront {
   }
 
  private:
-  int chunks_ = 0;
+  int used_ = 1, chunks_ = 0;
   std::vector<std::atomic<int>> done_;  ///< chunks since the first of strip 0
 };
 

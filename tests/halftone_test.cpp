@@ -90,6 +90,8 @@ TEST(HalftoneFloydSteinberg, WideAndTallPicturesGiveTheDefinedBits) {
     expect_defined(wide, {}, 2, isa);
     expect_defined(tall, {}, 2, isa);
   }
+  Picture large(2500, 1900, 8, Fill::kNoisyEnds, 7);
+  expect_defined(large, {}, 0, {});
 }
 
 TEST(HalftoneFloydSteinberg, SerpentineIsTheMirroredDefinition) {
