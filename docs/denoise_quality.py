@@ -50,18 +50,18 @@ def by_skimage(h, sigma, noisy):
 
 # name -> (strengths in units of sigma, filter(strength, sigma, noisy))
 METHODS = {
-    "nlmeans": ((0.5, 0.6, 0.7, 0.8, 0.9, 1.0), lambda s, sigma, noisy: by_pipeline(f"nlmeans strength={s * sigma}", noisy)),
-    "nlmeans, sigma given": ((0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
+    "nlmeans": ((0.7, 0.8, 0.9, 1.0, 1.1, 1.2), lambda s, sigma, noisy: by_pipeline(f"nlmeans strength={s * sigma}", noisy)),
+    "nlmeans, sigma given": ((0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
                              lambda s, sigma, noisy: by_pipeline(f"nlmeans strength={s * sigma} sigma={sigma}", noisy)),
-    "nlmeans, sigma=auto": ((0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
+    "nlmeans, sigma=-1": ((0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
                             lambda s, sigma, noisy: by_pipeline(f"nlmeans strength={s * sigma} sigma=-1", noisy)),
     "patchbilateral": ((0.8, 0.9, 1.0, 1.2, 1.4), lambda s, sigma, noisy: by_pipeline(f"patchbilateral sigma-range={s * sigma}", noisy)),
-    "OpenCV 4.6 fastNlMeansDenoising": ((0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1),
+    "OpenCV 4.6 fastNlMeansDenoising": ((0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
                                         lambda s, sigma, noisy: cv2.fastNlMeansDenoising(noisy, None, s * sigma, 7, 21)),
-    "FFmpeg 5.1 nlmeans": ((0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
+    "FFmpeg 5.1 nlmeans": ((0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
                            lambda s, sigma, noisy: by_ffmpeg(f"s={min(30, max(1, s * sigma))}:p=7:r=21", noisy)),
-    "scikit-image 0.19 denoise_nl_means": ((0.5, 0.6, 0.7, 0.8, 0.9, 1.0), lambda s, sigma, noisy: by_skimage(s * sigma, 0, noisy)),
-    "the same, sigma given": ((0.3, 0.4, 0.5, 0.6, 0.7, 0.8), lambda s, sigma, noisy: by_skimage(s * sigma, sigma, noisy)),
+    "scikit-image 0.19 denoise_nl_means": ((0.7, 0.8, 0.9, 1.0, 1.1, 1.2), lambda s, sigma, noisy: by_skimage(s * sigma, 0, noisy)),
+    "the same, sigma given": ((0.4, 0.5, 0.6, 0.7, 0.8, 0.9), lambda s, sigma, noisy: by_skimage(s * sigma, sigma, noisy)),
 }
 SHOWN = ("nlmeans", "nlmeans, sigma given", "patchbilateral", "OpenCV 4.6 fastNlMeansDenoising", "FFmpeg 5.1 nlmeans")
 
