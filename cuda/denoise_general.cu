@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The denoiser for any patch and any number of planes, which of them all kernels a job gets, and the noise estimate.
 #include "cuda/denoise_kernel.h"
+#include "cuda/denoise_near.h"
 #include "cuda/denoise_tile.cuh"
 #include "cuda/runtime.h"
 
@@ -241,6 +242,7 @@ unsigned blocks(int n, int each) { return static_cast<unsigned>((n + each - 1) /
 }  // namespace
 
 void launch_denoise(const DenoiseJob& job, cudaStream_t stream) {
+  if (launch_near(job, stream)) return;
   const auto room = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   const auto all_room = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
   DenoiseKernel kernel = sliding_kernel(job);
