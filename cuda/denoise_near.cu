@@ -46,11 +46,15 @@ __device__ __forceinline__ void fill_near(float4* tile, const DenoiseJob& job, i
     const int i = min(turn * kThreads + thread, kCount - 1), x = x0 + i % kWords * kQuad;
     const int y = place_of(y0 + i / kWords, height, job.border);
     const std::uint8_t* const row = plane.data + (y * job.fields + field) * plane.stride;
-    if (is_word && x >= 0 && x + kQuad <= job.width) {
+    const bool is_inside = x >= 0 && x + kQuad <= job.width;
+    codes[turn] = 0;
+    if (is_word && is_inside) {
       codes[turn] = *reinterpret_cast<const unsigned*>(row + x);
-    } else {
-      codes[turn] = 0;
+    } else if (is_inside) {
 #pragma unroll
+      for (int c = 0; c < kQuad; ++c) codes[turn] |= static_cast<unsigned>(row[(x + c) * stride]) << 8 * c;
+    } else {
+#pragma unroll 1
       for (int c = 0; c < kQuad; ++c)
         codes[turn] |= static_cast<unsigned>(row[place_of(x + c, job.width, job.border) * stride]) << 8 * c;
     }
@@ -87,8 +91,8 @@ struct Means {
   float weights[kRows][kQuad], values[kPlanes][kRows][kQuad];
 };
 
-/// Two rows of a warp, from row kRow on, against the rows of the window from which `other` has kLoaded columns: those
-/// of offsets that begin kFirst...kLast columns after the first.
+/// Two rows of a warp, from `row` on, against a row of the window of which `other` has kLoaded columns: the offsets that
+/// begin first...last columns after the first of these; tx: the first offset.
 template <int kPlanes, int kRows, int kLoaded, bool kFloor>
 __device__ __forceinline__ void add_rows(int row, int first, int last, int tx, int ty,
                                          const float (&own)[kPlanes][kRows + 2][kQuad],
@@ -172,25 +176,25 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
   const Weights weights = weights_in(job, field);
 
   __shared__ float4 shared[kPlanes][kPlane / kQuad];
-  const auto fill_all = [&](int frame) {
-#pragma unroll
-    for (int k = 0; k < kPlanes; ++k)
-      fill_near<kHeight>(shared[k], job, frame, k, field, x0 - kMargin, y0 - 1 - kReach,
-                         static_cast<int>(threadIdx.x));
-    __syncthreads();
-  };
-  fill_all(job.center);
-
   const float* const tile = reinterpret_cast<const float*>(shared) + warp * kRows * kColumns + lane * kQuad;
   float own[kPlanes][kRows + 2][kQuad];
   Means<kPlanes, kRows> means = {};
-#pragma unroll
-  for (int k = 0; k < kPlanes; ++k)
-#pragma unroll
-    for (int j = 0; j < kRows + 2; ++j) get(tile + k * kPlane + (kReach + j) * kColumns + kMargin, own[k][j]);
 
   // In the frame's own window the pixel itself is an offset like any other: its weight comes out as 1.
-  for (int turn = 0;;) {
+#pragma unroll 1
+  for (int turn = 0; turn < job.frames; ++turn) {
+    if (turn > 0) __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kPlanes; ++k)
+      fill_near<kHeight>(shared[k], job, frame_of(job, turn), k, field, x0 - kMargin, y0 - 1 - kReach,
+                         static_cast<int>(threadIdx.x));
+    __syncthreads();
+    if (turn == 0) {
+#pragma unroll
+      for (int k = 0; k < kPlanes; ++k)
+#pragma unroll
+        for (int j = 0; j < kRows + 2; ++j) get(tile + k * kPlane + (kReach + j) * kColumns + kMargin, own[k][j]);
+    }
 #pragma unroll 1
     for (int ty = -kReach; ty <= kReach; ++ty) {
       const float* const from = tile + (kReach + ty) * kColumns;
@@ -204,9 +208,6 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
                                                              means);
       }
     }
-    if (++turn == job.frames) break;
-    __syncthreads();
-    fill_all(frame_of(job, turn));
   }
 
   const int x = x0 + kQuad * lane;
