@@ -246,33 +246,33 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
 }
 
 template <int kPlanes, int kReach, int kRows, int kBlocks, bool kFloor, bool kWide>
-NearKernel kernel(const char* name) {
-  return {name,  reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor, kWide>),
+NearKernel kernel(const char* name, bool is_choice) {
+  return {is_choice, name,  reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor, kWide>),
           kRows, kBlocks, kPlanes, kReach, kFloor};
 }
 
 const NearKernel kKernels[] = {
-    kernel<1, 3, 4, 4, false, false>("4 rows, 4 blocks, 8 columns"),
-    kernel<1, 3, 4, 4, false, true>("4 rows, 4 blocks, 12 columns"),
-    kernel<1, 3, 4, 5, false, false>("4 rows, 5 blocks, 8 columns"),
-    kernel<1, 3, 4, 3, false, true>("4 rows, 3 blocks, 12 columns"),
-    kernel<1, 3, 4, 3, false, false>("4 rows, 3 blocks, 8 columns"),
-    kernel<1, 3, 2, 4, false, true>("2 rows, 4 blocks, 12 columns"),
-    kernel<1, 3, 2, 5, false, true>("2 rows, 5 blocks, 12 columns"),
-    kernel<1, 3, 2, 5, false, false>("2 rows, 5 blocks, 8 columns"),
-    kernel<1, 3, 2, 6, false, false>("2 rows, 6 blocks, 8 columns"),
-    kernel<1, 3, 6, 4, false, false>("6 rows, 4 blocks, 8 columns"),
-    kernel<1, 3, 6, 3, false, true>("6 rows, 3 blocks, 12 columns"),
-    kernel<1, 3, 6, 3, false, false>("6 rows, 3 blocks, 8 columns"),
-    kernel<1, 3, 8, 3, false, false>("8 rows, 3 blocks, 8 columns"),
-    kernel<1, 3, 8, 2, false, false>("8 rows, 2 blocks, 8 columns"),
-    kernel<1, 3, 4, 4, true, false>("4 rows, 4 blocks, 8 columns"),
-    kernel<1, 3, 2, 5, true, false>("2 rows, 5 blocks, 8 columns"),
-    kernel<1, 2, 4, 4, false, false>("4 rows, 4 blocks, 8 columns"),
-    kernel<1, 2, 2, 5, false, false>("2 rows, 5 blocks, 8 columns"),
-    kernel<1, 2, 4, 4, false, true>("4 rows, 4 blocks, 12 columns"),
-    kernel<3, 3, 2, 2, false, false>("2 rows, 2 blocks, 8 columns"),
-    kernel<3, 3, 2, 3, false, false>("2 rows, 3 blocks, 8 columns"),
+    kernel<1, 3, 4, 4, false, false>("4 rows, 4 blocks, 8 columns", true),
+    kernel<1, 3, 4, 4, false, true>("4 rows, 4 blocks, 12 columns", false),
+    kernel<1, 3, 4, 5, false, false>("4 rows, 5 blocks, 8 columns", false),
+    kernel<1, 3, 4, 3, false, true>("4 rows, 3 blocks, 12 columns", false),
+    kernel<1, 3, 4, 3, false, false>("4 rows, 3 blocks, 8 columns", false),
+    kernel<1, 3, 2, 4, false, true>("2 rows, 4 blocks, 12 columns", false),
+    kernel<1, 3, 2, 5, false, true>("2 rows, 5 blocks, 12 columns", false),
+    kernel<1, 3, 2, 5, false, false>("2 rows, 5 blocks, 8 columns", true),
+    kernel<1, 3, 2, 6, false, false>("2 rows, 6 blocks, 8 columns", false),
+    kernel<1, 3, 6, 4, false, false>("6 rows, 4 blocks, 8 columns", false),
+    kernel<1, 3, 6, 3, false, true>("6 rows, 3 blocks, 12 columns", false),
+    kernel<1, 3, 6, 3, false, false>("6 rows, 3 blocks, 8 columns", false),
+    kernel<1, 3, 8, 3, false, false>("8 rows, 3 blocks, 8 columns", false),
+    kernel<1, 3, 8, 2, false, false>("8 rows, 2 blocks, 8 columns", true),
+    kernel<1, 3, 4, 4, true, false>("4 rows, 4 blocks, 8 columns", true),
+    kernel<1, 3, 2, 5, true, false>("2 rows, 5 blocks, 8 columns", true),
+    kernel<1, 2, 4, 4, false, false>("4 rows, 4 blocks, 8 columns", true),
+    kernel<1, 2, 2, 5, false, false>("2 rows, 5 blocks, 8 columns", true),
+    kernel<1, 2, 4, 4, false, true>("4 rows, 4 blocks, 12 columns", false),
+    kernel<3, 3, 2, 2, false, false>("2 rows, 2 blocks, 8 columns", true),
+    kernel<3, 3, 2, 3, false, false>("2 rows, 3 blocks, 8 columns", false),
 };
 
 }  // namespace
@@ -287,22 +287,49 @@ bool suits(const NearKernel& kernel, const DenoiseJob& job) {
          job.search_radius == kernel.reach && (job.weights.floor > 0) == kernel.has_floor;
 }
 
+namespace {
+
+unsigned blocks(int n, int each) { return static_cast<unsigned>((n + each - 1) / each); }
+dim3 grid_of(const NearKernel& kernel, const DenoiseJob& job) {
+  return {blocks(job.width, kOwn), blocks(job.field_height(0), kWarps * kernel.rows),
+          static_cast<unsigned>(job.fields)};
+}
+
+/// About how many instructions' time a kernel takes. A multiprocessor's schedulers get a warp of each block, and few
+/// warps do not fill them.
+double cost_of(const NearKernel& kernel, const DenoiseJob& job, int processors) {
+  constexpr double kBusy[] = {1, 0.55, 0.75, 0.87, 0.93, 0.95};
+  const dim3 grid = grid_of(kernel, job);
+  const int all = static_cast<int>(grid.x * grid.y * grid.z), each = (all + processors - 1) / processors;
+  const int last = each % kernel.blocks;
+  const double rounds = each / kernel.blocks * kernel.blocks / kBusy[kernel.blocks] + last / kBusy[last];
+  const double side = 2 * kernel.reach + 1;
+  return rounds * (400 + (100 + 40 * side * side) * kernel.rows);
+}
+
+}  // namespace
+
 bool launch_near(const DenoiseJob& job, cudaStream_t stream) {
   const NearKernel* kernel = nullptr;
   if (near_choice >= 0) {
     kernel = &kKernels[near_choice];
   } else if (near_choice == -1) {
-    for (const NearKernel& k : kKernels)
-      if (!kernel && suits(k, job)) kernel = &k;
+    int device, processors;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    double least = 0;
+    for (const NearKernel& k : kKernels) {
+      if (!k.is_choice || !suits(k, job)) continue;
+      const double cost = cost_of(k, job, processors);
+      if (kernel && cost >= least) continue;
+      kernel = &k;
+      least = cost;
+    }
   }
   if (!kernel || !suits(*kernel, job)) return false;
-  const auto blocks = [](int n, int each) { return static_cast<unsigned>((n + each - 1) / each); };
   DenoiseJob copy = job;
   void* arguments[] = {&copy};
-  check(cudaLaunchKernel(kernel->function,
-                         dim3(blocks(job.width, kOwn), blocks(job.field_height(0), kWarps * kernel->rows),
-                              static_cast<unsigned>(job.fields)),
-                         dim3(kThreads), arguments, 0, stream),
+  check(cudaLaunchKernel(kernel->function, grid_of(*kernel, job), dim3(kThreads), arguments, 0, stream),
         "cudaLaunchKernel");
   return true;
 }

@@ -9,6 +9,7 @@
 namespace framequality::cuda {
 
 struct NearKernel {
+  bool is_choice;
   const char* name;
   const void* function;
   int rows, blocks, planes, reach;
