@@ -91,8 +91,8 @@ struct Means {
   float weights[kRows][kQuad], values[kPlanes][kRows][kQuad];
 };
 
-/// Two rows of a warp, from `row` on, against a row of the window of which `other` has kLoaded columns: the offsets that
-/// begin first...last columns after the first of these; tx: the first offset.
+/// Two rows of a warp, from `row` on, against a row of the window of which `other` has kLoaded columns: the offsets
+/// that begin first...last columns after the first of these; tx: the first offset.
 template <int kPlanes, int kRows, int kLoaded, bool kFloor>
 __device__ __forceinline__ void add_rows(int row, int first, int last, int tx, int ty,
                                          const float (&own)[kPlanes][kRows + 2][kQuad],
