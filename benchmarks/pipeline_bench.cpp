@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames per second and latency of whole pipelines, beside a bare loop over the same frames in the same process.
 #include "benchmarks/bare_loop.h"
-#include "benchmarks/meter_pipeline.h"
+#include "benchmarks/element_pipeline.h"
 #include "benchmarks/picture.h"
 #include "cuda/backend.h"
 
@@ -74,7 +74,7 @@ class Loops {
 double pipeline_rate(const PipelineOptions& spec, const Options& options) {
   std::vector<double> rates;
   for (int i = 0; i < static_cast<int>(options.number("runs")); ++i) {
-    MeterPipeline pipeline(spec);
+    ElementPipeline pipeline(spec);
     pipeline.play();
     pipeline.wait(kWarmUp);
     const std::uint64_t first = pipeline.frames();
@@ -82,7 +82,7 @@ double pipeline_rate(const PipelineOptions& spec, const Options& options) {
     pipeline.wait(options.number("seconds"));
     const std::uint64_t frames = pipeline.frames() - first;
     rates.push_back(static_cast<double>(frames) / std::chrono::duration<double>(Clock::now() - begin).count());
-    if (pipeline.meter() && spec.properties.empty() && pipeline.last_score() != expected_score(spec.source))
+    if (pipeline.element() && spec.properties.empty() && pipeline.last_score() != expected_score(spec.source))
       throw std::runtime_error("score " + std::to_string(pipeline.last_score()) + ", not " +
                                std::to_string(expected_score(spec.source)));
   }
@@ -108,9 +108,9 @@ std::vector<double> pipeline_latencies(const PipelineOptions& spec, double secon
   Passage passage;
   passage.all.reserve(1 << 20);
   {
-    MeterPipeline pipeline(spec);
+    ElementPipeline pipeline(spec);
     for (const auto& [name, probe] : {std::pair{"sink", &Passage::arrive}, {"src", &Passage::leave}}) {
-      GstPad* pad = gst_element_get_static_pad(pipeline.meter(), name);
+      GstPad* pad = gst_element_get_static_pad(pipeline.element(), name);
       gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, probe, &passage, nullptr);
       gst_object_unref(pad);
     }

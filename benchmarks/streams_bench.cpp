@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Many pipelines of 1080p at once: what they reach together, and how many live ones of 60 frames a second hold.
 #include "benchmarks/bare_loop.h"
-#include "benchmarks/meter_pipeline.h"
+#include "benchmarks/element_pipeline.h"
 #include "benchmarks/picture.h"
 #include "cuda/backend.h"
 
@@ -157,7 +157,7 @@ class Bench {
   }
 
  private:
-  using Pipelines = std::vector<std::unique_ptr<MeterPipeline>>;
+  using Pipelines = std::vector<std::unique_ptr<ElementPipeline>>;
 
   Fields start_row(const char* kind, int streams, int in_flight) {
     std::printf("%-11s %4d streams, %s, %s, %s, in-flight %d: ", kind, streams, device_.c_str(), memory_.c_str(),
@@ -177,14 +177,14 @@ class Bench {
   Pipelines start(int streams, Punctuality* watch) const {
     Pipelines all;
     for (int i = 0; i < streams; ++i) {
-      all.push_back(std::make_unique<MeterPipeline>(spec_));
+      all.push_back(std::make_unique<ElementPipeline>(spec_));
       if (!watch) continue;
       Punctuality& p = watch[i];
       p.pipeline = all.back()->pipeline();
       // A frame in flight leaves when a later one arrives: that is latency, not lateness.
       p.allowed = kFrameTime * static_cast<GstClockTime>(1 + spec_.in_flight);
       for (const auto& [name, probe] : {std::pair{"sink", &Punctuality::arrive}, {"src", &Punctuality::leave}}) {
-        GstPad* pad = gst_element_get_static_pad(all.back()->meter(), name);
+        GstPad* pad = gst_element_get_static_pad(all.back()->element(), name);
         gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, probe, &p, nullptr);
         gst_object_unref(pad);
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A whole pipeline for benchmarks: frame source, sharpnessmeter, fakesink.
-#include "benchmarks/meter_pipeline.h"
+// A whole pipeline for benchmarks: a source, one of this build's elements, fakesink.
+#include "benchmarks/element_pipeline.h"
 
 #include "algorithms/score.h"
 #include "cpu/backend.h"
@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <sys/resource.h>
 
+GST_ELEMENT_REGISTER_DECLARE(nlmeans)
+GST_ELEMENT_REGISTER_DECLARE(patchbilateral)
 GST_ELEMENT_REGISTER_DECLARE(sharpnessmeter)
 
 namespace framequality::bench {
@@ -23,7 +25,7 @@ GstElement* make(const char* factory) {
 
 void set(GstElement* element, const std::string& name, const std::string& value) {
   if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), name.c_str()))
-    throw std::runtime_error("this sharpnessmeter has no property " + name);
+    throw std::runtime_error("this element has no property " + name);
   gst_util_set_object_arg(G_OBJECT(element), name.c_str(), value.c_str());
 }
 
@@ -33,43 +35,70 @@ GstBusSyncReply drop_results(GstBus*, GstMessage* message, gpointer) {
   return GST_BUS_DROP;
 }
 
+/// A bin of a launch line that counts the frames it makes.
+GstElement* make_upstream(const std::string& line, SourceState& state) {
+  GError* error = nullptr;
+  // Pads that are linked later, as behind a demuxer, would be taken for the bin's own: its end is named.
+  GstElement* bin = gst_parse_bin_from_description_full((line + " ! capsfilter name=end").c_str(), FALSE, nullptr,
+                                                        GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  if (!bin) {
+    const std::string text = error->message;
+    g_error_free(error);
+    throw std::runtime_error(text);
+  }
+  GstElement* end = gst_bin_get_by_name(GST_BIN(bin), "end");
+  GstPad* pad = gst_element_get_static_pad(end, "src");
+  const auto count = [](GstPad*, GstPadProbeInfo*, gpointer source) {
+    static_cast<SourceState*>(source)->frames.fetch_add(1, std::memory_order_relaxed);
+    return GST_PAD_PROBE_OK;
+  };
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count, &state, nullptr);
+  gst_element_add_pad(bin, gst_ghost_pad_new("src", pad));
+  gst_object_unref(pad);
+  gst_object_unref(end);
+  return bin;
+}
+
 }  // namespace
 
 void start_gstreamer() {
   gst_init(nullptr, nullptr);
-  if (!GST_ELEMENT_REGISTER(sharpnessmeter, nullptr)) throw std::runtime_error("cannot register sharpnessmeter");
+  if (!GST_ELEMENT_REGISTER(nlmeans, nullptr) || !GST_ELEMENT_REGISTER(patchbilateral, nullptr) ||
+      !GST_ELEMENT_REGISTER(sharpnessmeter, nullptr))
+    throw std::runtime_error("cannot register the elements");
 }
 
-MeterPipeline::MeterPipeline(const PipelineOptions& options) : pipeline_(gst_pipeline_new(nullptr)) {
+ElementPipeline::ElementPipeline(const PipelineOptions& options) : pipeline_(gst_pipeline_new(nullptr)) {
   const auto add = [&](GstElement* element) {
     gst_bin_add(GST_BIN(pipeline_.get()), element);
     return element;
   };
   bus_.reset(gst_element_get_bus(pipeline_.get()));
   gst_bus_set_sync_handler(bus_.get(), drop_results, nullptr, nullptr);
-  GstElement* last = add(make_frame_source(options.source, state_));
+  GstElement* last = add(options.upstream.empty() ? make_frame_source(options.source, state_)
+                                                  : make_upstream(options.upstream, *state_));
   if (!options.device.empty()) {
-    meter_ = add(make("sharpnessmeter"));
-    set(meter_, "device", options.device);
+    element_ = add(make(options.element.c_str()));
+    set(element_, "device", options.device);
     // Not there in versions that measure one frame at a time.
-    if (options.in_flight > 0 || g_object_class_find_property(G_OBJECT_GET_CLASS(meter_), "in-flight"))
-      set(meter_, "in-flight", std::to_string(options.in_flight));
+    if (options.in_flight > 0 || g_object_class_find_property(G_OBJECT_GET_CLASS(element_), "in-flight"))
+      set(element_, "in-flight", std::to_string(options.in_flight));
     for (const std::string& property : options.properties) {
       const std::size_t equals = property.find('=');
       if (equals == std::string::npos) throw std::runtime_error("not name=value: " + property);
-      set(meter_, property.substr(0, equals), property.substr(equals + 1));
+      set(element_, property.substr(0, equals), property.substr(equals + 1));
     }
-    if (!gst_element_link(last, meter_)) throw std::runtime_error("cannot link source and meter");
-    last = meter_;
+    if (!gst_element_link(last, element_)) throw std::runtime_error("cannot link the source to " + options.element);
+    last = element_;
   }
-  GstElement* sink = add(make("fakesink"));
-  g_object_set(sink, "sync", FALSE, "enable-last-sample", FALSE, nullptr);
-  if (!gst_element_link(last, sink)) throw std::runtime_error("cannot link the sink");
+  sink_ = add(make("fakesink"));
+  g_object_set(sink_, "sync", FALSE, "enable-last-sample", FALSE, nullptr);
+  if (!gst_element_link(last, sink_)) throw std::runtime_error("cannot link the sink");
 }
 
-MeterPipeline::~MeterPipeline() { gst_element_set_state(pipeline_.get(), GST_STATE_NULL); }
+ElementPipeline::~ElementPipeline() { gst_element_set_state(pipeline_.get(), GST_STATE_NULL); }
 
-void MeterPipeline::play() {
+void ElementPipeline::play() {
   gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
   constexpr double kPatience = 60;
   const auto begin = std::chrono::steady_clock::now();
@@ -80,12 +109,12 @@ void MeterPipeline::play() {
   } while (frames() == 0);
 }
 
-void MeterPipeline::wait(double seconds) {
+bool ElementPipeline::ends_within(double seconds) {
   const auto timeout = static_cast<GstClockTime>(seconds * 1e9);
   constexpr auto kEnds = static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
   GstMessage* message = gst_bus_timed_pop_filtered(bus_.get(), timeout, kEnds);
-  if (!message) return;
-  std::string text = "the stream ended";
+  if (!message) return false;
+  std::string text;
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
     GError* error = nullptr;
     gchar* detail = nullptr;
@@ -98,12 +127,17 @@ void MeterPipeline::wait(double seconds) {
     g_free(detail);
   }
   gst_message_unref(message);
-  throw std::runtime_error(text);
+  if (!text.empty()) throw std::runtime_error(text);
+  return true;
 }
 
-double MeterPipeline::last_score() const {
+void ElementPipeline::wait(double seconds) {
+  if (ends_within(seconds)) throw std::runtime_error("the stream ended");
+}
+
+double ElementPipeline::last_score() const {
   gdouble score = 0;
-  if (meter_) g_object_get(meter_, "last-score", &score, nullptr);
+  if (element_) g_object_get(element_, "last-score", &score, nullptr);
   return score;
 }
 
