@@ -209,6 +209,27 @@ def streams_tables(rows):
         print(f"\nMost live streams that held for {longest:.0f} s without a late frame: **{most}**.")
 
 
+def denoise_pipeline_tables(rows):
+    for key in unique((r["element"], r["width"], r["height"]) for r in pick(rows, kind="pipeline")):
+        ours = pick(rows, **dict(zip(("element", "width", "height"), key)))
+        print(f"\n### {key[0]}, {key[1]}x{key[2]} NV12: frames/s\n\nIn brackets the share of the bare loop that has as "
+              "many frames pending; behind a decoder, of the slower of the decoder alone and the same pipeline with "
+              "frames from a pool.")
+        counts = unique(r["in_flight"] for r in pick(ours, kind="pipeline"))
+        body = []
+        for device, memory, kind in unique((r["device"], r["memory"], r["kind"]) for r in ours if "error" not in r):
+            cells = [f"{kind}, {device}, {memory}"]
+            for n in counts:
+                found = pick(ours, device=device, memory=memory, kind=kind, in_flight=n)
+                share = found[0].get("of_loop", found[0].get("of_slower")) if found else None
+                cells.append((f"{found[0]['frames_per_second']:.1f}" + (f" ({share:.0%})" if share else ""))
+                             if found else "")
+            body.append(cells)
+        table(["what, device, memory"] + [f"in-flight={n}" for n in counts], body)
+    for element, kind, error in unique((r["element"], r["kind"], r["error"]) for r in rows if "error" in r):
+        print(f"\nNot measured, {element}, {kind}: {error}.")
+
+
 def plot_classical(rows, path, plt):
     """Time of a frame against its size: where the GPU pays."""
     metric = "tenengrad"
@@ -267,7 +288,8 @@ def report(path, plots):
         matplotlib.use("svg")
         import matplotlib.pyplot as plt
     if plain is not None:
-        tables = {"loop_bench": loop_tables, "pipeline_bench": pipeline_tables, "streams_bench": streams_tables}
+        tables = {"denoise_pipeline_bench": denoise_pipeline_tables, "loop_bench": loop_tables,
+                  "pipeline_bench": pipeline_tables, "streams_bench": streams_tables}
         tables[context["program"]](plain)
         if plots and context["program"] == "pipeline_bench":
             plot_pipelines(plain, os.path.join(plots, "pipelines.svg"), plt)

@@ -92,7 +92,9 @@ Options::Options(int argc, char** argv, std::vector<Option> known) {
     i += !joined;
     name = name.substr(2);
     values_[name] = value;
-    if (name != "out" && name != "commit") command_.append(" --").append(name).append(" ").append(value);
+    if (name == "out" || name == "commit") continue;
+    const std::size_t folder = value.starts_with('/') ? value.find_last_of('/') + 1 : 0;
+    command_.append(" --").append(name).append(" ").append(value.substr(folder));
   }
 }
 
