@@ -89,6 +89,14 @@ void framequality::set_latency(FqDeviceBase* self, const GstVideoInfo& info, int
 
 // --- Stream ---------------------------------------------------------------------------------------------------------
 
+GstFlowReturn framequality::push_frame(FqDeviceBase* self, BufferPtr buffer) {
+  GstSegment& segment = GST_BASE_TRANSFORM_CAST(self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer.get()), duration = GST_BUFFER_DURATION(buffer.get());
+  if (segment.format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID(pts))
+    segment.position = pts + (GST_CLOCK_TIME_IS_VALID(duration) ? duration : 0);
+  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer.release());
+}
+
 GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
   FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
   DeviceState& d = *self->device;
@@ -101,7 +109,7 @@ GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
     });
     if (!failed && !buffer) return GST_FLOW_OK;
     d.broken = failed;
-    flow = failed ? GST_FLOW_ERROR : gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer.release());
+    flow = failed ? GST_FLOW_ERROR : push_frame(self, std::move(buffer));
   }
   klass->drop(self);
   return flow;

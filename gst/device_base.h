@@ -82,6 +82,9 @@ inline GstDebugCategory* category(FqDeviceBase* self) { return FQ_DEVICE_BASE_GE
 /// Where frames are worked on now. Streaming thread or state changes.
 inline Place place_of(FqDeviceBase* self) { return self->device->place.value_or(Place{}); }
 
+/// Pushes a frame that GstBaseTransform does not push: as there, POSITION queries are answered with its end.
+GstFlowReturn push_frame(FqDeviceBase* self, BufferPtr buffer);
+
 /// Pushes all frames held.
 GstFlowReturn drain_frames(FqDeviceBase* self) noexcept;
 

@@ -254,7 +254,7 @@ GstFlowReturn filter_queued(FqFilterBase* self) noexcept {
     while (result == GST_FLOW_OK && stream.submitted + static_cast<std::uint64_t>(stream.radius) < stream.taken)
       result = submit_next(self);
     while (result == GST_FLOW_OK && stream.submitted - stream.finished > static_cast<std::uint64_t>(stream.in_flight))
-      result = gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), finish_oldest(self).release());
+      result = push_frame(&self->parent, finish_oldest(self));
     return result;
   });
   // One error is enough: an EOS that follows must not meet the same frames again.

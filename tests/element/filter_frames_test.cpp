@@ -230,6 +230,24 @@ TEST_F(FilterFrames, LatencyIsThatOfFramesInFlightAndOfTheWindow) {
   }
 }
 
+TEST_F(FilterFrames, PositionIsTheEndOfTheLastThatLeft) {
+  for (const char* behind : {"0", "2"}) {
+    FilterRig rig{{"in-flight", behind}};
+    rig.caps(kCaps);
+    const auto expect_position = [&](std::uint64_t i) {
+      gint64 position = -1;
+      GstPad* pad = gst_element_get_static_pad(rig.element(), "src");
+      EXPECT_TRUE(gst_pad_query_position(pad, GST_FORMAT_TIME, &position));
+      gst_object_unref(pad);
+      EXPECT_EQ(static_cast<GstClockTime>(position), time_of(i) + GST_SECOND / 30);
+    };
+    feed(rig, 0, 5);
+    expect_position(behind == std::string("0") ? 5 : 3);
+    rig.send(gst_event_new_eos());
+    expect_position(5);
+  }
+}
+
 TEST_F(FilterFrames, LivePipelineIsNeverLate) {
   // 4 frames at 60 a second are 67 ms: without that much more latency each frame but the first would be dropped.
   const ElementPtr pipeline = pipeline_of(
@@ -304,20 +322,23 @@ TEST_F(FilterFrames, FlagsPass) {
 }
 
 TEST_F(FilterFrames, InterlacedFramesAreTwoPictures) {
-  for (const auto& [mode, flag, fields] :
-       {std::tuple{"interleaved", false, 2}, {"mixed", true, 2}, {"mixed", false, 1}, {"progressive", false, 1}}) {
-    const std::string caps = video_caps("I420", 17, 11, (std::string(",interlace-mode=") + mode).c_str());
-    FilterRig rig{{"chroma", "joint"}};
-    rig.caps(caps);
-    BufferPtr buffer = watched_frame(caps, 4);
-    if (flag) GST_BUFFER_FLAG_SET(buffer.get(), GST_VIDEO_BUFFER_FLAG_INTERLACED);
-    denoise::Settings settings = quick();
-    settings.chroma = denoise::Chroma::kJoint;
-    const auto want = filtered(caps, random_buffer(caps, 4).get(), settings, fields);
-    const BufferPtr out = rig.pass(std::move(buffer));
-    ASSERT_TRUE(out);
-    EXPECT_TRUE(rows_of(caps, out.get()) == want) << mode;
-  }
+  // Of the smallest ones a field of chroma, or of all, has no rows.
+  for (const auto& [width, height] : {std::pair{17, 11}, {3, 2}, {5, 1}})
+    for (const auto& [mode, flag, fields] :
+         {std::tuple{"interleaved", false, 2}, {"mixed", true, 2}, {"mixed", false, 1}, {"progressive", false, 1}}) {
+      const std::string caps = video_caps("I420", width, height, (std::string(",interlace-mode=") + mode).c_str());
+      FilterRig rig{{"chroma", "joint"}, {"sigma", "-1"}};
+      rig.caps(caps);
+      BufferPtr buffer = watched_frame(caps, 4);
+      if (flag) GST_BUFFER_FLAG_SET(buffer.get(), GST_VIDEO_BUFFER_FLAG_INTERLACED);
+      denoise::Settings settings = quick();
+      settings.chroma = denoise::Chroma::kJoint;
+      settings.estimate_sigma = true;
+      const auto want = filtered(caps, random_buffer(caps, 4).get(), settings, fields);
+      const BufferPtr out = rig.pass(std::move(buffer));
+      ASSERT_TRUE(out);
+      EXPECT_TRUE(rows_of(caps, out.get()) == want) << caps;
+    }
 }
 
 }  // namespace
