@@ -253,6 +253,11 @@ GstFlowReturn filter_queued(FqFilterBase* self) noexcept {
     FilterStream& stream = *s.stream;
     while (result == GST_FLOW_OK && stream.submitted + static_cast<std::uint64_t>(stream.radius) < stream.taken)
       result = submit_next(self);
+    if (result != GST_FLOW_OK) {  // no buffer was to be had for it
+      drop_taken(&self->parent);
+      s.missed = true;
+      return result;
+    }
     while (result == GST_FLOW_OK && stream.submitted - stream.finished > static_cast<std::uint64_t>(stream.in_flight))
       result = push_frame(&self->parent, finish_oldest(self));
     return result;

@@ -220,6 +220,26 @@ TEST_F(FilterMemory, OutputComesFromDownstreamsPool) {
     }
 }
 
+TEST_F(FilterMemory, WithoutAnOutputBufferFramesAreDropped) {
+  const PoolPtr theirs(gst_video_buffer_pool_new());
+  FilterPoolRig rig({{"in-flight", "1"}, {"temporal-radius", "1"}},
+                    [&](GstQuery* q) { gst_query_add_allocation_pool(q, theirs.get(), info_of(kCaps).size, 2, 0); });
+  rig.caps(kCaps);
+  Listener listener(rig);
+  const auto push = [&](std::uint64_t i) { return rig.push(watched_frame(kCaps, i)); };
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(push(i), GST_FLOW_OK);
+  EXPECT_EQ(listener.taken(), "0 ");
+  // As an element does that shuts down. More frames than the element could hold.
+  gst_buffer_pool_set_flushing(theirs.get(), TRUE);
+  for (std::uint64_t i = 3; i < 44; ++i) EXPECT_EQ(push(i), i % 2 ? GST_FLOW_FLUSHING : GST_FLOW_OK) << i;
+  EXPECT_EQ(script.released, 44);
+  gst_buffer_pool_set_flushing(theirs.get(), FALSE);
+  for (std::uint64_t i = 50; i < 54; ++i) EXPECT_EQ(push(i), GST_FLOW_OK) << i;
+  rig.send(gst_event_new_eos());
+  EXPECT_EQ(listener.taken(), "50! 51 52 53 eos ");
+  EXPECT_TRUE(rig.heard().errors.empty());
+}
+
 TEST_F(FilterMemory, MemoryThatComesAgainIsPinnedInPlace) {
   FilterPoolRig rig;
   rig.caps(kLarge);
@@ -236,7 +256,6 @@ TEST_F(FilterMemory, MetadataThatStillHoldsComesAlong) {
   const std::string caps = video_caps("GRAY8", 24, 16);
   FilterRig rig{{"in-flight", "1"}, {"temporal-radius", "1"}};
   rig.caps(caps);
-  gst_meta_register_custom("GstSharpnessMeta", nullptr, nullptr, nullptr, nullptr);
   for (std::uint64_t i = 0; i < 3; ++i) {
     BufferPtr buffer = watched_frame(caps, i);
     GstCustomMeta* meta = gst_buffer_add_custom_meta(buffer.get(), "GstSharpnessMeta");
