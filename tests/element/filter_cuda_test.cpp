@@ -10,7 +10,7 @@ class FilterCuda : public GpuMemory {
  protected:
   /// The rows of a frame in GPU memory.
   static std::vector<std::uint8_t> downloaded(const std::string& caps, GstBuffer* buffer) {
-    const GstVideoInfo plain = video_info(caps), device = gpu_info_of(on_device(caps));
+    const GstVideoInfo plain = video_info(caps), device = video_info(on_device(caps));
     const BufferPtr copy(gst_buffer_new_allocate(nullptr, plain.size, nullptr));
     GstVideoFrame from, to;
     EXPECT_TRUE(gst_video_frame_map(&from, &device, buffer, GST_MAP_READ));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Pixel filters: strides, pools both ways, metadata, and that nobody else's pixels change.
+#include "tests/element/branches.h"
 #include "tests/element/filter_rig.h"
 #include "tests/element/pool.h"
 
@@ -12,34 +13,14 @@ const std::string kCaps = video_caps("I420", 17, 11);
 // Large enough to be pinned in place.
 const std::string kLarge = video_caps("GRAY8", 640, 480);
 
-/// A filter before an element that leaves ALLOCATION queries unanswered, or answers them with `answer`.
-class FilterPoolRig : public FilterRig {
+/// A filter there.
+class FilterPoolRig : public PoolRigOf<FilterRig> {
  public:
   explicit FilterPoolRig(std::initializer_list<std::pair<const char*, const char*>> properties = {},
                          std::function<void(GstQuery*)> answer = nullptr)
-      : FilterRig(properties), answer_(std::move(answer)), pad_(gst_element_get_static_pad(element(), "src")) {
+      : PoolRigOf(properties, std::move(answer)) {
     set("search-radius", "0");  // these tests are not about pixels
-    probe_ = gst_pad_add_probe(
-        pad_, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-        [](GstPad*, GstPadProbeInfo* info, gpointer self) {
-          GstQuery* query = gst_pad_probe_info_get_query(info);
-          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
-          const auto& answer = static_cast<FilterPoolRig*>(self)->answer_;
-          if (!answer) return GST_PAD_PROBE_DROP;
-          answer(query);
-          return GST_PAD_PROBE_HANDLED;
-        },
-        this, nullptr);
   }
-  ~FilterPoolRig() {
-    gst_pad_remove_probe(pad_, probe_);
-    gst_object_unref(pad_);
-  }
-
- private:
-  std::function<void(GstQuery*)> answer_;
-  GstPad* pad_;
-  gulong probe_;
 };
 
 class FilterMemory : public ScriptedFilters {};
@@ -118,26 +99,10 @@ TEST_F(FilterMemory, InputIsUntouchedAndOutputIsItsOwn) {
 }
 
 TEST_F(FilterMemory, OtherBranchOfATeeSeesItsOwnPixels) {
-  const ElementPtr pipeline = pipeline_of(
+  const auto seen = frames_at_both_sinks(
       "videotestsrc pattern=snow num-buffers=4 ! video/x-raw,format=GRAY8,width=24,height=16 ! tee name=t t. ! queue ! "
       "nlmeans search-radius=1 patch-radius=1 strength=100 ! fakesink name=a sync=false t. ! queue ! "
       "fakesink name=b sync=false");
-  std::vector<BufferPtr> seen[2];
-  const auto handoff = +[](GstElement*, GstBuffer* buffer, GstPad*, gpointer to) {
-    static_cast<std::vector<BufferPtr>*>(to)->emplace_back(gst_buffer_copy_deep(buffer));
-  };
-  const char* names[] = {"a", "b"};
-  for (int i = 0; i < 2; ++i) {
-    const ElementPtr sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), names[i]));
-    g_object_set(sink.get(), "signal-handoffs", TRUE, nullptr);
-    g_signal_connect(sink.get(), "handoff", G_CALLBACK(handoff), &seen[i]);
-  }
-  const BusPtr bus(gst_element_get_bus(pipeline.get()));
-  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), 20 * GST_SECOND,
-                                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
-  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
-  ASSERT_TRUE(end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS);
   ASSERT_EQ(seen[0].size(), 4u);
   ASSERT_EQ(seen[1].size(), 4u);
   denoise::Settings settings = quick();
@@ -154,7 +119,7 @@ TEST_F(FilterMemory, UpstreamIsOfferedPinnedBuffersForAllThatAreHeld) {
   ASSERT_EQ(gst_query_get_n_allocation_pools(query.get()), 1u);
   guint size = 0, min = 0, max = 1;
   gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, &size, &min, &max);
-  EXPECT_EQ(size, info_of(kPoolCaps).size);
+  EXPECT_EQ(size, video_info(kPoolCaps).size);
   EXPECT_EQ(min, 3u + 4u + 1u);
   EXPECT_EQ(max, 0u);
   EXPECT_TRUE(gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
@@ -199,7 +164,7 @@ TEST_F(FilterMemory, OutputComesFromDownstreamsPool) {
       anew();
       const PoolPtr theirs(gst_video_buffer_pool_new());
       FilterPoolRig rig({{"device", device}, {"in-flight", "2"}}, [&](GstQuery* q) {
-        gst_query_add_allocation_pool(q, theirs.get(), info_of(kLarge).size, 2, 4);
+        gst_query_add_allocation_pool(q, theirs.get(), video_info(kLarge).size, 2, 4);
         if (strides) gst_query_add_allocation_meta(q, GST_VIDEO_META_API_TYPE, nullptr);
       });
       rig.caps(kLarge);
@@ -223,7 +188,7 @@ TEST_F(FilterMemory, OutputComesFromDownstreamsPool) {
 TEST_F(FilterMemory, WithoutAnOutputBufferFramesAreDropped) {
   const PoolPtr theirs(gst_video_buffer_pool_new());
   FilterPoolRig rig({{"in-flight", "1"}, {"temporal-radius", "1"}},
-                    [&](GstQuery* q) { gst_query_add_allocation_pool(q, theirs.get(), info_of(kCaps).size, 2, 0); });
+                    [&](GstQuery* q) { gst_query_add_allocation_pool(q, theirs.get(), video_info(kCaps).size, 2, 0); });
   rig.caps(kCaps);
   Listener listener(rig);
   const auto push = [&](std::uint64_t i) { return rig.push(watched_frame(kCaps, i)); };

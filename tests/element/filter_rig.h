@@ -20,12 +20,6 @@ class OwnFilters : public ::testing::Environment {
 };
 inline ::testing::Environment* const own_filters = ::testing::AddGlobalTestEnvironment(new OwnFilters);
 
-inline GstVideoInfo video_info(const std::string& caps) {
-  const CapsPtr c(gst_caps_from_string(caps.c_str()));
-  GstVideoInfo info;
-  EXPECT_TRUE(gst_video_info_from_caps(&info, c.get())) << caps;
-  return info;
-}
 inline PictureGeometry geometry_of(const GstVideoInfo& info) {
   return {info.width, info.height, picture_layout_of(*info.finfo).value()};
 }

@@ -23,18 +23,11 @@ inline std::string on_device(std::string caps) {
   return caps.insert(std::strlen("video/x-raw"), "(" GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY ")");
 }
 
-inline GstVideoInfo gpu_info_of(const std::string& caps) {
-  const CapsPtr c(gst_caps_from_string(caps.c_str()));
-  GstVideoInfo info;
-  EXPECT_TRUE(gst_video_info_from_caps(&info, c.get()));
-  return info;
-}
-
 /// Copies of pictures in GPU memory of one context.
 class GpuFrames {
  public:
   GpuFrames(GstCudaContext* context, const std::string& caps)
-      : caps_(caps), info_(gpu_info_of(on_device(caps))), pool_(gst_cuda_buffer_pool_new(context)) {
+      : caps_(caps), info_(video_info(on_device(caps))), pool_(gst_cuda_buffer_pool_new(context)) {
     const CapsPtr c(gst_caps_from_string(on_device(caps).c_str()));
     GstStructure* config = gst_buffer_pool_get_config(pool_.get());
     gst_buffer_pool_config_set_params(config, c.get(), static_cast<guint>(info_.size), 0, 0);
@@ -50,7 +43,7 @@ class GpuFrames {
     GstBuffer* buffer = nullptr;
     EXPECT_EQ(gst_buffer_pool_acquire_buffer(pool_.get(), &buffer, nullptr), GST_FLOW_OK);
     const BufferPtr picture = random_buffer(caps_, i);
-    const GstVideoInfo plain = gpu_info_of(caps_);
+    const GstVideoInfo plain = video_info(caps_);
     GstVideoFrame from, to;
     EXPECT_TRUE(gst_video_frame_map(&from, &plain, picture.get(), GST_MAP_READ));
     EXPECT_TRUE(gst_video_frame_map(&to, &info_, buffer, GST_MAP_WRITE));

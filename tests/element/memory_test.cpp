@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Buffers: nothing is copied, strides and offsets are honoured, and nothing is read out of bounds.
-#include "tests/element/rig.h"
+#include "tests/element/branches.h"
 
 #include <cstring>
 
@@ -69,25 +69,9 @@ TEST(Memory, WithoutMetaTheVeryBufferPasses) {
 
 TEST(Memory, TeeSharesMemory) {
   // Buffers reach both sinks; those of the metered branch must hold the memory of the other's.
-  const ElementPtr pipeline = pipeline_of(
+  const auto seen = frames_at_both_sinks(
       "videotestsrc num-buffers=8 ! tee name=t t. ! queue ! sharpnessmeter ! fakesink name=a sync=false "
       "t. ! queue ! fakesink name=b sync=false");
-  std::vector<BufferPtr> seen[2];
-  const auto handoff = +[](GstElement*, GstBuffer* buffer, GstPad*, gpointer to) {
-    static_cast<std::vector<BufferPtr>*>(to)->emplace_back(gst_buffer_ref(buffer));
-  };
-  const char* names[] = {"a", "b"};
-  for (int i = 0; i < 2; ++i) {
-    const ElementPtr sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), names[i]));
-    g_object_set(sink.get(), "signal-handoffs", TRUE, nullptr);
-    g_signal_connect(sink.get(), "handoff", G_CALLBACK(handoff), &seen[i]);
-  }
-  const BusPtr bus(gst_element_get_bus(pipeline.get()));
-  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), 20 * GST_SECOND,
-                                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
-  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
-  ASSERT_TRUE(end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS);
   ASSERT_EQ(seen[0].size(), 8u);
   ASSERT_EQ(seen[1].size(), 8u);
   for (std::size_t i = 0; i < 8; ++i) {

@@ -18,7 +18,7 @@ TEST_F(Offer, IsForTheCapsOfTheQuery) {
     const PoolPtr pool = pool_in(ask(rig, caps).get());
     ASSERT_TRUE(pool) << caps;
     gst_buffer_pool_set_active(pool.get(), TRUE);
-    EXPECT_EQ(gst_buffer_get_size(take(pool.get()).get()), info_of(caps).size);
+    EXPECT_EQ(gst_buffer_get_size(take(pool.get()).get()), video_info(caps).size);
     gst_buffer_pool_set_active(pool.get(), FALSE);
   }
 }
@@ -95,7 +95,7 @@ TEST_F(Offer, PoolOfDownstreamGrowsByTheFramesInFlight) {
   const PoolPtr theirs(gst_video_buffer_pool_new());
   for (const guint most : {4u, 0u}) {
     PoolRig rig({{"in-flight", "4"}},
-                [&](GstQuery* q) { gst_query_add_allocation_pool(q, theirs.get(), info_of(kPoolCaps).size, 2, most); });
+                [&](GstQuery* q) { gst_query_add_allocation_pool(q, theirs.get(), video_info(kPoolCaps).size, 2, most); });
     rig.caps(kPoolCaps);
     const QueryPtr query = ask(rig);
     guint size, min, max;
@@ -153,7 +153,7 @@ TEST_F(Offer, SourcesAndFiltersTakeIt) {
 std::string rows_in(const std::string& path, const std::string& caps) {
   std::ifstream file(path, std::ios::binary);
   const std::string all(std::istreambuf_iterator<char>(file), {});
-  const GstVideoInfo info = info_of(caps);
+  const GstVideoInfo info = video_info(caps);
   EXPECT_EQ(all.size() % info.size, 0u);
   std::string rows;
   for (std::size_t frame = 0; frame + info.size <= all.size(); frame += info.size)

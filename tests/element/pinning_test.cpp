@@ -15,7 +15,7 @@ class OneBuffer {
   explicit OneBuffer(const std::string& caps, GstAllocator* allocator = nullptr) : pool_(gst_buffer_pool_new()) {
     GstStructure* config = gst_buffer_pool_get_config(pool_.get());
     const CapsPtr c(gst_caps_from_string(caps.c_str()));
-    gst_buffer_pool_config_set_params(config, c.get(), static_cast<guint>(info_of(caps).size), 1, 1);
+    gst_buffer_pool_config_set_params(config, c.get(), static_cast<guint>(video_info(caps).size), 1, 1);
     if (allocator) gst_buffer_pool_config_set_allocator(config, allocator, nullptr);
     EXPECT_TRUE(gst_buffer_pool_set_config(pool_.get(), config));
     EXPECT_TRUE(gst_buffer_pool_set_active(pool_.get(), TRUE));

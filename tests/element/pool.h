@@ -15,33 +15,28 @@ using MemoryPtr = std::unique_ptr<GstMemory, Free<gst_memory_unref>>;
 
 // 322: rows of I420 are padded to 324 bytes.
 inline const std::string kPoolCaps = video_caps("I420", 322, 242);
-inline GstVideoInfo info_of(const std::string& caps) {
-  const CapsPtr c(gst_caps_from_string(caps.c_str()));
-  GstVideoInfo info;
-  EXPECT_TRUE(gst_video_info_from_caps(&info, c.get()));
-  return info;
-}
 
-/// A meter before an element that leaves ALLOCATION queries unanswered, or answers them with `answer`. (The harness
-/// would always name an allocator.)
-class PoolRig : public Rig {
+/// A rig before an element that leaves ALLOCATION queries unanswered, or answers them with `answer`. (The harness would
+/// always name an allocator.)
+template <class AnyRig>
+class PoolRigOf : public AnyRig {
  public:
-  PoolRig(std::initializer_list<std::pair<const char*, const char*>> properties = {},
-          std::function<void(GstQuery*)> answer = nullptr)
-      : Rig(properties), answer_(std::move(answer)), pad_(gst_element_get_static_pad(element(), "src")) {
+  PoolRigOf(std::initializer_list<std::pair<const char*, const char*>> properties = {},
+            std::function<void(GstQuery*)> answer = nullptr)
+      : AnyRig(properties), answer_(std::move(answer)), pad_(gst_element_get_static_pad(this->element(), "src")) {
     probe_ = gst_pad_add_probe(
         pad_, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
         [](GstPad*, GstPadProbeInfo* info, gpointer self) {
           GstQuery* query = gst_pad_probe_info_get_query(info);
           if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
-          const auto& answer = static_cast<PoolRig*>(self)->answer_;
+          const auto& answer = static_cast<PoolRigOf*>(self)->answer_;
           if (!answer) return GST_PAD_PROBE_DROP;
           answer(query);
           return GST_PAD_PROBE_HANDLED;
         },
         this, nullptr);
   }
-  ~PoolRig() {
+  ~PoolRigOf() {
     gst_pad_remove_probe(pad_, probe_);
     gst_object_unref(pad_);
   }
@@ -51,6 +46,8 @@ class PoolRig : public Rig {
   GstPad* pad_;
   gulong probe_;
 };
+/// A meter there.
+using PoolRig = PoolRigOf<Rig>;
 
 /// An ALLOCATION query of upstream, answered.
 inline QueryPtr ask(Rig& rig, const std::string& caps = kPoolCaps, bool need_pool = true) {

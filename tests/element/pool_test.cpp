@@ -26,7 +26,7 @@ TEST_F(Pool, BuffersArePinnedOrdinarySystemMemory) {
   ASSERT_EQ(gst_query_get_n_allocation_pools(query.get()), 1u);
   guint size = 0, min = 0, max = 1;
   gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, &size, &min, &max);
-  const GstVideoInfo info = info_of(kPoolCaps);
+  const GstVideoInfo info = video_info(kPoolCaps);
   EXPECT_EQ(size, info.size);
   EXPECT_EQ(min, 4u) << "those in flight and the one that comes";
   EXPECT_EQ(max, 0u);

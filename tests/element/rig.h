@@ -219,11 +219,16 @@ inline std::string video_caps(const char* format, int width, int height, const c
          ",height=" + std::to_string(height) + ",framerate=30/1" + more;
 }
 
-/// A buffer with the default layout of these caps; bytes are random.
-inline BufferPtr random_buffer(const std::string& caps, std::uint64_t seed, GstClockTime pts = 0) {
+inline GstVideoInfo video_info(const std::string& caps) {
   const CapsPtr c(gst_caps_from_string(caps.c_str()));
   GstVideoInfo info;
   EXPECT_TRUE(gst_video_info_from_caps(&info, c.get())) << caps;
+  return info;
+}
+
+/// A buffer with the default layout of these caps; bytes are random.
+inline BufferPtr random_buffer(const std::string& caps, std::uint64_t seed, GstClockTime pts = 0) {
+  const GstVideoInfo info = video_info(caps);
   BufferPtr buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
   GstMapInfo map;
   gst_buffer_map(buffer.get(), &map, GST_MAP_WRITE);
@@ -237,11 +242,10 @@ inline BufferPtr random_buffer(const std::string& caps, std::uint64_t seed, GstC
 
 /// The luma codes of a buffer, as GStreamer's own unpacker sees them; depth: bits of a code.
 inline std::vector<std::uint16_t> codes_of(const std::string& caps, GstBuffer* buffer, int* depth) {
-  const CapsPtr c(gst_caps_from_string(caps.c_str()));
-  GstVideoInfo info;
+  const GstVideoInfo info = video_info(caps);
   GstVideoFrame frame;
   std::vector<std::uint16_t> codes;
-  if (!gst_video_info_from_caps(&info, c.get()) || !gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ)) {
+  if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ)) {
     ADD_FAILURE() << caps;
     return codes;
   }
