@@ -10,7 +10,7 @@
 
 namespace framequality::cuda {
 
-/// Helpers that all meters of the process share. Thread-safety: any number of threads at once.
+/// Helpers that all meters and filters of the process share. Thread-safety: any number of threads at once.
 class Crew {
  public:
   /// The crew; its threads live as long as somebody holds it.

@@ -14,7 +14,7 @@
 
 namespace framequality::cuda {
 
-/// What every frame in flight needs; meters add theirs.
+/// What every frame in flight needs; meters and filters add theirs.
 struct Flight {
   Stream stream = make_stream();
   Event done = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
@@ -78,14 +78,14 @@ class Turns {
   std::size_t pending() const { return pending_; }
   /// The slot of the next frame. Throws std::logic_error if none is free.
   Slot& next() {
-    if (pending_ == slots_.size()) throw std::logic_error("cuda meter: no slot is free");
+    if (pending_ == slots_.size()) throw std::logic_error("cuda: no slot is free");
     return slots_[(oldest_ + pending_) % slots_.size()];
   }
   /// The next slot holds a frame from now on.
   void take() { ++pending_; }
   /// Frees the slot of the oldest frame and returns it. Throws std::logic_error if none is pending.
   Slot& give() {
-    if (pending_ == 0) throw std::logic_error("cuda meter: no frame is pending");
+    if (pending_ == 0) throw std::logic_error("cuda: no frame is pending");
     Slot& slot = slots_[oldest_];
     oldest_ = (oldest_ + 1) % slots_.size();
     --pending_;

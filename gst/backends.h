@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The backends that elements measure with, as a table, so that tests can put failing ones in their place.
+// The backends that elements measure and filter with, as a table, so that tests can put failing ones in their place.
 #pragma once
 
 #include "cpu/backend.h"

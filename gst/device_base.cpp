@@ -299,7 +299,7 @@ static void install_properties(GObjectClass* object) {
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_property(
       object, PROP_DEVICE,
-      g_param_spec_enum("device", "Device", "Where to compute; the results are the same", device_choice_get_type(),
+      g_param_spec_enum("device", "Device", "Where to compute; the results agree", device_choice_get_type(),
                         static_cast<int>(DeviceChoice::kAuto), kReady));
   g_object_class_install_property(
       object, PROP_CUDA_DEVICE_ID,

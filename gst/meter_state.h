@@ -62,6 +62,7 @@ struct MeterState {
 inline FqMeterBase* meter(gpointer instance) { return static_cast<FqMeterBase*>(instance); }
 inline GstElement* element(FqMeterBase* self) { return GST_ELEMENT_CAST(self); }
 inline DeviceState& device(FqMeterBase* self) { return *self->parent.device; }
+
 // --- meter_frames.cpp -----------------------------------------------------------------------------------------------
 
 /// Begins to measure a stream of this format, at the chosen place. Throws ElementError.
