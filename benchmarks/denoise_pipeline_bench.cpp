@@ -68,6 +68,8 @@ double endless_rate(const PipelineOptions& spec, double seconds, const std::vect
     ElementPipeline pipeline(spec);
     arrivals.watch(pipeline.sink());
     pipeline.play();
+    // Until the first frame has left, kernels are loaded and memory is found.
+    while (pipeline.frames() < static_cast<std::uint64_t>(spec.in_flight) + 2) pipeline.wait(0.001);
     pipeline.wait(kWarmUp + seconds);
     while (pipeline.frames() < kLeastFrames) pipeline.wait(seconds);
   }
