@@ -20,7 +20,8 @@ struct Picture {
 
 struct Shared {
   uint2* pairs;
-  int2* values;
+  int4* begins;  ///< of two candidates each
+  float2* values;
   std::uint8_t* raw;
 };
 
@@ -28,9 +29,19 @@ __device__ __forceinline__ int multiply_word(std::uint32_t word, std::uint32_t m
   return __dp4a(static_cast<int>(word & mask), static_cast<int>(word), sum);
 }
 
-/// Fills shared memory with what lies around the thread block's pixels. All threads; ends with a barrier.
-template <int kThreads>
-__device__ __forceinline__ void fill(const Layout& l, const Shared& s, const Picture& p, int left, int top, int patch) {
+/// Four bytes from anywhere; reads aligned words that hold one of them at least.
+__device__ __forceinline__ std::uint32_t load_word(const std::uint8_t* from) {
+  const auto at = reinterpret_cast<std::uintptr_t>(from);
+  const auto low = *reinterpret_cast<const std::uint32_t*>(at & ~std::uintptr_t{3});
+  const auto high = *reinterpret_cast<const std::uint32_t*>((at + 3) & ~std::uintptr_t{3});
+  return __funnelshift_r(low, high, static_cast<unsigned>(at & 3) * 8);
+}
+
+/// Fills shared memory with what lies around the thread block's pixels. value_of: see Layout, of whether the sum of
+/// squares is odd and the code less 128. All threads; ends with a barrier.
+template <int kThreads, class F>
+__device__ __forceinline__ void fill(const Layout& l, const Shared& s, const Picture& p, int left, int top, int patch,
+                                     F value_of) {
   const int thread = static_cast<int>(threadIdx.x);
   left -= patch;
   top -= patch;
@@ -42,7 +53,17 @@ __device__ __forceinline__ void fill(const Layout& l, const Shared& s, const Pic
     }
   };
   if (left >= 0 && top >= 0 && left + l.raw_columns <= p.width && top + l.raw_rows <= p.height) {
-    read([&](int x, int y) { return p.data[y * p.stride + static_cast<std::ptrdiff_t>(x) * p.step]; });
+    if (p.step == 1) {
+      const int words = l.by_raw_words.divisor;
+#pragma unroll 2
+      for (int i = thread; i < l.raw_rows * words; i += kThreads) {
+        const int r = l.by_raw_words.quotient(i), q = i - r * words;
+        reinterpret_cast<std::uint32_t*>(s.raw + r * l.raw_pitch)[q] =
+            load_word(p.data + (top + r) * p.stride + left + 4 * q) ^ 0x80808080u;
+      }
+    } else {
+      read([&](int x, int y) { return p.data[y * p.stride + static_cast<std::ptrdiff_t>(x) * p.step]; });
+    }
   } else {
     read([&](int x, int y) {
       x = denoise::bordered(x, p.width, p.border);
@@ -81,7 +102,10 @@ __device__ __forceinline__ void fill(const Layout& l, const Shared& s, const Pic
       if (patch > 2) sum += row[r + 5] + row[r + 6];
       const int y = 4 * strip + r;
       const auto code = static_cast<std::int8_t>(s.raw[(y + patch) * l.raw_pitch + c + patch]);
-      s.values[y * l.value_pitch + c] = make_int2(kBias - sum, __float_as_int(static_cast<float>(code)));
+      const int at = y * l.value_pitch + c;
+      int* const begin = reinterpret_cast<int*>(s.begins + at / 2) + at % 2;
+      begin[0] = begin[2] = kBias - (sum >> 1);
+      s.values[at] = value_of(sum % 2 != 0, static_cast<float>(code));
     }
   }
   __syncthreads();

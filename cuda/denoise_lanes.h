@@ -57,7 +57,7 @@ struct Layout {
   int pair_pitch = 0, pair_rows = 0;
   int value_pitch = 0;
   int raw_columns = 0, raw_pitch = 0, raw_rows = 0;
-  Divider by_columns{1}, by_raw_columns{1}, by_quads{1};  ///< quads: pairs that are made at a time
+  Divider by_columns{1}, by_raw_columns{1}, by_raw_words{1}, by_quads{1};  ///< quads: pairs made at a time
 
   /// width, height: pixels of the thread block; multiples of 4.
   FQ_HD constexpr Layout(int width, int height, int radius)
@@ -70,16 +70,21 @@ struct Layout {
     raw_rows = rows + 8;
     by_columns = Divider(columns);
     by_raw_columns = Divider(raw_columns);
+    by_raw_words = Divider(raw_columns / 4);
     by_quads = Divider(columns / 4 + 1);
   }
   /// Matrices side by side in a window.
   FQ_HD static constexpr int tiles(int radius) { return (2 * radius + 4 + 3) / 4; }
 
-  // Pairs: the four bytes from (x, y) on, and those from (x, y + 4) on. Values: of a candidate, kBias less its patch's
-  // sum of squares, and its code less 128 as a float. Raw: codes less 128; candidate (0, 0)'s patch begins at (0, 0).
+  // Pairs: the four bytes from (x, y) on, and those from (x, y + 4) on. Begins: of two candidates side by side, kBias
+  // less half the sum of squares of each one's patch, rounded down, and the same again. Values: what the half makes up
+  // for, and the candidate's code. Raw: codes less 128; candidate (0, 0)'s patch begins at (0, 0).
   FQ_HD constexpr int pair_bytes() const { return pair_pitch * pair_rows * 8; }
+  FQ_HD constexpr int begin_bytes() const { return value_pitch * rows * 8; }
   FQ_HD constexpr int value_bytes() const { return value_pitch * rows * 8; }
-  FQ_HD constexpr int bytes() const { return pair_bytes() + value_bytes() + raw_pitch * raw_rows; }
+  FQ_HD constexpr int bytes() const {
+    return pair_bytes() + begin_bytes() + value_bytes() + raw_pitch * raw_rows;
+  }
 };
 
 /// What is to be done in a step for a half: the candidates' two rows are its window's first, last, others, or outside.

@@ -9,12 +9,10 @@ namespace framequality::cuda::tile {
 /// What a kernel can do besides weights from distances alone.
 inline constexpr unsigned kFloor = 1, kSpatial = 2, kMaxCenter = 4;
 
-/// What is to be found by trying. kRadius: of the search; 0: known at run time only. kPolynomials: exponentials of an
-/// inner step that exp2_by_sums() makes. kMerge: a window's first and last column of matrices are looked at together.
-template <int kRadius_ = 0, int kPolynomials_ = 0, bool kMerge_ = true>
+/// What is to be found by trying. kRadius: of the search; 0: known at run time only.
+template <int kRadius_ = 0>
 struct Tuning {
-  static constexpr int kRadius = kRadius_, kPolynomials = kPolynomials_;
-  static constexpr bool kMerge = kMerge_;
+  static constexpr int kRadius = kRadius_;
 };
 
 /// d = a b + c, 16x32 times 32x8 signed bytes.
@@ -32,34 +30,28 @@ __device__ __forceinline__ float exp2_of(float x) {
   return y;
 }
 
-/// The same, x <= 0, without the special function unit; relative error below 3e-6, and never 0.
-__device__ __forceinline__ float exp2_by_sums(float x) {
-  constexpr float kRound = 12582912;
-  x = fmaxf(x, -126.0f);
-  const float t = __fadd_rn(x, kRound), f = __fadd_rn(x, -__fadd_rn(t, -kRound));
-  float p = __fmaf_rn(9.5828529e-3f, f, 5.5906426e-2f);
-  p = __fmaf_rn(p, f, 0.24024099f);
-  p = __fmaf_rn(p, f, 0.69312418f);
-  p = __fmaf_rn(p, f, 1.0f);
-  return __int_as_float(__float_as_int(p) + (__float_as_int(t) << 23));
-}
-
 /// What a lane has of its halves' pixels: its quarter of the candidates.
 template <int kHalves>
 struct Sums {
   float weights[kHalves] = {}, values[kHalves] = {}, largest[kHalves] = {};
 };
 
+/// With these a weight must be right by itself. Without, all weights of a pixel may be too large by one factor, which
+/// its mean does not know.
+constexpr bool is_exact(unsigned features) { return (features & (kFloor | kMaxCenter)) != 0; }
+
 /// A warp's pixels, in registers: each lane's share of all patches.
-template <int kStack>
+template <int kStack, unsigned kFeatures>
 struct Patches {
   std::uint32_t a[kStack][2][4];
-  int begin[kStack][4];
-  std::uint32_t odd[2 * kStack];  // bit 31: |a|^2 is odd
-  float own[2 * kStack];          // code less 128
+  // With half the sum of squares, rounded down, and the bias, its negative; if not exact, times twice the scale.
+  float shift[2 * kStack];
+  float floor[2 * kStack];  // with what the rounding takes off
+  float own[2 * kStack];    // code less 128
 
   /// x, y: candidate that is the lane's pixel of the first half.
-  __device__ __forceinline__ void load(const Layout& l, const Shared& s, int x, int y, int lane, int patch) {
+  __device__ __forceinline__ void load(const Layout& l, const Shared& s, int x, int y, int lane, int patch,
+                                       float scale, float least) {
     const std::uint32_t mask = row_mask(patch, word_x(lane));
 #pragma unroll
     for (int half = 0; half < 2 * kStack; ++half) {
@@ -71,15 +63,15 @@ struct Patches {
         a[m][k][h] = row <= 2 * patch ? pair.x & mask : 0;
         a[m][k][h + 2] = row + 4 <= 2 * patch ? pair.y & mask : 0;
       }
-      // Twice from memory: the compiler must not know that both are equal, or it copies them for every product.
-      const volatile int2* const value = s.values + v * l.value_pitch + x;
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const int squares = kBias - value->x;
-        begin[m][2 * h + e] = -((squares + 1) >> 1);
-        odd[half] = static_cast<std::uint32_t>(squares) << 31;
+      const int at = v * l.value_pitch + x;
+      const float begin = __int_as_float(reinterpret_cast<const int*>(s.begins + at / 2)[at % 2]);
+      shift[half] = __fadd_rn(begin, -2 * kBiasValue);
+      if constexpr (is_exact(kFeatures)) {
+        floor[half] = __fadd_rn(least, s.values[at].x);
+        own[half] = s.values[at].y;
+      } else {
+        shift[half] *= scale;
       }
-      own[half] = __int_as_float(value->y);
     }
   }
 };
@@ -94,13 +86,13 @@ enum class Columns : std::uint8_t { kOne, kOneWithCenter, kEdges, kEdgesAndEnd }
 template <int kStack, class Tuning, unsigned kFeatures>
 struct Search {
   static constexpr int kHalves = 2 * kStack;
-  const Patches<kStack>& patches;
+  const Patches<kStack, kFeatures>& patches;
   Sums<kHalves>& sums;
-  float scale, floor, spatial;
+  float scale, spatial;
   bool own_frame;
   int lane, radius;
   // Of the columns that are being looked at, for each pair of pixels of a lane:
-  float addend[3] = {}, column[3] = {};
+  float addend[kHalves][3] = {}, column[3] = {};
   int center[2] = {-1, -1};   // step, from a half's first, in which the candidate is the pixel itself
   float upper[kHalves] = {};  // rows' share of the spatial exponent, of the step's first half first
 
@@ -108,31 +100,38 @@ struct Search {
   template <int kPairs>
   struct Products {
     int d[kHalves][kPairs];
-    int2 value[kPairs];
+    float2 value[kPairs];
   };
 
   /// tx: from the pixel to the candidate.
   __device__ __forceinline__ void begin_pair(int e, int tx) {
-    addend[e] = tx < -radius || tx > radius ? -__builtin_huge_valf() : -kBiasValue * scale;
+    const bool inside = tx >= -radius && tx <= radius;
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half)
+      addend[half][e] = inside ? patches.shift[half] : -__builtin_huge_valf();
     if constexpr (kFeatures & kSpatial) column[e] = -spatial * static_cast<float>(tx * tx);
   }
 
   /// offset: the step from the half's first one on.
-  template <bool kPolynomial, bool kCenter>
-  __device__ __forceinline__ void add(int half, int e, int product, int2 value, float constant, int offset) {
-    // The distance's negative, over kBiasValue. It and the product with the constant are exact: equal patches weigh 1.
-    const int sum =
-        static_cast<int>(__funnelshift_l(patches.odd[half], static_cast<std::uint32_t>(product), 1)) + value.x;
-    float x = __fmaf_rn(__int_as_float(sum), scale, constant);
-    if constexpr (kFeatures & kFloor) x = fminf(__fadd_rn(x, floor), 0.0f);
+  template <bool kCenter>
+  __device__ __forceinline__ void add(int half, int e, int product, float2 value, float constant, int offset) {
+    float x;
+    if constexpr (is_exact(kFeatures)) {
+      // Sum and product are exact: equal patches weigh 1.
+      x = __fadd_rn(__fmaf_rn(__fadd_rn(__int_as_float(product), constant), scale, value.x), patches.floor[half]);
+      if constexpr (kFeatures & kFloor) x = fminf(x, 0.0f);
+    } else {
+      x = __fmaf_rn(__int_as_float(product), scale, constant);
+    }
     if constexpr (kFeatures & kSpatial) x = __fadd_rn(x, __fadd_rn(upper[half], column[e]));
-    float w = kPolynomial ? exp2_by_sums(x) : exp2_of(x);
+    float w = exp2_of(x);
     if constexpr (kFeatures & kMaxCenter) {
       if constexpr (kCenter) w = offset == center[e] ? 0.0f : w;
       sums.largest[half] = fmaxf(sums.largest[half], w);
     }
-    sums.weights[half] = __fadd_rn(sums.weights[half], w);
-    sums.values[half] = __fmaf_rn(w, __int_as_float(value.y), sums.values[half]);
+    sums.weights[half] =
+        is_exact(kFeatures) ? __fadd_rn(sums.weights[half], w) : __fmaf_rn(w, value.x, sums.weights[half]);
+    sums.values[half] = __fmaf_rn(w, value.y, sums.values[half]);
   }
 
   /// step: of the phase; done: steps before it.
@@ -152,13 +151,9 @@ struct Search {
 #pragma unroll
       for (int e = 0; e < kPairs; ++e) {
         const bool use = rows == Rows::kInner || (rows == Rows::kFirst ? first : last);
-        const float constant = use ? addend[e] : -__builtin_huge_valf();
+        const float constant = use ? addend[half][e] : -__builtin_huge_valf();
         const int offset = done + step - half;
-        constexpr bool kCenter = kColumns == Columns::kOneWithCenter;
-        if (kColumns == Columns::kOne && phase == Phase::kMiddle && 2 * half + e < Tuning::kPolynomials)
-          add<true, kCenter>(half, e, from.d[half][e], from.value[e], constant, offset);
-        else
-          add<false, kCenter>(half, e, from.d[half][e], from.value[e], constant, offset);
+        add<kColumns == Columns::kOneWithCenter>(half, e, from.d[half][e], from.value[e], constant, offset);
       }
     }
   }
@@ -166,14 +161,15 @@ struct Search {
   /// One matrix's share of a step. here, below: pairs of the step's rows and of the next ones.
   struct Matrix {
     int d[kStack][4];
-    int4 value;
+    float4 value;
     uint2 here;
   };
-  __device__ __forceinline__ void multiply_step(Matrix& to, Phase phase, int step, uint2 below) const {
+  __device__ __forceinline__ void multiply_step(Matrix& to, Phase phase, int step, int4 begins, uint2 below) const {
+    const int begin[4] = {begins.x, begins.y, begins.z, begins.w};
 #pragma unroll
     for (int m = 0; m < kStack; ++m)
       if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
-        multiply(to.d[m], patches.a[m][0], to.here, patches.begin[m]);
+        multiply(to.d[m], patches.a[m][0], to.here, begin);
 #pragma unroll
     for (int m = 0; m < kStack; ++m)
       if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
@@ -183,11 +179,11 @@ struct Search {
 
   template <int kPairs, int kMatrices>
   __device__ __forceinline__ void collect(Products<kPairs>& to, const Matrix (&from)[kMatrices]) const {
-    int2 value[kMatrices][2];
+    float2 value[kMatrices][2];
 #pragma unroll
     for (int i = 0; i < kMatrices; ++i) {
-      value[i][0] = make_int2(from[i].value.x, from[i].value.y);
-      value[i][1] = make_int2(from[i].value.z, from[i].value.w);
+      value[i][0] = make_float2(from[i].value.x, from[i].value.y);
+      value[i][1] = make_float2(from[i].value.z, from[i].value.w);
     }
     constexpr int kLast = kMatrices - 1;
     const bool odd = pixel_x(lane) % 2;  // which of the two candidates may be the window's end
@@ -205,9 +201,10 @@ struct Search {
   /// Whether of the lane's candidate e of the window's edges the one in the last column counts.
   __device__ __forceinline__ bool in_last(int e) const { return candidate_x(lane) + e < pixel_x(lane); }
 
-  /// pair, value: the lane's of the first matrix; last: from there to the last one, in candidates.
+  /// pair, begin, value: the lane's of the first matrix; last: from there to the last one, in candidates.
   template <Columns kColumns>
-  __device__ __forceinline__ void run_columns(const Layout& l, const uint2* pair, const int2* value, int last) {
+  __device__ __forceinline__ void run_columns(const Layout& l, const uint2* pair, const int4* begin,
+                                              const float2* value, int last) {
     constexpr int kMatrices = kColumns < Columns::kEdges ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
     const int r = Tuning::kRadius ? Tuning::kRadius : radius;
     Matrix matrix[kMatrices];
@@ -217,9 +214,10 @@ struct Search {
       pair += kRowsPerHalf * l.pair_pitch;
 #pragma unroll
       for (int i = 0; i < kMatrices; ++i) {
-        matrix[i].value = *reinterpret_cast<const int4*>(value + i * last);
-        multiply_step(matrix[i], phase, step, pair[i * last]);
+        matrix[i].value = *reinterpret_cast<const float4*>(value + i * last);
+        multiply_step(matrix[i], phase, step, begin[i * last / 2], pair[i * last]);
       }
+      begin += kRowsPerHalf / 2 * l.value_pitch;
       value += kRowsPerHalf * l.value_pitch;
     };
     // One step's products are on their way while those of the step before become weights.
@@ -246,37 +244,37 @@ struct Search {
     add_step<kColumns>(now, Phase::kTail, kHalves - 1, r);
   }
 
-  /// pair, value: the lane's of candidate (0, 0) of the warp's first window.
-  __device__ __forceinline__ void run(const Layout& l, const uint2* pair, const int2* value) {
+  /// pair, begin, value: the lane's of candidate (0, 0) of the warp's first window.
+  __device__ __forceinline__ void run(const Layout& l, const uint2* pair, const int4* begin, const float2* value) {
     const int r = Tuning::kRadius ? Tuning::kRadius : radius, last = kBlock * (Layout::tiles(r) - 1);
-    const int begin = candidate_x(lane) - radius - pixel_x(lane);  // tx of the first candidate
+    const int tx = candidate_x(lane) - radius - pixel_x(lane);  // of the first candidate
 #pragma unroll 1
-    for (int x = Tuning::kMerge ? kBlock : 0; x <= (Tuning::kMerge ? last - kBlock : last); x += kBlock) {
+    for (int x = kBlock; x <= last - kBlock; x += kBlock) {
 #pragma unroll
-      for (int e = 0; e < 2; ++e) begin_pair(e, begin + x + e);
+      for (int e = 0; e < 2; ++e) begin_pair(e, tx + x + e);
       if (kFeatures & kMaxCenter && own_frame && x + kBlock > r && x - kBlock < r) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int ty = r + pixel_y(lane) - candidate_y(lane);  // of the candidate, from the half's first one on
-          center[e] = begin + x + e == 0 && ty % 2 == 0 ? ty / 2 : -1;
+          center[e] = tx + x + e == 0 && ty % 2 == 0 ? ty / 2 : -1;
         }
-        run_columns<Columns::kOneWithCenter>(l, pair + x, value + x, 0);
+        run_columns<Columns::kOneWithCenter>(l, pair + x, begin + x / 2, value + x, 0);
       } else {
-        run_columns<Columns::kOne>(l, pair + x, value + x, 0);
+        run_columns<Columns::kOne>(l, pair + x, begin + x / 2, value + x, 0);
       }
     }
-    if constexpr (Tuning::kMerge) run_edges(l, pair, value, begin, last);
+    run_edges(l, pair, begin, value, tx, last);
   }
 
-  __device__ __forceinline__ void run_edges(const Layout& l, const uint2* pair, const int2* value, int begin,
-                                            int last) {
+  __device__ __forceinline__ void run_edges(const Layout& l, const uint2* pair, const int4* begin,
+                                            const float2* value, int tx, int last) {
 #pragma unroll
-    for (int e = 0; e < 2; ++e) begin_pair(e, begin + e + (in_last(e) ? last : 0));
+    for (int e = 0; e < 2; ++e) begin_pair(e, tx + e + (in_last(e) ? last : 0));
     if ((Tuning::kRadius ? Tuning::kRadius : radius) % 2) {
-      run_columns<Columns::kEdges>(l, pair, value, last);
+      run_columns<Columns::kEdges>(l, pair, begin, value, last);
     } else {
       begin_pair(2, candidate_x(lane) / 2 == pixel_x(lane) / 2 ? radius : radius + 1);
-      run_columns<Columns::kEdgesAndEnd>(l, pair, value, last);
+      run_columns<Columns::kEdgesAndEnd>(l, pair, begin, value, last);
     }
   }
 };

@@ -10,6 +10,9 @@ using namespace tile;
 // 128 registers a thread: enough that one step's products run while the step before becomes weights.
 using Usual = Cut<8, 1, 2, 2>;
 
+/// Compiled for by itself.
+constexpr int kUsualRadius = denoise::Settings{}.search_radius;
+
 template <unsigned kFeatures>
 constexpr Kernel kKernel = filter<Usual, Tuning<>, kFeatures>;
 constexpr Kernel kKernels[] = {kKernel<0>, kKernel<1>, kKernel<2>, kKernel<3>,
@@ -34,9 +37,9 @@ bool suits_tensor_denoise(const DenoiseJob& job, int capability) {
 }
 
 void launch_tensor_denoise(const DenoiseJob& job, cudaStream_t stream) {
-  const bool floor = job.noise || job.weights.floor > 0, spatial = job.weights.spatial > 0;
-  const bool max = job.center_weight == denoise::CenterWeight::kMax;
-  launch<Usual>(kKernels[(floor ? kFloor : 0) | (spatial ? kSpatial : 0) | (max ? kMaxCenter : 0)], job, stream);
+  const unsigned features = features_of(job);
+  const bool usual = features == 0 && job.search_radius == kUsualRadius;
+  launch<Usual>(usual ? filter<Usual, Tuning<kUsualRadius>, 0> : kKernels[features], job, stream);
 }
 
 }  // namespace framequality::cuda
