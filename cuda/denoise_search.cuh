@@ -34,6 +34,14 @@ __device__ __forceinline__ float exp2_of(float x) {
 template <int kHalves>
 struct Sums {
   float weights[kHalves] = {}, values[kHalves] = {}, largest[kHalves] = {};
+  __device__ __forceinline__ void take(const Sums& part) {
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      weights[half] = __fadd_rn(weights[half], part.weights[half]);
+      values[half] = __fadd_rn(values[half], part.values[half]);
+      largest[half] = fmaxf(largest[half], part.largest[half]);
+    }
+  }
 };
 
 /// With these a weight must be right by itself. Without, all weights of a pixel may be too large by one factor, which
@@ -87,7 +95,7 @@ template <int kStack, class Tuning, unsigned kFeatures>
 struct Search {
   static constexpr int kHalves = 2 * kStack;
   const Patches<kStack, kFeatures>& patches;
-  Sums<kHalves>& sums;
+  Sums<kHalves>& total;
   float scale, spatial;
   bool own_frame;
   int lane, radius;
@@ -95,6 +103,7 @@ struct Search {
   float addend[kHalves][3] = {}, column[3] = {};
   int center[2] = {-1, -1};   // step, from a half's first, in which the candidate is the pixel itself
   float upper[kHalves] = {};  // rows' share of the spatial exponent, of the step's first half first
+  Sums<kHalves> sums = {};
 
   /// A step's products that count, and their candidates.
   template <int kPairs>
@@ -207,6 +216,7 @@ struct Search {
                                               const float2* value, int last) {
     constexpr int kMatrices = kColumns < Columns::kEdges ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
     const int r = Tuning::kRadius ? Tuning::kRadius : radius;
+    sums = {};  // in parts: where all weights are the same, all sums are rounded in one direction
     Matrix matrix[kMatrices];
 #pragma unroll
     for (int i = 0; i < kMatrices; ++i) matrix[i].here = pair[i * last];
@@ -242,6 +252,7 @@ struct Search {
 #pragma unroll
     for (int s = 0; s < kHalves - 1; ++s) go(Phase::kTail, s, r, Phase::kTail, s + 1);
     add_step<kColumns>(now, Phase::kTail, kHalves - 1, r);
+    total.take(sums);
   }
 
   /// pair, begin, value: the lane's of candidate (0, 0) of the warp's first window.
