@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The tensor cores' denoising kernel alone: other cuts and tunings beside the one in use, then other settings.
 #include "algorithms/denoise/weight.h"
+#include "benchmarks/denoise_limits.h"
 #include "benchmarks/denoise_variants.h"
 #include "benchmarks/picture.h"
 #include "benchmarks/results.h"
@@ -36,6 +37,14 @@ class Bench {
     std::printf("%s: %.0f G exponentials/s\n", device.name.c_str(), rate_ * 1e-9);
   }
 
+  void limits() {
+    for (const variants::Limit& l : variants::instruction_limits()) {
+      std::printf("cycles  %-50s %7.2f %7.2f with 2, 4 warps a scheduler\n", l.name, l.with_2, l.with_4);
+      results_.add(Fields().add("group", "limits").add("name", l.name).add("with_2", l.with_2).add("with_4", l.with_4));
+    }
+    std::printf("clock %.3f GHz\n", variants::clock_rate());
+  }
+
   void run(int width, int height) {
     width_ = width;
     height_ = height;
@@ -52,13 +61,15 @@ class Bench {
       cudaFuncAttributes a;
       int resident = 0;
       check(cudaFuncGetAttributes(&a, v.kernel), "cudaFuncGetAttributes");
+      check(cudaFuncSetAttribute(v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared_bytes),
+            "cudaFuncSetAttribute");
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, v.kernel, v.threads,
                                                           static_cast<std::size_t>(v.shared_bytes)),
             "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
       char note[80];
       std::snprintf(note, sizeof note, "%d registers, %d threads, %.1f KB, %d/SM", a.numRegs, v.threads,
                     v.shared_bytes / 1024.0, resident);
-      report("variant", v.name, s, v.launch, note);
+      report("variant", v.name, s, v.launch, note, 1, v.right);
     }
     const Launch usual = cuda::launch_tensor_denoise;
     const auto with = [&](const char* name, auto change, int frames = 1) {
@@ -97,10 +108,10 @@ class Bench {
   }
 
   void report(const char* group, const char* name, const Settings& s, const Launch& launch, const char* note,
-              int frames = 1) {
+              int frames = 1, bool right = true) {
     std::vector<DenoiseJob> jobs;
     for (int i = 0; i < kBuffers; ++i) jobs.push_back(job_of(s, i, frames));
-    check_against_usual(jobs[0], launch, name);
+    if (right) check_against_usual(jobs[0], launch, name);
     const auto time = [&](int repeats) {
       check(cudaEventRecord(start_.get()), "cudaEventRecord");
       for (int i = 0; i < repeats; ++i) launch(jobs[static_cast<std::size_t>(i % kBuffers)], nullptr);
@@ -113,10 +124,11 @@ class Bench {
     const double once = time(10);
     std::vector<double> all;
     for (int i = 0; i < 5; ++i) all.push_back(time(std::max(4, static_cast<int>(seconds_ * 1e3 / 5 / once))));
+    const double clock = variants::clock_rate();
     const double ms = median(all), best = *std::min_element(all.begin(), all.end());
     const double side = 2 * s.search_radius + 1, pairs = side * side * frames * width_ * height_;
-    std::printf("%4dx%-4d %-9s %-40s %8.4f ms (best %.4f) %6.0f G pairs/s  %s\n", width_, height_, group, name, ms,
-                best, pairs / ms * 1e-6, note);
+    std::printf("%4dx%-4d %-9s %-40s %8.4f ms (best %.4f) %6.0f G pairs/s  %.2f GHz  %s\n", width_, height_, group,
+                name, ms, best, pairs / ms * 1e-6, clock, note);
     std::fflush(stdout);
     results_.add(Fields()
                      .add("size", std::to_string(width_) + "x" + std::to_string(height_))
@@ -124,6 +136,7 @@ class Bench {
                      .add("name", name)
                      .add("ms", ms)
                      .add("best_ms", best)
+                     .add("clock_ghz", clock)
                      .add("exponential_floor_ms", pairs / rate_ * 1e3)
                      .add("note", note));
   }
@@ -163,7 +176,9 @@ class Bench {
 
 int main(int argc, char** argv) {
   const Options options(argc, argv,
-                        {{"sizes", "1920x1080,496x472", "of the pictures"}, {"seconds", "0.2", "for each row"}});
+                        {{"sizes", "1920x1080,496x472", "of the pictures"},
+                         {"seconds", "0.2", "for each row"},
+                         {"limits", "1", "0: not those of instructions"}});
   const cuda::Device device = cuda::find_device();
   if (device.id < 0) {
     std::fprintf(stderr, "no GPU: %s\n", device.reason.c_str());
@@ -172,6 +187,7 @@ int main(int argc, char** argv) {
   try {
     check(cudaSetDevice(device.id), "cudaSetDevice");
     Bench bench(options, device);
+    if (options.number("limits") != 0) bench.limits();
     for (const std::string& size : options.list("sizes")) {
       int width = 0, height = 0;
       if (std::sscanf(size.c_str(), "%dx%d", &width, &height) != 2 || width < 1 || height < 1)

@@ -14,6 +14,7 @@ struct TensorDenoise {
   void (*launch)(const cuda::DenoiseJob& job, cudaStream_t stream);
   const void* kernel;
   int threads, shared_bytes;
+  bool right;  ///< false: its pictures are wrong, only its time is of use
 };
 std::span<const TensorDenoise> tensor_denoise();
 

@@ -82,9 +82,7 @@ struct Layout {
   FQ_HD constexpr int pair_bytes() const { return pair_pitch * pair_rows * 8; }
   FQ_HD constexpr int begin_bytes() const { return value_pitch * rows * 8; }
   FQ_HD constexpr int value_bytes() const { return value_pitch * rows * 8; }
-  FQ_HD constexpr int bytes() const {
-    return pair_bytes() + begin_bytes() + value_bytes() + raw_pitch * raw_rows;
-  }
+  FQ_HD constexpr int bytes() const { return pair_bytes() + begin_bytes() + value_bytes() + raw_pitch * raw_rows; }
 };
 
 /// What is to be done in a step for a half: the candidates' two rows are its window's first, last, others, or outside.

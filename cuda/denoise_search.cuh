@@ -9,12 +9,6 @@ namespace framequality::cuda::tile {
 /// What a kernel can do besides weights from distances alone.
 inline constexpr unsigned kFloor = 1, kSpatial = 2, kMaxCenter = 4;
 
-/// What is to be found by trying. kRadius: of the search; 0: known at run time only.
-template <int kRadius_ = 0>
-struct Tuning {
-  static constexpr int kRadius = kRadius_;
-};
-
 /// d = a b + c, 16x32 times 32x8 signed bytes.
 __device__ __forceinline__ void multiply(int (&d)[4], const std::uint32_t (&a)[4], uint2 b, const int (&c)[4]) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, "
@@ -29,6 +23,22 @@ __device__ __forceinline__ float exp2_of(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+
+/// What is to be found by trying. kRadius: of the search; 0: known at run time only. The rest is for finding out what
+/// takes the time.
+template <int kRadius_ = 0>
+struct Tuning {
+  static constexpr int kRadius = kRadius_;
+  static constexpr bool kFill = true;
+  static __device__ __forceinline__ float exponential(float x) { return exp2_of(x); }
+  static __device__ __forceinline__ void product(int (&d)[4], const std::uint32_t (&a)[4], uint2 b, const int (&c)[4]) {
+    multiply(d, a, b, c);
+  }
+  template <class T>
+  static __device__ __forceinline__ T load(const T* from) {
+    return *from;
+  }
+};
 
 /// What a lane has of its halves' pixels: its quarter of the candidates.
 template <int kHalves>
@@ -58,8 +68,8 @@ struct Patches {
   float own[2 * kStack];    // code less 128
 
   /// x, y: candidate that is the lane's pixel of the first half.
-  __device__ __forceinline__ void load(const Layout& l, const Shared& s, int x, int y, int lane, int patch,
-                                       float scale, float least) {
+  __device__ __forceinline__ void load(const Layout& l, const Shared& s, int x, int y, int lane, int patch, float scale,
+                                       float least) {
     const std::uint32_t mask = row_mask(patch, word_x(lane));
 #pragma unroll
     for (int half = 0; half < 2 * kStack; ++half) {
@@ -116,8 +126,7 @@ struct Search {
   __device__ __forceinline__ void begin_pair(int e, int tx) {
     const bool inside = tx >= -radius && tx <= radius;
 #pragma unroll
-    for (int half = 0; half < kHalves; ++half)
-      addend[half][e] = inside ? patches.shift[half] : -__builtin_huge_valf();
+    for (int half = 0; half < kHalves; ++half) addend[half][e] = inside ? patches.shift[half] : -__builtin_huge_valf();
     if constexpr (kFeatures & kSpatial) column[e] = -spatial * static_cast<float>(tx * tx);
   }
 
@@ -133,7 +142,7 @@ struct Search {
       x = __fmaf_rn(__int_as_float(product), scale, constant);
     }
     if constexpr (kFeatures & kSpatial) x = __fadd_rn(x, __fadd_rn(upper[half], column[e]));
-    float w = exp2_of(x);
+    float w = Tuning::exponential(x);
     if constexpr (kFeatures & kMaxCenter) {
       if constexpr (kCenter) w = offset == center[e] ? 0.0f : w;
       sums.largest[half] = fmaxf(sums.largest[half], w);
@@ -178,11 +187,11 @@ struct Search {
 #pragma unroll
     for (int m = 0; m < kStack; ++m)
       if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
-        multiply(to.d[m], patches.a[m][0], to.here, begin);
+        Tuning::product(to.d[m], patches.a[m][0], to.here, begin);
 #pragma unroll
     for (int m = 0; m < kStack; ++m)
       if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
-        multiply(to.d[m], patches.a[m][1], below, to.d[m]);
+        Tuning::product(to.d[m], patches.a[m][1], below, to.d[m]);
     to.here = below;
   }
 
@@ -224,8 +233,8 @@ struct Search {
       pair += kRowsPerHalf * l.pair_pitch;
 #pragma unroll
       for (int i = 0; i < kMatrices; ++i) {
-        matrix[i].value = *reinterpret_cast<const float4*>(value + i * last);
-        multiply_step(matrix[i], phase, step, begin[i * last / 2], pair[i * last]);
+        matrix[i].value = Tuning::load(reinterpret_cast<const float4*>(value + i * last));
+        multiply_step(matrix[i], phase, step, Tuning::load(begin + i * last / 2), Tuning::load(pair + i * last));
       }
       begin += kRowsPerHalf / 2 * l.value_pitch;
       value += kRowsPerHalf * l.value_pitch;
@@ -277,8 +286,8 @@ struct Search {
     run_edges(l, pair, begin, value, tx, last);
   }
 
-  __device__ __forceinline__ void run_edges(const Layout& l, const uint2* pair, const int4* begin,
-                                            const float2* value, int tx, int last) {
+  __device__ __forceinline__ void run_edges(const Layout& l, const uint2* pair, const int4* begin, const float2* value,
+                                            int tx, int last) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) begin_pair(e, tx + e + (in_last(e) ? last : 0));
     if ((Tuning::kRadius ? Tuning::kRadius : radius) % 2) {

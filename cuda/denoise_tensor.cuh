@@ -3,9 +3,9 @@
 //
 // |a - b|^2 = |a|^2 + |b|^2 - 2 ab. A product is begun with -|b|^2 / 2, rounded down, in the low bits of a float: all
 // exact, and no conversion. |a|^2 is a factor of all of a pixel's weights, and the rounded half one of the candidate's.
-// What is left for each pair of pixels is four instructions: exponent, exponential, two sums. What they cost is the
-// registers that they read, two a cycle, so no operand is there that could be elsewhere. A lane holds its share of 4x4 pixels' windows in registers; no array of patches is ever made, as what the lanes
-// want for a product lies in shared memory eight bytes at a time and serves the next step too.
+// What is left for each pair of pixels is four instructions: exponent, exponential, two sums. A lane holds its share of
+// 4x4 pixels' windows in registers; no array of patches is ever made, as what the lanes want for a product lies in
+// shared memory eight bytes at a time and serves the next step too.
 #pragma once
 
 #include "algorithms/denoise/noise.h"
@@ -83,10 +83,11 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
     const int frame = i == 0 ? job.center : i <= job.center ? i - 1 : i;
     if (i > 0) __syncthreads();
     const DenoiseJob::Plane& plane = job.source[frame][0];
-    fill<Cut::kThreads>(
-        l, s,
-        {plane.data + field * plane.stride, fields * plane.stride, job.pixel_stride[0], job.width, height, job.border},
-        left - radius, top - radius, patch, value_of);
+    if constexpr (Tuning::kFill)
+      fill<Cut::kThreads>(l, s,
+                          {plane.data + field * plane.stride, fields * plane.stride, job.pixel_stride[0], job.width,
+                           height, job.border},
+                          left - radius, top - radius, patch, value_of);
     if (left + warp_x >= job.width || top + warp_y >= height) continue;
     if (i == 0) patches.load(l, s, x + radius, y + radius, lane, patch, scale, floor);
     Search<Cut::kStack, Tuning, kFeatures> search{patches, sums, scale, job.weights.spatial, i == 0, lane, radius};
