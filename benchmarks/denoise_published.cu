@@ -51,7 +51,8 @@ __global__ void scan_rows(Job job, int tx, int ty) {
     for (int x = lane; x < job.columns(); x += 32) to[x] = 0;
     return;
   }
-  const std::uint8_t* const a = job.padded + static_cast<std::size_t>(y - 1 + job.reach) * job.padded_width() + job.reach;
+  const std::uint8_t* const a =
+      job.padded + static_cast<std::size_t>(y - 1 + job.reach) * job.padded_width() + job.reach;
   const std::uint8_t* const b = a + static_cast<std::ptrdiff_t>(ty) * job.padded_width() + tx;
   unsigned before = 0;
   if (lane == 0) to[0] = 0;
@@ -91,8 +92,7 @@ __global__ void average(Job job, int tx, int ty, int count) {
     const int u = tx + i;
     const bool is_centre = u == 0 && ty == 0;
     const float spatial = static_cast<float>(u * u + ty * ty) * job.weights.spatial;
-    const float w =
-        is_centre ? 1 : exp2f(-denoise::exponent(job.weights, static_cast<float>(distance), spatial));
+    const float w = is_centre ? 1 : exp2f(-denoise::exponent(job.weights, static_cast<float>(distance), spatial));
     sum += w;
     value += w * static_cast<float>(
                      job.padded[static_cast<std::size_t>(y + job.pad() + ty) * job.padded_width() + x + job.pad() + u] -
@@ -106,8 +106,8 @@ __global__ void divide(Job job) {
   const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x), y = static_cast<int>(blockIdx.y);
   if (x >= job.width) return;
   const std::size_t at = static_cast<std::size_t>(y) * job.width + x;
-  job.out[at] = static_cast<std::uint8_t>(
-      min(max(__float2int_rn(denoise::mean_of(job.values[at], job.sums[at], 8)), 0), 255));
+  job.out[at] =
+      static_cast<std::uint8_t>(min(max(__float2int_rn(denoise::mean_of(job.values[at], job.sums[at], 8)), 0), 255));
 }
 
 dim3 grid(int n, int y, int z = 1) {

@@ -25,7 +25,7 @@ TensorDenoise variant(const char* name, bool right = true) {
           right};
 }
 
-using Usual = Cut<8, 1, 2, 2>;
+using Usual = Cut<4, 2, 2, 2>;
 using Known = Tuning<kSearch>;
 
 // What is left without one part or another; pictures are wrong.
@@ -77,12 +77,12 @@ __global__ void __launch_bounds__(256) exponentials(float* out, int repeats) {
 
 std::span<const TensorDenoise> tensor_denoise() {
   static const TensorDenoise all[] = {
-      variant<Usual, Known>("32x8 pixels, 2 blocks a warp (in use)"),
+      variant<Usual, Known>("16x16 pixels, 2 blocks a warp (in use)"),
       variant<Usual, Tuning<>>("  radius not known"),
       variant<Cut<8, 1, 2, 3>, Known>("  80 registers"),
       variant<Cut<6, 1, 2, 3>, Known>("24x8, 112 registers"),
       variant<Cut<10, 1, 2, 2>, Known>("40x8, 96 registers"),
-      variant<Cut<4, 2, 2, 2>, Known>("16x16"),
+      variant<Cut<8, 1, 2, 2>, Known>("32x8"),
       variant<Cut<5, 2, 2, 2>, Known>("20x16, 96 registers"),
       variant<Cut<8, 2, 2, 1>, Known>("32x16, 512 threads"),
       variant<Cut<4, 1, 2, 4>, Known>("16x8, 128 threads"),

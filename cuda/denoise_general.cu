@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <limits>
 
-// Warps and columns are as in denoise_kernel.cu, but patch and planes are numbers at run time: rows are read again to be
-// taken off the columns' sums, and these are added up over the patch's width as differences of prefix sums.
+// Warps and columns are as in denoise_kernel.cu, but patch and planes are numbers at run time: rows are read again to
+// be taken off the columns' sums, and these are added up over the patch's width as differences of prefix sums.
 
 namespace framequality::cuda {
 namespace {
@@ -203,8 +203,8 @@ int attribute(cudaDeviceAttr which) {
 
 // One thread a column of a strip of rows.
 constexpr int kNoiseThreads = 128, kNoiseRows = 32;
-__global__ void __launch_bounds__(kNoiseThreads) noise(const __grid_constant__ DenoiseJob job,
-                                                       unsigned long long* sums) {
+__global__ void __launch_bounds__(kNoiseThreads)
+    noise(const __grid_constant__ DenoiseJob job, unsigned long long* sums) {
   const int k = static_cast<int>(blockIdx.z) % job.count, field = static_cast<int>(blockIdx.z) / job.count;
   const int x = static_cast<int>(blockIdx.x) * kNoiseThreads + static_cast<int>(threadIdx.x) + 1;
   const int first = static_cast<int>(blockIdx.y) * kNoiseRows + 1;
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(kNoiseThreads) noise(const __grid_constant__ D
   unsigned sum = 0;  // of kNoiseRows shares of less than 2^20 each
   if (x + 1 < job.width && first < last) {
     int rows[3][3];
-    const auto read = [&](int y, int (&to)[3]) {
+    const auto read = [&](int y, int(&to)[3]) {
       const std::uint8_t* const row = plane.data + (y * job.fields + field) * plane.stride;
 #pragma unroll
       for (int i = 0; i < 3; ++i)
@@ -252,15 +252,17 @@ void launch_denoise(const DenoiseJob& job, cudaStream_t stream) {
     kernel = general_kernel(job);
     shape = shape_of(kernel, job, room, all_room);
   }
-  check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.bytes)),
-        "cudaFuncSetAttribute");
+  check(
+      cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.bytes)),
+      "cudaFuncSetAttribute");
   DenoiseJob copy = job;
   void* arguments[] = {&copy};
-  check(cudaLaunchKernel(kernel.function,
-                         dim3(blocks(job.width, kSpan - 2 * job.patch_radius),
-                              blocks(job.field_height(0), shape.warps * kernel.rows), static_cast<unsigned>(job.fields)),
-                         dim3(32, static_cast<unsigned>(shape.warps)), arguments, shape.bytes, stream),
-        "cudaLaunchKernel");
+  check(
+      cudaLaunchKernel(kernel.function,
+                       dim3(blocks(job.width, kSpan - 2 * job.patch_radius),
+                            blocks(job.field_height(0), shape.warps * kernel.rows), static_cast<unsigned>(job.fields)),
+                       dim3(32, static_cast<unsigned>(shape.warps)), arguments, shape.bytes, stream),
+      "cudaLaunchKernel");
 }
 
 void launch_noise(const DenoiseJob& job, unsigned long long* sums, cudaStream_t stream) {

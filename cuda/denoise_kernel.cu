@@ -6,9 +6,9 @@
 #include <limits>
 
 // A warp owns kSpan columns, 4 to a thread, of kRows + 2 kPatch rows. For each offset it goes down these rows with sums
-// of squared differences over the patch's height, one for each column, fetches its neighbours' sums by shuffles and adds
-// them up over the patch's width: columns without all neighbours in the warp are computed in vain. All sums of weights
-// and of values stay in registers until the last offset. Blocks are warps one below the other.
+// of squared differences over the patch's height, one for each column, fetches its neighbours' sums by shuffles and
+// adds them up over the patch's width: columns without all neighbours in the warp are computed in vain. All sums of
+// weights and of values stay in registers until the last offset. Blocks are warps one below the other.
 
 namespace framequality::cuda {
 namespace {
@@ -57,7 +57,9 @@ struct Exact {
 /// Rows of a thread: as many as registers hold, so that little is spent on the patch's other rows. For one plane 9 cut
 /// 1080 rows, with 16 spans to 1920 columns, into 1920 warps: 3.6 for each of an H200's 528 schedulers, which do 4.
 template <int kPlanes>
-inline constexpr int kRowsOf = kPlanes == 1 ? 9 : kPlanes == 2 ? 6 : 4;
+inline constexpr int kRowsOf = kPlanes == 1   ? 9
+                               : kPlanes == 2 ? 6
+                                              : 4;
 /// Vectors of 2 save instructions where loads of neighbours are a part of the work that counts.
 template <class Kind, int kPlanes>
 using TileOf = Tile<typename Kind::Code, kPlanes == 1 && sizeof(typename Kind::Sum) == 4 && Kind::kNegates ? 2 : 1>;

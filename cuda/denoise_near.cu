@@ -21,7 +21,7 @@ constexpr int kColumns = kSpan + 2 * kMargin, kWords = kColumns / kQuad;
 constexpr int kOwn = kSpan - 2 * kQuad;  // columns of a warp that it writes
 
 template <int kReach, int kRows>
-inline constexpr int kTileRows = kWarps * kRows + 2 * (1 + kReach);
+inline constexpr int kTileRows = kWarps* kRows + 2 * (1 + kReach);
 
 __device__ __forceinline__ int place_of(int i, int n, denoise::Border border) {
   return static_cast<unsigned>(i) < static_cast<unsigned>(n) ? i : denoise::bordered(i, n, border);
@@ -131,8 +131,7 @@ __device__ __forceinline__ void add_rows(int row, int first, int last, int tx, i
         means.weights[row + r][c] += w;
 #pragma unroll
         for (int k = 0; k < kPlanes; ++k)
-          means.values[k][row + r][c] =
-              __fmaf_rn(w, other[k][(row + r + 1) % 4][s + c], means.values[k][row + r][c]);
+          means.values[k][row + r][c] = __fmaf_rn(w, other[k][(row + r + 1) % 4][s + c], means.values[k][row + r][c]);
       }
     }
   }
@@ -149,8 +148,8 @@ __device__ __forceinline__ void get(const float* from, float* quad) {
 /// All rows of a warp against one row of the window, offsets first...last - kMargin + base.
 template <int kPlanes, int kRows, int kLoaded, bool kFloor>
 __device__ __forceinline__ void add_row_of_window(const float* from, int plane, int base, int first, int last, int ty,
-                                                  const float (&own)[kPlanes][kRows + 2][kQuad],
-                                                  const Weights& weights, Means<kPlanes, kRows>& means) {
+                                                  const float (&own)[kPlanes][kRows + 2][kQuad], const Weights& weights,
+                                                  Means<kPlanes, kRows>& means) {
   float other[kPlanes][4][kLoaded];
 #pragma unroll
   for (int j = 0; j < kRows + 2; ++j) {
@@ -204,8 +203,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
       } else {
         add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, 0, kMargin - kReach, kMargin, ty, own,
                                                              weights, means);
-        add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, kMargin, 1, kReach, ty, own, weights,
-                                                             means);
+        add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, kMargin, 1, kReach, ty, own, weights, means);
       }
     }
   }
@@ -247,8 +245,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
 
 template <int kPlanes, int kReach, int kRows, int kBlocks, bool kFloor, bool kWide>
 NearKernel kernel(const char* name, bool is_choice) {
-  return {is_choice, name,  reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor, kWide>),
-          kRows, kBlocks, kPlanes, kReach, kFloor};
+  return {
+      is_choice, name,    reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor, kWide>),
+      kRows,     kBlocks, kPlanes,
+      kReach,    kFloor};
 }
 
 const NearKernel kKernels[] = {

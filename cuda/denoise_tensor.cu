@@ -8,7 +8,7 @@ namespace {
 using namespace tile;
 
 // 128 registers a thread: enough that one step's products run while the step before becomes weights.
-using Usual = Cut<8, 1, 2, 2>;
+using Usual = Cut<4, 2, 2, 2>;
 
 /// Compiled for by itself.
 constexpr int kUsualRadius = denoise::Settings{}.search_radius;

@@ -94,8 +94,9 @@ TEST_F(Offer, IsOfferedOnlyWhereItHelps) {
 TEST_F(Offer, PoolOfDownstreamGrowsByTheFramesInFlight) {
   const PoolPtr theirs(gst_video_buffer_pool_new());
   for (const guint most : {4u, 0u}) {
-    PoolRig rig({{"in-flight", "4"}},
-                [&](GstQuery* q) { gst_query_add_allocation_pool(q, theirs.get(), video_info(kPoolCaps).size, 2, most); });
+    PoolRig rig({{"in-flight", "4"}}, [&](GstQuery* q) {
+      gst_query_add_allocation_pool(q, theirs.get(), video_info(kPoolCaps).size, 2, most);
+    });
     rig.caps(kPoolCaps);
     const QueryPtr query = ask(rig);
     guint size, min, max;
