@@ -199,13 +199,6 @@ BufferPtr frame_of(const std::uint8_t* codes, int width, int height, std::uint64
   return buffer;
 }
 
-// Multiplications that a case may take: the large ones are the twins' to be compared with.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::int64_t kMost = 4'000'000;
-#else
-constexpr std::int64_t kMost = 70'000'000;
-#endif
-
 TEST(Denoise, OracleCasesComeOutOfTheElements) {
   if (!fs::exists(oracle_folder())) GTEST_SKIP() << "no oracles in " << oracle_folder();
   int compared = 0;
@@ -213,8 +206,6 @@ TEST(Denoise, OracleCasesComeOutOfTheElements) {
     const bool nlm = c["algo"] == "nlm";
     if ((!nlm && (c["algo"] != "pbf" || c["form"] != "n")) || c["border"] != "symmetric") continue;
     const Picture in = load(c["input"]);
-    const int patch = 2 * std::stoi(c["ds"]) + 1, window = 2 * std::stoi(c["Ds"]) + 1;
-    if (std::int64_t{in.width} * in.height * patch * patch * window * window > kMost) continue;
     Rig rig({}, nlm ? "nlmeans" : "patchbilateral");
     rig.set("patch-radius", c["ds"].c_str());
     rig.set(nlm ? "search-radius" : "window-radius", c["Ds"].c_str());
@@ -233,13 +224,10 @@ TEST(Denoise, OracleCasesComeOutOfTheElements) {
     expect_rounded(caps, out.get(), c["output"]);
     ++compared;
   }
-  EXPECT_GE(compared, 9);
+  EXPECT_GE(compared, 34);
 }
 
 TEST(Denoise, TemporalOracleComesOutOfTheElement) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "takes too long";
-#endif
   if (!fs::exists(oracle_folder())) GTEST_SKIP() << "no oracles in " << oracle_folder();
   const auto codes = load_array<std::uint8_t>("in_temporal3_rain97x64");
   constexpr int kWidth = 97, kHeight = 64, kSize = kWidth * kHeight;
