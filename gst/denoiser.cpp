@@ -16,7 +16,7 @@ class Denoiser final : public PixelFilter {
  public:
   Denoiser(const FilterFormat& format, const Place& place, int depth, int threads,
            std::function<denoise::Settings()> settings)
-      : geometry_(format.in_geometry),
+      : geometry_(picture_geometry_of(format.in).value()),
         threads_(threads),
         settings_(std::move(settings)),
         flight_(place.cuda ? backends().make_cuda_denoiser(geometry_, place.id, depth)

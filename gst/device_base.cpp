@@ -24,8 +24,14 @@ static void set_place(FqDeviceBase* self, std::optional<Place> place) {
   g_object_notify(G_OBJECT(self), "active-device");
 }
 
+static const char* obstacle(FqDeviceBase* self) {
+  FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
+  return klass->obstacle ? klass->obstacle(self) : nullptr;
+}
+
 static void choose_place(FqDeviceBase* self) {
   DeviceState& d = *self->device;
+  const char* without = obstacle(self);
   DeviceSettings settings;
   bool chosen;
   {
@@ -33,24 +39,28 @@ static void choose_place(FqDeviceBase* self) {
     settings = d.settings;
     chosen = d.place.has_value();
   }
-  if (chosen && settings.device == d.chosen_for.device && settings.cuda_device_id == d.chosen_for.cuda_device_id) {
+  if (chosen && settings.device == d.chosen_for.device && settings.cuda_device_id == d.chosen_for.cuda_device_id &&
+      without == d.chosen_without) {
     d.chosen_for = settings;
     return;
   }
   Place place;
   if (settings.device != DeviceChoice::kCpu) {
-    const cuda::Device found = backends().find_device(settings.cuda_device_id);
+    const cuda::Device found =
+        without ? cuda::Device{-1, "", without} : backends().find_device(settings.cuda_device_id);
     if (found.id >= 0) {
       place = {true, found.id};
       GST_CAT_INFO_OBJECT(category(self), self, "on CUDA device %d, %s", found.id, found.name.c_str());
     } else if (settings.device == DeviceChoice::kCuda) {
-      throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-                         "device=cuda, but there is no usable CUDA device: " + found.reason);
+      throw ElementError(
+          GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+          (without ? "device=cuda, but " : "device=cuda, but there is no usable CUDA device: ") + found.reason);
     } else {
       GST_CAT_INFO_OBJECT(category(self), self, "on the CPU: %s", found.reason.c_str());
     }
   }
   d.chosen_for = settings;
+  d.chosen_without = without;
   set_place(self, place);
 }
 
@@ -143,10 +153,11 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
 /// Caps pass as they are, but frames in GPU memory can only come where a GPU works.
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps* caps, GstCaps* filter) {
   DeviceState& d = *device_base(trans)->device;
+  const bool can_be = !obstacle(device_base(trans));
   bool on_gpu;
   {
     const std::lock_guard lock(d.mutex);
-    on_gpu = d.place ? d.place->cuda : d.settings.device != DeviceChoice::kCpu;
+    on_gpu = d.place ? d.place->cuda : can_be && d.settings.device != DeviceChoice::kCpu;
   }
   GstCaps* result = gst_caps_copy(caps);
   if (!on_gpu)

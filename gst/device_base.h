@@ -40,7 +40,8 @@ struct DeviceState {
 
   // State changes and the streaming thread, never at once.
   DeviceSettings chosen_for;
-  CapsPtr failed;       ///< the last caps, if there was an error for them
+  const char* chosen_without = nullptr;  ///< what obstacle() said then
+  CapsPtr failed;                        ///< the last caps, if there was an error for them
   bool broken = false;  ///< there was an error where no flow could say so; until a flush or a new start
 };
 
@@ -61,6 +62,9 @@ struct FqDeviceBase {
 struct FqDeviceBaseClass {
   GstBaseTransformClass parent_class;
   GstDebugCategory* category;  ///< for the bases' log lines
+  /// Why CUDA cannot do what is asked for, as a literal, or null. Asked on the way to READY and to PAUSED, and for caps
+  /// before; any thread. Null: it always can.
+  const char* (*obstacle)(FqDeviceBase* self);
   /// Begins a stream of these caps at the chosen place. False: they are not supported. May throw what guard() takes.
   bool (*begin)(FqDeviceBase* self, GstCaps* in, GstCaps* out);
   /// Ends it, if there is one: the device is done with the frames before they are released. Frames held are dropped.

@@ -16,21 +16,21 @@ constexpr int kMaxThreads = 256;
 
 // --- Stream ---------------------------------------------------------------------------------------------------------
 
-/// Caps on one side, as a filter sees them; false if it cannot.
-static bool picture_from_caps(GstCaps* caps, GstVideoInfo* info, PictureGeometry* geometry) {
-  if (!gst_video_info_from_caps(info, caps) || has_separate_fields(*info)) return false;
-  const std::optional<PictureLayout> layout = picture_layout_of(*info->finfo);
-  if (!layout) return false;
-  *geometry = {GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info), *layout};
-  return geometry->width > 0 && geometry->height > 0;
+/// Pictures, on both sides the same.
+static bool parse_caps(GstCaps* in, GstCaps* out, FilterFormat& format) {
+  GstVideoInfo& info = format.in;
+  if (!gst_video_info_from_caps(&info, in) || has_separate_fields(info) || !gst_video_info_from_caps(&format.out, out))
+    return false;
+  const std::optional<PictureGeometry> geometry = picture_geometry_of(info);
+  if (!geometry) return false;
+  format.in_extents = format.out_extents = *geometry;
+  format.on_device = format.out_on_device = is_on_device(in);
+  return true;
 }
 
 static bool begin(FqDeviceBase* base, GstCaps* in, GstCaps* out) {
   FilterFormat format;
-  if (!picture_from_caps(in, &format.in, &format.in_geometry) ||
-      !picture_from_caps(out, &format.out, &format.out_geometry))
-    return false;
-  format.on_device = is_on_device(in);
+  if (!FQ_FILTER_BASE_GET_CLASS(base)->parse_caps(in, out, format)) return false;
   begin_filtering(filter_base(base), format);
   return true;
 }
@@ -197,6 +197,7 @@ static void fq_filter_base_class_init(FqFilterBaseClass* klass) {
   base->end = end_filtering;
   base->drop = drop_taken;
   base->finish = finish_taken;
+  klass->parse_caps = parse_caps;
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->start = start;
   trans->query = query;

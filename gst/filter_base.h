@@ -5,6 +5,7 @@
 #include "algorithms/denoise/filter.h"
 #include "algorithms/picture.h"
 #include "gst/device_base.h"
+#include "gst/frame.h"
 
 #include <array>
 #include <cstddef>
@@ -15,9 +16,11 @@ namespace framequality {
 
 /// What the frames of one stream have in common, from their caps.
 struct FilterFormat {
+  /// out: GST_VIDEO_FORMAT_ENCODED, with size and stride, where GStreamer has no name for the pixels.
   GstVideoInfo in, out;
-  PictureGeometry in_geometry, out_geometry;
-  bool on_device = false;  ///< frames are CUDA memory, on both sides
+  PlaneExtents in_extents, out_extents;
+  bool on_device = false;      ///< frames come in CUDA memory
+  bool out_on_device = false;  ///< and leave in it
 };
 
 /// A frame to be filtered: the frames around it, what it is made of, and where it goes.
@@ -68,12 +71,14 @@ struct FqFilterBase {
 };
 
 /// A subclass sets these and the category in its class_init, beside its element metadata; it has the pad templates of
-/// the base unless it brings others. One whose output has another format overrides GstBaseTransform::transform_caps and
-/// chains up.
+/// the base unless it brings others. One whose output has another format sets parse_caps, and overrides
+/// GstBaseTransform::transform_caps and chains up.
 struct FqFilterBaseClass {
   FqDeviceBaseClass parent_class;
   /// Frames before and after one that it is made of, 0...kMaxTemporalRadius; asked when a stream begins. Null: 0.
   int (*temporal_radius)(FqFilterBase* self);
+  /// Format of the frames on both sides; false if they cannot be filtered. Unless set: pictures, the same on both.
+  bool (*parse_caps)(GstCaps* in, GstCaps* out, framequality::FilterFormat& format);
   /// A filter for frames of this format at this place, up to `depth` of them submitted and not collected. threads: of
   /// the CPU, 0 for all cores. Throws as PixelFilter does.
   std::unique_ptr<framequality::PixelFilter> (*make_filter)(FqFilterBase* self,

@@ -72,7 +72,7 @@ void take(FqFilterBase* self, BufferPtr buffer, bool follows_gap) {
     CudaContext::finish_writes(frame.in.get());
   else if (place.cuda)
     pin_if_recurring(frame.in.get(), self, place.id);
-  frame.source.emplace(format.in, format.in_geometry, frame.in.get(), format.on_device);
+  frame.source.emplace(format.in, format.in_extents, frame.in.get(), format.on_device);
   ++stream.taken;
 }
 
@@ -106,8 +106,8 @@ GstFlowReturn submit_next(FqFilterBase* self) {
   const Busy busy(s);
   if (frame.follows_gap) GST_BUFFER_FLAG_SET(frame.out.get(), GST_BUFFER_FLAG_DISCONT);
   const Place place = place_of(&self->parent);
-  if (!format.on_device && place.cuda) pin_if_recurring(frame.out.get(), self, place.id);
-  frame.target.emplace(format.out, format.out_geometry, frame.out.get(), format.on_device);
+  if (!format.out_on_device && place.cuda) pin_if_recurring(frame.out.get(), self, place.id);
+  frame.target.emplace(format.out, format.out_extents, frame.out.get(), format.out_on_device);
 
   FilterTask task;
   const auto radius = static_cast<std::uint64_t>(stream.radius);

@@ -20,7 +20,8 @@ void complete_pool(GstQuery* query, const GstVideoInfo& info, bool strides) {
   guint size = 0, min = 0, max = 0;
   const bool offered = gst_query_get_n_allocation_pools(query) > 0;
   if (offered) gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
-  if (!pool) pool = gst_video_buffer_pool_new();
+  const bool raw = GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_ENCODED;
+  if (!pool) pool = raw ? gst_video_buffer_pool_new() : gst_buffer_pool_new();
   size = std::max(size, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)));
   if (strides && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META)) {
     GstCaps* caps = nullptr;
@@ -48,7 +49,7 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   // Outputs that are being written while downstream has as many as it wants.
   const auto written = static_cast<guint>(stream.in_flight) + 1;
   reserve_held_buffers(query, written);
-  if (stream.format.on_device)
+  if (stream.format.out_on_device)
     device(self).context.offer_pool(query, written);
   else if (place.cuda)
     offer_pinned_pool(query, written, place.id);

@@ -102,6 +102,13 @@ std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
   return l;
 }
 
+std::optional<PictureGeometry> picture_geometry_of(const GstVideoInfo& info) {
+  const std::optional<PictureLayout> layout = picture_layout_of(*info.finfo);
+  const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
+  if (!layout || width <= 0 || height <= 0) return std::nullopt;
+  return PictureGeometry{width, height, *layout};
+}
+
 bool has_separate_fields(const GstVideoInfo& info) {
   const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&info);
   return mode == GST_VIDEO_INTERLACE_MODE_FIELDS || mode == GST_VIDEO_INTERLACE_MODE_ALTERNATE;
@@ -208,23 +215,6 @@ void MappedPlanes::cannot_map(int plane) const {
 
 namespace {
 
-using Extents = std::array<MappedPlanes::Extent, 3>;
-
-MappedPlanes map_luma(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device) {
-  Extents planes{};
-  const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info), count = layout.planes();
-  for (int p = 0; p < count; ++p) planes[static_cast<std::size_t>(p)] = {layout.row_bytes(p, width), height};
-  return {info, buffer, std::span(planes).first(static_cast<std::size_t>(count)), GST_MAP_READ, on_device};
-}
-
-MappedPlanes map_picture(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer,
-                         GstMapFlags access, bool on_device) {
-  Extents planes{};
-  for (int p = 0; p < geometry.layout.planes; ++p)
-    planes[static_cast<std::size_t>(p)] = {geometry.row_bytes(p), geometry.rows(p)};
-  return {info, buffer, std::span(planes).first(geometry.layout.planes), access, on_device};
-}
-
 Frame frame_of(const MappedPlanes& planes, bool on_device) {
   Frame frame;
   std::copy_n(planes.data, 3, frame.plane);
@@ -235,15 +225,27 @@ Frame frame_of(const MappedPlanes& planes, bool on_device) {
 
 }  // namespace
 
+PlaneExtents::PlaneExtents(const PictureGeometry& geometry) : count(geometry.layout.planes) {
+  for (int p = 0; p < geometry.layout.planes; ++p)
+    plane[static_cast<std::size_t>(p)] = {geometry.row_bytes(p), geometry.rows(p)};
+}
+
+PlaneExtents::PlaneExtents(const Geometry& geometry) : count(static_cast<std::size_t>(geometry.layout.planes())) {
+  for (int p = 0; p < geometry.layout.planes(); ++p)
+    plane[static_cast<std::size_t>(p)] = {geometry.layout.row_bytes(p, geometry.width), geometry.height};
+}
+
 MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device)
-    : planes_(map_luma(info, layout, buffer, on_device)), frame_(frame_of(planes_, on_device)) {}
+    : planes_(info, buffer,
+              PlaneExtents(Geometry{GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), layout}).planes(),
+              GST_MAP_READ, on_device),
+      frame_(frame_of(planes_, on_device)) {}
 
-MappedPicture::MappedPicture(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer,
-                             bool on_device)
-    : planes_(map_picture(info, geometry, buffer, GST_MAP_READ, on_device)), frame_(frame_of(planes_, on_device)) {}
+MappedPicture::MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device)
+    : planes_(info, buffer, extents.planes(), GST_MAP_READ, on_device), frame_(frame_of(planes_, on_device)) {}
 
-MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer, bool on_device)
-    : planes_(map_picture(info, geometry, buffer, GST_MAP_WRITE, on_device)) {
+MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device)
+    : planes_(info, buffer, extents.planes(), GST_MAP_WRITE, on_device) {
   std::copy_n(planes_.data, 3, canvas_.plane);
   std::copy_n(planes_.stride, 3, canvas_.stride);
   canvas_.on_device = on_device;

@@ -7,6 +7,8 @@
 
 #include <gst/video/video.h>
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -56,6 +58,9 @@ std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& format);
 /// have alpha in a plane of its own.
 std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& format);
 
+/// Size and layout of frames, if there is a PictureLayout of their format and anything in them.
+std::optional<PictureGeometry> picture_geometry_of(const GstVideoInfo& info);
+
 /// True if each buffer holds one field, or two one after the other: elements here do not take such.
 bool has_separate_fields(const GstVideoInfo& info);
 
@@ -101,6 +106,19 @@ class MappedPlanes {
   Maps maps_;
 };
 
+/// What of the planes of all frames of one geometry is read or written.
+struct PlaneExtents {
+  PlaneExtents() = default;
+  /// All planes.
+  explicit(false) PlaneExtents(const PictureGeometry& geometry);
+  /// Those that hold luma.
+  explicit(false) PlaneExtents(const Geometry& geometry);
+  std::span<const MappedPlanes::Extent> planes() const { return std::span(plane).first(count); }
+
+  std::array<MappedPlanes::Extent, 3> plane{};
+  std::size_t count = 0;
+};
+
 /// The planes of a buffer that hold luma, mapped for reading.
 class MappedFrame {
  public:
@@ -113,11 +131,11 @@ class MappedFrame {
   Frame frame_;
 };
 
-/// All planes of a buffer, mapped for reading.
+/// Planes of a buffer, mapped for reading.
 class MappedPicture {
  public:
-  /// info: of frames of this geometry. Throws what MappedPlanes throws.
-  MappedPicture(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer, bool on_device = false);
+  /// info: of frames with these extents. Throws what MappedPlanes throws.
+  MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device = false);
   const Frame& frame() const { return frame_; }
 
  private:
@@ -125,11 +143,11 @@ class MappedPicture {
   Frame frame_;
 };
 
-/// All planes of a writable buffer, mapped for writing.
+/// Planes of a writable buffer, mapped for writing.
 class MappedCanvas {
  public:
-  /// info: of frames of this geometry. Throws what MappedPlanes throws.
-  MappedCanvas(const GstVideoInfo& info, const PictureGeometry& geometry, GstBuffer* buffer, bool on_device = false);
+  /// info: of frames with these extents. Throws what MappedPlanes throws.
+  MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device = false);
   const Canvas& canvas() const { return canvas_; }
 
  private:
