@@ -5,6 +5,7 @@
 #include "cpu/backend.h"
 #include "cpu/bliinds.h"
 #include "cpu/denoise.h"
+#include "cpu/halftone.h"
 #include "cuda/backend.h"
 #include "cuda/bliinds.h"
 #include "cuda/denoise.h"
@@ -27,6 +28,10 @@ struct Backends {
       [](const PictureGeometry& g, int threads) { return cpu::make_denoiser(g, threads); };
   std::unique_ptr<denoise::Filter> (*make_cuda_denoiser)(const PictureGeometry&, int id,
                                                          int depth) = cuda::make_denoiser;
+  std::unique_ptr<halftone::Filter> (*make_cpu_halftone)(const Geometry&, int threads) =
+      [](const Geometry& g, int threads) { return cpu::make_halftone(g, threads); };
+  /// Null: there is no such twin.
+  std::unique_ptr<halftone::Filter> (*make_cuda_halftone)(const Geometry&, int id, int depth) = nullptr;
   bool (*pin)(void* data, std::size_t bytes, int id) noexcept = cuda::pin;
   void (*unpin)(void* data, int id) noexcept = cuda::unpin;
 };

@@ -4,6 +4,7 @@
 
 #include "algorithms/bliinds/meter.h"
 #include "algorithms/denoise/weight.h"
+#include "algorithms/halftone/filter.h"
 #include "algorithms/metrics.h"
 #include "algorithms/samples.h"
 
@@ -91,6 +92,26 @@ GType center_weight_get_type() {
       {static_cast<int>(CenterWeight::kMax), "the largest of the other weights, which takes off lone specks", "max"},
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("FqCenterWeight", values);
+  return type;
+}
+
+GType halftone_method_get_type() {
+  using halftone::Method;
+  static const GEnumValue values[] = {
+      {static_cast<int>(Method::kFloydSteinberg), "error diffusion by Floyd and Steinberg, exact, row by row",
+       "floyd-steinberg"},
+      {static_cast<int>(Method::kToneDependent),
+       "tone-dependent error diffusion in swaths of rows: the best looking still pictures", "tdfed"},
+      {static_cast<int>(Method::kBlueNoise), "a mask of thresholds: what does not move does not flicker", "blue-noise"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("FqHalftoneMethod", values);
+  return type;
+}
+
+GType halftone_levels_get_type() {
+  static const GEnumValue values[] = {
+      {2, "black and white", "2"}, {4, "four greys", "4"}, {16, "sixteen greys", "16"}, {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("FqHalftoneLevels", values);
   return type;
 }
 

@@ -29,4 +29,10 @@ GType denoise_chroma_get_type();
 /// Values of denoise::CenterWeight.
 GType center_weight_get_type();
 
+/// Values of halftone::Method.
+GType halftone_method_get_type();
+
+/// Values of the `levels` property: how many there are.
+GType halftone_levels_get_type();
+
 }  // namespace framequality
