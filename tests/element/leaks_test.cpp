@@ -9,6 +9,7 @@
 #include <glib/gstdio.h>
 
 GST_ELEMENT_REGISTER_DECLARE(focuscontroller)
+GST_ELEMENT_REGISTER_DECLARE(halftone)
 GST_ELEMENT_REGISTER_DECLARE(virtuallenssrc)
 
 namespace framequality::test {
@@ -31,6 +32,8 @@ TEST(Leaks, NoneThroughGates) { EXPECT_EQ(alive_after("Child.DISABLED_Gates"), "
 TEST(Leaks, NoneThroughFilters) { EXPECT_EQ(alive_after("FilterChild.DISABLED_Filters"), ""); }
 
 TEST(Leaks, NoneAfterFaultsInFilters) { EXPECT_EQ(alive_after("FilterChild.DISABLED_Faults"), ""); }
+
+TEST(Leaks, NoneThroughHalftones) { EXPECT_EQ(alive_after("Child.DISABLED_Halftones"), ""); }
 
 TEST(Leaks, TracerWouldSee) { EXPECT_NE(alive_after("Child.DISABLED_Leak").find("GstBuffer"), std::string::npos); }
 
@@ -87,6 +90,20 @@ TEST(Child, DISABLED_Gates) {
       gst_harness_push_event(rig.harness(), gst_event_new_flush_start());
       gst_harness_push_event(rig.harness(), gst_event_new_flush_stop(TRUE));
     }
+}
+
+TEST(Child, DISABLED_Halftones) {
+  GST_ELEMENT_REGISTER(halftone, nullptr);
+  run("videotestsrc num-buffers=6 ! video/x-raw,width=50,height=32 ! tee name=t t. ! queue ! halftone method=tdfed ! "
+      "videoconvert ! fakesink t. ! queue ! halftone packed=true method=blue-noise ! fakesink");
+  const std::string caps = video_caps("GRAY8", 64, 48);
+  Rig rig({}, "halftone");
+  rig.caps(caps);
+  for (const char* packed : {"true", "false", "true"}) {
+    rig.set("packed", packed);
+    rig.push(random_buffer(caps, 1));
+  }
+  rig.push(BufferPtr(gst_buffer_new_allocate(nullptr, 9, nullptr)));
 }
 
 TEST(Child, DISABLED_Leak) { EXPECT_TRUE(gst_buffer_new()); }
