@@ -4,6 +4,7 @@
 #include "cuda/bench.h"
 #include "cuda/bliinds.h"
 #include "cuda/denoise.h"
+#include "cuda/halftone.h"
 #include "cuda/pinned.h"
 
 namespace framequality::cuda {
@@ -22,6 +23,7 @@ std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry&, int, int)
 std::unique_ptr<denoise::Filter> make_general_denoiser(const PictureGeometry&, int, int) {
   throw Error(Fault::kNoDevice, kReason);
 }
+std::unique_ptr<halftone::Filter> make_halftone(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
 bool pin(void*, std::size_t, int) noexcept { return false; }
 void unpin(void*, int) noexcept {}
 DeviceBytes::DeviceBytes(std::span<const std::uint8_t>, int) { throw Error(Fault::kNoDevice, kReason); }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The device twin of halftoning.
+#pragma once
+
+#include "algorithms/halftone/filter.h"
+#include "cuda/error.h"
+
+#include <memory>
+
+namespace framequality::cuda {
+
+/// A filter for frames of `geometry` on device `id`; up to `depth` frames may be pending at a time, each with a stream
+/// and memory of its own. id, frames and what is waited for: as for make_meter(). The frame and the Target lie on the
+/// same side: in host memory (by DMA where it is pinned, else by way of pinned memory) or in that device's memory.
+/// collect() returns when the target holds the picture. The bits are those of the host twin. Serpentine
+/// Floyd-Steinberg is refused: std::invalid_argument. Throws Error.
+std::unique_ptr<halftone::Filter> make_halftone(const Geometry& geometry, int id, int depth = 1);
+
+}  // namespace framequality::cuda
