@@ -65,10 +65,13 @@ struct Lane {
   unsigned weight1, weight5, weight3;  ///< 0 in lane 0, whose terms hold all that
 };
 
-/// The word's tag says whether it is this frame's. Relaxed: it carries all that is handed over.
-__device__ __forceinline__ void put_word(unsigned long long* to, unsigned low, unsigned high) {
+/// If `sends`, without a branch. The word's tag says whether it is this frame's. Relaxed: it carries all that is handed
+/// over.
+__device__ __forceinline__ void put_word(bool sends, unsigned long long* to, unsigned low, unsigned high) {
   const unsigned long long word = static_cast<unsigned long long>(high) << 32 | low;
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(word) : "memory");
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.global.u64 [%0], %1; }" ::"l"(to), "l"(word),
+               "r"(static_cast<unsigned>(sends))
+               : "memory");
 }
 __device__ __forceinline__ unsigned long long await_word(const unsigned long long* from, unsigned tag) {
   unsigned long long word;
@@ -87,6 +90,11 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Strip& str
   const int lane = threadIdx.x, width = job.width;
   const uint4* const row = reinterpret_cast<const uint4*>(terms + lane * kPitch);
   uint4 now[2] = {row[0], row[1]};
+  // The word whose last column the last row is at in step t0 + 1.
+  constexpr int kWordsBehind = (kSkew * (kRows - 1) + kWordColumns - 2) / kWordColumns;
+  static_assert((1 - kSkew * (kRows - 1) - (kWordColumns - 1)) == -kWordsBehind * kWordColumns);
+  const bool sends = lane == kRows - 1 && strip.below;
+  unsigned long long* word = strip.below + t0 / kWordColumns - kWordsBehind;
   unsigned bits = 0;
 #pragma unroll 1
   for (int g = 0; g < kChunk / 8; ++g) {
@@ -116,15 +124,14 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Strip& str
       s.above = above_right;
       bits = bits << level_bits(kLevels) | level;
       s.recent[j % kWordColumns] = s.left;
-      static_assert((1 - kSkew * (kRows - 1)) % kWordColumns + kWordColumns == 3);
       if (j % kWordColumns == 1) {  // column x of the last row is the fourth of a word
-        const int first = x - (kWordColumns - 1);
         const unsigned c0 = s.recent[2], c1 = s.recent[3], c2 = s.recent[0], c3 = s.recent[1];
-        if (lane == kRows - 1 && strip.below && (!kEdge || (first >= 0 && first < width)))
-          put_word(strip.below + first / kWordColumns, c0 + (c1 << 12) + (c2 << 24),
-                   (c2 >> 8) + (c3 << 4) + (tag << 16));
+        const int first = x - (kWordColumns - 1);
+        put_word(sends && (!kEdge || (first >= 0 && first < width)), word + j / kWordColumns,
+                 c0 + (c1 << 12) + (c2 << 24), (c2 >> 8) + (c3 << 4) + (tag << 16));
       }
     }
+    word += 8 / kWordColumns;
     now[0] = next[0], now[1] = next[1];
     if constexpr (kLevels != 2) levels[g * kRows + lane] = bits;
   }

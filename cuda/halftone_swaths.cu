@@ -95,18 +95,25 @@ __device__ __forceinline__ void hand_out(Lane<kDelay>& s, const Pixel& p, int er
   s.sums[1] += down;
   if constexpr (kEdge) {
     const bool is_last = x == width - 1;
-    if (is_last) s.carry = 0, s.sums[1] += on;
-    if (is_middle) s.sums[is_last ? 1 : 0] += far;
+    const int over = is_middle ? far : 0, behind = is_middle ? 0 : far;
+    const int back_at = min(1, x), behind_at = min(kDelay, x);
+    s.carry = is_last ? 0 : on;
+    s.sums[0] += is_last ? 0 : over;
+    s.sums[1] += is_last ? on + over : 0;
 #pragma unroll
-    for (int i = 0; i <= kDelay; ++i) {
-      if (i == min(1, x)) s.sums[1 + i] += back;
-      if (i == min(kDelay, x) && !is_middle) s.sums[1 + i] += far;
-    }
+    for (int i = 0; i <= kDelay; ++i) s.sums[1 + i] += (i == back_at ? back : 0) + (i == behind_at ? behind : 0);
   } else {
     s.sums[2] += back;
     s.sums[0] += is_middle ? far : 0;
     s.sums[kDelay + 1] += is_middle ? 0 : far;
   }
+}
+
+/// If `sends`, without a branch.
+__device__ __forceinline__ void put_sum(bool sends, std::int32_t* to, int sum) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u32 [%0], %1; }" ::"l"(to), "r"(sum),
+               "r"(static_cast<unsigned>(sends))
+               : "memory");
 }
 
 /// Steps t0...t0+kChunk-1 of a warp. below: sums that its last row hands down, by column of the picture; null but in
@@ -116,6 +123,8 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Swath& swa
                                         unsigned* levels, std::int32_t* below, Lane<kDelay>& s) {
   constexpr int kSkew = kDelay + 2, kBits = kPlain ? 1 : 4;
   const int lane = static_cast<int>(threadIdx.x) % 32, width = job.width;
+  const int forward = swath.leftward ? -1 : 1, first = t0 - kSkew * lane - kDelay;
+  std::int32_t* to = below + (swath.leftward ? width - 1 - first : first);
   unsigned bits = 0;
 #pragma unroll 1
   for (int g = 0; g < kChunk / 8; ++g) {
@@ -130,9 +139,8 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Swath& swa
       bits = bits << kBits | level;
       hand_out<kDelay, kEdge>(s, p, error, x, width);
       const int complete = s.sums[kDelay + 1];
-      const int column = x - kDelay;
-      if (below && (!kEdge || (column >= 0 && column < width)))
-        below[swath.leftward ? width - 1 - column : column] = complete;
+      put_sum(below && (!kEdge || (x >= kDelay && x - kDelay < width)), to, complete);
+      to += forward;
 #pragma unroll
       for (int i = kDelay + 1; i > 0; --i) s.sums[i] = s.sums[i - 1];
       s.sums[0] = 0;
