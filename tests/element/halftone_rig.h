@@ -21,13 +21,6 @@ inline ::testing::Environment* const own_halftone = ::testing::AddGlobalTestEnvi
 inline constexpr auto kTdfed = halftone::Method::kToneDependent, kBlueNoise = halftone::Method::kBlueNoise;
 using Properties = std::initializer_list<std::pair<const char*, const char*>>;
 
-inline GstVideoInfo video_info(const std::string& caps) {
-  const CapsPtr c(gst_caps_from_string(caps.c_str()));
-  GstVideoInfo info;
-  EXPECT_TRUE(gst_video_info_from_caps(&info, c.get())) << caps;
-  return info;
-}
-
 /// What the host twin makes of a frame: rows without gaps.
 inline std::vector<std::uint8_t> halftoned(const std::string& caps, GstBuffer* buffer,
                                            const halftone::Settings& settings, int fields = 1) {
