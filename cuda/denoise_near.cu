@@ -4,6 +4,9 @@
 #include "cuda/denoise_tile.cuh"
 #include "cuda/runtime.h"
 
+#include <algorithm>
+#include <iterator>
+
 // A warp owns kSpan columns, 4 to a thread, of kRows + 2 rows. For each row of the window it reads the columns that all
 // of the row's offsets reach once, as vectors of four floats, and has them in registers while it goes over the offsets:
 // no copies shifted against each other are needed, and addresses are known. Two rows of sums share the rows in between.
@@ -163,7 +166,7 @@ __device__ __forceinline__ void add_row_of_window(const float* from, int plane, 
   }
 }
 
-template <int kPlanes, int kReach, int kRows, int kBlocks, bool kFloor, bool kWide>
+template <int kPlanes, int kReach, int kRows, int kBlocks, bool kFloor>
 __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_constant__ DenoiseJob job) {
   static_assert(kRows % 2 == 0 && kReach <= kMargin);
   constexpr int kHeight = kTileRows<kReach, kRows>, kPlane = kHeight * kColumns;
@@ -197,14 +200,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
 #pragma unroll 1
     for (int ty = -kReach; ty <= kReach; ++ty) {
       const float* const from = tile + (kReach + ty) * kColumns;
-      if constexpr (kWide) {
-        add_row_of_window<kPlanes, kRows, 3 * kQuad, kFloor>(from, kPlane, 0, kMargin - kReach, kMargin + kReach, ty,
-                                                             own, weights, means);
-      } else {
-        add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, 0, kMargin - kReach, kMargin, ty, own,
-                                                             weights, means);
-        add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, kMargin, 1, kReach, ty, own, weights, means);
-      }
+      add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, 0, kMargin - kReach, kMargin, ty, own, weights,
+                                                           means);
+      add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, kMargin, 1, kReach, ty, own, weights, means);
     }
   }
 
@@ -243,43 +241,24 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
   }
 }
 
-template <int kPlanes, int kReach, int kRows, int kBlocks, bool kFloor, bool kWide>
-NearKernel kernel(const char* name, bool is_choice) {
-  return {
-      is_choice, name,    reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor, kWide>),
-      kRows,     kBlocks, kPlanes,
-      kReach,    kFloor};
-}
+/// Rows of a warp. With 4 and more of them the registers of a multiprocessor hold too few warps: on an H200 2 are as
+/// fast or faster up to 1920x1080, and 2% slower at 3840x2160.
+constexpr int kRows = 2;
 
-const NearKernel kKernels[] = {
-    kernel<1, 3, 4, 4, false, false>("4 rows, 4 blocks, 8 columns", true),
-    kernel<1, 3, 4, 4, false, true>("4 rows, 4 blocks, 12 columns", false),
-    kernel<1, 3, 4, 5, false, false>("4 rows, 5 blocks, 8 columns", false),
-    kernel<1, 3, 4, 3, false, true>("4 rows, 3 blocks, 12 columns", false),
-    kernel<1, 3, 4, 3, false, false>("4 rows, 3 blocks, 8 columns", false),
-    kernel<1, 3, 2, 4, false, true>("2 rows, 4 blocks, 12 columns", false),
-    kernel<1, 3, 2, 5, false, true>("2 rows, 5 blocks, 12 columns", false),
-    kernel<1, 3, 2, 5, false, false>("2 rows, 5 blocks, 8 columns", true),
-    kernel<1, 3, 2, 6, false, false>("2 rows, 6 blocks, 8 columns", false),
-    kernel<1, 3, 6, 4, false, false>("6 rows, 4 blocks, 8 columns", false),
-    kernel<1, 3, 6, 3, false, true>("6 rows, 3 blocks, 12 columns", false),
-    kernel<1, 3, 6, 3, false, false>("6 rows, 3 blocks, 8 columns", false),
-    kernel<1, 3, 8, 3, false, false>("8 rows, 3 blocks, 8 columns", false),
-    kernel<1, 3, 8, 2, false, false>("8 rows, 2 blocks, 8 columns", true),
-    kernel<1, 3, 4, 4, true, false>("4 rows, 4 blocks, 8 columns", true),
-    kernel<1, 3, 2, 5, true, false>("2 rows, 5 blocks, 8 columns", true),
-    kernel<1, 2, 4, 4, false, false>("4 rows, 4 blocks, 8 columns", true),
-    kernel<1, 2, 2, 5, false, false>("2 rows, 5 blocks, 8 columns", true),
-    kernel<1, 2, 4, 4, false, true>("4 rows, 4 blocks, 12 columns", false),
-    kernel<3, 3, 2, 2, false, false>("2 rows, 2 blocks, 8 columns", true),
-    kernel<3, 3, 2, 3, false, false>("2 rows, 3 blocks, 8 columns", false),
+struct NearKernel {
+  const void* function;
+  int planes, reach;
+  bool has_floor;
 };
 
-}  // namespace
+/// kBlocks: on a multiprocessor.
+template <int kPlanes, int kReach, int kBlocks, bool kFloor>
+NearKernel kernel() {
+  return {reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor>), kPlanes, kReach, kFloor};
+}
 
-int near_choice = -1;
-
-std::span<const NearKernel> near_kernels() { return kKernels; }
+const NearKernel kKernels[] = {kernel<1, 3, 5, false>(), kernel<1, 3, 5, true>(), kernel<1, 2, 5, false>(),
+                               kernel<3, 3, 2, false>()};
 
 bool suits(const NearKernel& kernel, const DenoiseJob& job) {
   return job.layout.depth == 8 && job.layout.word_bytes == 1 && job.layout.shift == 0 && job.patch_radius == 1 &&
@@ -287,50 +266,19 @@ bool suits(const NearKernel& kernel, const DenoiseJob& job) {
          job.search_radius == kernel.reach && (job.weights.floor > 0) == kernel.has_floor;
 }
 
-namespace {
-
 unsigned blocks(int n, int each) { return static_cast<unsigned>((n + each - 1) / each); }
-dim3 grid_of(const NearKernel& kernel, const DenoiseJob& job) {
-  return {blocks(job.width, kOwn), blocks(job.field_height(0), kWarps * kernel.rows),
-          static_cast<unsigned>(job.fields)};
-}
-
-/// About how many instructions' time a kernel takes. A multiprocessor's schedulers get a warp of each block, and few
-/// warps do not fill them.
-double cost_of(const NearKernel& kernel, const DenoiseJob& job, int processors) {
-  constexpr double kBusy[] = {1, 0.55, 0.75, 0.87, 0.93, 0.95};
-  const dim3 grid = grid_of(kernel, job);
-  const int all = static_cast<int>(grid.x * grid.y * grid.z), each = (all + processors - 1) / processors;
-  const int last = each % kernel.blocks;
-  const double rounds = each / kernel.blocks * kernel.blocks / kBusy[kernel.blocks] + last / kBusy[last];
-  const double side = 2 * kernel.reach + 1;
-  return rounds * (400 + (100 + 40 * side * side) * kernel.rows);
-}
 
 }  // namespace
 
 bool launch_near(const DenoiseJob& job, cudaStream_t stream) {
-  const NearKernel* kernel = nullptr;
-  if (near_choice >= 0) {
-    kernel = &kKernels[near_choice];
-  } else if (near_choice == -1) {
-    int device, processors;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-    double least = 0;
-    for (const NearKernel& k : kKernels) {
-      if (!k.is_choice || !suits(k, job)) continue;
-      const double cost = cost_of(k, job, processors);
-      if (kernel && cost >= least) continue;
-      kernel = &k;
-      least = cost;
-    }
-  }
-  if (!kernel || !suits(*kernel, job)) return false;
+  const auto* const kernel =
+      std::find_if(std::begin(kKernels), std::end(kKernels), [&](const NearKernel& k) { return suits(k, job); });
+  if (kernel == std::end(kKernels)) return false;
+  const dim3 grid(blocks(job.width, kOwn), blocks(job.field_height(0), kWarps * kRows),
+                  static_cast<unsigned>(job.fields));
   DenoiseJob copy = job;
   void* arguments[] = {&copy};
-  check(cudaLaunchKernel(kernel->function, grid_of(*kernel, job), dim3(kThreads), arguments, 0, stream),
-        "cudaLaunchKernel");
+  check(cudaLaunchKernel(kernel->function, grid, dim3(kThreads), arguments, 0, stream), "cudaLaunchKernel");
   return true;
 }
 
