@@ -2,10 +2,9 @@
 // BLIINDS-II on the GPU: where its time goes, others' ways to do its steps, and whole frames beside the CPU twin.
 #include "algorithms/bliinds/model.h"
 #include "benchmarks/bliinds_variants.h"
+#include "benchmarks/gpu_main.h"
 #include "benchmarks/picture.h"
-#include "benchmarks/results.h"
 #include "cpu/bliinds.h"
-#include "cuda/backend.h"
 #include "cuda/bench.h"
 #include "cuda/bliinds.h"
 #include "cuda/bliinds_meter.h"
@@ -14,7 +13,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -212,21 +210,5 @@ int main(int argc, char** argv) {
                         {{"sizes", "512x512,1920x1080", "of the pictures"},
                          {"in-flight", "1,2,4,8", "frames pending at a time"},
                          {"seconds", "0.3", "for each row of whole frames"}});
-  const cuda::Device device = cuda::find_device();
-  if (device.id < 0) {
-    std::fprintf(stderr, "no GPU: %s\n", device.reason.c_str());
-    return 77;
-  }
-  try {
-    Bench bench(options, device);
-    for (const std::string& size : options.list("sizes")) {
-      int width = 0, height = 0;
-      if (std::sscanf(size.c_str(), "%dx%d", &width, &height) != 2 || !bliinds::measurable({width, height, {}}))
-        throw std::runtime_error("--sizes takes sizes like 512x512, not '" + size + "'");
-      bench.run(width, height);
-    }
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 1;
-  }
+  return run_on_gpu<Bench>(options);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The denoisers on the GPU: kernels alone, beside the published scheme, and whole frames from host memory and back.
 #include "benchmarks/denoise_published.h"
+#include "benchmarks/gpu_main.h"
 #include "benchmarks/picture.h"
-#include "benchmarks/results.h"
-#include "cuda/backend.h"
 #include "cuda/bench.h"
 #include "cuda/denoise.h"
 #include "cuda/device_denoiser.h"
@@ -13,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -284,21 +282,5 @@ int main(int argc, char** argv) {
                         {{"sizes", "1920x1080,496x472", "of the pictures"},
                          {"in-flight", "1,2,3,4", "frames pending at a time"},
                          {"seconds", "0.1", "for each row"}});
-  const cuda::Device device = cuda::find_device();
-  if (device.id < 0) {
-    std::fprintf(stderr, "no GPU: %s\n", device.reason.c_str());
-    return 77;
-  }
-  try {
-    Bench bench(options, device);
-    for (const std::string& size : options.list("sizes")) {
-      int width = 0, height = 0;
-      if (std::sscanf(size.c_str(), "%dx%d", &width, &height) != 2 || width < 1 || height < 1)
-        throw std::runtime_error("--sizes takes sizes like 512x512, not '" + size + "'");
-      bench.run(width, height);
-    }
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 1;
-  }
+  return run_on_gpu<Bench>(options);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Halftoning on the GPU: kernels alone, beside the published scheme, frames in flight, and from host memory and back.
+#include "benchmarks/gpu_main.h"
 #include "benchmarks/halftone_published.h"
 #include "benchmarks/picture.h"
-#include "benchmarks/results.h"
 #include "cpu/halftone.h"
-#include "cuda/backend.h"
 #include "cuda/bench.h"
 #include "cuda/device_halftone.h"
 #include "cuda/halftone.h"
@@ -13,7 +12,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -189,21 +187,5 @@ int main(int argc, char** argv) {
                          {"in-flight", "1,2,4,8,16", "frames pending at a time"},
                          {"strip-rows", "16,32,64,128,256,512", "of the published scheme"},
                          {"seconds", "0.1", "for each row"}});
-  const cuda::Device device = cuda::find_device();
-  if (device.id < 0) {
-    std::fprintf(stderr, "no GPU: %s\n", device.reason.c_str());
-    return 77;
-  }
-  try {
-    Bench bench(options, device);
-    for (const std::string& size : options.list("sizes")) {
-      int width = 0, height = 0;
-      if (std::sscanf(size.c_str(), "%dx%d", &width, &height) != 2 || width < 1 || height < 1)
-        throw std::runtime_error("--sizes takes sizes like 512x512, not '" + size + "'");
-      bench.run(width, height);
-    }
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 1;
-  }
+  return run_on_gpu<Bench>(options);
 }
