@@ -252,8 +252,8 @@ static void install_properties(GObjectClass* object) {
   g_object_class_install_property(
       object, PROP_DELAY,
       g_param_spec_int("delay", "Delay",
-                       "tdfed: pixels by which a row of a swath follows the one above; others than 3 are for "
-                       "comparison, with swath-rows=4",
+                       "tdfed: pixels by which a row of a swath follows the one above; 1, 2 and 6, with "
+                       "swath-rows=4, are for comparison",
                        1, halftone::kMaxDelay, s.delay, kFlags));
   flag(PROP_PACKED, "packed", "Packed",
        "One bit per pixel, 1 for white, the highest bit of a byte leftmost, rows padded to whole bytes with 0: caps "

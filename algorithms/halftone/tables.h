@@ -9,13 +9,14 @@
 #include "algorithms/halftone/tables/rows4_delay1.h"
 #include "algorithms/halftone/tables/rows4_delay2.h"
 #include "algorithms/halftone/tables/rows4_delay3.h"
+#include "algorithms/halftone/tables/rows4_delay6.h"
 #include "algorithms/halftone/tables/rows64_delay3.h"
 
 namespace framequality::halftone {
 
 /// The one used unless asked otherwise comes first.
-inline constexpr const ToneTable* kToneTables[] = {&kRows4Delay3,  &kRows1Delay3, &kRows16Delay3,
-                                                   &kRows64Delay3, &kRows4Delay1, &kRows4Delay2};
+inline constexpr const ToneTable* kToneTables[] = {&kRows4Delay3, &kRows1Delay3, &kRows16Delay3, &kRows64Delay3,
+                                                   &kRows4Delay1, &kRows4Delay2, &kRows4Delay6};
 
 /// Whether swaths of this shape have been trained.
 inline bool has_table(int swath_rows, int delay) {
