@@ -30,6 +30,7 @@ DELAYS = {
     "4 rows, delay 1": "method=tdfed delay=1",
     "4 rows, delay 2": "method=tdfed delay=2",
     "4 rows, delay 3": "method=tdfed delay=3",
+    "4 rows, delay 6": "method=tdfed delay=6",
 }
 FRAMES = 20
 TONES = (32, 64, 96, 128)
