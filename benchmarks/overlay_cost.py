@@ -4,6 +4,7 @@
 
 Prints medians of CPU time by turns as JSON: ms a frame of each part, blended into the picture, and attached for a sink
 that draws overlays itself. The meter in front scores 8x6 zones in all of them. "none" is the pipeline without overlay.
+Bars stand still, so that their text and heat map are drawn once; with --pattern ball both are drawn for every frame.
 """
 import argparse
 import json
@@ -20,7 +21,7 @@ PARTS = {
     "peaking": "sharpnessoverlay text=false graph=false zones=false peaking=true !",
 }
 # The bars' edges run from top to bottom.
-LINE = ("videotestsrc pattern=smpte100 num-buffers={frames} ! video/x-raw,format=I420,width={width},height={height},framerate=30/1"
+LINE = ("videotestsrc pattern={pattern} num-buffers={frames} ! video/x-raw,format=I420,width={width},height={height},framerate=30/1"
         " ! sharpnessmeter device=cpu zone-columns=8 zone-rows=6 post-messages=false ! PART {sink}")
 
 
@@ -29,13 +30,15 @@ def main():
     parser.add_argument("build", help="build folder, whose plugin is used")
     parser.add_argument("--frames", type=int, default=300, help="of each run (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=5, help="of each (default: %(default)s)")
+    parser.add_argument("--pattern", default="smpte100", help="of videotestsrc (default: %(default)s)")
     parser.add_argument("--commit", default="", help="what was built; by default what git says")
     arguments = parser.parse_args()
     use_build(pathlib.Path(arguments.build).resolve())
     result = {**conditions(arguments.commit), "runs": arguments.runs, "frames": arguments.frames, "unit": "ms of CPU time a frame"}
     for size, (width, height) in SIZES.items():
         for way, sink in (("blended", "fakesink"), ("attached", "fakevideosink sync=false qos=false")):
-            commands = {name: launch(LINE.replace("PART", part).format(frames=arguments.frames, width=width, height=height, sink=sink))
+            commands = {name: launch(LINE.replace("PART", part).format(frames=arguments.frames, width=width, height=height, sink=sink,
+                                                                            pattern=arguments.pattern))
                         for name, part in PARTS.items()}
             times = {name: 1000 * seen["cpu_seconds"] / arguments.frames for name, seen in medians(commands, arguments.runs).items()}
             result[f"{size} {way}"] = {name: round(ms - (times["none"] if name != "none" else 0), 2) for name, ms in times.items()}
