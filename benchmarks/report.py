@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Markdown tables, and plots if wanted, from the JSON that the benchmark programs write.
 
+Programs without tables of their own get one of their rows as they are.
 usage: report.py [--plots DIR] FILE.json...
 """
 import argparse
@@ -9,16 +10,24 @@ import json
 import os
 
 
-def read(data):
-    """-> {"kind/metric/size": (milliseconds, bytes per second)}; medians where a run was repeated."""
-    scale = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+SCALE = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+NO_NAME = ("manual_time", "process_time", "real_time")
+
+
+def named(benchmarks):
+    """-> {"kind/metric/size": benchmark}; medians where a run was repeated."""
     rows = {}
-    for b in data["benchmarks"]:
+    for b in benchmarks:
         if b.get("run_type") == "aggregate" and b.get("aggregate_name") != "median":
             continue
-        name = "/".join(p for p in b["run_name"].split("/") if ":" not in p and p not in ("manual_time", "real_time"))
-        rows[name] = (b["real_time"] * scale[b["time_unit"]], b.get("bytes_per_second", 0))
+        rows["/".join(p for p in b["run_name"].split("/") if ":" not in p and p not in NO_NAME)] = b
     return rows
+
+
+def read(data):
+    """-> {"kind/metric/size": (milliseconds, bytes per second)}"""
+    return {name: (b["real_time"] * SCALE[b["time_unit"]], b.get("bytes_per_second", 0))
+            for name, b in named(data["benchmarks"]).items()}
 
 
 def table(head, rows):
@@ -26,6 +35,15 @@ def table(head, rows):
     print("\n| " + " | ".join(head) + " |\n|---|" + "--:|" * (len(head) - 1))
     for row in rows:
         print("| " + " | ".join(row) + " |")
+
+
+def plain_tables(rows):
+    """The rows as they are, a table for each set of fields."""
+    def cell(value):
+        return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+    for head in unique(tuple(r) for r in rows):
+        table(head, [[cell(v) for v in r.values()] for r in rows if tuple(r) == head])
 
 
 def pick(rows, **wanted):
@@ -279,6 +297,12 @@ def plot_pipelines(rows, path, plt):
 def report(path, plots):
     with open(path) as f:
         data = json.load(f)
+    if "context" not in data:
+        # Of a script that times programs by turns: rows by name, and beside them how they were measured.
+        print(f"\nFrom `{os.path.basename(path)}`: "
+              + ", ".join(f"{k} {v}" for k, v in data.items() if not isinstance(v, dict)))
+        plain_tables([{"": name, **fields} for name, fields in data.items() if isinstance(fields, dict)])
+        return
     context, plain = data["context"], data.get("rows")
     print(f"\nFrom `{os.path.basename(path)}`, {context.get('date', '')[:10]}: "
           + ", ".join(f"{k} {context[k]}" for k in ("machine", "cores", "gpu", "driver", "compiler", "commit", "command")
@@ -290,11 +314,15 @@ def report(path, plots):
     if plain is not None:
         tables = {"denoise_pipeline_bench": denoise_pipeline_tables, "loop_bench": loop_tables,
                   "pipeline_bench": pipeline_tables, "streams_bench": streams_tables}
-        tables[context["program"]](plain)
+        tables.get(context["program"], plain_tables)(plain)
         if plots and context["program"] == "pipeline_bench":
             plot_pipelines(plain, os.path.join(plots, "pipelines.svg"), plt)
         return
     rows = read(data)
+    if not any(name.startswith(("cpu/", "cuda-kernel/", "classical-")) for name in rows):
+        plain_tables([{"": name, "ms": b["real_time"] * SCALE[b["time_unit"]],
+                       "CPU ms": b["cpu_time"] * SCALE[b["time_unit"]]}
+                      for name, b in named(data["benchmarks"]).items()])
     cpu_tables(rows)
     cuda_tables(rows)
     classical_tables(rows, data["benchmarks"])
