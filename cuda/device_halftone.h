@@ -33,13 +33,8 @@ class DeviceHalftone final : public halftone::Filter {
     PinnedMemory<std::int16_t> staged_tones;
     DeviceMemory<std::int16_t> tones;  ///< of all codes, by tone_settings
     halftone::ToneSettings tone_settings;
-    DeviceMemory<unsigned long long> words;  ///< Strips::words
-    DeviceMemory<unsigned> ticket;
-    unsigned tickets = 0;  ///< that have been given out
-    unsigned tag = 0;      ///< of the last frame
-    Swaths swaths;
-    DeviceMemory<std::int32_t> sums;
-    DeviceMemory<std::uint8_t> codes;  ///< of a picture that is to be packed
+    DeviceMemory<uint4> terms, lines;  ///< of a Wavefront
+    DeviceMemory<unsigned> words, ticket;
     halftone::Target out;
     bool packed = false;
   };
@@ -47,15 +42,15 @@ class DeviceHalftone final : public halftone::Filter {
   void launch(Slot& slot, const Frame& frame, const halftone::Target& target, const halftone::Settings& settings,
               int fields);
   void bring_tones(Slot& slot, const halftone::ToneSettings& settings);
-  void diffuse_strips(Slot& slot, const HalftoneJob& job);
-  void diffuse_swaths(Slot& slot, const HalftoneJob& job, const halftone::Settings& settings);
+  void diffuse(Slot& slot, const HalftoneJob& job, const halftone::Settings& settings);
 
   Geometry geometry_;
   int id_;
   Upload upload_;
-  Download download_[2];              ///< of codes, and of packed rows
-  DeviceMemory<std::uint16_t> mask_;  ///< blue noise
-  Turns<Slot> slots_;                 ///< the last member: it waits for the device before the memory goes
+  Download download_[2];                 ///< of codes, and of packed rows
+  DeviceMemory<std::uint16_t> mask_;     ///< blue noise
+  DeviceMemory<std::uint32_t> pattern_;  ///< kDotPattern
+  Turns<Slot> slots_;                    ///< the last member: it waits for the device before the memory goes
 };
 
 }  // namespace framequality::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host side of the device twin of halftoning: brings frames there and back, one launch for each.
+// The host side of the device twin of halftoning: brings frames there and back.
 #include "cuda/halftone.h"
 
 #include "algorithms/halftone/blue_noise.h"
@@ -39,16 +39,16 @@ DeviceHalftone::DeviceHalftone(const Geometry& geometry, int id, int depth)
       slots_(depth) {
   mask_.reserve(std::size(kBlueNoiseMask));
   check(cudaMemcpy(mask_.get(), kBlueNoiseMask, sizeof kBlueNoiseMask, cudaMemcpyHostToDevice), "cudaMemcpy");
+  pattern_.reserve(std::size(kDotPattern));
+  check(cudaMemcpy(pattern_.get(), kDotPattern, sizeof kDotPattern, cudaMemcpyHostToDevice), "cudaMemcpy");
   const std::size_t codes = std::size_t{1} << geometry_.layout.depth;
   for (Slot& slot : slots_.all()) {
     slot.tones.reserve(codes);
     slot.staged_tones.reserve(codes);
     slot.ticket.reserve(1);
-    check(cudaMemset(slot.ticket.get(), 0, sizeof(unsigned)), "cudaMemset");
     fill_tones({slot.staged_tones.get(), codes}, geometry_.layout.depth, slot.tone_settings);
     check(cudaMemcpy(slot.tones.get(), slot.staged_tones.get(), codes * sizeof(std::int16_t), cudaMemcpyHostToDevice),
           "cudaMemcpy");
-    std::copy(std::begin(kDotPattern), std::end(kDotPattern), slot.swaths.pattern);
   }
   // Not all of that waits for the device, and the slots' streams do not wait for the default stream.
   check(cudaStreamSynchronize(cudaStreamLegacy), "cudaStreamSynchronize");
@@ -70,28 +70,24 @@ void DeviceHalftone::bring_tones(Slot& slot, const ToneSettings& settings) {
         "cudaMemcpyAsync");
 }
 
-void DeviceHalftone::diffuse_strips(Slot& slot, const HalftoneJob& job) {
-  constexpr unsigned kTags = 0xffff;
-  HalftoneJob most = job;
-  most.fields = 2;  // never fewer strips than those of one field
-  const std::size_t words = floyd_steinberg_words(most);
-  // Words whose tag is 0 are of no frame; after so many frames tags come round again.
-  if (slot.words.reserve(words) || slot.tag == kTags) {
-    check(cudaMemsetAsync(slot.words.get(), 0, words * sizeof(unsigned long long), slot.stream.get()),
-          "cudaMemsetAsync");
-    slot.tag = 0;
-  }
-  launch_floyd_steinberg(job, {slot.words.get(), ++slot.tag, slot.ticket.get(), slot.tickets}, slot.stream.get());
-  slot.tickets += static_cast<unsigned>(floyd_steinberg_strips(job));
-}
-
-void DeviceHalftone::diffuse_swaths(Slot& slot, const HalftoneJob& job, const Settings& settings) {
-  HalftoneJob most = job;
-  most.fields = 2;
-  slot.sums.reserve(swath_words(most));
-  slot.swaths.table = table_of(settings.swath_rows, settings.delay);
-  slot.swaths.sums = slot.sums.get();
-  launch_tone_dependent(job, slot.swaths, slot.stream.get());
+void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings& settings) {
+  const bool is_swaths = settings.method == Method::kToneDependent;
+  const ToneTable& table = table_of(settings.swath_rows, settings.delay);
+  Wavefront wave = is_swaths ? tone_dependent_wavefront(job, table) : floyd_steinberg_wavefront(job);
+  slot.terms.reserve(wave.term_vectors(job));
+  slot.words.reserve(wave.level_words(job));
+  slot.lines.reserve(wave.all_line_vectors(job));
+  wave.terms = slot.terms.get();
+  wave.words = slot.words.get();
+  wave.lines = slot.lines.get();
+  wave.ticket = slot.ticket.get();
+  const cudaStream_t stream = slot.stream.get();
+  launch_arrange(job, wave, is_swaths ? pattern_.get() : nullptr, stream);
+  if (is_swaths)
+    launch_tone_dependent(job, wave, table, stream);
+  else
+    launch_floyd_steinberg(job, wave, stream);
+  launch_deliver(job, wave, stream);
 }
 
 /// Queues the kernels that make a frame into `target`, all on the device.
@@ -109,29 +105,15 @@ void DeviceHalftone::launch(Slot& slot, const Frame& frame, const Target& target
   job.strength = settings.strength;
   job.out = target.row0;
   job.out_stride = target.stride;
-  if (settings.packed) {
-    const std::size_t pitch = whole_pitch(static_cast<std::size_t>(geometry_.width));
-    slot.codes.reserve(pitch * static_cast<std::size_t>(geometry_.height));
-    job.out = slot.codes.get();
-    job.out_stride = static_cast<std::ptrdiff_t>(pitch);
-  }
-  switch (settings.method) {
-    case Method::kFloydSteinberg:
-      diffuse_strips(slot, job);
-      break;
-    case Method::kToneDependent:
-      diffuse_swaths(slot, job, settings);
-      break;
-    case Method::kBlueNoise:
-      launch_blue_noise(job, mask_.get(), slot.stream.get());
-      break;
-  }
-  if (settings.packed)
-    launch_pack(job.out, job.out_stride, job.width, job.height, target.row0, target.stride, slot.stream.get());
+  job.packed = settings.packed;
+  if (settings.method == Method::kBlueNoise)
+    launch_blue_noise(job, mask_.get(), slot.stream.get());
+  else
+    diffuse(slot, job, settings);
 }
 
 void DeviceHalftone::submit(const Frame& frame, const Target& out, const Settings& settings, int fields) {
-  if (!valid(settings) || frame.on_device != out.on_device || (fields != 1 && fields != 2))
+  if (!valid(settings) || (out.on_device && !frame.on_device) || (fields != 1 && fields != 2))
     throw std::invalid_argument("cuda halftone: not a frame or settings of this filter");
   if (settings.serpentine && settings.method == Method::kFloydSteinberg)
     throw std::invalid_argument("cuda halftone: serpentine Floyd-Steinberg is the CPU's alone");
@@ -142,12 +124,12 @@ void DeviceHalftone::submit(const Frame& frame, const Target& out, const Setting
   slot.out = out;
   slot.packed = settings.packed;
   if (geometry_.width > 0 && geometry_.height > 0) {
+    if (frame.on_device) slot.wait_for_default_stream();
+    const Frame ours = frame.on_device ? frame : upload_(slot.host, stream, frame, 0, geometry_.height);
     if (out.on_device) {
-      slot.wait_for_default_stream();
-      launch(slot, frame, out, settings, fields);
+      launch(slot, ours, out, settings, fields);
     } else {
       const Download& download = download_[settings.packed ? 1 : 0];
-      const Frame ours = upload_(slot.host, stream, frame, 0, geometry_.height);
       const Canvas& canvas = download.prepare(slot.result, canvas_of(out));
       launch(slot, ours, {canvas.plane[0], canvas.stride[0], true}, settings, fields);
       download(slot.result, stream, canvas_of(out), 1);

@@ -17,47 +17,80 @@ struct HalftoneJob {
   Frame frame;
   PixelLayout layout;
   const std::int16_t* tones = nullptr;  ///< of all codes
-  std::uint8_t* out = nullptr;          ///< grey codes, row 0
+  std::uint8_t* out = nullptr;          ///< row 0 of the Target
   std::ptrdiff_t out_stride = 0;        ///< bytes, may be negative
   int width = 0, height = 0;            ///< of all fields; not empty
   int fields = 1;                       ///< field f: rows y with y mod fields = f
   int levels = 2, strength = halftone::kFullStrength;
+  bool packed = false;
 
   FQ_HD int field_height(int field) const { return (height - field + fields - 1) / fields; }
 };
 
-/// What the strips of a Floyd-Steinberg frame hand each other. A word carries its frame's tag beside the errors of four
-/// columns, so that whoever has read it knows whether it has been written: there is no counter to be kept in order with
-/// it, and nothing to be cleared between frames.
-struct Strips {
-  unsigned long long* words = nullptr;  ///< floyd_steinberg_words() of them
-  unsigned tag = 0;                     ///< 1...0xffff, that no word has from an earlier frame
-  unsigned* ticket = nullptr;           ///< strips begun since it was zero; a launch adds floyd_steinberg_strips()
-  unsigned first_ticket = 0;            ///< what it is before the launch, modulo 2^32
-};
-int floyd_steinberg_strips(const HalftoneJob& job);
-std::size_t floyd_steinberg_words(const HalftoneJob& job);
-/// One launch. Throws Error.
-void launch_floyd_steinberg(const HalftoneJob& job, const Strips& strips, cudaStream_t stream);
-
-/// What rows hand on when they are not in one warp: of each field two rows of sums.
-struct Swaths {
-  halftone::ToneTable table;
-  std::uint32_t pattern[halftone::kPatternSide * halftone::kPatternSide / 32];
-  std::int32_t* sums = nullptr;  ///< swath_words() of them
-};
-inline std::size_t swath_words(const HalftoneJob& job) {
-  return std::size_t{2} * static_cast<std::size_t>(job.width) * static_cast<std::size_t>(job.fields);
-}
-/// The tone-dependent method. One launch. Throws Error.
-void launch_tone_dependent(const HalftoneJob& job, const Swaths& swaths, cudaStream_t stream);
-
 /// Blue noise. mask: ranks, on the device. One launch. Throws Error.
 void launch_blue_noise(const HalftoneJob& job, const std::uint16_t* mask, cudaStream_t stream);
 
-/// Packs rows of codes 0 and 255, which begin at multiples of 8 bytes and have whole 8 columns of room, into bits,
-/// highest first. One launch. Throws Error.
-void launch_pack(const std::uint8_t* codes, std::ptrdiff_t codes_stride, int width, int height, std::uint8_t* out,
-                 std::ptrdiff_t out_stride, cudaStream_t stream);
+/// Error diffusion takes a frame in strips of rows, each by a warp: lane r has row r and is at column t - skew * r,
+/// counted along the row, at step t. Between the frame and those warps a kernel on either side brings pixels into the
+/// order in which lanes take them and out of it again, since that can be done for all at once: the warps, whose
+/// dependent steps are what a picture's time is made of, do nothing else than diffuse.
+///
+/// What the last row of a strip hands down goes through device memory, in a line of one number for each column: that
+/// of strip i of a field is line i + 1; line 0 holds what comes from outside of the picture. Every number says by
+/// itself whether it has been written, so there is no counter to be kept in order with it.
+struct Wavefront {
+  static constexpr int kMaxLanes = 32;
+  static constexpr int kGroup = 8;   ///< steps of a vector of terms
+  static constexpr int kChunk = 32;  ///< steps between two looks at where the picture ends
+
+  int lanes = kMaxLanes;   ///< rows of a strip
+  int swath_rows = 0;      ///< rows that run in the same direction, whole strips; 0: all run rightward
+  int skew = 1;            ///< columns that a lane is behind the one above
+  int chunks = 0;          ///< that a strip takes
+  int ring = 0;            ///< lines of a field that take turns; 0: each strip has its own
+  int column_bytes = 2;    ///< of a line
+  unsigned outside = 0;    ///< fills line 0, four bytes
+  unsigned empty = 0;      ///< fills the others
+  int level_bits = 1;      ///< in which a level is kept: eight steps to a word of 4 bits each, or 32, the first highest
+  uint4* terms = nullptr;  ///< of each strip, chunk, group and lane: eight steps' of 16 bits
+  unsigned* words = nullptr;  ///< of levels: of each strip, chunk and lane, `level_bits` of them a lane apart
+  uint4* lines = nullptr;
+  unsigned* ticket = nullptr;  ///< strips begun
+
+  FQ_HD int strips_of(const HalftoneJob& job, int field) const { return (job.field_height(field) + lanes - 1) / lanes; }
+  FQ_HD int strips(const HalftoneJob& job) const {
+    return strips_of(job, 0) + (job.fields == 2 ? strips_of(job, 1) : 0);
+  }
+  /// Vectors of a line: all columns that a strip may look at.
+  FQ_HD std::size_t line_vectors() const { return static_cast<std::size_t>(chunks) * kChunk * column_bytes / 16; }
+  FQ_HD uint4* line(const HalftoneJob& job, int field, int n) const {
+    const int before = field == 0 ? 0 : ring ? ring : strips_of(job, 0) + 1;
+    return lines + static_cast<std::size_t>(before + (ring ? n % ring : n)) * line_vectors();
+  }
+
+  std::size_t term_vectors(const HalftoneJob& job) const {
+    return static_cast<std::size_t>(strips(job)) * chunks * lanes * (kChunk / kGroup);
+  }
+  std::size_t level_words(const HalftoneJob& job) const {
+    return static_cast<std::size_t>(strips(job)) * chunks * lanes * level_bits;
+  }
+  std::size_t all_line_vectors(const HalftoneJob& job) const {
+    constexpr std::size_t kBeyond = 8;  // that the last strip looks at in advance
+    return static_cast<std::size_t>(ring ? ring * job.fields : strips(job) + job.fields) * line_vectors() + kBeyond;
+  }
+};
+
+Wavefront floyd_steinberg_wavefront(const HalftoneJob& job);
+Wavefront tone_dependent_wavefront(const HalftoneJob& job, const halftone::ToneTable& table);
+
+/// Fills terms, lines and ticket: 16 * tone + 8 without a pattern; with one, that is on the device, tone + 8 and in bit
+/// 12 the pattern's dot. One launch. Throws Error.
+void launch_arrange(const HalftoneJob& job, const Wavefront& wave, const std::uint32_t* pattern, cudaStream_t stream);
+/// From terms to levels. One launch each. Throw Error.
+void launch_floyd_steinberg(const HalftoneJob& job, const Wavefront& wave, cudaStream_t stream);
+void launch_tone_dependent(const HalftoneJob& job, const Wavefront& wave, const halftone::ToneTable& table,
+                           cudaStream_t stream);
+/// Writes the levels to where they belong. One launch. Throws Error.
+void launch_deliver(const HalftoneJob& job, const Wavefront& wave, cudaStream_t stream);
 
 }  // namespace framequality::cuda

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tone-dependent error diffusion: swath after swath, the rows of one at a time in step.
-#include "cuda/halftone_source.cuh"
+// Tone-dependent error diffusion: swath after swath, the rows of one in step.
+#include "cuda/halftone_wavefront.cuh"
 #include "cuda/runtime.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace framequality::cuda {
@@ -10,70 +11,101 @@ namespace {
 
 using namespace halftone;
 
-// A block takes a field, since swaths run in alternating directions and so one after the other. Its first two warps
-// diffuse: lane r of the first has row r of the swath, lane r of the second row 32 + r, and is kSkew columns behind the
-// lane above. A skew of one more than the delay would do; at two the sums have a step to arrive in. The second warp
-// follows so far behind that all it needs was handed over before the last barrier, since a swath's width is what its
-// time is made of. The other warps bring all that a pixel's tone means and write the levels.
-constexpr int kLanes = 32, kDiffusers = 2, kWriters = 6, kBlock = 32 * (kDiffusers + kWriters);
-constexpr int kRowsEach = (kMaxSwathRows + kWriters - 1) / kWriters;
-static_assert(kMaxSwathRows == kLanes * kDiffusers);
-// Steps between two barriers: what 64 KiB of shared memory hold the pixels of, twice.
-constexpr int kChunk = 24;
-constexpr int kAhead = 5 * kChunk;  // columns
-constexpr int kPitch = kChunk + 1;  // pixels of a row: 16-byte loads meet no bank twice
-constexpr unsigned kAll = 0xffffffff;
+// Swaths run in alternating directions and so one after the other: a field is a block with a warp for each strip of a
+// swath, and all that counts is how long a step takes. What a pixel's tone means is looked up in shared memory, where
+// whatever can be worked out beforehand has been.
+// A lane is two columns further behind the one above than the delay makes it wait: the sums have a step to arrive in.
+constexpr int kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup, kGroups = kChunk / kGroup;
+constexpr int kFar = 8;    // chunks that terms are asked for before they are read
+constexpr int kReady = 4;  // steps that meanings are looked up before they are needed
+constexpr int kMaxWarps = kMaxSwathRows / Wavefront::kMaxLanes;
+template <int kDelay>
+constexpr int kSkew = kDelay + 2;
 
-/// What a pixel's tone means.
-struct alignas(16) Pixel {
-  int base;           ///< (tone << kWeightBits) + half, and in a first row all that comes from above
-  int threshold;      ///< with 2 levels << kWeightBits
-  unsigned straight;  ///< weights for (0, 1), low, and (1, 0), high; bit 15: the tone is a middle one
-  unsigned aslant;    ///< weights for (1, -1), low, and (1, 1) of middle tones or (1, -delay), high
-};
-constexpr unsigned kMiddle = 1u << 15;
+// Lines hold sums above a tag of four bits that says which strip of the field they are for, modulo kTags * kRing; 0 is
+// none's. A strip's line is read by the next one and is free again before the one after that is done with its first
+// row, wherever that begins.
+constexpr int kTagBits = 4, kTags = (1 << kTagBits) - 1, kRing = 4;
+static_assert(std::int64_t{kErrorLimit} * kWeightOne * 12 < std::int64_t{1} << (31 - kTagBits));
+__device__ __forceinline__ unsigned tag_of(int line) { return static_cast<unsigned>(line / kRing % kTags) + 1; }
 
-/// Row of the table, as a Pixel has it.
-struct Weights {
-  unsigned straight, aslant;
+/// What a grey and a dot of the pattern mean. A term holds tone + 8 and, in bit 12, the dot: 16 times that of the grey
+/// that is looked up, but for the lowest bits.
+struct alignas(16) Meaning {
+  int offset;     ///< a term << kWeightBits and this are (tone << kWeightBits) + kWeightOne / 2
+  int threshold;  ///< with 2 levels << kWeightBits
+  int on, down;   ///< weights for (0, 1) and (1, 0)
 };
+struct alignas(16) Further {
+  int back, over, behind;  ///< weights for (1, -1), for (1, 1) of middle tones and for (1, -delay) of the others
+  int unused;
+};
+constexpr int kTermGreys = 256, kMeanings = 2 * kTermGreys;
+constexpr unsigned kToneMask = 0xfff, kMeaningMask = 0x1ff0;
 
 struct Shared {
-  Weights weights[kTones];
-  int threshold[kTones];
-  std::uint32_t pattern[kPatternSide * kPatternSide / 32];
-  unsigned levels[2][kChunk / 8][kMaxSwathRows];
+  Meaning meaning[kMeanings];
+  Further further[kMeanings];
 };
 
-/// The swath that a block is at.
-struct Swath {
-  int y0, rows;  ///< of the field
-  bool leftward, is_first;
-};
-
-__device__ Weights weights_of(const ToneTable& table, int tone) {
-  const std::int16_t* const w = table.row[tone].weight;
-  const auto both = [](int low, int high) { return static_cast<unsigned>(low) | static_cast<unsigned>(high) << 16; };
-  if (tone == 0) return {both(0, kWeightOne), 0};  // place_of()
-  if (tone < kFirstMiddleTone) return {both(w[0], w[1]), both(w[2], w[3])};
-  return {both(w[0], w[2]) | kMiddle, both(w[3], w[1])};
+__device__ void look_up(Shared& shared, const ToneTable& table, bool is_plain) {
+  for (int i = static_cast<int>(threadIdx.x); i < kMeanings; i += static_cast<int>(blockDim.x)) {
+    const int grey = i % kTermGreys, dot = i / kTermGreys, tone = grey < kTones ? grey : kTermGreys - 1 - grey;
+    const std::int16_t* const w = table.row[tone].weight;
+    const int t = dot ? kWhite - table.row[tone].threshold : table.row[tone].threshold;
+    Meaning& m = shared.meaning[i];
+    m.offset = kWeightOne / 2 - ((8 + dot * 0x1000) << kWeightBits);
+    m.threshold = is_plain ? t << kWeightBits : t;
+    m.on = tone == 0 ? 0 : w[0];
+    const bool is_middle = tone >= kFirstMiddleTone;
+    m.down = tone == 0 ? kWeightOne : w[is_middle ? 2 : 1];  // place_of()
+    shared.further[i] = {tone == 0 ? 0 : w[is_middle ? 3 : 2], is_middle ? w[1] : 0, is_middle || tone == 0 ? 0 : w[3],
+                         0};
+  }
 }
 
 /// A diffusing lane's state. sums: of columns x + 1, x, x - 1, ..., x - delay of the row below.
 template <int kDelay>
-struct Lane {
+struct State {
+  uint4 terms[kGroups];     ///< of this chunk
+  uint4 given[kGroups][2];  ///< of this half of it, and of the next half
+  Meaning meaning[kReady];  ///< of the next steps
+  Further further[kReady];
   int carry = 0;  ///< what column x - 1 gives to x
   int sums[kDelay + 2] = {};
-  int incoming[2] = {};  ///< for columns x and x + 1
+  int arriving[2] = {};  ///< for columns x and x + 1
 };
 
-/// Level and error of a pixel. sum: base and all that it received. kPlain: 2 levels, nothing weakened.
+__device__ __forceinline__ unsigned term_of(const uint4& v, int j) {
+  const unsigned all[] = {v.x, v.y, v.z, v.w};
+  return j % 2 ? all[j / 2] >> 16 : all[j / 2] & 0xffff;
+}
+
+/// Looks up what the term of step j means.
+template <int kDelay, bool kPlain>
+__device__ __forceinline__ void get_ready(const Shared& shared, const uint4& terms, int j, int levels,
+                                          State<kDelay>& s) {
+  const unsigned term = term_of(terms, j);
+  unsigned at = term & kMeaningMask;
+  if constexpr (!kPlain) {
+    const int between = levels - 1, step = kWhite / between;
+    const int tone = static_cast<int>(term & kToneMask) - 8, first = min(tone / step, between - 1);
+    at = (term & 0x1000) | static_cast<unsigned>(((tone - first * step) * between + 8) & 0xff0);
+  }
+  const auto* const table = reinterpret_cast<const char*>(shared.meaning);
+  s.meaning[j % kReady] = *reinterpret_cast<const Meaning*>(table + at);
+  s.further[j % kReady] = *reinterpret_cast<const Further*>(table + sizeof shared.meaning + at);
+}
+
+/// Level and error of a pixel. sum: all that it received and its tone. kPlain: 2 levels, nothing weakened.
 template <bool kPlain>
 __device__ __forceinline__ int decide(int sum, int threshold, int levels, int strength, unsigned& level) {
   const int u = sum >> kWeightBits;
   if constexpr (kPlain) {
+    // Each has one end of the limit in reach. Both are there before the level is.
+    const int of_white = __viaddmin_s32(u, -kWhite, kErrorLimit), of_black = max(u, -kErrorLimit);
     level = sum >= threshold ? 1 : 0;
-    return min(max(u - (level ? kWhite : 0), -kErrorLimit), kErrorLimit);
+    return level ? of_white : of_black;
   } else {
     // As tone_dependent(): the level below a tone cancels out of it. Shifted to stay positive.
     constexpr int kShift = 512;
@@ -86,16 +118,14 @@ __device__ __forceinline__ int decide(int sum, int threshold, int levels, int st
 
 /// Hands out the error of column x.
 template <int kDelay, bool kEdge>
-__device__ __forceinline__ void hand_out(Lane<kDelay>& s, const Pixel& p, int error, int x, int width) {
-  const bool is_middle = p.straight & kMiddle;
-  const int on = static_cast<int>(p.straight & (kMiddle - 1)) * error;
-  const int down = static_cast<int>(p.straight >> 16) * error;
-  const int back = static_cast<int>(p.aslant & 0xffff) * error, far = static_cast<int>(p.aslant >> 16) * error;
+__device__ __forceinline__ void hand_out(State<kDelay>& s, const Meaning& m, const Further& f, int error, int x,
+                                         int width) {
+  const int on = m.on * error;
   s.carry = on;
-  s.sums[1] += down;
+  s.sums[1] += m.down * error;
   if constexpr (kEdge) {
     const bool is_last = x == width - 1;
-    const int over = is_middle ? far : 0, behind = is_middle ? 0 : far;
+    const int over = f.over * error, back = f.back * error, behind = f.behind * error;
     const int back_at = min(1, x), behind_at = min(kDelay, x);
     s.carry = is_last ? 0 : on;
     s.sums[0] += is_last ? 0 : over;
@@ -103,201 +133,190 @@ __device__ __forceinline__ void hand_out(Lane<kDelay>& s, const Pixel& p, int er
 #pragma unroll
     for (int i = 0; i <= kDelay; ++i) s.sums[1 + i] += (i == back_at ? back : 0) + (i == behind_at ? behind : 0);
   } else {
-    s.sums[2] += back;
-    s.sums[0] += is_middle ? far : 0;
-    s.sums[kDelay + 1] += is_middle ? 0 : far;
+    s.sums[0] += f.over * error;
+    s.sums[2] += f.back * error;
+    s.sums[kDelay + 1] += f.behind * error;
   }
 }
 
-/// If `sends`, without a branch.
-__device__ __forceinline__ void put_sum(bool sends, std::int32_t* to, int sum) {
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u32 [%0], %1; }" ::"l"(to), "r"(sum),
-               "r"(static_cast<unsigned>(sends))
-               : "memory");
+/// Where a strip's lanes read and write from a chunk on.
+struct Ways {
+  const uint4 *following, *above;  ///< following: terms of the next chunk
+  unsigned* below;                 ///< the number of column 0, counted along this strip
+  int below_step;                  ///< numbers to the next column's
+  unsigned* words;
+  unsigned tag_above, tag_below;
+  bool is_first, is_last;  ///< row
+};
+
+/// Whether the number of a column has been written. kEdge: columns may be outside.
+template <bool kEdge>
+__device__ __forceinline__ bool is_there(const uint4& v, unsigned tag, int x, int width) {
+  constexpr unsigned kMask = (1u << kTagBits) - 1;
+  const unsigned all[] = {v.x, v.y, v.z, v.w};
+  unsigned wrong = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) wrong |= kEdge && x + i >= width ? 0 : (all[i] ^ tag) & kMask;
+  return wrong == 0;
 }
 
-/// Steps t0...t0+kChunk-1 of a warp. below: sums that its last row hands down, by column of the picture; null but in
-/// the lane of that row.
+/// Steps t...t+31, a chunk.
 template <int kDelay, bool kPlain, bool kEdge>
-__device__ __forceinline__ void diffuse(const HalftoneJob& job, const Swath& swath, int t0, const Pixel* pixels,
-                                        unsigned* levels, std::int32_t* below, Lane<kDelay>& s) {
-  constexpr int kSkew = kDelay + 2, kBits = kPlain ? 1 : 4;
+__device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront& wave, const Shared& shared,
+                                        const Ways& ways, int t, State<kDelay>& s) {
   const int lane = static_cast<int>(threadIdx.x) % 32, width = job.width;
-  const int forward = swath.leftward ? -1 : 1, first = t0 - kSkew * lane - kDelay;
-  std::int32_t* to = below + (swath.leftward ? width - 1 - first : first);
+  uint4 next[kGroups];
   unsigned bits = 0;
-#pragma unroll 1
-  for (int g = 0; g < kChunk / 8; ++g) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const int x = t0 + 8 * g + j - kSkew * lane;
-      const Pixel p = pixels[8 * g + j];
+  for (int g = 0; g < kGroups; ++g) {
+    const int t0 = t + g * kGroup;
+    const uint4 term = s.terms[g];
+    uint4(&given)[2] = s.given[g];
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      while (!__all_sync(kAllLanes, is_there<kEdge>(given[i], ways.tag_above, t0 + 4 * i, width)))
+        given[i] = look(ways.above + 2 * g + i);
+    const unsigned sums[] = {given[0].x, given[0].y, given[0].z, given[0].w,
+                             given[1].x, given[1].y, given[1].z, given[1].w};
+    // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
+    if (g == 0) {
+#pragma unroll
+      for (int i = 0; i < kGroups; ++i) next[i] = __ldcs(ways.following + i * wave.lanes);
+    }
+    if (g % 2 == 0) {
+#pragma unroll
+      for (int i = 4; i < 8; ++i) s.given[(g + i / 2) % kGroups][i % 2] = look(ways.above + 2 * g + i);
+    }
+    const int first = t0 - kSkew<kDelay> * (wave.lanes - 1) - kDelay;  // column below that is complete next
+    unsigned* to = ways.below + first * ways.below_step;
+#pragma unroll
+    for (int j = 0; j < kGroup; ++j) {
+      const int x = t0 + j - kSkew<kDelay> * lane;
+      const Meaning m = s.meaning[j % kReady];
+      const Further f = s.further[j % kReady];
+      get_ready<kDelay, kPlain>(shared,
+                                j + kReady < kGroup ? term
+                                : g + 1 < kGroups   ? s.terms[(g + 1) % kGroups]
+                                                    : next[0],
+                                (j + kReady) % kGroup, job.levels, s);
+      const int base = static_cast<int>(term_of(term, j) << kWeightBits) + m.offset;
+      const int received = ways.is_first ? static_cast<int>(sums[j]) >> kTagBits : s.arriving[0];
       unsigned level;
-      int error = decide<kPlain>(s.carry + (p.base + s.incoming[0]), p.threshold, job.levels, job.strength, level);
+      int error = decide<kPlain>(s.carry + base + received, m.threshold, job.levels, job.strength, level);
       if constexpr (kEdge)
-        if (static_cast<unsigned>(x) >= static_cast<unsigned>(width)) error = 0, level = 0;
-      bits = bits << kBits | level;
-      hand_out<kDelay, kEdge>(s, p, error, x, width);
+        if (static_cast<unsigned>(x) >= static_cast<unsigned>(width)) error = 0;
+      bits = bits << (kPlain ? 1 : 4) | level;
+      hand_out<kDelay, kEdge>(s, m, f, error, x, width);
       const int complete = s.sums[kDelay + 1];
-      put_sum(below && (!kEdge || (x >= kDelay && x - kDelay < width)), to, complete);
-      to += forward;
+      hand(ways.is_last && (!kEdge || (first + j >= 0 && first + j < width)), to,
+           static_cast<unsigned>(complete) << kTagBits | ways.tag_below);
+      to += ways.below_step;
 #pragma unroll
       for (int i = kDelay + 1; i > 0; --i) s.sums[i] = s.sums[i - 1];
       s.sums[0] = 0;
-      s.incoming[0] = s.incoming[1];
-      const int incoming = __shfl_up_sync(kAll, complete, 1);
-      s.incoming[1] = lane > 0 ? incoming : 0;
+      s.arriving[0] = s.arriving[1];
+      s.arriving[1] = __shfl_up_sync(kAllLanes, complete, 1);
     }
-    if constexpr (!kPlain) levels[g * kMaxSwathRows] = bits;
+    if constexpr (!kPlain)
+      if (lane < wave.lanes) ways.words[g * wave.lanes] = bits;
   }
-  if constexpr (kPlain) levels[0] = bits;
-}
-
-/// What a code at a column and row of its field means.
-template <bool kPlain>
-__device__ __forceinline__ Pixel pixel_of(const HalftoneJob& job, const Shared& shared, unsigned code, int column,
-                                          int y) {
-  const int tone = __ldg(job.tones + code);
-  int grey = (tone + 8) >> 4;
-  if constexpr (!kPlain) {
-    const int between = job.levels - 1, step = kWhite / between, from = min(tone / step, between - 1);
-    grey = ((tone - from * step) * between + 8) >> 4;
-  }
-  const int row = grey < kTones ? grey : 255 - grey;
-  const Weights w = shared.weights[row];
-  int threshold = shared.threshold[row];
-  if (pattern_at(shared.pattern, column, y)) threshold = kWhite - threshold;
-  return {(tone << kWeightBits) + kWeightOne / 2, kPlain ? threshold << kWeightBits : threshold, w.straight, w.aslant};
-}
-
-/// Chunks of which the second warp has to be behind the first: what is brought for it between two barriers has been
-/// handed down by the first warp's last row before them.
-template <int kDelay>
-constexpr int kLag = (2 * kChunk + (kDelay + 2) * (kLanes - 1) + kDelay + kChunk - 1) / kChunk;
-
-template <int kDelay, bool kPlain, bool kBytes>
-__global__ void __launch_bounds__(kBlock, 1)
-    tone_dependent_field(const __grid_constant__ HalftoneJob job, const __grid_constant__ Swaths swaths) {
-  constexpr int kSkew = kDelay + 2, kBits = kPlain ? 1 : 4;
-  extern __shared__ uint4 dynamic[];
-  __shared__ Shared shared;
-  Pixel* const pixels = reinterpret_cast<Pixel*>(dynamic);
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32, width = job.width;
-  const int writer = warp - kDiffusers, field = static_cast<int>(blockIdx.x), height = job.field_height(field);
-  const int swath_rows = swaths.table.swath_rows, buffer = min(swath_rows, kMaxSwathRows) * kPitch;
-  const int lag = swath_rows > kLanes ? kLag<kDelay> : 0;
-  // Sums that a swath's last row hands to the next swath, and a first warp's last row to the second warp.
-  std::int32_t* const handed = swaths.sums + std::size_t{2} * static_cast<std::size_t>(field) * width;
-  std::int32_t* const middle = handed + width;
-
-  for (int i = static_cast<int>(threadIdx.x); i < kTones; i += kBlock) {
-    shared.weights[i] = weights_of(swaths.table, i);
-    shared.threshold[i] = swaths.table.row[i].threshold;
-  }
-  for (int i = static_cast<int>(threadIdx.x); i < kPatternSide * kPatternSide / 32; i += kBlock)
-    shared.pattern[i] = swaths.pattern[i];
-  __syncthreads();
-
-  for (int y0 = 0; y0 < height; y0 += swath_rows) {
-    const Swath swath{y0, min(swath_rows, height - y0), runs_leftward(y0, swath_rows), y0 == 0};
-    const int reach = kSkew * (min(swath.rows, kLanes) - 1);
-    const int chunks = (width + reach + kDelay + kChunk - 1) / kChunk;
-    const int turns = chunks + (swath.rows > kLanes ? lag : 0);
-    Lane<kDelay> s;
-    for (int turn = -1; turn <= turns; ++turn) {
-      if (writer < 0) {
-        const int chunk = turn - warp * lag, row = warp * kLanes + lane;
-        if (chunk >= 0 && chunk < chunks && turn < turns && swath.rows > warp * kLanes) {
-          const int t0 = chunk * kChunk;
-          std::int32_t* below = row == swath.rows - 1                   ? handed
-                                : row == kLanes - 1 && row < swath.rows ? middle
-                                                                        : nullptr;
-          // Lanes without a row of their own do another's over.
-          const Pixel* const own = pixels + (turn & 1) * buffer + min(row, swath.rows - 1) * kPitch;
-          unsigned* const levels = &shared.levels[turn & 1][0][row];
-          if (t0 >= reach + kDelay && t0 + kChunk < width)
-            diffuse<kDelay, kPlain, false>(job, swath, t0, own, levels, below, s);
-          else
-            diffuse<kDelay, kPlain, true>(job, swath, t0, own, levels, below, s);
-        }
-      } else {
-        // Column, counted along the swath, of row r in some turn.
-        const auto along = [&](int r, int in_turn) {
-          return (in_turn - r / kLanes * lag) * kChunk + lane - kSkew * (r % kLanes);
-        };
-        const auto column_of = [&](int x) { return swath.leftward ? width - 1 - x : x; };
-        const auto frame_row = [&](int r) { return (y0 + r) * job.fields + field; };
-        unsigned code[kRowsEach];
-        const bool brings = turn + 1 < turns && lane < kChunk;
+  if constexpr (kPlain)
+    if (lane < wave.lanes) ways.words[0] = bits;
 #pragma unroll
-        for (int i = 0; i < kRowsEach; ++i) {
-          const int r = writer + kWriters * i;
-          code[i] = 0;
-          if (!brings || r >= swath.rows) continue;
-          const int x = along(r, turn + 1);
-          if (x >= 0 && x < width) code[i] = code_at<kBytes>(job, frame_row(r), column_of(x));
-          if (lane == 0 && x + kAhead >= 0 && x + kAhead < width)
-            announce<kBytes>(job, frame_row(r), column_of(x + kAhead));
-        }
-        if (turn >= 1 && lane < kChunk) {
-          for (int r = writer; r < swath.rows; r += kWriters) {
-            const int x = along(r, turn - 1);
-            if (x < 0 || x >= width) continue;
-            const unsigned level = level_at<kBits, kChunk>(&shared.levels[(turn - 1) & 1][0][r], kMaxSwathRows, lane);
-            job.out[frame_row(r) * job.out_stride + column_of(x)] =
-                static_cast<std::uint8_t>(Levels{kPlain ? 2 : job.levels}.code(static_cast<int>(level)));
-          }
-        }
-#pragma unroll
-        for (int i = 0; i < kRowsEach; ++i) {
-          const int r = writer + kWriters * i;
-          if (!brings || r >= swath.rows) continue;
-          const int x = along(r, turn + 1);
-          Pixel p{};
-          if (x >= 0 && x < width) {
-            p = pixel_of<kPlain>(job, shared, code[i], column_of(x), y0 + r);
-            if (r == 0 && !swath.is_first) p.base += handed[column_of(x)];
-            if (r == kLanes) p.base += middle[column_of(x)];
-          }
-          pixels[((turn + 1) & 1) * buffer + r * kPitch + lane] = p;
-        }
-      }
-      __syncthreads();
-    }
-  }
+  for (int i = 0; i < kGroups; ++i) s.terms[i] = next[i];
 }
 
 template <int kDelay, bool kPlain>
-void launch_field(const HalftoneJob& job, const Swaths& swaths, cudaStream_t stream) {
-  void (*kernel)(HalftoneJob, Swaths) = tone_dependent_field<kDelay, kPlain, false>;
-  if (job.layout.is_plain() && job.layout.depth == 8) kernel = tone_dependent_field<kDelay, kPlain, true>;
-  const std::size_t bytes = std::size_t{2} * static_cast<std::size_t>(swaths.table.swath_rows) * kPitch * sizeof(Pixel);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "cudaFuncSetAttribute");
-  kernel<<<static_cast<unsigned>(job.fields), kBlock, bytes, stream>>>(job, swaths);
-  check(cudaGetLastError(), "tone_dependent_field");
+__global__ void __launch_bounds__(32 * kMaxWarps)
+    tone_dependent_field(const __grid_constant__ HalftoneJob job, const __grid_constant__ Wavefront wave,
+                         const __grid_constant__ ToneTable table) {
+  __shared__ Shared shared;
+  look_up(shared, table, kPlain);
+  __syncthreads();
+  const int warps = static_cast<int>(blockDim.x) / 32,
+            warp = __shfl_sync(kAllLanes, static_cast<int>(threadIdx.x) / 32, 0);
+  const int lane = static_cast<int>(threadIdx.x) % 32, row = min(lane, wave.lanes - 1), width = job.width;
+  const int field = static_cast<int>(blockIdx.x), strips = wave.strips_of(job, field);
+  constexpr int kWords = kPlain ? 1 : 4;
+  for (int n = warp; n < strips; n += warps) {
+    const int index = n + (field ? wave.strips_of(job, 0) : 0);
+    const Strip strip = strip_at(job, wave, index);
+    const auto chunks = static_cast<std::size_t>(index) * static_cast<std::size_t>(wave.chunks);
+    Ways ways;
+    const uint4* terms = wave.terms + chunks * kGroups * wave.lanes + row;
+    ways.words = wave.words + chunks * kWords * wave.lanes + row;
+    ways.above = wave.line(job, field, n);
+    ways.below = reinterpret_cast<unsigned*>(wave.line(job, field, n + 1));
+    // In the order of the strip that reads it.
+    const bool turns = runs_leftward(strip.y0 + wave.lanes, wave.swath_rows) != strip.leftward;
+    ways.below += turns ? width - 1 : 0;
+    ways.below_step = turns ? -1 : 1;
+    ways.tag_above = tag_of(n);
+    ways.tag_below = tag_of(n + 1);
+    ways.is_first = lane == 0;
+    ways.is_last = lane == wave.lanes - 1;
+
+    State<kDelay> s;
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) s.terms[g] = __ldcs(terms + g * wave.lanes);
+    sleep_until([&] { return __all_sync(kAllLanes, is_there<true>(look(ways.above), ways.tag_above, 0, width)); });
+#pragma unroll
+    for (int i = 0; i < 4; ++i) s.given[i / 2][i % 2] = look(ways.above + i);
+#pragma unroll
+    for (int j = 0; j < kReady; ++j) get_ready<kDelay, kPlain>(shared, s.terms[0], j, job.levels, s);
+    for (int chunk = 0; chunk < wave.chunks; ++chunk) {
+      const int t = chunk * kChunk;
+      if (chunk + kFar < wave.chunks)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(terms + kFar * kGroups * wave.lanes + row * (kGroups - 1)));
+      ways.following = chunk + 1 < wave.chunks ? terms + kGroups * wave.lanes : terms;
+      if (t >= kSkew<kDelay> * (wave.lanes - 1) + kDelay && t + kChunk < width)
+        diffuse<kDelay, kPlain, false>(job, wave, shared, ways, t, s);
+      else
+        diffuse<kDelay, kPlain, true>(job, wave, shared, ways, t, s);
+      terms = ways.following;
+      ways.words += kWords * wave.lanes;
+      ways.above += kChunk / 4;
+    }
+  }
 }
 
 template <int kDelay>
-void launch_delay(const HalftoneJob& job, const Swaths& swaths, cudaStream_t stream) {
-  if (job.levels == 2 && job.strength == kFullStrength)
-    launch_field<kDelay, true>(job, swaths, stream);
-  else
-    launch_field<kDelay, false>(job, swaths, stream);
+void launch_delay(const HalftoneJob& job, const Wavefront& wave, const ToneTable& table, cudaStream_t stream) {
+  const bool is_plain = job.levels == 2 && job.strength == kFullStrength;
+  const auto block = static_cast<unsigned>(32 * ((wave.swath_rows + wave.lanes - 1) / wave.lanes));
+  (is_plain ? tone_dependent_field<kDelay, true>
+            : tone_dependent_field<kDelay, false>)<<<static_cast<unsigned>(job.fields), block, 0, stream>>>(job, wave,
+                                                                                                            table);
+  check(cudaGetLastError(), "tone_dependent_field");
 }
 
 }  // namespace
 
-void launch_tone_dependent(const HalftoneJob& job, const Swaths& swaths, cudaStream_t stream) {
-  switch (swaths.table.delay) {
+Wavefront tone_dependent_wavefront(const HalftoneJob& job, const ToneTable& table) {
+  Wavefront wave;
+  wave.lanes = std::min<int>(table.swath_rows, Wavefront::kMaxLanes);
+  wave.swath_rows = table.swath_rows;
+  wave.skew = kSkew<0> + table.delay;
+  // Until the last row's last sum is complete.
+  const int steps = job.width + table.delay + wave.skew * (wave.lanes - 1);
+  wave.chunks = (steps + kChunk - 1) / kChunk;
+  wave.ring = kRing;
+  wave.column_bytes = sizeof(unsigned);
+  wave.outside = 1;  // no sum, tag_of(0)
+  wave.level_bits = job.levels == 2 && job.strength == kFullStrength ? 1 : 4;
+  return wave;
+}
+
+void launch_tone_dependent(const HalftoneJob& job, const Wavefront& wave, const ToneTable& table, cudaStream_t stream) {
+  switch (table.delay) {
     case 1:
-      return launch_delay<1>(job, swaths, stream);
+      return launch_delay<1>(job, wave, table, stream);
     case 2:
-      return launch_delay<2>(job, swaths, stream);
+      return launch_delay<2>(job, wave, table, stream);
     case 3:
-      return launch_delay<3>(job, swaths, stream);
+      return launch_delay<3>(job, wave, table, stream);
     case kMaxDelay:
-      return launch_delay<kMaxDelay>(job, swaths, stream);
+      return launch_delay<kMaxDelay>(job, wave, table, stream);
     default:
       throw std::invalid_argument("cuda halftone: a table of a delay that has no kernel");
   }

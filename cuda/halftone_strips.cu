@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Floyd-Steinberg as a wavefront of strips.
+#include "algorithms/halftone/floyd_steinberg.h"
+#include "cuda/halftone_wavefront.cuh"
+#include "cuda/runtime.h"
+
+namespace framequality::cuda {
+namespace {
+
+using namespace halftone;
+
+// A lane needs of the row above the error one column right. With a skew of 2 that is what the lane above found one step
+// before, and each step waits for a shuffle; with 3 a shuffle has a step to arrive in, for half as many steps more.
+// A strip waits for one that was begun earlier, since strips are numbered in the order in which they are begun.
+// What is handed down is, for each column, the share of the row below that comes from above it: 9 kept errors at most,
+// 36711. The word of two columns that is all ones has not been written.
+constexpr int kLanes = Wavefront::kMaxLanes, kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup;
+constexpr int kGroups = kChunk / kGroup;
+constexpr int kSkew = 3;
+constexpr int kLean = kSkew * (kLanes - 1);
+constexpr int kFar = 8;  // chunks that terms are asked for before they are read
+static_assert(kGroups == 4 && kSkew >= 2);
+/// A vector of shares is complete in the step in which the last lane is one column beyond its eighth: that many groups
+/// after the one whose first step is its first column.
+constexpr int kVectorsBehind = (kLean + 1 + kGroup - 1) / kGroup;
+
+struct State {
+  uint4 terms[kGroups];   ///< of this chunk
+  uint4 shares[kGroups];  ///< of this half of it, and of the next half
+  unsigned left, before;  ///< kept errors of this row's last two columns
+  unsigned above, above_left;
+  unsigned arriving[kSkew - 1];  ///< the row above's next columns, the one above right first
+  unsigned handed[kGroup / 2];   ///< shares that are to be handed down, two to a word
+};
+
+/// Where a strip's lanes read and write from a chunk on.
+struct Ways {
+  const uint4 *terms, *above;
+  uint4* below;  ///< the vector that the first group completes
+  unsigned* words;
+  /// The first lane takes what is given, the others the rest.
+  struct {
+    unsigned given, left, above, right;
+  } weight;
+  bool is_last;
+};
+
+/// a * b + c, after all that c is made of: what comes last should not be waited for earlier.
+__device__ __forceinline__ unsigned multiply_add(unsigned a, unsigned b, unsigned c) {
+  unsigned d;
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+/// A number that the compiler does not know: multiplying takes no slot that additions and shifts need, choosing does.
+__device__ __forceinline__ unsigned opaque(unsigned v) {
+  asm("" : "+r"(v));
+  return v;
+}
+
+__device__ __forceinline__ bool is_there(const uint4& v) {
+  return v.x != ~0u && v.y != ~0u && v.z != ~0u && v.w != ~0u;
+}
+
+/// Steps t...t+31, a chunk. kFull: nothing is weakened. kEdge: some lane may be outside the picture.
+template <int kLevels, bool kFull, bool kEdge>
+__device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways, int t, bool is_end, State& s) {
+  constexpr Levels kOf{kLevels};
+  constexpr unsigned kBias = kOf.bias(), kStep = kOf.step();
+  const int lane = static_cast<int>(threadIdx.x);
+  uint4 next[kGroups];
+  unsigned bits = 0;
+#pragma unroll
+  for (int g = 0; g < kGroups; ++g) {
+    const int t0 = t + g * kGroup;
+    const uint4 term = s.terms[g];
+    if (!kEdge || t0 < job.width)
+      while (!is_there(s.shares[g])) s.shares[g] = look(ways.above + g);
+    const uint4 share = s.shares[g];
+    // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
+    if (g == 0) {
+      const uint4* const following = ways.terms + (is_end ? 0 : kGroups * kLanes);
+#pragma unroll
+      for (int i = 0; i < kGroups; ++i) next[i] = __ldcs(following + i * kLanes);
+    }
+    if (g % 2 == 0) {
+#pragma unroll
+      for (int i = 2; i < 4; ++i) s.shares[(g + i) % kGroups] = look(ways.above + g + i);
+    }
+    const unsigned terms[] = {term.x, term.y, term.z, term.w}, shares[] = {share.x, share.y, share.z, share.w};
+#pragma unroll
+    for (int j = 0; j < kGroup; ++j) {
+      const unsigned both = terms[j / 2], two = shares[j / 2];
+      const unsigned own = j % 2 ? both >> 16 : both & 0xffff, given = j % 2 ? two >> 16 : two & 0xffff;
+      const unsigned above_right = s.arriving[0];
+      const unsigned early =
+          own + given * ways.weight.given + s.above_left * ways.weight.left + s.above * ways.weight.above;
+      const unsigned a = multiply_add(above_right, ways.weight.right, multiply_add(s.left, 7, early)) >> 4;
+      const unsigned before = s.before;
+      s.before = s.left;
+      if constexpr (kLevels == 2) {
+        const unsigned over = a - kStep;  // wraps round below the step
+        s.left = __viaddmin_u32(a, ~kStep + 1, a);
+        bits = __funnelshift_l(over, bits, 1);  // 1: black
+      } else {
+        const unsigned level = a / kStep;
+        s.left = a - level * kStep;
+        bits = bits << 4 | level;
+      }
+      if constexpr (!kFull)
+        s.left = static_cast<unsigned>(weaken(static_cast<int>(s.left) - kOf.bias(), job.strength) + kOf.bias());
+      const int x = t0 + j - kSkew * lane;
+      if constexpr (kEdge)
+        if (static_cast<unsigned>(x) >= static_cast<unsigned>(job.width)) s.left = kBias;
+      s.above_left = s.above;
+      s.above = above_right;
+#pragma unroll
+      for (int i = 0; i + 1 < kSkew - 1; ++i) s.arriving[i] = s.arriving[i + 1];
+      s.arriving[kSkew - 2] = __shfl_up_sync(kAllLanes, s.left, 1);
+      // Column x - 1 of the row below has all of its share; that of the last row, whose place in a vector is known.
+      constexpr auto kPlace = [](int step) { return ((step - kLean - 1) % kGroup + kGroup) % kGroup; };
+      const unsigned down = before + 5 * s.before + 3 * s.left;
+      const int place = kPlace(j);
+      if (place % 2 == 0)
+        s.handed[place / 2] = down;
+      else
+        s.handed[place / 2] = __byte_perm(s.handed[place / 2], down, 0x5410);
+      if (place == kGroup - 1) {
+        const int column = t0 - kVectorsBehind * kGroup;
+        hand(ways.is_last && (!kEdge || (column >= 0 && column < job.width)), ways.below + g,
+             make_uint4(s.handed[0], s.handed[1], s.handed[2], s.handed[3]));
+      }
+    }
+    if constexpr (kLevels != 2) ways.words[g * kLanes] = bits;
+  }
+  if constexpr (kLevels == 2) ways.words[0] = ~bits;
+#pragma unroll
+  for (int i = 0; i < kGroups; ++i) s.terms[i] = next[i];
+}
+
+template <int kLevels, bool kFull>
+__global__ void __launch_bounds__(kLanes)
+    floyd_steinberg_strip(const __grid_constant__ HalftoneJob job, const __grid_constant__ Wavefront wave) {
+  constexpr unsigned kBias = Levels{kLevels}.bias();
+  constexpr int kWords = kLevels == 2 ? 1 : 4;
+  const int lane = static_cast<int>(threadIdx.x);
+  unsigned ticket = 0;
+  if (lane == 0) ticket = atomicAdd(wave.ticket, 1u);
+  const auto index = static_cast<int>(__shfl_sync(kAllLanes, ticket, 0));
+  const Strip strip = strip_at(job, wave, index);
+  const auto chunks = static_cast<std::size_t>(index) * static_cast<std::size_t>(wave.chunks);
+  Ways ways;
+  ways.terms = wave.terms + chunks * kGroups * kLanes + lane;
+  ways.words = wave.words + chunks * kWords * kLanes + lane;
+  ways.above = wave.line(job, strip.field, strip.n);
+  ways.below = wave.line(job, strip.field, strip.n + 1) - kVectorsBehind;
+  ways.weight.given = opaque(lane == 0 ? 1 : 0);
+  ways.weight.left = opaque(lane == 0 ? 0 : 1);
+  ways.weight.above = opaque(lane == 0 ? 0 : 5);
+  ways.weight.right = opaque(lane == 0 ? 0 : 3);
+  ways.is_last = lane == kLanes - 1;
+
+  State s;
+  s.left = s.before = s.above = s.above_left = kBias;
+  for (unsigned& e : s.arriving) e = kBias;
+  for (unsigned& h : s.handed) h = 0;
+#pragma unroll
+  for (int g = 0; g < kGroups; ++g) s.terms[g] = __ldcs(ways.terms + g * kLanes);
+  sleep_until([&] { return is_there(look(ways.above)); });
+#pragma unroll
+  for (int g = 0; g < 2; ++g) s.shares[g] = look(ways.above + g);
+
+  for (int chunk = 0; chunk < wave.chunks; ++chunk) {
+    const int t = chunk * kChunk;
+    if (chunk + kFar < wave.chunks) {
+      // The bytes of a chunk, 128 each lane, half of the lanes for nothing.
+      const uint4* const far = ways.terms - lane + kFar * kGroups * kLanes + lane % 16 * 8;
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(far));
+    }
+    const bool is_end = chunk + 1 == wave.chunks;
+    if (t >= kLean + kGroup && t + kChunk <= job.width)
+      diffuse<kLevels, kFull, false>(job, ways, t, is_end, s);
+    else
+      diffuse<kLevels, kFull, true>(job, ways, t, is_end, s);
+    ways.terms += kGroups * kLanes;
+    ways.words += kWords * kLanes;
+    ways.above += kGroups;
+    ways.below += kGroups;
+  }
+}
+
+}  // namespace
+
+Wavefront floyd_steinberg_wavefront(const HalftoneJob& job) {
+  Wavefront wave;
+  wave.skew = kSkew;
+  // Until the last row's last vector is complete.
+  const int steps = (job.width + kGroup - 1) / kGroup * kGroup + kLean + 1;
+  wave.chunks = (steps + kChunk - 1) / kChunk;
+  wave.outside = static_cast<unsigned>(9 * Levels{job.levels}.bias()) * 0x10001u;
+  wave.empty = ~0u;
+  wave.level_bits = job.levels == 2 ? 1 : 4;
+  return wave;
+}
+
+void launch_floyd_steinberg(const HalftoneJob& job, const Wavefront& wave, cudaStream_t stream) {
+  void (*kernel)(HalftoneJob, Wavefront) = floyd_steinberg_strip<16, false>;
+  if (job.levels == 2)
+    kernel = job.strength == kFullStrength ? floyd_steinberg_strip<2, true> : floyd_steinberg_strip<2, false>;
+  if (job.levels == 4) kernel = floyd_steinberg_strip<4, false>;
+  kernel<<<static_cast<unsigned>(wave.strips(job)), kLanes, 0, stream>>>(job, wave);
+  check(cudaGetLastError(), "floyd_steinberg_strip");
+}
+
+}  // namespace framequality::cuda
