@@ -30,10 +30,10 @@ struct HalftoneJob {
 /// Blue noise. mask: ranks, on the device. One launch. Throws Error.
 void launch_blue_noise(const HalftoneJob& job, const std::uint16_t* mask, cudaStream_t stream);
 
-/// Error diffusion takes a frame in strips of rows, each by a warp: lane r has row r and is at column t - skew * r,
-/// counted along the row, at step t. Between the frame and those warps a kernel on either side brings pixels into the
-/// order in which lanes take them and out of it again, since that can be done for all at once: the warps, whose
-/// dependent steps are what a picture's time is made of, do nothing else than diffuse.
+/// Error diffusion takes a frame in strips of rows, each by a warp: lane r has row r and is at column t - lead -
+/// skew * r, counted along the row, at step t. Between the frame and those warps a kernel on either side brings pixels
+/// into the order in which lanes take them and out of it again, since that can be done for all at once: the warps,
+/// whose dependent steps are what a picture's time is made of, do nothing else than diffuse.
 ///
 /// What the last row of a strip hands down goes through device memory, in a line of one number for each column: that
 /// of strip i of a field is line i + 1; line 0 holds what comes from outside of the picture. Every number says by
@@ -46,6 +46,7 @@ struct Wavefront {
   int lanes = kMaxLanes;   ///< rows of a strip
   int swath_rows = 0;      ///< rows that run in the same direction, whole strips; 0: all run rightward
   int skew = 1;            ///< columns that a lane is behind the one above
+  int lead = 0;            ///< columns that all lanes are behind
   int chunks = 0;          ///< that a strip takes
   int ring = 0;            ///< lines of a field that take turns; 0: each strip has its own
   int column_bytes = 2;    ///< of a line

@@ -10,38 +10,58 @@ namespace {
 using namespace halftone;
 
 constexpr int kWarps = 4, kBlock = 32 * kWarps;
-constexpr int kPitch = Wavefront::kChunk + Wavefront::kGroup;  // terms of a row: whole vectors
+constexpr int kSteps = 128, kChunksEach = kSteps / Wavefront::kChunk;  // of a block
+constexpr int kPitch = kSteps + Wavefront::kGroup;  // terms of a row: vectors of different rows meet in no bank
+constexpr int kByteCodes = 256;
 
-/// A block has a chunk of a strip: reads along the rows, writes along the lanes.
-template <bool kBytes, bool kPattern>
+/// A block has some chunks of a strip: reads along the rows, writes along the lanes. kPattern: as launch_arrange().
+template <Codes kCodes, bool kPattern>
 __global__ void __launch_bounds__(kBlock)
-    arrange(const __grid_constant__ HalftoneJob job, const __grid_constant__ Wavefront wave,
+    arrange(const __grid_constant__ HalftoneJob job, const __grid_constant__ Wavefront wave, int blocks_each,
             const std::uint32_t* pattern) {
   __shared__ alignas(16) std::uint16_t terms[Wavefront::kMaxLanes * kPitch];
-  const int chunk = static_cast<int>(blockIdx.x % static_cast<unsigned>(wave.chunks));
-  const int index = static_cast<int>(blockIdx.x / static_cast<unsigned>(wave.chunks));
+  __shared__ std::int16_t copy[kByteCodes];
+  const int index = static_cast<int>(blockIdx.x) / blocks_each;
+  const int chunk0 = (static_cast<int>(blockIdx.x) - index * blocks_each) * kChunksEach;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
   const Strip strip = strip_at(job, wave, index);
-
-#pragma unroll 8
-  for (int r = thread / 32; r < wave.lanes; r += kWarps) {
-    const int along = chunk * Wavefront::kChunk + lane - wave.skew * r, y = strip.y0 + r;
-    unsigned term = 0;
-    if (r < strip.rows && along >= 0 && along < job.width) {
-      const int x = strip.leftward ? job.width - 1 - along : along;
-      const int tone = tone_at<kBytes>(job, y * job.fields + strip.field, x);
-      if constexpr (kPattern)
-        term = static_cast<unsigned>(tone + 8) | (pattern_at(pattern, x, y) ? 1u : 0u) << 12;
-      else
-        term = static_cast<unsigned>(16 * tone + 8);
-    }
-    terms[r * kPitch + lane] = static_cast<std::uint16_t>(term);
+  const std::int16_t* tones = job.tones;
+  if constexpr (kCodes != Codes::kAny) {
+    for (int i = thread; i < kByteCodes; i += kBlock) copy[i] = job.tones[i];
+    tones = copy;
+    __syncthreads();
   }
 
+#pragma unroll 4
+  for (int r = thread / 32; r < wave.lanes; r += kWarps) {
+    const int along = chunk0 * Wavefront::kChunk + 4 * lane - wave.lead - wave.skew * r, y = strip.y0 + r;
+    const int frame_y = y * job.fields + strip.field;
+    const auto column = [&](int i) { return strip.leftward ? job.width - 1 - along - i : along + i; };
+    const int first = column(strip.leftward ? 3 : 0);
+    unsigned term[4] = {};
+    const auto put = [&](int i, int tone) {
+      term[i] = static_cast<unsigned>(kPattern ? tone + 8 : 16 * tone + 8);
+      if (kPattern && pattern_at(pattern, column(i), y)) term[i] |= 1u << 12;
+    };
+    if (r >= strip.rows) {
+    } else if (kCodes == Codes::kWords && has_four_codes(job, first)) {
+      unsigned four = four_codes_at(job, frame_y, first);
+      if (strip.leftward) four = __byte_perm(four, 0, 0x0123);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) put(i, tones[four >> 8 * i & 255]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (along + i >= 0 && along + i < job.width) put(i, tone_at<kCodes>(job, tones, frame_y, column(i)));
+    }
+    *reinterpret_cast<uint2*>(terms + r * kPitch + 4 * lane) = {term[0] | term[1] << 16, term[2] | term[3] << 16};
+  }
+
+  const int chunks = min(kChunksEach, wave.chunks - chunk0);
   const auto fill = [&](int n, unsigned word) {
     const int each = Wavefront::kChunk * wave.column_bytes / 16;
-    uint4* const line = wave.line(job, strip.field, n) + chunk * each;
-    if (thread < each) line[thread] = make_uint4(word, word, word, word);
+    uint4* const line = wave.line(job, strip.field, n) + chunk0 * each;
+    if (thread < chunks * each) line[thread] = make_uint4(word, word, word, word);
   };
   if (strip.n == 0) fill(0, wave.outside);
   if (!wave.ring || strip.n + 1 < wave.ring) fill(strip.n + 1, wave.empty);
@@ -49,8 +69,8 @@ __global__ void __launch_bounds__(kBlock)
 
   __syncthreads();
   constexpr int kGroups = Wavefront::kChunk / Wavefront::kGroup;
-  uint4* const out = wave.terms + static_cast<std::size_t>(blockIdx.x) * wave.lanes * kGroups;
-  for (int i = thread; i < wave.lanes * kGroups; i += kBlock) {
+  uint4* const out = wave.terms + (static_cast<std::size_t>(index) * wave.chunks + chunk0) * wave.lanes * kGroups;
+  for (int i = thread; i < chunks * kGroups * wave.lanes; i += kBlock) {
     const int group = i / wave.lanes, r = i - group * wave.lanes;
     out[i] = *reinterpret_cast<const uint4*>(terms + r * kPitch + group * Wavefront::kGroup);
   }
@@ -89,7 +109,7 @@ __global__ void __launch_bounds__(kColumns* kRows)
     const unsigned* const words =
         wave.words + static_cast<std::size_t>(index) * wave.chunks * kBits * wave.lanes + lane;
     const bool leftward = wave.swath_rows && runs_leftward(row, wave.swath_rows);
-    const int along = leftward ? job.width - kEach - x0 : x0, t0 = along + wave.skew * lane;
+    const int along = leftward ? job.width - kEach - x0 : x0, t0 = along + wave.lead + wave.skew * lane;
     std::uint8_t* const out = job.out + y * job.out_stride;
     if constexpr (kBits == 1) {
       const unsigned forward = bits_from(wave, words, t0);  // column x0 highest if rightward
@@ -118,20 +138,34 @@ __global__ void __launch_bounds__(kColumns* kRows)
 
 }  // namespace
 
+namespace {
+
+template <bool kPattern>
+auto arrange_for(Codes codes) {
+  switch (codes) {
+    case Codes::kWords:
+      return arrange<Codes::kWords, kPattern>;
+    case Codes::kBytes:
+      return arrange<Codes::kBytes, kPattern>;
+    case Codes::kAny:
+      break;
+  }
+  return arrange<Codes::kAny, kPattern>;
+}
+
+}  // namespace
+
 void launch_arrange(const HalftoneJob& job, const Wavefront& wave, const std::uint32_t* pattern, cudaStream_t stream) {
-  void (*kernel)(HalftoneJob, Wavefront, const std::uint32_t*);
-  if (has_bytes(job))
-    kernel = pattern ? arrange<true, true> : arrange<true, false>;
-  else
-    kernel = pattern ? arrange<false, true> : arrange<false, false>;
-  kernel<<<static_cast<unsigned>(wave.strips(job)) * static_cast<unsigned>(wave.chunks), kBlock, 0, stream>>>(job, wave,
-                                                                                                              pattern);
+  const auto kernel = pattern ? arrange_for<true>(codes_of(job)) : arrange_for<false>(codes_of(job));
+  const int each = (wave.chunks + kChunksEach - 1) / kChunksEach;
+  kernel<<<static_cast<unsigned>(wave.strips(job)) * static_cast<unsigned>(each), kBlock, 0, stream>>>(job, wave, each,
+                                                                                                       pattern);
   check(cudaGetLastError(), "arrange");
 }
 
 void launch_deliver(const HalftoneJob& job, const Wavefront& wave, cudaStream_t stream) {
-  const bool is_aligned =
-      reinterpret_cast<std::uintptr_t>(job.out) % sizeof(uint4) == 0 && job.out_stride % sizeof(uint4) == 0;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(job.out) % sizeof(uint4) == 0 &&
+                          job.out_stride % static_cast<std::ptrdiff_t>(sizeof(uint4)) == 0;
   const dim3 grid = blocks_of(job.width, (job.height + kRows - 1) / kRows, kColumns * kEach), block(kColumns, kRows);
   (wave.level_bits == 1 ? deliver<1> : deliver<4>)<<<grid, block, 0, stream>>>(job, wave, is_aligned);
   check(cudaGetLastError(), "deliver");

@@ -11,26 +11,28 @@ using namespace halftone;
 
 // A lane needs of the row above the error one column right. With a skew of 2 that is what the lane above found one step
 // before, and each step waits for a shuffle; with 3 a shuffle has a step to arrive in, for half as many steps more.
+// All lanes are one column further behind than that, so that the error above right of the first lane's column is that
+// of column t, and vectors of what is handed down, which are read, begin with a group.
 // A strip waits for one that was begun earlier, since strips are numbered in the order in which they are begun.
-// What is handed down is, for each column, the share of the row below that comes from above it: 9 kept errors at most,
-// 36711. The word of two columns that is all ones has not been written.
+// Errors are kept in 12 bits: the word of two columns that is all ones has not been written.
 constexpr int kLanes = Wavefront::kMaxLanes, kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup;
 constexpr int kGroups = kChunk / kGroup;
-constexpr int kSkew = 3;
+constexpr int kSkew = 3, kLead = 1;
 constexpr int kLean = kSkew * (kLanes - 1);
 constexpr int kFar = 8;  // chunks that terms are asked for before they are read
 static_assert(kGroups == 4 && kSkew >= 2);
-/// A vector of shares is complete in the step in which the last lane is one column beyond its eighth: that many groups
+constexpr int kBehind = kLead + kLean;  // columns that the last lane is
+/// A vector that is handed down is complete in the step in which the last lane has its eighth column: that many groups
 /// after the one whose first step is its first column.
-constexpr int kVectorsBehind = (kLean + 1 + kGroup - 1) / kGroup;
+constexpr int kVectorsBehind = (kBehind + kGroup - 1) / kGroup;
 
+/// Errors are kept ones.
 struct State {
-  uint4 terms[kGroups];   ///< of this chunk
-  uint4 shares[kGroups];  ///< of this half of it, and of the next half
-  unsigned left, before;  ///< kept errors of this row's last two columns
-  unsigned above, above_left;
+  uint4 terms[kGroups];  ///< of this chunk
+  uint4 given[kGroups];  ///< errors of the strip above, of this half of the chunk and of the next half
+  unsigned left, above, above_left;
   unsigned arriving[kSkew - 1];  ///< the row above's next columns, the one above right first
-  unsigned handed[kGroup / 2];   ///< shares that are to be handed down, two to a word
+  unsigned handed[kGroup / 2];   ///< errors that are to be handed down, two to a word
 };
 
 /// Where a strip's lanes read and write from a chunk on.
@@ -38,11 +40,7 @@ struct Ways {
   const uint4 *terms, *above;
   uint4* below;  ///< the vector that the first group completes
   unsigned* words;
-  /// The first lane takes what is given, the others the rest.
-  struct {
-    unsigned given, left, above, right;
-  } weight;
-  bool is_last;
+  bool is_first, is_last;  ///< lane
 };
 
 /// a * b + c, after all that c is made of: what comes last should not be waited for earlier.
@@ -51,12 +49,6 @@ __device__ __forceinline__ unsigned multiply_add(unsigned a, unsigned b, unsigne
   asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
-/// A number that the compiler does not know: multiplying takes no slot that additions and shifts need, choosing does.
-__device__ __forceinline__ unsigned opaque(unsigned v) {
-  asm("" : "+r"(v));
-  return v;
-}
-
 __device__ __forceinline__ bool is_there(const uint4& v) {
   return v.x != ~0u && v.y != ~0u && v.z != ~0u && v.w != ~0u;
 }
@@ -73,9 +65,13 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
   for (int g = 0; g < kGroups; ++g) {
     const int t0 = t + g * kGroup;
     const uint4 term = s.terms[g];
-    if (!kEdge || t0 < job.width)
-      while (!is_there(s.shares[g])) s.shares[g] = look(ways.above + g);
-    const uint4 share = s.shares[g];
+    // Both of a half before more is asked for: waiting for one register is waiting for all that share its counter.
+    if (g % 2 == 0)
+#pragma unroll
+      for (int i = g; i < g + 2; ++i)
+        if (!kEdge || t + i * kGroup <= job.width)
+          while (!is_there(s.given[i])) s.given[i] = look(ways.above + i);
+    const uint4 given = s.given[g];
     // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
     if (g == 0) {
       const uint4* const following = ways.terms + (is_end ? 0 : kGroups * kLanes);
@@ -84,19 +80,17 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
     }
     if (g % 2 == 0) {
 #pragma unroll
-      for (int i = 2; i < 4; ++i) s.shares[(g + i) % kGroups] = look(ways.above + g + i);
+      for (int i = 2; i < 4; ++i) s.given[(g + i) % kGroups] = look(ways.above + g + i);
     }
-    const unsigned terms[] = {term.x, term.y, term.z, term.w}, shares[] = {share.x, share.y, share.z, share.w};
+    const unsigned terms[] = {term.x, term.y, term.z, term.w}, errors[] = {given.x, given.y, given.z, given.w};
 #pragma unroll
     for (int j = 0; j < kGroup; ++j) {
-      const unsigned both = terms[j / 2], two = shares[j / 2];
-      const unsigned own = j % 2 ? both >> 16 : both & 0xffff, given = j % 2 ? two >> 16 : two & 0xffff;
-      const unsigned above_right = s.arriving[0];
-      const unsigned early =
-          own + given * ways.weight.given + s.above_left * ways.weight.left + s.above * ways.weight.above;
-      const unsigned a = multiply_add(above_right, ways.weight.right, multiply_add(s.left, 7, early)) >> 4;
-      const unsigned before = s.before;
-      s.before = s.left;
+      const unsigned own = j % 2 ? terms[j / 2] >> 16 : terms[j / 2] & 0xffff;
+      const unsigned above_right = !ways.is_first ? s.arriving[0]
+                                   : j % 2        ? errors[j / 2] >> 16
+                                                  : errors[j / 2] & 0xffff;
+      const unsigned early = own + s.above_left + 5 * s.above;
+      const unsigned a = multiply_add(above_right, 3, multiply_add(s.left, 7, early)) >> 4;
       if constexpr (kLevels == 2) {
         const unsigned over = a - kStep;  // wraps round below the step
         s.left = __viaddmin_u32(a, ~kStep + 1, a);
@@ -108,7 +102,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
       }
       if constexpr (!kFull)
         s.left = static_cast<unsigned>(weaken(static_cast<int>(s.left) - kOf.bias(), job.strength) + kOf.bias());
-      const int x = t0 + j - kSkew * lane;
+      const int x = t0 + j - kLead - kSkew * lane;
       if constexpr (kEdge)
         if (static_cast<unsigned>(x) >= static_cast<unsigned>(job.width)) s.left = kBias;
       s.above_left = s.above;
@@ -116,17 +110,16 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
 #pragma unroll
       for (int i = 0; i + 1 < kSkew - 1; ++i) s.arriving[i] = s.arriving[i + 1];
       s.arriving[kSkew - 2] = __shfl_up_sync(kAllLanes, s.left, 1);
-      // Column x - 1 of the row below has all of its share; that of the last row, whose place in a vector is known.
-      constexpr auto kPlace = [](int step) { return ((step - kLean - 1) % kGroup + kGroup) % kGroup; };
-      const unsigned down = before + 5 * s.before + 3 * s.left;
+      // The last row's, whose place in a vector is known.
+      constexpr auto kPlace = [](int step) { return ((step - kBehind) % kGroup + kGroup) % kGroup; };
       const int place = kPlace(j);
       if (place % 2 == 0)
-        s.handed[place / 2] = down;
+        s.handed[place / 2] = s.left;
       else
-        s.handed[place / 2] = __byte_perm(s.handed[place / 2], down, 0x5410);
+        s.handed[place / 2] = __byte_perm(s.handed[place / 2], s.left, 0x5410);
       if (place == kGroup - 1) {
         const int column = t0 - kVectorsBehind * kGroup;
-        hand(ways.is_last && (!kEdge || (column >= 0 && column < job.width)), ways.below + g,
+        hand(ways.is_last && (!kEdge || (column >= 0 && column <= job.width)), ways.below + g,
              make_uint4(s.handed[0], s.handed[1], s.handed[2], s.handed[3]));
       }
     }
@@ -153,21 +146,18 @@ __global__ void __launch_bounds__(kLanes)
   ways.words = wave.words + chunks * kWords * kLanes + lane;
   ways.above = wave.line(job, strip.field, strip.n);
   ways.below = wave.line(job, strip.field, strip.n + 1) - kVectorsBehind;
-  ways.weight.given = opaque(lane == 0 ? 1 : 0);
-  ways.weight.left = opaque(lane == 0 ? 0 : 1);
-  ways.weight.above = opaque(lane == 0 ? 0 : 5);
-  ways.weight.right = opaque(lane == 0 ? 0 : 3);
+  ways.is_first = lane == 0;
   ways.is_last = lane == kLanes - 1;
 
   State s;
-  s.left = s.before = s.above = s.above_left = kBias;
+  s.left = s.above = s.above_left = kBias;
   for (unsigned& e : s.arriving) e = kBias;
   for (unsigned& h : s.handed) h = 0;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) s.terms[g] = __ldcs(ways.terms + g * kLanes);
   sleep_until([&] { return is_there(look(ways.above)); });
 #pragma unroll
-  for (int g = 0; g < 2; ++g) s.shares[g] = look(ways.above + g);
+  for (int g = 0; g < 2; ++g) s.given[g] = look(ways.above + g);
 
   for (int chunk = 0; chunk < wave.chunks; ++chunk) {
     const int t = chunk * kChunk;
@@ -177,7 +167,7 @@ __global__ void __launch_bounds__(kLanes)
       asm volatile("prefetch.global.L2 [%0];" ::"l"(far));
     }
     const bool is_end = chunk + 1 == wave.chunks;
-    if (t >= kLean + kGroup && t + kChunk <= job.width)
+    if (t >= kVectorsBehind * kGroup && t + kChunk <= job.width)
       diffuse<kLevels, kFull, false>(job, ways, t, is_end, s);
     else
       diffuse<kLevels, kFull, true>(job, ways, t, is_end, s);
@@ -193,10 +183,11 @@ __global__ void __launch_bounds__(kLanes)
 Wavefront floyd_steinberg_wavefront(const HalftoneJob& job) {
   Wavefront wave;
   wave.skew = kSkew;
-  // Until the last row's last vector is complete.
-  const int steps = (job.width + kGroup - 1) / kGroup * kGroup + kLean + 1;
+  wave.lead = kLead;
+  // Until the last row's vector that holds the column beyond its end is complete.
+  const int steps = job.width / kGroup * kGroup + kGroup + kBehind;
   wave.chunks = (steps + kChunk - 1) / kChunk;
-  wave.outside = static_cast<unsigned>(9 * Levels{job.levels}.bias()) * 0x10001u;
+  wave.outside = static_cast<unsigned>(Levels{job.levels}.bias()) * 0x10001u;
   wave.empty = ~0u;
   wave.level_bits = job.levels == 2 ? 1 : 4;
   return wave;

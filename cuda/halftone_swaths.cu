@@ -17,24 +17,26 @@ using namespace halftone;
 // A lane is two columns further behind the one above than the delay makes it wait: the sums have a step to arrive in.
 constexpr int kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup, kGroups = kChunk / kGroup;
 constexpr int kFar = 8;    // chunks that terms are asked for before they are read
-constexpr int kReady = 4;  // steps that meanings are looked up before they are needed
+constexpr int kReady = 2;  // steps that meanings are looked up before they are needed
 constexpr int kMaxWarps = kMaxSwathRows / Wavefront::kMaxLanes;
 template <int kDelay>
 constexpr int kSkew = kDelay + 2;
 
 // Lines hold sums above a tag of four bits that says which strip of the field they are for, modulo kTags * kRing; 0 is
 // none's. A strip's line is read by the next one and is free again before the one after that is done with its first
-// row, wherever that begins.
+// row, wherever that begins. All sums are kept with such a tag below: it never gets as far as the bits that count.
 constexpr int kTagBits = 4, kTags = (1 << kTagBits) - 1, kRing = 4;
-static_assert(std::int64_t{kErrorLimit} * kWeightOne * 12 < std::int64_t{1} << (31 - kTagBits));
+constexpr int kSumBits = kWeightBits + kTagBits;
+static_assert((std::int64_t{kErrorLimit} * kWeightOne * 12 + std::int64_t{kWhite + 1} * kWeightOne) << kTagBits <
+              std::int64_t{1} << 31);
 __device__ __forceinline__ unsigned tag_of(int line) { return static_cast<unsigned>(line / kRing % kTags) + 1; }
 
 /// What a grey and a dot of the pattern mean. A term holds tone + 8 and, in bit 12, the dot: 16 times that of the grey
 /// that is looked up, but for the lowest bits.
 struct alignas(16) Meaning {
-  int offset;     ///< a term << kWeightBits and this are (tone << kWeightBits) + kWeightOne / 2
-  int threshold;  ///< with 2 levels << kWeightBits
-  int on, down;   ///< weights for (0, 1) and (1, 0)
+  int offset;     ///< a term << kSumBits and this are a sum of its tone and a half
+  int threshold;  ///< with 2 levels a sum
+  int on, down;   ///< weights for (0, 1) and (1, 0), << kTagBits
 };
 struct alignas(16) Further {
   int back, over, behind;  ///< weights for (1, -1), for (1, 1) of middle tones and for (1, -delay) of the others
@@ -53,13 +55,14 @@ __device__ void look_up(Shared& shared, const ToneTable& table, bool is_plain) {
     const int grey = i % kTermGreys, dot = i / kTermGreys, tone = grey < kTones ? grey : kTermGreys - 1 - grey;
     const std::int16_t* const w = table.row[tone].weight;
     const int t = dot ? kWhite - table.row[tone].threshold : table.row[tone].threshold;
+    const auto weight = [&](bool has, int i) { return has ? w[i] << kTagBits : 0; };
+    const bool is_middle = tone >= kFirstMiddleTone, is_black = tone == 0;  // place_of()
     Meaning& m = shared.meaning[i];
-    m.offset = kWeightOne / 2 - ((8 + dot * 0x1000) << kWeightBits);
-    m.threshold = is_plain ? t << kWeightBits : t;
-    m.on = tone == 0 ? 0 : w[0];
-    const bool is_middle = tone >= kFirstMiddleTone;
-    m.down = tone == 0 ? kWeightOne : w[is_middle ? 2 : 1];  // place_of()
-    shared.further[i] = {tone == 0 ? 0 : w[is_middle ? 3 : 2], is_middle ? w[1] : 0, is_middle || tone == 0 ? 0 : w[3],
+    m.offset = (kWeightOne / 2 << kTagBits) - ((8 + dot * 0x1000) << kSumBits);
+    m.threshold = is_plain ? t << kSumBits : t;
+    m.on = weight(!is_black, 0);
+    m.down = is_black ? kWeightOne << kTagBits : weight(true, is_middle ? 2 : 1);
+    shared.further[i] = {weight(!is_black, is_middle ? 3 : 2), weight(is_middle, 1), weight(!is_middle && !is_black, 3),
                          0};
   }
 }
@@ -100,12 +103,13 @@ __device__ __forceinline__ void get_ready(const Shared& shared, const uint4& ter
 /// Level and error of a pixel. sum: all that it received and its tone. kPlain: 2 levels, nothing weakened.
 template <bool kPlain>
 __device__ __forceinline__ int decide(int sum, int threshold, int levels, int strength, unsigned& level) {
-  const int u = sum >> kWeightBits;
+  const int u = sum >> kSumBits;
   if constexpr (kPlain) {
     // Each has one end of the limit in reach. Both are there before the level is.
     const int of_white = __viaddmin_s32(u, -kWhite, kErrorLimit), of_black = max(u, -kErrorLimit);
-    level = sum >= threshold ? 1 : 0;
-    return level ? of_white : of_black;
+    const bool is_white = sum >= threshold;
+    level = is_white ? 1 : 0;
+    return is_white ? of_white : of_black;
   } else {
     // As tone_dependent(): the level below a tone cancels out of it. Shifted to stay positive.
     constexpr int kShift = 512;
@@ -139,6 +143,13 @@ __device__ __forceinline__ void hand_out(State<kDelay>& s, const Meaning& m, con
   }
 }
 
+/// a + b, after all that a is made of: what comes last should not be waited for earlier.
+__device__ __forceinline__ int add(int a, int b) {
+  int c;
+  asm("add.s32 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
+  return c;
+}
+
 /// Where a strip's lanes read and write from a chunk on.
 struct Ways {
   const uint4 *following, *above;  ///< following: terms of the next chunk
@@ -161,21 +172,27 @@ __device__ __forceinline__ bool is_there(const uint4& v, unsigned tag, int x, in
 }
 
 /// Steps t...t+31, a chunk.
-template <int kDelay, bool kPlain, bool kEdge>
+/// kTo: ways.below_step, or 0 for any.
+template <int kDelay, bool kPlain, bool kEdge, int kTo>
 __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront& wave, const Shared& shared,
                                         const Ways& ways, int t, State<kDelay>& s) {
   const int lane = static_cast<int>(threadIdx.x) % 32, width = job.width;
+  const int first = t - kSkew<kDelay> * (wave.lanes - 1) - kDelay;  // column below that is complete next
+  const int to = kTo ? kTo : ways.below_step;
+  unsigned* const below = ways.below + first * to;
   uint4 next[kGroups];
   unsigned bits = 0;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     const int t0 = t + g * kGroup;
     const uint4 term = s.terms[g];
-    uint4(&given)[2] = s.given[g];
+    // All of a half before more is asked for: waiting for one register is waiting for all that share its counter.
+    if (g % 2 == 0)
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
-      while (!__all_sync(kAllLanes, is_there<kEdge>(given[i], ways.tag_above, t0 + 4 * i, width)))
-        given[i] = look(ways.above + 2 * g + i);
+      for (int i = 2 * g; i < 2 * g + 4; ++i)
+        while (!__all_sync(kAllLanes, is_there<kEdge>(s.given[i / 2][i % 2], ways.tag_above, t + 4 * i, width)))
+          s.given[i / 2][i % 2] = look(ways.above + i);
+    const uint4(&given)[2] = s.given[g];
     const unsigned sums[] = {given[0].x, given[0].y, given[0].z, given[0].w,
                              given[1].x, given[1].y, given[1].z, given[1].w};
     // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
@@ -187,8 +204,6 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
 #pragma unroll
       for (int i = 4; i < 8; ++i) s.given[(g + i / 2) % kGroups][i % 2] = look(ways.above + 2 * g + i);
     }
-    const int first = t0 - kSkew<kDelay> * (wave.lanes - 1) - kDelay;  // column below that is complete next
-    unsigned* to = ways.below + first * ways.below_step;
 #pragma unroll
     for (int j = 0; j < kGroup; ++j) {
       const int x = t0 + j - kSkew<kDelay> * lane;
@@ -199,21 +214,24 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
                                 : g + 1 < kGroups   ? s.terms[(g + 1) % kGroups]
                                                     : next[0],
                                 (j + kReady) % kGroup, job.levels, s);
-      const int base = static_cast<int>(term_of(term, j) << kWeightBits) + m.offset;
-      const int received = ways.is_first ? static_cast<int>(sums[j]) >> kTagBits : s.arriving[0];
+      const int base = static_cast<int>(term_of(term, j) << kSumBits) + m.offset;
+      const int received = ways.is_first ? static_cast<int>(sums[j]) : s.arriving[0];
       unsigned level;
-      int error = decide<kPlain>(s.carry + base + received, m.threshold, job.levels, job.strength, level);
+      int error = decide<kPlain>(add(s.carry + base, received), m.threshold, job.levels, job.strength, level);
       if constexpr (kEdge)
         if (static_cast<unsigned>(x) >= static_cast<unsigned>(width)) error = 0;
-      bits = bits << (kPlain ? 1 : 4) | level;
+      if constexpr (kPlain)
+        bits |= level ? 1u << (kChunk - 1 - g * kGroup - j) : 0;
+      else
+        bits = bits << 4 | level;
       hand_out<kDelay, kEdge>(s, m, f, error, x, width);
       const int complete = s.sums[kDelay + 1];
-      hand(ways.is_last && (!kEdge || (first + j >= 0 && first + j < width)), to,
-           static_cast<unsigned>(complete) << kTagBits | ways.tag_below);
-      to += ways.below_step;
+      const int i = g * kGroup + j;
+      hand(ways.is_last && (!kEdge || (first + i >= 0 && first + i < width)), below + i * to,
+           static_cast<unsigned>(complete));
 #pragma unroll
       for (int i = kDelay + 1; i > 0; --i) s.sums[i] = s.sums[i - 1];
-      s.sums[0] = 0;
+      s.sums[0] = static_cast<int>(ways.tag_below);
       s.arriving[0] = s.arriving[1];
       s.arriving[1] = __shfl_up_sync(kAllLanes, complete, 1);
     }
@@ -257,6 +275,7 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
     ways.is_last = lane == wave.lanes - 1;
 
     State<kDelay> s;
+    for (int& sum : s.sums) sum = static_cast<int>(ways.tag_below);
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) s.terms[g] = __ldcs(terms + g * wave.lanes);
     sleep_until([&] { return __all_sync(kAllLanes, is_there<true>(look(ways.above), ways.tag_above, 0, width)); });
@@ -269,10 +288,12 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
       if (chunk + kFar < wave.chunks)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(terms + kFar * kGroups * wave.lanes + row * (kGroups - 1)));
       ways.following = chunk + 1 < wave.chunks ? terms + kGroups * wave.lanes : terms;
-      if (t >= kSkew<kDelay> * (wave.lanes - 1) + kDelay && t + kChunk < width)
-        diffuse<kDelay, kPlain, false>(job, wave, shared, ways, t, s);
+      if (t < kSkew<kDelay> * (wave.lanes - 1) + kDelay || t + kChunk >= width)
+        diffuse<kDelay, kPlain, true, 0>(job, wave, shared, ways, t, s);
+      else if (turns)
+        diffuse<kDelay, kPlain, false, -1>(job, wave, shared, ways, t, s);
       else
-        diffuse<kDelay, kPlain, true>(job, wave, shared, ways, t, s);
+        diffuse<kDelay, kPlain, false, 1>(job, wave, shared, ways, t, s);
       terms = ways.following;
       ways.words += kWords * wave.lanes;
       ways.above += kChunk / 4;
@@ -302,7 +323,7 @@ Wavefront tone_dependent_wavefront(const HalftoneJob& job, const ToneTable& tabl
   wave.chunks = (steps + kChunk - 1) / kChunk;
   wave.ring = kRing;
   wave.column_bytes = sizeof(unsigned);
-  wave.outside = 1;  // no sum, tag_of(0)
+  wave.outside = 1;  // nothing, tag_of(0)
   wave.level_bits = job.levels == 2 && job.strength == kFullStrength ? 1 : 4;
   return wave;
 }
