@@ -65,22 +65,24 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
   for (int g = 0; g < kGroups; ++g) {
     const int t0 = t + g * kGroup;
     const uint4 term = s.terms[g];
-    // Both of a half before more is asked for: waiting for one register is waiting for all that share its counter.
-    if (g % 2 == 0)
-#pragma unroll
-      for (int i = g; i < g + 2; ++i)
-        if (!kEdge || t + i * kGroup <= job.width)
-          while (!is_there(s.given[i])) s.given[i] = look(ways.above + i);
+    // All of a half at once, before more is asked for: a warp that waits for one register waits for all that share its
+    // counter.
+    if (g % 2 == 0 && (!kEdge || t0 <= job.width))
+      while (!__all_sync(kAllLanes,
+                         is_there(s.given[g]) && ((kEdge && t0 + kGroup > job.width) || is_there(s.given[g + 1])))) {
+        s.given[g] = look(ways.above + g);
+        s.given[g + 1] = look(ways.above + g + 1);
+      }
     const uint4 given = s.given[g];
     // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
-    if (g == 0) {
-      const uint4* const following = ways.terms + (is_end ? 0 : kGroups * kLanes);
-#pragma unroll
-      for (int i = 0; i < kGroups; ++i) next[i] = __ldcs(following + i * kLanes);
-    }
     if (g % 2 == 0) {
 #pragma unroll
       for (int i = 2; i < 4; ++i) s.given[(g + i) % kGroups] = look(ways.above + g + i);
+    }
+    if (g == 2) {
+      const uint4* const following = ways.terms + (is_end ? 0 : kGroups * kLanes);
+#pragma unroll
+      for (int i = 0; i < kGroups; ++i) next[i] = load_terms(following + i * kLanes);
     }
     const unsigned terms[] = {term.x, term.y, term.z, term.w}, errors[] = {given.x, given.y, given.z, given.w};
 #pragma unroll
@@ -154,10 +156,12 @@ __global__ void __launch_bounds__(kLanes)
   for (unsigned& e : s.arriving) e = kBias;
   for (unsigned& h : s.handed) h = 0;
 #pragma unroll
-  for (int g = 0; g < kGroups; ++g) s.terms[g] = __ldcs(ways.terms + g * kLanes);
-  sleep_until([&] { return is_there(look(ways.above)); });
-#pragma unroll
-  for (int g = 0; g < 2; ++g) s.given[g] = look(ways.above + g);
+  for (int g = 0; g < kGroups; ++g) s.terms[g] = load_terms(ways.terms + g * kLanes);
+  for (;;) {
+    for (int g = 0; g < 2; ++g) s.given[g] = look(ways.above + g);
+    if (__all_sync(kAllLanes, is_there(s.given[0]))) break;
+    nap();
+  }
 
   for (int chunk = 0; chunk < wave.chunks; ++chunk) {
     const int t = chunk * kChunk;

@@ -14,13 +14,15 @@ using namespace halftone;
 // Swaths run in alternating directions and so one after the other: a field is a block with a warp for each strip of a
 // swath, and all that counts is how long a step takes. What a pixel's tone means is looked up in shared memory, where
 // whatever can be worked out beforehand has been.
-// A lane is two columns further behind the one above than the delay makes it wait: the sums have a step to arrive in.
+// A lane is some columns further behind the one above than the delay makes it wait: the sums have steps to arrive in.
 constexpr int kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup, kGroups = kChunk / kGroup;
 constexpr int kFar = 8;    // chunks that terms are asked for before they are read
-constexpr int kReady = 2;  // steps that meanings are looked up before they are needed
+constexpr int kReady = 1;  // steps that meanings are looked up before they are needed
 constexpr int kMaxWarps = kMaxSwathRows / Wavefront::kMaxLanes;
+// All lanes are that many columns further behind, so that what a line says of column t is passed on in step t.
+constexpr int kSlack = 3, kLead = kSlack;
 template <int kDelay>
-constexpr int kSkew = kDelay + 2;
+constexpr int kSkew = kDelay + kSlack;
 
 // Lines hold sums above a tag of four bits that says which strip of the field they are for, modulo kTags * kRing; 0 is
 // none's. A strip's line is read by the next one and is free again before the one after that is done with its first
@@ -76,7 +78,7 @@ struct State {
   Further further[kReady];
   int carry = 0;  ///< what column x - 1 gives to x
   int sums[kDelay + 2] = {};
-  int arriving[2] = {};  ///< for columns x and x + 1
+  int arriving[kSlack] = {};  ///< sums for columns x, x + 1, ...
 };
 
 __device__ __forceinline__ unsigned term_of(const uint4& v, int j) {
@@ -143,6 +145,12 @@ __device__ __forceinline__ void hand_out(State<kDelay>& s, const Meaning& m, con
   }
 }
 
+/// Has a number kept in a register, which is not worked out again.
+__device__ __forceinline__ unsigned kept(unsigned v) {
+  asm volatile("" : "+r"(v));
+  return v;
+}
+
 /// a + b, after all that a is made of: what comes last should not be waited for earlier.
 __device__ __forceinline__ int add(int a, int b) {
   int c;
@@ -157,27 +165,27 @@ struct Ways {
   int below_step;                  ///< numbers to the next column's
   unsigned* words;
   unsigned tag_above, tag_below;
-  bool is_first, is_last;  ///< row
+  int lane_above;  ///< of the first lane: the last one, which passes on what is given
+  bool is_last;
 };
 
-/// Whether the number of a column has been written. kEdge: columns may be outside.
+/// 0 if the numbers of four columns from x on have been written. kEdge: columns may be outside.
 template <bool kEdge>
-__device__ __forceinline__ bool is_there(const uint4& v, unsigned tag, int x, int width) {
+__device__ __forceinline__ unsigned wrong_tags(const uint4& v, unsigned tag, int x, int width) {
   constexpr unsigned kMask = (1u << kTagBits) - 1;
   const unsigned all[] = {v.x, v.y, v.z, v.w};
   unsigned wrong = 0;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) wrong |= kEdge && x + i >= width ? 0 : (all[i] ^ tag) & kMask;
-  return wrong == 0;
+  for (int i = 0; i < 4; ++i) wrong |= kEdge && x + i >= width ? 0 : all[i] ^ tag;
+  return wrong & kMask;
 }
 
-/// Steps t...t+31, a chunk.
-/// kTo: ways.below_step, or 0 for any.
+/// Steps t...t+31, a chunk. kTo: ways.below_step, or 0 for any.
 template <int kDelay, bool kPlain, bool kEdge, int kTo>
 __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront& wave, const Shared& shared,
                                         const Ways& ways, int t, State<kDelay>& s) {
   const int lane = static_cast<int>(threadIdx.x) % 32, width = job.width;
-  const int first = t - kSkew<kDelay> * (wave.lanes - 1) - kDelay;  // column below that is complete next
+  const int first = t - kLead - kSkew<kDelay> * (wave.lanes - 1) - kDelay;  // column below that is complete next
   const int to = kTo ? kTo : ways.below_step;
   unsigned* const below = ways.below + first * to;
   uint4 next[kGroups];
@@ -186,27 +194,38 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
   for (int g = 0; g < kGroups; ++g) {
     const int t0 = t + g * kGroup;
     const uint4 term = s.terms[g];
-    // All of a half before more is asked for: waiting for one register is waiting for all that share its counter.
-    if (g % 2 == 0)
+    // All of a half at once, before more is asked for: a warp that waits for one register waits for all that share its
+    // counter.
+    if (g % 2 == 0) {
+      const auto is_half_there = [&] {
+        unsigned wrong = 0;
 #pragma unroll
-      for (int i = 2 * g; i < 2 * g + 4; ++i)
-        while (!__all_sync(kAllLanes, is_there<kEdge>(s.given[i / 2][i % 2], ways.tag_above, t + 4 * i, width)))
-          s.given[i / 2][i % 2] = look(ways.above + i);
-    const uint4(&given)[2] = s.given[g];
-    const unsigned sums[] = {given[0].x, given[0].y, given[0].z, given[0].w,
-                             given[1].x, given[1].y, given[1].z, given[1].w};
-    // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
-    if (g == 0) {
+        for (int i = 2 * g; i < 2 * g + 4; ++i)
+          wrong |= wrong_tags<kEdge>(s.given[i / 2][i % 2], ways.tag_above, t + 4 * i, width);
+        return __all_sync(kAllLanes, wrong == 0);
+      };
+      while (!is_half_there()) {
 #pragma unroll
-      for (int i = 0; i < kGroups; ++i) next[i] = __ldcs(ways.following + i * wave.lanes);
+        for (int i = 2 * g; i < 2 * g + 4; ++i) s.given[i / 2][i % 2] = look(ways.above + i);
+      }
     }
+    const auto given_at = [&](int j) {
+      const uint4& v = s.given[g][j / 4];
+      const unsigned sums[] = {v.x, v.y, v.z, v.w};
+      return static_cast<int>(sums[j % 4]);
+    };
+    // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
     if (g % 2 == 0) {
 #pragma unroll
       for (int i = 4; i < 8; ++i) s.given[(g + i / 2) % kGroups][i % 2] = look(ways.above + 2 * g + i);
     }
+    if (g == 2) {
+#pragma unroll
+      for (int i = 0; i < kGroups; ++i) next[i] = load_terms(ways.following + i * wave.lanes);
+    }
 #pragma unroll
     for (int j = 0; j < kGroup; ++j) {
-      const int x = t0 + j - kSkew<kDelay> * lane;
+      const int x = t0 + j - kLead - kSkew<kDelay> * lane;
       const Meaning m = s.meaning[j % kReady];
       const Further f = s.further[j % kReady];
       get_ready<kDelay, kPlain>(shared,
@@ -215,9 +234,8 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
                                                     : next[0],
                                 (j + kReady) % kGroup, job.levels, s);
       const int base = static_cast<int>(term_of(term, j) << kSumBits) + m.offset;
-      const int received = ways.is_first ? static_cast<int>(sums[j]) : s.arriving[0];
       unsigned level;
-      int error = decide<kPlain>(add(s.carry + base, received), m.threshold, job.levels, job.strength, level);
+      int error = decide<kPlain>(add(s.carry + base, s.arriving[0]), m.threshold, job.levels, job.strength, level);
       if constexpr (kEdge)
         if (static_cast<unsigned>(x) >= static_cast<unsigned>(width)) error = 0;
       if constexpr (kPlain)
@@ -232,8 +250,9 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
 #pragma unroll
       for (int i = kDelay + 1; i > 0; --i) s.sums[i] = s.sums[i - 1];
       s.sums[0] = static_cast<int>(ways.tag_below);
-      s.arriving[0] = s.arriving[1];
-      s.arriving[1] = __shfl_up_sync(kAllLanes, complete, 1);
+#pragma unroll
+      for (int i = 0; i + 1 < kSlack; ++i) s.arriving[i] = s.arriving[i + 1];
+      s.arriving[kSlack - 1] = __shfl_sync(kAllLanes, ways.is_last ? given_at(j) : complete, ways.lane_above);
     }
     if constexpr (!kPlain)
       if (lane < wave.lanes) ways.words[g * wave.lanes] = bits;
@@ -269,18 +288,20 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
     const bool turns = runs_leftward(strip.y0 + wave.lanes, wave.swath_rows) != strip.leftward;
     ways.below += turns ? width - 1 : 0;
     ways.below_step = turns ? -1 : 1;
-    ways.tag_above = tag_of(n);
-    ways.tag_below = tag_of(n + 1);
-    ways.is_first = lane == 0;
+    ways.tag_above = kept(tag_of(n));
+    ways.tag_below = kept(tag_of(n + 1));
+    ways.lane_above = lane == 0 ? wave.lanes - 1 : lane - 1;
     ways.is_last = lane == wave.lanes - 1;
 
     State<kDelay> s;
     for (int& sum : s.sums) sum = static_cast<int>(ways.tag_below);
 #pragma unroll
-    for (int g = 0; g < kGroups; ++g) s.terms[g] = __ldcs(terms + g * wave.lanes);
-    sleep_until([&] { return __all_sync(kAllLanes, is_there<true>(look(ways.above), ways.tag_above, 0, width)); });
-#pragma unroll
-    for (int i = 0; i < 4; ++i) s.given[i / 2][i % 2] = look(ways.above + i);
+    for (int g = 0; g < kGroups; ++g) s.terms[g] = load_terms(terms + g * wave.lanes);
+    for (;;) {
+      for (int i = 0; i < 4; ++i) s.given[i / 2][i % 2] = look(ways.above + i);
+      if (__all_sync(kAllLanes, wrong_tags<true>(s.given[0][0], ways.tag_above, 0, width) == 0)) break;
+      nap();
+    }
 #pragma unroll
     for (int j = 0; j < kReady; ++j) get_ready<kDelay, kPlain>(shared, s.terms[0], j, job.levels, s);
     for (int chunk = 0; chunk < wave.chunks; ++chunk) {
@@ -288,7 +309,7 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
       if (chunk + kFar < wave.chunks)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(terms + kFar * kGroups * wave.lanes + row * (kGroups - 1)));
       ways.following = chunk + 1 < wave.chunks ? terms + kGroups * wave.lanes : terms;
-      if (t < kSkew<kDelay> * (wave.lanes - 1) + kDelay || t + kChunk >= width)
+      if (t < kLead + kSkew<kDelay> * (wave.lanes - 1) + kDelay || t + kChunk >= width)
         diffuse<kDelay, kPlain, true, 0>(job, wave, shared, ways, t, s);
       else if (turns)
         diffuse<kDelay, kPlain, false, -1>(job, wave, shared, ways, t, s);
@@ -318,8 +339,9 @@ Wavefront tone_dependent_wavefront(const HalftoneJob& job, const ToneTable& tabl
   wave.lanes = std::min<int>(table.swath_rows, Wavefront::kMaxLanes);
   wave.swath_rows = table.swath_rows;
   wave.skew = kSkew<0> + table.delay;
+  wave.lead = kLead;
   // Until the last row's last sum is complete.
-  const int steps = job.width + table.delay + wave.skew * (wave.lanes - 1);
+  const int steps = kLead + job.width + table.delay + wave.skew * (wave.lanes - 1);
   wave.chunks = (steps + kChunk - 1) / kChunk;
   wave.ring = kRing;
   wave.column_bytes = sizeof(unsigned);

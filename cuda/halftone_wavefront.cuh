@@ -27,11 +27,19 @@ __device__ __forceinline__ Strip strip_at(const HalftoneJob& job, const Wavefron
 }
 
 /// Numbers of a line as they are now, each of them a whole one. Relaxed: a number carries all that is handed over.
+/// Lanes that look at the same place may see it at different times: who goes on is for all of them to say.
 __device__ __forceinline__ uint4 look(const uint4* from) {
   uint4 v;
   asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                : "l"(from));
+  return v;
+}
+/// Terms, which are read once. Stays behind what is looked at before: a warp that waits for one register waits for all
+/// that share its counter, of which there are six.
+__device__ __forceinline__ uint4 load_terms(const uint4* from) {
+  uint4 v;
+  asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
   return v;
 }
 /// If `hands`, without a branch.
@@ -46,13 +54,10 @@ __device__ __forceinline__ void hand(bool hands, unsigned* to, unsigned v) {
 }
 
 /// For the wait before a strip's first step, which may take as long as a picture.
-template <class IsThere>
-__device__ __forceinline__ void sleep_until(IsThere&& is_there) {
-  while (!is_there())
+__device__ __forceinline__ void nap() {
 #if __CUDA_ARCH__ >= 700
-    __nanosleep(100)
+  __nanosleep(40);
 #endif
-        ;
 }
 
 }  // namespace framequality::cuda
