@@ -23,7 +23,8 @@ void complete_pool(GstQuery* query, const GstVideoInfo& info, bool strides) {
   const bool raw = GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_ENCODED;
   if (!pool) pool = raw ? gst_video_buffer_pool_new() : gst_buffer_pool_new();
   size = std::max(size, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)));
-  if (strides && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META)) {
+  // A GstVideoMeta has no planes where GStreamer has no name for the pixels.
+  if (strides && raw && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META)) {
     GstCaps* caps = nullptr;
     gst_query_parse_allocation(query, &caps, nullptr);
     GstStructure* config = gst_buffer_pool_get_config(pool);
@@ -52,7 +53,7 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   if (stream.format.out_on_device)
     device(self).context.offer_pool(query, written);
   else if (place.cuda)
-    offer_pinned_pool(query, written, place.id);
+    offer_pinned_pool(query, written, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream.format.out)));
   complete_pool(query, stream.format.out, strides);
   return parent_class()->decide_allocation(trans, query);
 }

@@ -126,7 +126,7 @@ static void fq_pinned_allocator_class_init(FqPinnedAllocatorClass* klass) {
 
 namespace framequality {
 
-void offer_pinned_pool(GstQuery* query, guint min, int id) {
+void offer_pinned_pool(GstQuery* query, guint min, int id, guint bytes) {
   GstCaps* caps = nullptr;
   gboolean need_pool = FALSE;
   GstVideoInfo info;
@@ -143,8 +143,9 @@ void offer_pinned_pool(GstQuery* query, guint min, int id) {
   GstAllocationParams params;
   gst_allocation_params_init(&params);
   gst_query_add_allocation_param(query, allocator, &params);
-  const auto size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&info));
-  GstBufferPool* pool = gst_video_buffer_pool_new();
+  const bool raw = GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_ENCODED;
+  const guint size = raw ? static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)) : bytes;
+  GstBufferPool* pool = raw ? gst_video_buffer_pool_new() : gst_buffer_pool_new();
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, caps, size, min, 0);
   gst_buffer_pool_config_set_allocator(config, allocator, &params);

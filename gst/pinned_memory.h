@@ -9,8 +9,8 @@ namespace framequality {
 /// Adds a pool of pinned buffers for frames of the query's caps, and its allocator, to an ALLOCATION query that offers
 /// no pool, if it asks for one; nothing if the caps are not for system memory.
 /// Buffers are plain system memory to everybody else: default strides, mappable, usable after CUDA is gone.
-/// min: buffers that the element itself holds. id: CUDA device.
-void offer_pinned_pool(GstQuery* query, guint min, int id);
+/// min: buffers that the element itself holds. id: CUDA device. bytes: of a frame, where its caps do not tell.
+void offer_pinned_pool(GstQuery* query, guint min, int id, guint bytes = 0);
 
 /// Pins the buffer's memory in place once it has come back to `owner` (any address; it is only compared) often enough
 /// to be worth it: what pools recycle. Unpinned when the memory is freed. System memory only; bounded in number and
