@@ -180,8 +180,8 @@ GstFlowReturn change_context(FqFilterBase* self, GstBuffer* buffer) {
   end_filtering(&self->parent);
   device(self).context.adopt(buffer);
   begin_filtering(self, format);
-  // Output buffers have to come from the new context too.
-  gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(self));
+  // Output buffers in GPU memory have to come from the new context too.
+  if (format.out_on_device) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(self));
   return GST_FLOW_OK;
 }
 
