@@ -9,6 +9,7 @@
 #include "cuda/backend.h"
 #include "cuda/bliinds.h"
 #include "cuda/denoise.h"
+#include "cuda/halftone.h"
 #include "cuda/pinned.h"
 
 #include <memory>
@@ -30,8 +31,7 @@ struct Backends {
                                                          int depth) = cuda::make_denoiser;
   std::unique_ptr<halftone::Filter> (*make_cpu_halftone)(const Geometry&, int threads) =
       [](const Geometry& g, int threads) { return cpu::make_halftone(g, threads); };
-  /// Null: there is no such twin.
-  std::unique_ptr<halftone::Filter> (*make_cuda_halftone)(const Geometry&, int id, int depth) = nullptr;
+  std::unique_ptr<halftone::Filter> (*make_cuda_halftone)(const Geometry&, int id, int depth) = cuda::make_halftone;
   bool (*pin)(void* data, std::size_t bytes, int id) noexcept = cuda::pin;
   void (*unpin)(void* data, int id) noexcept = cuda::unpin;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // halftone: pictures of few levels for displays and printers that have no more.
-#include "gst/backends.h"
 #include "gst/enums.h"
 #include "gst/halftoner.h"
 
@@ -22,6 +21,9 @@
  * rows (Mao, Abello, Sarkar, Ulichney, Allebach, ICIP 2018), the best looking stills; or `blue-noise`, a mask of
  * thresholds, for moving pictures: a pixel that does not change does not flicker. All is integer: every machine makes
  * the same bits. Interlaced frames are halftoned field by field.
+ *
+ * Frames in memory:CUDAMemory are read where they lie; what leaves is in system memory. `serpentine=true` works on the
+ * CPU only.
  *
  * ## Example launch lines
  * |[
@@ -71,7 +73,6 @@ static std::unique_ptr<PixelFilter> make_filter(FqFilterBase* self, const Filter
 }
 
 static const char* obstacle(FqDeviceBase* self) {
-  if (!backends().make_cuda_halftone) return "halftone has no CUDA twin yet: use device=cpu or auto";
   if (current_wish(self).settings.serpentine)
     return "serpentine=true has nothing to do at once, so it works on the CPU only: use device=cpu or auto";
   return nullptr;
@@ -247,8 +248,9 @@ static void install_properties(GObjectClass* object) {
   g_object_class_install_property(
       object, PROP_SWATH_ROWS,
       g_param_spec_int("swath-rows", "Rows of a swath",
-                       "tdfed: rows that are done together, 1, 4, 16 or 64; more are done faster by many threads", 1,
-                       halftone::kMaxSwathRows, s.swath_rows, kFlags));
+                       "tdfed: rows that are done together, 1, 4, 16 or 64; swaths follow one another, so their "
+                       "rows are all there is to do at once, on CPU or GPU",
+                       1, halftone::kMaxSwathRows, s.swath_rows, kFlags));
   g_object_class_install_property(
       object, PROP_DELAY,
       g_param_spec_int("delay", "Delay",
@@ -270,6 +272,7 @@ static void gst_halftone_class_init(GstHalftoneClass* klass) {
   install_properties(object);
   static GstStaticPadTemplate sink =
       GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
+  // In system memory only: the allocator of GstCuda 1.22 knows no GRAY8.
   static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE(
       "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE("GRAY8") ";" FQ_PACKED_CAPS));
   auto* element = GST_ELEMENT_CLASS(klass);
