@@ -7,6 +7,7 @@
 #include "tests/element/scripted.h"
 
 #include <cstring>
+#include <string_view>
 
 GST_ELEMENT_REGISTER_DECLARE(halftone)
 
@@ -19,6 +20,9 @@ class OwnHalftone : public ::testing::Environment {
 inline ::testing::Environment* const own_halftone = ::testing::AddGlobalTestEnvironment(new OwnHalftone);
 
 inline constexpr auto kTdfed = halftone::Method::kToneDependent, kBlueNoise = halftone::Method::kBlueNoise;
+inline halftone::Method method_of(std::string_view nick) {
+  return nick == "tdfed" ? kTdfed : nick == "blue-noise" ? kBlueNoise : halftone::Method::kFloydSteinberg;
+}
 using Properties = std::initializer_list<std::pair<const char*, const char*>>;
 
 /// What the host twin makes of a frame: rows without gaps.
@@ -57,6 +61,14 @@ class HalftoneRig : public Rig {
  public:
   explicit HalftoneRig(Properties properties = {}) : Rig(properties, "halftone") {}
   bool send(GstEvent* event) { return gst_harness_push_event(harness(), event); }
+  /// And begins a new segment.
+  void flush() {
+    send(gst_event_new_flush_start());
+    send(gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    send(gst_event_new_segment(&segment));
+  }
 };
 
 /// Takes `depth` frames before the first is collected, as the device twin does.
@@ -76,6 +88,7 @@ class ScriptedHalftone final : public halftone::Filter {
     const int number = script.submitted++;
     EXPECT_LT(pending_.size(), depth_);
     EXPECT_FALSE(settings.serpentine);
+    EXPECT_FALSE(out.on_device);
     if (script.lost || number == script.fail_submit_at) script.fail("cudaMemcpyAsync");
     pending_.push_back({frame, out, settings, fields});
     script.reading.insert(frame.plane[0]);

@@ -4,12 +4,12 @@
 
 #include "tests/element/filter_rig.h"
 #include "tests/element/gate_rig.h"
+#include "tests/element/halftone_rig.h"
 #include "tests/element/pool.h"
 
 #include <glib/gstdio.h>
 
 GST_ELEMENT_REGISTER_DECLARE(focuscontroller)
-GST_ELEMENT_REGISTER_DECLARE(halftone)
 GST_ELEMENT_REGISTER_DECLARE(virtuallenssrc)
 
 namespace framequality::test {
@@ -34,6 +34,8 @@ TEST(Leaks, NoneThroughFilters) { EXPECT_EQ(alive_after("FilterChild.DISABLED_Fi
 TEST(Leaks, NoneAfterFaultsInFilters) { EXPECT_EQ(alive_after("FilterChild.DISABLED_Faults"), ""); }
 
 TEST(Leaks, NoneThroughHalftones) { EXPECT_EQ(alive_after("Child.DISABLED_Halftones"), ""); }
+
+TEST(Leaks, NoneAfterFaultsInHalftones) { EXPECT_EQ(alive_after("HalftoneChild.DISABLED_Faults"), ""); }
 
 TEST(Leaks, TracerWouldSee) { EXPECT_NE(alive_after("Child.DISABLED_Leak").find("GstBuffer"), std::string::npos); }
 
@@ -93,7 +95,6 @@ TEST(Child, DISABLED_Gates) {
 }
 
 TEST(Child, DISABLED_Halftones) {
-  GST_ELEMENT_REGISTER(halftone, nullptr);
   run("videotestsrc num-buffers=6 ! video/x-raw,width=50,height=32 ! tee name=t t. ! queue ! halftone method=tdfed ! "
       "videoconvert ! fakesink t. ! queue ! halftone packed=true method=blue-noise ! fakesink");
   const std::string caps = video_caps("GRAY8", 64, 48);
@@ -202,6 +203,23 @@ TEST_F(FilterChild, DISABLED_Faults) {
       push(rig, 6);
       rig.push(BufferPtr(gst_buffer_new_allocate(nullptr, 9, nullptr)));
       rig.send(gst_event_new_eos());
+    }
+  anew();
+}
+
+class HalftoneChild : public ScriptedHalftones {};
+
+TEST_F(HalftoneChild, DISABLED_Faults) {
+  int none = -1;
+  for (int* step : {&none, &script.fail_make_at, &script.fail_submit_at, &script.fail_collect_at})
+    for (const char* packed : {"false", "true"}) {
+      anew();
+      *step = step == &script.fail_make_at ? 0 : 2;
+      HalftoneRig rig{{"in-flight", "2"}, {"packed", packed}};
+      rig.caps(kPoolCaps);
+      for (std::uint64_t i = 0; i < 6; ++i) rig.push(watched_frame(kPoolCaps, i));
+      rig.flush();
+      for (std::uint64_t i = 0; i < 2; ++i) rig.push(watched_frame(kPoolCaps, i));  // in flight to the end
     }
   anew();
 }
