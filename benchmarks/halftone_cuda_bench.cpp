@@ -57,6 +57,7 @@ class Bench {
     device_frames("floyd-steinberg packed", packed);
     kernel("floyd-steinberg 4 levels", four, 1);
     kernel("tdfed 64 rows", swaths(64), 1);
+    kernel("tdfed 16 rows", swaths(16), 1);
     kernel("tdfed 4 rows", swaths(4), 1);
     kernel("blue-noise", masked, 1);
     published();

@@ -10,12 +10,12 @@
 namespace framequality::cuda {
 
 /// A filter for frames of `geometry` on device `id`; up to `depth` frames may be pending at a time, each with a stream
-/// and memory of its own. id, frames and what is waited for: as for make_meter(). A frame in that
-/// device's memory may become a picture there or in host memory; one in host memory becomes one there (by DMA where it
-/// is pinned, else by way of pinned memory).
-/// A frame in flight takes 2.5 bytes of device memory for each pixel beside the frame itself, with 2 levels 2.13.
-/// collect() returns when the target holds the picture. The bits are those of the host twin. Serpentine
-/// Floyd-Steinberg is refused: std::invalid_argument. Throws Error.
+/// and memory of its own. id, frames and what is waited for: as for make_meter(). A frame in that device's memory may
+/// become a picture there or in host memory, one in host memory becomes one there (by DMA where it is pinned, else by
+/// way of pinned memory). collect() returns when the target holds the picture. The bits are those of the host twin.
+/// Serpentine Floyd-Steinberg is refused: std::invalid_argument. Beside frame and picture, a frame in flight that
+/// errors are diffused in takes about 2.2 bytes of device memory for each pixel, with more than 2 levels 2.6. Throws
+/// Error.
 std::unique_ptr<halftone::Filter> make_halftone(const Geometry& geometry, int id, int depth = 1);
 
 }  // namespace framequality::cuda
