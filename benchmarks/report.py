@@ -248,6 +248,46 @@ def denoise_pipeline_tables(rows):
         print(f"\nNot measured, {element}, {kind}: {error}.")
 
 
+def halftone_tables(rows):
+    """A row for each method and way, a column for each size."""
+    sizes = unique(r["size"] for r in rows)
+    table(["ms a frame"] + sizes,
+          [[f"{method}, {what}"] + ["".join(f"{r['ms']:.4g}" for r in pick(rows, method=method, what=what, size=s))
+                                    for s in sizes]
+           for method, what in unique((r["method"], r["what"]) for r in rows)])
+
+
+def halftone_cpu_rows(rows):
+    """The same of what halftone_bench has measured."""
+    for name, (ms, _) in rows.items():
+        isa, method, side = name.split("/")
+        yield {"size": f"{side}x{side}", "method": method, "what": isa, "ms": ms}
+
+
+def plot_halftone(rows, path, plt):
+    """Time of a frame against its size, ours and the published scheme."""
+    sizes = [s for s in unique(r["size"] for r in rows) if len(set(s.split("x"))) == 1]
+    lines = {"Floyd-Steinberg, published scheme, best height of strips": [
+        min(r["ms"] for r in rows if r["size"] == s and r["what"].startswith("published") and "copies" not in r["what"])
+        for s in sizes]}
+    for label, method, what in (("tdfed, 64 rows", "tdfed 64 rows", "kernels, in flight 1"),
+                                ("Floyd-Steinberg, one frame at a time", "floyd-steinberg", "kernels, in flight 1"),
+                                ("Floyd-Steinberg, 16 in flight", "floyd-steinberg", "kernels, in flight 16"),
+                                ("blue noise", "blue-noise", "kernels, in flight 1")):
+        lines[label] = [pick(rows, method=method, what=what, size=s)[0]["ms"] for s in sizes]
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    pixels = [int(s.split("x")[0]) ** 2 for s in sizes]
+    for (label, ms), marker in zip(lines.items(), "sov^D"):
+        axes.loglog(pixels, ms, marker=marker, label=label)
+    axes.set(xlabel="picture, 8 bit grey, in GPU memory", ylabel="ms a frame", title="Halftoning on a GPU")
+    axes.set_ylim(top=1000)
+    axes.set_xticks(pixels, sizes)
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path)
+
+
 def plot_classical(rows, path, plt):
     """Time of a frame against its size: where the GPU pays."""
     metric = "tenengrad"
@@ -312,13 +352,19 @@ def report(path, plots):
         matplotlib.use("svg")
         import matplotlib.pyplot as plt
     if plain is not None:
-        tables = {"denoise_pipeline_bench": denoise_pipeline_tables, "loop_bench": loop_tables,
+        tables = {"denoise_pipeline_bench": denoise_pipeline_tables, "halftone_cuda_bench": halftone_tables,
+                  "loop_bench": loop_tables,
                   "pipeline_bench": pipeline_tables, "streams_bench": streams_tables}
         tables.get(context["program"], plain_tables)(plain)
         if plots and context["program"] == "pipeline_bench":
             plot_pipelines(plain, os.path.join(plots, "pipelines.svg"), plt)
+        if plots and context["program"] == "halftone_cuda_bench":
+            plot_halftone(plain, os.path.join(plots, "halftone-speed.svg"), plt)
         return
     rows = read(data)
+    if context.get("command", "").startswith("halftone_bench"):
+        halftone_tables(list(halftone_cpu_rows(rows)))
+        return
     if not any(name.startswith(("cpu/", "cuda-kernel/", "classical-")) for name in rows):
         plain_tables([{"": name, "ms": b["real_time"] * SCALE[b["time_unit"]],
                        "CPU ms": b["cpu_time"] * SCALE[b["time_unit"]]}
