@@ -6,7 +6,6 @@
 #include "algorithms/halftone/tables.h"
 #include "cuda/device_halftone.h"
 
-#include <algorithm>
 #include <span>
 #include <stdexcept>
 
@@ -74,9 +73,11 @@ void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings&
   const bool is_swaths = settings.method == Method::kToneDependent;
   const ToneTable& table = table_of(settings.swath_rows, settings.delay);
   Wavefront wave = is_swaths ? tone_dependent_wavefront(job, table) : floyd_steinberg_wavefront(job);
-  slot.terms.reserve(wave.term_vectors(job));
-  slot.words.reserve(wave.level_words(job));
-  slot.lines.reserve(wave.all_line_vectors(job));
+  HalftoneJob most = job;
+  most.fields = 2;  // never fewer strips than those of one field
+  slot.terms.reserve(wave.term_vectors(most));
+  slot.words.reserve(wave.level_words(most));
+  slot.lines.reserve(wave.all_line_vectors(most));
   wave.terms = slot.terms.get();
   wave.words = slot.words.get();
   wave.lines = slot.lines.get();

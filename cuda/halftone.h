@@ -14,8 +14,8 @@ namespace framequality::cuda {
 /// become a picture there or in host memory, one in host memory becomes one there (by DMA where it is pinned, else by
 /// way of pinned memory). collect() returns when the target holds the picture. The bits are those of the host twin.
 /// Serpentine Floyd-Steinberg is refused: std::invalid_argument. Beside frame and picture, a frame in flight that
-/// errors are diffused in takes about 2.2 bytes of device memory for each pixel, with more than 2 levels 2.6. Throws
-/// Error.
+/// errors are diffused in takes device memory: for each pixel 2.2 bytes (8192x8192) to 2.6 (VGA), with more than one
+/// bit a level 2.6 to 3.1. Throws Error.
 std::unique_ptr<halftone::Filter> make_halftone(const Geometry& geometry, int id, int depth = 1);
 
 }  // namespace framequality::cuda

@@ -136,10 +136,6 @@ __global__ void __launch_bounds__(kColumns* kRows)
   }
 }
 
-}  // namespace
-
-namespace {
-
 template <bool kPattern>
 auto arrange_for(Codes codes) {
   switch (codes) {

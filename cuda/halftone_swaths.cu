@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tone-dependent error diffusion: swath after swath, the rows of one in step.
+#include "cuda/halftone_meanings.cuh"
 #include "cuda/halftone_wavefront.cuh"
 #include "cuda/runtime.h"
 
@@ -24,50 +25,10 @@ constexpr int kSlack = 3, kLead = kSlack;
 template <int kDelay>
 constexpr int kSkew = kDelay + kSlack;
 
-// Lines hold sums above a tag of four bits that says which strip of the field they are for, modulo kTags * kRing; 0 is
-// none's. A strip's line is read by the next one and is free again before the one after that is done with its first
-// row, wherever that begins. All sums are kept with such a tag below: it never gets as far as the bits that count.
-constexpr int kTagBits = 4, kTags = (1 << kTagBits) - 1, kRing = 4;
-constexpr int kSumBits = kWeightBits + kTagBits;
-static_assert((std::int64_t{kErrorLimit} * kWeightOne * 12 + std::int64_t{kWhite + 1} * kWeightOne) << kTagBits <
-              std::int64_t{1} << 31);
+// Lines take turns. A strip's line is read by the next one and is free again before the one after that is done with its
+// first row, wherever that begins. Tags say which strip of the field a sum is for, modulo kTags * kRing; 0 is none's.
+constexpr int kTags = (1 << kTagBits) - 1, kRing = 4;
 __device__ __forceinline__ unsigned tag_of(int line) { return static_cast<unsigned>(line / kRing % kTags) + 1; }
-
-/// What a grey and a dot of the pattern mean. A term holds tone + 8 and, in bit 12, the dot: 16 times that of the grey
-/// that is looked up, but for the lowest bits.
-struct alignas(16) Meaning {
-  int offset;     ///< a term << kSumBits and this are a sum of its tone and a half
-  int threshold;  ///< with 2 levels a sum
-  int on, down;   ///< weights for (0, 1) and (1, 0), << kTagBits
-};
-struct alignas(16) Further {
-  int back, over, behind;  ///< weights for (1, -1), for (1, 1) of middle tones and for (1, -delay) of the others
-  int unused;
-};
-constexpr int kTermGreys = 256, kMeanings = 2 * kTermGreys;
-constexpr unsigned kToneMask = 0xfff, kMeaningMask = 0x1ff0;
-
-struct Shared {
-  Meaning meaning[kMeanings];
-  Further further[kMeanings];
-};
-
-__device__ void look_up(Shared& shared, const ToneTable& table, bool is_plain) {
-  for (int i = static_cast<int>(threadIdx.x); i < kMeanings; i += static_cast<int>(blockDim.x)) {
-    const int grey = i % kTermGreys, dot = i / kTermGreys, tone = grey < kTones ? grey : kTermGreys - 1 - grey;
-    const std::int16_t* const w = table.row[tone].weight;
-    const int t = dot ? kWhite - table.row[tone].threshold : table.row[tone].threshold;
-    const auto weight = [&](bool has, int i) { return has ? w[i] << kTagBits : 0; };
-    const bool is_middle = tone >= kFirstMiddleTone, is_black = tone == 0;  // place_of()
-    Meaning& m = shared.meaning[i];
-    m.offset = (kWeightOne / 2 << kTagBits) - ((8 + dot * 0x1000) << kSumBits);
-    m.threshold = is_plain ? t << kSumBits : t;
-    m.on = weight(!is_black, 0);
-    m.down = is_black ? kWeightOne << kTagBits : weight(true, is_middle ? 2 : 1);
-    shared.further[i] = {weight(!is_black, is_middle ? 3 : 2), weight(is_middle, 1), weight(!is_middle && !is_black, 3),
-                         0};
-  }
-}
 
 /// A diffusing lane's state. sums: of columns x + 1, x, x - 1, ..., x - delay of the row below.
 template <int kDelay>
@@ -88,7 +49,7 @@ __device__ __forceinline__ unsigned term_of(const uint4& v, int j) {
 
 /// Looks up what the term of step j means.
 template <int kDelay, bool kPlain>
-__device__ __forceinline__ void get_ready(const Shared& shared, const uint4& terms, int j, int levels,
+__device__ __forceinline__ void get_ready(const Meanings& shared, const uint4& terms, int j, int levels,
                                           State<kDelay>& s) {
   const unsigned term = term_of(terms, j);
   unsigned at = term & kMeaningMask;
@@ -182,7 +143,7 @@ __device__ __forceinline__ unsigned wrong_tags(const uint4& v, unsigned tag, int
 
 /// Steps t...t+31, a chunk. kTo: ways.below_step, or 0 for any.
 template <int kDelay, bool kPlain, bool kEdge, int kTo>
-__device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront& wave, const Shared& shared,
+__device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront& wave, const Meanings& shared,
                                         const Ways& ways, int t, State<kDelay>& s) {
   const int lane = static_cast<int>(threadIdx.x) % 32, width = job.width;
   const int first = t - kLead - kSkew<kDelay> * (wave.lanes - 1) - kDelay;  // column below that is complete next
@@ -267,7 +228,7 @@ template <int kDelay, bool kPlain>
 __global__ void __launch_bounds__(32 * kMaxWarps)
     tone_dependent_field(const __grid_constant__ HalftoneJob job, const __grid_constant__ Wavefront wave,
                          const __grid_constant__ ToneTable table) {
-  __shared__ Shared shared;
+  __shared__ Meanings shared;
   look_up(shared, table, kPlain);
   __syncthreads();
   const int warps = static_cast<int>(blockDim.x) / 32,

@@ -54,10 +54,6 @@ __device__ __forceinline__ void hand(bool hands, unsigned* to, unsigned v) {
 }
 
 /// For the wait before a strip's first step, which may take as long as a picture.
-__device__ __forceinline__ void nap() {
-#if __CUDA_ARCH__ >= 700
-  __nanosleep(40);
-#endif
-}
+__device__ __forceinline__ void nap() { __nanosleep(40); }
 
 }  // namespace framequality::cuda
