@@ -7,6 +7,7 @@
 #include "algorithms/halftone/tables.h"
 #include "cpu/halftone_bands.h"
 #include "cpu/halftone_swaths.h"
+#include "host/cores.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -39,7 +40,7 @@ class CpuHalftone final : public Filter {
       : g_(geometry),
         kernels_(kernels),
         adapts_(threads == 0),
-        workers_(std::min(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()), kMostThreads)),
+        workers_(std::min(threads > 0 ? threads : host::usable_cores(), kMostThreads)),
         swaths_(geometry.width, kernels, workers_.count()),
         tones_(std::size_t{1} << geometry.layout.depth),
         thresholds_(std::size_t{kMaskSide} * kMaskSide),
@@ -132,7 +133,7 @@ class CpuHalftone final : public Filter {
 
   void run_floyd_steinberg(const ToneSource& source, const Target& out) {
     with_levels(settings_.levels, [&](auto count) {
-      constexpr Levels kLevels{count()};
+      constexpr Levels kLevels{decltype(count)::value};
       std::fill(kept_.begin(), kept_.end(), static_cast<std::uint16_t>(kLevels.bias()));
       for (int y = 0; y < source.height; ++y)
         run_row(source, out, y, own_[0], [&](auto&& tone, auto&& put) {
@@ -155,7 +156,7 @@ class CpuHalftone final : public Filter {
         for (int y = thread; y < source.height; y += threads) {
           const std::int16_t* thresholds = &thresholds_[static_cast<std::size_t>(y % kMaskSide) * kMaskSide];
           run_row(source, out, y, own_[static_cast<std::size_t>(thread)], [=](auto&& tone, auto&& put) {
-            constexpr Levels kLevels{count()};
+            constexpr Levels kLevels{decltype(count)::value};
             for (int x0 = 0; x0 < width; x0 += kMaskSide)
               for (int i = 0; i < std::min(kMaskSide, width - x0); ++i)
                 put(x0 + i, masked_level(tone(x0 + i), thresholds[i], kLevels));

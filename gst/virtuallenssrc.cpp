@@ -5,7 +5,6 @@
 #include "gst/picture_files.h"
 
 #include <gst/base/gstpushsrc.h>
-#include <gst/video/gstvideopool.h>
 #include <gst/video/video.h>
 
 #include <memory>

@@ -6,6 +6,7 @@
 #include "tests/layouts.h"
 #include "tests/pictures.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
 
