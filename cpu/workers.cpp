@@ -2,13 +2,15 @@
 // Threads that share one object's work.
 #include "cpu/workers.h"
 
+#include "host/cores.h"
+
 #include <algorithm>
 #include <system_error>
 
 namespace framequality::cpu {
 
 Workers::Workers(int count) {
-  if (count <= 0) count = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
+  if (count <= 0) count = host::usable_cores();
   threads_.reserve(static_cast<std::size_t>(count) - 1);
   try {
     for (int i = 1; i < count; ++i) threads_.emplace_back([this, i] { serve(i); });

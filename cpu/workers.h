@@ -12,8 +12,8 @@ namespace framequality::cpu {
 /// Thread-safety: run() by one thread at a time.
 class Workers {
  public:
-  /// count: threads that work at once, with the caller; 0 for as many as the machine has cores. Fewer if the system
-  /// gives no more.
+  /// count: threads that work at once, with the caller; 0 for as many as there are cores that this process may
+  /// use. Fewer if the system gives no more.
   explicit Workers(int count);
   ~Workers();
   Workers(const Workers&) = delete;

@@ -2,6 +2,8 @@
 // Threads that help to copy large frames.
 #include "cuda/crew.h"
 
+#include "host/cores.h"
+
 #include <algorithm>
 #include <exception>
 
@@ -9,7 +11,7 @@ namespace framequality::cuda {
 
 namespace {
 // 8 threads copy 200 MB into pinned memory at 40 GB/s on a 16-core host, 12 at 42, 4 at 20 (H200 host, 2026-11-21).
-constexpr unsigned kMostThreads = 8;
+constexpr int kMostThreads = 8;
 }  // namespace
 
 std::shared_ptr<Crew> Crew::get() {
@@ -18,8 +20,7 @@ std::shared_ptr<Crew> Crew::get() {
   const std::lock_guard lock(mutex);
   std::shared_ptr<Crew> now = crew.lock();
   // Half of the cores are left to those who made the frames. The caller is one of the threads.
-  const unsigned threads = std::clamp(std::thread::hardware_concurrency() / 2, 1u, kMostThreads) - 1;
-  if (!now) crew = now = std::make_shared<Crew>(static_cast<int>(threads));
+  if (!now) crew = now = std::make_shared<Crew>(std::clamp(host::usable_cores() / 2, 1, kMostThreads) - 1);
   return now;
 }
 

@@ -2,6 +2,8 @@
 // The threads of the host twin: each is called once a run, with its own number, and run() returns after the last.
 #include "cpu/workers.h"
 
+#include "host/cores.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <thread>
@@ -32,9 +34,7 @@ TEST(Workers, NumberZeroIsTheCaller) {
   EXPECT_NE(who[2], who[1]);
 }
 
-TEST(Workers, NoCountIsAsManyAsThereAreCores) {
-  EXPECT_EQ(Workers(0).count(), static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u)));
-}
+TEST(Workers, NoCountIsAsManyAsThereAreUsableCores) { EXPECT_EQ(Workers(0).count(), host::usable_cores()); }
 
 TEST(Workers, IdleOnesEnd) { Workers idle(4); }
 

@@ -2,6 +2,7 @@
 // framequality-train-halftone: makes the tables of the halftoning methods, and measures how good halftones are.
 #include "algorithms/halftone/dot_pattern.h"
 #include "algorithms/halftone/filter.h"
+#include "host/cores.h"
 #include "tools/halftone/dot_search.h"
 #include "tools/halftone/report.h"
 #include "tools/halftone/training.h"
@@ -95,7 +96,7 @@ Options parse_options(const std::string& command, const std::vector<std::string>
     else
       parse(name, value, number == &o.threads ? 0 : 1, 1024, *number);
   }
-  if (o.threads == 0) o.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (o.threads == 0) o.threads = host::usable_cores();
   return o;
 }
 
