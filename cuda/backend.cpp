@@ -122,14 +122,13 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
   slot.results.reserve(count);
   if (slot.totals.reserve(count))
     check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
-  slot.grids.reserve(stream_.grids.size() + tile_.grids.size());
-  TiledGrid* to = slot.grids.get();
-  for (const auto* grids : {&stream_.grids, &tile_.grids}) {
-    if (grids->empty()) continue;
-    check(cudaMemcpyAsync(to, grids->data(), grids->size() * sizeof(TiledGrid), cudaMemcpyHostToDevice, stream),
-          "cudaMemcpyAsync");
-    to += grids->size();
-  }
+  // From memory of the slot's own: the tilings may be cut for the next plan before the device has fetched these.
+  const std::size_t grids = stream_.grids.size() + tile_.grids.size();
+  slot.grids.reserve(grids);
+  slot.staged_grids.reserve(grids);
+  std::copy(tile_.grids.begin(), tile_.grids.end(),
+            std::copy(stream_.grids.begin(), stream_.grids.end(), slot.staged_grids.get()));
+  copy_async(slot.grids, slot.staged_grids, grids, stream);
   slot.plan = std::move(plan);
 }
 

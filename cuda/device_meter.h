@@ -43,6 +43,7 @@ class DeviceMeter final : public Meter {
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
     DeviceMemory<unsigned> ticket;            ///< zero between frames
     DeviceMemory<TiledGrid> grids;            ///< of stream_, then of tile_
+    PinnedMemory<TiledGrid> staged_grids;     ///< from where they go there
     std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
   };
   /// One kernel with the plan's regions cut to its tiles.

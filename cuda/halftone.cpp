@@ -64,9 +64,7 @@ void DeviceHalftone::bring_tones(Slot& slot, const ToneSettings& settings) {
   const std::size_t codes = std::size_t{1} << geometry_.layout.depth;
   fill_tones({slot.staged_tones.get(), codes}, geometry_.layout.depth, settings);
   slot.tone_settings = settings;
-  check(cudaMemcpyAsync(slot.tones.get(), slot.staged_tones.get(), codes * sizeof(std::int16_t), cudaMemcpyHostToDevice,
-                        slot.stream.get()),
-        "cudaMemcpyAsync");
+  copy_async(slot.tones, slot.staged_tones, codes, slot.stream.get());
 }
 
 void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings& settings) {

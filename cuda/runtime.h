@@ -99,4 +99,14 @@ using DeviceMemory = Buffer<T, ReleaseDevice>;
 template <class T>
 using PinnedMemory = Buffer<T, ReleasePinned>;
 
+/// Queues a copy of the first `count` values. From pinned memory only: of pageable memory the device may read what is
+/// there later. `from` must stay as it is until the stream has got there.
+template <class T>
+void copy_async(const DeviceMemory<T>& to, const PinnedMemory<T>& from, std::size_t count, cudaStream_t stream,
+                std::source_location where = std::source_location::current()) {
+  if (count > 0)
+    check(cudaMemcpyAsync(to.get(), from.get(), count * sizeof(T), cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync",
+          where);
+}
+
 }  // namespace framequality::cuda
