@@ -7,6 +7,7 @@
 #if FQ_HAVE_GSTCUDA
 #define GST_USE_UNSTABLE_API  // what every user of GstCuda says
 #include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 #endif
