@@ -94,7 +94,7 @@ TEST(Autofocus, LiveFramesFromAQueueDoNotMislead) {
     if (heard.states().empty() || heard.states().back() != "focused") return;
     gst_element_post_message(watched.pipeline(), gst_message_new_eos(GST_OBJECT(watched.pipeline())));
   };
-  const Heard end = watched.run_to_end();
+  const Heard end = watched.run_live_to_end(2);
   EXPECT_TRUE(end.errors.empty());
   ASSERT_FALSE(heard.states().empty());
   EXPECT_EQ(heard.states().back(), "focused");

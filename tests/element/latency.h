@@ -3,8 +3,11 @@
 #pragma once
 
 #include "tests/element/rig.h"
+#include "tests/element/stepped_clock.h"
 
 #include <ostream>
+#include <string>
+#include <utility>
 
 namespace framequality::test {
 
@@ -41,28 +44,47 @@ inline Latency latency(GstHarness* harness, Latency upstream = {false, 0, GST_CL
   return answer;
 }
 
-/// Runs a live pipeline to its end; its sink `s` must render `frames` frames and drop none as late.
-inline Heard expect_never_late(const std::string& launch, std::uint64_t frames) {
+struct LiveRun {
+  Heard heard;
+  std::uint64_t rendered, dropped;  ///< frames that its sink `s` showed, and left out as late
+};
+
+/// Runs a live pipeline of one streaming thread to its end.
+inline LiveRun run_live(const std::string& launch) {
   const ElementPtr pipeline = pipeline_of(launch);
   const ElementPtr sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "s"));
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
+  SteppedClock clock(pipeline.get());
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  Heard heard;
-  while (!heard.eos && heard.errors.empty()) {
-    const MessagePtr message(gst_bus_timed_pop(bus.get(), 10 * GST_SECOND));
-    EXPECT_TRUE(message) << "no EOS";
-    if (!message) break;
-    heard.add(message.get());
-    // As every application with a live pipeline has to.
-    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_LATENCY) gst_bin_recalculate_latency(GST_BIN(pipeline.get()));
+  LiveRun run{};
+  const gint64 end = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
+  while (!run.heard.eos && run.heard.errors.empty()) {
+    if (g_get_monotonic_time() > end) {
+      ADD_FAILURE() << "no EOS: " << launch;
+      break;
+    }
+    clock.step();
+    while (const MessagePtr message{gst_bus_pop(bus.get())}) {
+      run.heard.add(message.get());
+      // As every application with a live pipeline has to.
+      if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_LATENCY) gst_bin_recalculate_latency(GST_BIN(pipeline.get()));
+    }
   }
   GstStructure* stats = nullptr;
   g_object_get(sink.get(), "stats", &stats, nullptr);
   const StructurePtr owned(stats);
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
-  EXPECT_EQ(count(stats, "rendered"), frames);
-  EXPECT_EQ(count(stats, "dropped"), 0u);
-  return heard;
+  run.rendered = count(stats, "rendered");
+  run.dropped = count(stats, "dropped");
+  return run;
+}
+
+/// Runs a live pipeline; its sink must render `frames` frames and drop none as late.
+inline Heard expect_never_late(const std::string& launch, std::uint64_t frames) {
+  LiveRun run = run_live(launch);
+  EXPECT_EQ(run.rendered, frames) << launch;
+  EXPECT_EQ(run.dropped, 0u) << launch;
+  return std::move(run.heard);
 }
 
 }  // namespace framequality::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/element/rig.h"
+#include "tests/element/stepped_clock.h"
 
 #include <filesystem>
 #include <fstream>
@@ -123,13 +124,31 @@ class Watched {
     const ElementPtr element = get(name);
     g_object_set(element.get(), property, value, nullptr);
   }
-  /// Plays to EOS or an error, but no longer than `seconds`; then stops.
+  /// Plays to EOS or an error, but no longer than `seconds` without a message; then stops.
   Heard run_to_end(unsigned seconds = 20) {
+    return play(seconds, [&](GstBus* bus) { return gst_bus_timed_pop(bus, seconds * GST_SECOND); });
+  }
+  /// The same for a live pipeline of which `threads` threads wait for the clock: it does not depend on the real one.
+  Heard run_live_to_end(guint threads = 1, unsigned seconds = 20) {
+    SteppedClock clock(pipeline_.get());
+    return play(seconds, [&](GstBus* bus) -> GstMessage* {
+      const gint64 end = g_get_monotonic_time() + gint64{seconds} * G_USEC_PER_SEC;
+      while (g_get_monotonic_time() < end) {
+        if (GstMessage* message = gst_bus_pop(bus)) return message;
+        clock.step(threads);
+      }
+      return nullptr;
+    });
+  }
+
+ private:
+  template <class Next>
+  Heard play(unsigned seconds, Next&& next) {
     Heard all;
     const BusPtr bus(gst_element_get_bus(pipeline_.get()));
     gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
     while (!all.eos && all.errors.empty()) {
-      const MessagePtr message(gst_bus_timed_pop(bus.get(), seconds * GST_SECOND));
+      const MessagePtr message(next(bus.get()));
       if (!message) {
         ADD_FAILURE() << "silence for " << seconds << " s";
         break;
@@ -141,7 +160,6 @@ class Watched {
     return all;
   }
 
- private:
   int frames_ = 0;
   ElementPtr pipeline_;
 };

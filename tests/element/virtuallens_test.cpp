@@ -199,7 +199,7 @@ TEST(VirtualLensSrc, LiveFramesShowWhatTheirTimestampsSay) {
     EXPECT_EQ(least, GST_BUFFER_DURATION(buffer));
     gst_query_unref(query);
   };
-  EXPECT_TRUE(watched.run_to_end().eos);
+  EXPECT_TRUE(watched.run_live_to_end().eos);
   EXPECT_GT(after, 0);
 }
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A clock for live pipelines that goes on only when all wait for it, so that they behave alike under any load.
+#pragma once
+
+#include <gst/check/gsttestclock.h>
+#include <gst/gst.h>
+
+namespace framequality::test {
+
+/// Stands still until the pipeline's threads wait for it, and then goes on to what is waited for first.
+class SteppedClock {
+ public:
+  /// pipeline: in state NULL.
+  explicit SteppedClock(GstElement* pipeline) : clock_(GST_TEST_CLOCK(gst_test_clock_new())) {
+    gst_pipeline_use_clock(GST_PIPELINE(pipeline), GST_CLOCK(clock_));
+  }
+  ~SteppedClock() { gst_object_unref(clock_); }
+  SteppedClock(const SteppedClock&) = delete;
+  SteppedClock& operator=(const SteppedClock&) = delete;
+
+  /// Goes on to the earliest time that is waited for, once `waiters` threads wait, or some after `ms` milliseconds.
+  /// Does nothing if none does.
+  void step(guint waiters = 1, guint ms = 20) {
+    GList* pending = nullptr;
+    gst_test_clock_timed_wait_for_multiple_pending_ids(clock_, waiters, ms, &pending);
+    g_list_free_full(pending, gst_clock_id_unref);
+    if (gst_test_clock_peek_id_count(clock_) > 0) gst_test_clock_crank(clock_);
+  }
+
+ private:
+  GstTestClock* clock_;
+};
+
+}  // namespace framequality::test
