@@ -14,6 +14,25 @@
 
 namespace framequality {
 
+// What newer GStreamers have formats for.
+#if GST_CHECK_VERSION(1, 24, 0)
+#define FQ_PICTURE_FORMATS_1_24 ", RBGA, GBR_16LE, GBR_16BE"
+#define FQ_LUMA_FORMATS_1_24                                                                                          \
+  FQ_PICTURE_FORMATS_1_24                                                                                             \
+  ", A422, A444, A420_12LE, A420_12BE, A422_12LE, A422_12BE, A444_12LE, A444_12BE, A420_16LE, A420_16BE, A422_16LE, " \
+  "A422_16BE, A444_16LE, A444_16BE"
+#else
+#define FQ_PICTURE_FORMATS_1_24
+#define FQ_LUMA_FORMATS_1_24
+#endif
+#if GST_CHECK_VERSION(1, 26, 0)
+#define FQ_PICTURE_FORMATS_1_26 ", GRAY10_LE16"
+#define FQ_LUMA_FORMATS_1_26 FQ_PICTURE_FORMATS_1_26 ", Y216_LE, Y216_BE, Y416_LE, Y416_BE"
+#else
+#define FQ_PICTURE_FORMATS_1_26
+#define FQ_LUMA_FORMATS_1_26
+#endif
+
 // Every format whose luma, or R, G and B, are whole bytes or 16-bit words of 8...16 bits, and GRAY10_LE32. Not here
 // are those that GStreamer describes in other words than it packs them (v216, r210, Y210, Y410, Y412_*, *10A2_LE) and
 // those packed or tiled otherwise.
@@ -24,7 +43,8 @@ namespace framequality {
   "Y444_10LE, Y444_10BE, Y444_12LE, Y444_12BE, Y444_16LE, Y444_16BE, A420_10LE, A420_10BE, A422_10LE, A422_10BE, "  \
   "A444_10LE, A444_10BE, Y212_LE, Y212_BE, AYUV64, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, GBR, " \
   "GBRA, RGBP, BGRP, GBR_10LE, GBR_10BE, GBR_12LE, GBR_12BE, GBRA_10LE, GBRA_10BE, GBRA_12LE, GBRA_12BE, ARGB64, "  \
-  "ARGB64_LE, ARGB64_BE, RGBA64_LE, RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE }"
+  "ARGB64_LE, ARGB64_BE, RGBA64_LE, RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE" FQ_LUMA_FORMATS_1_24     \
+      FQ_LUMA_FORMATS_1_26 " }"
 
 // Those of them that hold nothing but the samples that filters write, with alpha or filler in the pixel at most.
 #define FQ_PICTURE_FORMATS                                                                                          \
@@ -33,10 +53,15 @@ namespace framequality {
   "I420_10BE, I420_12LE, I420_12BE, I422_10LE, I422_10BE, I422_12LE, I422_12BE, Y444_10LE, Y444_10BE, Y444_12LE, "  \
   "Y444_12BE, Y444_16LE, Y444_16BE, AYUV64, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, "                   \
   "ABGR, GBR, RGBP, BGRP, GBR_10LE, GBR_10BE, GBR_12LE, GBR_12BE, ARGB64, ARGB64_LE, ARGB64_BE, RGBA64_LE, "        \
-  "RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE }"
+  "RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE" FQ_PICTURE_FORMATS_1_24 FQ_PICTURE_FORMATS_1_26 " }"
 
-// The formats that GstCuda 1.22 has memory for and that are read where they lie.
+// The formats that GstCuda has memory for and that NVIDIA's elements make.
+#if GST_CHECK_VERSION(1, 26, 0)
+#define FQ_CUDA_FORMATS \
+  "{ NV12, I420, P010_10LE, P012_LE, P016_LE, Y444, Y444_16LE, GBR, GBR_16LE, RGBA, BGRA, RGBx, BGRx }"
+#else
 #define FQ_CUDA_FORMATS "{ NV12, I420, P010_10LE, P016_LE, Y444, Y444_16LE, RGBA, BGRA, RGBx, BGRx }"
+#endif
 #define FQ_CUDA_FEATURE "memory:CUDAMemory"
 
 /// Caps of frames in these formats in system memory and, where it can be, of others in GPU memory.

@@ -276,8 +276,8 @@ TEST(Training, TablesAreJoinedByNameInAnyOrder) {
 }
 
 TEST(Training, FramesShareTheScoreOfTheirVideoOrHaveTheirOwn) {
-  auto rows = random_rows(2, 1);
-  std::string text = features_csv({"v", "v"}, rows);
+  const auto rows = random_rows(2, 1);
+  std::string text = features_csv(std::vector<std::string>(2, "v"), rows);
   text.replace(text.rfind("v,0"), 3, "v,1");
   const Table features(text, "f.csv");
   const auto shared = join(features, Table("name,score\nv,7\n", "s.csv"), "");

@@ -17,7 +17,7 @@ class Warnings {
 
  private:
   static void log(const gchar*, GLogLevelFlags level, const gchar* message, gpointer self) {
-    if (!(level & G_LOG_LEVEL_WARNING)) return;
+    if (!(level & (G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL))) return;  // GLib 2.84 takes some for critical
     ++static_cast<Warnings*>(self)->count;
     static_cast<Warnings*>(self)->last = message;
   }

@@ -10,7 +10,9 @@
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -211,6 +213,15 @@ inline Heard run(const std::string& launch, const char* of = "sharpnessmeter", u
   }
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   return all;
+}
+
+/// What the sorted `a` has and the sorted `b` has not, one after the other.
+inline std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::vector<std::string> names;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(names));
+  std::string text;
+  for (const std::string& name : names) text += name + " ";
+  return text;
 }
 
 /// Caps of progressive 30 fps video.
