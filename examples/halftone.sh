@@ -5,7 +5,7 @@ set -euo pipefail
 picture=${1:?usage: halftone.sh PICTURE|test WIDTH HEIGHT FILE.pbm [METHOD]}
 width=${2:?WIDTH in pixels} height=${3:?HEIGHT in pixels} file=${4:?name of the PBM file} method=${5:-tdfed}
 if [ "$picture" = test ]; then
-  source=(videotestsrc num-buffers=1)
+  source=(videotestsrc num-buffers=1 ! video/x-raw,format=GRAY8)
 else
   source=(filesrc location="$picture" ! decodebin)
 fi

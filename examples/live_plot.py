@@ -18,7 +18,7 @@ HEIGHT = 10
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--source", default="videotestsrc pattern=ball is-live=true ! video/x-raw,width=320,height=240",
+parser.add_argument("--source", default="videotestsrc pattern=ball is-live=true ! video/x-raw,format=I420,width=320,height=240",
                     help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
 parser.add_argument("--meter", default="prefilter=binomial5", help="properties of sharpnessmeter (default: %(default)s)")
 arguments = parser.parse_args()

@@ -9,7 +9,8 @@
 
 namespace {
 
-constexpr const char* kSource = "videotestsrc pattern=ball num-buffers=30 ! video/x-raw,width=320,height=240";
+constexpr const char* kSource =
+    "videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=I420,width=320,height=240";
 
 // Prints one message; those of other elements say nothing about sharpness.
 void print_score(GstMessage* message) {

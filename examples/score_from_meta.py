@@ -14,7 +14,7 @@ gi.require_version("GstApp", "1.0")
 from gi.repository import Gst, GstApp  # GstApp gives the appsink its methods
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=30 ! video/x-raw,width=320,height=240",
+parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=I420,width=320,height=240",
                     help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
 parser.add_argument("--metric", default="tenengrad")
 arguments = parser.parse_args()

@@ -13,7 +13,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=90 ! video/x-raw,width=640,height=480",
+parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=90 ! video/x-raw,format=I420,width=640,height=480",
                     help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
 parser.add_argument("--output", default="sharpest.pgm", help="picture to write (default: %(default)s)")
 arguments = parser.parse_args()
@@ -28,7 +28,7 @@ def on_buffer(pad, info, best):
     buffer = info.get_buffer()
     meta = buffer.get_custom_meta("GstSharpnessMeta")
     if meta is not None and meta.get_structure()["score"] > best.score:  # `interval` leaves frames without
-        caps = pad.get_current_caps().get_structure(0)
+        caps = pad.get_current_caps()[0]  # get_structure(0) is a context manager in GStreamer 1.26
         best.score, best.pts = meta.get_structure()["score"], buffer.pts
         # Copied: the buffer goes back to its pool when the probe returns.
         best.pixels, best.size = buffer.extract_dup(0, buffer.get_size()), (caps["width"], caps["height"])
@@ -51,6 +51,8 @@ except KeyboardInterrupt:
 pipeline.set_state(Gst.State.NULL)
 if message is not None and message.type == Gst.MessageType.ERROR:
     sys.exit(f"{message.src.get_name()}: {message.parse_error()[0].message}")
+if not best.pixels:
+    sys.exit("no frame had a score")
 with open(arguments.output, "wb") as picture:
     picture.write(b"P5 %d %d 255\n" % best.size + best.pixels)
 print(f"{best.score} at {best.pts / Gst.SECOND:.3f} s, in {arguments.output}")

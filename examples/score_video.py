@@ -108,7 +108,7 @@ def pictures(video, times, width=400):
         if sample is None:
             found.append(None)
             continue
-        fields, buffer = sample.get_caps().get_structure(0), sample.get_buffer()
+        fields, buffer = sample.get_caps()[0], sample.get_buffer()  # get_structure(0) differs between versions
         height = fields["height"]
         stride = buffer.get_size() // height
         data = numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), numpy.uint8)

@@ -34,7 +34,7 @@
  *
  * ## Example launch lines
  * |[
- * gst-launch-1.0 -m videotestsrc pattern=ball num-buffers=3 ! bliindsmeter ! fakesink
+ * gst-launch-1.0 -m videotestsrc pattern=ball num-buffers=3 ! video/x-raw,format=I420 ! bliindsmeter ! fakesink
  * ]| prints one message for each frame.
  * |[
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! videoconvert ! video/x-raw,format=RGB !

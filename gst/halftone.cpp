@@ -27,7 +27,7 @@
  *
  * ## Example launch lines
  * |[
- * gst-launch-1.0 videotestsrc num-buffers=5 ! halftone method=blue-noise ! videoconvert ! fakesink
+ * gst-launch-1.0 videotestsrc num-buffers=5 ! video/x-raw,format=I420 ! halftone method=blue-noise ! fakesink
  * ]| makes five black and white frames.
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! decodebin ! halftone method=tdfed packed=true invert=true !

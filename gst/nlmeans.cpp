@@ -27,7 +27,7 @@
  *
  * ## Example launch lines
  * |[
- * gst-launch-1.0 videotestsrc num-buffers=5 ! video/x-raw,width=160,height=120 ! nlmeans strength=12 ! fakesink
+ * gst-launch-1.0 videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=160,height=120 ! nlmeans ! fakesink
  * ]| filters the luma of five small frames.
  * |[
  * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! nlmeans strength=12 chroma=joint ! x264enc ! mp4mux !

@@ -24,7 +24,7 @@
  *
  * ## Example launch lines
  * |[
- * gst-launch-1.0 videotestsrc num-buffers=5 ! video/x-raw,width=160,height=120 ! patchbilateral ! fakesink
+ * gst-launch-1.0 videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=160,height=120 ! patchbilateral ! fakesink
  * ]| filters the luma of five small frames.
  * |[
  * gst-launch-1.0 v4l2src ! videoconvert ! patchbilateral sigma-range=15 chroma=joint ! autovideosink

@@ -30,7 +30,7 @@
  *
  * ## Example launch lines
  * |[
- * gst-launch-1.0 -m videotestsrc pattern=ball num-buffers=30 ! sharpnessmeter ! fakesink
+ * gst-launch-1.0 -m videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=I420 ! sharpnessmeter ! fakesink
  * ]| prints one message for each frame.
  * |[
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! sharpnessmeter metric=laplacian-variance

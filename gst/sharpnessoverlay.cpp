@@ -31,7 +31,7 @@
  *     videoconvert ! autovideosink
  * ]| shows a camera's picture with all there is to draw.
  * |[
- * gst-launch-1.0 videotestsrc pattern=ball ! sharpnessmeter prefilter=binomial5 !
+ * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420 ! sharpnessmeter prefilter=binomial5 !
  *     sharpnessoverlay text=false history=30000000000 ! glimagesink
  * ]| shows the graph of half a minute; the sink draws it.
  */
