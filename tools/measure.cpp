@@ -90,7 +90,8 @@ Owned<GstElement> make_pipeline(const char* uri, const MeasureOptions& options) 
   GstElement* meter = add(make_meter(options));
   GstElement* sink = add(make("fakesink"));
   const bool red = options.channel == "red";
-  GstCaps* video = gst_caps_new_empty_simple("video/x-raw");
+  // Of any features: libav's decoders also make format:Interlaced, and uridecodebin wants all that a decoder makes.
+  GstCaps* video = gst_caps_from_string("video/x-raw(ANY)");
   g_object_set(source, "uri", uri, "caps", video, "expose-all-streams", FALSE, nullptr);
   gst_caps_unref(video);
   gst_util_set_object_arg(G_OBJECT(filter), "caps", red ? kRgbCaps : "video/x-raw");
