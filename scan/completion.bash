@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Completion of framequality-scan's command line for bash, installed where bash-completion looks for it.
+_framequality_scan() {
+  local cur prev words cword split
+  _init_completion -s || return
+  case $prev in
+    --format | -f) mapfile -t COMPREPLY < <(compgen -W 'csv jsonl' -- "$cur") ;;
+    --metric | -m)
+      mapfile -t COMPREPLY < <(compgen -W 'variance roberts tenengrad laplacian gray-difference gray-difference-product
+        max-min entropy laplacian-variance brenner normalized-variance vollath-f4' -- "$cur")
+      ;;
+    --prefilter) mapfile -t COMPREPLY < <(compgen -W 'none binomial3 binomial5' -- "$cur") ;;
+    --downscale) mapfile -t COMPREPLY < <(compgen -W '1 2 4' -- "$cur") ;;
+    --normalize) mapfile -t COMPREPLY < <(compgen -W 'none mean' -- "$cur") ;;
+    --device) mapfile -t COMPREPLY < <(compgen -W 'auto cpu cuda' -- "$cur") ;;
+    --export) _filedir -d ;;
+    --report) _filedir html ;;
+    --files-from) _filedir ;;
+    --zones | --roi | --interval | --best | --jobs | -j | --shard) ;;
+    *)
+      $split && return
+      if [[ $cur == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W '--help --help-all --help-gst --format= --metric= --prefilter= --downscale=
+          --normalize= --zones= --roi= --device= --interval= --best= --export= --report= --jobs= --shard= --files-from=
+          --null --quiet --version' -- "$cur")
+        if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace; fi
+      else
+        _filedir
+      fi
+      ;;
+  esac
+} && complete -F _framequality_scan framequality-scan

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Completion of framequality-bliinds' command line for bash, installed where bash-completion looks for it.
+_framequality_bliinds() {
+  local cur prev words cword split
+  _init_completion -s || return
+  if ((cword == 1)); then
+    mapfile -t COMPREPLY < <(compgen -W 'features score train --help --version' -- "$cur")
+    return
+  fi
+  case $prev in
+    --channel) mapfile -t COMPREPLY < <(compgen -W 'luma red' -- "$cur") ;;
+    --device) mapfile -t COMPREPLY < <(compgen -W 'auto cpu cuda' -- "$cur") ;;
+    --model) _filedir ;;
+    --interval | --folds | --scene-separator) ;;
+    *)
+      $split && return
+      if [[ $cur == -* ]]; then
+        local options='--channel= --device= --interval='
+        case ${words[1]} in
+          score) options+=' --model=' ;;
+          train) options='--folds= --scene-separator=' ;;
+        esac
+        mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
+        if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace; fi
+      else
+        _filedir
+      fi
+      ;;
+  esac
+} && complete -F _framequality_bliinds framequality-bliinds
