@@ -2,6 +2,7 @@
 // sharpnessmeter: scores the sharpness of every video frame.
 #include "algorithms/score.h"
 #include "gst/backends.h"
+#include "gst/detections.h"
 #include "gst/enums.h"
 #include "gst/fields.h"
 #include "gst/flight.h"
@@ -13,7 +14,9 @@
 #include <array>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 /**
  * SECTION:element-sharpnessmeter
@@ -105,7 +108,7 @@ class SharpnessMeasurer final : public Measurer {
       const std::lock_guard lock(element_->state->mutex);
       next.settings = element_->state->settings;
     }
-    resolve(next.settings, buffer);
+    resolve(next, buffer);
     if (!plan_->refusal.empty()) throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, plan_->refusal);
     next.frame = frame;
     next.plan = plan_;
@@ -125,6 +128,9 @@ class SharpnessMeasurer final : public Measurer {
                         G_TYPE_UINT, static_cast<guint>(settings.zone_rows), nullptr);
       set_array(result, "zones", G_TYPE_DOUBLE, g_value_set_double, scores_.zones);
     }
+    rois_ = oldest.rois;
+    if (!oldest.detections.empty())
+      set_detections(result, oldest.detections, std::span(scores_.extra).subspan(oldest.rois));
     flight_.forget_oldest();
     return scores_.score;
   }
@@ -135,7 +141,7 @@ class SharpnessMeasurer final : public Measurer {
 
   void annotate(GstBuffer* buffer) override {
     gpointer at = nullptr;
-    for (const double score : scores_.extra) {
+    for (const double score : std::span(scores_.extra).first(rois_)) {
       GstMeta* meta = gst_buffer_iterate_meta_filtered(buffer, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
       set_roi_param(
           reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta),
@@ -148,12 +154,15 @@ class SharpnessMeasurer final : public Measurer {
   struct Pending {
     Frame frame;
     Settings settings;
+    std::size_t rois = 0;               ///< of GstVideoRegionOfInterestMeta; the first of the plan's extra regions
+    std::vector<Detection> detections;  ///< the regions after these
     std::shared_ptr<const Plan> plan;
     void submit_to(Meter& meter) const { meter.submit(frame, plan); }
   };
 
   /// Makes plan_ the plan for the options and regions of this frame; most frames find it made.
-  void resolve(const Settings& settings, GstBuffer* buffer) {
+  void resolve(Pending& frame, GstBuffer* buffer) {
+    const Settings& settings = frame.settings;
     wanted_.metric = settings.metric;
     wanted_.prefilter = settings.prefilter;
     wanted_.downscale = settings.downscale;
@@ -167,7 +176,10 @@ class SharpnessMeasurer final : public Measurer {
       wanted_.roi = Rect{x, y, w, h};
     }
     wanted_.extra.clear();
+    frame.detections.clear();
     if (settings.roi_meta) add_rois(buffer);
+    frame.rois = wanted_.extra.size();
+    if (settings.roi_meta) add_detections(buffer, frame.detections);
     if (plan_ && plan_->request == wanted_) return;
     plan_ = std::make_shared<const Plan>(make_plan(format_.geometry, wanted_));
     bool empty = true;
@@ -184,13 +196,22 @@ class SharpnessMeasurer final : public Measurer {
     gpointer at = nullptr;
     while (GstMeta* meta = gst_buffer_iterate_meta_filtered(buffer, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
       if (wanted_.extra.size() == kMaxRois) {
-        fq_meter_base_warn_once(&element_->parent, kTooManyRois,
-                                "A buffer has more than 64 regions of interest: the others are not scored");
+        warn_of_too_many();
         return;
       }
       const auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
       wanted_.extra.push_back({roi->x, roi->y, roi->w, roi->h});
     }
+  }
+
+  void add_detections(GstBuffer* buffer, std::vector<Detection>& detections) {
+    if (read_detections(buffer, kMaxRois - wanted_.extra.size(), detections) > detections.size()) warn_of_too_many();
+    for (const Detection& d : detections) wanted_.extra.push_back(d.box);
+  }
+
+  void warn_of_too_many() {
+    fq_meter_base_warn_once(&element_->parent, kTooManyRois,
+                            "A buffer has more than 64 regions of interest: the others are not scored");
   }
 
   static std::string text_of(const std::array<int, 4>& roi) {
@@ -209,6 +230,7 @@ class SharpnessMeasurer final : public Measurer {
   Request wanted_;                    ///< kept for its memory
   std::shared_ptr<const Plan> plan_;  ///< of the last frame submitted
   Scores scores_;                     ///< of the last frame collected
+  std::size_t rois_ = 0;              ///< of it: how many of the extra scores are those of its ROI metas
   const char* metric_ = "";           ///< of it too
 };
 
@@ -370,7 +392,8 @@ static void install_properties(GObjectClass* object) {
       object, PROP_ROI_META,
       g_param_spec_boolean("roi-meta", "Score ROI metadata",
                            "Also score every GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure "
-                           "'sharpness' with string 'metric' and double 'score' to its params; needs attach-meta",
+                           "'sharpness' with string 'metric' and double 'score' to its params; needs attach-meta. "
+                           "Object detections (GstAnalytics, GStreamer 1.24) come as 'detections' in message and meta",
                            FALSE, kFlags));
 }
 
