@@ -151,6 +151,20 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
 }
 
 /// Caps pass as they are, but frames in GPU memory can only come where a GPU works.
+/// The drm-format of caps for DMA buffers in a layout of their driver's own (GStreamer 1.24); null of all others.
+static const gchar* drm_format(const GstCaps* caps) {
+  const GstStructure* s = gst_caps_is_fixed(caps) ? gst_caps_get_structure(caps, 0) : nullptr;
+  if (!s || g_strcmp0(gst_structure_get_string(s, "format"), "DMA_DRM") != 0) return nullptr;
+  const gchar* format = gst_structure_get_string(s, "drm-format");
+  return format ? format : "unknown";
+}
+
+/// Such caps are not among those that are offered; who sends them all the same gets to know why they are refused.
+static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps) {
+  return (direction == GST_PAD_SINK && drm_format(caps)) ||
+         GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->accept_caps(trans, direction, caps);
+}
+
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps* caps, GstCaps* filter) {
   DeviceState& d = *device_base(trans)->device;
   const bool can_be = !obstacle(device_base(trans));
@@ -199,6 +213,21 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
     self->device->broken = false;
   } else if (gst_event_type_get_flags(type) & GST_EVENT_TYPE_SERIALIZED) {
     drain_frames(self);
+  }
+  if (type == GST_EVENT_CAPS) {
+    GstCaps* caps;
+    gst_event_parse_caps(event, &caps);
+    const gchar* format = drm_format(caps);
+    if (format) {
+      post(element(self), GST_MESSAGE_ERROR,
+           {GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
+            std::string("Frames come as DMA buffers in a layout of their driver's own (format=DMA_DRM, drm-format=") +
+                format +
+                "), whose pixels cannot be read. Ask for video/x-raw in system memory from the element in "
+                "front, or bring them there: vapostproc ! video/x-raw, or glupload ! gldownload"});
+      gst_event_unref(event);
+      return FALSE;
+    }
   }
   return GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->sink_event(trans, event);
 }
@@ -339,6 +368,7 @@ static void fq_device_base_class_init(FqDeviceBaseClass* klass) {
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->start = start;
   trans->stop = stop;
+  trans->accept_caps = accept_caps;
   trans->transform_caps = transform_caps;
   trans->set_caps = set_caps;
   trans->query = query;

@@ -63,6 +63,31 @@ TEST(Stream, FrameBeforeCapsIsNotNegotiated) {
   gst_object_unref(pad);
 }
 
+TEST(Stream, BuffersInADriversOwnLayoutAreRefusedWithTheReason) {
+  const std::string dma =
+      "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=(string)NV12:0x0100000000000001,width=64,height=48,"
+      "framerate=30/1";
+  for (const char* factory : {"sharpnessmeter", "nlmeans", "halftone"}) {
+    Rig rig({}, factory);
+    // It is not offered, so that who can make anything else does.
+    const CapsPtr peer(gst_pad_peer_query_caps(rig.harness()->srcpad, nullptr));
+    gchar* text = gst_caps_to_string(peer.get());
+    EXPECT_EQ(std::string(text).find("DMA"), std::string::npos) << text;
+    g_free(text);
+    gst_harness_push_event(rig.harness(), gst_event_new_stream_start("s"));
+    const CapsPtr caps(gst_caps_from_string(dma.c_str()));
+    gst_harness_push_event(rig.harness(), gst_event_new_caps(caps.get()));
+    const Heard heard = rig.heard();
+    ASSERT_EQ(heard.errors.size(), 1u) << factory;
+    EXPECT_TRUE(heard.errors[0].is(GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE));
+    EXPECT_NE(heard.errors[0].text.find("NV12:0x0100000000000001"), std::string::npos) << heard.errors[0].text;
+    EXPECT_NE(heard.errors[0].text.find("system memory"), std::string::npos);
+    // It goes on with others.
+    rig.caps(kCaps);
+    EXPECT_EQ(rig.push(random_buffer(kCaps, 1)), GST_FLOW_OK) << factory;
+  }
+}
+
 TEST(Stream, StartsAnewAfterStop) {
   Rig rig;
   rig.caps(kCaps);
