@@ -90,31 +90,46 @@ def number_format(rows):
     return f".{max(0, 5 - int(math.log10(largest)) if largest >= 1 else 5)}f"
 
 
-def pictures(video, times, width=400):
-    """The frames at `times` as RGB arrays; None where the file cannot be read at that place."""
+def stream_time(sample):
+    """Of the frame, in s; negative where it has none."""
+    return sample.get_segment().to_stream_time(Gst.Format.TIME, sample.get_buffer().pts) / Gst.SECOND
+
+
+def pixels(sample):
+    """The frame as an RGB array."""
     import numpy
 
+    fields, buffer = sample.get_caps()[0], sample.get_buffer()  # get_structure(0) differs between versions
+    width, height = fields["width"], fields["height"]
+    data = numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), numpy.uint8)
+    return data.reshape(height, -1)[:, : width * 3].reshape(height, width, 3)
+
+
+def pictures(video, times, width=400):
+    """The frames at `times` as RGB arrays; None where the file cannot be read at that place."""
     pipeline = decoder(video, f"videoscale ! video/x-raw,format=RGB,width={width},pixel-aspect-ratio=1/1"
                               " ! appsink name=sink sync=false max-buffers=1")
     sink = pipeline.get_by_name("sink")
     pipeline.set_state(Gst.State.PAUSED)
     pipeline.get_state(10 * Gst.SECOND)
-    found = []
+    found = {}
     for at in times:
         # Half a millisecond later than the frame's start, so that rounding cannot give the one before.
         seeked = pipeline.seek_simple(Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE,
                                       int((at + 0.0005) * Gst.SECOND))
         sample = sink.try_pull_preroll(10 * Gst.SECOND) if seeked else None
-        if sample is None:
-            found.append(None)
-            continue
-        fields, buffer = sample.get_caps()[0], sample.get_buffer()  # get_structure(0) differs between versions
-        height = fields["height"]
-        stride = buffer.get_size() // height
-        data = numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), numpy.uint8)
-        found.append(data.reshape(height, stride)[:, : width * 3].reshape(height, width, 3))
+        if sample is not None and abs(stream_time(sample) - at) < 0.001:
+            found[at] = pixels(sample)
     pipeline.set_state(Gst.State.NULL)
-    return found
+    if len(found) < len(set(times)):
+        # Some containers (MPEG's program streams) end a seek beside the place: those files are read through once more.
+        pipeline.set_state(Gst.State.PLAYING)
+        while len(found) < len(set(times)) and (sample := sink.try_pull_sample(10 * Gst.SECOND)) is not None:
+            at = next((at for at in times if at not in found and abs(stream_time(sample) - at) < 0.001), None)
+            if at is not None:
+                found[at] = pixels(sample)
+        pipeline.set_state(Gst.State.NULL)
+    return [found.get(at) for at in times]
 
 
 def plot(path, video, rows, facts, sharpest, blurriest):
