@@ -106,29 +106,16 @@ def pixels(sample):
 
 
 def pictures(video, times, width=400):
-    """The frames at `times` as RGB arrays; None where the file cannot be read at that place."""
+    """The frames at `times` as RGB arrays; None for one that does not come again. Reads the file up to the last of them:
+    where a seek ends, and what time it gives to the frame there, is not exact in every container."""
     pipeline = decoder(video, f"videoscale ! video/x-raw,format=RGB,width={width},pixel-aspect-ratio=1/1"
-                              " ! appsink name=sink sync=false max-buffers=1")
-    sink = pipeline.get_by_name("sink")
-    pipeline.set_state(Gst.State.PAUSED)
-    pipeline.get_state(10 * Gst.SECOND)
-    found = {}
-    for at in times:
-        # Half a millisecond later than the frame's start, so that rounding cannot give the one before.
-        seeked = pipeline.seek_simple(Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE,
-                                      int((at + 0.0005) * Gst.SECOND))
-        sample = sink.try_pull_preroll(10 * Gst.SECOND) if seeked else None
-        if sample is not None and abs(stream_time(sample) - at) < 0.001:
-            found[at] = pixels(sample)
+                              " ! appsink name=sink sync=false max-buffers=4")
+    sink, found, wanted = pipeline.get_by_name("sink"), {}, set(times)
+    pipeline.set_state(Gst.State.PLAYING)
+    while wanted - found.keys() and (sample := sink.try_pull_sample(10 * Gst.SECOND)) is not None:
+        at = stream_time(sample)
+        found.update((time, pixels(sample)) for time in wanted - found.keys() if abs(time - at) < 0.0005)
     pipeline.set_state(Gst.State.NULL)
-    if len(found) < len(set(times)):
-        # Some containers (MPEG's program streams) end a seek beside the place: those files are read through once more.
-        pipeline.set_state(Gst.State.PLAYING)
-        while len(found) < len(set(times)) and (sample := sink.try_pull_sample(10 * Gst.SECOND)) is not None:
-            at = next((at for at in times if at not in found and abs(stream_time(sample) - at) < 0.001), None)
-            if at is not None:
-                found[at] = pixels(sample)
-        pipeline.set_state(Gst.State.NULL)
     return [found.get(at) for at in times]
 
 

@@ -40,6 +40,19 @@ def main():
         if "--plot" in command:
             assert picture.read_bytes()[:4] == b"\x89PNG"
 
+        # The pictures beside the plot are the frames that they are said to be, also where no seek is exact.
+        stream = film.with_suffix(".mpg")
+        grey = "videotestsrc pattern=solid-color num-buffers=50 foreground-color={} ! " + large
+        subprocess.run(["gst-launch-1.0", "-q", "concat", "name=c", "!", "x264enc", "!", "h264parse", "!",
+                        "mpegpsmux", "!", "filesink", f"location={stream}", *f"{grey.format('0xff303030')} ! c.".split(),
+                        *f"{grey.format('0xffd0d0d0')} ! c.".split()], check=True, timeout=60)
+        sys.path.insert(0, str(examples))
+        import score_video
+        score_video.Gst.init(None)
+        times = [at for at, _ in score_video.score(stream, "")[0]]
+        found = score_video.pictures(stream, [times[n] for n in (70, 10, 52, 47)])
+        assert [int(picture.mean()) > 128 for picture in found] == [True, False, True, False], [p.mean() for p in found]
+
         # A file that is no video, and none at all: a reason and a failure.
         for bad in (str(table), folder + "/none"):
             run = subprocess.run(command[:2] + [bad], capture_output=True, text=True, timeout=50, check=False)
