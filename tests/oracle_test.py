@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Scores of every meter agree with the oracle script to 1e-12 relative: random frames, photographs, all options.
 
-usage: oracle_test.py SCORE_TOOL SHARED_DIRECTORY. Exits 77 (skipped) where the oracle or numpy is absent.
+usage: oracle_test.py SCORE_TOOL SHARED_DIRECTORY. SCORE_TOOL: a command, words parted by tabs. Exits 77 (skipped) where the oracle or numpy is absent.
 """
 import csv
 import importlib.util
@@ -22,7 +22,7 @@ def skip(reason):
     sys.exit(SKIPPED)
 
 
-tool, shared = sys.argv[1:3]
+tool, shared = sys.argv[1].split("\t"), sys.argv[2]
 folder = os.path.join(shared, "oracles", "sharpness")
 if not os.path.exists(os.path.join(folder, "oracle.py")):
     skip(f"no oracle at {folder}")
@@ -35,7 +35,7 @@ oracle = importlib.util.module_from_spec(spec)
 sys.dont_write_bytecode = True
 spec.loader.exec_module(oracle)
 
-METERS = ["reference"] + subprocess.run([tool, "isa=list"], check=True, capture_output=True, text=True).stdout.split()
+METERS = ["reference"] + subprocess.run([*tool, "isa=list"], check=True, capture_output=True, text=True).stdout.split()
 work = tempfile.TemporaryDirectory()
 compared, failures = 0, []
 
@@ -45,7 +45,7 @@ def measured(g, meter, depth=8, prefilter="none", downscale=1, normalize="none",
     """-> {metric: (score, [zone scores])} of the picture by one meter; options as those of oracle.score."""
     path = os.path.join(work.name, "picture.raw")
     g.astype("<u2" if depth > 8 else "u1").tofile(path)
-    command = [tool, path, f"isa={meter}", f"width={g.shape[1]}", f"height={g.shape[0]}", f"depth={depth}",
+    command = [*tool, path, f"isa={meter}", f"width={g.shape[1]}", f"height={g.shape[0]}", f"depth={depth}",
                f"prefilter={['none', 'binomial3', 'binomial5'].index(prefilter)}", f"downscale={downscale}",
                f"normalize={int(normalize == 'mean')}", f"limited={int(limited)}", f"interlaced={int(interlaced)}",
                f"columns={zones[0]}", f"rows={zones[1]}"]
