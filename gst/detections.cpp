@@ -3,7 +3,7 @@
 #include "gst/detections.h"
 
 #if FQ_HAVE_ANALYTICS
-#include <gst/analytics/analytics.h>
+#include <gst/analytics/gstanalyticsobjectdetectionmtd.h>
 #endif
 
 #include <algorithm>

@@ -2,7 +2,8 @@
 // Boxes of object detectors are scored as regions of interest are.
 #include "tests/element/rig.h"
 
-#include <gst/analytics/analytics.h>
+#include <gst/analytics/gstanalyticsclassificationmtd.h>
+#include <gst/analytics/gstanalyticsobjectdetectionmtd.h>
 
 #include <cmath>
 
