@@ -19,12 +19,11 @@ std::size_t read_detections(GstBuffer* buffer, std::size_t most, std::vector<Det
   gpointer at = nullptr;
   GstAnalyticsMtd object;
   while (gst_analytics_relation_meta_iterate(meta, &at, gst_analytics_od_mtd_get_mtd_type(), &object)) {
-    const auto* const box = reinterpret_cast<const GstAnalyticsODMtd*>(&object);
     gint x = 0, y = 0, width = 0, height = 0;
     gfloat confidence = 0;
-    if (!gst_analytics_od_mtd_get_location(box, &x, &y, &width, &height, &confidence)) continue;
+    if (!gst_analytics_od_mtd_get_location(&object, &x, &y, &width, &height, &confidence)) continue;
     if (count++ >= most) continue;
-    found.push_back({object.id, gst_analytics_od_mtd_get_obj_type(box), confidence, {x, y, width, height}});
+    found.push_back({object.id, gst_analytics_od_mtd_get_obj_type(&object), confidence, {x, y, width, height}});
   }
 #else
   (void)buffer, (void)most;

@@ -150,7 +150,6 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
   });
 }
 
-/// Caps pass as they are, but frames in GPU memory can only come where a GPU works.
 /// The drm-format of caps for DMA buffers in a layout of their driver's own (GStreamer 1.24); null of all others.
 static const gchar* drm_format(const GstCaps* caps) {
   const GstStructure* s = gst_caps_is_fixed(caps) ? gst_caps_get_structure(caps, 0) : nullptr;
@@ -165,6 +164,7 @@ static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, 
          GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->accept_caps(trans, direction, caps);
 }
 
+/// Caps pass as they are, but frames in GPU memory can only come where a GPU works.
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps* caps, GstCaps* filter) {
   DeviceState& d = *device_base(trans)->device;
   const bool can_be = !obstacle(device_base(trans));
