@@ -45,6 +45,7 @@ class Scorer:
     def fields(self, picture):
         """All fields of GstSharpnessMeta, for example `zones`."""
         picture = numpy.asarray(picture)
+        picture = numpy.ascontiguousarray(picture, picture.dtype.newbyteorder("="))  # files bring other byte orders
         kind = (picture.ndim, picture.dtype.name)
         if kind not in FORMATS or (picture.ndim == 3 and picture.shape[2] != 3) or picture.size == 0:
             raise ValueError(f"no picture: shape {picture.shape}, {picture.dtype}")
@@ -55,7 +56,7 @@ class Scorer:
             self.source.set_property("caps", Gst.Caps.from_string(caps))
             self.caps = caps
         # One copy, of rows without gaps; the metadata says so, where GStreamer would expect rows of multiples of 4 bytes.
-        buffer = Gst.Buffer.new_wrapped(numpy.ascontiguousarray(picture).tobytes())
+        buffer = Gst.Buffer.new_wrapped(picture.tobytes())
         stride = width * picture.itemsize * (3 if picture.ndim == 3 else 1)
         GstVideo.buffer_add_video_meta_full(buffer, GstVideo.VideoFrameFlags.NONE, GstVideo.VideoFormat.from_string(name),
                                             width, height, 1, [0, 0, 0, 0], [stride, 0, 0, 0])
@@ -66,7 +67,10 @@ class Scorer:
         sample = self.sink.try_pull_sample(10 * Gst.SECOND)
         if sample is None:
             raise RuntimeError(self.reason())
-        return sample.get_buffer().get_custom_meta("GstSharpnessMeta").get_structure()
+        meta = sample.get_buffer().get_custom_meta("GstSharpnessMeta")
+        if meta is None:
+            raise RuntimeError("the picture was not scored: neither interval nor attach-meta can be used here")
+        return meta.get_structure()
 
     def reason(self):
         message = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)

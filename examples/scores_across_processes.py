@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One process measures, another one reads the scores with the frames: unixfdsink hands both over without copying pixels.
+"""One process measures, another one reads the scores with the frames: unixfdsink hands both over.
 
 Needs GStreamer 1.24 on both sides. The reader needs no framequality: it registers the metadata's name, and GStreamer
-then restores what the sender attached.
+then restores what the sender attached. The times in it are the sender's; the buffers' are the reader's.
 """
 import argparse
 import os
@@ -46,10 +46,12 @@ def receive():
     Gst.Meta.register_custom_simple("GstSharpnessMeta")  # before the first frame; without it the meta is dropped
 
     def on_buffer(_, info):
-        buffer = info.get_buffer()
-        meta = buffer.get_custom_meta("GstSharpnessMeta")
-        score = meta.get_structure()["score"] if meta is not None else "no score"
-        print(f"{buffer.pts / Gst.SECOND:.3f} {score}", flush=True)
+        meta = info.get_buffer().get_custom_meta("GstSharpnessMeta")
+        if meta is None:
+            print("no score", flush=True)
+        else:
+            fields = meta.get_structure()
+            print(f'frame {fields["frame"]} {fields["stream-time"] / Gst.SECOND:.3f} s {fields["score"]}', flush=True)
         return Gst.PadProbeReturn.OK
 
     run(f"unixfdsrc socket-path={arguments.socket} ! fakesink name=sink", on_buffer)
