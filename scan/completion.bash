@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Completion of framequality-scan's command line for bash, installed where bash-completion looks for it.
 _framequality_scan() {
+  # shellcheck disable=SC2034  # _init_completion sets them
   local cur prev words cword split
   _init_completion -s || return
   case $prev in

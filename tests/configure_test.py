@@ -88,6 +88,27 @@ class Configure(Case):
         self.assertEqual(re.search(r"plugin +: (\S+)", said)[1], wanted.replace("/usr", "/opt/x", 1))
 
 
+class Build(Case):
+    def architecture(self, known, capability):
+        """What scripts/build takes with an nvcc that knows these and a GPU of this capability; none: no GPU."""
+        nvcc = "#!/bin/sh\n" + "".join(f"echo compute_{k}\n" for k in known)
+        smi = f"#!/bin/sh\necho {capability}\n" if capability else "#!/bin/sh\necho NVIDIA-SMI has failed\nexit 9\n"
+        write(self.folder / "bin" / "nvcc", nvcc, 0o755)
+        write(self.folder / "bin" / "nvidia-smi", smi, 0o755)
+        write(self.folder / "bin" / "meson", '#!/bin/sh\necho "$@"\n', 0o755)
+        said = subprocess.run(
+            [str(ROOT / "scripts" / "build"), str(self.folder / "b")], capture_output=True, text=True, timeout=30,
+            check=False, env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "CONFIGURE_ONLY": "1",
+                              "CUDA_PATH": "", "CUDA_HOME": ""}).stdout
+        return re.search(r"-Dcuda-arch=(\d+)", said)[1]
+
+    def test_it_is_for_the_gpu_here_or_what_the_driver_can_translate(self):
+        self.assertEqual(self.architecture([75, 80, 86, 90], "8.6"), "86")
+        self.assertEqual(self.architecture([75, 80, 86, 90], "12.0"), "90")
+        self.assertEqual(self.architecture([75, 80, 86, 90], None), "75")
+        self.assertEqual(self.architecture([80, 87, 90, 100], None), "80")
+
+
 class Gpu(Case):
     def said(self, *options):
         return subprocess.run([str(ROOT / "scripts" / "gpu"), *options], capture_output=True, text=True, check=True,
@@ -98,6 +119,12 @@ class Gpu(Case):
         write(self.folder / "sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n")
         self.assertEqual(self.said(), "")
         self.assertEqual(self.said("--advice"), "")
+
+    def test_what_a_broken_driver_prints_is_no_name(self):
+        write(self.folder / "bin" / "nvidia-smi", "#!/bin/sh\necho NVIDIA-SMI has failed\nexit 9\n", 0o755)
+        said = subprocess.run([str(ROOT / "scripts" / "gpu")], capture_output=True, text=True, check=True, timeout=30,
+                              env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SYSROOT": ""}).stdout
+        self.assertNotIn("failed", said)
 
     def test_with_a_driver_it_has_its_name(self):
         write(self.folder / "proc/driver/nvidia/gpus/0000:01:00.0/information",

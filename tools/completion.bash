@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Completion of framequality-bliinds' command line for bash, installed where bash-completion looks for it.
 _framequality_bliinds() {
+  # shellcheck disable=SC2034  # _init_completion sets them
   local cur prev words cword split
   _init_completion -s || return
   if ((cword == 1)); then
