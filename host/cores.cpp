@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sched.h>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,6 +50,14 @@ int least_cores(const fs::path& root, fs::path path, int (*cores)(const fs::path
   }
 }
 
+/// True if `cpu` is in a list with commas.
+bool has_cpu(const std::string& controllers) {
+  std::istringstream list(controllers);
+  for (std::string name; std::getline(list, name, ',');)
+    if (name == "cpu") return true;
+  return false;
+}
+
 /// CPUs that the affinity of this thread allows; 0 if the system does not say.
 int affine_cores() {
   // More CPUs than a plain cpu_set_t holds are an EINVAL.
@@ -72,13 +81,13 @@ int quota_cores(const fs::path& membership, const fs::path& mount) {
   for (std::string line; std::getline(file, line);) {  // hierarchy:controllers:path
     const std::size_t first = line.find(':'), second = first == line.npos ? line.npos : line.find(':', first + 1);
     if (second == line.npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers = line.substr(first + 1, second - first - 1);
     const fs::path path = line.substr(second + 1);
-    if (controllers == ",,") {
+    if (controllers.empty()) {
       limit(least_cores(mount, path, v2_cores));
       limit(least_cores(mount / "unified", path, v2_cores));  // where v1 and v2 are mounted side by side
-    } else if (controllers.find(",cpu,") != controllers.npos) {
-      limit(least_cores(mount / controllers.substr(1, controllers.size() - 2), path, v1_cores));
+    } else if (has_cpu(controllers)) {
+      limit(least_cores(mount / controllers, path, v1_cores));
       limit(least_cores(mount / "cpu", path, v1_cores));
     }
   }
