@@ -73,7 +73,8 @@ class ScoreHistory {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     Range range{kInfinity, -kInfinity};
     visit(now, [&](const Column& c) {
-      range = {std::min(range.least, c.least), std::max(range.greatest, c.greatest)};
+      range.least = std::min(range.least, c.least);
+      range.greatest = std::max(range.greatest, c.greatest);
     });
     return range.least <= range.greatest ? range : Range{};
   }

@@ -137,7 +137,7 @@ std::int64_t total(const std::uint8_t* bgr, int width, int height, int metric, R
   if (width < 1 || height < 1) throw std::invalid_argument("classical: an empty picture");
   check(cudaSetDevice(id), "cudaSetDevice");
   auto last = std::chrono::steady_clock::now();
-  const auto lap = [&](double Times::*step) {
+  const auto lap = [&](auto step) {  // a member of Times
     if (!times) return;
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     const auto now = std::chrono::steady_clock::now();

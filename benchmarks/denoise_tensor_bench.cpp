@@ -85,8 +85,8 @@ class Bench {
     with("patch 3x3", [](Settings& c) { c.patch_radius = 1; });
     for (const int r : {4, 5, 6, 7, 8, 9, 11, 13, 16})
       with(("search radius " + std::to_string(r)).c_str(), [r](Settings& c) { c.search_radius = r; });
-    with(
-        "3 frames", [](Settings&) {}, 3);
+    const auto as_it_is = [](Settings&) {};
+    with("3 frames", as_it_is, 3);
   }
 
  private:

@@ -24,7 +24,7 @@ constexpr int kColumns = kSpan + 2 * kMargin, kWords = kColumns / kQuad;
 constexpr int kOwn = kSpan - 2 * kQuad;  // columns of a warp that it writes
 
 template <int kReach, int kRows>
-inline constexpr int kTileRows = kWarps* kRows + 2 * (1 + kReach);
+inline constexpr int kTileRows{kWarps * kRows + 2 * (1 + kReach)};
 
 __device__ __forceinline__ int place_of(int i, int n, denoise::Border border) {
   return static_cast<unsigned>(i) < static_cast<unsigned>(n) ? i : denoise::bordered(i, n, border);

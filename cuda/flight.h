@@ -33,9 +33,9 @@ struct Flight {
     // A thread that sleeps wakes 30 us late, half of a 1080p frame's way through the GPU; one that spins burns a core.
     constexpr std::chrono::microseconds kSpin{200};
     const auto patience = std::chrono::steady_clock::now() + kSpin;
-    cudaError_t state;
-    while ((state = cudaEventQuery(done.get())) == cudaErrorNotReady && std::chrono::steady_clock::now() < patience)
-      ;
+    cudaError_t state = cudaEventQuery(done.get());
+    while (state == cudaErrorNotReady && std::chrono::steady_clock::now() < patience)
+      state = cudaEventQuery(done.get());
     if (state == cudaErrorNotReady) state = cudaEventSynchronize(done.get());
     check(state, "waiting for a frame");
   }

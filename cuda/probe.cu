@@ -6,11 +6,10 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <type_traits>
 
 template <class T>
-concept Number = requires(T a) {
-  a + a;
-};
+concept Number = std::is_arithmetic_v<T>;
 template <Number T>
 __global__ void add(T* a) {
   a[0] = a[0] + a[1];

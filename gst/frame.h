@@ -14,6 +14,7 @@
 
 namespace framequality {
 
+// clang-format off: versions of it disagree here.
 // What newer GStreamers have formats for.
 #if GST_CHECK_VERSION(1, 24, 0)
 #define FQ_PICTURE_FORMATS_1_24 ", RBGA, GBR_16LE, GBR_16BE"
@@ -54,6 +55,8 @@ namespace framequality {
   "Y444_12BE, Y444_16LE, Y444_16BE, AYUV64, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, "                   \
   "ABGR, GBR, RGBP, BGRP, GBR_10LE, GBR_10BE, GBR_12LE, GBR_12BE, ARGB64, ARGB64_LE, ARGB64_BE, RGBA64_LE, "        \
   "RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE" FQ_PICTURE_FORMATS_1_24 FQ_PICTURE_FORMATS_1_26 " }"
+
+// clang-format on
 
 // The formats that GstCuda has memory for and that NVIDIA's elements make.
 #if GST_CHECK_VERSION(1, 26, 0)

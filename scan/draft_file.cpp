@@ -36,7 +36,7 @@ bool write_all(int descriptor, std::string_view content) {
 
 DraftFile::DraftFile(std::string path, std::string_view content) : path_(std::move(path)) {
   // A folder would only be noticed at the very end.
-  struct stat about {};
+  struct stat about = {};
   if (stat(path_.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) fail(path_, EISDIR);
   draft_ = path_ + ".XXXXXX";
   const int descriptor = mkostemp(draft_.data(), O_CLOEXEC);

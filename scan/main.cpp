@@ -60,7 +60,7 @@ void check_outputs(const Options& options) {
 std::vector<double> weights(const std::vector<Input>& inputs) {
   std::vector<double> sizes;
   for (const Input& input : inputs) {
-    struct stat about {};
+    struct stat about = {};
     sizes.push_back(stat(input.name.c_str(), &about) == 0 ? static_cast<double>(about.st_size) + 1 : 1);
   }
   return sizes;
@@ -134,7 +134,7 @@ class App {
   template <int signal>
   void watch() {
     // Whoever started the program, nohup for example, may want it ignored.
-    struct sigaction now {};
+    struct sigaction now = {};
     if (sigaction(signal, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
     // The second signal of a kind ends the program at once: GLib restores what it does by default.
     g_unix_signal_add(

@@ -29,7 +29,7 @@ GstElement* make(const char* factory) {
 
 /// The URI of a path or URI. Throws std::runtime_error with the reason if there is nothing to read.
 std::string uri_of(const std::string& name) {
-  struct stat about {};
+  struct stat about = {};
   if (stat(name.c_str(), &about) != 0) {
     const int reason = errno;
     if (gst_uri_is_valid(name.c_str())) return name;

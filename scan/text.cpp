@@ -45,8 +45,9 @@ void each_character(std::string_view bytes, Character&& character, Broken&& brok
 
 std::string valid_utf8(std::string_view bytes) {
   std::string text;
-  each_character(
-      bytes, [&](gunichar, std::string_view c) { text += c; }, [&](unsigned char) { text += "\uFFFD"; });
+  const auto keep = [&](gunichar, std::string_view c) { text += c; };
+  const auto replace = [&](unsigned char) { text += "\uFFFD"; };
+  each_character(bytes, keep, replace);
   return text;
 }
 

@@ -106,8 +106,8 @@ inline BufferPtr painted(const std::string& caps, const std::function<int(int, i
   return buffer;
 }
 inline BufferPtr flat(const std::string& caps, int code = 100, GstClockTime pts = 0) {
-  return painted(
-      caps, [=](int, int) { return code; }, pts);
+  const auto everywhere = [=](int, int) { return code; };
+  return painted(caps, everywhere, pts);
 }
 
 /// All components of a frame's pixels, as GStreamer unpacks them.
