@@ -5,6 +5,7 @@
 #include <gst/analytics/gstanalyticsclassificationmtd.h>
 #include <gst/analytics/gstanalyticsobjectdetectionmtd.h>
 
+#include <array>
 #include <cmath>
 
 namespace framequality::test {
@@ -45,7 +46,10 @@ TEST(Detections, ScoreAsRegionsOfInterestDo) {
   for (const Rect& box : boxes) add_detection(buffer.get(), "dog", box, 0.75f);
   const Scores want = expected(kCaps, buffer.get(), {.extra = {region, boxes[0], boxes[1], boxes[2], boxes[3]}});
   const BufferPtr out = rig.pass(std::move(buffer));
-  for (const GstStructure* fields : {meta_of(out), rig.heard().results.back().get()}) {
+  const Heard heard = rig.heard();
+  ASSERT_FALSE(heard.results.empty());
+  const std::array<const GstStructure*, 2> both{meta_of(out), heard.results.back().get()};
+  for (const GstStructure* fields : both) {
     ASSERT_TRUE(fields);
     const auto found = detections(fields);
     ASSERT_EQ(found.size(), boxes.size());
