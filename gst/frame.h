@@ -28,14 +28,14 @@ namespace framequality {
 #endif
 #if GST_CHECK_VERSION(1, 26, 0)
 #define FQ_PICTURE_FORMATS_1_26 ", GRAY10_LE16"
-#define FQ_LUMA_FORMATS_1_26 FQ_PICTURE_FORMATS_1_26 ", Y216_LE, Y216_BE, Y416_LE, Y416_BE"
+#define FQ_LUMA_FORMATS_1_26 FQ_PICTURE_FORMATS_1_26 ", Y216_LE, Y216_BE"
 #else
 #define FQ_PICTURE_FORMATS_1_26
 #define FQ_LUMA_FORMATS_1_26
 #endif
 
 // Every format whose luma, or R, G and B, are whole bytes or 16-bit words of 8...16 bits, and GRAY10_LE32. Not here
-// are those that GStreamer describes in other words than it packs them (v216, r210, Y210, Y410, Y412_*, *10A2_LE) and
+// are those that GStreamer describes in other words than it packs them (v216, r210, Y210, Y410, Y412_*, Y416_*, *10A2_LE) and
 // those packed or tiled otherwise.
 #define FQ_LUMA_FORMATS                                                                                             \
   "{ GRAY8, GRAY10_LE32, GRAY16_LE, GRAY16_BE, NV12, NV21, NV16, NV61, NV24, I420, YV12, Y42B, Y444, Y41B, YUV9, "  \

@@ -34,8 +34,10 @@ void expect_listed(std::vector<std::string> names, std::initializer_list<const c
 }
 
 TEST(LumaFormats, ThoseWithALayoutAreThoseListed) {
-  expect_listed(listed("sharpnessmeter"),
-                {"BGR10A2_LE", "RGB10A2_LE", "r210", "v216", "Y210", "Y410", "Y412_BE", "Y412_LE"}, layout_of);
+  expect_listed(
+      listed("sharpnessmeter"),
+      {"BGR10A2_LE", "RGB10A2_LE", "r210", "v216", "Y210", "Y410", "Y412_BE", "Y412_LE", "Y416_BE", "Y416_LE"},
+      layout_of);
 }
 
 TEST(PictureFormats, ThoseWithALayoutAreThoseListed) {
