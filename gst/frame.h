@@ -35,8 +35,8 @@ namespace framequality {
 #endif
 
 // Every format whose luma, or R, G and B, are whole bytes or 16-bit words of 8...16 bits, and GRAY10_LE32. Not here
-// are those that GStreamer describes in other words than it packs them (v216, r210, Y210, Y410, Y412_*, Y416_*, *10A2_LE) and
-// those packed or tiled otherwise.
+// are those that GStreamer describes in other words than it packs them (v216, r210, Y210, Y410, Y412_*, Y416_*,
+// *10A2_LE) and those packed or tiled otherwise.
 #define FQ_LUMA_FORMATS                                                                                             \
   "{ GRAY8, GRAY10_LE32, GRAY16_LE, GRAY16_BE, NV12, NV21, NV16, NV61, NV24, I420, YV12, Y42B, Y444, Y41B, YUV9, "  \
   "YVU9, A420, AV12, YUY2, UYVY, YVYU, VYUY, AYUV, VUYA, v308, IYU2, P010_10LE, P010_10BE, P012_LE, P012_BE, "      \
