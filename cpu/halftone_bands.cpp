@@ -49,7 +49,6 @@ std::optional<ToneFormula> formula_of(const std::int16_t* tones, const ToneSetti
 BandDiffusion::BandDiffusion(int width, const Kernels& kernels, int threads)
     : kernels_(kernels),
       halftone_(*kernels.halftone),
-      width_(width),
       wavefront_(threads),
       kept_pitch_(static_cast<std::size_t>(width) + std::size_t{2} * kKeptSlack),
       kept_(kept_pitch_ * wavefront_.places()),

@@ -58,7 +58,6 @@ class BandDiffusion {
 
   const Kernels& kernels_;
   const HalftoneKernels& halftone_;
-  int width_;
   Wavefront wavefront_;
   std::size_t kept_pitch_;
   std::vector<std::uint16_t> kept_;  ///< last rows of bands, by place

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Models of BLIINDS-II as files, for elements.
 // GCC 12 sees overlapping copies in "literal" + string (its bug 105651).
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wrestrict"
+#endif
 
 #include "gst/bliinds_model.h"
 

@@ -45,15 +45,16 @@ class CudaContext {
     Scope& operator=(const Scope&) = delete;
 
    private:
-    bool pushed_ = false;
+    [[maybe_unused]] bool pushed_ = false;
   };
 
  private:
   // Never held while GstCuda is called from ensure(): it holds a lock of its own then, and other elements' queries come
   // to answer() with that lock held.
   std::mutex mutex_;
-  GstCudaContext* context_ = nullptr;
-  GstCudaContext** wanted_ = nullptr;  ///< where GstCuda looks for what set() brings while ensure() runs
+  [[maybe_unused]] GstCudaContext* context_ = nullptr;
+  /// Where GstCuda looks for what set() brings while ensure() runs.
+  [[maybe_unused]] GstCudaContext** wanted_ = nullptr;
 };
 
 }  // namespace framequality
