@@ -4,8 +4,8 @@
 #pragma once
 
 #include "algorithms/host_device.h"
-#include "algorithms/metric.h"
-#include "cpu/kernels.h"
+#include "algorithms/sharpness/metric.h"
+#include "cpu/sharpness/kernels.h"
 
 #include <cstdint>
 #include <cstring>

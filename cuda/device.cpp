@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Looks for a usable device and, when there is none, says why and what to do.
-#include "cuda/backend.h"
-#include "cuda/job.h"
 #include "cuda/runtime.h"
+#include "cuda/sharpness/job.h"
+#include "cuda/sharpness/meter.h"
 
 #include <algorithm>
 #include <string>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "algorithms/picture.h"
-#include "cuda/crew.h"
+#include "cuda/copy_threads.h"
 #include "cuda/runtime.h"
 #include "cuda/upload.h"
 

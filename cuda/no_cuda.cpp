@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The device twin of a build without CUDA: there is never a device.
-#include "cuda/backend.h"
-#include "cuda/bench.h"
-#include "cuda/bliinds.h"
-#include "cuda/denoise.h"
-#include "cuda/halftone.h"
+#include "cuda/bliinds/meter.h"
+#include "cuda/denoise/filter.h"
+#include "cuda/halftone/filter.h"
 #include "cuda/pinned.h"
+#include "cuda/sharpness/meter.h"
+#include "cuda/testing.h"
 
 namespace framequality::cuda {
 namespace {

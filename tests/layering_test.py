@@ -18,13 +18,12 @@ FORBIDDEN = {  # layer -> what it must not include
     "host": r"gst/|glib|gio/|gmodule|cpu/|cuda/|cuda_runtime|cub/|algorithms/|tests/",
     "cpu": r"gst/|glib|gio/|gmodule|cuda/|cuda_runtime|cub/|tests/",
     "cuda": r"gst/|glib|gio/|gmodule|cpu/|tests/",
-    "gst": r"cuda_runtime|cub/|scan/|tests/",
-    "scan": r"gst/(?:[a-z_]+\.h)(?<!gst/gst\.h)\"|cpu/|cuda/|cuda_runtime|cub/|tests/",  # an application
-    "tools": r"cpu/|cuda/|cuda_runtime|tests/",
+    "gst": r"cuda_runtime|cub/|apps/|tests/",
+    "apps": r"gst/(?:[a-z_]+\.h)(?<!gst/gst\.h)\"|gst/[a-z]+/[a-z_]+\.h\"|cpu/|cuda/|cuda_runtime|cub/|tests/",
 }
 # Called with memory that is not pinned they may read what is there later: runtime.h's copy_async() takes no other, and
-# upload and download ask what they have. denoise.cpp copies on the device.
-ASYNCHRONOUS_COPIES = {"cuda/runtime.h", "cuda/upload.cpp", "cuda/download.cpp", "cuda/denoise.cpp"}
+# upload and download ask what they have. denoise/filter.cpp copies on the device.
+ASYNCHRONOUS_COPIES = {"cuda/runtime.h", "cuda/upload.cpp", "cuda/download.cpp", "cuda/denoise/filter.cpp"}
 
 root = pathlib.Path(sys.argv[1])
 faults, files = [], 0

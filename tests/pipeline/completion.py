@@ -26,7 +26,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 def completed(line):
     program = line.split()[0]
-    file = root / ("scan" if program.endswith("scan") else "tools") / "completion.bash"
+    file = root / "apps" / program.removeprefix("framequality-") / "completion.bash"
     script = SCRIPT.format(library=LIBRARY, file=file, function="_" + program.replace("-", "_"))
     run = subprocess.run(["bash", "-c", script, "bash", line], capture_output=True, text=True, timeout=30, check=True,
                          cwd=root)
@@ -50,7 +50,7 @@ assert completed("framequality-scan --metric ") == metrics and len(metrics) > 10
 assert completed("framequality-scan --metric=ten") == ["tenengrad"]
 assert completed("framequality-scan --prefilter=") == ["none", "binomial3", "binomial5"]
 assert completed("framequality-scan --quiet READ") == ["README.md"]
-assert sorted(completed("framequality-scan --export sc")) == ["scan", "scripts"]
+assert sorted(completed("framequality-scan --export c")) == ["cpu", "cuda"]
 
 there, _ = options(bliinds)
 assert completed("framequality-bliinds ") == ["features", "score", "train", "--help", "--version"]

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A lens that is not there: the picture that belongs to each of its positions, late, noisy and flickering on request.
+//
+//   VirtualLens lens(320, 240, dead_leaves(320, 240, 1), {.best_position = 40, .lag = 2, .noise = 3, .seed = 7});
+//   std::vector<std::uint8_t> picture(320 * 240);
+//   lens.render(position, picture.data());  // once for each frame, with the position that the lens is sent to by now
+#pragma once
+
+#include "algorithms/focus/disk_blur.h"
+#include "algorithms/split_mix.h"
+
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+namespace framequality {
+
+/// A width x height picture of overlapping disks in 8-bit codes, rows touching: edges of all sizes, occlusion, and a
+/// spectrum as photographs have it. Lee, Mumford, Huang: Occlusion models for natural images, IJCV 2001.
+inline std::vector<std::uint8_t> dead_leaves(int width, int height, std::uint64_t seed) {
+  std::vector<std::uint8_t> picture(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 128);
+  SplitMix random(seed);
+  constexpr double kSmallest = 2, kLargest = 60;
+  constexpr double kLayers = 6;  // leaves over each pixel, in the mean
+  const double spread = 1 - kSmallest * kSmallest / (kLargest * kLargest);
+  const double mean_area = std::numbers::pi * 2 * kSmallest * kSmallest * std::log(kLargest / kSmallest) / spread;
+  const auto leaves = static_cast<int>(kLayers * width * height / mean_area) + 1;
+  for (int i = 0; i < leaves; ++i) {
+    const double r = kSmallest / std::sqrt(1 - spread * random.uniform());  // density ~ r^-3
+    const double cx = random.uniform() * width, cy = random.uniform() * height;
+    const double level = 16 + 200 * random.uniform(), slope = 20 * (random.uniform() - 0.5) / r;
+    for (int y = std::max(0, static_cast<int>(cy - r)); y < std::min<double>(height, cy + r); ++y) {
+      const double half = std::sqrt(std::max(0.0, r * r - (y - cy) * (y - cy)));
+      for (int x = std::max(0, static_cast<int>(std::ceil(cx - half))); x < std::min<double>(width, cx + half); ++x)
+        picture[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)] =
+            static_cast<std::uint8_t>(level + slope * (x - cx) + 8 * random.uniform());
+    }
+  }
+  return picture;
+}
+
+struct LensSettings {
+  double best_position = 50;   ///< of one still picture: where it is sharp
+  double blur_per_unit = 0.1;  ///< of one still picture: radius of the blur, pixels for one unit away from there
+  double shift = 0;            ///< position p shows what p - shift would show
+  int lag = 0;                 ///< 0...kMaxLag: a position is shown `lag` frames after the first that could show it
+  double noise = 0;            ///< sigma of Gaussian noise, 8-bit codes
+  double flicker = 0;          ///< exposure of each frame is random in 1 - flicker...1 + flicker
+  std::uint64_t seed = 0;      ///< of noise and flicker
+};
+
+/// Renders 8-bit luma frames. Deterministic: the same settings and positions give the same frames.
+/// Thread-safety: one thread at a time. Renders from memory that it keeps; only a new position costs much.
+class VirtualLens {
+ public:
+  static constexpr int kMaxLag = 64;
+  using Pixels = std::vector<std::uint8_t>;  ///< width x height, rows touching
+
+  /// One still picture, blurred by a disk away from its best position.
+  VirtualLens(int width, int height, Pixels still, const LensSettings& settings = {})
+      : VirtualLens(width, height, std::map<double, Pixels>{}, settings) {
+    still_ = std::move(still);
+  }
+  /// The pictures of a real focus sweep by position: the nearest is shown.
+  VirtualLens(int width, int height, std::map<double, Pixels> sweep, const LensSettings& settings = {})
+      : width_(width),
+        height_(height),
+        sweep_(std::move(sweep)),
+        settings_(settings),
+        blur_(width, height),
+        plane_(static_cast<std::size_t>(width) * static_cast<std::size_t>(height)),
+        noise_(static_cast<std::size_t>(width)) {}
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  /// Position that the last frame shows.
+  double shown() const { return shown_; }
+  /// For the next frame on.
+  void configure(const LensSettings& settings) { settings_ = settings; }
+
+  /// The next frame, `position` being where the lens has been sent by now. Until `lag` frames are over, the lens stands
+  /// where the first frame found it. stride: bytes; 0: rows touch.
+  void render(double position, std::uint8_t* out, std::ptrdiff_t stride = 0) {
+    if (frame_ == 0) sent_.fill(position);
+    sent_[frame_ % sent_.size()] = position;
+    const auto lag = static_cast<std::uint64_t>(std::clamp(settings_.lag, 0, kMaxLag));
+    shown_ = sent_[(frame_ + sent_.size() - lag) % sent_.size()];
+    make_plane();
+    expose(out, stride ? stride : width_);
+    ++frame_;
+  }
+
+ private:
+  /// Fills plane_ with the picture of shown_, unless it is there already.
+  void make_plane() {
+    const double at = shown_ - settings_.shift;
+    if (sweep_.empty()) {
+      const double radius = std::abs(at - settings_.best_position) * settings_.blur_per_unit;
+      if (std::exchange(made_radius_, radius) != radius) blur_(still_.data(), radius, plane_.data());
+      return;
+    }
+    auto nearest = sweep_.lower_bound(at);
+    if (nearest == sweep_.end() || (nearest != sweep_.begin() && at - std::prev(nearest)->first < nearest->first - at))
+      --nearest;
+    if (std::exchange(made_from_, &nearest->second) != &nearest->second)
+      blur_(nearest->second.data(), 0, plane_.data());
+  }
+
+  void expose(std::uint8_t* out, std::ptrdiff_t stride) {
+    SplitMix random(SplitMix(settings_.seed).next() ^ SplitMix(~frame_).next());
+    const double gain = 1 + settings_.flicker * (2 * random.uniform() - 1);
+    const auto scale = static_cast<float>(gain / 256), sigma = static_cast<float>(settings_.noise);
+    constexpr float kRound = 0.5f;
+    const std::uint16_t* row = plane_.data();
+    for (int y = 0; y < height_; ++y, row += width_, out += stride) {
+      if (sigma > 0) make_noise(random);
+      for (int x = 0; x < width_; ++x) {
+        const float code = static_cast<float>(row[x]) * scale + sigma * noise_[static_cast<std::size_t>(x)] + kRound;
+        out[x] = static_cast<std::uint8_t>(std::min(std::max(code, kRound), 255 + kRound));
+      }
+    }
+  }
+
+  /// A row of Gaussian noise of sigma 1.
+  void make_noise(SplitMix& random) {
+    static const auto quantiles = gaussian_quantiles();
+    std::uint64_t bits = 0;
+    for (std::size_t x = 0, left = 0; x < noise_.size(); ++x, --left, bits >>= kQuantileBits) {
+      if (left == 0) bits = random.next(), left = 64 / kQuantileBits;
+      noise_[x] = quantiles[bits % quantiles.size()];
+    }
+  }
+
+  static constexpr unsigned kQuantileBits = 12;
+  /// So many values, equally likely, of mean 0 and variance 1, that are distributed as a Gaussian.
+  static std::array<float, 1u << kQuantileBits> gaussian_quantiles() {
+    std::array<float, 1u << kQuantileBits> table{};
+    const double n = table.size();
+    double at = 0, squares = 0;
+    // The upper half's quantiles, each from the one below by Newton's method on the distribution function.
+    for (std::size_t i = table.size() / 2; i < table.size(); ++i) {
+      const double wanted = (static_cast<double>(i) + 0.5) / n;
+      for (int step = 0; step < 20; ++step)
+        at += (wanted - 0.5 * std::erfc(-at / std::numbers::sqrt2)) * std::sqrt(2 * std::numbers::pi) *
+              std::exp(at * at / 2);
+      squares += 2 * at * at;
+      table[i] = static_cast<float>(at);
+      table[table.size() - 1 - i] = static_cast<float>(-at);
+    }
+    const auto sigma = static_cast<float>(std::sqrt(squares / n));
+    for (float& v : table) v /= sigma;
+    return table;
+  }
+
+  int width_, height_;
+  Pixels still_;
+  std::map<double, Pixels> sweep_;
+  LensSettings settings_;
+  DiskBlur blur_;
+  std::vector<std::uint16_t> plane_;  ///< the picture of one position in 1/256 codes, and which:
+  double made_radius_ = -1;
+  const Pixels* made_from_ = nullptr;
+  std::vector<float> noise_;
+  std::array<double, kMaxLag + 1> sent_{};  ///< positions of the last frames, round and round
+  std::uint64_t frame_ = 0;
+  double shown_ = 0;
+};
+
+}  // namespace framequality

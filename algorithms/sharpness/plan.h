@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What to measure on a frame, resolved once per geometry and set of options: regions, zones, fields, sample format.
+#pragma once
+
+#include "algorithms/layout.h"
+#include "algorithms/sharpness/metrics.h"
+#include "algorithms/sharpness/samples.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace framequality {
+
+/// A rectangle in pixels of the frame; may lie partly or wholly outside.
+struct Rect {
+  std::int64_t x = 0, y = 0, width = 0, height = 0;
+  bool operator==(const Rect&) const = default;
+};
+
+/// What a user asks for.
+struct Request {
+  int metric = kDefaultMetric;  ///< index into Metrics
+  Prefilter prefilter = Prefilter::kNone;
+  int downscale = 1;        ///< 1, 2 or 4
+  bool mean = false;        ///< also sum the samples, for `normalize`
+  bool interlaced = false;  ///< each field is a picture of its own, their totals add
+  int zone_columns = 1, zone_rows = 1;
+  std::optional<Rect> roi;  ///< region 0; nullopt: the frame
+  std::vector<Rect> extra;  ///< regions 1...: each one zone
+  bool operator==(const Request&) const = default;
+};
+
+/// A region in working samples of one field, split into columns x rows cells; x1 and y1 are past the end.
+struct Grid {
+  int field = 0;
+  int x0 = 0, x1 = 0, y0 = 0, y1 = 0;
+  int columns = 1, rows = 1;
+  int first_cell = 0;  ///< cells are row-major; both fields of a region share theirs
+
+  /// Left edge of column i, 0...columns (the last is x1): floor(i * width / columns).
+  FQ_HD int column(int i) const { return x0 + static_cast<int>(static_cast<std::int64_t>(i) * (x1 - x0) / columns); }
+  FQ_HD int row(int j) const { return y0 + static_cast<int>(static_cast<std::int64_t>(j) * (y1 - y0) / rows); }
+};
+
+/// A Request on a Geometry. Immutable once made; totals of a frame are cells * words 64-bit integers.
+struct Plan {
+  Geometry geometry;
+  Request request;
+  SampleFormat samples;
+  int fields = 1;
+  struct Size {
+    int width = 0, height = 0;
+  } size[2];                          ///< of each field, in working samples
+  std::vector<Grid> grids;            ///< region after region, its fields side by side; empty ones are left out
+  int cells = 0;                      ///< zones of region 0, then one for each extra region
+  int words = kTotalWords;            ///< totals of a cell: kTotalWords, or kHistogramBins
+  std::vector<std::uint64_t> pixels;  ///< N of each cell, in working samples
+  int first_row = 0, last_row = 0;    ///< rows of the frame that are read, last_row past the end
+  std::string refusal;                ///< not empty: totals could overflow 64 bits; says why. Do not measure.
+
+  int zones() const { return request.zone_columns * request.zone_rows; }
+};
+
+/// Frame edge v (pixels) -> working samples of field p of `fields`, downscaled by k, clipped to 0...limit.
+inline int sample_edge(std::int64_t v, int p, int fields, int k, int limit) {
+  v = std::clamp<std::int64_t>(v, 0, std::numeric_limits<int>::max());  // keeps what follows from overflowing
+  const std::int64_t rows = fields == 1 ? v : (v - p + 1) / 2;
+  return static_cast<int>(std::clamp<std::int64_t>(std::max<std::int64_t>(rows, 0) / k, 0, limit));
+}
+
+/// a + b, held at the limits of the type.
+inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+
+/// Resolves a request. Any geometry and any rectangles are accepted: what lies outside the frame is clipped, a
+/// region with nothing left has N = 0.
+inline Plan make_plan(const Geometry& geometry, const Request& request) {
+  Plan plan;
+  plan.geometry = geometry;
+  plan.request = request;
+  plan.samples = sample_format(geometry.layout.depth, request.prefilter, request.downscale);
+  plan.fields = request.interlaced ? 2 : 1;
+  const int k = request.downscale;
+  for (int p = 0; p < plan.fields; ++p) {
+    const int rows = (geometry.height - p + plan.fields - 1) / plan.fields;
+    plan.size[p] = {std::max(geometry.width, 0) / k, std::max(rows, 0) / k};
+  }
+  Reach reach;
+  Peak worst{1, 0};
+  with_metric(request.metric, [&](auto m) {
+    using M = decltype(m);
+    if constexpr (M::kHistogram) {
+      plan.words = kHistogramBins;
+    } else {
+      reach = M::kReach;
+    }
+    for (const Peak& p : M::kPeak)
+      if (p.power > worst.power || (p.power == worst.power && p.factor > worst.factor)) worst = p;
+  });
+
+  std::vector<Rect> regions{request.roi.value_or(Rect{0, 0, geometry.width, geometry.height})};
+  regions.insert(regions.end(), request.extra.begin(), request.extra.end());
+  plan.cells = plan.zones() + static_cast<int>(request.extra.size());
+  plan.pixels.assign(static_cast<std::size_t>(plan.cells), 0);
+  plan.first_row = geometry.height;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const Rect& r = regions[i];
+    const bool main = i == 0;
+    std::uint64_t region_pixels = 0;
+    for (int p = 0; p < plan.fields; ++p) {
+      const auto [w, h] = plan.size[p];
+      Grid g;
+      g.field = p;
+      g.x0 = sample_edge(r.x, 0, 1, k, w);
+      g.x1 = std::max(g.x0, sample_edge(saturating_add(r.x, r.width), 0, 1, k, w));
+      g.y0 = sample_edge(r.y, p, plan.fields, k, h);
+      g.y1 = std::max(g.y0, sample_edge(saturating_add(r.y, r.height), p, plan.fields, k, h));
+      if (main) {
+        g.columns = request.zone_columns;
+        g.rows = request.zone_rows;
+      }
+      g.first_cell = main ? 0 : plan.zones() + static_cast<int>(i) - 1;
+      if (g.x0 == g.x1 || g.y0 == g.y1) continue;
+      for (int j = 0; j < g.rows; ++j)
+        for (int c = 0; c < g.columns; ++c)
+          plan.pixels[static_cast<std::size_t>(g.first_cell + j * g.columns + c)] +=
+              static_cast<std::uint64_t>(g.column(c + 1) - g.column(c)) *
+              static_cast<std::uint64_t>(g.row(j + 1) - g.row(j));
+      region_pixels += static_cast<std::uint64_t>(g.x1 - g.x0) * static_cast<std::uint64_t>(g.y1 - g.y0);
+      const int above = reach.up + plan.samples.radius, below = reach.down + plan.samples.radius;
+      const int first = std::max(0, g.y0 - above) * k, last = std::min(h, g.y1 + below) * k - 1;
+      plan.first_row = std::min(plan.first_row, first * plan.fields + p);
+      plan.last_row = std::max(plan.last_row, last * plan.fields + p + 1);
+      plan.grids.push_back(g);
+    }
+    double bound = static_cast<double>(worst.factor) * static_cast<double>(region_pixels);
+    for (int e = 0; e < worst.power; ++e) bound *= plan.samples.largest();
+    if (bound >= 0x1p63)
+      plan.refusal = "a region of " + std::to_string(region_pixels) + " samples of " +
+                     std::to_string(plan.samples.bits()) + " bits can overflow the 64-bit totals of " +
+                     metric_info(request.metric).name + "; set a smaller roi, or downscale";
+  }
+  if (plan.grids.empty()) plan.first_row = 0;
+  return plan;
+}
+
+}  // namespace framequality

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which metrics are sums of products of two samples, and of which: found at compile time from row() and pixel() alone.
+//
+// Summed over pixels without end, what counts of a product of two samples is how far apart they are:
+//   total = sum over (dy, dx) of weight(dy, dx) * R(dy, dx) + slope * sum of g,
+//   R(dy, dx) = sum of g(y,x) * g(y+dy,x+dx), its lag
+// A backend that multiplies bytes four at a time computes that with far fewer operations than pixel by pixel.
+#pragma once
+
+#include "algorithms/sharpness/metric.h"
+
+namespace framequality {
+
+/// What row() and pixel() are given in place of samples: a sum of the samples around a pixel, each times a whole
+/// number.
+struct Symbol {
+  /// Rows y-1...y+1, columns x-1...x+2.
+  static constexpr int kRows = 3, kColumns = 4;
+  enum class Kind {
+    kExact,     ///< the sum itself
+    kUnsigned,  ///< its magnitude
+    kOther,     ///< something else
+  };
+  int weight[kRows][kColumns] = {};
+  Kind kind = Kind::kExact;
+
+  FQ_HD static constexpr Symbol sample(int dy, int dx) {
+    Symbol s;
+    s.weight[dy + 1][dx + 1] = 1;
+    return s;
+  }
+  FQ_HD static constexpr Symbol other() {
+    Symbol s;
+    s.kind = Kind::kOther;
+    return s;
+  }
+  /// a + scale * b
+  FQ_HD static constexpr Symbol sum(const Symbol& a, int scale, const Symbol& b) {
+    if (a.kind != Kind::kExact || b.kind != Kind::kExact) return other();
+    Symbol s = a;
+    for (int y = 0; y < kRows; ++y)
+      for (int x = 0; x < kColumns; ++x) s.weight[y][x] += scale * b.weight[y][x];
+    return s;
+  }
+  FQ_HD friend constexpr Symbol operator+(const Symbol& a, const Symbol& b) { return sum(a, 1, b); }
+  FQ_HD friend constexpr Symbol operator-(const Symbol& a, const Symbol& b) { return sum(a, -1, b); }
+  FQ_HD friend constexpr Symbol twice(const Symbol& a) { return sum(a, 1, a); }
+  FQ_HD friend constexpr Symbol absolute(Symbol a) {
+    if (a.kind == Kind::kExact) a.kind = Kind::kUnsigned;
+    return a;
+  }
+  FQ_HD friend constexpr Symbol abs_difference(const Symbol& a, const Symbol& b) { return absolute(a - b); }
+  FQ_HD friend constexpr Symbol minimum(const Symbol&, const Symbol&) { return other(); }
+  FQ_HD friend constexpr Symbol maximum(const Symbol&, const Symbol&) { return other(); }
+
+  /// True if a * b is the product of the sums behind them: no magnitudes, or twice the same.
+  FQ_HD friend constexpr bool is_product(const Symbol& a, const Symbol& b) {
+    if (a.kind != b.kind || a.kind == Kind::kOther) return false;
+    if (a.kind == Kind::kExact) return true;
+    for (int y = 0; y < kRows; ++y)
+      for (int x = 0; x < kColumns; ++x)
+        if (a.weight[y][x] != b.weight[y][x]) return false;
+    return true;
+  }
+
+  /// The symbols of row y + dy, as a metric asks for them.
+  struct Neighbours {
+    int dy;
+    FQ_HD constexpr Symbol l() const { return sample(dy, -1); }
+    FQ_HD constexpr Symbol c() const { return sample(dy, 0); }
+    FQ_HD constexpr Symbol r() const { return sample(dy, 1); }
+    FQ_HD constexpr Symbol r2() const { return sample(dy, 2); }
+  };
+};
+
+/// A metric's totals as lags. Of two opposite ones the lower is named: dy > 0, or dy = 0 and dx >= 0.
+struct LagForm {
+  static constexpr int kDown = Symbol::kRows - 1, kAcross = Symbol::kColumns - 1;
+  bool is_quadratic = true;  ///< false: the metric is something else, and what follows means nothing
+  int weights[kMaxTotals][kDown + 1][2 * kAcross + 1] = {};
+  int slope[kMaxTotals] = {};
+
+  FQ_HD constexpr int weight(int total, int dy, int dx) const { return weights[total][dy][dx + kAcross]; }
+
+  // What pixel() adds to.
+  template <int kTotal>
+  FQ_HD constexpr void add(const Symbol& v) {
+    is_quadratic = is_quadratic && v.kind == Symbol::Kind::kExact;
+    for (const auto& row : v.weight)
+      for (const int w : row) slope[kTotal] += w;
+  }
+  template <int kTotal>
+  FQ_HD constexpr void add_product(const Symbol& a, const Symbol& b) {
+    is_quadratic = is_quadratic && is_product(a, b);
+    constexpr int kSamples = Symbol::kRows * Symbol::kColumns;
+    for (int i = 0; i < kSamples; ++i)
+      for (int j = 0; j < kSamples; ++j) {
+        int dy = j / Symbol::kColumns - i / Symbol::kColumns, dx = j % Symbol::kColumns - i % Symbol::kColumns;
+        if (dy < 0 || (dy == 0 && dx < 0)) dy = -dy, dx = -dx;
+        weights[kTotal][dy][dx + kAcross] +=
+            a.weight[i / Symbol::kColumns][i % Symbol::kColumns] * b.weight[j / Symbol::kColumns][j % Symbol::kColumns];
+      }
+  }
+};
+
+/// Metric M's totals as lags.
+template <class M>
+inline constexpr LagForm kLagForm = [] {
+  LagForm form;
+  if constexpr (M::kHistogram) {
+    form.is_quadratic = false;
+  } else {
+    const auto row = [](int dy) { return M::template row<Symbol>(Symbol::Neighbours{dy}); };
+    M::template pixel<Symbol>(row(-1), row(0), row(1), form);
+  }
+  return form;
+}();
+
+/// One lag of one total, its weight not 0. Lags of equal weight can share an accumulator; is_first: no other did
+/// before.
+struct Lag {
+  int total, dy, dx, weight, accumulator;
+  bool is_first;
+};
+
+/// Lags as a list.
+struct LagList {
+  static constexpr int kMost = kMaxTotals * (LagForm::kDown + 1) * (2 * LagForm::kAcross + 1);
+  Lag lag[kMost] = {};
+  int count = 0, accumulators = 0;
+  int most_shared = 0;       ///< lags of the accumulator that has most
+  int down = 0, across = 0;  ///< largest dy, and dx to either side
+
+  constexpr explicit LagList(const LagForm& form) {
+    int shared[kMost] = {};
+    for (int t = 0; t < kMaxTotals; ++t)
+      for (int dy = 0; dy <= LagForm::kDown; ++dy)
+        for (int dx = -LagForm::kAcross; dx <= LagForm::kAcross; ++dx) {
+          const int weight = form.weight(t, dy, dx), distance = absolute(dx);
+          if (weight == 0) continue;
+          int a = accumulators;
+          for (int i = 0; i < count; ++i)
+            if (lag[i].total == t && lag[i].weight == weight) a = lag[i].accumulator;
+          ++shared[a];
+          lag[count++] = {t, dy, dx, weight, a, shared[a] == 1};
+          accumulators = maximum(accumulators, a + 1);
+          most_shared = maximum(most_shared, shared[a]);
+          down = maximum(down, dy);
+          across = maximum(across, distance);
+        }
+  }
+};
+
+/// Metric M's lags.
+template <class M>
+inline constexpr LagList kLags{kLagForm<M>};
+
+}  // namespace framequality

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// framequality-bliinds: features and scores of files, and models trained on them.
+#include "apps/bliinds/measure.h"
+#include "apps/bliinds/training.h"
+
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace framequality;
+using namespace framequality::tools;
+
+namespace {
+
+constexpr char kUsage[] =
+    R"(usage: framequality-bliinds features [OPTION...] FILE...
+       framequality-bliinds score [OPTION...] FILE...
+       framequality-bliinds train [OPTION...] FEATURES.csv SCORES.csv MODEL
+
+features  prints CSV: name, frame (from 0), and the 24 features of every picture or frame of video that GStreamer
+          decodes
+score     prints CSV: name, frame, score (0 best ... 99 worst), raw-score (before rounding and clamping)
+  --channel luma|red   what is measured (default luma; red is what the published model was trained on)
+  --device DEVICE      auto (default), cpu or cuda
+  --interval SECONDS   least time between measured frames (default 0: every frame)
+  --model FILE         score by this model (default: the published one)
+
+train     writes the linear model that predicts SCORES best, in the least squares sense, and prints how well it does
+          on scenes that it has not seen
+  FEATURES.csv         as printed by `features`: columns name, frame (may be missing) and the 24
+  SCORES.csv           columns name, score (0 best ... 99 worst); may have frame (else a score is for all frames of
+                       the name) and scene
+  MODEL                file to write, for --model and for model-location of bliindsmeter
+  --folds N            parts that scenes are dealt to, each tested by a model of the others (default 5; 0: none)
+  --scene-separator S  without a column scene: the scene is the name, without folders, up to the first S (default:
+                       the whole name)
+
+Names are bytes, as given. Exit status: 0 all done, 1 a file, table or output failed, 2 wrong usage.
+)";
+
+/// The command line is not one.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Options {
+  MeasureOptions measure;
+  std::size_t folds = 5;
+  std::string scene_separator;
+  std::vector<std::string> files;
+};
+
+/// All of the text as a number of this type.
+template <class T>
+bool parse(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+void demand(const std::string& value, std::string_view option, std::initializer_list<const char*> choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  std::string list;
+  for (const char* choice : choices) list += (list.empty() ? "" : ", ") + std::string(choice);
+  throw UsageError(std::string(option) + " takes " + list + ", not '" + value + "'");
+}
+
+std::uint64_t nanoseconds(const std::string& text) {
+  double seconds = 0;
+  if (!parse(text, seconds) || !(seconds >= 0 && seconds <= 1e6))
+    throw UsageError("--interval takes seconds from 0 to 1000000, not '" + text + "'");
+  return static_cast<std::uint64_t>(std::llround(seconds * GST_SECOND));
+}
+
+std::size_t fold_count(const std::string& text) {
+  std::size_t folds = 0;
+  if (!parse(text, folds) || folds == 1 || folds > 1'000'000)
+    throw UsageError("--folds takes 0 or a whole number from 2 on, not '" + text + "'");
+  return folds;
+}
+
+[[noreturn]] void refuse_option(const std::string& command, const std::string& name) {
+  throw UsageError(command + " has no option '" + name + "'");
+}
+
+/// Takes the options that this command has; the rest are files, all of them after `--`.
+Options parse_options(const std::string& command, const std::vector<std::string>& words) {
+  Options options;
+  const bool trains = command == "train";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      options.files.insert(options.files.end(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
+    if (!word.starts_with("-") || word == "-") {
+      options.files.push_back(word);
+      continue;
+    }
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto is = [&](const char* option, bool applies) { return applies && name == option; };
+    std::string* text = is("--channel", !trains)            ? &options.measure.channel
+                        : is("--device", !trains)           ? &options.measure.device
+                        : is("--model", command == "score") ? &options.measure.model
+                        : is("--scene-separator", trains)   ? &options.scene_separator
+                                                            : nullptr;
+    const bool interval = is("--interval", !trains), folds = is("--folds", trains);
+    if (!text && !interval && !folds) refuse_option(command, name);
+    if (equals == word.npos && i + 1 == words.size()) throw UsageError(name + " needs a value");
+    const std::string value = equals == word.npos ? words[++i] : word.substr(equals + 1);
+    if (text) *text = value;
+    if (interval) options.measure.interval = nanoseconds(value);
+    if (folds) options.folds = fold_count(value);
+  }
+  demand(options.measure.channel, "--channel", {"luma", "red"});
+  demand(options.measure.device, "--device", {"auto", "cpu", "cuda"});
+  if (trains && options.files.size() != 3) throw UsageError("train takes FEATURES.csv SCORES.csv MODEL");
+  if (options.files.empty()) throw UsageError("which files?");
+  return options;
+}
+
+/// To stdout; a table of which something is missing must not look complete.
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));
+}
+
+/// Exit status: files that fail are named, and the others done.
+int measure_files(const Options& options, bool features) {
+  require_meter(options.measure);
+  std::vector<std::string> header{"name", "frame"};
+  if (features)
+    header.insert(header.end(), feature_names().begin(), feature_names().end());
+  else
+    header.insert(header.end(), {"score", "raw-score"});
+  print(csv_record(header));
+  int status = 0;
+  for (const std::string& file : options.files) {
+    try {
+      measure(file, options.measure, [&](const Measured& m) {
+        std::vector<std::string> record{file, std::to_string(m.frame)};
+        if (features)
+          for (const double v : m.features) record.push_back(digits(v));
+        else
+          record.insert(record.end(), {digits(m.score), digits(m.raw)});
+        print(csv_record(record));
+      });
+    } catch (const std::runtime_error& e) {
+      if (std::ferror(stdout)) throw;
+      std::cerr << file << ": " << e.what() << '\n';
+      status = 1;
+    }
+  }
+  return status;
+}
+
+std::string column(const std::optional<double>& value, int decimals) {
+  char text[40] = "n/a";
+  if (value) std::snprintf(text, sizeof text, "%.*f", decimals, *value);
+  return std::string(std::max<std::size_t>(0, 10 - std::min<std::size_t>(10, std::strlen(text))), ' ') + text;
+}
+
+std::string report(const std::vector<Result>& results) {
+  std::string text = "                rows    scenes     SROCC      PLCC      RMSE\n";
+  for (const Result& r : results) {
+    char line[80];
+    std::snprintf(line, sizeof line, "%-10.20s%10zu%10zu", r.what.c_str(), r.rows, r.scenes);
+    text += line + column(r.agreement.srocc, 4) + column(r.agreement.plcc, 4) + column(r.agreement.rmse, 3) + '\n';
+  }
+  return text;
+}
+
+int train_model(const Options& options) {
+  const Table features = read_csv(options.files[0]), scores = read_csv(options.files[1]);
+  const std::vector<Sample> samples = join(features, scores, options.scene_separator);
+  const bliinds::Model model = train(samples);
+  const std::string agreement = report(cross_validate(samples, model, options.folds));
+  if (options.scene_separator.empty() && !scores.find_column("scene"))
+    std::cerr << "note: each name is taken for a scene of its own. Where several show the same scene, say so by a "
+                 "column scene\n      or --scene-separator: else 'unseen' looks better than it is\n";
+  const auto clamped =
+      std::count_if(samples.begin(), samples.end(), [](const Sample& s) { return s.score < 0 || s.score > 99; });
+  if (clamped > 0) std::cerr << "warning: " << clamped << " scores lie outside 0...99: only raw-score can reach them\n";
+
+  std::string text = "# BLIINDS-II, trained by framequality-bliinds. How raw scores agree with those given:\n";
+  for (std::size_t begin = 0, end; begin < agreement.size(); begin = end + 1) {
+    end = agreement.find('\n', begin);
+    text += "# " + agreement.substr(begin, end - begin) + '\n';
+  }
+  text += bliinds::text_of(model);
+  GError* error = nullptr;
+  if (!g_file_set_contents(options.files[2].c_str(), text.data(), static_cast<gssize>(text.size()), &error)) {
+    const std::string reason = error->message;
+    g_error_free(error);
+    throw std::runtime_error(reason);
+  }
+  print(agreement);
+  return 0;
+}
+
+/// True if help is asked for, and not by a file of that name.
+bool wants_help(const std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::any_of(words.begin(), end, [](const std::string& w) { return w == "-h" || w == "--help"; });
+}
+
+int run(const std::vector<std::string>& words) {
+  if (wants_help(words)) {
+    print(kUsage);
+    return 0;
+  }
+  const std::string command = words.empty() ? "" : words[0];
+  if (command == "--version") {
+    print("framequality-bliinds " FQ_VERSION "\n");
+    return 0;
+  }
+  if (command != "features" && command != "score" && command != "train")
+    throw UsageError(command.empty() ? "features, score or train?" : "no command '" + command + "'");
+  const Options options = parse_options(command, {words.begin() + 1, words.end()});
+  return command == "train" ? train_model(options) : measure_files(options, command == "features");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gst_init(nullptr, nullptr);
+  const std::unique_ptr<void, void (*)(void*)> end(&argc, [](void*) { gst_deinit(); });  // tracers report then
+  try {
+    const int status = run({argv + 1, argv + argc});
+    if (std::fflush(stdout) != 0)
+      throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));
+    return status;
+  } catch (const UsageError& e) {
+    std::cerr << "framequality-bliinds: " << e.what() << "\nframequality-bliinds --help says more\n";
+    return 2;
+  } catch (const std::exception& e) {
+    std::cerr << "framequality-bliinds: " << e.what() << '\n';
+    return 1;
+  }
+}

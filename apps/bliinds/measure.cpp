@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Every frame of a picture or video that GStreamer can decode, measured by the element bliindsmeter.
+#include "apps/bliinds/measure.h"
+
+#include <gst/gst.h>
+
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+
+namespace framequality::tools {
+
+namespace {
+
+constexpr char kElement[] = "bliindsmeter";
+constexpr char kNothing[] = "no-video";  // message: the file has been looked through
+constexpr int kInFlight = 2;             // CUDA: the next frames are copied while one is measured
+
+// 8 to 16 bits, packed and planar: videoconvert takes what loses least.
+constexpr char kRgbCaps[] =
+    "video/x-raw,format={ RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, GBR, GBR_10LE, GBR_12LE, ARGB64 }";
+
+struct Release {
+  void operator()(gpointer object) const { gst_object_unref(object); }
+  void operator()(GstMessage* message) const { gst_message_unref(message); }
+  void operator()(gchar* text) const { g_free(text); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Release>;
+
+/// The text of an error or warning.
+std::string text_of(GstMessage* message) {
+  GError* error = nullptr;
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &error, nullptr);
+  else
+    gst_message_parse_warning(message, &error, nullptr);
+  std::string text = error->message;
+  g_error_free(error);
+  return text;
+}
+
+/// A meter with these options, floating.
+GstElement* make_meter(const MeasureOptions& options) {
+  GstElement* meter = gst_element_factory_make(kElement, nullptr);
+  if (!meter && gst_registry_scan_path(gst_registry_get(), FQ_PLUGIN_DIR))
+    meter = gst_element_factory_make(kElement, nullptr);
+  if (!meter)
+    throw std::runtime_error(
+        "GStreamer finds no element 'bliindsmeter': install the plugin framequality, or set GST_PLUGIN_PATH to the "
+        "folder that libgstframequality.so is in");
+  gst_util_set_object_arg(G_OBJECT(meter), "channel", options.channel.c_str());
+  gst_util_set_object_arg(G_OBJECT(meter), "device", options.device.c_str());
+  g_object_set(meter, "model-location", options.model.c_str(), "interval", guint64{options.interval}, "features", TRUE,
+               "attach-meta", FALSE, "in-flight", kInFlight, nullptr);
+  return meter;
+}
+
+/// Links the first picture that uridecodebin finds; others, of another angle, stay unlinked.
+void link_video(GstElement*, GstPad* pad, gpointer to) {
+  const Owned<GstPad> sink(gst_element_get_static_pad(GST_ELEMENT(to), "sink"));
+  if (!gst_pad_is_linked(sink.get())) gst_pad_link(pad, sink.get());
+}
+
+/// Says on the bus that no picture will come: some files make uridecodebin neither an error nor a pad.
+void end_without_video(GstElement* source, gpointer to) {
+  const Owned<GstPad> sink(gst_element_get_static_pad(GST_ELEMENT(to), "sink"));
+  if (!gst_pad_is_linked(sink.get()))
+    gst_element_post_message(source,
+                             gst_message_new_application(GST_OBJECT(source), gst_structure_new_empty(kNothing)));
+}
+
+GstElement* make(const char* factory) {
+  GstElement* element = gst_element_factory_make(factory, nullptr);
+  if (!element) throw std::runtime_error(std::string("GStreamer finds no element '") + factory + "'");
+  return element;
+}
+
+/// uridecodebin, videoconvert, the caps of the channel, the meter, fakesink.
+Owned<GstElement> make_pipeline(const char* uri, const MeasureOptions& options) {
+  Owned<GstElement> pipeline(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
+  GstBin* bin = GST_BIN(pipeline.get());
+  const auto add = [&](GstElement* element) {
+    gst_bin_add(bin, element);
+    return element;
+  };
+  GstElement* source = add(make("uridecodebin"));
+  GstElement* convert = add(make("videoconvert"));
+  GstElement* filter = add(make("capsfilter"));
+  GstElement* meter = add(make_meter(options));
+  GstElement* sink = add(make("fakesink"));
+  const bool red = options.channel == "red";
+  // Of any features: libav's decoders also make format:Interlaced, and uridecodebin wants all that a decoder makes.
+  GstCaps* video = gst_caps_from_string("video/x-raw(ANY)");
+  g_object_set(source, "uri", uri, "caps", video, "expose-all-streams", FALSE, nullptr);
+  gst_caps_unref(video);
+  gst_util_set_object_arg(G_OBJECT(filter), "caps", red ? kRgbCaps : "video/x-raw");
+  g_object_set(sink, "sync", FALSE, nullptr);
+  gst_element_link_many(convert, filter, meter, sink, nullptr);
+  g_signal_connect(source, "pad-added", G_CALLBACK(link_video), convert);
+  g_signal_connect(source, "no-more-pads", G_CALLBACK(end_without_video), convert);
+  return pipeline;
+}
+
+Measured measured_in(const GstStructure* s) {
+  Measured m{};
+  gst_structure_get(s, "frame", G_TYPE_UINT64, &m.frame, "score", G_TYPE_DOUBLE, &m.score, "raw-score", G_TYPE_DOUBLE,
+                    &m.raw, nullptr);
+  const GValue* array = gst_structure_get_value(s, "features");
+  for (guint i = 0; i < m.features.size(); ++i) m.features[i] = g_value_get_double(gst_value_array_get_value(array, i));
+  return m;
+}
+
+/// Reads the bus to the end of the stream; the number of frames.
+std::size_t run(GstBus* bus, const std::string& file, const std::function<void(const Measured&)>& each) {
+  constexpr auto kWanted = static_cast<GstMessageType>(GST_MESSAGE_ELEMENT | GST_MESSAGE_APPLICATION | GST_MESSAGE_EOS |
+                                                       GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  for (std::size_t frames = 0;;) {
+    const Owned<GstMessage> message(gst_bus_timed_pop_filtered(bus, GST_CLOCK_TIME_NONE, kWanted));
+    switch (GST_MESSAGE_TYPE(message.get())) {
+      case GST_MESSAGE_ELEMENT:
+        if (!gst_message_has_name(message.get(), kElement)) break;
+        each(measured_in(gst_message_get_structure(message.get())));
+        ++frames;
+        break;
+      case GST_MESSAGE_WARNING:
+        std::cerr << file << ": warning: " << text_of(message.get()) << '\n';
+        break;
+      case GST_MESSAGE_ERROR:
+        throw std::runtime_error(text_of(message.get()));
+      case GST_MESSAGE_APPLICATION:
+        if (gst_message_has_name(message.get(), kNothing)) throw std::runtime_error("no picture or video in it");
+        break;
+      default:
+        return frames;
+    }
+  }
+}
+
+}  // namespace
+
+void require_meter(const MeasureOptions& options) {
+  const Owned<GstElement> meter(GST_ELEMENT(gst_object_ref_sink(make_meter(options))));
+  const Owned<GstBus> bus(gst_bus_new());
+  gst_element_set_bus(meter.get(), bus.get());
+  const bool ready = gst_element_set_state(meter.get(), GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
+  gst_element_set_state(meter.get(), GST_STATE_NULL);
+  gst_element_set_bus(meter.get(), nullptr);
+  if (ready) return;
+  const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
+  throw std::runtime_error(message ? text_of(message.get()) : "the meter cannot be used");
+}
+
+void measure(const std::string& file, const MeasureOptions& options, const std::function<void(const Measured&)>& each) {
+  GError* error = nullptr;
+  const Owned<gchar> uri(gst_filename_to_uri(file.c_str(), &error));
+  if (!uri) {
+    const std::string reason = error->message;
+    g_error_free(error);
+    throw std::runtime_error(reason);
+  }
+  const Owned<GstElement> pipeline = make_pipeline(uri.get(), options);
+  const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
+  // However this ends, nothing goes on behind it.
+  const auto stop = [](GstElement* p) { gst_element_set_state(p, GST_STATE_NULL); };
+  const std::unique_ptr<GstElement, decltype(stop)> running(pipeline.get(), stop);
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  if (run(bus.get(), file, each) == 0) throw std::runtime_error("no frame of it could be measured");
+}
+
+}  // namespace framequality::tools

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// framequality-scan: scores every frame of video files; writes a table, pictures and a report.
+#include "apps/scan/job.h"
+#include "apps/scan/options.h"
+#include "apps/scan/progress.h"
+#include "apps/scan/report.h"
+#include "apps/scan/text.h"
+#include "apps/scan/version.h"
+
+#include <glib-unix.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <clocale>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace framequality::scan {
+
+namespace {
+
+constexpr char kName[] = "framequality-scan";
+constexpr int kFailed = 1, kMisused = 2, kSignalled = 128;
+constexpr guint kRedraw = 100;  // ms
+// Squares on a 16:9 picture. They hardly cost time.
+constexpr int kReportColumns = 16, kReportRows = 9;
+
+void complain(const std::string& text) { std::fprintf(stderr, "%s: %s\n", kName, text.c_str()); }
+
+/// The zones of a report are measured even if the table has none.
+MeterOptions with_report_zones(const Options& options) {
+  MeterOptions meter = options.meter;
+  if (!options.report.empty() && meter.zone_columns * meter.zone_rows == 1) {
+    meter.zone_columns = kReportColumns;
+    meter.zone_rows = kReportRows;
+  }
+  return meter;
+}
+
+/// Fails now, not after hours, if nothing can be written there.
+void check_outputs(const Options& options) {
+  if (!options.report.empty()) DraftFile(options.report, "");
+  if (options.best == 0) return;
+  if (g_mkdir_with_parents(options.export_dir.c_str(), 0777) != 0)
+    throw std::runtime_error("cannot make the folder " + printable(options.export_dir) + ": " + std::strerror(errno));
+  DraftFile(options.export_dir + "/" + kName, "");
+}
+
+std::vector<double> weights(const std::vector<Input>& inputs) {
+  std::vector<double> sizes;
+  for (const Input& input : inputs) {
+    struct stat about = {};
+    sizes.push_back(stat(input.name.c_str(), &about) == 0 ? static_cast<double>(about.st_size) + 1 : 1);
+  }
+  return sizes;
+}
+
+std::string summary(const Result& result, const MeterOptions& meter) {
+  std::vector<double> scores;
+  for (const Moment& m : result.moments) scores.push_back(m.score);
+  const Statistics s = statistics(std::move(scores));
+  const auto at = [&](std::size_t i) {
+    const Moment& m = result.moments[i];
+    return (result.timed ? clock_time(m.time) + " " : "") + "(frame " + std::to_string(m.frame) + ")";
+  };
+  std::string text = printable(result.name) + ": " + std::to_string(result.moments.size()) + " frames";
+  if (result.timed) text += ", " + clock_time(result.length);
+  text += ", " + std::to_string(std::lround(static_cast<double>(result.decoded) / std::max(result.seconds, 1e-9))) +
+          " frames/s\n  " + meter.metric + ": min " + rounded(s.min, 6) + ", median " + rounded(s.median, 6) +
+          ", max " + rounded(s.max, 6) + "\n  sharpest at " + at(s.max_at) + ", blurriest at " + at(s.min_at);
+  return text;
+}
+
+class App {
+ public:
+  explicit App(const Options& options)
+      : options_(options),
+        meter_(with_report_zones(options)),
+        facts_(try_meter(meter_)),
+        table_(options.format, options.meter),
+        weights_(weights(options.inputs)),
+        jobs_(options.inputs.size()),
+        texts_(options.inputs.size()),
+        parts_(options.inputs.size()),
+        console_(!options.quiet),
+        loop_(g_main_loop_new(nullptr, FALSE)),
+        output_(STDOUT_FILENO, options.inputs.size() + 1, [this] { fail(""); }) {}
+  ~App() {
+    jobs_.clear();
+    for (const guint source : sources_) g_source_remove(source);
+    g_main_loop_unref(loop_);
+  }
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  /// The exit status.
+  int run() {
+    check_outputs(options_);
+    // Part 0 of the output.
+    output_.add(0, table_.head());
+    output_.finish(0);
+    watch<SIGINT>();
+    watch<SIGTERM>();
+    watch<SIGHUP>();
+    if (console_.has_bar()) sources_.push_back(g_timeout_add(kRedraw, call<&App::redraw>, this));
+    start_jobs();
+    if (ended_ < jobs_.size()) g_main_loop_run(loop_);
+    // Streams stop before the last rows are written; nothing waits for a reader of stdout then but the rows themselves.
+    output_.release();
+    const bool complete = ended_ == jobs_.size();
+    jobs_.clear();
+    const int write_error = output_.close();
+    print_texts(true);
+    return status(complete, write_error);
+  }
+
+ private:
+  template <gboolean (App::*method)()>
+  static gboolean call(gpointer self) {
+    return (static_cast<App*>(self)->*method)();
+  }
+
+  template <int signal>
+  void watch() {
+    // Whoever started the program, nohup for example, may want it ignored.
+    struct sigaction now = {};
+    if (sigaction(signal, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
+    // The second signal of a kind ends the program at once: GLib restores what it does by default.
+    g_unix_signal_add(
+        signal,
+        [](gpointer self) -> gboolean {
+          auto* app = static_cast<App*>(self);
+          app->signal_ = signal;
+          g_main_loop_quit(app->loop_);
+          return G_SOURCE_REMOVE;
+        },
+        this);
+  }
+
+  void start_jobs() {
+    while (next_ < jobs_.size() && running_ < options_.jobs) {
+      const std::size_t i = next_++;
+      ++running_;
+      const std::string& name = options_.inputs[i].name;
+      jobs_[i] = std::make_unique<Job>(options_.inputs[i], i + 1, options_, meter_,
+                                       Job::Outlet{table_, output_,
+                                                   [this, &name](const std::string& text) {
+                                                     say(printable(name) + ": warning: " + printable(text));
+                                                   },
+                                                   [this](const std::string& text) { fail(text); },
+                                                   [this, i] {
+                                                     finished_.push_back(i);
+                                                     g_idle_add(call<&App::reap>, this);
+                                                   }});
+      jobs_[i]->start();
+    }
+  }
+
+  gboolean reap() {
+    for (const std::size_t i : finished_) {
+      Result& result = jobs_[i]->result();
+      std::string text;
+      if (!result.moments.empty() && !options_.quiet) text = summary(result, meter_);
+      if (!result.error.empty()) {
+        any_failed_ = true;
+        text += (text.empty() ? "" : "\n") + std::string(kName) + ": " + printable(result.name) + ": " +
+                printable(result.error);
+      }
+      texts_[i] = text;
+      if (!options_.report.empty()) parts_[i] = report_part(result);
+      frames_ += jobs_[i]->frames();
+      done_ += weights_[i];
+      jobs_[i].reset();
+      --running_;
+      ++ended_;
+    }
+    finished_.clear();
+    print_texts(false);
+    start_jobs();
+    if (ended_ == jobs_.size()) g_main_loop_quit(loop_);
+    return G_SOURCE_REMOVE;
+  }
+
+  /// In the order of the files; `all`: also those that would wait for another.
+  void print_texts(bool all) {
+    for (; printed_ < texts_.size() && (all || texts_[printed_]); ++printed_)
+      if (texts_[printed_] && !texts_[printed_]->empty()) console_.line(*texts_[printed_]);
+  }
+
+  void say(const std::string& text) { console_.line(std::string(kName) + ": " + text); }
+
+  gboolean redraw() {
+    double done = done_;
+    std::uint64_t frames = frames_;
+    std::optional<std::size_t> shown;
+    for (std::size_t i = 0; i < next_; ++i) {
+      if (!jobs_[i]) continue;
+      if (!shown) shown = i;
+      done += weights_[i] * jobs_[i]->done();
+      frames += jobs_[i]->frames();
+    }
+    double all = 0;
+    for (const double weight : weights_) all += weight;
+    if (shown)
+      console_.show(
+          {options_.inputs[*shown].name, *shown + 1, options_.inputs.size(), std::min(1.0, done / all), frames});
+    return G_SOURCE_CONTINUE;
+  }
+
+  /// Ends it all, for this reason; an empty one stands for the output's error. Any thread.
+  void fail(const std::string& reason) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (fatal_.empty()) fatal_ = reason;
+    }
+    // Not quit here and now: the loop may not run yet.
+    g_idle_add(call<&App::quit>, this);
+  }
+
+  gboolean quit() {
+    g_main_loop_quit(loop_);
+    return G_SOURCE_REMOVE;
+  }
+
+  int status(bool complete, int write_error) {
+    if (write_error == EPIPE) return kSignalled + SIGPIPE;
+    if (write_error != 0) fatal_ = std::string("cannot write the table: ") + std::strerror(write_error);
+    if (fatal_.empty() && signal_ != 0) return kSignalled + signal_;
+    if (fatal_.empty() && complete && !options_.report.empty()) {
+      try {
+        DraftFile(options_.report, report_page(options_, meter_, facts_, parts_)).publish();
+      } catch (const std::runtime_error& e) {
+        fatal_ = e.what();
+      }
+    }
+    if (!fatal_.empty()) say(fatal_);
+    return fatal_.empty() && !any_failed_ ? 0 : kFailed;
+  }
+
+  const Options& options_;
+  const MeterOptions meter_;
+  const MeterFacts facts_;
+  const Table table_;
+  const std::vector<double> weights_;
+  std::vector<std::unique_ptr<Job>> jobs_;  ///< by file; null before and after
+  std::vector<std::optional<std::string>> texts_;
+  std::vector<std::string> parts_;  ///< of the report
+  std::vector<std::size_t> finished_;
+  std::vector<guint> sources_;
+  std::size_t next_ = 0, ended_ = 0, printed_ = 0;
+  int running_ = 0, signal_ = 0;
+  bool any_failed_ = false;
+  double done_ = 0;  ///< weight of the files that are over
+  std::uint64_t frames_ = 0;
+  std::mutex mutex_;
+  std::string fatal_;
+  Console console_;
+  GMainLoop* loop_;
+  OrderedOutput output_;
+};
+
+/// A file that GStreamer opens must not become stdout or stderr because they were closed.
+void keep_standard_descriptors() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
+    if (fcntl(descriptor, F_GETFD) < 0) (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int run(int argc, char** argv) {
+  try {
+    const Options options = parse_options(argc, argv);
+    if (options.version) {
+      std::printf("%s %s\n", kName, kVersion);
+      return 0;
+    }
+    return App(options).run();
+  } catch (const UsageError& e) {
+    complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] FILE...   (--help says more)");
+    return kMisused;
+  } catch (const std::exception& e) {
+    complain(e.what());
+    return kFailed;
+  }
+}
+
+}  // namespace
+
+}  // namespace framequality::scan
+
+int main(int argc, char** argv) {
+  // Characters as the user's terminal has them, but numbers and messages as everywhere.
+  std::setlocale(LC_CTYPE, "");
+  std::signal(SIGPIPE, SIG_IGN);
+  framequality::scan::keep_standard_descriptors();
+  const int status = framequality::scan::run(argc, argv);
+  // For tracers: leaks reports at this point.
+  if (gst_is_initialized()) gst_deinit();
+  return status;
+}

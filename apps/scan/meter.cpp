@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The element that measures, found and set up as any application would.
+#include "apps/scan/meter.h"
+
+#include "apps/scan/text.h"
+
+#include <string_view>
+
+namespace framequality::scan {
+
+namespace {
+
+constexpr char kElement[] = "sharpnessmeter";
+constexpr int kInFlight = 2;  // CUDA: the next frames are copied while one is measured
+
+/// Sets an enum property by nick; the element itself knows which there are.
+void set_choice(GstElement* meter, const char* property, const std::string& nick) {
+  GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(meter), property);
+  GEnumClass* choices = G_PARAM_SPEC_ENUM(spec)->enum_class;
+  if (const GEnumValue* value = g_enum_get_value_by_nick(choices, nick.c_str())) {
+    g_object_set(meter, property, value->value, nullptr);
+    return;
+  }
+  std::string accepted;
+  for (guint i = 0; i < choices->n_values; ++i)
+    accepted += std::string(i == 0 ? "" : ", ") + choices->values[i].value_nick;
+  throw UsageError(std::string("--") + property + " takes " + accepted + "; not '" + printable(nick) + "'");
+}
+
+/// The first error on the bus, as one line.
+std::string error_on(GstBus* bus) {
+  GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+  if (!message) return "the meter cannot be used";
+  GError* error = nullptr;
+  gst_message_parse_error(message, &error, nullptr);
+  std::string text = printable(error->message);
+  g_error_free(error);
+  gst_message_unref(message);
+  return text;
+}
+
+}  // namespace
+
+GstElement* make_meter(const MeterOptions& options) {
+  GstElement* meter = gst_element_factory_make(kElement, nullptr);
+  if (!meter && gst_registry_scan_path(gst_registry_get(), FQ_PLUGIN_DIR))
+    meter = gst_element_factory_make(kElement, nullptr);
+  if (!meter)
+    throw std::runtime_error(
+        "GStreamer finds no element 'sharpnessmeter': install the plugin framequality, or set GST_PLUGIN_PATH to the "
+        "folder that libgstframequality.so is in");
+  const Owned<GstElement> owner(GST_ELEMENT(gst_object_ref(meter)));
+  set_choice(meter, "metric", options.metric);
+  set_choice(meter, "prefilter", options.prefilter);
+  set_choice(meter, "normalize", options.normalize);
+  set_choice(meter, "device", options.device);
+  g_object_set(meter, "downscale", options.downscale, "zone-columns", options.zone_columns, "zone-rows",
+               options.zone_rows, "interval", guint64{options.interval}, "post-messages", FALSE, "in-flight", kInFlight,
+               nullptr);
+  if (options.roi) {
+    const auto& [x, y, w, h] = *options.roi;
+    const std::string roi =
+        '<' + std::to_string(x) + ',' + std::to_string(y) + ',' + std::to_string(w) + ',' + std::to_string(h) + '>';
+    gst_util_set_object_arg(G_OBJECT(meter), "roi", roi.c_str());
+  }
+  return meter;
+}
+
+MeterFacts try_meter(const MeterOptions& options) {
+  const Owned<GstElement> meter(GST_ELEMENT(gst_object_ref_sink(make_meter(options))));
+  const Owned<GstBus> bus(gst_bus_new());
+  gst_element_set_bus(meter.get(), bus.get());
+  const bool ready = gst_element_set_state(meter.get(), GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
+  MeterFacts facts;
+  gchar* device = nullptr;
+  g_object_get(meter.get(), "active-device", &device, nullptr);
+  facts.device = device ? device : "";
+  g_free(device);
+  gst_element_set_state(meter.get(), GST_STATE_NULL);
+  gst_element_set_bus(meter.get(), nullptr);
+  if (!ready) throw std::runtime_error(error_on(bus.get()));
+  const Owned<GstPlugin> plugin(
+      gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(gst_element_get_factory(meter.get()))));
+  if (plugin) facts.plugin_version = gst_plugin_get_version(plugin.get());
+  return facts;
+}
+
+}  // namespace framequality::scan

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which moments of a clip to show, and what its scores have in common.
+#include "apps/scan/moments.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace framequality::scan {
+
+int Windows::of(std::uint64_t time) const {
+  if (time <= begin || length == 0) return 0;
+  // ns times windows may pass 64 bits.
+  __extension__ typedef unsigned __int128 Wide;
+  const auto index = static_cast<Wide>(time - begin) * static_cast<unsigned>(count) / length;
+  return index >= static_cast<unsigned>(count) ? count - 1 : static_cast<int>(index);
+}
+
+std::vector<std::size_t> pick_moments(const std::vector<Moment>& moments, bool highest, std::size_t count,
+                                      std::uint64_t apart) {
+  std::vector<std::size_t> order(moments.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return highest ? moments[a].score > moments[b].score : moments[a].score < moments[b].score;
+  });
+  std::vector<std::size_t> chosen;
+  for (const std::size_t i : order) {
+    if (chosen.size() == count) break;
+    const bool close = std::any_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
+      const auto [low, high] = std::minmax(moments[i].time, moments[other].time);
+      return high - low < apart;
+    });
+    if (!close) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+Statistics statistics(std::vector<double> values) {
+  Statistics s;
+  const auto low = std::min_element(values.begin(), values.end());
+  const auto high = std::max_element(values.begin(), values.end());
+  s.min = *low;
+  s.max = *high;
+  s.min_at = static_cast<std::size_t>(low - values.begin());
+  s.max_at = static_cast<std::size_t>(high - values.begin());
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  s.median = *middle;
+  if (values.size() % 2 == 0) s.median = std::midpoint(*std::max_element(values.begin(), middle), s.median);
+  return s;
+}
+
+void ZoneHistory::add(std::span<const double> zones) {
+  if (zones_ == 0) {
+    zones_ = zones.size();
+    sums_.assign(zones_, 0);
+  }
+  if (steps() == limit_ && in_last_ == per_step_) halve();
+  if (steps() == 0 || in_last_ == per_step_) {
+    means_.resize(means_.size() + zones_, 0);
+    in_last_ = 0;
+  }
+  ++in_last_;
+  ++frames_;
+  double* mean = means_.data() + means_.size() - zones_;
+  for (std::size_t i = 0; i < zones_; ++i) {
+    mean[i] += (zones[i] - mean[i]) / static_cast<double>(in_last_);
+    sums_[i] += zones[i];
+  }
+}
+
+void ZoneHistory::halve() {
+  for (std::size_t step = 0; step < limit_ / 2; ++step)
+    for (std::size_t i = 0; i < zones_; ++i)
+      means_[step * zones_ + i] = std::midpoint(means_[2 * step * zones_ + i], means_[(2 * step + 1) * zones_ + i]);
+  means_.resize(limit_ / 2 * zones_);
+  per_step_ *= 2;
+  in_last_ = per_step_;
+}
+
+std::vector<double> ZoneHistory::overall() const {
+  std::vector<double> mean = sums_;
+  for (double& v : mean) v /= static_cast<double>(frames_);
+  return mean;
+}
+
+}  // namespace framequality::scan

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The command line of framequality-scan.
+#include "apps/scan/options.h"
+
+#include "algorithms/sharpness/metrics.h"
+#include "apps/scan/text.h"
+
+#include <gst/gst.h>
+
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <memory>
+
+namespace framequality::scan {
+
+namespace {
+
+constexpr int kMaxZones = 64, kMaxBest = 10'000, kMaxJobs = 256, kMaxShards = 1'000'000;
+constexpr double kMaxInterval = 1e6;  // s
+
+/// The options as they stand on the command line; names are bytes, the rest is text.
+struct Raw {
+  gchar *format = nullptr, *metric = nullptr, *prefilter = nullptr, *downscale = nullptr, *normalize = nullptr,
+        *zones = nullptr, *roi = nullptr, *device = nullptr, *interval = nullptr, *best = nullptr,
+        *export_dir = nullptr, *report = nullptr, *jobs = nullptr, *shard = nullptr, *files_from = nullptr;
+  gboolean null = FALSE, quiet = FALSE, version = FALSE;
+  gchar** files = nullptr;
+};
+
+/// All of the text as whole numbers from `lowest` to `highest` with `between` between them; none if it is anything
+/// else.
+template <std::size_t N>
+std::optional<std::array<int, N>> whole_numbers(std::string_view text, char between, int lowest, int highest) {
+  std::array<int, N> numbers{};
+  const char *at = text.data(), *end = at + text.size();
+  for (std::size_t i = 0; i < N; ++i) {
+    if (i > 0 && (at == end || *at++ != between)) return std::nullopt;
+    const auto [next, error] = std::from_chars(at, end, numbers[i]);
+    if (error != std::errc() || numbers[i] < lowest || numbers[i] > highest) return std::nullopt;
+    at = next;
+  }
+  if (at != end) return std::nullopt;
+  return numbers;
+}
+
+template <std::size_t N>
+std::array<int, N> demand(const char* option, const char* text, char between, int lowest, int highest,
+                          const std::string& takes) {
+  const auto numbers = whole_numbers<N>(text, between, lowest, highest);
+  if (!numbers) throw UsageError(std::string(option) + " takes " + takes + ", not '" + printable(text) + "'");
+  return *numbers;
+}
+
+int demand_count(const char* option, const char* text, int highest) {
+  return demand<1>(option, text, ' ', 1, highest, "a whole number from 1 to " + std::to_string(highest))[0];
+}
+
+std::uint64_t demand_interval(const char* text) {
+  double value = 0;
+  const std::string_view whole = text;
+  const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), value);
+  if (error != std::errc() || end != whole.data() + whole.size() || !(value >= 0 && value <= kMaxInterval))
+    throw UsageError("--interval takes seconds from 0 to 1000000, not '" + printable(text) + "'");
+  return static_cast<std::uint64_t>(std::llround(value * GST_SECOND));
+}
+
+std::string read_list(const char* path) {
+  if (std::string_view(path) == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream file(path, std::ios::binary);
+  std::string list{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw std::runtime_error("cannot read the list " + printable(path) + ": " + g_strerror(errno));
+  return list;
+}
+
+std::vector<GOptionEntry> entries(Raw& raw) {
+  const auto text = [](const char* name, gchar** into, const char* what, const char* value, char letter = 0) {
+    return GOptionEntry{name, letter, 0, G_OPTION_ARG_STRING, into, what, value};
+  };
+  const auto path = [](const char* name, gchar** into, const char* what, const char* value) {
+    return GOptionEntry{name, 0, 0, G_OPTION_ARG_FILENAME, into, what, value};
+  };
+  const auto flag = [](const char* name, gboolean* into, const char* what, char letter = 0) {
+    return GOptionEntry{name, letter, 0, G_OPTION_ARG_NONE, into, what, nullptr};
+  };
+  return {
+      text("format", &raw.format, "Table as csv (default) or jsonl, one JSON object in each line", "FORMAT", 'f'),
+      text("metric", &raw.metric, "What the score measures, see below (default tenengrad)", "METRIC", 'm'),
+      text("prefilter", &raw.prefilter, "Smoothing first: none, binomial3 (default) or binomial5", "FILTER"),
+      text("downscale", &raw.downscale, "Box average of 1 (default), 2 or 4 pixels each way first", "K"),
+      text("normalize", &raw.normalize, "none (default) or mean: exposure cancels", "HOW"),
+      text("zones", &raw.zones, "Score a grid of zones too, for example 8x6", "CxR"),
+      text("roi", &raw.roi, "Measure this region only, in pixels", "X,Y,W,H"),
+      text("device", &raw.device, "auto (default), cpu or cuda; the scores are the same", "DEVICE"),
+      text("interval", &raw.interval, "Least time between measured frames (default 0: every frame)", "SECONDS"),
+      text("best", &raw.best, "Write the sharpest frame of each of N equal parts of a clip", "N"),
+      path("export", &raw.export_dir, "Where --best writes its PNG files; made if it is not there", "DIR"),
+      path("report", &raw.report, "Write one self-contained HTML page: plots, pictures, heat maps", "FILE"),
+      text("jobs", &raw.jobs, "Files at once (default 1)", "N", 'j'),
+      text("shard", &raw.shard, "Only the I-th of N parts of the list of files, for array jobs", "I/N"),
+      path("files-from", &raw.files_from, "Read more file names from FILE, one in each line; - is stdin", "FILE"),
+      flag("null", &raw.null, "Names in that list end in NUL, not newline", '0'),
+      flag("quiet", &raw.quiet, "No summary and no progress bar; errors only", 'q'),
+      flag("version", &raw.version, "Print the version and exit"),
+      GOptionEntry{G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw.files, nullptr, "FILE..."},
+      GOptionEntry{},
+  };
+}
+
+std::string description() {
+  std::string metrics = "Metrics, with the unit of the score (8-bit codes at every depth):\n";
+  for (int i = 0; i < kMetricCount; ++i) {
+    const MetricInfo& info = metric_info(i);
+    metrics += std::string("  ") + info.name + " [" +
+               (info.power == 0   ? "bit"
+                : info.power == 1 ? "code"
+                                  : "code^2") +
+               "]: " + info.summary + "\n";
+  }
+  return metrics +
+         "\nColumns of the table: file, frame (its number in the clip, from 0), time (seconds; empty if unknown), "
+         "metric,\n"
+         "score; with --zones zone_R_C for row R and column C, from 0. JSON lines have the same names, zones as rows "
+         "of\n"
+         "numbers. Scores read back exactly. Names are UTF-8; a byte that is not becomes U+FFFD.\n"
+         "\nPictures are called BASE_fFRAME_TIMEs_SCORE.png. Summary, progress and errors go to stderr.\n"
+         "\nExit status: 0 all done, 1 a file or an output failed, 2 wrong usage, 130 interrupted (143 terminated) "
+         "with the\n"
+         "finished rows written, 141 if the reader of the table went away.\n"
+         "\nExamples:\n"
+         "  framequality-scan clip.mp4 > scores.csv\n"
+         "  framequality-scan --best 12 --export pictures --report report.html *.mp4 > scores.csv\n"
+         "  framequality-scan --format jsonl --zones 8x6 --interval 0.5 clip.mp4 | jq .score\n"
+         "  find /videos -name '*.mp4' -print0 | framequality-scan -q --files-from - --null --shard 3/16 > "
+         "scores-3.csv";
+}
+
+void parse(int argc, char** argv, Raw& raw) {
+  const std::unique_ptr<GOptionContext, decltype(&g_option_context_free)> context(
+      g_option_context_new("- score the sharpness of every frame of video files"), g_option_context_free);
+  const auto list = entries(raw);
+  g_option_context_add_main_entries(context.get(), list.data(), nullptr);
+  g_option_context_add_group(context.get(), gst_init_get_option_group());
+  g_option_context_set_description(context.get(), description().c_str());
+  GError* error = nullptr;
+  if (g_option_context_parse(context.get(), &argc, &argv, &error)) return;
+  const std::string reason = printable(error->message);
+  g_error_free(error);
+  throw UsageError(reason);
+}
+
+std::string take(gchar* text) {
+  std::string copy = text ? text : "";
+  g_free(text);
+  return copy;
+}
+
+void take_into(std::string& value, gchar* text) {
+  if (text) value = take(text);
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Raw raw;
+  parse(argc, argv, raw);
+  Options options;
+  options.quiet = raw.quiet;
+  options.version = raw.version;
+  if (options.version) return options;
+
+  std::string format = "csv";
+  take_into(format, raw.format);
+  if (format != "csv" && format != "jsonl")
+    throw UsageError("--format takes csv or jsonl, not '" + printable(format) + "'");
+  options.format = format == "csv" ? Format::kCsv : Format::kJsonLines;
+
+  MeterOptions& meter = options.meter;
+  take_into(meter.metric, raw.metric);
+  take_into(meter.prefilter, raw.prefilter);
+  take_into(meter.normalize, raw.normalize);
+  take_into(meter.device, raw.device);
+  if (raw.downscale) {
+    meter.downscale = demand<1>("--downscale", take(raw.downscale).c_str(), ' ', 1, 4, "1, 2 or 4")[0];
+    if (meter.downscale == 3) throw UsageError("--downscale takes 1, 2 or 4, not '3'");
+  }
+  if (raw.zones) {
+    const auto zones = demand<2>("--zones", take(raw.zones).c_str(), 'x', 1, kMaxZones,
+                                 "COLUMNSxROWS, each from 1 to 64, such as 8x6");
+    meter.zone_columns = zones[0];
+    meter.zone_rows = zones[1];
+  }
+  if (raw.roi)
+    meter.roi = demand<4>("--roi", take(raw.roi).c_str(), ',', std::numeric_limits<int>::min(),
+                          std::numeric_limits<int>::max(), "X,Y,WIDTH,HEIGHT in pixels");
+  if (raw.interval) meter.interval = demand_interval(take(raw.interval).c_str());
+
+  if (raw.best) options.best = demand_count("--best", take(raw.best).c_str(), kMaxBest);
+  options.export_dir = take(raw.export_dir);
+  if ((options.best > 0) != !options.export_dir.empty()) throw UsageError("--best N and --export DIR go together");
+  options.report = take(raw.report);
+  if (raw.jobs) options.jobs = demand_count("--jobs", take(raw.jobs).c_str(), kMaxJobs);
+  Shard shard;
+  if (raw.shard) {
+    const std::string text = take(raw.shard), takes = "I/N, the I-th of N parts: 1/4, 2/4, 3/4 or 4/4";
+    const auto part = demand<2>("--shard", text.c_str(), '/', 1, kMaxShards, takes);
+    if (part[0] > part[1]) throw UsageError("--shard takes " + takes + ", not '" + text + "'");
+    shard = {part[0], part[1]};
+  }
+
+  std::vector<std::string> names;
+  for (gchar** name = raw.files; name && *name; ++name) names.emplace_back(*name);
+  g_strfreev(raw.files);
+  if (raw.null && !raw.files_from) throw UsageError("--null is about the list of --files-from");
+  const bool listed = raw.files_from;
+  if (listed)
+    for (std::string& name : split_list(read_list(take(raw.files_from).c_str()), raw.null))
+      names.push_back(std::move(name));
+  if (names.empty()) throw UsageError(listed ? "the list of --files-from is empty" : "which files?");
+  options.inputs = choose_inputs(names, shard);
+  return options;
+}
+
+}  // namespace framequality::scan

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What people see on stderr: lines that stay, and below them a progress bar if it is a terminal.
+#include "apps/scan/progress.h"
+
+#include "apps/scan/text.h"
+
+#include <glib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace framequality::scan {
+
+namespace {
+
+constexpr int kDrawsInRate = 20;
+constexpr std::size_t kLongestBar = 30, kShortestBar = 8, kUsualWidth = 80, kLongestName = 40, kShortestName = 8;
+constexpr double kEnoughToForetell = 0.005;
+
+bool is_terminal() {
+  const gchar* kind = g_getenv("TERM");
+  return isatty(STDERR_FILENO) && kind && std::string_view(kind) != "dumb";
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualWidth;
+}
+
+/// "1:02:03" or "0:07".
+std::string whole_seconds(double left) {
+  const std::string text = clock_time(static_cast<std::uint64_t>(std::ceil(left)) * 1'000'000'000);
+  return text.substr(0, text.find('.'));
+}
+
+}  // namespace
+
+std::string bar_text(const Standing& standing, double rate, double left, std::size_t width, bool unicode) {
+  std::string head =
+      standing.files > 1 ? std::to_string(standing.number) + '/' + std::to_string(standing.files) + ' ' : "";
+  const std::string percent = std::to_string(static_cast<int>(standing.done * 100));
+  std::string tail = std::string(4 - std::min<std::size_t>(3, percent.size()), ' ') + percent + "%  " +
+                     std::to_string(std::llround(rate)) + " frames/s";
+  if (left >= 0) tail += "  " + whole_seconds(left) + " left";
+  const std::size_t fixed = head.size() + tail.size() + 1;
+  // The name gives way first, then the bar.
+  const std::size_t spare = width > fixed ? width - fixed : 0;
+  const std::size_t bar = spare > kShortestBar + kShortestName ? std::min(kLongestBar, spare - kShortestName) : 0;
+  const std::size_t name = std::min(kLongestName, spare - std::min(spare, bar));
+  std::string text = head;
+  if (name >= kShortestName) text += shortened(standing.name, name) + ' ';
+  const auto full = static_cast<std::size_t>(std::lround(standing.done * static_cast<double>(bar)));
+  for (std::size_t i = 0; i < bar; ++i) text += unicode ? (i < full ? "█" : "░") : (i < full ? "#" : "-");
+  text += tail;
+  return shortened(text, width);
+}
+
+Console::Console(bool bar)
+    : bar_(bar && is_terminal()), unicode_(g_get_charset(nullptr)), begun_(g_get_monotonic_time()), drawn_at_(begun_) {}
+
+Console::~Console() { erase(); }
+
+void Console::erase() {
+  if (drawn_) std::fputs("\r\033[K", stderr);
+  drawn_ = false;
+}
+
+void Console::line(const std::string& text) {
+  erase();
+  std::fputs((text + '\n').c_str(), stderr);
+}
+
+void Console::show(const Standing& standing) {
+  const gint64 now = g_get_monotonic_time();
+  if (now > drawn_at_) {
+    const double latest = static_cast<double>(standing.frames - std::min(standing.frames, drawn_frames_)) *
+                          G_USEC_PER_SEC / static_cast<double>(now - drawn_at_);
+    // A mean over all draws at first, over the last ones later.
+    rate_ += (latest - rate_) / static_cast<double>(draws_ = std::min(draws_ + 1, kDrawsInRate));
+    drawn_at_ = now;
+    drawn_frames_ = standing.frames;
+  }
+  const double elapsed = static_cast<double>(now - begun_) / G_USEC_PER_SEC;
+  const double left = standing.done > kEnoughToForetell ? elapsed * (1 - standing.done) / standing.done : -1;
+  const std::string text = bar_text(standing, rate_, left, std::max<std::size_t>(2, terminal_width()) - 1, unicode_);
+  std::fputs(("\r" + text + "\033[K").c_str(), stderr);
+  drawn_ = true;
+}
+
+}  // namespace framequality::scan

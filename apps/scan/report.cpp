@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The report: one HTML page that holds everything it shows.
+#include "apps/scan/report.h"
+
+#include "algorithms/sharpness/metrics.h"
+#include "apps/scan/report_template.h"
+#include "apps/scan/text.h"
+#include "apps/scan/version.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace framequality::scan {
+
+namespace {
+
+constexpr int kDigits = 6;  // more than a plot can show
+constexpr char kDataMark[] = "\"@DATA@\"";
+
+std::string unit_of(const std::string& metric) {
+  for (int i = 0; i < kMetricCount; ++i)
+    if (metric == metric_info(i).name)
+      return metric_info(i).power == 0 ? "bit" : metric_info(i).power == 1 ? "code" : "code²";
+  return "";
+}
+
+template <class Range, class F>
+std::string array_of(const Range& range, F&& item) {
+  std::string json = "[";
+  for (const auto& value : range) {
+    if (json.size() > 1) json += ',';
+    json += item(value);
+  }
+  return json + ']';
+}
+
+/// "key":value, with a comma in front unless it is the first.
+void field(std::string& json, const char* key, const std::string& value) {
+  if (json.back() != '{') json += ',';
+  json += json_string(key) + ':' + value;
+}
+
+/// Whole numbers as the difference of each from the one before.
+template <class F>
+std::string differences(const std::vector<Moment>& moments, F&& of) {
+  std::int64_t last = 0;
+  return array_of(moments, [&](const Moment& m) {
+    const std::int64_t now = of(m);
+    return std::to_string(now - std::exchange(last, now));
+  });
+}
+
+std::string thumbnails(const std::vector<Thumbnail>& all) {
+  return array_of(all, [](const Thumbnail& t) {
+    std::string json = "{";
+    field(json, "frame", std::to_string(t.moment.frame));
+    field(json, "time", seconds(t.moment.time));
+    field(json, "score", number(t.moment.score));
+    field(json, "src", json_string("data:image/jpeg;base64," + base64(t.jpeg)));
+    return json + '}';
+  });
+}
+
+std::string zones(const ZoneHistory& history) {
+  const auto [low, high] = std::minmax_element(history.means().begin(), history.means().end());
+  const double min = *low, range = *high - min;
+  std::string levels;
+  for (const double mean : history.means())
+    levels += static_cast<char>(range > 0 ? std::lround((mean - min) / range * 255) : 0);
+  std::string json = "{";
+  field(json, "mean", array_of(history.overall(), [](double v) { return rounded(v, kDigits); }));
+  field(json, "frames", std::to_string(history.frames_per_step()));
+  field(json, "min", rounded(min, kDigits));
+  field(json, "max", rounded(*high, kDigits));
+  field(json, "levels", json_string(base64(levels)));
+  return json + '}';
+}
+
+std::string local_time() {
+  GDateTime* now = g_date_time_new_now_local();
+  gchar* text = g_date_time_format(now, "%Y-%m-%d %H:%M");
+  std::string result = text;
+  g_free(text);
+  g_date_time_unref(now);
+  return result;
+}
+
+}  // namespace
+
+std::string report_part(const Result& result) {
+  std::string json = "{";
+  field(json, "name", json_string(result.name));
+  field(json, "error", json_string(result.error));
+  if (result.moments.empty()) return json + '}';
+  const VideoFacts& video = result.video;
+  field(json, "width", std::to_string(video.width));
+  field(json, "height", std::to_string(video.height));
+  field(json, "rate", rounded(video.rate_n > 0 ? static_cast<double>(video.rate_n) / video.rate_d : 0, kDigits));
+  field(json, "format", json_string(video.format));
+  field(json, "codec", json_string(video.codec));
+  field(json, "length", seconds(result.length));
+  field(json, "decoded", std::to_string(result.decoded));
+  field(json, "timed", result.timed ? "true" : "false");
+  field(json, "seconds", rounded(result.seconds, kDigits));
+  field(json, "frames",
+        differences(result.moments, [](const Moment& m) { return static_cast<std::int64_t>(m.frame); }));
+  field(json, "times",
+        differences(result.moments, [](const Moment& m) { return static_cast<std::int64_t>((m.time + 500) / 1000); }));
+  field(json, "scores", array_of(result.moments, [](const Moment& m) { return rounded(m.score, kDigits); }));
+  field(json, "best", thumbnails(result.best));
+  field(json, "worst", thumbnails(result.worst));
+  if (result.zones.steps() > 0) field(json, "zones", zones(result.zones));
+  return json + '}';
+}
+
+std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
+                        const std::vector<std::string>& parts) {
+  const auto grid = [](const MeterOptions& m) {
+    return std::to_string(m.zone_columns) + " × " + std::to_string(m.zone_rows);
+  };
+  std::string settings = "[";
+  const auto setting = [&](const char* name, const std::string& value) {
+    if (settings.size() > 1) settings += ',';
+    settings.append("[").append(json_string(name)).append(",").append(json_string(value)).append("]");
+  };
+  const std::string unit = unit_of(meter.metric);
+  setting("metric", meter.metric + " [" + unit + ']');
+  setting("prefilter", meter.prefilter);
+  setting("downscale", std::to_string(meter.downscale));
+  setting("normalize", meter.normalize);
+  std::string roi;
+  if (meter.roi)
+    for (const int v : *meter.roi) roi.append(roi.empty() ? "" : ",").append(std::to_string(v));
+  setting("roi", meter.roi ? roi : "the frame");
+  setting("zones", grid(meter) + (grid(meter) == grid(options.meter) ? "" : " (for this report only)"));
+  setting("interval",
+          meter.interval == 0 ? "every frame" : number(static_cast<double>(meter.interval) / GST_SECOND) + " s");
+  setting("device",
+          meter.device + (facts.device.empty() || facts.device == meter.device ? "" : ", here " + facts.device));
+  setting("framequality-scan", kVersion);
+  setting("plugin framequality", facts.plugin_version);
+  guint major, minor, micro, nano;
+  gst_version(&major, &minor, &micro, &nano);
+  setting("GStreamer", std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(micro));
+
+  std::string data = "{";
+  field(data, "made", json_string(local_time()));
+  field(data, "metric", json_string(meter.metric));
+  field(data, "unit", json_string(unit));
+  field(data, "columns", std::to_string(meter.zone_columns));
+  field(data, "rows", std::to_string(meter.zone_rows));
+  field(data, "roi", meter.roi ? std::string("[") + roi + ']' : "null");
+  field(data, "settings", settings + ']');
+  field(data, "files", array_of(parts, [](const std::string& part) { return part; }));
+  data = json_for_html(data + '}');
+
+  std::string page = kReportTemplate;
+  page.replace(page.find(kDataMark), sizeof(kDataMark) - 1, data);
+  return page;
+}
+
+}  // namespace framequality::scan

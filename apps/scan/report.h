@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The report: one HTML page that holds everything it shows.
+#pragma once
+
+#include "apps/scan/job.h"
+
+#include <string>
+#include <vector>
+
+namespace framequality::scan {
+
+/// A file's part of the page's data, as JSON.
+std::string report_part(const Result& result);
+
+/// The page. parts: as report_part() made them.
+std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
+                        const std::vector<std::string>& parts);
+
+}  // namespace framequality::scan

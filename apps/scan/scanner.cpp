@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One file through decoder and meter, frame by frame.
+#include "apps/scan/scanner.h"
+
+#include "apps/scan/text.h"
+
+#include <gst/pbutils/pbutils.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace framequality::scan {
+
+namespace {
+
+constexpr guint kDecodedAhead = 8;  // frames between decoder and meter, so that both have work
+// A file that ends this much before the end that its container gives is taken for cut off.
+constexpr std::uint64_t kLeastShortfall = GST_SECOND / 2;
+constexpr std::uint64_t kShortfallPart = 20;
+
+GstElement* make(const char* factory) {
+  GstElement* element = gst_element_factory_make(factory, nullptr);
+  if (!element) throw std::runtime_error(std::string("GStreamer's element ") + factory + " is not installed");
+  return element;
+}
+
+/// The URI of a path or URI. Throws std::runtime_error with the reason if there is nothing to read.
+std::string uri_of(const std::string& name) {
+  struct stat about = {};
+  if (stat(name.c_str(), &about) != 0) {
+    const int reason = errno;
+    if (gst_uri_is_valid(name.c_str())) return name;
+    throw std::runtime_error(g_strerror(reason));
+  }
+  if (S_ISDIR(about.st_mode)) throw std::runtime_error(g_strerror(EISDIR));
+  if (access(name.c_str(), R_OK) != 0) throw std::runtime_error(g_strerror(errno));
+  if (S_ISREG(about.st_mode) && about.st_size == 0) throw std::runtime_error("the file is empty");
+  GError* error = nullptr;
+  gchar* uri = gst_filename_to_uri(name.c_str(), &error);
+  if (!uri) {
+    const std::string reason = error->message;
+    g_error_free(error);
+    throw std::runtime_error(reason);
+  }
+  std::string result = uri;
+  g_free(uri);
+  return result;
+}
+
+bool is_demuxer(GstElement* element) {
+  const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
+  return klass && std::string_view(klass).find("Demux") != std::string_view::npos;
+}
+
+void raise_to(std::atomic<std::uint64_t>& highest, std::uint64_t value) {
+  for (std::uint64_t old = highest; old < value && !highest.compare_exchange_weak(old, value);) {
+  }
+}
+
+}  // namespace
+
+FileScan::FileScan(std::string name, const MeterOptions& options, OnFrame on_frame)
+    : name_(std::move(name)), options_(options), on_frame_(std::move(on_frame)) {}
+
+FileScan::~FileScan() {
+  stop();
+  if (idle_ != 0) g_source_remove(idle_);
+}
+
+void FileScan::start(OnEnd ended, OnWarning warned) {
+  ended_ = std::move(ended);
+  warned_ = std::move(warned);
+  try {
+    build();
+    if (gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) return;
+    // The reason is on the bus.
+    const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+    const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
+    early_error_ = message ? reason(message.get()) : "GStreamer cannot open it";
+  } catch (const std::runtime_error& e) {
+    early_error_ = e.what();
+  }
+  idle_ = g_idle_add(
+      [](gpointer self) -> gboolean {
+        auto* scan = static_cast<FileScan*>(self);
+        scan->idle_ = 0;
+        scan->end(scan->early_error_);
+        return G_SOURCE_REMOVE;
+      },
+      this);
+}
+
+void FileScan::build() {
+  const std::string uri = uri_of(name_);
+  pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
+  GstElement *source = make("uridecodebin"), *queue = make("queue"), *sink = make("fakesink");
+  convert_ = make("videoconvert");
+  meter_ = make_meter(options_);
+  gst_bin_add_many(GST_BIN(pipeline_.get()), source, convert_, queue, meter_, sink, nullptr);
+  if (!gst_element_link_many(convert_, queue, meter_, sink, nullptr))
+    throw std::runtime_error("the meter cannot be linked");
+  // Sound is not even decoded.
+  const Owned<GstCaps> video(gst_caps_from_string("video/x-raw(ANY)"));
+  g_object_set(source, "uri", uri.c_str(), "caps", video.get(), "expose-all-streams", FALSE, nullptr);
+  g_object_set(queue, "max-size-buffers", kDecodedAhead, "max-size-bytes", 0, "max-size-time", guint64{0}, nullptr);
+  g_object_set(sink, "sync", FALSE, "enable-last-sample", FALSE, nullptr);
+  g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), this);
+  g_signal_connect(source, "no-more-pads", G_CALLBACK(on_no_more_pads), this);
+  g_signal_connect(pipeline_.get(), "deep-element-added", G_CALLBACK(on_element), this);
+  const Owned<GstPad> measured(gst_element_get_static_pad(meter_, "src"));
+  gst_pad_add_probe(measured.get(),
+                    static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
+                    on_data, this, nullptr);
+  const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  watch_ = gst_bus_add_watch(bus.get(), on_message, this);
+}
+
+// --- Streaming threads ----------------------------------------------------------------------------------------------
+
+void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) {
+  if (!is_demuxer(element)) return;
+  // Nobody links streams other than video, but their data passes here all the same.
+  const auto watch_pad = +[](GstElement*, GstPad* pad, gpointer scan) {
+    const auto see = +[](GstPad*, GstPadProbeInfo* info, gpointer to) {
+      const GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+      if (GST_BUFFER_PTS_IS_VALID(buffer)) raise_to(static_cast<FileScan*>(to)->data_end_, GST_BUFFER_PTS(buffer));
+      return GST_PAD_PROBE_OK;
+    };
+    if (GST_PAD_IS_SRC(pad)) gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, see, scan, nullptr);
+  };
+  g_signal_connect(element, "pad-added", G_CALLBACK(watch_pad), self);
+}
+
+void FileScan::on_pad(GstElement*, GstPad* pad, gpointer self) {
+  auto* scan = static_cast<FileScan*>(self);
+  const Owned<GstPad> sink(gst_element_get_static_pad(scan->convert_, "sink"));
+  // A second video stream stays unlinked, and so undecoded.
+  if (!gst_pad_is_linked(sink.get()) && gst_pad_link(pad, sink.get()) == GST_PAD_LINK_OK) scan->linked_ = true;
+}
+
+void FileScan::on_no_more_pads(GstElement* source, gpointer self) {
+  if (static_cast<FileScan*>(self)->linked_) return;
+  GST_ELEMENT_ERROR(source, STREAM, WRONG_TYPE, ("it holds no video"), (nullptr));
+}
+
+GstPadProbeReturn FileScan::on_data(GstPad* pad, GstPadProbeInfo* info, gpointer self) {
+  auto* scan = static_cast<FileScan*>(self);
+  if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER) {
+    scan->measure(pad, GST_PAD_PROBE_INFO_BUFFER(info));
+  } else if (GstEvent* event = GST_PAD_PROBE_INFO_EVENT(info); GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
+    GstCaps* caps = nullptr;
+    gst_event_parse_caps(event, &caps);
+    scan->take_caps(caps);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+void FileScan::take_caps(GstCaps* caps) {
+  caps_.reset(gst_caps_ref(caps));
+  GstVideoInfo info;
+  if (video_.width != 0 || !gst_video_info_from_caps(&info, caps)) return;
+  video_.width = GST_VIDEO_INFO_WIDTH(&info);
+  video_.height = GST_VIDEO_INFO_HEIGHT(&info);
+  video_.rate_n = GST_VIDEO_INFO_FPS_N(&info);
+  video_.rate_d = GST_VIDEO_INFO_FPS_D(&info);
+  video_.format = GST_VIDEO_INFO_NAME(&info);
+}
+
+void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
+  const std::uint64_t frame = frames_++;
+  if (frame == 0) {
+    gint64 duration = 0;
+    if (gst_pad_query_duration(pad, GST_FORMAT_TIME, &duration) && duration > 0) {
+      video_.duration = static_cast<std::uint64_t>(duration);
+      duration_ = *video_.duration;
+    }
+  }
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kMeterMeta);
+  if (!meta) return;  // between two measured frames of an interval
+  const GstStructure* fields = gst_custom_meta_get_structure(meta);
+  guint64 time = GST_CLOCK_TIME_NONE;
+  gst_structure_get_uint64(fields, "stream-time", &time);
+  Row row{frame, std::nullopt, 0, {}};
+  gst_structure_get_double(fields, "score", &row.score);
+  if (time != GST_CLOCK_TIME_NONE) {
+    row.time = time;
+    time_ = time;
+    video_end_ = std::max(video_end_, time + (GST_BUFFER_DURATION_IS_VALID(buffer) ? GST_BUFFER_DURATION(buffer) : 0));
+  }
+  if (const GValue* zones = gst_structure_get_value(fields, "zones")) {
+    zones_.resize(gst_value_array_get_size(zones));
+    for (guint i = 0; i < zones_.size(); ++i) zones_[i] = g_value_get_double(gst_value_array_get_value(zones, i));
+    row.zones = zones_;
+  }
+  ++measured_;
+  on_frame_({row, buffer, caps_.get(), video_});
+}
+
+double FileScan::done() const {
+  const std::uint64_t duration = duration_;
+  return duration ? std::min(1.0, static_cast<double>(time_) / static_cast<double>(duration)) : 0;
+}
+
+// --- Main thread ----------------------------------------------------------------------------------------------------
+
+gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
+  auto* scan = static_cast<FileScan*>(self);
+  switch (GST_MESSAGE_TYPE(message)) {
+    case GST_MESSAGE_ELEMENT:
+      if (gst_is_missing_plugin_message(message)) {
+        gchar* what = gst_missing_plugin_message_get_description(message);
+        scan->missing_.emplace_back(what);
+        g_free(what);
+      }
+      return G_SOURCE_CONTINUE;
+    case GST_MESSAGE_TAG: {
+      GstTagList* tags = nullptr;
+      gst_message_parse_tag(message, &tags);
+      gchar* codec = nullptr;
+      if (scan->codec_.empty() && gst_tag_list_get_string(tags, GST_TAG_VIDEO_CODEC, &codec)) scan->codec_ = codec;
+      g_free(codec);
+      gst_tag_list_unref(tags);
+      return G_SOURCE_CONTINUE;
+    }
+    case GST_MESSAGE_WARNING:
+      // The meter's are about the options; decoders warn of every damaged frame.
+      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_)) scan->warned_(scan->reason(message));
+      return G_SOURCE_CONTINUE;
+    case GST_MESSAGE_ERROR:
+      scan->end(scan->reason(message));
+      return G_SOURCE_REMOVE;
+    case GST_MESSAGE_EOS:
+      scan->stop();
+      scan->end(scan->measured_ == 0 ? "it holds no video frame" : scan->shortfall());
+      return G_SOURCE_REMOVE;
+    default:
+      return G_SOURCE_CONTINUE;
+  }
+}
+
+std::string FileScan::reason(GstMessage* message) const {
+  GError* error = nullptr;
+  gchar* debug = nullptr;
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &error, &debug);
+  else
+    gst_message_parse_warning(message, &error, &debug);
+  std::string text = error->message;
+  const bool lacks = g_error_matches(error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
+                     g_error_matches(error, GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND);
+  if (lacks && missing_.empty()) {
+    text = "it holds no video";
+  } else if (lacks) {
+    text = "no GStreamer plugin for it is installed:";
+    for (const std::string& what : missing_) text += ' ' + what;
+  } else if (debug && g_error_matches(error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED)) {
+    // The text is the same for everything; the last line of what it says to developers tells more.
+    std::string_view details = debug;
+    while (details.ends_with('\n')) details.remove_suffix(1);
+    if (const auto line = details.find_last_of('\n'); line != std::string_view::npos) details.remove_prefix(line + 1);
+    text += " (" + std::string(details) + ')';
+  }
+  g_error_free(error);
+  g_free(debug);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+/// What there is to say of a file that ended too early; empty if it did not.
+std::string FileScan::shortfall() const {
+  if (!video_.duration || video_end_ == 0) return "";
+  const std::uint64_t whole = *video_.duration, end = std::max<std::uint64_t>(video_end_, data_end_);
+  if (end + std::max(kLeastShortfall, whole / kShortfallPart) >= whole) return "";
+  return "it ends at " + clock_time(end) + " of " + clock_time(whole) + ": cut off, or damaged";
+}
+
+void FileScan::stop() {
+  if (watch_ != 0) g_source_remove(std::exchange(watch_, 0));
+  if (!pipeline_) return;
+  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+  pipeline_.reset();
+}
+
+void FileScan::end(const std::string& error) {
+  stop();
+  video_.codec = codec_;
+  // It may destroy this, and itself with it.
+  const OnEnd ended = std::move(ended_);
+  ended(error);
+}
+
+}  // namespace framequality::scan

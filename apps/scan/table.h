@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The table of scores: its rows as text, and the way to stdout that keeps every file's rows together and in order.
+#pragma once
+
+#include "apps/scan/options.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace framequality::scan {
+
+/// One measured frame.
+struct Row {
+  std::uint64_t frame;                ///< number in the clip, from 0; unmeasured ones count
+  std::optional<std::uint64_t> time;  ///< ns
+  double score;
+  std::span<const double> zones;  ///< row by row; empty without zones
+};
+
+/// Turns rows into text.
+class Table {
+ public:
+  Table(Format format, const MeterOptions& meter);
+  /// The header of a CSV table, nothing for JSON lines.
+  std::string head() const;
+  /// The part that all rows of a file begin with.
+  std::string prefix(const std::string& file) const;
+  /// Appends one line, its file's prefix first.
+  void append(std::string& text, const std::string& prefix, const Row& row) const;
+
+ private:
+  Format format_;
+  std::string metric_;
+  std::size_t columns_, rows_;
+};
+
+/// Writes the text of many files to one descriptor, file by file, from a thread of its own. Thread-safe.
+class OrderedOutput {
+ public:
+  /// `failed` is called once, from that thread, when writing fails; error() then says why.
+  OrderedOutput(int descriptor, std::size_t files, std::function<void()> failed);
+  ~OrderedOutput();
+  OrderedOutput(const OrderedOutput&) = delete;
+  OrderedOutput& operator=(const OrderedOutput&) = delete;
+
+  /// Text of file `index`. Waits while much of the file being written is still to be written.
+  void add(std::size_t index, std::string_view text);
+  /// There will be no more of file `index`.
+  void finish(std::size_t index);
+  /// Nobody waits in add() from here on, whatever has to be kept.
+  void release();
+  /// Writes everything that was added; add() must not be called again. Returns error().
+  int close();
+  /// errno of the write that failed, else 0.
+  int error() const;
+
+ private:
+  struct Part {
+    std::string text;
+    bool finished = false;
+  };
+  void run();
+  bool write(const std::string& text);
+
+  const int descriptor_;
+  const std::function<void()> failed_;
+  mutable std::mutex mutex_;
+  std::condition_variable to_write_, written_;
+  std::vector<Part> parts_;
+  std::size_t current_ = 0;
+  bool closed_ = false, released_ = false;
+  int error_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace framequality::scan

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The denoisers on the GPU: kernels alone, beside the published scheme, and whole frames from host memory and back.
+#include "benchmarks/denoise/published.h"
+#include "benchmarks/support/gpu_main.h"
+#include "benchmarks/support/picture.h"
+#include "cuda/denoise/device_filter.h"
+#include "cuda/denoise/filter.h"
+#include "cuda/testing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace framequality;
+using namespace framequality::bench;
+using denoise::Settings;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Non-local means as OpenCV's defaults have it: search 21x21, patches 7x7.
+Settings nlmeans() {
+  Settings s;
+  s.chroma = denoise::Chroma::kJoint;
+  return s;
+}
+/// The patch-based bilateral filter, patches 3x3, of a window.
+Settings patch_bilateral(int radius) {
+  Settings s;
+  s.patch_radius = 1;
+  s.search_radius = radius;
+  s.range = s.range_chroma = 2 * 20 * 20;
+  s.spatial = 1.0 / (2 * 10 * 10);
+  return s;
+}
+
+PictureLayout layout_of(const std::string& name) {
+  PictureLayout l;
+  if (name == "gray10" || name == "gray16") {
+    l.depth = name == "gray10" ? 10 : 16;
+    l.word_bytes = l.component[0].pixel_stride = 2;
+  } else if (name == "NV12") {
+    l.components = 3;
+    l.planes = 2;
+    l.component[1] = {1, 0, 2, 1, 1};
+    l.component[2] = {1, 1, 2, 1, 1};
+  } else if (name == "RGB") {
+    l.components = 3;
+    l.is_rgb = true;
+    for (std::uint8_t c = 0; c < 3; ++c) l.component[c] = {0, c, 3, 0, 0};
+  }
+  return l;
+}
+
+/// Weights of a frame.
+double pairs_of(const PictureGeometry& g, const Settings& s) {
+  const double side = 2 * s.search_radius + 1;
+  const denoise::Passes passes = denoise::passes_of(g.layout, s);
+  double pixels = 0;
+  for (int i = 0; i < passes.count; ++i) {
+    const int c = passes.pass[i].component[0];
+    pixels += static_cast<double>(g.width_of(c)) * g.height_of(c);
+  }
+  return pixels * side * side;
+}
+
+/// The benchmarks' picture in any layout, planes one after the other without gaps.
+struct Picture {
+  explicit Picture(const PictureGeometry& g) : geometry(g) {
+    std::size_t size = 0;
+    for (int p = 0; p < g.layout.planes; ++p) {
+      offset[p] = size;
+      size += g.row_bytes(p) * static_cast<std::size_t>(g.rows(p));
+    }
+    bytes.resize(size);
+    const std::vector<std::uint8_t> gray = make_picture(g.width, g.height);
+    for (int c = 0; c < g.layout.components; ++c) {
+      const auto& component = g.layout.component[c];
+      for (int y = 0; y < g.height_of(c); ++y)
+        for (int x = 0; x < g.width_of(c); ++x) {
+          const std::size_t from =
+              static_cast<std::size_t>(y << component.y_shift) * static_cast<std::size_t>(g.width) +
+              static_cast<std::size_t>(x << component.x_shift);
+          const unsigned v = gray[std::min(from, gray.size() - 1)];
+          write_sample(
+              g.layout,
+              bytes.data() + offset[component.plane] + static_cast<std::size_t>(y) * g.row_bytes(component.plane) +
+                  static_cast<std::size_t>(component.offset + x * component.pixel_stride),
+              static_cast<std::uint32_t>((c == 2 ? 255 - v : v) * static_cast<unsigned>(g.layout.largest()) / 255));
+        }
+    }
+  }
+  Frame frame(const std::uint8_t* data, bool on_device) const {
+    Frame f;
+    f.on_device = on_device;
+    for (int p = 0; p < geometry.layout.planes; ++p) {
+      f.plane[p] = data + offset[p];
+      f.stride[p] = static_cast<std::ptrdiff_t>(geometry.row_bytes(p));
+    }
+    return f;
+  }
+  Canvas canvas(std::uint8_t* data, bool on_device) const {
+    Canvas c;
+    c.on_device = on_device;
+    for (int p = 0; p < geometry.layout.planes; ++p) {
+      c.plane[p] = data + offset[p];
+      c.stride[p] = static_cast<std::ptrdiff_t>(geometry.row_bytes(p));
+    }
+    return c;
+  }
+  PictureGeometry geometry;
+  std::size_t offset[3] = {};
+  std::vector<std::uint8_t> bytes;
+};
+
+/// A benchmark of wrong numbers is worth nothing.
+void require_same(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b, const std::string& what) {
+  std::size_t differing = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::abs(a[i] - b[i]) > 1)
+      throw std::runtime_error(what + ": byte " + std::to_string(i) + " is " + std::to_string(b[i]) + ", not " +
+                               std::to_string(a[i]));
+    differing += a[i] != b[i];
+  }
+  if (differing > 1 + a.size() / 10000)
+    throw std::runtime_error(what + ": " + std::to_string(differing) + " of " + std::to_string(a.size()) +
+                             " codes differ by one");
+}
+
+class Bench {
+ public:
+  Bench(const Options& options, const cuda::Device& device)
+      : device_(device),
+        seconds_(options.number("seconds")),
+        depths_(options.numbers("in-flight")),
+        results_(options.text("out"), machine_context("denoise_cuda_bench", device.name, options)) {}
+
+  void run(int width, int height) {
+    width_ = width;
+    height_ = height;
+    kernels("gray8", "nlmeans 21x21/7x7", nlmeans());
+    kernels("gray8", "patch-bilateral 7x7/3x3", patch_bilateral(3));
+    kernels("gray8", "patch-bilateral 5x5/3x3", patch_bilateral(2));
+    for (const char* const layout : {"gray10", "gray16", "NV12", "RGB"})
+      kernels(layout, "nlmeans 21x21/7x7", nlmeans());
+    kernels("gray16", "patch-bilateral 7x7/3x3", patch_bilateral(3));
+    kernels("RGB", "patch-bilateral 7x7/3x3", patch_bilateral(3));
+    published();
+    frames("gray8", "nlmeans 21x21/7x7", nlmeans());
+    frames("NV12", "nlmeans 21x21/7x7", nlmeans());
+    frames("gray8", "patch-bilateral 7x7/3x3", patch_bilateral(3));
+  }
+
+ private:
+  PictureGeometry geometry_of(const std::string& layout) const { return {width_, height_, layout_of(layout)}; }
+
+  void report(const std::string& layout, const std::string& filter, const std::string& what, double seconds,
+              double pairs) {
+    const std::string size = std::to_string(width_) + "x" + std::to_string(height_);
+    std::printf("%-10s %-7s %-24s %-28s %10.4f ms %8.1f Gpairs/s\n", size.c_str(), layout.c_str(), filter.c_str(),
+                what.c_str(), seconds * 1e3, pairs / seconds * 1e-9);
+    std::fflush(stdout);
+    results_.add(Fields()
+                     .add("size", size)
+                     .add("layout", layout)
+                     .add("filter", filter)
+                     .add("what", what)
+                     .add("ms", seconds * 1e3)
+                     .add("pairs_per_second", pairs / seconds));
+  }
+
+  /// Kernels back to back, with and without the tensor cores, results compared.
+  void kernels(const std::string& layout, const std::string& filter, const Settings& settings) {
+    const PictureGeometry g = geometry_of(layout);
+    const Picture picture(g);
+    const cuda::DeviceBytes in(picture.bytes, device_.id);
+    const denoise::Source source{picture.frame(in.data(), true), 0};
+    std::vector<std::uint8_t> first;
+    for (const bool tensor : {false, true}) {
+      cuda::DeviceBytes out(picture.bytes, device_.id);
+      cuda::DeviceDenoiser denoiser(g, device_.id, 1, tensor);
+      const Canvas canvas = picture.canvas(out.data(), true);
+      const auto time = [&] { return denoiser.time_kernels({&source, 1}, 0, canvas, settings, 5); };
+      time();
+      std::vector<double> times;
+      for (const auto start = Clock::now(); times.size() < 5 || since(start) < seconds_;) times.push_back(time());
+      std::vector<std::uint8_t> bytes(picture.bytes.size());
+      out.read(bytes);
+      report(layout, filter, tensor ? "kernel as chosen" : "general kernel", median(times), pairs_of(g, settings));
+      if (tensor)
+        require_same(first, bytes, "kernel as chosen, " + layout + ", " + filter);
+      else
+        first = bytes;
+      if (g.layout.depth > 8) return;
+    }
+  }
+
+  void published() {
+    const PictureGeometry g = geometry_of("gray8");
+    const Picture picture(g);
+    const Settings settings = nlmeans();
+    std::vector<std::uint8_t> ours(picture.bytes.size());
+    const auto filter = cuda::make_general_denoiser(g, device_.id);
+    const denoise::Source source{picture.frame(picture.bytes.data(), false), 0};
+    filter->submit({&source, 1}, 0, picture.canvas(ours.data(), false), settings, 1);
+    filter->collect();
+    for (const published::Scheme scheme : {published::Scheme::kTwoLoops, published::Scheme::kThreeLoops}) {
+      const std::string name = published::kSchemes[static_cast<int>(scheme)];
+      // Any size: an odd one first.
+      const PictureGeometry odd{133, 67, {}};
+      const Picture small(odd);
+      std::vector<std::uint8_t> expected(small.bytes.size());
+      const auto small_filter = cuda::make_general_denoiser(odd, device_.id);
+      const denoise::Source small_source{small.frame(small.bytes.data(), false), 0};
+      small_filter->submit({&small_source, 1}, 0, small.canvas(expected.data(), false), settings, 1);
+      small_filter->collect();
+      require_same(expected, published::filter(small.bytes, 133, 67, settings, scheme, 0).pixels, name + ", 133x67");
+      const auto result = published::filter(picture.bytes, width_, height_, settings, scheme, 10);
+      require_same(ours, result.pixels, name);
+      report("gray8", "nlmeans 21x21/7x7", name, result.seconds, pairs_of(g, settings));
+    }
+  }
+
+  /// Whole frames from host memory to host memory, some in flight.
+  void frames(const std::string& layout, const std::string& name, const Settings& settings) {
+    const PictureGeometry g = geometry_of(layout);
+    const Picture picture(g);
+    for (const bool pinned : {true, false})
+      for (const int depth : depths_) {
+        const auto filter = cuda::make_denoiser(g, device_.id, depth);
+        const std::size_t size = picture.bytes.size();
+        std::vector<cuda::PinnedMemory<std::uint8_t>> memory(static_cast<std::size_t>(depth) + 1);
+        std::vector<std::vector<std::uint8_t>> pageable(memory.size(), std::vector<std::uint8_t>(size));
+        std::vector<std::uint8_t*> at;
+        for (std::size_t i = 0; i < memory.size(); ++i) {
+          memory[i].reserve(size);
+          at.push_back(pinned ? memory[i].get() : pageable[i].data());
+        }
+        std::memcpy(at[0], picture.bytes.data(), size);
+        const denoise::Source source{picture.frame(at[0], false), 0};
+        std::size_t turn = 0;
+        const auto submit = [&] {
+          filter->submit({&source, 1}, 0, picture.canvas(at[1 + turn++ % static_cast<std::size_t>(depth)], false),
+                         settings, 1);
+        };
+        for (int i = 0; i < depth; ++i) submit();
+        const auto one = [&] {
+          filter->collect();
+          submit();
+        };
+        for (int i = 0; i < 5 * depth; ++i) one();
+        int count = 0;
+        const auto start = Clock::now();
+        double taken = 0;
+        for (; taken < seconds_; taken = since(start), ++count) one();
+        for (int i = 0; i < depth; ++i) filter->collect();
+        report(layout, name, (pinned ? "pinned, in flight " : "pageable, in flight ") + std::to_string(depth),
+               taken / count, pairs_of(g, settings));
+      }
+  }
+
+  cuda::Device device_;
+  double seconds_;
+  std::vector<int> depths_;
+  Results results_;
+  int width_ = 0, height_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options(argc, argv,
+                        {{"sizes", "1920x1080,496x472", "of the pictures"},
+                         {"in-flight", "1,2,3,4", "frames pending at a time"},
+                         {"seconds", "0.1", "for each row"}});
+  return run_on_gpu<Bench>(options);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How benchmarks of a GPU begin and end.
+#pragma once
+
+#include "benchmarks/support/results.h"
+#include "cuda/sharpness/meter.h"
+
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace framequality::bench {
+
+/// Makes a Bench(options, device) and calls its run(width, height) for each of the option `sizes`; the program's exit
+/// status, 77 without a GPU. Errors go to stderr.
+template <class Bench>
+int run_on_gpu(const Options& options) {
+  const cuda::Device device = cuda::find_device();
+  if (device.id < 0) {
+    std::fprintf(stderr, "no GPU: %s\n", device.reason.c_str());
+    return 77;
+  }
+  try {
+    Bench bench(options, device);
+    for (const std::string& size : options.list("sizes")) {
+      int width = 0, height = 0;
+      if (std::sscanf(size.c_str(), "%dx%d", &width, &height) != 2 || width < 1 || height < 1)
+        throw std::runtime_error("--sizes takes sizes like 512x512, not '" + size + "'");
+      bench.run(width, height);
+    }
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace framequality::bench

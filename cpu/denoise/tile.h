@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Filters one rectangle of a plane: the unit of work of a thread, small enough for its core's cache.
+#pragma once
+
+#include "algorithms/picture.h"
+#include "cpu/denoise/plane.h"
+#include "cpu/line_vector.h"
+
+#include <span>
+#include <vector>
+
+namespace framequality::cpu {
+
+/// Planes of one pass in one frame.
+struct DenoisePlanes {
+  const DenoisePlane* plane[3] = {};
+};
+
+/// One pass over one field.
+struct DenoiseJob {
+  int planes = 0;
+  DenoisePlanes own;
+  std::span<const DenoisePlanes> others;  ///< of the other frames of the window, oldest first
+  denoise::Weights weights;
+  denoise::CenterWeight center = denoise::CenterWeight::kOne;
+  Distances distances = Distances::kInt;
+  const PictureLayout* layout = nullptr;
+  struct Output {
+    std::uint8_t* data = nullptr;  ///< of the field's first sample
+    std::ptrdiff_t stride = 0, step = 0;
+    float* means = nullptr;  ///< null: nowhere
+    std::ptrdiff_t means_stride = 0;
+  } out[3];
+};
+
+struct Tile {
+  int x0, x1, y0, y1;
+};
+
+/// The tiles of a plane, row by row.
+struct Tiling {
+  int width, height, columns, rows;
+  Tiling(int plane_width, int plane_height, int search_radius);
+  int count() const { return columns * rows; }
+  Tile tile(int i) const;
+};
+
+/// What one thread needs to filter tiles. Thread-safety: one thread at a time.
+class TileFilter {
+ public:
+  /// Makes room, which allocates if there was never as much.
+  void reserve(int search_radius);
+  void filter(const DenoiseKernels& kernels, const DenoiseJob& job, const Tile& tile);
+
+ private:
+  struct Walk;
+  LineVector<float> collected_[5];  // weights, values, largest
+  LineVector<double> columns_;
+  LineVector<float> weights_;
+  std::vector<Term> terms_;
+  LineVector<float> means_;
+  LineVector<std::uint16_t> codes_;
+};
+
+}  // namespace framequality::cpu

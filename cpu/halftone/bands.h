@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Floyd and Steinberg's error diffusion of a picture, in bands of rows that follow each other on all threads.
+#pragma once
+
+#include "algorithms/halftone/filter.h"
+#include "cpu/halftone/kernels.h"
+#include "cpu/halftone/wavefront.h"
+#include "cpu/sharpness/kernels.h"
+#include "cpu/workers.h"
+
+#include <optional>
+#include <vector>
+
+namespace framequality::cpu {
+
+/// One field of a frame, and how its codes become tones.
+struct ToneSource {
+  const PixelLayout* layout = nullptr;
+  const std::uint8_t* plane[3] = {};
+  std::ptrdiff_t stride[3] = {};
+  int width = 0, height = 0;
+  const std::int16_t* tones = nullptr;  ///< by code
+  std::optional<ToneFormula> formula;   ///< of the same table
+
+  void rows_at(int y, const std::uint8_t* (&rows)[3]) const {
+    for (int p = 0; p < layout->planes(); ++p) rows[p] = plane[p] + stride[p] * y;
+  }
+};
+
+/// Tones of row y. codes: scratch for a row of words.
+void read_tones(const ToneSource& source, const Kernels& kernels, int y, std::uint8_t* codes, std::int16_t* tones);
+
+/// The formula of a table of 256 tones, if it has one.
+std::optional<ToneFormula> formula_of(const std::int16_t* tones, const halftone::ToneSettings& settings);
+
+/// Diffuses with the vectors of one instruction set, which has some. Everything is allocated when it is made.
+class BandDiffusion {
+ public:
+  BandDiffusion(int width, const Kernels& kernels, int threads);
+
+  /// Raster order, not serpentine. threads: of the workers, that take part.
+  void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers,
+           int threads);
+
+ private:
+  /// Of one thread.
+  struct Scratch {
+    std::vector<std::uint8_t> codes, rows, out;
+  };
+  struct Job {
+    const ToneSource& source;
+    const halftone::Target& out;
+    const halftone::Settings& settings;
+    int bands, steps, chunks;
+  };
+  void run_band(const Job& job, int band, Scratch& scratch);
+  std::uint16_t* kept_row(int band);
+
+  const Kernels& kernels_;
+  const HalftoneKernels& halftone_;
+  Wavefront wavefront_;
+  std::size_t kept_pitch_;
+  std::vector<std::uint16_t> kept_;  ///< last rows of bands, by place
+  std::vector<Scratch> scratch_;
+};
+
+}  // namespace framequality::cpu

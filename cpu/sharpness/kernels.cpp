@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The inner loops of the host twin. This file is compiled once for each instruction set, named by FQ_ISA.
+//
+// A vector of columns walks down a block of rows with the last three rows' features in registers, so each row's
+// horizontal work is done once: see algorithms/metric.h. Columns at the ends of a range are masked, not looped over.
+#include "cpu/sharpness/kernels.h"
+
+#include "algorithms/sharpness/samples.h"
+#include "cpu/bliinds/kernels.h"
+#include "cpu/denoise/kernels.h"
+#include "cpu/halftone/kernels.h"
+#include "cpu/luma.h"
+#include "cpu/simd.h"
+
+#include <type_traits>
+
+#define FQ_PASTE(a, b) a##b
+#define FQ_NAME(isa, name) FQ_PASTE(isa, name)
+
+namespace framequality::cpu {
+namespace {
+
+/// Rows that 32-bit lanes can take before a flush; each lane sums four words of a row, over kChains accumulators.
+template <class M>
+FQ_HD int rows_per_flush(int largest) {
+  const std::int64_t room = M::kSigned ? 0x7fffffff : 0xffffffff;
+  std::int64_t rows = 1 << 20;
+  for (const Peak& p : M::kPeak) {
+    std::int64_t worst = 4 / kChains * std::int64_t{p.factor};
+    for (int e = 0; e < p.power; ++e) worst *= largest;
+    const std::int64_t fit = room / (worst > 0 ? worst : 1);
+    rows = fit < rows ? fit : rows;
+  }
+  return rows < 1 ? 1 : static_cast<int>(rows);
+}
+
+constexpr int kPrefetch = 128;
+
+/// One vector of columns, at byte offset `at`, down all rows of the block.
+template <class M, class L, class S>
+FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, S& sums) {
+  using Row = typename M::template Row<L>;
+  const auto row = [&](int y) { return M::template row<L>(typename L::Neighbours{b.rows[y] + at}); };
+  Row up{}, mid{};
+  if constexpr (M::kReach.up) up = row(-1);
+  mid = row(0);
+  for (int y = 0; y < b.count;) {
+    const int end = b.count - y < room ? b.count : y + room;
+    room -= end - y;
+#ifdef __AVX512BW__
+#pragma GCC unroll 2  // lets sums of two rows be shared; with 16 registers it spills instead
+#endif
+    for (; y < end; ++y) {
+      // The next vector of columns comes a whole block later, on lines that no prefetcher of the machine expects.
+      __builtin_prefetch(b.rows[y + 1] + at + kPrefetch);
+      const Row down = row(y + 1);
+      M::template pixel<L>(up, mid, down, sums);
+      up = mid;
+      mid = down;
+    }
+    if (room == 0) {
+      sums.flush();
+      room = flush_rows;
+    }
+  }
+}
+
+/// Columns x0...x1-1 of a block in whole vectors; returns where they end.
+template <class M, class L, class S>
+FQ_HD int measure_vectors(const Block& b, int x0, int x1, int flush_rows, int& room, S& sums) {
+  int x = x0;
+  if constexpr (M::kReach.up || M::kReach.down) {
+    for (; x + L::kCount <= x1; x += L::kCount) walk<M, L>(b, L::offset(x), flush_rows, room, sums);
+  } else {
+    // Nothing is shared between rows: memory is read in its own order. A vector counts as one more row.
+    for (int y = 0; y < b.count; ++y)
+      for (x = x0; x + L::kCount <= x1;) {
+        const int whole = (x1 - x) / L::kCount;
+        const int steps = whole < room ? whole : room;
+        for (int i = 0; i < steps; ++i, x += L::kCount) {
+          const auto mid = M::template row<L>(typename L::Neighbours{b.rows[y] + L::offset(x)});
+          M::template pixel<L>(mid, mid, mid, sums);
+        }
+        room -= steps;
+        if (room == 0) {
+          sums.flush();
+          room = flush_rows;
+        }
+      }
+  }
+  return x;
+}
+
+template <class M, class L>
+void measure(const Block& b, std::int64_t* totals) {
+  const int flush_rows = rows_per_flush<M>(b.largest);
+  int room = flush_rows;
+  Sums<L, M::kSigned, false> sums;
+  const int x = measure_vectors<M, L>(b, b.x0, b.x1, flush_rows, room, sums);
+  sums.flush();
+  if (x < b.x1) {
+    // The last vector may start before x0, as far left as its loads must stay inside the row.
+    const int limit = b.readable - M::kReach.right - L::kCount;
+    const int start = x < limit ? x : limit;
+    Sums<L, M::kSigned, true> rest;
+    rest.mask = lane_mask<L>(x - start, b.x1 - start);
+    room = flush_rows;
+    measure_vectors<M, L>(b, start, start + L::kCount, flush_rows, room, rest);
+    rest.flush();
+    for (int i = 0; i < kMaxTotals; ++i) sums.wide[i] += rest.wide[i];
+  }
+  for (int i = 0; i < kMaxTotals; ++i) totals[i] += total(sums.wide[i]);
+}
+
+/// Sums the samples themselves, with the machinery of a metric.
+struct Mean : MetricBase {
+  static constexpr Reach kReach{};
+  static constexpr Peak kPeak[] = {{1, 1}};
+  template <class V>
+  struct Row {
+    V c;
+  };
+  template <class V, class N>
+  FQ_HD static Row<V> row(const N& n) {
+    return {n.c()};
+  }
+  template <class V, class Sink>
+  FQ_HD static void pixel(const Row<V>&, const Row<V>& mid, const Row<V>&, Sink& sums) {
+    sums.template add<0>(mid.c);
+  }
+};
+
+template <class Narrow, class Full>
+void mean(const Block& b, std::int64_t* totals) {
+  std::int64_t sum[kMaxTotals] = {};
+  if (b.largest < 32768)
+    measure<Mean, Narrow>(b, sum);
+  else
+    measure<Mean, Full>(b, sum);
+  totals[kMeanTotal] += sum[0];
+}
+
+/// Equal neighbours would wait for each other's count in one table; four take turns.
+template <class T>
+void histogram(const Block& b, int shift, std::int64_t* bins) {
+  std::uint32_t table[4][kHistogramBins] = {};
+  for (int y = 0; y < b.count; ++y) {
+    const std::uint8_t* p = b.rows[y] + static_cast<std::ptrdiff_t>(b.x0) * static_cast<int>(sizeof(T));
+    int n = b.x1 - b.x0;
+    constexpr int kStep = 8 / sizeof(T);
+    for (; n >= kStep; n -= kStep, p += 8) {
+      std::uint64_t w;
+      std::memcpy(&w, p, 8);
+      for (int i = 0; i < kStep; ++i) {
+        const auto v = static_cast<T>(w >> (i * 8 * static_cast<int>(sizeof(T))));
+        ++table[i % 4][sizeof(T) == 1 ? v : v >> shift];
+      }
+    }
+    for (; n > 0; --n, p += sizeof(T)) {
+      T v;
+      std::memcpy(&v, p, sizeof v);
+      ++table[0][v >> shift];
+    }
+  }
+  for (int k = 0; k < kHistogramBins; ++k)
+    bins[k] += std::int64_t{table[0][k]} + table[1][k] + table[2][k] + table[3][k];
+}
+
+template <class T>
+void count_pairs(const Block& b, int shift, std::uint32_t* counts) {
+  for (int y = 0; y < b.count; ++y) {
+    const std::uint8_t* p = b.rows[y] + static_cast<std::ptrdiff_t>(b.x0) * static_cast<int>(sizeof(T));
+    int n = b.x1 - b.x0;
+    for (; n >= 8; n -= 8, p += 8 * sizeof(T)) {
+      T v[8];
+      std::memcpy(v, p, sizeof v);
+      std::uint64_t w = 0;
+      if constexpr (sizeof(T) == 1)
+        std::memcpy(&w, v, 8);
+      else
+        for (int i = 0; i < 8; ++i) w |= static_cast<std::uint64_t>(v[i] >> shift) << (8 * i);
+      for (int i = 0; i < 4; ++i) ++counts[w >> (16 * i) & 0xffff];
+    }
+    for (; n > 0; --n, p += sizeof(T)) {
+      T v;
+      std::memcpy(&v, p, sizeof v);
+      ++counts[kHistogramBins * kHistogramBins + (v >> shift)];
+    }
+  }
+}
+
+void fold(std::uint32_t* counts, std::int64_t* bins) {
+  std::uint32_t low[kHistogramBins] = {};
+  for (int k = 0; k < kHistogramBins; ++k) {
+    std::uint32_t high = 0;
+    for (int j = 0; j < kHistogramBins; ++j) {
+      high += counts[k * kHistogramBins + j];
+      low[j] += counts[k * kHistogramBins + j];
+    }
+    bins[k] += high;
+  }
+  for (int k = 0; k < kHistogramBins; ++k)
+    bins[k] += std::int64_t{low[k]} + counts[kHistogramBins * kHistogramBins + k];
+  std::memset(counts, 0, sizeof(std::uint32_t) * kPairCounts);
+}
+
+template <class In, class Out, int k>
+FQ_HD void box_loop(const std::uint8_t* const* rows, int n, Out* out) {
+  for (int i = 0; i < n; ++i) {
+    std::uint32_t sum = 0;
+    for (int j = 0; j < k; ++j)
+      for (int c = 0; c < k; ++c) {
+        In v;
+        std::memcpy(&v, rows[j] + static_cast<std::size_t>(i * k + c) * sizeof(In), sizeof v);
+        sum += v;
+      }
+    out[i] = static_cast<Out>(sum);
+  }
+}
+
+template <class In, class Out>
+void box(const std::uint8_t* const* rows, int k, int n, std::uint8_t* out) {
+  if (k == 2)
+    box_loop<In, Out, 2>(rows, n, reinterpret_cast<Out*>(out));
+  else
+    box_loop<In, Out, 4>(rows, n, reinterpret_cast<Out*>(out));
+}
+
+template <class In>
+void round(const std::uint8_t* in, int n, int shift, std::uint16_t* out) {
+  const In* v = reinterpret_cast<const In*>(in);
+  const std::uint32_t half = shift ? 1u << (shift - 1) : 0;
+  for (int i = 0; i < n; ++i) out[i] = static_cast<std::uint16_t>((v[i] + half) >> shift);
+}
+
+/// Horizontal taps of one row into Sum, which holds every intermediate exactly.
+template <class In, class Sum, int kRadius>
+FQ_HD void smooth_row(const std::uint8_t* in, int n, Sum* out) {
+  const In* v = reinterpret_cast<const In*>(in);
+  for (int i = 0; i < n; ++i) {
+    std::uint32_t sum = 0;
+    for (int t = 0; t <= 2 * kRadius; ++t) sum += binomial_tap(kRadius, t - kRadius) * v[i + t];
+    out[i] = static_cast<Sum>(sum);
+  }
+}
+
+template <class In, class Sum, int kRadius>
+FQ_HD void smooth_block(const std::uint8_t* const* rows, int count, int n, int shift, std::uint16_t* const* out,
+                        Sum* scratch) {
+  const int pitch = n + kSlack;
+  for (int y = 0; y < count + 2 * kRadius; ++y)
+    smooth_row<In, Sum, kRadius>(rows[y], n, scratch + static_cast<std::ptrdiff_t>(y) * pitch);
+  const std::uint32_t half = shift ? 1u << (shift - 1) : 0;
+  for (int y = 0; y < count; ++y) {
+    const Sum* v = scratch + static_cast<std::ptrdiff_t>(y) * pitch;
+    std::uint16_t* o = out[y];
+    for (int i = 0; i < n; ++i) {
+      std::uint32_t sum = half;
+      for (int t = 0; t <= 2 * kRadius; ++t)
+        sum += binomial_tap(kRadius, t - kRadius) * v[i + static_cast<std::ptrdiff_t>(t) * pitch];
+      o[i] = static_cast<std::uint16_t>(static_cast<Sum>(sum) >> shift);
+    }
+  }
+}
+
+template <class In, class Sum>
+void smooth(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
+            std::uint32_t* scratch) {
+  if (radius == 1)
+    smooth_block<In, Sum, 1>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
+  else
+    smooth_block<In, Sum, 2>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
+}
+
+/// Horizontal taps of kVec output columns, the even ones and the odd ones. p: the first column's leftmost tap.
+template <int kRadius>
+FQ_HD void smooth_bytes_row(const std::uint8_t* p, U16v& even, U16v& odd) {
+  const U8v v0 = load<U8v>(p), v2 = load<U8v>(p + 2);
+  const U16v w0 = reinterpret_cast<U16v>(v0), w2 = reinterpret_cast<U16v>(v2);
+  if constexpr (kRadius == 1) {
+    even = weigh_pairs<1, 2>(v0) + (w2 & 0xff);
+    odd = (w0 >> 8) + weigh_pairs<2, 1>(v2);
+  } else {
+    const U8v v4 = load<U8v>(p + 4);
+    even = weigh_pairs<1, 4>(v0) + weigh_pairs<6, 4>(v2) + (reinterpret_cast<U16v>(v4) & 0xff);
+    odd = (w0 >> 8) + weigh_pairs<4, 6>(v2) + weigh_pairs<4, 1>(v4);
+  }
+}
+
+/// As smooth(), for bytes: vertical taps are kRadius * 2 cascaded pair sums ((1 1)^2r = the binomial), whose
+/// last values stay in registers while a vector of columns walks down the block. Rows of samples are split into even
+/// and odd columns, as they come. Columns past n are written up to the next multiple of kVec.
+template <int kRadius>
+FQ_HD void smooth_bytes_block(const std::uint8_t* const* rows, int count, int n, std::uint16_t* const* out) {
+  constexpr int kShift = kRadius == 1 ? 0 : 4;  // as sample_format() has it for 8-bit codes
+  for (int x = 0; x < n; x += kVec) {
+    U16v even[2 * kRadius] = {}, odd[2 * kRadius] = {};
+    const auto step = [&](int y) {
+      U16v e, o;
+      smooth_bytes_row<kRadius>(rows[y] + x, e, o);
+      for (int t = 0; t < 2 * kRadius; ++t) {
+        const U16v e1 = e + even[t], o1 = o + odd[t];
+        even[t] = e;
+        odd[t] = o;
+        e = e1;
+        o = o1;
+      }
+      return Words<Source::kSplit>{reinterpret_cast<S16v>(e), reinterpret_cast<S16v>(o)};
+    };
+    for (int y = 0; y < 2 * kRadius; ++y) step(y);
+#pragma GCC unroll 2
+    for (int y = 0; y < count; ++y) {
+      const auto sums = step(y + 2 * kRadius);
+      constexpr std::uint16_t kHalf = kShift ? 1 << (kShift - 1) : 0;
+      std::uint8_t* to = reinterpret_cast<std::uint8_t*>(out[y]) + x;
+      store(to, (reinterpret_cast<U16v>(sums.a) + kHalf) >> kShift);
+      store(to + kSplitBytes, (reinterpret_cast<U16v>(sums.b) + kHalf) >> kShift);
+    }
+  }
+}
+
+void smooth_bytes(const std::uint8_t* const* rows, int radius, int count, int n, int, std::uint16_t* const* out,
+                  std::uint32_t*) {
+  if (radius == 1)
+    smooth_bytes_block<1>(rows, count, n, out);
+  else
+    smooth_bytes_block<2>(rows, count, n, out);
+}
+
+template <class M>
+FQ_HD void fill(Kernels::Measure (&row)[kLanes]) {
+  if constexpr (!M::kHistogram) {
+    row[static_cast<int>(Lane::kByte)] = measure<M, std::conditional_t<M::kGain == 0, Bytes, Words<Source::kBytes>>>;
+    row[static_cast<int>(Lane::kShort)] = measure<M, Words<Source::kWords>>;
+    row[static_cast<int>(Lane::kSplit)] = measure<M, Words<Source::kSplit>>;
+    row[static_cast<int>(Lane::kInt)] = measure<M, Ints>;
+  }
+}
+
+template <class... M>
+FQ_HD void fill_all(Kernels& k, MetricList<M...>) {
+  int i = 0;
+  (fill<M>(k.measure[i++]), ...);
+}
+
+struct Table : Kernels {
+  Table() : Kernels() {
+    fill_all(*this, Metrics{});
+    mean[0] = cpu::mean<Bytes, Bytes>;
+    mean[1] = cpu::mean<Words<Source::kWords>, Ints>;
+    histogram[0] = cpu::histogram<std::uint8_t>;
+    histogram[1] = cpu::histogram<std::uint16_t>;
+    count_pairs[0] = cpu::count_pairs<std::uint8_t>;
+    count_pairs[1] = cpu::count_pairs<std::uint16_t>;
+    fold = cpu::fold;
+    luma = cpu::luma;
+    box[0] = cpu::box<std::uint8_t, std::uint16_t>;
+    box[1] = cpu::box<std::uint16_t, std::uint16_t>;
+    box[2] = cpu::box<std::uint16_t, std::uint32_t>;
+    smooth[0] = smooth_bytes;
+    smooth[1] = cpu::smooth<std::uint16_t, std::uint16_t>;
+    smooth[2] = cpu::smooth<std::uint16_t, std::uint32_t>;
+    smooth[3] = cpu::smooth<std::uint32_t, std::uint32_t>;
+    round[0] = cpu::round<std::uint16_t>;
+    round[1] = cpu::round<std::uint32_t>;
+    bliinds = &FQ_NAME(FQ_ISA, _bliinds_kernels)();
+    denoise = &FQ_NAME(FQ_ISA, _denoise_kernels)();
+    halftone = &FQ_NAME(FQ_ISA, _halftone_kernels)();
+  }
+};
+
+}  // namespace
+
+const Kernels& FQ_NAME(FQ_ISA, _kernels)() {
+  static const Table table;
+  return table;
+}
+
+}  // namespace framequality::cpu

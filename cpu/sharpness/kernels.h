@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The inner loops of the host twin, built once for each instruction set and called through this table.
+#pragma once
+
+#include "algorithms/layout.h"
+#include "algorithms/sharpness/metrics.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace framequality::cpu {
+
+/// Number of a vector lane in which a metric stays exact.
+enum class Lane : std::uint8_t {
+  kByte,   ///< samples are bytes
+  kShort,  ///< samples are 16-bit words, arithmetic fits 16 bits
+  kInt,    ///< samples are 16-bit words, arithmetic needs 32 bits
+  kSplit,  ///< as kShort, even columns of a row first, odd ones kSplitBytes later; blocks start at an even column
+};
+inline constexpr int kLanes = 4;
+inline constexpr int kSplitBytes = 704;
+
+/// Columns that a vector may touch beyond a tile's own: every buffer of samples has as many behind its last.
+inline constexpr int kSlack = 128;
+
+/// Rows of samples, bytes or native 16-bit words, at any alignment. rows[i] is row i of a block; where a metric
+/// reaches up or down, rows[-1] and rows[count] exist too.
+struct Block {
+  const std::uint8_t* const* rows;
+  int count;     ///< rows to measure
+  int x0, x1;    ///< columns to measure; the metric's reach to either side lies in 0...readable
+  int readable;  ///< columns 0...readable-1 may be loaded, at least kSlack
+  int largest;   ///< no sample is larger
+};
+
+/// Counters of count_pairs(): of each pair of bins, then of samples left alone at a row's end.
+inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramBins;
+
+struct BliindsKernels;
+struct DenoiseKernels;
+struct HalftoneKernels;
+
+struct Kernels {
+  /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
+  using Measure = void (*)(const Block&, std::int64_t* totals);
+  Measure measure[kMetricCount][kLanes];
+  /// Adds the sum of the block's samples to totals[kMeanTotal]; [0] bytes, [1] words.
+  Measure mean[2];
+  /// Histogram of value >> shift (shift = bits - 8); [0] bytes, [1] words.
+  void (*histogram[2])(const Block&, int shift, std::int64_t* bins);
+  /// The same for many samples: counts pairs of neighbours, half as many stores, into kPairCounts counters, which
+  /// fold() then adds to bins and clears.
+  void (*count_pairs[2])(const Block&, int shift, std::uint32_t* counts);
+  void (*fold)(std::uint32_t* counts, std::int64_t* bins);
+
+  /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
+  void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
+  /// out[i] = sum of k x k codes; [0] bytes to words, [1] words to words, [2] words to 32 bits. rows: k rows.
+  void (*box[3])(const std::uint8_t* const* rows, int k, int n, std::uint8_t* out);
+  /// Binomial smoothing of radius 1 or 2 and rounding, from values scaled by 2^a to samples: output row i reads rows
+  /// i...i+2*radius, column x reads columns x...x+2*radius. scratch: (count + 4) * (n + kSlack) 32-bit words.
+  /// [0] bytes, to split rows, [1] words whose sums fit 16 bits, [2] words, [3] 32 bits.
+  void (*smooth[4])(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
+                    std::uint32_t* scratch);
+  /// out[i] = in[i] rounded to samples; [0] words, [1] 32 bits.
+  void (*round[2])(const std::uint8_t* in, int n, int shift, std::uint16_t* out);
+
+  const BliindsKernels* bliinds;
+  const DenoiseKernels* denoise;
+  const HalftoneKernels* halftone;
+};
+
+/// Those of an instruction set, or the best; see make_meter().
+const Kernels& find_kernels(std::string_view isa);
+
+const Kernels& baseline_kernels();
+#ifdef __x86_64__
+const Kernels& avx2_kernels();    ///< needs AVX2, BMI2
+const Kernels& avx512_kernels();  ///< needs AVX-512 F, BW, DQ, VL, VNNI
+#endif
+
+/// Widest exact lane for a metric on samples of at most `largest` (more than a byte).
+template <class M>
+constexpr Lane word_lane(int largest) {
+  if constexpr (M::kHistogram) {
+    return Lane::kShort;
+  } else {
+    const std::int64_t gain = M::kGain > 1 ? M::kGain : 1;
+    if (gain * largest > 32767) return Lane::kInt;
+    for (const Peak& p : M::kPeak) {
+      std::int64_t worst = std::int64_t{4} * p.factor;  // up to four words of a row are added in one 32-bit lane
+      for (int e = 0; e < p.power; ++e) worst *= largest;
+      if (worst > 0x7fffffff) return Lane::kInt;
+    }
+    return Lane::kShort;
+  }
+}
+
+}  // namespace framequality::cpu

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The kernels of BLIINDS-II: block statistics straight from the pixels, and percentile means by selection.
+//
+// Nothing of a block but its four values is ever in memory: no rearranged picture, no coefficients. The kernel that
+// measures a scale also makes the next one's pixels, out of the same tile. While it stores values it counts them in
+// histograms, which tell where the highest tenth begins to within 3%; only what lies in that one place is looked at
+// more closely. Sums run in the same order every time; only integers are added by atomics.
+#include "algorithms/bliinds/arithmetic.h"
+#include "algorithms/bliinds/block.h"
+#include "cuda/bliinds/job.h"
+#include "cuda/runtime.h"
+
+namespace framequality::cuda {
+namespace {
+
+using namespace bliinds;
+
+constexpr unsigned kAll = ~0u;  // lanes of a warp
+constexpr int kWarp = 32;
+
+using Key = unsigned long long;
+
+constexpr Key kNoKey = ~Key{0};
+
+/// The bits of a double >= 0 as a number that is ordered alike.
+__device__ __forceinline__ Key key_of(double value) { return static_cast<Key>(__double_as_longlong(value)); }
+__device__ __forceinline__ double value_of(Key key) { return __longlong_as_double(static_cast<long long>(key)); }
+
+/// Place of a value in a histogram.
+__device__ __forceinline__ int value_bin(double value) {
+  const long long bin = (__double_as_longlong(value) >> (52 - kValueBits)) - ((1023ll - 44) << kValueBits);
+  return static_cast<int>(bin < 0 ? 0 : bin < kValueBins ? bin : kValueBins - 1);
+}
+
+/// Counts a place for each lane of `active`, all of which call it. Flat pictures put whole warps in one place: then one
+/// lane counts for all.
+__device__ __forceinline__ void count(unsigned* bins, int bin, unsigned active) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, first = __ffs(static_cast<int>(active)) - 1;
+  const int same = __shfl_sync(active, bin, first);
+  if (__all_sync(active, bin == same)) {
+    if (lane == first) atomicAdd(bins + bin, static_cast<unsigned>(__popc(active)));
+  } else {
+    atomicAdd(bins + bin, 1u);
+  }
+}
+
+// ---- Blocks of pixels ----
+
+// One warp a row of 32 blocks of pixels, one thread a block; the tile lies in shared memory, zeros around the picture.
+// Few rows: a small picture must still occupy all processors.
+constexpr int kAcross = kWarp, kDown = 4, kThreads = kAcross * kDown;
+constexpr int kTileWidth = kStride * kAcross + 2, kTileHeight = kStride * kDown + 2;
+// Pixels of the next scale that lie around odd rows and columns inside the tile.
+constexpr int kHalfWidth = kStride * kAcross / 2, kHalfHeight = kStride * kDown / 2;
+static_assert(kStride * kAcross % 2 == 0 && kStride * kDown % 2 == 0);
+
+/// What the codes of a frame are read by.
+struct Bytes {
+  __device__ static double pixel(const BliindsJob& job, const ScaleJob&, int x, int y) {
+    return __dmul_rn(job.frame.plane[0][y * job.frame.stride[0] + x], job.unit);
+  }
+};
+struct AnyLayout {
+  __device__ static double pixel(const BliindsJob& job, const ScaleJob&, int x, int y) {
+    const Frame& f = job.frame;
+    return __dmul_rn(luma_code(job.layout, f.plane[0] + y * f.stride[0], f.plane[1] + y * f.stride[1],
+                               f.plane[2] + y * f.stride[2], x),
+                     job.unit);
+  }
+};
+/// Pixels that the scale before has made.
+struct Made {
+  __device__ static double pixel(const BliindsJob&, const ScaleJob& s, int x, int y) {
+    return s.pixels[static_cast<std::int64_t>(y) * s.scale.width + x];
+  }
+};
+
+/// One block's pixels in the tile.
+struct Window {
+  const double* first;
+  __device__ __forceinline__ Real operator()(int y, int x) const { return Real(first[y * kTileWidth + x]); }
+};
+
+/// The next scale's pixels around the tile's odd rows and columns.
+__device__ void halve(const double (&tile)[kTileHeight][kTileWidth], const Scale& scale, double* out) {
+  const Scale half = scale.half();
+  const int x0 = static_cast<int>(blockIdx.x) * kHalfWidth, y0 = static_cast<int>(blockIdx.y) * kHalfHeight;
+  for (int i = static_cast<int>(threadIdx.x); i < kHalfWidth * kHalfHeight; i += kThreads) {
+    const int x = i % kHalfWidth, y = i / kHalfWidth;
+    if (x0 + x >= half.width || y0 + y >= half.height) continue;
+    Real column[3];
+#pragma unroll
+    for (int k = 0; k < 3; ++k)
+      column[k] = weigh(Real(tile[2 * y + 1][2 * x + 1 + k]), Real(tile[2 * y + 2][2 * x + 1 + k]),
+                        Real(tile[2 * y + 3][2 * x + 1 + k]));
+    out[static_cast<std::int64_t>(y0 + y) * half.width + x0 + x] = weigh(column[0], column[1], column[2]).v;
+  }
+}
+
+template <class Pixels>
+__global__ void __launch_bounds__(kThreads)
+    measure_blocks(const __grid_constant__ BliindsJob job, const __grid_constant__ int index) {
+  __shared__ double tile[kTileHeight][kTileWidth];
+  const ScaleJob& s = job.scale[index];
+  const int first_column = static_cast<int>(blockIdx.x) * kAcross, first_row = static_cast<int>(blockIdx.y) * kDown;
+  const int x0 = kStride * first_column - 1, y0 = kStride * first_row - 1;
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x); i < kTileWidth * kTileHeight; i += kThreads) {
+    const int r = i / kTileWidth, c = i % kTileWidth, x = x0 + c, y = y0 + r;
+    const bool is_inside = x >= 0 && x < s.scale.width && y >= 0 && y < s.scale.height;
+    tile[r][c] = is_inside ? Pixels::pixel(job, s, x, y) : 0;
+  }
+  __syncthreads();
+  if (index < kScales - 1 && job.half[index]) halve(tile, s.scale, job.half[index]);
+
+  const int i = static_cast<int>(threadIdx.x) % kAcross, j = static_cast<int>(threadIdx.x) / kAcross;
+  const int columns = s.scale.columns(), column = first_column + i, row = first_row + j;
+  const bool is_block = column < columns && row < s.scale.rows();
+  const unsigned active = __ballot_sync(kAll, is_block);
+  if (!is_block) return;
+  const auto out = block_statistics<Real>(Window{&tile[kStride * j][kStride * i]});
+  const int shape = shape_of(*job.table, out.rho.v);
+  const std::int64_t at = s.first + static_cast<std::int64_t>(row) * columns + column;
+  const double values[kRealStatistics] = {out.zeta.v, out.energy.v, out.orient.v};
+  unsigned* const bins = job.value_bins + index * (kRealStatistics * kValueBins);
+#pragma unroll
+  for (int k = 0; k < kRealStatistics; ++k) {
+    job.values[k][at] = values[k];
+    count(bins + k * kValueBins, value_bin(values[k]), active);
+  }
+  job.shapes[at] = static_cast<std::uint16_t>(shape);
+  count(job.shape_bins + index * kShapeBins, shape == kNoShape ? kShapes : shape - kFirstShape, active);
+}
+
+// ---- Pooling ----
+
+/// The sum over the block's threads, in the same order every time, for all of them. scratch: one place a warp.
+template <int kThreadCount, class T, class Add>
+__device__ __forceinline__ T reduce(T mine, T* scratch, Add add) {
+#pragma unroll
+  for (int d = kWarp / 2; d > 0; d /= 2) mine = add(mine, __shfl_xor_sync(kAll, mine, d));
+  __syncthreads();  // whoever still reads an earlier result
+  if (threadIdx.x % kWarp == 0) scratch[threadIdx.x / kWarp] = mine;
+  __syncthreads();
+  T all = scratch[0];
+#pragma unroll
+  for (int w = 1; w < kThreadCount / kWarp; ++w) all = add(all, scratch[w]);
+  return all;
+}
+struct Plus {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Least {
+  __device__ Key operator()(Key a, Key b) const { return min(a, b); }
+};
+struct Most {
+  __device__ Key operator()(Key a, Key b) const { return max(a, b); }
+};
+
+/// Sum over the threads before this one; scratch: one place a warp.
+template <int kThreadCount, class T>
+__device__ __forceinline__ T sum_before(T mine, T* scratch) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+  T sum = mine;
+#pragma unroll
+  for (int d = 1; d < kWarp; d *= 2) {
+    const T other = __shfl_up_sync(kAll, sum, d);
+    if (lane >= d) sum += other;
+  }
+  __syncthreads();
+  if (lane == kWarp - 1) scratch[warp] = sum;
+  __syncthreads();
+  T before = sum - mine;
+#pragma unroll
+  for (int w = 0; w < kThreadCount / kWarp; ++w) before += w < warp ? scratch[w] : T{};
+  return before;
+}
+
+/// Where counting down from the last of a histogram's places reaches `wanted`.
+struct Found {
+  int bin;
+  unsigned wanted;  ///< how many of that place are still wanted, 1...in_bin
+  unsigned in_bin;
+};
+
+/// wanted: 1...sum of all bins. All threads call it and get the answer. kBins: a multiple of the threads.
+template <int kThreadCount, int kBins>
+__device__ Found find_from_top(const unsigned* bins, unsigned wanted, unsigned* scratch, Found* answer) {
+  constexpr int kMine = kBins / kThreadCount;
+  static_assert(kBins % kThreadCount == 0);
+  const int top = kBins - 1 - static_cast<int>(threadIdx.x) * kMine;
+  unsigned n[kMine], sum = 0;
+#pragma unroll
+  for (int k = 0; k < kMine; ++k) sum += n[k] = bins[top - k];
+  unsigned before = sum_before<kThreadCount>(sum, scratch);
+#pragma unroll
+  for (int k = 0; k < kMine; ++k) {
+    // Of exactly one place: what lies above it does not suffice, with it it does.
+    if (before < wanted && wanted - before <= n[k]) *answer = {top - k, wanted - before, n[k]};
+    before += n[k];
+  }
+  __syncthreads();
+  return *answer;
+}
+
+constexpr int kChunkThreads = 256, kChunkValues = kChunk / kChunkThreads;
+
+// Grid: chunks across, statistics down. Each block of threads finds the place for itself: that is faster than a kernel
+// of its own that all would have to wait for.
+__global__ void __launch_bounds__(kChunkThreads) sum_chunks(const __grid_constant__ BliindsJob job) {
+  constexpr int kWarps = kChunkThreads / kWarp;
+  __shared__ double real[kWarps];
+  __shared__ Key key[kWarps];
+  __shared__ unsigned whole[kWarps];
+  __shared__ Found answer;
+  const int chunk = static_cast<int>(blockIdx.x), statistic = static_cast<int>(blockIdx.y);
+  int index = 0;
+  while (index + 1 < kScales && chunk >= job.scale[index + 1].first_chunk) ++index;
+  const ScaleJob& s = job.scale[index];
+  const int begin = (chunk - s.first_chunk) * kChunk, length = min(kChunk, s.blocks - begin);
+  const double* const values = job.values[statistic] + s.first + begin;
+  double value[kChunkValues];
+#pragma unroll
+  for (int k = 0; k < kChunkValues; ++k) {
+    const int i = k * kChunkThreads + static_cast<int>(threadIdx.x);
+    value[k] = i < length ? values[i] : -1;
+  }
+  const Found found =
+      find_from_top<kChunkThreads, kValueBins>(job.value_bins + (index * kRealStatistics + statistic) * kValueBins,
+                                               static_cast<unsigned>(tenth(s.blocks)), whole, &answer);
+  ChunkSums sums = {0, 0, kNoKey, 0, 0, static_cast<int>(found.wanted)};
+  unsigned mine = 0;
+#pragma unroll
+  for (int k = 0; k < kChunkValues; ++k) {
+    if (value[k] < 0) continue;
+    const int bin = value_bin(value[k]);
+    sums.all += value[k];
+    if (bin > found.bin) sums.above += value[k];
+    if (bin != found.bin) continue;
+    ++mine;
+    sums.least = min(sums.least, key_of(value[k]));
+    sums.most = max(sums.most, key_of(value[k]));
+  }
+  unsigned to = sum_before<kChunkThreads>(mine, whole);
+  double* const inside = job.inside + static_cast<std::int64_t>(statistic) * job.blocks + s.first + begin;
+#pragma unroll
+  for (int k = 0; k < kChunkValues; ++k)
+    if (value[k] >= 0 && value_bin(value[k]) == found.bin) inside[to++] = value[k];
+  sums.all = reduce<kChunkThreads>(sums.all, real, Plus());
+  sums.above = reduce<kChunkThreads>(sums.above, real, Plus());
+  sums.least = reduce<kChunkThreads>(sums.least, key, Least());
+  sums.most = reduce<kChunkThreads>(sums.most, key, Most());
+  sums.inside = static_cast<int>(reduce<kChunkThreads>(mine, whole, Plus()));
+  if (threadIdx.x == 0) job.sums[static_cast<std::int64_t>(statistic) * job.chunks + chunk] = sums;
+}
+
+constexpr int kPoolThreads = 512, kPoolWarps = kPoolThreads / kWarp;
+// 11 bits at a time: after two digits hardly any two values of a picture are alike.
+constexpr int kDigitBits = 11, kDigits = 1 << kDigitBits;
+
+struct PoolScratch {
+  double real[kPoolWarps];
+  Key key[kPoolWarps];
+  unsigned whole[kPoolWarps];
+  Found found;
+  unsigned bins[kDigits];
+};
+
+/// The values of one statistic of one scale that sum_chunks() gathered.
+struct Gathered {
+  const double* values;
+  const ChunkSums* sums;
+  int chunks;
+
+  /// Calls f(key, is_one) for each, by whole warps, with false where there is none; every warp takes every 16th chunk,
+  /// every lane every 32nd value: the same ones every time.
+  template <class F>
+  __device__ __forceinline__ void for_each(F f) const {
+    constexpr int kAtOnce = 4;  // loads on their way together
+    const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+    for (int c = warp; c < chunks; c += kPoolWarps) {
+      const double* const from = values + static_cast<std::int64_t>(c) * kChunk;
+      for (int i = lane, n = sums[c].inside; i - lane < n; i += kAtOnce * kWarp) {
+        double value[kAtOnce];
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) value[k] = i + k * kWarp < n ? from[i + k * kWarp] : 0;
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k)
+          if (i - lane + k * kWarp < n) f(key_of(value[k]), i + k * kWarp < n);
+      }
+    }
+  }
+};
+
+/// Sum of the `wanted` highest values, 1...all of them: radix selection from the highest bit in which they differ.
+__device__ double sum_highest(const Gathered& gathered, unsigned wanted, PoolScratch& s) {
+  Key least = kNoKey, most = 0;
+  for (int c = static_cast<int>(threadIdx.x); c < gathered.chunks; c += kPoolThreads) {
+    least = min(least, gathered.sums[c].least);
+    most = max(most, gathered.sums[c].most);
+  }
+  least = reduce<kPoolThreads>(least, s.key, Least());
+  most = reduce<kPoolThreads>(most, s.key, Most());
+  if (least == most) return wanted * value_of(most);
+  int shift = 64 - __clzll(static_cast<long long>(least ^ most));  // bits still unknown, 1...63: no value has a sign
+  Key prefix = most >> shift;                                      // the others, of the last value wanted
+  bool all_of_it = false;                                          // all values that begin with the prefix are wanted
+  while (shift > 0 && !all_of_it) {
+    const int bits = min(kDigitBits, shift);
+    for (int i = static_cast<int>(threadIdx.x); i < kDigits; i += kPoolThreads) s.bins[i] = 0;
+    __syncthreads();
+    gathered.for_each([&](Key key, bool is_one) {
+      const bool counts = is_one && key >> shift == prefix;
+      const unsigned active = __ballot_sync(kAll, counts);
+      if (counts) count(s.bins, static_cast<int>(key >> (shift - bits) & ((1u << bits) - 1)), active);
+    });
+    __syncthreads();
+    const Found found = find_from_top<kPoolThreads, kDigits>(s.bins, wanted, s.whole, &s.found);
+    shift -= bits;
+    prefix = prefix << bits | static_cast<Key>(found.bin);
+    wanted = found.wanted;
+    all_of_it = found.wanted == found.in_bin;
+    __syncthreads();  // before bins and found are written again
+  }
+  double sum = 0;
+  gathered.for_each([&](Key key, bool is_one) {
+    const Key head = key >> shift;
+    if (is_one && (head > prefix || (all_of_it && head == prefix))) sum += value_of(key);
+  });
+  sum = reduce<kPoolThreads>(sum, s.real, Plus());
+  return all_of_it ? sum : sum + wanted * value_of(prefix);  // shift is 0: all that remain are this very value
+}
+
+/// Mean of all values, mean of the highest tenth.
+__device__ void pool_values(const BliindsJob& job, int index, int statistic, PoolScratch& s, double* out) {
+  const ScaleJob& scale = job.scale[index];
+  const Gathered gathered{job.inside + static_cast<std::int64_t>(statistic) * job.blocks + scale.first,
+                          job.sums + static_cast<std::int64_t>(statistic) * job.chunks + scale.first_chunk,
+                          scale.chunks};
+  double all = 0, above = 0;
+  for (int c = static_cast<int>(threadIdx.x); c < scale.chunks; c += kPoolThreads) {
+    all += gathered.sums[c].all;
+    above += gathered.sums[c].above;
+  }
+  all = reduce<kPoolThreads>(all, s.real, Plus());
+  above = reduce<kPoolThreads>(above, s.real, Plus());
+  const double rest = sum_highest(gathered, static_cast<unsigned>(gathered.sums[0].wanted), s);
+  if (threadIdx.x == 0) {
+    out[0] = all / scale.blocks;
+    out[1] = (above + rest) / tenth(scale.blocks);
+  }
+}
+
+/// Mean of all shapes, mean of the lowest tenth; in integers, so exact but for the last division.
+__device__ void pool_shapes(const BliindsJob& job, int index, PoolScratch& s, double* out) {
+  constexpr int kMine = (kShapeBins + kPoolThreads - 1) / kPoolThreads;
+  const ScaleJob& scale = job.scale[index];
+  const unsigned* const bins = job.shape_bins + index * kShapeBins;
+  const unsigned wanted = static_cast<unsigned>(tenth(scale.blocks));
+  const int first = static_cast<int>(threadIdx.x) * kMine;
+  unsigned n[kMine], count = 0;
+#pragma unroll
+  for (int k = 0; k < kMine; ++k) count += n[k] = first + k < kShapeBins ? bins[first + k] : 0;
+  unsigned before = sum_before<kPoolThreads>(count, s.whole);
+  Key all = 0, low = 0;
+#pragma unroll
+  for (int k = 0; k < kMine; ++k) {
+    const Key shape = static_cast<Key>(first + k < kShapes ? kFirstShape + first + k : kNoShape);
+    all += shape * n[k];
+    low += shape * (before < wanted ? min(n[k], wanted - before) : 0u);
+    before += n[k];
+  }
+  all = reduce<kPoolThreads>(all, s.key, Plus());
+  low = reduce<kPoolThreads>(low, s.key, Plus());
+  if (threadIdx.x == 0) {
+    out[0] = static_cast<double>(all) / (double{kShapeUnits} * scale.blocks);
+    out[1] = static_cast<double>(low) / (double{kShapeUnits} * tenth(scale.blocks));
+  }
+}
+
+// Grid: statistics across, scales down.
+__global__ void __launch_bounds__(kPoolThreads) pool(const __grid_constant__ BliindsJob job) {
+  __shared__ PoolScratch scratch;
+  const int statistic = static_cast<int>(blockIdx.x), index = static_cast<int>(blockIdx.y);
+  double* const out = job.features + (index * kStatistics + statistic) * 2;
+  unsigned* bins;
+  int count;
+  if (statistic == kGamma) {
+    pool_shapes(job, index, scratch, out);
+    bins = job.shape_bins + index * kShapeBins;
+    count = kShapeBins;
+  } else {
+    const int real = statistic < kGamma ? statistic : statistic - 1;
+    pool_values(job, index, real, scratch, out);
+    bins = job.value_bins + (index * kRealStatistics + real) * kValueBins;
+    count = kValueBins;
+  }
+  __syncthreads();  // histograms have been read
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kPoolThreads) bins[i] = 0;
+}
+static_assert(kZeta == 0 && kGamma == 1 && kEnergy == 2 && kOrient == 3);
+
+void launch(const void* function, dim3 grid, int threads, void** arguments, CUstream_st* stream) {
+  check(cudaLaunchKernel(function, grid, dim3(static_cast<unsigned>(threads)), arguments, 0, stream),
+        "cudaLaunchKernel");
+}
+
+unsigned ceil_div(int a, int b) { return static_cast<unsigned>((a + b - 1) / b); }
+
+}  // namespace
+
+void queue_blocks(const BliindsJob& job, int scale, CUstream_st* stream) {
+  const Scale& s = job.scale[scale].scale;
+  const bool is_bytes = job.layout.is_plain() && job.layout.depth == 8;
+  const void* kernel = scale > 0  ? reinterpret_cast<const void*>(&measure_blocks<Made>)
+                       : is_bytes ? reinterpret_cast<const void*>(&measure_blocks<Bytes>)
+                                  : reinterpret_cast<const void*>(&measure_blocks<AnyLayout>);
+  void* arguments[] = {const_cast<BliindsJob*>(&job), &scale};
+  launch(kernel, dim3(ceil_div(s.columns(), kAcross), ceil_div(s.rows(), kDown)), kThreads, arguments, stream);
+}
+
+void queue_chunks(const BliindsJob& job, CUstream_st* stream) {
+  void* arguments[] = {const_cast<BliindsJob*>(&job)};
+  launch(reinterpret_cast<const void*>(&sum_chunks), dim3(static_cast<unsigned>(job.chunks), kRealStatistics),
+         kChunkThreads, arguments, stream);
+}
+
+void queue_features(const BliindsJob& job, CUstream_st* stream) {
+  void* arguments[] = {const_cast<BliindsJob*>(&job)};
+  launch(reinterpret_cast<const void*>(&pool), dim3(kStatistics, kScales), kPoolThreads, arguments, stream);
+}
+
+}  // namespace framequality::cuda

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The host side of the device twin of BLIINDS-II: its memory, and five kernels a frame.
+#include "cuda/bliinds/meter.h"
+
+#include "cuda/bliinds/device_meter.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace framequality::cuda {
+
+using namespace bliinds;
+
+namespace {
+
+Geometry channel_geometry(Geometry geometry, Channel channel) {
+  geometry.layout = channel_layout(geometry.layout, channel);
+  return geometry;
+}
+
+template <class T>
+std::vector<T> to_host(const T* from, int count) {
+  std::vector<T> to(static_cast<std::size_t>(count));
+  check(cudaMemcpy(to.data(), from, to.size() * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return to;
+}
+
+}  // namespace
+
+BliindsMeter::BliindsMeter(const Geometry& geometry, int id, int depth)
+    : geometry_(geometry),
+      id_(make_current(id)),
+      upload_{{channel_geometry(geometry, Channel::kLuma), id},
+              {has_channel(geometry.layout, Channel::kRed) ? channel_geometry(geometry, Channel::kRed) : geometry, id}},
+      slots_(depth) {
+  table_.reserve(1);
+  // It may return before the table has arrived; the slots wait for it.
+  check(cudaMemcpy(table_.get(), &shape_table(), sizeof(ShapeTable), cudaMemcpyHostToDevice), "cudaMemcpy");
+  for (Slot& slot : slots_.all()) {
+    slot.wait_for_default_stream();
+    prepare(slot);
+  }
+}
+
+// The slots then wait for the device.
+BliindsMeter::~BliindsMeter() {
+  if (id_ >= 0) (void)cudaSetDevice(id_);
+}
+
+/// Takes the slot's memory and sets its job up.
+void BliindsMeter::prepare(Slot& slot) {
+  BliindsJob& job = slot.job;
+  Scale scale{geometry_.width, geometry_.height};
+  std::size_t pixels = 0;
+  for (ScaleJob& s : job.scale) {
+    s.scale = scale;
+    s.blocks = scale.columns() * scale.rows();
+    s.first = job.blocks;
+    s.first_chunk = job.chunks;
+    s.chunks = (s.blocks + kChunk - 1) / kChunk;
+    job.blocks += s.blocks;
+    job.chunks += s.chunks;
+    scale = scale.half();
+    if (&s != &job.scale[kScales - 1])
+      pixels += static_cast<std::size_t>(scale.width) * static_cast<std::size_t>(scale.height);
+  }
+  const auto blocks = static_cast<std::size_t>(job.blocks);
+  slot.reals.reserve(pixels + 2 * kRealStatistics * blocks);
+  double* reals = slot.reals.get();
+  for (int i = 0; i + 1 < kScales; ++i) {
+    const Scale& next = job.scale[i + 1].scale;
+    job.scale[i + 1].pixels = job.half[i] = reals;
+    reals += static_cast<std::size_t>(next.width) * static_cast<std::size_t>(next.height);
+  }
+  for (double*& values : job.values) {
+    values = reals;
+    reals += blocks;
+  }
+  job.inside = reals;
+  slot.shapes.reserve(blocks);
+  job.shapes = slot.shapes.get();
+  slot.bins.reserve(kValueBinWords + kShapeBinWords);
+  job.value_bins = slot.bins.get();
+  job.shape_bins = slot.bins.get() + kValueBinWords;
+  slot.sums.reserve(static_cast<std::size_t>(kRealStatistics * job.chunks));
+  job.sums = slot.sums.get();
+  slot.features.reserve(kFeatures);
+  void* features;
+  check(cudaHostGetDevicePointer(&features, slot.features.get(), 0), "cudaHostGetDevicePointer");
+  job.features = static_cast<double*>(features);
+  job.table = table_.get();
+  job.unit = code_unit(geometry_.layout);
+}
+
+/// Queues zeros for the histograms.
+void BliindsMeter::clear(const Slot& slot) {
+  check(cudaMemsetAsync(slot.bins.get(), 0, (kValueBinWords + kShapeBinWords) * sizeof(unsigned), slot.stream.get()),
+        "cudaMemsetAsync");
+}
+
+void BliindsMeter::submit(const Frame& frame, Channel channel) {
+  if (!has_channel(geometry_.layout, channel))
+    throw std::invalid_argument("cuda bliinds meter: its frames have no such channel");
+  Slot& slot = slots_.next();
+  make_current(id_);
+  const Settled settled(slot.stream.get());
+  BliindsJob& job = slot.job;
+  job.layout = channel_layout(geometry_.layout, channel);
+  job.frame = channel_frame(geometry_.layout, frame, channel);
+  if (frame.on_device)
+    slot.wait_for_default_stream();
+  else
+    job.frame = upload_[static_cast<int>(channel)](slot.host, slot.stream.get(), job.frame, 0, geometry_.height);
+  if (!slot.is_clear) clear(slot);
+  slot.is_clear = false;
+  for (int scale = 0; scale < kScales; ++scale) queue_blocks(job, scale, slot.stream.get());
+  queue_chunks(job, slot.stream.get());
+  queue_features(job, slot.stream.get());
+  slot.is_clear = true;
+  check(cudaEventRecord(slot.done.get(), slot.stream.get()), "cudaEventRecord");
+  slots_.take();
+}
+
+Features BliindsMeter::collect() {
+  const Slot& slot = slots_.give();
+  make_current(id_);
+  slot.wait();
+  last_ = &slot;
+  Features features;
+  std::copy_n(slot.features.get(), kFeatures, features.begin());
+  return features;
+}
+
+BlockValues BliindsMeter::blocks(int scale) {
+  if (!last_) throw std::logic_error("cuda bliinds meter: no frame has been collected");
+  if (scale < 0 || scale >= kScales) throw std::out_of_range("cuda bliinds meter: scale");
+  make_current(id_);
+  const BliindsJob& job = last_->job;
+  const ScaleJob& s = job.scale[scale];
+  const auto values = [&](int statistic) { return to_host(job.values[statistic] + s.first, s.blocks); };
+  return {values(0), values(1), values(2), to_host(job.shapes + s.first, s.blocks)};
+}
+
+std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry& geometry, int id, int depth) {
+  if (!measurable(geometry)) throw std::invalid_argument("cuda bliinds meter: the picture is smaller than 4x4");
+  return std::make_unique<BliindsMeter>(geometry, id, depth);
+}
+
+}  // namespace framequality::cuda

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The denoisers for 8-bit codes, patches of 3x3 and windows of a few pixels: a row of the window at a time.
+#include "cuda/denoise/near.h"
+#include "cuda/denoise/tile.cuh"
+#include "cuda/runtime.h"
+
+#include <algorithm>
+#include <iterator>
+
+// A warp owns kSpan columns, 4 to a thread, of kRows + 2 rows. For each row of the window it reads the columns that all
+// of the row's offsets reach once, as vectors of four floats, and has them in registers while it goes over the offsets:
+// no copies shifted against each other are needed, and addresses are known. Two rows of sums share the rows in between.
+// The outer threads compute neighbours of the others alone, so that quads lie as words do in memory.
+
+namespace framequality::cuda {
+namespace {
+
+using denoise::Weights;
+
+constexpr unsigned kAll = ~0u;
+constexpr int kWarps = 4, kThreads = 32 * kWarps;  // a block: warps one below the other
+constexpr int kMargin = kQuad;                     // columns of a tile on each side of a warp's, >= reach
+constexpr int kColumns = kSpan + 2 * kMargin, kWords = kColumns / kQuad;
+constexpr int kOwn = kSpan - 2 * kQuad;  // columns of a warp that it writes
+
+template <int kReach, int kRows>
+inline constexpr int kTileRows{kWarps * kRows + 2 * (1 + kReach)};
+
+__device__ __forceinline__ int place_of(int i, int n, denoise::Border border) {
+  return static_cast<unsigned>(i) < static_cast<unsigned>(n) ? i : denoise::bordered(i, n, border);
+}
+
+/// Codes of byte i less 128.
+__device__ __forceinline__ float value_of(unsigned codes, int i) {
+  return __uint_as_float(__byte_perm(codes, 0x4b000000, 0x7440 | i)) - ((1 << 23) + 128);
+}
+
+/// Fills a tile from (x0, y0) of a field of plane k on, x0 a multiple of 4. All threads of the block call it.
+template <int kTileRows>
+__device__ __forceinline__ void fill_near(float4* tile, const DenoiseJob& job, int frame, int k, int field, int x0,
+                                          int y0, int thread) {
+  constexpr int kCount = kTileRows * kWords, kTurns = (kCount + kThreads - 1) / kThreads;
+  const DenoiseJob::Plane& plane = job.source[frame][k];
+  const int stride = job.pixel_stride[k], height = job.field_height(field);
+  const bool is_word = stride == 1 && (reinterpret_cast<std::uintptr_t>(plane.data) | plane.stride) % 4 == 0;
+  unsigned codes[kTurns];
+#pragma unroll
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const int i = min(turn * kThreads + thread, kCount - 1), x = x0 + i % kWords * kQuad;
+    const int y = place_of(y0 + i / kWords, height, job.border);
+    const std::uint8_t* const row = plane.data + (y * job.fields + field) * plane.stride;
+    const bool is_inside = x >= 0 && x + kQuad <= job.width;
+    codes[turn] = 0;
+    if (is_word && is_inside) {
+      codes[turn] = *reinterpret_cast<const unsigned*>(row + x);
+    } else if (is_inside) {
+#pragma unroll
+      for (int c = 0; c < kQuad; ++c) codes[turn] |= static_cast<unsigned>(row[(x + c) * stride]) << 8 * c;
+    } else {
+#pragma unroll 1
+      for (int c = 0; c < kQuad; ++c)
+        codes[turn] |= static_cast<unsigned>(row[place_of(x + c, job.width, job.border) * stride]) << 8 * c;
+    }
+  }
+#pragma unroll
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const int i = turn * kThreads + thread;
+    if (i < kCount)
+      tile[i] = {value_of(codes[turn], 0), value_of(codes[turn], 1), value_of(codes[turn], 2),
+                 value_of(codes[turn], 3)};
+  }
+}
+
+template <bool kFloor>
+__device__ __forceinline__ float weight_of(const Weights& w, float distance, float bias, float spatial) {
+  float y = __fmaf_rn(distance, -w.scale, bias), e;
+  if (kFloor) y = fminf(y, -spatial);
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(y));
+  return e;
+}
+
+/// Sums of a quad's columns with their neighbours.
+__device__ __forceinline__ void add_across(const float (&column)[kQuad], float (&sum)[kQuad]) {
+  const float before = __shfl_up_sync(kAll, column[kQuad - 1], 1), after = __shfl_down_sync(kAll, column[0], 1);
+  const float left = column[0] + column[1], right = column[2] + column[3];
+  sum[0] = before + left;
+  sum[1] = left + column[2];
+  sum[2] = column[1] + right;
+  sum[3] = right + after;
+}
+
+template <int kPlanes, int kRows>
+struct Means {
+  float weights[kRows][kQuad], values[kPlanes][kRows][kQuad];
+};
+
+/// Two rows of a warp, from `row` on, against a row of the window of which `other` has kLoaded columns: the offsets
+/// that begin first...last columns after the first of these; tx: the first offset.
+template <int kPlanes, int kRows, int kLoaded, bool kFloor>
+__device__ __forceinline__ void add_rows(int row, int first, int last, int tx, int ty,
+                                         const float (&own)[kPlanes][kRows + 2][kQuad],
+                                         const float (&other)[kPlanes][4][kLoaded], const Weights& weights,
+                                         Means<kPlanes, kRows>& means) {
+#pragma unroll
+  for (int s = first; s <= last; ++s, ++tx) {
+    const float spatial = static_cast<float>(tx * tx + ty * ty) * weights.spatial;
+    const float bias = kFloor ? weights.floor - spatial : -spatial;
+    float column[2][kQuad];
+#pragma unroll
+    for (int c = 0; c < kQuad; ++c) {
+      const auto d = [&](int k, int j) { return own[k][row + j][c] - other[k][(row + j) % 4][s + c]; };
+      float middle = 0;
+#pragma unroll
+      for (int k = 0; k < kPlanes; ++k) {
+        const float d1 = d(k, 1), d2 = d(k, 2);
+        middle = k == 0 ? d1 * d1 : __fmaf_rn(d1, d1, middle);
+        middle = __fmaf_rn(d2, d2, middle);
+      }
+      column[0][c] = column[1][c] = middle;
+#pragma unroll
+      for (int k = 0; k < kPlanes; ++k) {
+        const float d0 = d(k, 0), d3 = d(k, 3);
+        column[0][c] = __fmaf_rn(d0, d0, column[0][c]);
+        column[1][c] = __fmaf_rn(d3, d3, column[1][c]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float distance[kQuad];
+      add_across(column[r], distance);
+#pragma unroll
+      for (int c = 0; c < kQuad; ++c) {
+        const float w = weight_of<kFloor>(weights, distance[c], bias, spatial);
+        means.weights[row + r][c] += w;
+#pragma unroll
+        for (int k = 0; k < kPlanes; ++k)
+          means.values[k][row + r][c] = __fmaf_rn(w, other[k][(row + r + 1) % 4][s + c], means.values[k][row + r][c]);
+      }
+    }
+  }
+}
+
+__device__ __forceinline__ void get(const float* from, float* quad) {
+  const float4 v = *reinterpret_cast<const float4*>(from);
+  quad[0] = v.x;
+  quad[1] = v.y;
+  quad[2] = v.z;
+  quad[3] = v.w;
+}
+
+/// All rows of a warp against one row of the window, offsets first...last - kMargin + base.
+template <int kPlanes, int kRows, int kLoaded, bool kFloor>
+__device__ __forceinline__ void add_row_of_window(const float* from, int plane, int base, int first, int last, int ty,
+                                                  const float (&own)[kPlanes][kRows + 2][kQuad], const Weights& weights,
+                                                  Means<kPlanes, kRows>& means) {
+  float other[kPlanes][4][kLoaded];
+#pragma unroll
+  for (int j = 0; j < kRows + 2; ++j) {
+#pragma unroll
+    for (int k = 0; k < kPlanes; ++k)
+#pragma unroll
+      for (int c = 0; c < kLoaded; c += kQuad) get(from + k * plane + j * kColumns + base + c, &other[k][j % 4][c]);
+    if (j >= 3 && j % 2 == 1)
+      add_rows<kPlanes, kRows, kLoaded, kFloor>(j - 3, first, last, base + first - kMargin, ty, own, other, weights,
+                                                means);
+  }
+}
+
+template <int kPlanes, int kReach, int kRows, int kBlocks, bool kFloor>
+__global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_constant__ DenoiseJob job) {
+  static_assert(kRows % 2 == 0 && kReach <= kMargin);
+  constexpr int kHeight = kTileRows<kReach, kRows>, kPlane = kHeight * kColumns;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int field = static_cast<int>(blockIdx.z), height = job.field_height(field);
+  const int x0 = static_cast<int>(blockIdx.x) * kOwn - kQuad;
+  const int y0 = static_cast<int>(blockIdx.y) * kWarps * kRows;
+  if (y0 >= height) return;
+  const Weights weights = weights_in(job, field);
+
+  __shared__ float4 shared[kPlanes][kPlane / kQuad];
+  const float* const tile = reinterpret_cast<const float*>(shared) + warp * kRows * kColumns + lane * kQuad;
+  float own[kPlanes][kRows + 2][kQuad];
+  Means<kPlanes, kRows> means = {};
+
+  // In the frame's own window the pixel itself is an offset like any other: its weight comes out as 1.
+#pragma unroll 1
+  for (int turn = 0; turn < job.frames; ++turn) {
+    if (turn > 0) __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kPlanes; ++k)
+      fill_near<kHeight>(shared[k], job, frame_of(job, turn), k, field, x0 - kMargin, y0 - 1 - kReach,
+                         static_cast<int>(threadIdx.x));
+    __syncthreads();
+    if (turn == 0) {
+#pragma unroll
+      for (int k = 0; k < kPlanes; ++k)
+#pragma unroll
+        for (int j = 0; j < kRows + 2; ++j) get(tile + k * kPlane + (kReach + j) * kColumns + kMargin, own[k][j]);
+    }
+#pragma unroll 1
+    for (int ty = -kReach; ty <= kReach; ++ty) {
+      const float* const from = tile + (kReach + ty) * kColumns;
+      add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, 0, kMargin - kReach, kMargin, ty, own, weights,
+                                                           means);
+      add_row_of_window<kPlanes, kRows, 2 * kQuad, kFloor>(from, kPlane, kMargin, 1, kReach, ty, own, weights, means);
+    }
+  }
+
+  const int x = x0 + kQuad * lane;
+  if (lane == 0 || lane == 31 || x >= job.width) return;
+#pragma unroll
+  for (int k = 0; k < kPlanes; ++k) {
+    const DenoiseJob::Plane& out = job.out[k];
+    const bool is_word = job.pixel_stride[k] == 1 && x + kQuad <= job.width &&
+                         (reinterpret_cast<std::uintptr_t>(out.data) | out.stride) % 4 == 0;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const int y = y0 + warp * kRows + r;
+      if (y >= height) break;
+      float mean[kQuad];
+      unsigned codes = 0;
+#pragma unroll
+      for (int c = 0; c < kQuad; ++c) {
+        mean[c] = __fdividef(means.values[k][r][c], means.weights[r][c]) + 128;
+        codes |= (__float_as_uint(mean[c] + 12582912.0f) & 255) << 8 * c;  // 1.5 * 2^23: rounds
+      }
+      const std::ptrdiff_t row = y * job.fields + field;
+      if (job.unrounded[k])
+#pragma unroll
+        for (int c = 0; c < kQuad; ++c)
+          if (x + c < job.width) job.unrounded[k][row * job.width + x + c] = mean[c];
+      std::uint8_t* const to = out.data + row * out.stride + x * job.pixel_stride[k];
+      if (is_word) {
+        *reinterpret_cast<unsigned*>(to) = codes;
+      } else {
+#pragma unroll
+        for (int c = 0; c < kQuad; ++c)
+          if (x + c < job.width) to[c * job.pixel_stride[k]] = static_cast<std::uint8_t>(codes >> 8 * c);
+      }
+    }
+  }
+}
+
+/// Rows of a warp. With 4 and more of them the registers of a multiprocessor hold too few warps: on an H200 2 are as
+/// fast or faster up to 1920x1080, and 2% slower at 3840x2160.
+constexpr int kRows = 2;
+
+struct NearKernel {
+  const void* function;
+  int planes, reach;
+  bool has_floor;
+};
+
+/// kBlocks: on a multiprocessor.
+template <int kPlanes, int kReach, int kBlocks, bool kFloor>
+NearKernel kernel() {
+  return {reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor>), kPlanes, kReach, kFloor};
+}
+
+const NearKernel kKernels[] = {kernel<1, 3, 5, false>(), kernel<1, 3, 5, true>(), kernel<1, 2, 5, false>(),
+                               kernel<3, 3, 2, false>()};
+
+bool suits(const NearKernel& kernel, const DenoiseJob& job) {
+  return job.layout.depth == 8 && job.layout.word_bytes == 1 && job.layout.shift == 0 && job.patch_radius == 1 &&
+         job.center_weight == denoise::CenterWeight::kOne && job.count == kernel.planes &&
+         job.search_radius == kernel.reach && (job.weights.floor > 0) == kernel.has_floor;
+}
+
+unsigned blocks(int n, int each) { return static_cast<unsigned>((n + each - 1) / each); }
+
+}  // namespace
+
+bool launch_near(const DenoiseJob& job, cudaStream_t stream) {
+  const auto* const kernel =
+      std::find_if(std::begin(kKernels), std::end(kKernels), [&](const NearKernel& k) { return suits(k, job); });
+  if (kernel == std::end(kKernels)) return false;
+  const dim3 grid(blocks(job.width, kOwn), blocks(job.field_height(0), kWarps * kRows),
+                  static_cast<unsigned>(job.fields));
+  DenoiseJob copy = job;
+  void* arguments[] = {&copy};
+  check(cudaLaunchKernel(kernel->function, grid, dim3(kThreads), arguments, 0, stream), "cudaLaunchKernel");
+  return true;
+}
+
+}  // namespace framequality::cuda

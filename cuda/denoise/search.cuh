@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The tensor cores' denoising kernel: what a warp does with its pixels' windows.
+#pragma once
+
+#include "cuda/denoise/fill.cuh"
+
+namespace framequality::cuda::tile {
+
+/// What a kernel can do besides weights from distances alone.
+inline constexpr unsigned kFloor = 1, kSpatial = 2, kMaxCenter = 4;
+
+/// d = a b + c, 16x32 times 32x8 signed bytes.
+__device__ __forceinline__ void multiply(int (&d)[4], const std::uint32_t (&a)[4], uint2 b, const int (&c)[4]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, "
+      "%13};"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+}
+
+/// 2^x, 0 for less than 2^-126.
+__device__ __forceinline__ float exp2_of(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// What is to be found by trying. kRadius: of the search; 0: known at run time only. The rest is for finding out what
+/// takes the time.
+template <int kRadius_ = 0>
+struct Tuning {
+  static constexpr int kRadius = kRadius_;
+  static constexpr bool kFill = true;
+  static __device__ __forceinline__ float exponential(float x) { return exp2_of(x); }
+  static __device__ __forceinline__ void product(int (&d)[4], const std::uint32_t (&a)[4], uint2 b, const int (&c)[4]) {
+    multiply(d, a, b, c);
+  }
+  template <class T>
+  static __device__ __forceinline__ T load(const T* from) {
+    return *from;
+  }
+};
+
+/// What a lane has of its halves' pixels: its quarter of the candidates.
+template <int kHalves>
+struct Sums {
+  float weights[kHalves] = {}, values[kHalves] = {}, largest[kHalves] = {};
+  __device__ __forceinline__ void take(const Sums& part) {
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      weights[half] = __fadd_rn(weights[half], part.weights[half]);
+      values[half] = __fadd_rn(values[half], part.values[half]);
+      largest[half] = fmaxf(largest[half], part.largest[half]);
+    }
+  }
+};
+
+/// With these a weight must be right by itself. Without, all weights of a pixel may be too large by one factor, which
+/// its mean does not know.
+constexpr bool is_exact(unsigned features) { return (features & (kFloor | kMaxCenter)) != 0; }
+
+/// A warp's pixels, in registers: each lane's share of all patches.
+template <int kStack, unsigned kFeatures>
+struct Patches {
+  std::uint32_t a[kStack][2][4];
+  // With half the sum of squares, rounded down, and the bias, its negative; if not exact, times twice the scale.
+  float shift[2 * kStack];
+  float floor[2 * kStack];  // with what the rounding takes off
+  float own[2 * kStack];    // code less 128
+
+  /// x, y: candidate that is the lane's pixel of the first half.
+  __device__ __forceinline__ void load(const Layout& l, const Shared& s, int x, int y, int lane, int patch, float scale,
+                                       float least) {
+    const std::uint32_t mask = row_mask(patch, word_x(lane));
+#pragma unroll
+    for (int half = 0; half < 2 * kStack; ++half) {
+      const int m = half / 2, h = half % 2, v = y + half * kRowsPerHalf;
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const int row = word_y(lane) + 2 * k;
+        const uint2 pair = s.pairs[(v + row) * l.pair_pitch + x + word_x(lane)];
+        a[m][k][h] = row <= 2 * patch ? pair.x & mask : 0;
+        a[m][k][h + 2] = row + 4 <= 2 * patch ? pair.y & mask : 0;
+      }
+      const int at = v * l.value_pitch + x;
+      const float begin = __int_as_float(reinterpret_cast<const int*>(s.begins + at / 2)[at % 2]);
+      shift[half] = __fadd_rn(begin, -2 * kBiasValue);
+      if constexpr (is_exact(kFeatures)) {
+        floor[half] = __fadd_rn(least, s.values[at].x);
+        own[half] = s.values[at].y;
+      } else {
+        shift[half] *= scale;
+      }
+    }
+  }
+};
+
+/// Columns of matrices that are looked at at a time: one; or a window's first and last one. Of these, what is of use
+/// for a pixel in the one is of none in the other, so one exponential does for both; but with even radii a pixel's
+/// window ends (kEdgesAndEnd) where in the first column it begins.
+/// kOneWithCenter: one that may hold pixels themselves, which are to be left out.
+enum class Columns : std::uint8_t { kOne, kOneWithCenter, kEdges, kEdgesAndEnd };
+
+/// One frame's candidates of one warp.
+template <int kStack, class Tuning, unsigned kFeatures>
+struct Search {
+  static constexpr int kHalves = 2 * kStack;
+  const Patches<kStack, kFeatures>& patches;
+  Sums<kHalves>& total;
+  float scale, spatial;
+  bool own_frame;
+  int lane, radius;
+  // Of the columns that are being looked at, for each pair of pixels of a lane:
+  float addend[kHalves][3] = {}, column[3] = {};
+  int center[2] = {-1, -1};   // step, from a half's first, in which the candidate is the pixel itself
+  float upper[kHalves] = {};  // rows' share of the spatial exponent, of the step's first half first
+  Sums<kHalves> sums = {};
+
+  /// A step's products that count, and their candidates.
+  template <int kPairs>
+  struct Products {
+    int d[kHalves][kPairs];
+    float2 value[kPairs];
+  };
+
+  /// tx: from the pixel to the candidate.
+  __device__ __forceinline__ void begin_pair(int e, int tx) {
+    const bool inside = tx >= -radius && tx <= radius;
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) addend[half][e] = inside ? patches.shift[half] : -__builtin_huge_valf();
+    if constexpr (kFeatures & kSpatial) column[e] = -spatial * static_cast<float>(tx * tx);
+  }
+
+  /// offset: the step from the half's first one on.
+  template <bool kCenter>
+  __device__ __forceinline__ void add(int half, int e, int product, float2 value, float constant, int offset) {
+    float x;
+    if constexpr (is_exact(kFeatures)) {
+      // Sum and product are exact: equal patches weigh 1.
+      x = __fadd_rn(__fmaf_rn(__fadd_rn(__int_as_float(product), constant), scale, value.x), patches.floor[half]);
+      if constexpr (kFeatures & kFloor) x = fminf(x, 0.0f);
+    } else {
+      x = __fmaf_rn(__int_as_float(product), scale, constant);
+    }
+    if constexpr (kFeatures & kSpatial) x = __fadd_rn(x, __fadd_rn(upper[half], column[e]));
+    float w = Tuning::exponential(x);
+    if constexpr (kFeatures & kMaxCenter) {
+      if constexpr (kCenter) w = offset == center[e] ? 0.0f : w;
+      sums.largest[half] = fmaxf(sums.largest[half], w);
+    }
+    sums.weights[half] =
+        is_exact(kFeatures) ? __fadd_rn(sums.weights[half], w) : __fmaf_rn(w, value.x, sums.weights[half]);
+    sums.values[half] = __fmaf_rn(w, value.y, sums.values[half]);
+  }
+
+  /// step: of the phase; done: steps before it.
+  template <Columns kColumns, int kPairs>
+  __device__ __forceinline__ void add_step(const Products<kPairs>& from, Phase phase, int step, int done) {
+    const bool first = candidate_y(lane) >= pixel_y(lane), last = candidate_y(lane) <= pixel_y(lane);
+    if constexpr (kFeatures & kSpatial) {
+#pragma unroll
+      for (int half = kHalves - 1; half > 0; --half) upper[half] = upper[half - 1];
+      const float ty = static_cast<float>(2 * (done + step) + candidate_y(lane) - radius - pixel_y(lane));
+      upper[0] = -spatial * ty * ty;
+    }
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const Rows rows = rows_of(phase, step, half);
+      if (rows == Rows::kNone) continue;
+#pragma unroll
+      for (int e = 0; e < kPairs; ++e) {
+        const bool use = rows == Rows::kInner || (rows == Rows::kFirst ? first : last);
+        const float constant = use ? addend[half][e] : -__builtin_huge_valf();
+        const int offset = done + step - half;
+        add<kColumns == Columns::kOneWithCenter>(half, e, from.d[half][e], from.value[e], constant, offset);
+      }
+    }
+  }
+
+  /// One matrix's share of a step. here, below: pairs of the step's rows and of the next ones.
+  struct Matrix {
+    int d[kStack][4];
+    float4 value;
+    uint2 here;
+  };
+  __device__ __forceinline__ void multiply_step(Matrix& to, Phase phase, int step, int4 begins, uint2 below) const {
+    const int begin[4] = {begins.x, begins.y, begins.z, begins.w};
+#pragma unroll
+    for (int m = 0; m < kStack; ++m)
+      if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
+        Tuning::product(to.d[m], patches.a[m][0], to.here, begin);
+#pragma unroll
+    for (int m = 0; m < kStack; ++m)
+      if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
+        Tuning::product(to.d[m], patches.a[m][1], below, to.d[m]);
+    to.here = below;
+  }
+
+  template <int kPairs, int kMatrices>
+  __device__ __forceinline__ void collect(Products<kPairs>& to, const Matrix (&from)[kMatrices]) const {
+    float2 value[kMatrices][2];
+#pragma unroll
+    for (int i = 0; i < kMatrices; ++i) {
+      value[i][0] = make_float2(from[i].value.x, from[i].value.y);
+      value[i][1] = make_float2(from[i].value.z, from[i].value.w);
+    }
+    constexpr int kLast = kMatrices - 1;
+    const bool odd = pixel_x(lane) % 2;  // which of the two candidates may be the window's end
+#pragma unroll
+    for (int e = 0; e < 2; ++e) to.value[e] = in_last(e) && kLast ? value[kLast][e] : value[0][e];
+    if constexpr (kPairs > 2) to.value[2] = odd ? value[kLast][1] : value[kLast][0];
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const int m = half / 2, h = half % 2 * 2;
+#pragma unroll
+      for (int e = 0; e < 2; ++e) to.d[half][e] = in_last(e) && kLast ? from[kLast].d[m][h + e] : from[0].d[m][h + e];
+      if constexpr (kPairs > 2) to.d[half][2] = odd ? from[kLast].d[m][h + 1] : from[kLast].d[m][h];
+    }
+  }
+  /// Whether of the lane's candidate e of the window's edges the one in the last column counts.
+  __device__ __forceinline__ bool in_last(int e) const { return candidate_x(lane) + e < pixel_x(lane); }
+
+  /// pair, begin, value: the lane's of the first matrix; last: from there to the last one, in candidates.
+  template <Columns kColumns>
+  __device__ __forceinline__ void run_columns(const Layout& l, const uint2* pair, const int4* begin,
+                                              const float2* value, int last) {
+    constexpr int kMatrices = kColumns < Columns::kEdges ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
+    const int r = Tuning::kRadius ? Tuning::kRadius : radius;
+    sums = {};  // in parts: where all weights are the same, all sums are rounded in one direction
+    Matrix matrix[kMatrices];
+#pragma unroll
+    for (int i = 0; i < kMatrices; ++i) matrix[i].here = pair[i * last];
+    const auto multiply_next = [&](Phase phase, int step) {
+      pair += kRowsPerHalf * l.pair_pitch;
+#pragma unroll
+      for (int i = 0; i < kMatrices; ++i) {
+        matrix[i].value = Tuning::load(reinterpret_cast<const float4*>(value + i * last));
+        multiply_step(matrix[i], phase, step, Tuning::load(begin + i * last / 2), Tuning::load(pair + i * last));
+      }
+      begin += kRowsPerHalf / 2 * l.value_pitch;
+      value += kRowsPerHalf * l.value_pitch;
+    };
+    // One step's products are on their way while those of the step before become weights.
+    Products<kPairs> now;
+    multiply_next(Phase::kHead, 0);
+    collect(now, matrix);
+    const auto go = [&](Phase phase, int step, int done, Phase next_phase, int next_step) {
+      multiply_next(next_phase, next_step);
+      add_step<kColumns>(now, phase, step, done);
+      collect(now, matrix);
+    };
+#pragma unroll
+    for (int s = 0; s < kHalves - 1; ++s) go(Phase::kHead, s, 0, Phase::kHead, s + 1);
+    go(Phase::kHead, kHalves - 1, 0, Phase::kMiddle, 0);
+    if constexpr (Tuning::kRadius != 0) {
+#pragma unroll
+      for (int s = kHalves; s < Tuning::kRadius; ++s) go(Phase::kMiddle, 0, s, Phase::kMiddle, 0);
+    } else {
+#pragma unroll 2
+      for (int s = kHalves; s < r; ++s) go(Phase::kMiddle, 0, s, Phase::kMiddle, 0);
+    }
+#pragma unroll
+    for (int s = 0; s < kHalves - 1; ++s) go(Phase::kTail, s, r, Phase::kTail, s + 1);
+    add_step<kColumns>(now, Phase::kTail, kHalves - 1, r);
+    total.take(sums);
+  }
+
+  /// pair, begin, value: the lane's of candidate (0, 0) of the warp's first window.
+  __device__ __forceinline__ void run(const Layout& l, const uint2* pair, const int4* begin, const float2* value) {
+    const int r = Tuning::kRadius ? Tuning::kRadius : radius, last = kBlock * (Layout::tiles(r) - 1);
+    const int tx = candidate_x(lane) - radius - pixel_x(lane);  // of the first candidate
+#pragma unroll 1
+    for (int x = kBlock; x <= last - kBlock; x += kBlock) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) begin_pair(e, tx + x + e);
+      if (kFeatures & kMaxCenter && own_frame && x + kBlock > r && x - kBlock < r) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int ty = r + pixel_y(lane) - candidate_y(lane);  // of the candidate, from the half's first one on
+          center[e] = tx + x + e == 0 && ty % 2 == 0 ? ty / 2 : -1;
+        }
+        run_columns<Columns::kOneWithCenter>(l, pair + x, begin + x / 2, value + x, 0);
+      } else {
+        run_columns<Columns::kOne>(l, pair + x, begin + x / 2, value + x, 0);
+      }
+    }
+    run_edges(l, pair, begin, value, tx, last);
+  }
+
+  __device__ __forceinline__ void run_edges(const Layout& l, const uint2* pair, const int4* begin, const float2* value,
+                                            int tx, int last) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) begin_pair(e, tx + e + (in_last(e) ? last : 0));
+    if ((Tuning::kRadius ? Tuning::kRadius : radius) % 2) {
+      run_columns<Columns::kEdges>(l, pair, begin, value, last);
+    } else {
+      begin_pair(2, candidate_x(lane) / 2 == pixel_x(lane) / 2 ? radius : radius + 1);
+      run_columns<Columns::kEdgesAndEnd>(l, pair, begin, value, last);
+    }
+  }
+};
+
+}  // namespace framequality::cuda::tile

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The filter behind make_halftone(), open to the benchmarks.
+#pragma once
+
+#include "algorithms/halftone/filter.h"
+#include "cuda/download.h"
+#include "cuda/halftone/job.h"
+#include "cuda/runtime.h"
+#include "cuda/slots.h"
+#include "cuda/upload.h"
+
+#include <cstdint>
+
+namespace framequality::cuda {
+
+/// Halftones on one device. All that one frame in flight needs is in a Slot; they take turns.
+class DeviceHalftone final : public halftone::Filter {
+ public:
+  /// id: device number; negative: the context that is current in every call, that of the destructor included.
+  DeviceHalftone(const Geometry& geometry, int id, int depth);
+  ~DeviceHalftone() override;
+
+  void submit(const Frame& frame, const halftone::Target& out, const halftone::Settings& settings, int fields) override;
+  void collect() override;
+
+  /// For benchmarks: queues the kernels of a frame in device memory `count` times, in as many streams by turns as there
+  /// are slots, and returns the mean time from one to the next. Unit: seconds. Blocks.
+  double time_kernels(const Frame& frame, const halftone::Target& out, const halftone::Settings& settings, int count);
+
+ private:
+  struct Slot : Flight {
+    Download::Memory result;
+    PinnedMemory<std::int16_t> staged_tones;
+    DeviceMemory<std::int16_t> tones;  ///< of all codes, by tone_settings
+    halftone::ToneSettings tone_settings;
+    DeviceMemory<uint4> terms, lines;  ///< of a Wavefront
+    DeviceMemory<unsigned> words, ticket;
+    halftone::Target out;
+    bool packed = false;
+  };
+
+  void launch(Slot& slot, const Frame& frame, const halftone::Target& target, const halftone::Settings& settings,
+              int fields);
+  void bring_tones(Slot& slot, const halftone::ToneSettings& settings);
+  void diffuse(Slot& slot, const HalftoneJob& job, const halftone::Settings& settings);
+
+  Geometry geometry_;
+  int id_;
+  Upload upload_;
+  Download download_[2];                 ///< of codes, and of packed rows
+  DeviceMemory<std::uint16_t> mask_;     ///< blue noise
+  DeviceMemory<std::uint32_t> pattern_;  ///< kDotPattern
+  Turns<Slot> slots_;                    ///< the last member: it waits for the device before the memory goes
+};
+
+}  // namespace framequality::cuda

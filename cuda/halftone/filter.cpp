@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The host side of the device twin of halftoning: brings frames there and back.
+#include "cuda/halftone/filter.h"
+
+#include "algorithms/halftone/blue_noise.h"
+#include "algorithms/halftone/tables.h"
+#include "cuda/halftone/device_filter.h"
+
+#include <span>
+#include <stdexcept>
+
+namespace framequality::cuda {
+
+using namespace halftone;
+
+namespace {
+
+Download download_of(const Geometry& geometry, bool packed, int id) {
+  const PlaneSize size{target_row_bytes(geometry.width, packed), geometry.height};
+  return {std::span(&size, 1), id};
+}
+
+Canvas canvas_of(const Target& target) {
+  Canvas canvas;
+  canvas.plane[0] = target.row0;
+  canvas.stride[0] = target.stride;
+  canvas.on_device = target.on_device;
+  return canvas;
+}
+
+}  // namespace
+
+DeviceHalftone::DeviceHalftone(const Geometry& geometry, int id, int depth)
+    : geometry_(geometry),
+      id_(make_current(id)),
+      upload_(geometry, id),
+      download_{download_of(geometry, false, id), download_of(geometry, true, id)},
+      slots_(depth) {
+  mask_.reserve(std::size(kBlueNoiseMask));
+  check(cudaMemcpy(mask_.get(), kBlueNoiseMask, sizeof kBlueNoiseMask, cudaMemcpyHostToDevice), "cudaMemcpy");
+  pattern_.reserve(std::size(kDotPattern));
+  check(cudaMemcpy(pattern_.get(), kDotPattern, sizeof kDotPattern, cudaMemcpyHostToDevice), "cudaMemcpy");
+  const std::size_t codes = std::size_t{1} << geometry_.layout.depth;
+  for (Slot& slot : slots_.all()) {
+    slot.tones.reserve(codes);
+    slot.staged_tones.reserve(codes);
+    slot.ticket.reserve(1);
+    fill_tones({slot.staged_tones.get(), codes}, geometry_.layout.depth, slot.tone_settings);
+    check(cudaMemcpy(slot.tones.get(), slot.staged_tones.get(), codes * sizeof(std::int16_t), cudaMemcpyHostToDevice),
+          "cudaMemcpy");
+  }
+  // Not all of that waits for the device, and the slots' streams do not wait for the default stream.
+  check(cudaStreamSynchronize(cudaStreamLegacy), "cudaStreamSynchronize");
+}
+
+// The slots then wait for the device.
+DeviceHalftone::~DeviceHalftone() {
+  if (id_ >= 0) (void)cudaSetDevice(id_);
+}
+
+/// Has the slot's table of tones be that of these settings when its stream gets there.
+void DeviceHalftone::bring_tones(Slot& slot, const ToneSettings& settings) {
+  if (settings == slot.tone_settings) return;
+  const std::size_t codes = std::size_t{1} << geometry_.layout.depth;
+  fill_tones({slot.staged_tones.get(), codes}, geometry_.layout.depth, settings);
+  slot.tone_settings = settings;
+  copy_async(slot.tones, slot.staged_tones, codes, slot.stream.get());
+}
+
+void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings& settings) {
+  const bool is_swaths = settings.method == Method::kToneDependent;
+  const ToneTable& table = table_of(settings.swath_rows, settings.delay);
+  Wavefront wave = is_swaths ? tone_dependent_wavefront(job, table) : floyd_steinberg_wavefront(job);
+  HalftoneJob most = job;
+  most.fields = 2;  // never fewer strips than those of one field
+  slot.terms.reserve(wave.term_vectors(most));
+  slot.words.reserve(wave.level_words(most));
+  slot.lines.reserve(wave.all_line_vectors(most));
+  wave.terms = slot.terms.get();
+  wave.words = slot.words.get();
+  wave.lines = slot.lines.get();
+  wave.ticket = slot.ticket.get();
+  const cudaStream_t stream = slot.stream.get();
+  launch_arrange(job, wave, is_swaths ? pattern_.get() : nullptr, stream);
+  if (is_swaths)
+    launch_tone_dependent(job, wave, table, stream);
+  else
+    launch_floyd_steinberg(job, wave, stream);
+  launch_deliver(job, wave, stream);
+}
+
+/// Queues the kernels that make a frame into `target`, all on the device.
+void DeviceHalftone::launch(Slot& slot, const Frame& frame, const Target& target, const Settings& settings,
+                            int fields) {
+  bring_tones(slot, settings.tone);
+  HalftoneJob job;
+  job.frame = frame;
+  job.layout = geometry_.layout;
+  job.tones = slot.tones.get();
+  job.width = geometry_.width;
+  job.height = geometry_.height;
+  job.fields = fields;
+  job.levels = settings.levels;
+  job.strength = settings.strength;
+  job.out = target.row0;
+  job.out_stride = target.stride;
+  job.packed = settings.packed;
+  if (settings.method == Method::kBlueNoise)
+    launch_blue_noise(job, mask_.get(), slot.stream.get());
+  else
+    diffuse(slot, job, settings);
+}
+
+void DeviceHalftone::submit(const Frame& frame, const Target& out, const Settings& settings, int fields) {
+  if (!valid(settings) || (out.on_device && !frame.on_device) || (fields != 1 && fields != 2))
+    throw std::invalid_argument("cuda halftone: not a frame or settings of this filter");
+  if (settings.serpentine && settings.method == Method::kFloydSteinberg)
+    throw std::invalid_argument("cuda halftone: serpentine Floyd-Steinberg is the CPU's alone");
+  Slot& slot = slots_.next();
+  make_current(id_);
+  const cudaStream_t stream = slot.stream.get();
+  const Settled settled(stream);
+  slot.out = out;
+  slot.packed = settings.packed;
+  if (geometry_.width > 0 && geometry_.height > 0) {
+    if (frame.on_device) slot.wait_for_default_stream();
+    const Frame ours = frame.on_device ? frame : upload_(slot.host, stream, frame, 0, geometry_.height);
+    if (out.on_device) {
+      launch(slot, ours, out, settings, fields);
+    } else {
+      const Download& download = download_[settings.packed ? 1 : 0];
+      const Canvas& canvas = download.prepare(slot.result, canvas_of(out));
+      launch(slot, ours, {canvas.plane[0], canvas.stride[0], true}, settings, fields);
+      download(slot.result, stream, canvas_of(out), 1);
+    }
+  }
+  check(cudaEventRecord(slot.done.get(), stream), "cudaEventRecord");
+  slots_.take();
+}
+
+void DeviceHalftone::collect() {
+  Slot& slot = slots_.give();
+  make_current(id_);
+  slot.wait();
+  if (!slot.out.on_device && geometry_.width > 0 && geometry_.height > 0)
+    download_[slot.packed ? 1 : 0].finish(slot.result, canvas_of(slot.out));
+}
+
+double DeviceHalftone::time_kernels(const Frame& frame, const Target& out, const Settings& settings, int count) {
+  if (slots_.pending() > 0) throw std::logic_error("cuda halftone: a frame is pending");
+  make_current(id_);
+  auto& slots = slots_.all();
+  const Event start = make_event(cudaEventDefault), stop = make_event(cudaEventDefault);
+  const cudaStream_t first = slots[0].stream.get();
+  check(cudaEventRecord(start.get(), first), "cudaEventRecord");
+  for (Slot& slot : slots) check(cudaStreamWaitEvent(slot.stream.get(), start.get(), 0), "cudaStreamWaitEvent");
+  for (int i = 0; i < count; ++i) launch(slots[static_cast<std::size_t>(i) % slots.size()], frame, out, settings, 1);
+  for (Slot& slot : slots) {
+    check(cudaEventRecord(slot.begun.get(), slot.stream.get()), "cudaEventRecord");
+    check(cudaStreamWaitEvent(first, slot.begun.get(), 0), "cudaStreamWaitEvent");
+  }
+  check(cudaEventRecord(stop.get(), first), "cudaEventRecord");
+  check(cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
+  float ms;
+  check(cudaEventElapsedTime(&ms, start.get(), stop.get()), "cudaEventElapsedTime");
+  return ms * 1e-3 / count;
+}
+
+std::unique_ptr<Filter> make_halftone(const Geometry& geometry, int id, int depth) {
+  return std::make_unique<DeviceHalftone>(geometry, id, depth);
+}
+
+}  // namespace framequality::cuda

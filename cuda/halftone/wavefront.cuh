@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where a strip of a Wavefront lies, and how strips hand numbers on.
+#pragma once
+
+#include "algorithms/halftone/tone_dependent.h"
+#include "cuda/halftone/job.h"
+
+namespace framequality::cuda {
+
+inline constexpr unsigned kAllLanes = 0xffffffff;
+
+struct Strip {
+  int field, n;  ///< strip n of its field
+  int y0, rows;  ///< of the field
+  bool leftward;
+};
+
+__device__ __forceinline__ Strip strip_at(const HalftoneJob& job, const Wavefront& wave, int index) {
+  const int first = wave.strips_of(job, 0);
+  Strip s;
+  s.field = index >= first ? 1 : 0;
+  s.n = index - s.field * first;
+  s.y0 = s.n * wave.lanes;
+  s.rows = min(wave.lanes, job.field_height(s.field) - s.y0);
+  s.leftward = wave.swath_rows && halftone::runs_leftward(s.y0, wave.swath_rows);
+  return s;
+}
+
+/// Numbers of a line as they are now, each of them a whole one. Relaxed: a number carries all that is handed over.
+/// Lanes that look at the same place may see it at different times: who goes on is for all of them to say.
+__device__ __forceinline__ uint4 look(const uint4* from) {
+  uint4 v;
+  asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from));
+  return v;
+}
+/// Terms, which are read once. Stays behind what is looked at before: a warp that waits for one register waits for all
+/// that share its counter, of which there are six.
+__device__ __forceinline__ uint4 load_terms(const uint4* from) {
+  uint4 v;
+  asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
+  return v;
+}
+/// If `hands`, without a branch.
+__device__ __forceinline__ void hand(bool hands, uint4* to, const uint4& v) {
+  asm volatile(
+      "{ .reg .pred p; setp.ne.u32 p, %5, 0; @p st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4}; }" ::"l"(to),
+      "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(static_cast<unsigned>(hands)));
+}
+__device__ __forceinline__ void hand(bool hands, unsigned* to, unsigned v) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.global.u32 [%0], %1; }" ::"l"(to), "r"(v),
+               "r"(static_cast<unsigned>(hands)));
+}
+
+/// For the wait before a strip's first step, which may take as long as a picture.
+__device__ __forceinline__ void nap() { __nanosleep(40); }
+
+}  // namespace framequality::cuda

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The meter behind make_meter(), open to the benchmarks.
+#pragma once
+
+#include "algorithms/sharpness/meter.h"
+#include "cuda/runtime.h"
+#include "cuda/sharpness/job.h"
+#include "cuda/slots.h"
+#include "cuda/upload.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace framequality::cuda {
+
+/// Measures on one device. All that one frame in flight needs is in a Slot; they take turns.
+class DeviceMeter final : public Meter {
+ public:
+  /// id: device number; negative: the context that is current in every call, that of the destructor included.
+  DeviceMeter(const Geometry& geometry, int id, int depth);
+  ~DeviceMeter() override;
+
+  void submit(const Frame& frame, std::shared_ptr<const Plan> plan) override;
+  std::span<const std::int64_t> collect() override;
+
+  /// For benchmarks: the stream in which the next frame submitted is measured.
+  cudaStream_t stream() { return slots_.next().stream.get(); }
+  /// For benchmarks: submit() of a frame in device memory that work queued in stream() writes; waits for no other
+  /// stream.
+  void submit_queued(const Frame& frame, std::shared_ptr<const Plan> plan) { begin(frame, std::move(plan), false); }
+
+  /// For benchmarks: queues the kernel alone, once for each of `count` turns through `frames` (all on the device),
+  /// which take turns on the slots, and returns the mean time from one to the next. Unit: seconds. Blocks.
+  double time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count);
+
+ private:
+  struct Slot : Flight {
+    DeviceMemory<std::uint8_t> luma;  ///< codes of frames that the fast kernel cannot read as they are
+    PinnedMemory<std::int64_t> results;
+    DeviceMemory<unsigned long long> totals;  ///< zero between frames
+    DeviceMemory<unsigned> ticket;            ///< zero between frames
+    DeviceMemory<TiledGrid> grids;            ///< of stream_, then of tile_
+    PinnedMemory<TiledGrid> staged_grids;     ///< from where they go there
+    std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
+  };
+  /// One kernel with the plan's regions cut to its tiles.
+  struct Tiling {
+    Kernel kernel;
+    std::vector<TiledGrid> grids;
+    int blocks = 0;
+    int tile_rows = 0;  ///< Job::tile_rows
+    void cut(const Plan& plan, int height);
+  };
+
+  void begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits);
+  void cut(std::shared_ptr<const Plan> plan);
+  void choose_strip(const Plan& plan);
+  void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
+  void extract(Slot& slot, const Frame& frame, Job& job);
+  void launch(Slot& slot, const Frame& frame, bool is_ours);
+
+  Geometry geometry_;
+  int id_;
+  int processors_ = 0;
+  std::shared_ptr<const Plan> plan_;  ///< what the tilings are cut for
+  Tiling tile_, stream_;              ///< stream_.blocks is 0 if the plan does not suit the fast kernel
+  Upload upload_;
+  Turns<Slot> slots_;
+};
+
+}  // namespace framequality::cuda

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the host hands a kernel to measure one frame, and the table of kernels. No CUDA headers.
+#pragma once
+
+#include "algorithms/sharpness/plan.h"
+
+#include <cstdint>
+
+namespace framequality::cuda {
+
+/// A grid whose every cell is cut into tiles_x x tiles_y tiles, one block each; some may be empty.
+struct TiledGrid {
+  Grid grid;
+  int tiles_x = 0, tiles_y = 0;
+  int first_block = 0;
+};
+
+/// One frame's work. Pointers are device pointers; passed to kernels by value.
+struct Job {
+  Frame frame;
+  PixelLayout layout;
+  SampleFormat samples;
+  int fields = 1;
+  int width[2] = {}, height[2] = {};  ///< of each field, in working samples
+  int readable = 0;                   ///< stream kernels: bytes of a row that may be read
+  TiledGrid first;                    ///< grids[0], where a block need not wait for memory to know its tile
+  const TiledGrid* grids = nullptr;
+  int grid_count = 0;
+  int tile_rows = 0;                     ///< stream kernels: rows of one warp's strip
+  unsigned long long* totals = nullptr;  ///< total_count sums, zero before and after
+  unsigned* ticket = nullptr;            ///< blocks that have finished, zero before and after
+  std::int64_t* results = nullptr;       ///< pinned host memory, mapped
+  int total_count = 0;                   ///< plan.cells * plan.words
+  int words = 0;                         ///< of a cell
+  bool mean = false;
+};
+
+/// Luma codes to be brought into a plane of their own, one byte each, or two for more than 8 bits.
+struct LumaJob {
+  Frame frame;
+  PixelLayout layout;
+  std::uint8_t* luma = nullptr;
+  std::ptrdiff_t pitch = 0;         ///< of luma, bytes, a multiple of 4
+  int width = 0;                    ///< pixels
+  int first_row = 0, last_row = 0;  ///< of the frame, last_row past the end
+};
+
+/// How a kernel cuts cells into tiles. Its grid is one-dimensional.
+struct Kernel {
+  const void* function = nullptr;
+  int threads = 0;
+  int tile_width = 0;   ///< in working samples
+  int tile_height = 0;  ///< 0: `strips` times Job::tile_rows
+  int strips = 0;
+  int x_align = 1;   ///< tiles begin at multiples of this, left of their cell's edge if need be
+  int row_step = 1;  ///< Job::tile_rows is a multiple of this
+};
+
+/// Rows of a strip for which a stream kernel's 32-bit sums are proven wide enough.
+inline constexpr int kMaxStripRows = 96;
+
+/// True if this build's kernels run on devices of compute capability `capability` (major * 10 + minor).
+bool has_kernels_for(int capability);
+
+/// The kernel for any layout and sample format.
+Kernel tile_kernel(int metric);
+
+/// The fast kernel for samples that are 8- or 16-bit words side by side in rows at multiples of 16 bytes, as they
+/// stand or shifted and masked; pictures of at least 3 x 3. word_bytes: 1 or 2.
+Kernel stream_kernel(int metric, int word_bytes);
+
+/// The same for 8-bit samples, faster, of metrics that are sums of products; for others its function is null.
+Kernel quadratic_kernel(int metric);
+
+/// The kernel that fills a plane with luma codes; its grid: tile_width pixels across, any number of rows down.
+/// is_aligned: every row of the frame begins at a multiple of 4 bytes.
+Kernel luma_kernel(const PixelLayout& layout, bool is_aligned);
+
+}  // namespace framequality::cuda

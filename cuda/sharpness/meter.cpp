@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The device twin's host side: finds a device, brings frames to it, launches its kernels.
+#include "cuda/sharpness/meter.h"
+
+#include "cuda/sharpness/device_meter.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+
+namespace framequality::cuda {
+namespace {
+
+constexpr int kLumaBlocks = 16;  // on each processor
+// Narrower cells leave most of a stream kernel's 512-byte strips idle.
+constexpr int kLeastStreamWidth = 64;
+
+/// True if luma codes lie side by side in their plane, in words that a stream kernel reads.
+bool is_words(const PixelLayout& l) {
+  if (l.kind != PixelLayout::Kind::kLuma || l.pixel_stride != l.word_bytes || l.offset[0] != 0) return false;
+  return l.word_bytes == 1 ? l.depth == 8 && l.shift == 0 : !l.big_endian;
+}
+
+int code_bytes(const PixelLayout& l) { return l.depth > 8 ? 2 : 1; }
+
+bool is_aligned(const Frame& f, int plane, std::size_t bytes) {
+  return (reinterpret_cast<std::uintptr_t>(f.plane[plane]) | static_cast<std::size_t>(std::abs(f.stride[plane]))) %
+             bytes ==
+         0;
+}
+
+/// True if a stream kernel measures what the tile kernel would, once luma codes are words.
+bool is_streamable(const Plan& plan) {
+  if (!plan.samples.is_identity()) return false;
+  for (int p = 0; p < plan.fields; ++p)
+    if (plan.size[p].width < 3 || plan.size[p].height < 3) return false;
+  return std::all_of(plan.grids.begin(), plan.grids.end(), [&](const Grid& g) {
+    return g.x1 - g.x0 == plan.size[g.field].width || (g.x1 - g.x0) / g.columns >= kLeastStreamWidth;
+  });
+}
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+void DeviceMeter::Tiling::cut(const Plan& plan, int height) {
+  grids.clear();
+  blocks = 0;
+  for (const Grid& g : plan.grids) {
+    int width = 0, rows = 0;
+    for (int i = 0; i < g.columns; ++i) {
+      const int x0 = g.column(i) / kernel.x_align * kernel.x_align;
+      width = std::max(width, g.column(i + 1) - x0);
+    }
+    for (int j = 0; j < g.rows; ++j) rows = std::max(rows, g.row(j + 1) - g.row(j));
+    grids.push_back({g, ceil_div(width, kernel.tile_width), ceil_div(rows, height), blocks});
+    blocks += g.columns * g.rows * grids.back().tiles_x * grids.back().tiles_y;
+  }
+}
+
+DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
+    : geometry_(geometry), id_(make_current(id)), upload_(geometry, id), slots_(depth) {
+  int device;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+  for (Slot& slot : slots_.all()) {
+    slot.ticket.reserve(1);
+    check(cudaMemsetAsync(slot.ticket.get(), 0, sizeof(unsigned), slot.stream.get()), "cudaMemsetAsync");
+  }
+}
+
+// The slots then wait for the device.
+DeviceMeter::~DeviceMeter() {
+  if (id_ >= 0) (void)cudaSetDevice(id_);
+}
+
+/// Sets stream_ up with the strip height that takes least time: whole waves of blocks, each lasting a strip's rows and
+/// about 3 more (halo and start). One wave of high strips or several of low ones, whichever wastes less.
+void DeviceMeter::choose_strip(const Plan& plan) {
+  int per_processor = 0;
+  check(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, stream_.kernel.function, stream_.kernel.threads, 0),
+      "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  const int capacity = std::max(1, per_processor * processors_);
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (int rows = stream_.kernel.row_step; rows <= kMaxStripRows; rows += stream_.kernel.row_step) {
+    stream_.cut(plan, rows * stream_.kernel.strips);
+    const std::int64_t cost = std::int64_t{ceil_div(stream_.blocks, capacity)} * (rows + 3);
+    if (cost > least) continue;
+    least = cost;
+    stream_.tile_rows = rows;
+  }
+  stream_.cut(plan, stream_.tile_rows * stream_.kernel.strips);
+}
+
+/// Chooses kernels and cuts tiles for a plan; nothing to do if it is the last one again.
+void DeviceMeter::cut(std::shared_ptr<const Plan> plan) {
+  if (plan == plan_) return;
+  if (!(plan->geometry == geometry_)) throw std::logic_error("cuda meter: plan for another geometry");
+  if (!plan->refusal.empty()) throw std::logic_error("cuda meter: refused plan: " + plan->refusal);
+  plan_.reset();
+  const int metric = plan->request.metric;
+  tile_.kernel = tile_kernel(metric);
+  tile_.cut(*plan, tile_.kernel.tile_height);
+  stream_.grids.clear();
+  stream_.blocks = 0;
+  if (is_streamable(*plan)) {
+    stream_.kernel = stream_kernel(metric, code_bytes(geometry_.layout));
+    choose_strip(*plan);
+  }
+  plan_ = std::move(plan);
+}
+
+/// Sets a slot up for a plan; nothing to do if it had that one last.
+void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
+  cut(plan);
+  if (plan == slot.plan) return;
+  slot.plan.reset();
+  const auto count = static_cast<std::size_t>(plan->cells) * static_cast<std::size_t>(plan->words);
+  const cudaStream_t stream = slot.stream.get();
+  slot.results.reserve(count);
+  if (slot.totals.reserve(count))
+    check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
+  // From memory of the slot's own: the tilings may be cut for the next plan before the device has fetched these.
+  const std::size_t grids = stream_.grids.size() + tile_.grids.size();
+  slot.grids.reserve(grids);
+  slot.staged_grids.reserve(grids);
+  std::copy(tile_.grids.begin(), tile_.grids.end(),
+            std::copy(stream_.grids.begin(), stream_.grids.end(), slot.staged_grids.get()));
+  copy_async(slot.grids, slot.staged_grids, grids, stream);
+  slot.plan = std::move(plan);
+}
+
+/// Queues the kernel that brings the rows of the frame that the plan reads into a plane of luma codes, for `job` to
+/// read. The codes are written once and, for all but the largest frames, read back from the L2 cache: far cheaper than
+/// what a kernel for any layout pays for each neighbour.
+void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
+  const PixelLayout& layout = geometry_.layout;
+  const auto bytes = static_cast<std::size_t>(code_bytes(layout));
+  const std::size_t pitch = whole_pitch(static_cast<std::size_t>(geometry_.width) * bytes);
+  slot.luma.reserve(pitch * static_cast<std::size_t>(geometry_.height));
+  LumaJob luma;
+  luma.frame = frame;
+  luma.layout = layout;
+  luma.luma = slot.luma.get();
+  luma.pitch = static_cast<std::ptrdiff_t>(pitch);
+  luma.width = geometry_.width;
+  luma.first_row = slot.plan->first_row;
+  luma.last_row = slot.plan->last_row;
+  const Kernel kernel = luma_kernel(layout, is_aligned(frame, layout.plane[0], 4));
+  const int across = ceil_div(geometry_.width, kernel.tile_width);
+  const int down = std::clamp(kLumaBlocks * processors_ / across, 1, luma.last_row - luma.first_row);
+  void* arguments[] = {&luma};
+  check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(across), static_cast<unsigned>(down)),
+                         dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, slot.stream.get()),
+        "cudaLaunchKernel");
+  job.layout = {};
+  job.layout.depth = layout.depth;
+  job.layout.word_bytes = job.layout.pixel_stride = static_cast<std::uint8_t>(bytes);
+  job.frame = {};
+  job.frame.plane[0] = luma.luma;
+  job.frame.stride[0] = luma.pitch;
+  job.readable = static_cast<int>(pitch);
+}
+
+/// Queues the kernels for the slot's plan.
+void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
+  const Plan& plan = *slot.plan;
+  Job job;
+  job.frame = frame;
+  job.layout = geometry_.layout;
+  job.samples = plan.samples;
+  job.fields = plan.fields;
+  for (int p = 0; p < plan.fields; ++p) {
+    job.width[p] = plan.size[p].width;
+    job.height[p] = plan.size[p].height;
+  }
+  const bool fast = stream_.blocks > 0;
+  const int luma = job.layout.plane[0];
+  const std::ptrdiff_t step = std::abs(frame.stride[luma]);
+  // In our own memory there are bytes behind each row, whatever they are.
+  job.readable =
+      static_cast<int>(is_ours ? step : static_cast<std::ptrdiff_t>(geometry_.layout.row_bytes(luma, geometry_.width)));
+  if (fast &&
+      !(is_words(job.layout) && is_aligned(frame, luma, kLoadAlign) && step <= std::numeric_limits<int>::max() / 2))
+    extract(slot, frame, job);
+  const Tiling& tiling = fast ? stream_ : tile_;
+  job.grids = slot.grids.get() + (fast ? 0 : stream_.grids.size());
+  job.grid_count = static_cast<int>(tiling.grids.size());
+  job.first = tiling.grids.front();
+  job.tile_rows = tiling.tile_rows;
+  job.totals = slot.totals.get();
+  job.ticket = slot.ticket.get();
+  void* results;
+  check(cudaHostGetDevicePointer(&results, slot.results.get(), 0), "cudaHostGetDevicePointer");
+  job.results = static_cast<std::int64_t*>(results);
+  job.total_count = plan.cells * plan.words;
+  job.words = plan.words;
+  job.mean = plan.request.mean;
+  void* arguments[] = {&job};
+  check(cudaLaunchKernel(tiling.kernel.function, dim3(static_cast<unsigned>(tiling.blocks)),
+                         dim3(static_cast<unsigned>(tiling.kernel.threads)), arguments, 0, slot.stream.get()),
+        "cudaLaunchKernel");
+  check(cudaGetLastError(), "cudaLaunchKernel");
+}
+
+void DeviceMeter::submit(const Frame& frame, std::shared_ptr<const Plan> plan) { begin(frame, std::move(plan), true); }
+
+/// submit(); waits: a frame on the device waits for the legacy default stream.
+void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits) {
+  Slot& slot = slots_.next();
+  make_current(id_);
+  prepare(slot, std::move(plan));
+  const cudaStream_t stream = slot.stream.get();
+  const Settled settled(stream);
+  if (tile_.blocks == 0) {
+    std::fill_n(slot.results.get(), slot.plan->cells * slot.plan->words, 0);
+  } else if (frame.on_device) {
+    if (waits) slot.wait_for_default_stream();
+    launch(slot, frame, false);
+  } else {
+    launch(slot, upload_(slot.host, stream, frame, slot.plan->first_row, slot.plan->last_row), true);
+  }
+  check(cudaEventRecord(slot.done.get(), stream), "cudaEventRecord");
+  slots_.take();
+}
+
+std::span<const std::int64_t> DeviceMeter::collect() {
+  const Slot& slot = slots_.give();
+  make_current(id_);
+  slot.wait();
+  return {slot.results.get(), static_cast<std::size_t>(slot.plan->cells) * static_cast<std::size_t>(slot.plan->words)};
+}
+
+double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {
+  if (slots_.pending() > 0) throw std::logic_error("cuda meter: a frame is pending");
+  make_current(id_);
+  auto& slots = slots_.all();
+  for (Slot& slot : slots) {
+    prepare(slot, plan);
+    check(cudaStreamSynchronize(slot.stream.get()), "cudaStreamSynchronize");
+  }
+  const cudaStream_t first = slots.front().stream.get();
+  const Event start = make_event(cudaEventDefault), stop = make_event(cudaEventDefault);
+  check(cudaEventRecord(start.get(), first), "cudaEventRecord");
+  for (const Slot& slot : slots) check(cudaStreamWaitEvent(slot.stream.get(), start.get(), 0), "cudaStreamWaitEvent");
+  std::size_t turn = 0;
+  for (int i = 0; i < count; ++i)
+    for (const Frame& frame : frames) launch(slots[turn++ % slots.size()], frame, false);
+  for (const Slot& slot : slots) {
+    check(cudaEventRecord(slot.done.get(), slot.stream.get()), "cudaEventRecord");
+    check(cudaStreamWaitEvent(first, slot.done.get(), 0), "cudaStreamWaitEvent");
+  }
+  check(cudaEventRecord(stop.get(), first), "cudaEventRecord");
+  check(cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
+  float ms;
+  check(cudaEventElapsedTime(&ms, start.get(), stop.get()), "cudaEventElapsedTime");
+  return ms * 1e-3 / (static_cast<double>(count) * static_cast<double>(frames.size()));
+}
+
+std::unique_ptr<Meter> make_meter(const Geometry& geometry, int id, int depth) {
+  return std::make_unique<DeviceMeter>(geometry, id, depth);
+}
+
+}  // namespace framequality::cuda

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The device twin: measures on an NVIDIA GPU, totals bit for bit those of the host twin.
+#pragma once
+
+#include "algorithms/sharpness/meter.h"
+#include "cuda/error.h"
+
+#include <memory>
+#include <string>
+
+namespace framequality::cuda {
+
+/// Result of looking for a device.
+struct Device {
+  int id = -1;         ///< CUDA device number, -1: none usable
+  std::string name;    ///< as the driver calls it
+  std::string reason;  ///< id < 0: why, and what the user can do about it
+};
+
+/// The device to use: `wanted`, or the first usable one if wanted is -1. Usable: the driver is recent enough for
+/// this build and the device can run its kernels. Never throws; safe with no driver installed.
+Device find_device(int wanted = -1);
+
+/// A meter for frames of `geometry` on device `id`; up to `depth` frames may be pending at a time, each with a stream
+/// and memory of its own, so that one's copy overlaps another's kernel. submit() does not wait for the device, but
+/// copies the frame where it must; collect() waits, spinning at first.
+/// Frames may lie in pinned host memory, whoever pinned it (read by DMA as they lie), in any other host memory (copied
+/// to pinned memory, large ones by several threads), or in that device's memory (Frame::on_device; read where they lie,
+/// after all work that the legacy default stream has been given; whoever wrote them on another stream must have
+/// finished). id < 0: in the CUDA context that is current, which may be any driver context (as GstCuda pushes one); the
+/// same one must be current whenever the meter is called or destroyed. id >= 0: every call makes that device's primary
+/// context current and leaves it so. Throws Error.
+std::unique_ptr<Meter> make_meter(const Geometry& geometry, int id, int depth = 1);
+
+}  // namespace framequality::cuda

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What all kernels share: from block number to tile, and from a block's sums to totals on the host.
+#pragma once
+
+#include "cuda/sharpness/job.h"
+
+#include <iterator>
+
+namespace framequality::cuda {
+
+/// A rectangle of working samples; x1 and y1 are past the end.
+struct Area {
+  int x0, x1, y0, y1;
+  __device__ bool empty() const { return x0 >= x1 || y0 >= y1; }
+  __device__ bool holds(int x, int y) const { return x >= x0 && x < x1 && y >= y0 && y < y1; }
+};
+
+/// A block's rectangle, which may be empty: lies in one cell of one grid.
+struct Tile : Area {
+  int left;           ///< where it would begin had its cell no left edge, a multiple of Kernel::x_align
+  int field, cell;    ///< cell: index into the totals
+  Area whole;         ///< the cell's part of the field
+  int index, blocks;  ///< this block of those of the cell's part of the field
+};
+
+/// v, as a value that the compiler knows nothing about. For loop bounds that are minima: it counts such loops' turns as
+/// max(a, max(b, -c)), and ptxas 13.0 drops the minus sign when it makes one three-way maximum (VIMNMX3) of that for
+/// sm_90: the loop then runs past its end.
+__device__ __forceinline__ int opaque(int v) {
+#ifdef __CUDA_ARCH__
+  asm("" : "+r"(v));
+#endif
+  return v;
+}
+
+/// The tile of block `block`.
+__device__ inline Tile find_tile(const Job& job, int block, int width, int height, int x_align) {
+  int g = 0;
+  for (int n = job.grid_count - 1; n > 0;) {  // the last grid with first_block <= block lies in [g, g + n]
+    const int half = (n + 1) / 2;
+    if (job.grids[g + half].first_block <= block) {
+      g += half;
+      n -= half;
+    } else {
+      n = half - 1;
+    }
+  }
+  const TiledGrid t = g == 0 ? job.first : job.grids[g];
+  Tile tile;
+  tile.field = t.grid.field;
+  tile.whole = {t.grid.x0, t.grid.x1, t.grid.y0, t.grid.y1};
+  tile.cell = t.grid.first_cell;
+  tile.blocks = t.tiles_x * t.tiles_y;
+  tile.index = block - t.first_block;
+  if (t.grid.columns * t.grid.rows > 1) {  // else spare the block the divisions
+    const int cell = tile.index / tile.blocks, column = cell % t.grid.columns, row = cell / t.grid.columns;
+    tile.index %= tile.blocks;
+    tile.cell += cell;
+    tile.whole = {t.grid.column(column), t.grid.column(column + 1), t.grid.row(row), t.grid.row(row + 1)};
+  }
+  tile.left = tile.whole.x0 / x_align * x_align + tile.index % t.tiles_x * width;
+  tile.x0 = opaque(max(tile.whole.x0, tile.left));
+  tile.x1 = opaque(min(tile.whole.x1, tile.left + width));
+  tile.y0 = opaque(tile.whole.y0 + tile.index / t.tiles_x * height);
+  tile.y1 = opaque(min(tile.whole.y1, tile.y0 + height));
+  return tile;
+}
+
+/// Row 0 of the field in plane p.
+__device__ inline const std::uint8_t* field_row(const Job& job, int p, int field) {
+  return job.frame.plane[p] + field * job.frame.stride[p];
+}
+
+/// Where a metric's neighbours lie.
+template <class M>
+inline constexpr Reach kReachOf = [] {
+  if constexpr (M::kHistogram) {
+    return Reach{};
+  } else {
+    return M::kReach;
+  }
+}();
+
+/// Totals that a metric keeps.
+template <class M>
+inline constexpr int kTotalsOf = static_cast<int>(std::size(M::kPeak));
+
+/// Adds the block's sums, mine[kTotalWords] of each thread, to the cell's totals. All threads of the block call it.
+template <class M, int kThreads>
+__device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kTotalWords]) {
+  constexpr int kWarps = kThreads / 32;
+  __shared__ long long warp_sums[kTotalWords][kWarps];
+#pragma unroll
+  for (int i = 0; i < kTotalWords; ++i) {
+    if (i >= kTotalsOf<M> && i != kMeanTotal) continue;
+    long long sum = mine[i];
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+    if (threadIdx.x % 32 == 0) warp_sums[i][threadIdx.x / 32] = sum;
+  }
+  __syncthreads();
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < kTotalsOf<M> || (i == kMeanTotal && job.mean)) {
+    long long sum = 0;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) sum += warp_sums[i][w];
+    atomicAdd(job.totals + cell * job.words + i, static_cast<unsigned long long>(sum));
+  }
+}
+
+/// Ends every kernel, called by all threads of every block: the last block to arrive moves the totals to the host and
+/// leaves zeros for the next frame, so that a frame needs neither a memset nor a copy back.
+__device__ inline void finish_block(const Job& job) {
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicInc(job.ticket, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  for (int i = static_cast<int>(threadIdx.x); i < job.total_count; i += static_cast<int>(blockDim.x))
+    job.results[i] = static_cast<std::int64_t>(atomicExch(job.totals + i, 0ull));
+}
+
+/// 256 bins in shared memory, several copies of each to keep threads with equal samples apart.
+template <int kCopies>
+struct Bins {
+  unsigned count[kHistogramBins][kCopies];
+
+  __device__ void clear() {
+    for (int i = static_cast<int>(threadIdx.x); i < kHistogramBins * kCopies; i += static_cast<int>(blockDim.x))
+      count[i / kCopies][i % kCopies] = 0;
+    __syncthreads();
+  }
+  /// Where a copy begins, as add() wants it.
+  __device__ unsigned copy(int index) const {
+    return static_cast<unsigned>(__cvta_generic_to_shared(&count[0][index]));
+  }
+  /// As atomicAdd(), which works the address of `count` out anew each time.
+  __device__ static void add(unsigned copy, unsigned bin) {
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(copy + bin * (kCopies * 4)) : "memory");
+  }
+  /// Adds all copies to the cell's totals. All threads of the block call it.
+  __device__ void add_to_cell(const Job& job, int cell) {
+    __syncthreads();
+    for (int b = static_cast<int>(threadIdx.x); b < kHistogramBins; b += static_cast<int>(blockDim.x)) {
+      unsigned n = 0;
+#pragma unroll
+      for (int c = 0; c < kCopies; ++c) n += count[b][(b + c) % kCopies];  // neighbours in different banks
+      if (n) atomicAdd(job.totals + cell * job.words + b, static_cast<unsigned long long>(n));
+    }
+  }
+};
+
+}  // namespace framequality::cuda

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The base of all elements that compute on a device: where, with whose CUDA context, and how far behind the stream.
+#include "gst/base/device_base.h"
+
+#include "gst/base/backends.h"
+#include "gst/buffer/frame.h"
+
+#include <string>
+#include <utility>
+
+using namespace framequality;
+
+G_DEFINE_ABSTRACT_TYPE(FqDeviceBase, fq_device_base, GST_TYPE_BASE_TRANSFORM)
+
+enum { PROP_DEVICE = 1, PROP_CUDA_DEVICE_ID, PROP_IN_FLIGHT, PROP_ACTIVE_DEVICE };
+
+// --- Where ----------------------------------------------------------------------------------------------------------
+
+static void set_place(FqDeviceBase* self, std::optional<Place> place) {
+  {
+    const std::lock_guard lock(self->device->mutex);
+    self->device->place = place;
+  }
+  g_object_notify(G_OBJECT(self), "active-device");
+}
+
+static const char* obstacle(FqDeviceBase* self) {
+  FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
+  return klass->obstacle ? klass->obstacle(self) : nullptr;
+}
+
+static void choose_place(FqDeviceBase* self) {
+  DeviceState& d = *self->device;
+  const char* without = obstacle(self);
+  DeviceSettings settings;
+  bool chosen;
+  {
+    const std::lock_guard lock(d.mutex);
+    settings = d.settings;
+    chosen = d.place.has_value();
+  }
+  if (chosen && settings.device == d.chosen_for.device && settings.cuda_device_id == d.chosen_for.cuda_device_id &&
+      without == d.chosen_without) {
+    d.chosen_for = settings;
+    return;
+  }
+  Place place;
+  if (settings.device != DeviceChoice::kCpu) {
+    const cuda::Device found =
+        without ? cuda::Device{-1, "", without} : backends().find_device(settings.cuda_device_id);
+    if (found.id >= 0) {
+      place = {true, found.id};
+      GST_CAT_INFO_OBJECT(category(self), self, "on CUDA device %d, %s", found.id, found.name.c_str());
+    } else if (settings.device == DeviceChoice::kCuda) {
+      throw ElementError(
+          GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+          (without ? "device=cuda, but " : "device=cuda, but there is no usable CUDA device: ") + found.reason);
+    } else {
+      GST_CAT_INFO_OBJECT(category(self), self, "on the CPU: %s", found.reason.c_str());
+    }
+  }
+  d.chosen_for = settings;
+  d.chosen_without = without;
+  set_place(self, place);
+}
+
+void framequality::leave_cuda(FqDeviceBase* self, bool on_device, const cuda::Error& fault, const char* goes_on) {
+  const ElementError e = element_error(fault);
+  if (self->device->chosen_for.device != DeviceChoice::kAuto || on_device) throw e;
+  post(element(self), GST_MESSAGE_WARNING, {e.domain, e.code, std::string(e.what()) + ". " + goes_on});
+  set_place(self, Place{});
+}
+
+// --- Latency --------------------------------------------------------------------------------------------------------
+
+bool framequality::has_frame_rate(const GstVideoInfo& info) {
+  // With a variable one the info has the highest.
+  return GST_VIDEO_INFO_FPS_N(&info) > 0 && !GST_VIDEO_INFO_FLAG_IS_SET(&info, GST_VIDEO_FLAG_VARIABLE_FPS);
+}
+
+int framequality::frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info) {
+  // Frames stay behind for so many frames' time: without a fixed frame rate nobody could say how long that is. The CPU
+  // works in this very thread, so that holding frames back would gain nothing.
+  return has_frame_rate(info) && place_of(self).cuda ? self->device->chosen_for.in_flight : 0;
+}
+
+void framequality::set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames) {
+  GstClockTime latency = 0;
+  if (frames > 0 && has_frame_rate(info))
+    latency = gst_util_uint64_scale(static_cast<guint64>(frames) * GST_SECOND,
+                                    static_cast<guint64>(GST_VIDEO_INFO_FPS_D(&info)),
+                                    static_cast<guint64>(GST_VIDEO_INFO_FPS_N(&info)));
+  {
+    const std::lock_guard lock(self->device->mutex);
+    if (latency == std::exchange(self->device->latency, latency)) return;
+  }
+  gst_element_post_message(element(self), gst_message_new_latency(GST_OBJECT(self)));
+}
+
+// --- Stream ---------------------------------------------------------------------------------------------------------
+
+GstFlowReturn framequality::push_frame(FqDeviceBase* self, BufferPtr buffer) {
+  GstSegment& segment = GST_BASE_TRANSFORM_CAST(self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer.get()), duration = GST_BUFFER_DURATION(buffer.get());
+  if (segment.format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID(pts))
+    segment.position = pts + (GST_CLOCK_TIME_IS_VALID(duration) ? duration : 0);
+  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer.release());
+}
+
+GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
+  FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
+  DeviceState& d = *self->device;
+  GstFlowReturn flow = GST_FLOW_OK;
+  while (flow == GST_FLOW_OK) {
+    BufferPtr buffer;
+    const bool failed = !guard(element(self), false, [&] {
+      buffer = klass->finish(self);
+      return true;
+    });
+    if (!failed && !buffer) return GST_FLOW_OK;
+    d.broken = failed;
+    flow = failed ? GST_FLOW_ERROR : push_frame(self, std::move(buffer));
+  }
+  klass->drop(self);
+  return flow;
+}
+
+bool framequality::is_on_device(GstCaps* caps) {
+  const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
+  return features && gst_caps_features_contains(features, FQ_CUDA_FEATURE);
+}
+
+static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
+  FqDeviceBase* self = device_base(trans);
+  FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
+  CapsPtr& failed = self->device->failed;
+  // Pads offer the caps again with every event and frame that follows: one error is enough.
+  if (failed && gst_caps_is_equal(failed.get(), in)) return FALSE;
+  drain_frames(self);  // also when it is not a caps event that brings new caps
+  klass->end(self);
+  if (self->device->broken) return FALSE;
+  failed.reset(gst_caps_ref(in));
+  return guard(element(self), FALSE, [&]() -> gboolean {
+    if (!klass->begin(self, in, out)) {
+      GST_CAT_WARNING_OBJECT(category(self), self, "not supported: %" GST_PTR_FORMAT, static_cast<void*>(in));
+      return FALSE;
+    }
+    failed.reset();
+    return TRUE;
+  });
+}
+
+/// The drm-format of caps for DMA buffers in a layout of their driver's own (GStreamer 1.24); null of all others.
+static const gchar* drm_format(const GstCaps* caps) {
+  const GstStructure* s = gst_caps_is_fixed(caps) ? gst_caps_get_structure(caps, 0) : nullptr;
+  if (!s || g_strcmp0(gst_structure_get_string(s, "format"), "DMA_DRM") != 0) return nullptr;
+  const gchar* format = gst_structure_get_string(s, "drm-format");
+  return format ? format : "unknown";
+}
+
+/// Such caps are not among those that are offered; who sends them all the same gets to know why they are refused.
+static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps) {
+  return (direction == GST_PAD_SINK && drm_format(caps)) ||
+         GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->accept_caps(trans, direction, caps);
+}
+
+/// Caps pass as they are, but frames in GPU memory can only come where a GPU works.
+static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps* caps, GstCaps* filter) {
+  DeviceState& d = *device_base(trans)->device;
+  const bool can_be = !obstacle(device_base(trans));
+  bool on_gpu;
+  {
+    const std::lock_guard lock(d.mutex);
+    on_gpu = d.place ? d.place->cuda : can_be && d.settings.device != DeviceChoice::kCpu;
+  }
+  GstCaps* result = gst_caps_copy(caps);
+  if (!on_gpu)
+    gst_caps_filter_and_map_in_place(
+        result,
+        [](GstCapsFeatures* features, GstStructure*, gpointer) -> gboolean {
+          return !gst_caps_features_contains(features, FQ_CUDA_FEATURE);
+        },
+        nullptr);
+  if (!filter) return result;
+  GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref(result);
+  return filtered;
+}
+
+static gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
+  FqDeviceBase* self = device_base(trans);
+  DeviceState& d = *self->device;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && d.context.answer(element(self), query)) return TRUE;
+  // Who asks for a drain wants its buffers back.
+  if (direction == GST_PAD_SINK && gst_query_type_get_flags(GST_QUERY_TYPE(query)) & GST_QUERY_TYPE_SERIALIZED)
+    drain_frames(self);
+  if (!GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->query(trans, direction, query)) return FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC) {
+    gboolean live;
+    GstClockTime least, most;
+    gst_query_parse_latency(query, &live, &least, &most);
+    const std::lock_guard lock(d.mutex);
+    gst_query_set_latency(query, live, least + d.latency, GST_CLOCK_TIME_IS_VALID(most) ? most + d.latency : most);
+  }
+  return TRUE;
+}
+
+static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
+  FqDeviceBase* self = device_base(trans);
+  const GstEventType type = GST_EVENT_TYPE(event);
+  if (type == GST_EVENT_FLUSH_STOP) {
+    FQ_DEVICE_BASE_GET_CLASS(self)->drop(self);
+    self->device->broken = false;
+  } else if (gst_event_type_get_flags(type) & GST_EVENT_TYPE_SERIALIZED) {
+    drain_frames(self);
+  }
+  if (type == GST_EVENT_CAPS) {
+    GstCaps* caps;
+    gst_event_parse_caps(event, &caps);
+    const gchar* format = drm_format(caps);
+    if (format) {
+      post(element(self), GST_MESSAGE_ERROR,
+           {GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
+            std::string("Frames come as DMA buffers in a layout of their driver's own (format=DMA_DRM, drm-format=") +
+                format +
+                "), whose pixels cannot be read. Ask for video/x-raw in system memory from the element in "
+                "front, or bring them there: vapostproc ! video/x-raw, or glupload ! gldownload"});
+      gst_event_unref(event);
+      return FALSE;
+    }
+  }
+  return GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->sink_event(trans, event);
+}
+
+static gboolean start(GstBaseTransform* trans) {
+  DeviceState& d = *device_base(trans)->device;
+  d.failed.reset();
+  d.broken = false;
+  return TRUE;
+}
+
+static gboolean stop(GstBaseTransform* trans) {
+  FqDeviceBase* self = device_base(trans);
+  FQ_DEVICE_BASE_GET_CLASS(self)->end(self);
+  const std::lock_guard lock(self->device->mutex);
+  self->device->latency = 0;
+  return TRUE;
+}
+
+static void set_context(GstElement* e, GstContext* context) {
+  DeviceState& d = *device_base(e)->device;
+  int id;
+  {
+    const std::lock_guard lock(d.mutex);
+    id = d.settings.cuda_device_id;
+  }
+  d.context.set(e, context, id);
+  GST_ELEMENT_CLASS(fq_device_base_parent_class)->set_context(e, context);
+}
+
+static GstStateChangeReturn change_state(GstElement* e, GstStateChange transition) {
+  FqDeviceBase* self = device_base(e);
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY || transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    const bool ok = guard(e, false, [&] {
+      choose_place(self);
+      return true;
+    });
+    if (!ok) return GST_STATE_CHANGE_FAILURE;
+  }
+  const GstStateChangeReturn result = GST_ELEMENT_CLASS(fq_device_base_parent_class)->change_state(e, transition);
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL) {
+    set_place(self, std::nullopt);
+    self->device->context.clear();
+  }
+  return result;
+}
+
+// --- Properties -----------------------------------------------------------------------------------------------------
+
+bool framequality::is_too_late(GObject* object, const GParamSpec* pspec) {
+  GST_OBJECT_LOCK(object);
+  const bool chosen = GST_STATE(object) > GST_STATE_READY;
+  GST_OBJECT_UNLOCK(object);
+  if (chosen)
+    g_warning("%s: %s can only be changed in READY or NULL; value kept", GST_OBJECT_NAME(object), pspec->name);
+  return chosen;
+}
+
+static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
+  DeviceState& d = *device_base(object)->device;
+  if (is_too_late(object, pspec)) return;
+  const std::lock_guard lock(d.mutex);
+  switch (id) {
+    case PROP_DEVICE:
+      d.settings.device = static_cast<DeviceChoice>(g_value_get_enum(value));
+      break;
+    case PROP_CUDA_DEVICE_ID:
+      d.settings.cuda_device_id = g_value_get_int(value);
+      break;
+    case PROP_IN_FLIGHT:
+      d.settings.in_flight = g_value_get_int(value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
+  DeviceState& d = *device_base(object)->device;
+  const std::lock_guard lock(d.mutex);
+  switch (id) {
+    case PROP_DEVICE:
+      g_value_set_enum(value, static_cast<int>(d.settings.device));
+      break;
+    case PROP_CUDA_DEVICE_ID:
+      g_value_set_int(value, d.settings.cuda_device_id);
+      break;
+    case PROP_IN_FLIGHT:
+      g_value_set_int(value, d.settings.in_flight);
+      break;
+    case PROP_ACTIVE_DEVICE:
+      g_value_set_string(value, d.place ? d.place->name() : "");
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+static void fq_device_base_init(FqDeviceBase* self) { self->device = new DeviceState; }
+
+static void finalize(GObject* object) {
+  delete device_base(object)->device;
+  G_OBJECT_CLASS(fq_device_base_parent_class)->finalize(object);
+}
+
+static void install_properties(GObjectClass* object) {
+  constexpr auto kReady =
+      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+  constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_property(
+      object, PROP_DEVICE,
+      g_param_spec_enum("device", "Device", "Where to compute; the results agree", device_choice_get_type(),
+                        static_cast<int>(DeviceChoice::kAuto), kReady));
+  g_object_class_install_property(
+      object, PROP_CUDA_DEVICE_ID,
+      g_param_spec_int("cuda-device-id", "CUDA device", "CUDA device number, -1 = the first usable one", -1, G_MAXINT,
+                       -1, kReady));
+  g_object_class_install_property(
+      object, PROP_IN_FLIGHT,
+      g_param_spec_int("in-flight", "Frames in flight",
+                       "CUDA only: frames that stay behind, being worked on, while later ones arrive; latency grows by "
+                       "as many frames. 0 = each leaves before the next is taken; also where caps have no frame rate",
+                       0, kMaxInFlight, 0, kReady));
+  g_object_class_install_property(
+      object, PROP_ACTIVE_DEVICE,
+      g_param_spec_string("active-device", "Active device", "cpu or cuda; empty in state NULL", "", kRead));
+}
+
+static void fq_device_base_class_init(FqDeviceBaseClass* klass) {
+  auto* object = G_OBJECT_CLASS(klass);
+  object->set_property = set_property;
+  object->get_property = get_property;
+  object->finalize = finalize;
+  install_properties(object);
+  auto* element = GST_ELEMENT_CLASS(klass);
+  element->change_state = change_state;
+  element->set_context = set_context;
+  auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
+  trans->start = start;
+  trans->stop = stop;
+  trans->accept_caps = accept_caps;
+  trans->transform_caps = transform_caps;
+  trans->set_caps = set_caps;
+  trans->query = query;
+  trans->sink_event = sink_event;
+  gst_type_mark_as_plugin_api(fq_device_base_get_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(device_choice_get_type(), static_cast<GstPluginAPIFlags>(0));
+}

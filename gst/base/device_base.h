@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The base of all elements that compute on a device: where, with whose CUDA context, and how far behind the stream.
+#pragma once
+
+#include "gst/buffer/cuda_context.h"
+#include "gst/object/enums.h"
+#include "gst/object/guard.h"
+#include "gst/object/owned.h"
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
+
+#include <mutex>
+#include <optional>
+
+namespace framequality {
+
+inline constexpr int kMaxInFlight = 16;
+
+/// Where frames are worked on.
+struct Place {
+  bool cuda = false;
+  int id = -1;  ///< CUDA device number; -1: in the CUDA context that is current in every call
+  const char* name() const { return cuda ? "cuda" : "cpu"; }
+};
+
+struct DeviceSettings {
+  DeviceChoice device = DeviceChoice::kAuto;
+  int cuda_device_id = -1;
+  int in_flight = 0;
+};
+
+struct DeviceState {
+  std::mutex mutex;  ///< of the following, up to the blank line
+  DeviceSettings settings;
+  std::optional<Place> place;  ///< chosen on the way to READY
+  GstClockTime latency = 0;    ///< of the frames held back
+
+  CudaContext context;  ///< of frames in GPU memory
+
+  // State changes and the streaming thread, never at once.
+  DeviceSettings chosen_for;
+  const char* chosen_without = nullptr;  ///< what obstacle() said then
+  CapsPtr failed;                        ///< the last caps, if there was an error for them
+  bool broken = false;  ///< there was an error where no flow could say so; until a flush or a new start
+};
+
+}  // namespace framequality
+
+#define FQ_TYPE_DEVICE_BASE (fq_device_base_get_type())
+#define FQ_DEVICE_BASE_CLASS(c) (G_TYPE_CHECK_CLASS_CAST((c), FQ_TYPE_DEVICE_BASE, FqDeviceBaseClass))
+#define FQ_DEVICE_BASE_GET_CLASS(o) (G_TYPE_INSTANCE_GET_CLASS((o), FQ_TYPE_DEVICE_BASE, FqDeviceBaseClass))
+
+/// Has the properties device, cuda-device-id, in-flight and active-device. Answers CONTEXT and LATENCY queries, keeps
+/// frames in GPU memory out where no GPU works, and drains before serialised events and queries.
+struct FqDeviceBase {
+  GstBaseTransform parent;
+  framequality::DeviceState* device;
+};
+
+/// A subclass sets these in its class_init. Streaming thread, or state changes when it is at rest.
+struct FqDeviceBaseClass {
+  GstBaseTransformClass parent_class;
+  GstDebugCategory* category;  ///< for the bases' log lines
+  /// Why CUDA cannot do what is asked for, as a literal, or null. Asked on the way to READY and to PAUSED, and for caps
+  /// before; any thread. Null: it always can.
+  const char* (*obstacle)(FqDeviceBase* self);
+  /// Begins a stream of these caps at the chosen place. False: they are not supported. May throw what guard() takes.
+  bool (*begin)(FqDeviceBase* self, GstCaps* in, GstCaps* out);
+  /// Ends it, if there is one: the device is done with the frames before they are released. Frames held are dropped.
+  void (*end)(FqDeviceBase* self) noexcept;
+  /// Drops the frames held without a word; the stream goes on.
+  void (*drop)(FqDeviceBase* self) noexcept;
+  /// Finishes the oldest frame held, to be pushed; null if there is none. May throw what guard() takes.
+  framequality::BufferPtr (*finish)(FqDeviceBase* self);
+};
+
+GType fq_device_base_get_type();
+
+namespace framequality {
+
+inline FqDeviceBase* device_base(gpointer instance) { return static_cast<FqDeviceBase*>(instance); }
+inline GstElement* element(FqDeviceBase* self) { return GST_ELEMENT_CAST(self); }
+inline GstDebugCategory* category(FqDeviceBase* self) { return FQ_DEVICE_BASE_GET_CLASS(self)->category; }
+
+/// Where frames are worked on now. Streaming thread or state changes.
+inline Place place_of(FqDeviceBase* self) { return self->device->place.value_or(Place{}); }
+
+/// Pushes a frame that GstBaseTransform does not push: as there, POSITION queries are answered with its end.
+GstFlowReturn push_frame(FqDeviceBase* self, BufferPtr buffer);
+
+/// Pushes all frames held.
+GstFlowReturn drain_frames(FqDeviceBase* self) noexcept;
+
+/// True if frames of these caps come at a rate that tells how long so many of them take.
+bool has_frame_rate(const GstVideoInfo& info);
+
+/// Frames that may stay behind on the device in a stream like this: as many as asked for where that is of use and
+/// somebody can say how long it takes.
+int frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info);
+
+/// Sets the latency of `frames` held back and tells the pipeline if it is another one. 0 without a frame rate.
+void set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames);
+
+/// Leaves CUDA for good after a fault, with a warning that ends in `goes_on`. Throws the fault where frames cannot be
+/// worked on on the CPU, or the user asked for CUDA alone.
+void leave_cuda(FqDeviceBase* self, bool on_device, const cuda::Error& fault, const char* goes_on);
+
+/// True if a property that is read on the way to PAUSED can no longer be changed; says so.
+bool is_too_late(GObject* object, const GParamSpec* pspec);
+
+/// True if the caps are for frames in GPU memory.
+bool is_on_device(GstCaps* caps);
+
+}  // namespace framequality

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where a filtering element's output buffers come from, and what it offers upstream for its input.
+#include "gst/base/filter_state.h"
+#include "gst/buffer/allocation.h"
+#include "gst/buffer/pinned_pool.h"
+
+#include <algorithm>
+
+namespace framequality {
+
+namespace {
+
+GstBaseTransformClass* parent_class() {
+  return GST_BASE_TRANSFORM_CLASS(g_type_class_peek_parent(g_type_class_peek(FQ_TYPE_FILTER_BASE)));
+}
+
+/// Completes a query of ours: a pool is there, large enough, and tells strides if downstream reads them.
+void complete_pool(GstQuery* query, const GstVideoInfo& info, bool strides) {
+  GstBufferPool* pool = nullptr;
+  guint size = 0, min = 0, max = 0;
+  const bool offered = gst_query_get_n_allocation_pools(query) > 0;
+  if (offered) gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
+  const bool raw = GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_ENCODED;
+  if (!pool) pool = raw ? gst_video_buffer_pool_new() : gst_buffer_pool_new();
+  size = std::max(size, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)));
+  // A GstVideoMeta has no planes where GStreamer has no name for the pixels.
+  if (strides && raw && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META)) {
+    GstCaps* caps = nullptr;
+    gst_query_parse_allocation(query, &caps, nullptr);
+    GstStructure* config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, caps, size, min, max);
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    gst_buffer_pool_set_config(pool, config);
+  }
+  if (offered)
+    gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);
+  else
+    gst_query_add_allocation_pool(query, pool, size, min, max);
+  gst_object_unref(pool);
+}
+
+}  // namespace
+
+gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
+  FqFilterBase* self = filter_base(trans);
+  if (!self->state->stream) return FALSE;
+  const FilterStream& stream = *self->state->stream;
+  const Place place = place_of(&self->parent);
+  const bool strides = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  // Outputs that are being written while downstream has as many as it wants.
+  const auto written = static_cast<guint>(stream.in_flight) + 1;
+  reserve_held_buffers(query, written);
+  if (stream.format.out_on_device)
+    device(self).context.offer_pool(query, written);
+  else if (place.cuda)
+    offer_pinned_pool(query, written, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream.format.out)));
+  complete_pool(query, stream.format.out, strides);
+  return parent_class()->decide_allocation(trans, query);
+}
+
+gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery* query) {
+  FqFilterBase* self = filter_base(trans);
+  if (!self->state->stream || !parent_class()->propose_allocation(trans, decided, query)) return FALSE;
+  const FilterStream& stream = *self->state->stream;
+  if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  GstCaps* caps = nullptr;
+  gboolean need_pool = FALSE;
+  gst_query_parse_allocation(query, &caps, &need_pool);
+  const Place place = place_of(&self->parent);
+  if (caps && is_on_device(caps)) {
+    if (need_pool && stream.format.on_device) device(self).context.offer_pool(query, stream.most_held());
+  } else if (place.cuda && !stream.format.on_device) {
+    offer_pinned_pool(query, stream.most_held(), place.id);
+  }
+  // Who brings a pool of its own still has to know how many of its buffers stay here.
+  GstVideoInfo info;
+  if (gst_query_get_n_allocation_pools(query) == 0 && stream.most_held() > 1 && caps &&
+      gst_video_info_from_caps(&info, caps))
+    gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), stream.most_held(),
+                                  0);
+  return TRUE;
+}
+
+}  // namespace framequality

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// GStreamer's video formats and buffers as the layouts and frames that backends read.
+#include "gst/buffer/frame.h"
+
+#include "gst/object/guard.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+namespace framequality {
+
+namespace {
+
+// GST_MAP_CUDA of GstCuda, whose headers a build may lack.
+constexpr unsigned kMapCuda = GST_MAP_FLAG_LAST << 1;
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
+}
+
+std::string size_of(const GstVideoInfo& info) {
+  return std::to_string(GST_VIDEO_INFO_WIDTH(&info)) + "x" + std::to_string(GST_VIDEO_INFO_HEIGHT(&info)) + " " +
+         GST_VIDEO_INFO_NAME(&info);
+}
+
+/// True if the formats' samples are bytes or 16-bit words of 8...16 bits, alike in the first `count` components.
+bool has_plain_samples(const GstVideoFormatInfo& f, int count) {
+  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) || GST_VIDEO_FORMAT_INFO_IS_TILED(&f) ||
+      GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f) ||
+      (!GST_VIDEO_FORMAT_INFO_IS_RGB(&f) && !GST_VIDEO_FORMAT_INFO_IS_YUV(&f) && !GST_VIDEO_FORMAT_INFO_IS_GRAY(&f)))
+    return false;
+  const unsigned depth = f.depth[0], bytes = depth > 8 ? 2 : 1;
+  if (depth < 8 || depth > 16) return false;
+  for (int c = 0; c < count; ++c)
+    if (f.depth[c] != depth || f.shift[c] != f.shift[0] || f.shift[c] + depth > 8 * bytes ||
+        f.pixel_stride[c] < static_cast<int>(bytes) || f.plane[c] > 2)
+      return false;
+  return true;
+}
+
+bool is_big_endian(const GstVideoFormatInfo& f) {
+  // The formats that others unpack to are in host order and carry no flag.
+  return f.depth[0] > 8 &&
+         (f.unpack_format == f.format ? G_BYTE_ORDER == G_BIG_ENDIAN : !(f.flags & GST_VIDEO_FORMAT_FLAG_LE));
+}
+
+}  // namespace
+
+std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& f) {
+  PixelLayout l;
+  if (f.format == GST_VIDEO_FORMAT_GRAY10_LE32) {
+    l.kind = PixelLayout::Kind::kGray10x3;
+    l.depth = 10;
+    l.word_bytes = 2;
+    l.pixel_stride = 2;
+    return l;
+  }
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB(&f)) l.kind = PixelLayout::Kind::kRgb;
+  if (!has_plain_samples(f, l.components())) return std::nullopt;
+  l.depth = static_cast<std::uint8_t>(f.depth[0]);
+  l.word_bytes = l.depth > 8 ? 2 : 1;
+  l.shift = static_cast<std::uint8_t>(f.shift[0]);
+  l.pixel_stride = static_cast<std::uint8_t>(f.pixel_stride[0]);
+  l.big_endian = is_big_endian(f);
+  for (int c = 0; c < l.components(); ++c) {
+    if (f.pixel_stride[c] != l.pixel_stride || f.w_sub[c] != 0 || f.h_sub[c] != 0) return std::nullopt;
+    l.plane[c] = static_cast<std::uint8_t>(f.plane[c]);
+    l.offset[c] = static_cast<std::uint8_t>(f.poffset[c]);
+  }
+  return l;
+}
+
+std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
+  PictureLayout l;
+  l.components = GST_VIDEO_FORMAT_INFO_IS_GRAY(&f) ? 1 : 3;
+  if (f.format == GST_VIDEO_FORMAT_GRAY10_LE32 || !has_plain_samples(f, l.components)) return std::nullopt;
+  l.planes = static_cast<std::uint8_t>(GST_VIDEO_FORMAT_INFO_N_PLANES(&f));
+  l.is_rgb = GST_VIDEO_FORMAT_INFO_IS_RGB(&f);
+  l.depth = static_cast<std::uint8_t>(f.depth[0]);
+  l.word_bytes = l.depth > 8 ? 2 : 1;
+  l.big_endian = is_big_endian(f);
+  l.shift = static_cast<std::uint8_t>(f.shift[0]);
+  unsigned written = 0;  // bit p: plane p holds a component
+  for (int c = 0; c < l.components; ++c) {
+    // GStreamer 1.22 gives V's place in 16-bit semi-planar formats in words.
+    const unsigned given = f.poffset[c], offset = given % l.word_bytes == 0 ? given : given * l.word_bytes;
+    l.component[c] = {static_cast<std::uint8_t>(f.plane[c]), static_cast<std::uint8_t>(offset),
+                      static_cast<std::uint8_t>(f.pixel_stride[c]), static_cast<std::uint8_t>(f.w_sub[c]),
+                      static_cast<std::uint8_t>(f.h_sub[c])};
+    written |= 1u << f.plane[c];
+    for (int other = 0; other < c; ++other)
+      if (l.component[other].plane == f.plane[c] && l.component[other].offset == offset) return std::nullopt;
+  }
+  if (f.format == GST_VIDEO_FORMAT_VYUY) {  // it takes U for V here too
+    l.component[1].offset = 2;
+    l.component[2].offset = 0;
+  }
+  if (written != (1u << l.planes) - 1) return std::nullopt;
+  return l;
+}
+
+std::optional<PictureGeometry> picture_geometry_of(const GstVideoInfo& info) {
+  const std::optional<PictureLayout> layout = picture_layout_of(*info.finfo);
+  const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
+  if (!layout || width <= 0 || height <= 0) return std::nullopt;
+  return PictureGeometry{width, height, *layout};
+}
+
+bool has_separate_fields(const GstVideoInfo& info) {
+  const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&info);
+  return mode == GST_VIDEO_INTERLACE_MODE_FIELDS || mode == GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+}
+
+bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer) {
+  const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&info);
+  return mode == GST_VIDEO_INTERLACE_MODE_INTERLEAVED ||
+         (mode == GST_VIDEO_INTERLACE_MODE_MIXED && GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED));
+}
+
+MappedPlanes::Maps::~Maps() {
+  while (count > 0) {
+    --count;
+    if (meta)
+      gst_video_meta_unmap(meta, static_cast<guint>(count), &plane[count]);
+    else
+      gst_buffer_unmap(buffer, &plane[count]);
+  }
+}
+
+void MappedPlanes::check_size(const GstVideoInfo& info) const {
+  const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
+  const gsize size = gst_buffer_get_size(maps_.buffer);
+  const GstVideoMeta* meta = maps_.meta;
+  if (width <= 0 || height <= 0) refuse("The caps say " + size_of(info) + ": there is nothing in it");
+  if (meta) {
+    if (meta->format != GST_VIDEO_INFO_FORMAT(&info) || meta->n_planes != GST_VIDEO_INFO_N_PLANES(&info) ||
+        meta->width < static_cast<guint>(width) || meta->height < static_cast<guint>(height))
+      refuse("The caps say " + size_of(info) + ", but the buffer's GstVideoMeta says " + std::to_string(meta->width) +
+             "x" + std::to_string(meta->height) + " " + gst_video_format_to_string(meta->format) + " in " +
+             std::to_string(meta->n_planes) + " planes");
+  } else if (size < GST_VIDEO_INFO_SIZE(&info)) {
+    refuse("A frame of " + size_of(info) + " takes " + std::to_string(GST_VIDEO_INFO_SIZE(&info)) +
+           " bytes, but the buffer holds " + std::to_string(size));
+  }
+}
+
+MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes,
+                           GstMapFlags access, bool on_device)
+    : maps_(buffer, static_cast<GstMapFlags>(access | (on_device ? kMapCuda : 0u))) {
+  if (on_device && !maps_.meta) refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
+  check_size(info);
+  for (int p = 0; p < static_cast<int>(planes.size()); ++p) {
+    const auto [row, rows] = planes[static_cast<std::size_t>(p)];
+    stride[p] = maps_.meta ? map_meta_plane(p) : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
+    const auto step = static_cast<gsize>(std::abs(stride[p]));
+    const auto where = [&] { return "Plane " + std::to_string(p) + " of a frame of " + size_of(info); };
+    if (rows > 1 && step < row)
+      refuse(where() + " has rows of " + std::to_string(row) + " bytes, but its stride is " +
+             std::to_string(stride[p]));
+    if (static_cast<gsize>(rows - 1) > (std::numeric_limits<gsize>::max() / 2 - row) / std::max<gsize>(step, 1))
+      refuse(where() + " is too large: stride " + std::to_string(stride[p]));
+    const gsize span = static_cast<gsize>(rows - 1) * step;
+    if (!maps_.meta) map_plain_plane(info, p, span + row);
+
+    // A map function of the meta's own may hand out other memory than the buffer's: it answers for its size.
+    const auto begin = reinterpret_cast<std::uintptr_t>(maps_.plane[p].data), end = begin + maps_.plane[p].size;
+    const auto first = reinterpret_cast<std::uintptr_t>(data[p]);
+    if (maps_.meta && (first < begin || first >= end)) continue;
+    const gsize before = first - begin, after = end - first;
+    if (stride[p] < 0 ? before < span || after < row : after < span + row)
+      refuse(where() + " takes " + std::to_string(span + row) + " bytes at stride " + std::to_string(stride[p]) +
+             ", but the buffer holds " + std::to_string(stride[p] < 0 ? std::min(before, span) + after : after) +
+             " there");
+  }
+}
+
+gssize MappedPlanes::map_meta_plane(int plane) {
+  GstVideoMeta* meta = maps_.meta;
+  const gsize size = gst_buffer_get_size(maps_.buffer);
+  if (meta->offset[plane] >= size)
+    refuse("GstVideoMeta puts plane " + std::to_string(plane) + " at byte " + std::to_string(meta->offset[plane]) +
+           ", but the buffer holds " + std::to_string(size));
+  gpointer at = nullptr;
+  gint step = 0;
+  if (!gst_video_meta_map(meta, static_cast<guint>(plane), &maps_.plane[plane], &at, &step, maps_.flags))
+    cannot_map(plane);
+  ++maps_.count;
+  data[plane] = static_cast<std::uint8_t*>(at);
+  return step;
+}
+
+void MappedPlanes::map_plain_plane(const GstVideoInfo& info, int plane, gsize needed) {
+  const gsize offset = GST_VIDEO_INFO_PLANE_OFFSET(&info, plane);
+  guint first = 0, count = 0;
+  gsize skip = 0;
+  // Only the memories that hold the plane: mapping all of a buffer made of several would copy it.
+  if (!gst_buffer_find_memory(maps_.buffer, offset, needed, &first, &count, &skip))
+    refuse("Plane " + std::to_string(plane) + " takes " + std::to_string(needed) + " bytes at " +
+           std::to_string(offset) + ", but the buffer holds " + std::to_string(gst_buffer_get_size(maps_.buffer)));
+  if (!gst_buffer_map_range(maps_.buffer, first, static_cast<gint>(count), &maps_.plane[plane], maps_.flags))
+    cannot_map(plane);
+  ++maps_.count;
+  data[plane] = maps_.plane[plane].data + skip;
+}
+
+void MappedPlanes::cannot_map(int plane) const {
+  const bool write = maps_.flags & GST_MAP_WRITE;
+  throw ElementError(
+      GST_RESOURCE_ERROR, write ? GST_RESOURCE_ERROR_WRITE : GST_RESOURCE_ERROR_READ,
+      "Plane " + std::to_string(plane) + " of a buffer could not be mapped for " + (write ? "writing" : "reading"));
+}
+
+namespace {
+
+Frame frame_of(const MappedPlanes& planes, bool on_device) {
+  Frame frame;
+  std::copy_n(planes.data, 3, frame.plane);
+  std::copy_n(planes.stride, 3, frame.stride);
+  frame.on_device = on_device;
+  return frame;
+}
+
+}  // namespace
+
+PlaneExtents::PlaneExtents(const PictureGeometry& geometry) : count(geometry.layout.planes) {
+  for (int p = 0; p < geometry.layout.planes; ++p)
+    plane[static_cast<std::size_t>(p)] = {geometry.row_bytes(p), geometry.rows(p)};
+}
+
+PlaneExtents::PlaneExtents(const Geometry& geometry) : count(static_cast<std::size_t>(geometry.layout.planes())) {
+  for (int p = 0; p < geometry.layout.planes(); ++p)
+    plane[static_cast<std::size_t>(p)] = {geometry.layout.row_bytes(p, geometry.width), geometry.height};
+}
+
+MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device)
+    : planes_(info, buffer,
+              PlaneExtents(Geometry{GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), layout}).planes(),
+              GST_MAP_READ, on_device),
+      frame_(frame_of(planes_, on_device)) {}
+
+MappedPicture::MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device)
+    : planes_(info, buffer, extents.planes(), GST_MAP_READ, on_device), frame_(frame_of(planes_, on_device)) {}
+
+MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device)
+    : planes_(info, buffer, extents.planes(), GST_MAP_WRITE, on_device) {
+  std::copy_n(planes_.data, 3, canvas_.plane);
+  std::copy_n(planes_.stride, 3, canvas_.stride);
+  canvas_.on_device = on_device;
+}
+
+}  // namespace framequality

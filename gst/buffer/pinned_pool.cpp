@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// System memory that the GPU reads without a copy on the host.
+#include "gst/buffer/pinned_pool.h"
+
+#include "gst/base/backends.h"
+#include "gst/buffer/frame.h"
+#include "gst/object/guard.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <unistd.h>
+
+namespace framequality {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+// Pinning costs as much as copying twice; memory that came back twice will most likely come again.
+constexpr int kReturns = 2;
+// Below, a copy on the host takes less than 20 us.
+constexpr std::size_t kLeastBytes = std::size_t{1} << 18;
+constexpr std::int64_t kMostMemories = 4096;
+
+/// Bytes that may be pinned in place: an eighth of the machine's memory.
+std::int64_t most_bytes() {
+  static const std::int64_t bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 8;
+  return bytes;
+}
+
+std::atomic<std::int64_t> pinned_memories = 0, pinned_bytes = 0;
+
+/// What is known of one GstMemory; lives as long as it.
+struct Sightings {
+  explicit Sightings(const void* owner) : owner(owner) {}
+  Sightings(const Sightings&) = delete;
+  Sightings& operator=(const Sightings&) = delete;
+  const void* owner;  ///< the first element that saw it
+  int returns = 0;    ///< to that element
+  bool tried = false;
+  void* data = nullptr;  ///< pinned by us; null: not
+  std::size_t bytes = 0;
+  int id = -1;
+
+  /// Under the mutex of pin_if_recurring().
+  void pin(void* at, std::size_t size, int device) {
+    tried = true;
+    const auto more = static_cast<std::int64_t>(size);
+    if (pinned_memories >= kMostMemories || pinned_bytes + more > most_bytes() || !backends().pin(at, size, device))
+      return;
+    data = at;
+    bytes = size;
+    id = device;
+    ++pinned_memories;
+    pinned_bytes += more;
+  }
+  ~Sightings() {
+    if (!data) return;
+    backends().unpin(data, id);
+    --pinned_memories;
+    pinned_bytes -= static_cast<std::int64_t>(bytes);
+  }
+};
+
+GQuark sightings_quark() {
+  static const GQuark quark = g_quark_from_static_string("framequality-sightings");
+  return quark;
+}
+
+/// The memory's sightings, new ones if there are none; nullptr if another element's. Under the mutex of
+/// pin_if_recurring().
+Sightings* sightings_of(GstMemory* memory, const void* owner) {
+  auto* object = GST_MINI_OBJECT_CAST(memory);
+  if (auto* known = static_cast<Sightings*>(gst_mini_object_get_qdata(object, sightings_quark())))
+    return known->owner == owner ? known : nullptr;
+  auto* sightings = new Sightings(owner);
+  gst_mini_object_set_qdata(object, sightings_quark(), sightings,
+                            [](gpointer p) { delete static_cast<Sightings*>(p); });
+  return sightings;
+}
+
+/// A pinned block as GstMemory. Throws std::bad_alloc.
+GstMemory* allocate(gsize size, const GstAllocationParams* params, int id) {
+  const gsize maxsize = size + params->prefix + params->padding;
+  auto* block = new cuda::PinnedBytes(maxsize, id, backends().pin, backends().unpin);
+  auto* data = static_cast<std::uint8_t*>(block->data());
+  if (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED) std::memset(data, 0, params->prefix);
+  if (params->flags & GST_MEMORY_FLAG_ZERO_PADDED) std::memset(data + params->prefix + size, 0, params->padding);
+  // A wrapped memory is freed, shared and copied as any system memory is.
+  GstMemory* memory = gst_memory_new_wrapped(params->flags, data, maxsize, params->prefix, size, block,
+                                             [](gpointer p) { delete static_cast<cuda::PinnedBytes*>(p); });
+  sightings_of(memory, nullptr);  // nobody's: it need not be pinned again
+  return memory;
+}
+
+}  // namespace
+
+}  // namespace framequality
+
+struct FqPinnedAllocator {
+  GstAllocator parent;
+  int id;
+};
+struct FqPinnedAllocatorClass {
+  GstAllocatorClass parent_class;
+};
+GType fq_pinned_allocator_get_type();
+G_DEFINE_TYPE(FqPinnedAllocator, fq_pinned_allocator, GST_TYPE_ALLOCATOR)
+
+static GstMemory* pinned_alloc(GstAllocator* allocator, gsize size, GstAllocationParams* params) {
+  using namespace framequality;
+  if (params->align >= kPage) return gst_allocator_alloc(nullptr, size, params);
+  return guard<GstMemory*>(nullptr,
+                           [&] { return allocate(size, params, reinterpret_cast<FqPinnedAllocator*>(allocator)->id); });
+}
+
+static void fq_pinned_allocator_init(FqPinnedAllocator* self) {
+  GST_ALLOCATOR_CAST(self)->mem_type = GST_ALLOCATOR_SYSMEM;
+}
+
+static void fq_pinned_allocator_class_init(FqPinnedAllocatorClass* klass) {
+  GST_ALLOCATOR_CLASS(klass)->alloc = pinned_alloc;
+}
+
+namespace framequality {
+
+void offer_pinned_pool(GstQuery* query, guint min, int id, guint bytes) {
+  GstCaps* caps = nullptr;
+  gboolean need_pool = FALSE;
+  GstVideoInfo info;
+  gst_query_parse_allocation(query, &caps, &need_pool);
+  // Who has a pool of its own may take an allocator for single frames: pinning each costs more than copying it.
+  if (!need_pool || !caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return;
+  if (gst_caps_features_contains(gst_caps_get_features(caps, 0), FQ_CUDA_FEATURE)) return;
+  // An allocator that downstream asks for is kept, and would not be ours.
+  if (gst_query_get_n_allocation_pools(query) > 0 || gst_query_get_n_allocation_params(query) > 0) return;
+
+  auto* allocator = static_cast<GstAllocator*>(g_object_new(fq_pinned_allocator_get_type(), nullptr));
+  gst_object_ref_sink(allocator);
+  reinterpret_cast<FqPinnedAllocator*>(allocator)->id = id;
+  GstAllocationParams params;
+  gst_allocation_params_init(&params);
+  gst_query_add_allocation_param(query, allocator, &params);
+  const bool raw = GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_ENCODED;
+  const guint size = raw ? static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)) : bytes;
+  GstBufferPool* pool = raw ? gst_video_buffer_pool_new() : gst_buffer_pool_new();
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, caps, size, min, 0);
+  gst_buffer_pool_config_set_allocator(config, allocator, &params);
+  if (gst_buffer_pool_set_config(pool, config)) gst_query_add_allocation_pool(query, pool, size, min, 0);
+  gst_object_unref(pool);
+  gst_object_unref(allocator);
+}
+
+void pin_if_recurring(GstBuffer* buffer, const void* owner, int id) {
+  static std::mutex mutex;
+  const guint count = gst_buffer_n_memory(buffer);
+  const GstMemory* last = nullptr;
+  for (guint i = 0; i < count; ++i) {
+    GstMemory* memory = gst_buffer_peek_memory(buffer, i);
+    if (memory->parent) memory = memory->parent;  // parts of a memory come and go, the whole comes back
+    if (memory == last) continue;                 // several planes of one are one visit
+    last = memory;
+    // Other kinds may be mapped elsewhere each time.
+    if (memory->maxsize < kLeastBytes || !memory->allocator ||
+        g_strcmp0(memory->allocator->mem_type, GST_ALLOCATOR_SYSMEM) != 0)
+      continue;
+    const std::lock_guard lock(mutex);
+    Sightings* sightings = sightings_of(memory, owner);
+    if (!sightings || sightings->tried || ++sightings->returns <= kReturns) continue;
+    GstMapInfo map;
+    if (!gst_memory_map(memory, &map, GST_MAP_READ)) continue;
+    sightings->pin(map.data - memory->offset, memory->maxsize, id);
+    gst_memory_unmap(memory, &map);
+  }
+}
+
+}  // namespace framequality

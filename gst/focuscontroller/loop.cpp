@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The autofocus loop of one stream: scores in, a lens moved, what happens told on the bus.
+#include "gst/focuscontroller/loop.h"
+
+#include "gst/object/guard.h"
+
+#include <cmath>
+#include <utility>
+
+GST_DEBUG_CATEGORY_EXTERN(focuscontroller_debug);
+#define GST_CAT_DEFAULT focuscontroller_debug
+
+namespace framequality {
+
+namespace {
+
+constexpr double kDivisions = 100;  // steps of a range that has none of its own
+constexpr double kMostPositions = 1e6;
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, text);
+}
+
+std::string text_of(double number) {
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  return g_ascii_formatd(text, sizeof text, "%g", number);
+}
+
+}  // namespace
+
+const char* nick_of(FocusState state) {
+  constexpr const char* kNicks[] = {"idle", "coarse", "fine", "settle", "focused", "failed"};
+  return kNicks[static_cast<int>(state)];
+}
+
+FocusOptions FocusLoop::options() {
+  const std::lock_guard lock(mutex_);
+  return options_;
+}
+
+FocusLoop::Status FocusLoop::status() {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void FocusLoop::arrived() {
+  const GstClockTime now = gst_element_get_current_running_time(element_);
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(travelling_, false) && GST_CLOCK_TIME_IS_VALID(moved_at_)) moved_at_ = now;
+}
+
+void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, std::optional<double> score) {
+  frame_ = buffer;
+  segment_ = &segment;
+  take_options();
+  has_seen_score_ = has_seen_score_ || score;
+  if (!has_seen_score_ && !std::exchange(has_warned_, true))
+    warn("Frames come without a score: put sharpnessmeter before this element, with attach-meta=true");
+  const GstClockTime running = segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID(buffer)
+                                   ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer))
+                                   : GST_CLOCK_TIME_NONE;
+  const bool stale = is_stale(running);
+  std::optional<double> to;
+  if (stale)
+    GST_LOG_OBJECT(element_, "frame of %" GST_TIME_FORMAT " is from before the lens arrived", GST_TIME_ARGS(running));
+  else
+    to = search_->frame(score);
+  mind_timeout(running, score && !stale);
+  tell();
+  if (to) move(*to);
+  frame_ = nullptr;
+}
+
+void FocusLoop::start_anew() {
+  {
+    const std::lock_guard lock(mutex_);
+    moved_at_ = GST_CLOCK_TIME_NONE;
+  }
+  waiting_since_ = GST_CLOCK_TIME_NONE;
+  if (!search_) return;
+  const bool watching = taken_.search.mode == FocusMode::kContinuous && search_->state() != FocusState::kIdle;
+  if (is_searching() || watching) search_->trigger();
+}
+
+void FocusLoop::reset() {
+  search_.reset();
+  actuator_.reset();
+  live_.reset();
+  has_seen_score_ = has_warned_ = false;
+  waiting_since_ = GST_CLOCK_TIME_NONE;
+  const std::lock_guard lock(mutex_);
+  is_new_ = true;
+  wish_ = Wish::kNone;
+  status_ = {};
+  travelling_ = false;
+  moved_at_ = GST_CLOCK_TIME_NONE;
+}
+
+/// Brings the search up to what users have set and asked for since the last frame.
+void FocusLoop::take_options() {
+  std::optional<FocusOptions> fresh;
+  Wish wish;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_new_, false) || !search_) fresh = options_;
+    wish = std::exchange(wish_, Wish::kNone);
+  }
+  if (fresh) {
+    const bool other_lens = !search_ || fresh->actuator != taken_.actuator;
+    taken_ = std::move(*fresh);
+    if (other_lens) {
+      search_.reset();
+      actuator_ = taken_.actuator.empty() ? nullptr : find_actuator(element_, taken_.actuator);
+      search_.emplace(settings_of(taken_), actuator_ ? actuator_->position() : Range::quiet_NaN());
+    } else if (!(taken_.search.min > taken_.search.max)) {
+      // Else one end of the range has been set, and the other one is to follow.
+      search_->configure(settings_of(taken_));
+    }
+  }
+  if (wish == Wish::kTrigger) search_->trigger();
+  if (wish == Wish::kCancel) search_->cancel();
+}
+
+/// With what was left to the actuator filled in.
+FocusSettings FocusLoop::settings_of(const FocusOptions& options) const {
+  const Travel travel = actuator_ ? actuator_->travel() : Travel{};
+  FocusSettings s = options.search;
+  const auto low = s.min > Range::lowest() ? s.min : -Range::infinity();
+  const auto high = s.max < Range::max() ? s.max : Range::infinity();
+  if (low > high) refuse("min is " + text_of(low) + ", above max, which is " + text_of(high));
+  s.min = std::max(low, travel.min);
+  s.max = std::min(high, travel.max);
+  if (!std::isfinite(s.min) || !std::isfinite(s.max))
+    refuse(std::string("The range of the lens is not known: set ") + (std::isfinite(s.min) ? "" : "min") +
+           (std::isfinite(s.min) || std::isfinite(s.max) ? "" : " and ") + (std::isfinite(s.max) ? "" : "max"));
+  if (s.min > s.max)
+    refuse("The range " + text_of(low) + " to " + text_of(high) + " is out of reach of " + options.actuator +
+           ", which goes from " + text_of(travel.min) + " to " + text_of(travel.max));
+  if (!(s.step > 0)) s.step = travel.step;
+  if (!(s.step > 0)) s.step = (s.max - s.min) / kDivisions;
+  if (!(s.step > 0)) s.step = 1;
+  // Negated: of a range wider than double, nothing is certain.
+  if (!((s.max - s.min) / s.step <= kMostPositions))
+    refuse("From " + text_of(s.min) + " to " + text_of(s.max) + " there are more than " + text_of(kMostPositions) +
+           " positions: set a larger step");
+  return s;
+}
+
+/// True if the frame may have been exposed before the lens arrived.
+bool FocusLoop::is_stale(GstClockTime running) {
+  const std::lock_guard lock(mutex_);
+  return travelling_ || (GST_CLOCK_TIME_IS_VALID(moved_at_) && GST_CLOCK_TIME_IS_VALID(running) && running < moved_at_);
+}
+
+void FocusLoop::move(double position) {
+  {
+    // Before anybody can move the lens, and tell at once that it has arrived.
+    const std::lock_guard lock(mutex_);
+    travelling_ = taken_.wait_for_arrival;
+    moved_at_ = GST_CLOCK_TIME_NONE;
+  }
+  try {
+    if (actuator_) actuator_->move(position);
+  } catch (const ElementError& e) {
+    warn(std::string("The lens does not move, focusing ends until it is triggered: ") + e.what());
+    search_->give_up();
+    tell();
+    return;
+  }
+  GST_DEBUG_OBJECT(element_, "moved to %g", position);
+  g_signal_emit_by_name(element_, "move", position);
+  if (is_live()) {
+    const GstClockTime now = gst_element_get_current_running_time(element_);
+    const std::lock_guard lock(mutex_);
+    moved_at_ = now;
+  }
+  post("move");
+  g_object_notify(G_OBJECT(element_), "position");
+}
+
+/// Ends a search that gets no scores.
+void FocusLoop::mind_timeout(GstClockTime running, bool used) {
+  if (used || !is_searching() || taken_.timeout == 0) {
+    waiting_since_ = GST_CLOCK_TIME_NONE;
+    return;
+  }
+  if (!GST_CLOCK_TIME_IS_VALID(running)) return;
+  if (!GST_CLOCK_TIME_IS_VALID(waiting_since_) || running < waiting_since_) waiting_since_ = running;
+  if (running - waiting_since_ < taken_.timeout) return;
+  waiting_since_ = GST_CLOCK_TIME_NONE;
+  search_->give_up();
+  {
+    const std::lock_guard lock(mutex_);
+    travelling_ = false;
+  }
+  warn("No score for " + text_of(static_cast<double>(taken_.timeout) / GST_SECOND) +
+       " s, focusing ends until it is triggered");
+}
+
+bool FocusLoop::is_searching() const {
+  const FocusState state = search_->state();
+  return state == FocusState::kCoarse || state == FocusState::kFine || state == FocusState::kSettle;
+}
+
+/// Publishes what the search has become; a new state is told.
+void FocusLoop::tell() {
+  const Status now{search_->state(), std::isnan(search_->position()) ? 0 : search_->position(), search_->score()};
+  bool is_another;
+  {
+    const std::lock_guard lock(mutex_);
+    is_another = std::exchange(status_, now).state != now.state;
+  }
+  if (!is_another) return;
+  GST_INFO_OBJECT(element_, "%s at %g, score %g", nick_of(now.state), now.position, now.score);
+  post("state");
+  g_object_notify(G_OBJECT(element_), "state");
+}
+
+void FocusLoop::post(const char* event) {
+  const GstClockTime pts = GST_BUFFER_PTS(frame_);
+  const bool timed = segment_->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID(pts);
+  const guint64 none = GST_CLOCK_TIME_NONE;
+  const Status now = status();
+  GstStructure* fields = gst_structure_new(
+      "focuscontroller", "event", G_TYPE_STRING, event, "state", G_TYPE_STRING, nick_of(now.state), "position",
+      G_TYPE_DOUBLE, now.position, "score", G_TYPE_DOUBLE, now.score, "timestamp", G_TYPE_UINT64, guint64{pts},
+      "stream-time", G_TYPE_UINT64, timed ? gst_segment_to_stream_time(segment_, GST_FORMAT_TIME, pts) : none,
+      "running-time", G_TYPE_UINT64, timed ? gst_segment_to_running_time(segment_, GST_FORMAT_TIME, pts) : none,
+      nullptr);
+  gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields));
+}
+
+void FocusLoop::warn(const std::string& text) {
+  framequality::post(element_, GST_MESSAGE_WARNING, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text});
+}
+
+/// Live sources count their timestamps in running time, so that they can be compared with the clock.
+bool FocusLoop::is_live() {
+  if (live_) return *live_;
+  GstQuery* query = gst_query_new_latency();
+  GstPad* pad = gst_element_get_static_pad(element_, "sink");
+  gboolean live = FALSE;
+  if (gst_pad_peer_query(pad, query)) gst_query_parse_latency(query, &live, nullptr, nullptr);
+  gst_object_unref(pad);
+  gst_query_unref(query);
+  live_ = live;
+  return live;
+}
+
+}  // namespace framequality

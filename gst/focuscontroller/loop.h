@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The autofocus loop of one stream: scores in, a lens moved, what happens told on the bus.
+#pragma once
+
+#include "algorithms/focus/search.h"
+#include "gst/focuscontroller/actuator.h"
+
+#include <gst/gst.h>
+
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace framequality {
+
+/// What users set. Each part may change at any time.
+struct FocusOptions {
+  std::string actuator;      ///< empty: the application moves the lens
+  FocusSettings search;      ///< min, max: lowest() and max() of double leave them to the actuator, step: 0
+  GstClockTime timeout = 0;  ///< running time without a score that ends a search; 0: never
+  bool wait_for_arrival = false;
+};
+
+/// Thread-safety: options(), trigger(), cancel(), arrived() and status() from any thread; the rest with the stream lock
+/// of the element's sink pad.
+class FocusLoop {
+ public:
+  struct Status {
+    FocusState state = FocusState::kIdle;
+    double position = 0;  ///< where the lens was sent last, or found; 0 while that is not known
+    double score = 0;
+  };
+
+  /// element: posts the messages, has the signal `move` and the properties `state` and `position`.
+  explicit FocusLoop(GstElement* element) : element_(element) {}
+
+  FocusOptions options();
+  /// change(options) is called with a lock held; what it sets counts for the next frame on.
+  template <class F>
+  void set_options(F&& change) {
+    const std::lock_guard lock(mutex_);
+    change(options_);
+    is_new_ = true;
+  }
+  void trigger() { wish(Wish::kTrigger); }
+  void cancel() { wish(Wish::kCancel); }
+  /// The lens has arrived where it was sent last.
+  void arrived();
+  Status status();
+
+  /// Takes one frame; score: if it was measured. May move the lens. Throws ElementError if the options cannot work.
+  void frame(GstBuffer* buffer, const GstSegment& segment, std::optional<double> score);
+  /// The frames to come are of another scene or size, or their running time begins anew.
+  void start_anew();
+  /// The stream has ended: lets go of the actuator.
+  void reset();
+
+ private:
+  enum class Wish { kNone, kTrigger, kCancel };
+  using Range = std::numeric_limits<double>;
+
+  void wish(Wish wish) {
+    const std::lock_guard lock(mutex_);
+    wish_ = wish;
+  }
+  void take_options();
+  FocusSettings settings_of(const FocusOptions& options) const;
+  bool is_stale(GstClockTime running);
+  void move(double position);
+  void mind_timeout(GstClockTime running, bool used);
+  bool is_searching() const;
+  void tell();
+  void post(const char* event);
+  void warn(const std::string& text);
+  bool is_live();
+
+  GstElement* element_;
+
+  std::mutex mutex_;  ///< of the following, up to the blank line
+  FocusOptions options_;
+  bool is_new_ = true;  ///< options_ since they were taken last
+  Wish wish_ = Wish::kNone;
+  Status status_;
+  bool travelling_ = false;                      ///< until arrived()
+  GstClockTime moved_at_ = GST_CLOCK_TIME_NONE;  ///< live: running time when the lens had its last command, or arrived
+
+  FocusOptions taken_;
+  std::unique_ptr<Actuator> actuator_;
+  std::optional<FocusSearch> search_;
+  std::optional<bool> live_;
+  bool has_seen_score_ = false, has_warned_ = false;
+  GstClockTime waiting_since_ = GST_CLOCK_TIME_NONE;  ///< running time of the first frame without a score
+  GstBuffer* frame_ = nullptr;                        ///< being taken, and its segment
+  const GstSegment* segment_ = nullptr;
+};
+
+/// Nicks of FocusState.
+const char* nick_of(FocusState state);
+
+}  // namespace framequality

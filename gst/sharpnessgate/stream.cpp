@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The stream through a sharpnessgate: frames are judged, held, passed, marked or dropped; what is dropped becomes a
+// gap.
+#include "gst/sharpnessgate/stream.h"
+
+#include "gst/object/guard.h"
+#include "gst/object/score_meta.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace framequality {
+
+GstClockTime frame_duration_of(GstCaps* caps) {
+  gint n = 0, d = 1;
+  const bool is_known = !gst_caps_is_empty(caps) && !gst_caps_is_any(caps) &&
+                        gst_structure_get_fraction(gst_caps_get_structure(caps, 0), "framerate", &n, &d) && n > 0;
+  return is_known ? gst_util_uint64_scale_int(GST_SECOND, d, n) : GST_CLOCK_TIME_NONE;
+}
+
+namespace {
+
+constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
+
+/// The first gap after a frame is told at once, so that sinks preroll and muxers go on. Encoders queue gaps until the
+/// next frame, which may be hours away: later ones are told at most once in so much time.
+constexpr GstClockTime kGapStep = GST_SECOND / 4;
+
+const char* text_of(Reason reason) {
+  switch (reason) {
+    case Reason::kAboveMinScore:
+      return "above-min-score";
+    case Reason::kBelowMinScore:
+      return "below-min-score";
+    case Reason::kAboveResumeScore:
+      return "above-resume-score";
+    case Reason::kNearMedian:
+      return "near-median";
+    case Reason::kBelowMedian:
+      return "below-median";
+    case Reason::kAboveMedian:
+      return "above-median";
+    case Reason::kBestOfWindow:
+      break;
+  }
+  return "best-of-window";
+}
+
+std::optional<double> score_of(GstBuffer* buffer) {
+  const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
+  double score;
+  if (!fields || !gst_structure_get_double(fields, "score", &score) || !std::isfinite(score)) return std::nullopt;
+  return score;
+}
+
+std::int64_t signed_time(guint64 time) { return static_cast<std::int64_t>(std::min<guint64>(time, kForever)); }
+
+std::int64_t later_by(std::int64_t time, std::int64_t duration) {
+  return time > kForever - duration ? kForever : time + duration;
+}
+
+}  // namespace
+
+// --- Time -----------------------------------------------------------------------------------------------------------
+
+void GateStream::Lost::add(GstClockTime pts, GstClockTime duration) {
+  const bool is_known = GST_CLOCK_TIME_IS_VALID(duration) && duration <= GST_CLOCK_TIME_NONE - 1 - pts;
+  const GstClockTime until = is_known ? pts + duration : pts;
+  if (is_empty() || until >= end) is_open = !is_known;
+  begin = is_empty() ? pts : std::min(begin, pts);
+  end = std::max(end, until);
+}
+
+void GateStream::Lost::close_at(GstClockTime pts) {
+  if (is_empty() || !is_open) return;
+  end = std::max(end, pts);
+  is_open = false;
+}
+
+std::optional<std::int64_t> GateStream::running_time(GstClockTime pts) const {
+  if (segment_.format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID(pts)) return std::nullopt;
+  guint64 time;
+  const int sign = gst_segment_to_running_time_full(&segment_, GST_FORMAT_TIME, pts, &time);
+  if (sign == 0) return std::nullopt;
+  return sign * signed_time(time);
+}
+
+GateStream::Moment GateStream::moment_of(GstBuffer* buffer) {
+  Moment m{expected_, expected_, GST_CLOCK_TIME_NONE, GST_BUFFER_DURATION(buffer)};
+  if (!GST_CLOCK_TIME_IS_VALID(m.duration)) m.duration = frame_duration_;
+  if (const auto time = running_time(GST_BUFFER_PTS(buffer))) {
+    m.begin = m.end = *time;
+    m.pts = GST_BUFFER_PTS(buffer);
+    lost_.close_at(m.pts);
+    behind_.close_at(m.pts);
+  } else if (!GST_CLOCK_TIME_IS_VALID(m.duration) && settings_.window.frames == 0 &&
+             settings_.mode != GateMode::kThreshold) {
+    warn_once(warned_timeless_,
+              "The frames have neither timestamps nor a frame rate, so that a window of time never ends: set "
+              "window-frames");
+  }
+  if (GST_CLOCK_TIME_IS_VALID(m.duration)) {
+    const double rate = std::abs(segment_.rate);
+    const bool is_plain = segment_.format != GST_FORMAT_TIME || rate == 1;
+    const auto length = is_plain ? m.duration : static_cast<guint64>(static_cast<double>(m.duration) / rate);
+    m.end = later_by(m.begin, signed_time(length));
+  }
+  expected_ = m.end;
+  return m;
+}
+
+// --- Messages -------------------------------------------------------------------------------------------------------
+
+void GateStream::post(const char* state, const Verdict& verdict, double score, GstClockTime pts) {
+  const bool timed = segment_.format == GST_FORMAT_TIME;
+  const guint64 stream_time = timed ? gst_segment_to_stream_time(&segment_, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  const guint64 run_time = timed ? gst_segment_to_running_time(&segment_, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  GstStructure* fields =
+      gst_structure_new("sharpnessgate", "timestamp", G_TYPE_UINT64, guint64{pts}, "stream-time", G_TYPE_UINT64,
+                        stream_time, "running-time", G_TYPE_UINT64, run_time, "state", G_TYPE_STRING, state, "reason",
+                        G_TYPE_STRING, text_of(verdict.reason), "score", G_TYPE_DOUBLE, score, nullptr);
+  if (settings_.mode == GateMode::kRelative)
+    gst_structure_set(fields, "median", G_TYPE_DOUBLE, stats_.median.load(), nullptr);
+  gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields));
+}
+
+void GateStream::warn_once(bool& warned, const char* text) {
+  if (!std::exchange(warned, true))
+    framequality::post(element_, GST_MESSAGE_WARNING, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
+}
+
+// --- Out ------------------------------------------------------------------------------------------------------------
+
+void GateStream::tell_gap() {
+  if (lost_.is_empty()) return;
+  const GstClockTime duration = lost_.end > lost_.begin ? lost_.end - lost_.begin : GST_CLOCK_TIME_NONE;
+  GstEvent* event = gst_event_new_gap(lost_.begin, duration);
+  lost_ = {.discont = lost_.discont};
+  gap_was_told_ = true;
+  gst_pad_push_event(src_, event);
+}
+
+void GateStream::tell_gap_if_due() {
+  if (lost_.is_empty() || lost_.is_open) return;
+  if (!gap_was_told_ || lost_.end - lost_.begin >= kGapStep) tell_gap();
+}
+
+GstFlowReturn GateStream::push(BufferPtr buffer, std::optional<bool> passed) {
+  tell_gap();
+  gap_was_told_ = false;
+  const bool discont = std::exchange(lost_.discont, false);
+  if (discont || passed) buffer.reset(make_header_writable(buffer.release()));
+  if (discont) GST_BUFFER_FLAG_SET(buffer.get(), GST_BUFFER_FLAG_DISCONT);
+  if (passed) {
+    GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer.get(), kSharpnessMeta);
+    gst_structure_set(gst_custom_meta_get_structure(meta), "passed", G_TYPE_BOOLEAN, gboolean{*passed}, nullptr);
+    ++(*passed ? stats_.passed : stats_.marked);
+  }
+  return gst_pad_push(src_, buffer.release());
+}
+
+void GateStream::lose(Lost& to, const Moment& moment) {
+  ++stats_.dropped;
+  to.discont = true;
+  if (GST_CLOCK_TIME_IS_VALID(moment.pts)) to.add(moment.pts, moment.duration);
+}
+
+GstFlowReturn GateStream::release(bool is_window_complete) {
+  best_of_.close(is_window_complete, settings_.window);
+  if (held_.empty()) return GST_FLOW_OK;
+  const Held& best = held_[best_];
+  post("picked", {true, Reason::kBestOfWindow}, best.score, best.moment.pts);
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (held_[i].event)
+      gst_pad_push_event(src_, held_[i].event.release());
+    else if (flow == GST_FLOW_OK)
+      flow = push(std::move(held_[i].buffer), i == best_);
+  }
+  held_.clear();
+  lost_ = std::exchange(behind_, {});
+  tell_gap_if_due();
+  return flow;
+}
+
+void GateStream::displace() {
+  if (held_.empty()) return;
+  lose(lost_, held_[0].moment);
+  if (!behind_.is_empty())
+    lost_.add(behind_.begin, behind_.is_open ? GST_CLOCK_TIME_NONE : behind_.end - behind_.begin);
+  behind_ = {};
+  if (held_.size() > 1) tell_gap();
+  for (Held& held : held_)
+    if (held.event) gst_pad_push_event(src_, held.event.release());
+  held_.clear();
+}
+
+void GateStream::drain() {
+  const GstFlowReturn flow = release(false);
+  if (flow != GST_FLOW_OK) flow_ = flow;
+  tell_gap();
+}
+
+// --- In -------------------------------------------------------------------------------------------------------------
+
+GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
+  if (!settings.continues(settings_)) {
+    drain();
+    forget();
+  }
+  settings_ = settings;
+  if (flow_ != GST_FLOW_OK) return std::exchange(flow_, GST_FLOW_OK);
+  const Moment moment = moment_of(buffer.get());
+  const std::optional<double> score = score_of(buffer.get());
+  if (score)
+    return settings.mode == GateMode::kBestOf ? compete(std::move(buffer), moment, *score)
+                                              : judge(std::move(buffer), moment, *score);
+  ++stats_.unscored;
+  warn_once(warned_unscored_,
+            "A frame without a score passes as it is: put sharpnessmeter in front of sharpnessgate. Its properties "
+            "interval and attach-meta=false leave frames without a score too");
+  const GstFlowReturn flow = release(false);
+  return flow == GST_FLOW_OK ? push(std::move(buffer), std::nullopt) : flow;
+}
+
+GstFlowReturn GateStream::judge(BufferPtr buffer, const Moment& moment, double score) {
+  Verdict verdict;
+  if (settings_.mode == GateMode::kRelative) {
+    const double median = median_.add(score, moment.begin, settings_.window);
+    stats_.median = median;
+    verdict = judge_by_median(score, median, settings_.min_ratio, settings_.max_ratio);
+  } else {
+    verdict = hysteresis_.judge(score, settings_.min_score, settings_.resume_score);
+  }
+  if (was_passing_ != verdict.pass) {
+    was_passing_ = verdict.pass;
+    post(verdict.pass ? "passing" : "blocking", verdict, score, moment.pts);
+  }
+  if (verdict.pass || settings_.mark) return push(std::move(buffer), verdict.pass);
+  lose(lost_, moment);
+  tell_gap_if_due();
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, double score) {
+  if (best_of_.begins_window(moment.begin, settings_.window)) {
+    const GstFlowReturn flow = release(false);
+    if (flow != GST_FLOW_OK) return flow;
+  }
+  const bool is_best = best_of_.offer(score);
+  if (is_best && !settings_.mark) displace();
+  if (is_best) best_ = held_.size();
+  if (is_best || settings_.mark)
+    held_.push_back({std::move(buffer), nullptr, moment, score});
+  else
+    lose(behind_, moment);
+  tell_gap_if_due();
+  if (best_of_.is_complete(moment.end, settings_.window)) return release(true);
+  return held_.size() < kMaxWindowFrames ? GST_FLOW_OK : release(false);
+}
+
+/// Says whether a gap from upstream follows behind the frame held: as part of what is dropped there or, where nothing
+/// is dropped, as it is.
+bool GateStream::take_gap(GstEvent* event) {
+  GstClockTime pts, duration;
+  gst_event_parse_gap(event, &pts, &duration);
+  const auto time = running_time(pts);
+  if (!time) return false;
+  behind_.close_at(pts);
+  if (best_of_.begins_window(*time, settings_.window)) return false;
+  if (settings_.mark) {
+    held_.push_back({nullptr, EventPtr(event)});
+  } else {
+    behind_.add(pts, duration);
+    gst_event_unref(event);
+  }
+  const auto end = GST_CLOCK_TIME_IS_VALID(duration) ? running_time(pts + duration) : time;
+  if (best_of_.is_complete(end.value_or(*time), settings_.window)) flow_ = release(true);
+  return true;
+}
+
+void GateStream::take_caps(GstEvent* event) {
+  GstCaps* caps;
+  gst_event_parse_caps(event, &caps);
+  if (caps_ && gst_caps_is_equal(caps_.get(), caps)) return tell_gap();
+  drain();
+  caps_.reset(gst_caps_ref(caps));
+  frame_duration_ = frame_duration_of(caps);
+  median_.clear();  // scores of another picture size are other numbers
+}
+
+bool GateStream::take_event(GstEvent* event) {
+  // A window of frames lasts as long as none come, however many events do.
+  if (held_.size() >= kMaxWindowFrames) drain();
+  const bool is_holding = !held_.empty();
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_STREAM_START:
+      drain();
+      forget();
+      warned_unscored_ = warned_timeless_ = false;
+      return false;
+    case GST_EVENT_CAPS:
+      take_caps(event);
+      return false;
+    case GST_EVENT_SEGMENT:
+      drain();
+      gst_event_copy_segment(event, &segment_);
+      return false;
+    case GST_EVENT_GAP:
+      if (is_holding && take_gap(event)) return true;
+      drain();
+      return false;
+    case GST_EVENT_TAG:
+    case GST_EVENT_TOC:
+    case GST_EVENT_PROTECTION:
+    case GST_EVENT_SINK_MESSAGE:
+    case GST_EVENT_STREAM_COLLECTION:
+    case GST_EVENT_CUSTOM_DOWNSTREAM:
+    case GST_EVENT_CUSTOM_BOTH:
+    case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
+      if (is_holding) {
+        held_.push_back({nullptr, EventPtr(event)});
+        return true;
+      }
+      tell_gap();
+      return false;
+    default:
+      drain();
+      return false;
+  }
+}
+
+void GateStream::forget() {
+  hysteresis_ = {};
+  median_.clear();
+  best_of_ = {};
+  was_passing_.reset();
+}
+
+void GateStream::flush() {
+  forget();
+  held_.clear();
+  lost_ = behind_ = {};
+  gap_was_told_ = false;
+  expected_ = 0;
+  flow_ = GST_FLOW_OK;
+}
+
+void GateStream::restart() {
+  flush();
+  segment_ = {};
+  caps_.reset();
+  frame_duration_ = GST_CLOCK_TIME_NONE;
+  warned_unscored_ = warned_timeless_ = false;
+  for (auto* counter : {&stats_.passed, &stats_.dropped, &stats_.marked, &stats_.unscored}) *counter = 0;
+  stats_.median = 0;
+}
+
+}  // namespace framequality

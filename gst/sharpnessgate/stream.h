@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The stream through a sharpnessgate: frames are judged, held, passed, marked or dropped; what is dropped becomes a
+// gap.
+#pragma once
+
+#include "algorithms/gate.h"
+#include "gst/object/owned.h"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace framequality {
+
+struct GateSettings {
+  GateMode mode = GateMode::kThreshold;
+  double min_score = 0, resume_score = -G_MAXDOUBLE;
+  double min_ratio = 0.8, max_ratio = 0;
+  WindowLength window;
+  bool mark = false;
+
+  /// True if what was seen and held under the other settings is of use under these.
+  bool continues(const GateSettings& other) const {
+    return mode == other.mode && (mode != GateMode::kBestOf || (window == other.window && mark == other.mark));
+  }
+};
+
+/// Counts since start. Written by the streaming thread, read by any.
+struct GateStats {
+  std::atomic<std::uint64_t> passed{0}, dropped{0}, marked{0}, unscored{0};
+  std::atomic<double> median{0};
+};
+
+/// Duration of a frame by the caps' frame rate; NONE if they have none.
+GstClockTime frame_duration_of(GstCaps* caps);
+
+/// Thread-safety: all but stats() under the sink pad's stream lock, or while no stream flows. Locks nothing itself.
+class GateStream {
+ public:
+  /// Neither is owned. Frames and gaps leave through src; messages and warnings are the element's.
+  GateStream(GstElement* element, GstPad* src) : element_(element), src_(src) {}
+
+  /// Takes the next frame in. Returns what downstream answered last.
+  GstFlowReturn take(BufferPtr buffer, const GateSettings& settings);
+
+  /// Prepares for a serialised event: what has to leave before it does. True if the event has been taken and follows
+  /// later, behind the frame that is held; else the caller forwards it.
+  bool take_event(GstEvent* event);
+
+  /// Lets out what is held, and tells of all gaps.
+  void drain();
+
+  /// Drops what is held and judges what follows as the start of a stream.
+  void flush();
+
+  /// flush(), and segment, caps and counts are forgotten too.
+  void restart();
+
+  const GateStats& stats() const { return stats_; }
+
+ private:
+  /// When a frame is: in running time for windows, in the segment's time for gaps.
+  struct Moment {
+    std::int64_t begin, end;     ///< running time; end == begin where the duration is unknown
+    GstClockTime pts, duration;  ///< NONE where unknown
+  };
+  /// Frames dropped, and the span of time that they leave empty.
+  struct Lost {
+    GstClockTime begin = GST_CLOCK_TIME_NONE, end = 0;
+    bool is_open = false;  ///< the span lasts until the next frame, whenever that is
+    bool discont = false;  ///< the next frame out is to say that some are missing
+
+    bool is_empty() const { return !GST_CLOCK_TIME_IS_VALID(begin); }
+    void add(GstClockTime pts, GstClockTime duration);
+    void close_at(GstClockTime pts);
+  };
+  /// A frame, or an event that must not overtake one.
+  struct Held {
+    BufferPtr buffer;
+    EventPtr event;
+    Moment moment{};
+    double score = 0;
+  };
+
+  GstFlowReturn judge(BufferPtr buffer, const Moment& moment, double score);
+  GstFlowReturn compete(BufferPtr buffer, const Moment& moment, double score);
+  bool take_gap(GstEvent* event);
+  void take_caps(GstEvent* event);
+  void forget();
+
+  /// The window's end: its best frame leaves, with all that waits behind it.
+  GstFlowReturn release(bool is_window_complete);
+  /// The frame held is dropped for a better one.
+  void displace();
+  void lose(Lost& to, const Moment& moment);
+  /// passed: for the meta of a frame that was judged.
+  GstFlowReturn push(BufferPtr buffer, std::optional<bool> passed);
+  void tell_gap();
+  void tell_gap_if_due();
+
+  Moment moment_of(GstBuffer* buffer);
+  std::optional<std::int64_t> running_time(GstClockTime pts) const;
+  void post(const char* state, const Verdict& verdict, double score, GstClockTime pts);
+  void warn_once(bool& warned, const char* text);
+
+  GstElement* element_;
+  GstPad* src_;
+  GateSettings settings_;  ///< of the last frame
+  GateStats stats_;
+
+  GstSegment segment_{};
+  CapsPtr caps_;
+  GstClockTime frame_duration_ = GST_CLOCK_TIME_NONE;
+  std::int64_t expected_ = 0;  ///< running time of the next frame, if it does not say itself
+
+  Hysteresis hysteresis_;
+  RunningMedian median_;
+  BestOf best_of_;
+  std::optional<bool> was_passing_;  ///< what the last edge message said
+
+  std::vector<Held> held_;            ///< the best frame of the window so far; to be marked, all its frames
+  std::size_t best_ = 0;              ///< of held_
+  Lost lost_;                         ///< downstream does not know of it yet
+  Lost behind_;                       ///< the same, but what is held must leave first
+  bool gap_was_told_ = false;         ///< since the last frame that left
+  GstFlowReturn flow_ = GST_FLOW_OK;  ///< of a frame that an event let out, for the next frame to return
+  bool warned_unscored_ = false, warned_timeless_ = false;
+};
+
+}  // namespace framequality

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes of detected objects on a buffer: GstAnalyticsRelationMeta, which GStreamer has from 1.24 on.
+#pragma once
+
+#include "algorithms/sharpness/plan.h"
+
+#include <gst/gst.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace framequality {
+
+/// An object that a detector in front has found.
+struct Detection {
+  guint id = 0;          ///< of its metadata in the GstAnalyticsRelationMeta
+  GQuark label = 0;      ///< what it is; 0 if the detector does not say
+  float confidence = 0;  ///< 0...1
+  Rect box;              ///< pixels; upright, around the object where the detector's is turned
+};
+
+/// Replaces `found` by the buffer's object detections, in their order, no more than `most`. Returns how many the buffer
+/// has. In a build without GstAnalytics there are none.
+std::size_t read_detections(GstBuffer* buffer, std::size_t most, std::vector<Detection>& found);
+
+/// Sets the field `detections`: GST_TYPE_ARRAY of structures `detection` with uint `id`, string `label`, double
+/// `confidence`, int `x`, `y`, `width`, `height` (pixels) and double `score`. scores: one for each.
+void set_detections(GstStructure* result, std::span<const Detection> found, std::span<const double> scores);
+
+}  // namespace framequality

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Blends an overlay composition into a frame.
+#include "gst/sharpnessoverlay/blend.h"
+
+#include "gst/buffer/frame.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+namespace framequality::overlay {
+
+namespace {
+
+/// How weights and their sums are counted for samples of this type. Sums for bytes stay within 16 bits, so that eight
+/// of them fit into a vector of any machine.
+template <class Word>
+struct Fixed {
+  using Sum = std::conditional_t<sizeof(Word) == 1, std::uint16_t, std::uint32_t>;
+  static constexpr int kShift = sizeof(Word) == 1 ? 8 : 12;
+};
+
+/// What premultiplied R, G, B and alpha of 0...255 add to a component, in its codes, from the frame's colorimetry.
+std::array<double, 4> weights_of(const GstVideoInfo& info, guint component) {
+  gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
+  gst_video_color_range_offsets(info.colorimetry.range, info.finfo, offset, scale);
+  const double zero = offset[component] / 255.0, unit = scale[component] / 255.0;
+  if (component == GST_VIDEO_COMP_A) return {0, 0, 0, ((1 << info.finfo->depth[component]) - 1) / 255.0};
+  if (GST_VIDEO_INFO_IS_RGB(&info)) {
+    std::array<double, 4> weights{0, 0, 0, zero};
+    weights[component] = unit;
+    return weights;
+  }
+  double kr = 0, kb = 0;
+  if (!gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &kr, &kb))
+    gst_video_color_matrix_get_Kr_Kb(GST_VIDEO_COLOR_MATRIX_BT601, &kr, &kb);
+  const double kg = 1 - kr - kb;
+  switch (component) {
+    case GST_VIDEO_COMP_Y:
+      return {kr * unit, kg * unit, kb * unit, zero};
+    case GST_VIDEO_COMP_U:
+      return {-kr / 2 / (1 - kb) * unit, -kg / 2 / (1 - kb) * unit, unit / 2, zero};
+    default:
+      return {unit / 2, -kg / 2 / (1 - kr) * unit, -kb / 2 / (1 - kr) * unit, zero};
+  }
+}
+
+/// What the overlay adds to n samples.
+template <class Word>
+void weigh(const std::vector<std::uint16_t> (&row)[4], int n, const std::array<double, 4>& weights,
+           std::uint16_t* __restrict to) {
+  using Sum = typename Fixed<Word>::Sum;
+  constexpr int kShift = Fixed<Word>::kShift;
+  const auto fixed = [&](std::size_t k) { return std::ldexp(weights[k], kShift); };
+  const auto rounded = [&](std::size_t k) { return static_cast<Sum>(std::lround(fixed(k))); };
+  // The zero of chroma rounded down: up, the strongest blue would not fit into 16 bits.
+  const Sum wr = rounded(0), wg = rounded(1), wb = rounded(2), wa = static_cast<Sum>(std::floor(fixed(3)));
+  const std::uint16_t* __restrict r = row[0].data();
+  const std::uint16_t* __restrict g = row[1].data();
+  const std::uint16_t* __restrict b = row[2].data();
+  const std::uint16_t* __restrict a = row[3].data();
+  for (int i = 0; i < n; ++i) {
+    const auto sum = static_cast<Sum>(r[i] * wr + g[i] * wg + b[i] * wb + a[i] * wa + (1 << (kShift - 1)));
+    to[i] = static_cast<std::uint16_t>(sum >> kShift);
+  }
+}
+
+/// Adds `over` to n samples as far as alpha lets them through. Exact where alpha is 0.
+template <class Word>
+void blend_samples(const std::uint16_t* __restrict over, const std::uint16_t* __restrict a, int n, int depth, int shift,
+                   Word* __restrict to) {
+  using Sum = typename Fixed<Word>::Sum;
+  const auto most = static_cast<Sum>((1 << depth) - 1);
+  for (int i = 0; i < n; ++i) {
+    Sum under = (Sum(to[i] >> shift) & most) * (255 - a[i]);
+    if constexpr (sizeof(Word) == 1) {
+      under = static_cast<Sum>(under + 128);
+      under = static_cast<Sum>((under + (under >> 8)) >> 8);  // under / 255, rounded, in 16 bits
+    } else {
+      under = (under + 127) / 255;
+    }
+    to[i] = static_cast<Word>(std::min(static_cast<Sum>(over[i] + under), most) << shift);
+  }
+}
+
+/// Blends a row of n samples of one component. spare: room for 2 n; to: the first sample.
+template <class Word>
+void blend_row(const std::vector<std::uint16_t> (&row)[4], int n, const std::array<double, 4>& weights,
+               const GstVideoFormatInfo& format, guint component, std::uint16_t* spare, std::uint8_t* to) {
+  weigh<Word>(row, n, weights, spare);
+  const std::ptrdiff_t step = format.pixel_stride[component] / static_cast<int>(sizeof(Word));
+  const auto depth = static_cast<int>(format.depth[component]), shift = static_cast<int>(format.shift[component]);
+  auto* samples = reinterpret_cast<Word*>(to);
+  if (step == 1) return blend_samples(spare, row[3].data(), n, depth, shift, samples);
+  // Side by side and back: vectors take them then.
+  auto* together = reinterpret_cast<Word*>(spare + n);
+  for (int i = 0; i < n; ++i) together[i] = samples[i * step];
+  blend_samples(spare, row[3].data(), n, depth, shift, together);
+  for (int i = 0; i < n; ++i) samples[i * step] = together[i];
+}
+
+/// Adds pixels to sums of their parts.
+void add_pixels(const std::uint8_t* __restrict from, int n, std::uint16_t* __restrict r, std::uint16_t* __restrict g,
+                std::uint16_t* __restrict b, std::uint16_t* __restrict a) {
+  for (int x = 0; x < n; ++x) {
+    std::uint32_t word;
+    std::memcpy(&word, from + 4 * std::ptrdiff_t{x}, sizeof word);
+    r[x] = static_cast<std::uint16_t>(r[x] + (word >> 16 & 255));
+    g[x] = static_cast<std::uint16_t>(g[x] + (word >> 8 & 255));
+    b[x] = static_cast<std::uint16_t>(b[x] + (word & 255));
+    a[x] = static_cast<std::uint16_t>(a[x] + (word >> 24));
+  }
+}
+
+/// Sums of 2^across neighbours, divided by 2^drop.
+void add_groups(const std::uint16_t* __restrict from, int n, unsigned across, unsigned drop,
+                std::uint16_t* __restrict to) {
+  for (int i = 0; i < n; ++i) {
+    unsigned sum = 1U << drop >> 1;
+    for (int k = 0; k < 1 << across; ++k) sum += from[(i << across) + k];
+    to[i] = static_cast<std::uint16_t>(sum >> drop);
+  }
+}
+
+/// The same for pairs, in words that hold both.
+void add_pairs(const std::uint16_t* __restrict from, int n, unsigned drop, std::uint16_t* __restrict to) {
+  for (int i = 0; i < n; ++i) {
+    std::uint32_t both;
+    std::memcpy(&both, from + 2 * std::ptrdiff_t{i}, sizeof both);
+    to[i] = static_cast<std::uint16_t>(((both & 0xffff) + (both >> 16) + (1U << drop >> 1)) >> drop);
+  }
+}
+
+std::uint8_t* component_data(GstVideoFrame* frame, guint component) {
+  const GstVideoFormatInfo& f = *frame->info.finfo;
+  guint offset = f.poffset[component];
+  // GStreamer 1.22 counts words, not bytes, in P010 and its kin.
+  if (f.depth[component] > 8 && offset % 2 != 0) offset *= 2;
+  return static_cast<std::uint8_t*>(frame->data[f.plane[component]]) + offset;
+}
+
+/// True for formats whose components are as their description says, in whole bytes or 16-bit words in host order.
+bool is_described(const GstVideoFormatInfo& f) {
+  const std::string list = FQ_LUMA_FORMATS, name = std::string(" ") + f.name;
+  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) ||
+      (list.find(name + ",") == std::string::npos && list.find(name + " ") == std::string::npos))
+    return false;
+  const bool little =
+      f.flags & GST_VIDEO_FORMAT_FLAG_LE || (f.unpack_format == f.format && G_BYTE_ORDER == G_LITTLE_ENDIAN);
+  return f.depth[0] <= 8 || little == (G_BYTE_ORDER == G_LITTLE_ENDIAN);
+}
+
+}  // namespace
+
+/// Makes row_ the averages of the overlay's pixels below `count` samples of row y from `left` on, which each cover
+/// 2^across x 2^down pixels of the frame; what lies beside the overlay is transparent.
+void Blender::take_row(const GstVideoFrame& pixels, int left, int top, int y, Subsampling sub, int count) {
+  const int width = GST_VIDEO_FRAME_WIDTH(&pixels), height = GST_VIDEO_FRAME_HEIGHT(&pixels);
+  const auto* base = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&pixels, 0));
+  const std::ptrdiff_t stride = GST_VIDEO_FRAME_PLANE_STRIDE(&pixels, 0);
+  for (auto& plane : row_) plane.assign(static_cast<std::size_t>(count) << sub.across, 0);
+  const int lead = left & ((1 << sub.across) - 1);
+  std::uint16_t *r = row_[0].data() + lead, *g = row_[1].data() + lead, *b = row_[2].data() + lead,
+                *a = row_[3].data() + lead;
+  const int first = std::max(y << sub.down, top), last = std::min((y + 1) << sub.down, top + height);
+  for (int at = first; at < last; ++at) add_pixels(base + (at - top) * stride, width, r, g, b, a);
+  spare_.resize(2 * static_cast<std::size_t>(count));
+  const unsigned drop = sub.across + sub.down;
+  if (drop == 0) return;
+  for (std::size_t c = 0; c < 4; ++c) {
+    if (sub.across == 1)
+      add_pairs(row_[c].data(), count, drop, spare_.data());
+    else
+      add_groups(row_[c].data(), count, sub.across, drop, spare_.data());
+    std::copy_n(spare_.data(), count, row_[c].data());
+  }
+}
+
+void Blender::blend_rectangle(GstVideoOverlayRectangle* rectangle, GstVideoFrame* frame) {
+  gint left = 0, top = 0;
+  guint width = 0, height = 0;
+  gst_video_overlay_rectangle_get_render_rectangle(rectangle, &left, &top, &width, &height);
+  GstBuffer* buffer =
+      gst_video_overlay_rectangle_get_pixels_unscaled_raw(rectangle, gst_video_overlay_rectangle_get_flags(rectangle));
+  GstVideoInfo info;
+  GstVideoFrame pixels;
+  gst_video_info_set_format(&info, GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, width, height);
+  if (!gst_video_frame_map(&pixels, &info, buffer, GST_MAP_READ)) return;
+  const GstVideoFormatInfo& f = *frame->info.finfo;
+  unsigned done = 0;  // a bit for each component
+  for (guint c = 0; c < f.n_components; ++c) {
+    if (done >> c & 1) continue;
+    const Subsampling sub{f.w_sub[c], f.h_sub[c]};
+    const int x = left >> sub.across, count = ((left + static_cast<int>(width) - 1) >> sub.across) - x + 1;
+    const int last = (top + static_cast<int>(height) - 1) >> sub.down;
+    for (int y = top >> sub.down; y <= last; ++y) {
+      take_row(pixels, left, top, y, sub, count);
+      for (guint same = c; same < f.n_components; ++same) {
+        if (f.w_sub[same] != sub.across || f.h_sub[same] != sub.down) continue;
+        done |= 1U << same;
+        auto* to = component_data(frame, same) + std::ptrdiff_t{y} * GST_VIDEO_FRAME_COMP_STRIDE(frame, same) +
+                   std::ptrdiff_t{x} * f.pixel_stride[same];
+        (f.depth[same] > 8 ? blend_row<std::uint16_t> : blend_row<std::uint8_t>)(row_, count, weights_[same], f, same,
+                                                                                 spare_.data(), to);
+      }
+    }
+  }
+  gst_video_frame_unmap(&pixels);
+}
+
+bool Blender::blend(GstVideoOverlayComposition* composition, GstVideoFrame* frame) {
+  const GstVideoFormatInfo& f = *frame->info.finfo;
+  if (f.format != format_) {
+    format_ = f.format;
+    described_ = is_described(f);
+  }
+  // A palette would have to be another one for all of the picture.
+  if (GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f)) return false;
+  if (!described_) return gst_video_overlay_composition_blend(composition, frame);
+  for (guint c = 0; c < f.n_components; ++c) weights_[c] = weights_of(frame->info, c);
+  for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(composition); ++i)
+    blend_rectangle(gst_video_overlay_composition_get_rectangle(composition, i), frame);
+  return true;
+}
+
+}  // namespace framequality::overlay

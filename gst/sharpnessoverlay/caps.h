@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which frames overlays can be drawn on or sent along with, said in caps.
+#pragma once
+
+#include "gst/object/owned.h"
+
+#include <gst/video/video-overlay-composition.h>
+#include <gst/video/video.h>
+
+#define FQ_BLEND_CAPS GST_VIDEO_CAPS_MAKE(GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS)
+/// Both pads' template: formats that can be blended into, then everything that may take overlays along.
+#define FQ_OVERLAY_CAPS FQ_BLEND_CAPS ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES("ANY", GST_VIDEO_FORMATS_ALL)
+
+namespace framequality::overlay {
+
+/// Whether fixed caps say that overlays go along as metadata.
+bool has_overlay(const GstCaps* caps);
+
+/// Whether overlays can be blended into frames of these caps.
+bool can_blend(const GstCaps* caps);
+
+/// Structure i of the caps with the overlay feature (wanted) or without it; with any features as it is.
+CapsPtr with_overlay(GstCaps* caps, guint i, bool wanted);
+
+/// Answers a pad's CAPS query from what the pad across can do. to_sink: `pad` is the sink pad.
+void answer_caps(GstQuery* query, GstPad* pad, GstPad* across, bool to_sink);
+
+}  // namespace framequality::overlay

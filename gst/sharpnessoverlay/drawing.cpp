@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Draws scores with Cairo and Pango: text, graph, heat map. Knows pixels, not pipelines.
+#include "gst/sharpnessoverlay/drawing.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <pango/pangocairo.h>
+
+namespace framequality::overlay {
+
+namespace {
+
+struct Colour {
+  double r, g, b, a = 1;
+};
+constexpr Colour kPlate{0.05, 0.06, 0.08, 0.62}, kWhite{1, 1, 1}, kDim{1, 1, 1, 0.62}, kShadow{0, 0, 0, 0.85};
+constexpr Colour kCurve{0.45, 0.85, 1}, kUnderCurve{0.45, 0.85, 1, 0.25}, kNow{1, 0.8, 0.25}, kGrid{1, 1, 1, 0.16};
+constexpr double kHeat = 0.42;  // opacity of the heat map
+
+void set(cairo_t* cr, const Colour& c) { cairo_set_source_rgba(cr, c.r, c.g, c.b, c.a); }
+
+/// A Cairo context on a cleared canvas.
+class Sheet {
+ public:
+  explicit Sheet(const Canvas& c)
+      : surface_(cairo_image_surface_create_for_data(c.pixels, CAIRO_FORMAT_ARGB32, c.width, c.height, c.stride)),
+        cr_(cairo_create(surface_)) {
+    for (int y = 0; y < c.height; ++y)
+      std::memset(c.pixels + std::ptrdiff_t{y} * c.stride, 0, 4 * static_cast<std::size_t>(c.width));
+    cairo_surface_mark_dirty(surface_);
+  }
+  ~Sheet() {
+    cairo_destroy(cr_);
+    cairo_surface_flush(surface_);
+    cairo_surface_destroy(surface_);
+  }
+  Sheet(const Sheet&) = delete;
+  Sheet& operator=(const Sheet&) = delete;
+  operator cairo_t*() { return cr_; }
+
+ private:
+  cairo_surface_t* surface_;
+  cairo_t* cr_;
+};
+
+void draw_plate(cairo_t* cr, double width, double height, double radius) {
+  cairo_new_path(cr);
+  cairo_arc(cr, width - radius, radius, radius, -G_PI_2, 0);
+  cairo_arc(cr, width - radius, height - radius, radius, 0, G_PI_2);
+  cairo_arc(cr, radius, height - radius, radius, G_PI_2, G_PI);
+  cairo_arc(cr, radius, radius, radius, G_PI, 3 * G_PI_2);
+  set(cr, kPlate);
+  cairo_fill(cr);
+}
+
+/// The colour of a score from 0 (least) to 1 (greatest): Matplotlib's viridis.
+Colour palette(double at) {
+  constexpr std::array<std::array<double, 3>, 9> kStops{{{68, 1, 84},
+                                                         {71, 44, 122},
+                                                         {59, 81, 139},
+                                                         {44, 113, 142},
+                                                         {33, 144, 141},
+                                                         {39, 173, 129},
+                                                         {92, 200, 99},
+                                                         {170, 220, 50},
+                                                         {253, 231, 37}}};
+  const double place = std::clamp(at, 0.0, 1.0) * (kStops.size() - 1);
+  const auto stop = std::min(static_cast<std::size_t>(place), kStops.size() - 2);
+  const double part = place - static_cast<double>(stop);
+  const auto mix = [&](std::size_t c) {
+    return (kStops[stop][c] + part * (kStops[stop + 1][c] - kStops[stop][c])) / 255;
+  };
+  return {mix(0), mix(1), mix(2), kHeat};
+}
+
+/// A number with so many digits (1...4), but all of those left of the decimal point; at most 8 characters.
+std::string number_text(double score, int digits) {
+  const double size = std::abs(score);
+  char text[32];
+  std::to_chars_result end{};
+  if (size >= 1e7 || (size > 0 && size < 1e-3)) {
+    end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::scientific, 1);
+  } else {
+    const int before = size < 10 ? 1 : size < 100 ? 2 : size < 1000 ? 3 : 4;
+    end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::fixed,
+                        size > 0 ? std::max(0, digits - before) : 0);
+  }
+  return {text, end.ptr};
+}
+
+std::string span_text(std::uint64_t ns) {
+  const double seconds = static_cast<double>(ns) / 1e9;
+  const auto [value, unit] = seconds < 120    ? std::pair{seconds, " s"}
+                             : seconds < 7200 ? std::pair{seconds / 60, " min"}
+                                              : std::pair{seconds / 3600, " h"};
+  char text[32];
+  const auto end = std::to_chars(std::begin(text), std::end(text), value, std::chars_format::general, 3);
+  return std::string(text, end.ptr).append(unit);
+}
+
+/// True if two boxes share a pixel.
+bool overlap(const Box& a, const Box& b) {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+}  // namespace
+
+Layout lay_out(int width, int height, int par_n, int par_d) {
+  // Smaller letters cannot be read, so that what does not hold them stays away.
+  constexpr double kLeastEm = 14, kLeastSmall = 10;
+  Layout l;
+  l.width = width;
+  l.height = height;
+  l.stretch = par_n > 0 && par_d > 0 ? static_cast<double>(par_d) / par_n : 1;
+  l.em = std::max(kLeastEm, std::min<double>(height, width / l.stretch) / 24);
+  l.small = std::max(kLeastSmall, 0.56 * l.em);
+  // No wider than just too wide: the pixels of hostile caps make lengths that no int holds.
+  const auto across = [&](double length) {
+    return static_cast<int>(std::lround(std::min<double>(length * l.stretch, width + 1)));
+  };
+  const auto down = [](double length) { return static_cast<int>(std::lround(length)); };
+  const int left = across(0.5 * l.em), top = down(0.5 * l.em);
+  l.text = {left, top, across(std::max(5.9 * l.em, 10.6 * l.small)), down(1.35 * l.em + 1.75 * l.small)};
+  if (l.text.x + l.text.width > width || l.text.y + l.text.height > height) l.text = {};
+  l.graph = {left, 0, std::min(across(15 * l.em), width - 2 * left), down(4.2 * l.em)};
+  l.graph.y = height - top - l.graph.height;
+  if (l.graph.width < across(9 * l.em) || l.graph.y < l.text.y + l.text.height + top) l.graph = {};
+  return l;
+}
+
+void Pen::Release::operator()(void* object) const { g_object_unref(object); }
+
+Pen::Pen()
+    : fonts_(pango_cairo_font_map_new()),
+      context_(pango_font_map_create_context(fonts_.get())),
+      words_(pango_layout_new(context_.get())) {
+  // The same letters whatever the desktop prefers.
+  cairo_font_options_t* options = cairo_font_options_create();
+  cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+  cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  pango_cairo_context_set_font_options(context_.get(), options);
+  cairo_font_options_destroy(options);
+}
+
+void Pen::set_font(double height, bool bold) {
+  PangoFontDescription* font = pango_font_description_new();
+  pango_font_description_set_family_static(font, "Sans");
+  pango_font_description_set_weight(font, bold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
+  pango_font_description_set_absolute_size(font, height * PANGO_SCALE);
+  pango_layout_set_font_description(words_.get(), font);
+  pango_font_description_free(font);
+}
+
+std::pair<double, double> Pen::measure(const std::string& text) {
+  pango_layout_set_text(words_.get(), text.data(), static_cast<int>(text.size()));
+  PangoRectangle logical;
+  pango_layout_get_extents(words_.get(), nullptr, &logical);
+  return {static_cast<double>(logical.width) / PANGO_SCALE, static_cast<double>(logical.height) / PANGO_SCALE};
+}
+
+void Pen::draw_text(const Canvas& canvas, const Layout& l, const Text& text) {
+  Sheet cr(canvas);
+  cairo_scale(cr, l.stretch, 1);
+  const double width = canvas.width / l.stretch;
+  draw_plate(cr, width, canvas.height, 0.3 * l.em);
+  set(cr, text.stale ? kDim : kWhite);
+  const auto line = [&](const std::string& words, double y) {
+    const double wide = measure(words).first, room = width - 0.9 * l.em;
+    cairo_save(cr);
+    cairo_move_to(cr, 0.45 * l.em, y);
+    if (wide > room) cairo_scale(cr, room / wide, 1);
+    pango_cairo_show_layout(cr, words_.get());
+    cairo_restore(cr);
+  };
+  set_font(l.em, true);
+  line(number_text(text.score, 4), 0.2 * l.em);
+  set_font(l.small, false);
+  line(text.stale ? "no score" : text.metric, 0.2 * l.em + 1.15 * l.em);
+}
+
+/// Makes bars_ the curve of the graph, a bar for each column of pixels.
+void Pen::trace(const Graph& graph, double left, double top, double width, double height) {
+  const auto count = static_cast<std::size_t>(std::ceil(left + width));
+  bars_.assign(count, {1e9, -1e9});
+  const double spread = graph.range.greatest - graph.range.least;
+  const auto x_of = [&](std::uint64_t time) {
+    return left + width * (1 - static_cast<double>(graph.now - time) / static_cast<double>(graph.span));
+  };
+  const auto y_of = [&](double score) {
+    return top + height * (spread > 0 ? (graph.range.greatest - score) / spread : 0.5);
+  };
+  const auto reach = [&](double x, double y) {
+    Bar& bar = bars_[static_cast<std::size_t>(std::clamp(x, 0.0, static_cast<double>(count - 1)))];
+    bar = {std::min(bar.top, y), std::max(bar.bottom, y)};
+  };
+  double old_x = 0, old_y = 0;
+  for (const ScoreHistory::Column& c : graph.columns) {
+    const double x = x_of(c.time), y = y_of(c.first);
+    if (c.joined) {
+      // Where the line crosses from one column of pixels to the next, both reach to that height.
+      const int last = static_cast<int>(std::floor(x));
+      for (int edge = static_cast<int>(std::floor(old_x)) + 1; edge <= last; ++edge) {
+        const double at = old_y + (y - old_y) * (edge - old_x) / (x - old_x);
+        reach(edge - 1, at);
+        reach(edge, at);
+      }
+    }
+    for (const double score : {c.first, c.least, c.greatest, c.last}) reach(x, y_of(score));
+    old_x = x;
+    old_y = y_of(c.last);
+  }
+}
+
+void Pen::draw_graph(const Canvas& canvas, const Layout& l, const Graph& graph) {
+  Sheet cr(canvas);
+  const double pad = 0.45 * l.em, dot = 0.16 * l.em, thick = std::max(1.5, 0.06 * l.em);
+  cairo_save(cr);
+  cairo_scale(cr, l.stretch, 1);
+  const double plate = canvas.width / l.stretch, label_width = 4 * l.small;
+  draw_plate(cr, plate, canvas.height, 0.3 * l.em);
+  set_font(l.small, false);
+  set(cr, kDim);
+  const auto label = [&](const std::string& text, double right, double y, double align) {
+    const auto [wide, high] = measure(text);
+    cairo_move_to(cr, right - wide, y - align * high);
+    pango_cairo_show_layout(cr, words_.get());
+  };
+  const double top = pad, bottom = canvas.height - 1.4 * l.small - 0.2 * l.em;
+  if (graph.range.least < graph.range.greatest) {
+    label(number_text(graph.range.greatest, 4), pad / 2 + label_width, top, 0.5);
+    label(number_text(graph.range.least, 4), pad / 2 + label_width, bottom, 0.5);
+  } else if (!graph.columns.empty()) {
+    label(number_text(graph.range.least, 4), pad / 2 + label_width, (top + bottom) / 2, 0.5);
+  }
+  label(span_text(graph.span), plate - pad, canvas.height - 0.15 * l.em, 1);
+  cairo_restore(cr);
+
+  const double left = std::round(l.stretch * (pad + label_width)), right = canvas.width - l.stretch * pad;
+  set(cr, kGrid);
+  for (const double y : {top, (top + bottom) / 2, bottom}) cairo_rectangle(cr, left, std::round(y), right - left, 1);
+  cairo_fill(cr);
+  if (graph.columns.empty()) return;
+
+  trace(graph, left, top, right - left, bottom - top);
+  // Upright bars, which Cairo fills many times faster than it strokes a line.
+  const auto each_bar = [&](auto&& add) {
+    for (std::size_t x = 0; x < bars_.size(); ++x)
+      if (bars_[x].top <= bars_[x].bottom) add(static_cast<double>(x), bars_[x]);
+  };
+  each_bar([&](double x, const Bar& bar) { cairo_rectangle(cr, x, bar.bottom, 1, bottom - bar.bottom); });
+  set(cr, kUnderCurve);
+  cairo_fill(cr);
+  each_bar(
+      [&](double x, const Bar& bar) { cairo_rectangle(cr, x, bar.top - thick / 2, 1, bar.bottom - bar.top + thick); });
+  set(cr, kCurve);
+  cairo_fill(cr);
+
+  const ScoreHistory::Column& last = graph.columns.back();
+  const double spread = graph.range.greatest - graph.range.least;
+  const double age = static_cast<double>(graph.now - last.time) / static_cast<double>(graph.span);
+  cairo_translate(cr, left + (right - left) * (1 - age),
+                  top + (bottom - top) * (spread > 0 ? (graph.range.greatest - last.last) / spread : 0.5));
+  cairo_scale(cr, l.stretch, 1);
+  cairo_arc(cr, 0, 0, dot, 0, 2 * G_PI);
+  set(cr, kNow);
+  cairo_fill(cr);
+}
+
+void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) {
+  Sheet cr(canvas);
+  const double line = std::max(1.0, std::round(l.em / 24));
+  if (zones.scores.empty()) {
+    cairo_set_line_width(cr, 2 * line);
+    cairo_rectangle(cr, line, line, canvas.width - 2 * line, canvas.height - 2 * line);
+    set(cr, kNow);
+    cairo_stroke(cr);
+    return;
+  }
+  set_font(l.small, true);
+  const double spread = zones.range.greatest - zones.range.least;
+  const auto edge = [](int i, int length, int count) { return static_cast<int>(std::int64_t{i} * length / count); };
+  for (int row = 0; row < zones.rows; ++row) {
+    const double top = edge(row, canvas.height, zones.rows), bottom = edge(row + 1, canvas.height, zones.rows);
+    for (int column = 0; column < zones.columns; ++column) {
+      const double left = edge(column, canvas.width, zones.columns);
+      const double right = edge(column + 1, canvas.width, zones.columns);
+      const double score = zones.scores[static_cast<std::size_t>(row * zones.columns + column)];
+      // Square root: scores are squares of contrasts, or grow as fast; without it the sharpest zone alone has a colour.
+      const double at = spread > 0 ? std::sqrt(std::max(0.0, (score - zones.range.least) / spread)) : 0;
+      const double gap = right - left > 8 * line && bottom - top > 8 * line ? line : 0;
+      cairo_rectangle(cr, left, top, right - left - (column + 1 < zones.columns ? gap : 0),
+                      bottom - top - (row + 1 < zones.rows ? gap : 0));
+      set(cr, palette(at));
+      cairo_fill(cr);
+      const std::string text = number_text(score, 3);
+      const auto [wide, high] = measure(text);
+      const double x = (left + right - wide * l.stretch) / 2, y = (top + bottom - high) / 2;
+      if (x < left + 1 || y < top + 1) continue;
+      const Box box{zones.region.x + static_cast<int>(x), zones.region.y + static_cast<int>(y),
+                    static_cast<int>(std::ceil(wide * l.stretch)) + 1, static_cast<int>(std::ceil(high)) + 1};
+      // Half a number beside another part of the overlay, or beneath it, would only be in the way.
+      if (overlap(box, l.text) || overlap(box, l.graph)) continue;
+      cairo_save(cr);
+      cairo_translate(cr, x, y);
+      cairo_scale(cr, l.stretch, 1);
+      for (const auto& [offset, ink] : {std::pair{line, kShadow}, std::pair{0.0, kWhite}}) {
+        cairo_move_to(cr, offset, offset);
+        set(cr, ink);
+        pango_cairo_show_layout(cr, words_.get());
+      }
+      cairo_restore(cr);
+    }
+  }
+}
+
+}  // namespace framequality::overlay

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// sharpnessoverlay: draws the scores of a sharpnessmeter on the picture.
+#include "gst/object/guard.h"
+#include "gst/object/score_meta.h"
+#include "gst/sharpnessoverlay/blend.h"
+#include "gst/sharpnessoverlay/caps.h"
+#include "gst/sharpnessoverlay/painter.h"
+
+#include <limits>
+#include <mutex>
+
+/**
+ * SECTION:element-sharpnessoverlay
+ * @title: sharpnessoverlay
+ * @short_description: draws the scores of a sharpnessmeter on the picture
+ *
+ * Draws, from the `GstSharpnessMeta` on each buffer: the score and its metric, a graph of the scores of the last
+ * seconds, the zones as a heat map, and, from the picture itself, focus peaking: strong edges in a colour.
+ *
+ * What it draws goes with the buffer as a `GstVideoOverlayCompositionMeta` when the caps and the ALLOCATION query say
+ * that downstream draws such overlays: no pixel is touched then and frames may be in any memory. Else it is blended
+ * into the picture, which has to be in system memory. An overlay that a buffer carries already stays and is added to.
+ *
+ * The heat map's colours (viridis: dark blue to yellow) go from the lowest to the highest zone score of the graph's
+ * time. A buffer without a score, as between two measurements with an `interval`, shows the last one, in grey when
+ * scores stay away for more than four times their usual distance.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 v4l2src ! videoconvert ! sharpnessmeter zone-columns=8 zone-rows=6 ! sharpnessoverlay peaking=true !
+ *     videoconvert ! autovideosink
+ * ]| shows a camera's picture with all there is to draw.
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420 ! sharpnessmeter prefilter=binomial5 !
+ *     sharpnessoverlay text=false history=30000000000 ! glimagesink
+ * ]| shows the graph of half a minute; the sink draws it.
+ */
+
+GST_DEBUG_CATEGORY_STATIC(sharpnessoverlay_debug);
+#define GST_CAT_DEFAULT sharpnessoverlay_debug
+
+using namespace framequality;
+
+namespace framequality {
+
+struct OverlayState {
+  std::mutex mutex;  ///< of settings
+  overlay::Settings settings;
+
+  // State changes and the streaming thread, never at once.
+  overlay::Painter painter;
+  overlay::Blender blender;
+  GstVideoInfo info{};
+  bool attach = false;  ///< downstream draws; else the picture is changed
+  GstSegment segment{};
+  std::uint64_t last_time = 0;  ///< running time of the last frame, ns
+  bool warned_no_score = false, warned_no_peaking = false;
+};
+
+}  // namespace framequality
+
+struct GstSharpnessOverlay {
+  GstElement parent;
+  GstPad *sinkpad, *srcpad;
+  OverlayState* state;
+};
+struct GstSharpnessOverlayClass {
+  GstElementClass parent_class;
+};
+
+GType gst_sharpness_overlay_get_type();
+G_DEFINE_TYPE(GstSharpnessOverlay, gst_sharpness_overlay, GST_TYPE_ELEMENT)
+GST_ELEMENT_REGISTER_DEFINE(sharpnessoverlay, "sharpnessoverlay", GST_RANK_NONE, gst_sharpness_overlay_get_type())
+
+static GstSharpnessOverlay* overlay_of(GstObject* parent) { return reinterpret_cast<GstSharpnessOverlay*>(parent); }
+
+// --- Negotiation ----------------------------------------------------------------------------------------------------
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_OVERLAY_CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_OVERLAY_CAPS));
+
+static gboolean answer_caps(GstSharpnessOverlay* self, GstPad* pad, GstQuery* query) {
+  const bool to_sink = pad == self->sinkpad;
+  overlay::answer_caps(query, pad, to_sink ? self->srcpad : self->sinkpad, to_sink);
+  return TRUE;
+}
+
+static bool downstream_draws(GstSharpnessOverlay* self, GstCaps* caps) {
+  GstQuery* query = gst_query_new_allocation(caps, FALSE);
+  const bool draws = gst_pad_peer_query(self->srcpad, query) &&
+                     gst_query_find_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
+  gst_query_unref(query);
+  return draws;
+}
+
+/// Chooses between attaching and blending, as GStreamer's own overlays do, and sends the caps.
+static bool negotiate(GstSharpnessOverlay* self, GstCaps* caps) {
+  OverlayState& state = *self->state;
+  gst_pad_check_reconfigure(self->srcpad);
+  const bool blends = overlay::can_blend(caps);
+  bool sent = false;
+  state.attach = overlay::has_overlay(caps);
+  if (!state.attach) {
+    const CapsPtr with = overlay::with_overlay(caps, 0, true);
+    const CapsPtr taken(gst_pad_peer_query_caps(self->srcpad, with.get()));
+    // Some elements answer the ALLOCATION query for current caps only. Where it says nothing and frames can be changed,
+    // the picture itself is the safe place.
+    if (!gst_caps_is_empty(taken.get()) && gst_pad_set_caps(self->srcpad, with.get()))
+      sent = state.attach = downstream_draws(self, with.get()) || !blends;
+  }
+  const bool done = sent || ((state.attach || blends) && gst_pad_set_caps(self->srcpad, caps));
+  if (!done) gst_pad_mark_reconfigure(self->srcpad);
+  GST_INFO_OBJECT(self, "%s",
+                  !done          ? "nobody can draw on these frames"
+                  : state.attach ? "overlays go as metadata"
+                                 : "overlays are blended");
+  return done;
+}
+
+// --- Frames ---------------------------------------------------------------------------------------------------------
+
+/// Running time of a frame; about one frame after the last where timestamps do not say.
+static std::uint64_t time_of(OverlayState& state, GstBuffer* buffer) {
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+  if (state.segment.format == GST_FORMAT_TIME)
+    time = gst_segment_to_running_time(&state.segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  if (!GST_CLOCK_TIME_IS_VALID(time)) {
+    const int n = GST_VIDEO_INFO_FPS_N(&state.info), d = GST_VIDEO_INFO_FPS_D(&state.info);
+    time = state.last_time + (n > 0 ? gst_util_uint64_scale_int(GST_SECOND, d, n) : 40 * GST_MSECOND);
+  }
+  return state.last_time = time;
+}
+
+static void warn(GstSharpnessOverlay* self, bool& warned, GQuark domain, int code, const char* text) {
+  if (std::exchange(warned, true)) return;
+  post(GST_ELEMENT_CAST(self), GST_MESSAGE_WARNING, {domain, code, text});
+}
+
+/// Adds the overlay to what the buffer carries; its pixels are not touched. Takes and returns the buffer.
+static GstBuffer* attach(GstBuffer* buffer, GstVideoOverlayComposition* composition) {
+  buffer = make_header_writable(buffer);
+  GstVideoOverlayCompositionMeta* meta = gst_buffer_get_video_overlay_composition_meta(buffer);
+  if (!meta) {
+    gst_buffer_add_video_overlay_composition_meta(buffer, composition);
+    return buffer;
+  }
+  // Not a copy, which would copy the rectangles too and with them what sinks know them by.
+  GstVideoOverlayComposition* both = nullptr;
+  for (GstVideoOverlayComposition* part : {meta->overlay, composition})
+    for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(part); ++i) {
+      GstVideoOverlayRectangle* rectangle = gst_video_overlay_composition_get_rectangle(part, i);
+      if (both)
+        gst_video_overlay_composition_add_rectangle(both, rectangle);
+      else
+        both = gst_video_overlay_composition_new(rectangle);
+    }
+  gst_video_overlay_composition_unref(meta->overlay);
+  meta->overlay = both;
+  return buffer;
+}
+
+/// Draws the overlay into the picture, of which there is a copy if others see it too. The buffer is replaced then.
+static void blend(OverlayState& state, GstBuffer** buffer, GstVideoOverlayComposition* composition) {
+  const GstVideoInfo& info = state.info;
+  *buffer = gst_buffer_make_writable(*buffer);
+  GstVideoFrame frame;
+  if (!gst_video_frame_map(&frame, &info, *buffer, GST_MAP_READWRITE))
+    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
+                       "A frame could not be mapped to draw on: it is shorter than its caps say, or in memory that "
+                       "cannot be written");
+  const bool drawn = state.blender.blend(composition, &frame);
+  gst_video_frame_unmap(&frame);
+  if (!drawn)
+    throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                       std::string("Overlays cannot be blended into ") + GST_VIDEO_INFO_NAME(&info) +
+                           ": put videoconvert before sharpnessoverlay");
+}
+
+static void draw(GstSharpnessOverlay* self, GstBuffer** buffer) {
+  OverlayState& state = *self->state;
+  overlay::Settings settings;
+  {
+    const std::lock_guard lock(state.mutex);
+    settings = state.settings;
+  }
+  GstVideoOverlayComposition* composition = state.painter.paint(settings, *buffer, time_of(state, *buffer));
+  if (!state.painter.has_score() && (settings.text || settings.graph || settings.zones))
+    warn(self, state.warned_no_score, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+         "Frames come without a score: put sharpnessmeter, with attach-meta=true, before sharpnessoverlay");
+  if (state.painter.cannot_read())
+    warn(self, state.warned_no_peaking, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+         "The pixels of these frames cannot be read, so that there is no focus peaking: put videoconvert, or what "
+         "downloads frames from their memory, before sharpnessoverlay");
+  if (!composition) return;
+  if (state.attach || gst_buffer_get_video_overlay_composition_meta(*buffer))
+    *buffer = attach(*buffer, composition);
+  else
+    blend(state, buffer, composition);
+}
+
+static GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
+  GstSharpnessOverlay* self = overlay_of(parent);
+  if (gst_pad_check_reconfigure(self->srcpad)) {
+    const CapsPtr caps(gst_pad_get_current_caps(pad));
+    if (!caps || !negotiate(self, caps.get())) {
+      gst_pad_mark_reconfigure(self->srcpad);
+      gst_buffer_unref(buffer);
+      return GST_PAD_IS_FLUSHING(self->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
+    }
+  }
+  const bool drawn = guard(GST_ELEMENT_CAST(self), false, [&] {
+    draw(self, &buffer);
+    return true;
+  });
+  if (drawn) return gst_pad_push(self->srcpad, buffer);
+  gst_buffer_unref(buffer);
+  return GST_FLOW_ERROR;
+}
+
+// --- Events, queries, states ----------------------------------------------------------------------------------------
+
+static bool set_caps(GstSharpnessOverlay* self, GstCaps* caps) {
+  return guard(GST_ELEMENT_CAST(self), false, [&] {
+    if (!gst_video_info_from_caps(&self->state->info, caps)) return false;
+    self->state->painter.set_format(self->state->info);
+    self->state->warned_no_peaking = false;
+    return negotiate(self, caps);
+  });
+}
+
+static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  GstSharpnessOverlay* self = overlay_of(parent);
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_CAPS: {
+      GstCaps* caps = nullptr;
+      gst_event_parse_caps(event, &caps);
+      const bool taken = set_caps(self, caps);
+      gst_event_unref(event);
+      return taken;
+    }
+    case GST_EVENT_SEGMENT:
+      gst_event_copy_segment(event, &self->state->segment);
+      break;
+    case GST_EVENT_FLUSH_STOP:
+      gst_segment_init(&self->state->segment, GST_FORMAT_UNDEFINED);
+      self->state->painter.reset();
+      self->state->last_time = 0;
+      break;
+    default:
+      break;
+  }
+  return gst_pad_event_default(pad, parent, event);
+}
+
+static gboolean answer_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) return answer_caps(overlay_of(parent), pad, query);
+  return gst_pad_query_default(pad, parent, query);
+}
+
+static GstStateChangeReturn change_state(GstElement* element, GstStateChange transition) {
+  const auto result = GST_ELEMENT_CLASS(gst_sharpness_overlay_parent_class)->change_state(element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    OverlayState& state = *reinterpret_cast<GstSharpnessOverlay*>(element)->state;
+    state.painter.reset();
+    gst_segment_init(&state.segment, GST_FORMAT_UNDEFINED);
+    state.last_time = 0;
+    state.warned_no_score = state.warned_no_peaking = false;
+  }
+  return result;
+}
+
+// --- Properties -----------------------------------------------------------------------------------------------------
+
+enum { PROP_TEXT = 1, PROP_GRAPH, PROP_ZONES, PROP_PEAKING, PROP_HISTORY, PROP_PEAKING_COLOR, PROP_PEAKING_THRESHOLD };
+
+static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
+  OverlayState& state = *reinterpret_cast<GstSharpnessOverlay*>(object)->state;
+  const std::lock_guard lock(state.mutex);
+  overlay::Settings& s = state.settings;
+  switch (id) {
+    case PROP_TEXT:
+      s.text = g_value_get_boolean(value);
+      break;
+    case PROP_GRAPH:
+      s.graph = g_value_get_boolean(value);
+      break;
+    case PROP_ZONES:
+      s.zones = g_value_get_boolean(value);
+      break;
+    case PROP_PEAKING:
+      s.peaking = g_value_get_boolean(value);
+      break;
+    case PROP_HISTORY:
+      s.history = g_value_get_uint64(value);
+      break;
+    case PROP_PEAKING_COLOR:
+      s.peaking_colour = g_value_get_uint(value);
+      break;
+    case PROP_PEAKING_THRESHOLD:
+      s.peaking_threshold = g_value_get_int(value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
+  OverlayState& state = *reinterpret_cast<GstSharpnessOverlay*>(object)->state;
+  const std::lock_guard lock(state.mutex);
+  const overlay::Settings& s = state.settings;
+  switch (id) {
+    case PROP_TEXT:
+      g_value_set_boolean(value, s.text);
+      break;
+    case PROP_GRAPH:
+      g_value_set_boolean(value, s.graph);
+      break;
+    case PROP_ZONES:
+      g_value_set_boolean(value, s.zones);
+      break;
+    case PROP_PEAKING:
+      g_value_set_boolean(value, s.peaking);
+      break;
+    case PROP_HISTORY:
+      g_value_set_uint64(value, s.history);
+      break;
+    case PROP_PEAKING_COLOR:
+      g_value_set_uint(value, s.peaking_colour);
+      break;
+    case PROP_PEAKING_THRESHOLD:
+      g_value_set_int(value, s.peaking_threshold);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+static void install_properties(GObjectClass* object) {
+  constexpr auto kFlags =
+      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+  constexpr overlay::Settings kDefault;
+  const auto add_switch = [&](guint id, const char* name, const char* nick, const char* blurb, bool standard) {
+    g_object_class_install_property(object, id, g_param_spec_boolean(name, nick, blurb, standard, kFlags));
+  };
+  add_switch(PROP_TEXT, "text", "Text", "Draw the score and its metric", kDefault.text);
+  add_switch(PROP_GRAPH, "graph", "Graph", "Draw the scores of the time 'history', with their lowest and highest",
+             kDefault.graph);
+  add_switch(PROP_ZONES, "zones", "Zones",
+             "Draw zones as a heat map when the meter has zone-columns and zone-rows, and the outline of its roi",
+             kDefault.zones);
+  add_switch(PROP_PEAKING, "peaking", "Focus peaking", "Colour strong edges of the picture", kDefault.peaking);
+  g_object_class_install_property(
+      object, PROP_HISTORY,
+      g_param_spec_uint64("history", "History",
+                          "Time that the graph shows and that the heat map takes its scale from, in ns; at most a day",
+                          GST_MSECOND, 86400 * GST_SECOND, kDefault.history, kFlags));
+  g_object_class_install_property(
+      object, PROP_PEAKING_COLOR,
+      g_param_spec_uint("peaking-color", "Peaking colour", "Colour of focus peaking, big-endian ARGB", 0, G_MAXUINT32,
+                        kDefault.peaking_colour, kFlags));
+  g_object_class_install_property(
+      object, PROP_PEAKING_THRESHOLD,
+      g_param_spec_int("peaking-threshold", "Peaking threshold",
+                       "Least gradient of an edge that is coloured: the height of a step between two pixels, in 8-bit "
+                       "codes (a quarter of the 3x3 Sobel operator's magnitude)",
+                       1, 255, kDefault.peaking_threshold, kFlags));
+}
+
+static void finalize(GObject* object) {
+  delete reinterpret_cast<GstSharpnessOverlay*>(object)->state;
+  G_OBJECT_CLASS(gst_sharpness_overlay_parent_class)->finalize(object);
+}
+
+static void gst_sharpness_overlay_init(GstSharpnessOverlay* self) {
+  self->state = new OverlayState;
+  gst_segment_init(&self->state->segment, GST_FORMAT_UNDEFINED);
+  self->sinkpad = gst_pad_new_from_static_template(&sink_template, "sink");
+  gst_pad_set_chain_function(self->sinkpad, chain);
+  gst_pad_set_event_function(self->sinkpad, sink_event);
+  gst_pad_set_query_function(self->sinkpad, answer_query);
+  // Downstream's pool and metas serve upstream as well.
+  GST_PAD_SET_PROXY_ALLOCATION(self->sinkpad);
+  gst_element_add_pad(GST_ELEMENT_CAST(self), self->sinkpad);
+  self->srcpad = gst_pad_new_from_static_template(&src_template, "src");
+  gst_pad_set_query_function(self->srcpad, answer_query);
+  gst_element_add_pad(GST_ELEMENT_CAST(self), self->srcpad);
+}
+
+static void gst_sharpness_overlay_class_init(GstSharpnessOverlayClass* klass) {
+  GST_DEBUG_CATEGORY_INIT(sharpnessoverlay_debug, "sharpnessoverlay", 0, "scores drawn on the picture");
+  register_score_meta(kSharpnessMeta);
+  auto* object = G_OBJECT_CLASS(klass);
+  object->set_property = set_property;
+  object->get_property = get_property;
+  object->finalize = finalize;
+  install_properties(object);
+
+  auto* element = GST_ELEMENT_CLASS(klass);
+  element->change_state = change_state;
+  gst_element_class_add_static_pad_template(element, &sink_template);
+  gst_element_class_add_static_pad_template(element, &src_template);
+  gst_element_class_set_static_metadata(
+      element, "Sharpness overlay", "Filter/Effect/Video",
+      "Draws the scores of a sharpnessmeter on the picture: text, graph, heat map of zones, focus peaking",
+      "The framequality authors");
+}

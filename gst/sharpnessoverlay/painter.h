@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// From the scores on buffers to an overlay composition; draws again only what changed.
+#pragma once
+
+#include "algorithms/score_history.h"
+#include "cpu/overlay/edges.h"
+#include "gst/sharpnessoverlay/drawing.h"
+
+#include <gst/video/video.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace framequality::overlay {
+
+/// What the user chooses.
+struct Settings {
+  bool text = true, graph = true, zones = true, peaking = false;
+  std::uint64_t history = 10 * GST_SECOND;
+  std::uint32_t peaking_colour = 0xffff3030;  ///< ARGB, not premultiplied
+  int peaking_threshold = 32;                 ///< see cpu::EdgeMarker
+};
+
+struct ReleaseOverlay {
+  void operator()(GstVideoOverlayComposition* composition) const { gst_video_overlay_composition_unref(composition); }
+  void operator()(GstVideoOverlayRectangle* rectangle) const { gst_video_overlay_rectangle_unref(rectangle); }
+};
+using CompositionPtr = std::unique_ptr<GstVideoOverlayComposition, ReleaseOverlay>;
+using RectanglePtr = std::unique_ptr<GstVideoOverlayRectangle, ReleaseOverlay>;
+
+/// One rectangle of the composition, in pixels that are used again when nobody shows them any more.
+class Layer {
+ public:
+  Layer() = default;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+  ~Layer() {
+    hide();
+    drop_pool();
+  }
+
+  /// Shows at `place` of the picture what draw(canvas) draws: all of it, or the rows that draw returns, as cpu::Rows.
+  /// Throws ElementError if memory runs out.
+  template <class F>
+  void show(const Box& place, F&& draw);
+  void hide() { rectangle_.reset(); }
+  GstVideoOverlayRectangle* rectangle() const { return rectangle_.get(); }
+
+ private:
+  void set_size(int width, int height);
+  void drop_pool() noexcept;
+
+  GstBufferPool* pool_ = nullptr;
+  int width_ = 0, height_ = 0;
+  RectanglePtr rectangle_;
+};
+
+/// Draws for the frames of one stream. For one thread at a time.
+class Painter {
+ public:
+  /// Frames are like this from now on. The history stays.
+  void set_format(const GstVideoInfo& info);
+  /// Forgets all scores.
+  void reset();
+  bool has_score() const { return !history_.empty(); }
+  /// True if peaking was wanted for frames that cannot be read; it rests until the next format or reset.
+  bool cannot_read() const { return cannot_read_; }
+
+  /// What to draw on this frame, null for nothing; owned by the painter until the next call. Takes the frame's score
+  /// into the history. time: running time, ns. Throws ElementError.
+  GstVideoOverlayComposition* paint(const Settings& settings, GstBuffer* buffer, std::uint64_t time);
+
+ private:
+  void take_scores(GstBuffer* buffer, std::uint64_t time);
+  void take_zones(const GstStructure* fields, std::uint64_t time);
+  Box region_of(const GstStructure* fields) const;
+  void paint_text(bool wanted, std::uint64_t time);
+  void paint_graph(bool wanted, std::uint64_t time);
+  void paint_zones(bool wanted, std::uint64_t time);
+  void paint_peaking(const Settings& settings, GstBuffer* buffer);
+
+  GstVideoInfo info_{};
+  Layout layout_;
+  std::optional<cpu::EdgeMarker> edges_;
+  bool cannot_read_ = false;
+
+  ScoreHistory history_{Settings{}.history}, zone_history_{Settings{}.history};
+  Text text_, drawn_text_;
+  std::optional<Zones> zones_;  ///< of the last score
+  Zones drawn_zones_;
+  std::vector<ScoreHistory::Column> columns_;
+  Pen pen_;
+
+  Layer zone_layer_, peaking_layer_, graph_layer_, text_layer_;
+  std::array<GstVideoOverlayRectangle*, 4> shown_{};  ///< those that composition_ was made of, which keeps them alive
+  CompositionPtr composition_;
+};
+
+}  // namespace framequality::overlay

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// virtuallenssrc: a camera with a lens that can be moved, made of pictures.
+#include "algorithms/focus/virtual_lens.h"
+#include "gst/object/guard.h"
+#include "gst/virtuallenssrc/picture_files.h"
+
+#include <gst/base/gstpushsrc.h>
+#include <gst/video/video.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+/**
+ * SECTION:element-virtuallenssrc
+ * @title: virtuallenssrc
+ * @short_description: a camera with a lens that can be moved, for tests and demos of autofocus
+ *
+ * Shows the picture that belongs to the lens `position`: from a folder of pictures of a real focus sweep (`location`;
+ * file names that are numbers are positions), or by blurring one still picture the more, the further `position` is from
+ * `best-position`. Without `location` the still is drawn by the element itself, in the size that the caps ask for.
+ *
+ * A position that is set now is shown by the frame `lag` frames after the next one. Frames can have `noise` and
+ * `flicker`. All is random but repeatable: the same settings give the same frames.
+ *
+ * With `is-live` it behaves as a camera does: a frame shows what there was at its timestamp, and leaves one frame
+ * duration later.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 virtuallenssrc position=50 lag=2 noise=3 ! videoconvert ! autovideosink
+ * ]| a sharp picture with noise; another `position` blurs it.
+ * |[
+ * gst-launch-1.0 -m virtuallenssrc name=lens num-buffers=300 ! sharpnessmeter normalize=mean prefilter=binomial5 !
+ *     focuscontroller actuator=lens.position min=0 max=100 ! fakesink
+ * ]| focuses it.
+ */
+
+GST_DEBUG_CATEGORY_STATIC(virtuallenssrc_debug);
+#define GST_CAT_DEFAULT virtuallenssrc_debug
+
+namespace framequality {
+
+namespace {
+
+constexpr int kWidth = 320, kHeight = 240, kRate = 30;  // where the caps leave it open
+constexpr std::uint64_t kSceneSeed = 1;
+
+struct LensSource {
+  std::mutex mutex;  ///< of the following, up to the blank line
+  LensSettings settings;
+  double position = 0;
+  std::string location;
+  int width = 0, height = 0;  ///< of the pictures at `location`, 0: any
+  GstClockTime duration = 0;  ///< of a frame, 0: not known yet
+
+  // State changes and the streaming thread, never at once.
+  GstVideoInfo info{};
+  std::optional<VirtualLens> lens;
+  std::uint64_t frame = 0;
+  std::uint64_t first = 0;  ///< frame of the current caps, and its time, so that time goes on at another rate
+  GstClockTime begin = 0;
+};
+
+}  // namespace
+
+}  // namespace framequality
+
+using namespace framequality;
+
+struct GstVirtualLensSrc {
+  GstPushSrc parent;
+  LensSource* source;
+};
+struct GstVirtualLensSrcClass {
+  GstPushSrcClass parent_class;
+};
+
+GType gst_virtual_lens_src_get_type();
+G_DEFINE_TYPE(GstVirtualLensSrc, gst_virtual_lens_src, GST_TYPE_PUSH_SRC)
+GST_ELEMENT_REGISTER_DEFINE(virtuallenssrc, "virtuallenssrc", GST_RANK_NONE, gst_virtual_lens_src_get_type())
+
+static LensSource& source_of(gpointer instance) { return *static_cast<GstVirtualLensSrc*>(instance)->source; }
+
+// --- Stream ---------------------------------------------------------------------------------------------------------
+
+static gboolean start(GstBaseSrc* src) {
+  LensSource& s = source_of(src);
+  return guard(GST_ELEMENT_CAST(src), FALSE, [&]() -> gboolean {
+    std::string location;
+    {
+      const std::lock_guard lock(s.mutex);
+      location = s.location;
+    }
+    s.frame = s.first = 0;
+    s.begin = 0;
+    if (location.empty()) return TRUE;
+    PictureSet set = load_pictures(location);
+    GST_INFO_OBJECT(src, "%zu pictures of %dx%d, at %g to %g", set.pictures.size(), set.width, set.height,
+                    set.pictures.begin()->first, set.pictures.rbegin()->first);
+    if (set.pictures.size() == 1)
+      s.lens.emplace(set.width, set.height, std::move(set.pictures.begin()->second));
+    else
+      s.lens.emplace(set.width, set.height, std::move(set.pictures));
+    const std::lock_guard lock(s.mutex);
+    s.width = set.width;
+    s.height = set.height;
+    return TRUE;
+  });
+}
+
+static gboolean stop(GstBaseSrc* src) {
+  LensSource& s = source_of(src);
+  s.lens.reset();
+  const std::lock_guard lock(s.mutex);
+  s.width = s.height = 0;
+  s.duration = 0;
+  return TRUE;
+}
+
+static GstCaps* get_caps(GstBaseSrc* src, GstCaps* filter) {
+  LensSource& s = source_of(src);
+  GstCaps* caps = gst_pad_get_pad_template_caps(GST_BASE_SRC_PAD(src));
+  {
+    const std::lock_guard lock(s.mutex);
+    if (s.width > 0) {
+      caps = gst_caps_make_writable(caps);
+      gst_caps_set_simple(caps, "width", G_TYPE_INT, s.width, "height", G_TYPE_INT, s.height, nullptr);
+    }
+  }
+  if (!filter) return caps;
+  GstCaps* filtered = gst_caps_intersect_full(filter, caps, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref(caps);
+  return filtered;
+}
+
+static GstCaps* fixate(GstBaseSrc* src, GstCaps* caps) {
+  caps = gst_caps_make_writable(caps);
+  GstStructure* s = gst_caps_get_structure(caps, 0);
+  gst_structure_fixate_field_nearest_int(s, "width", kWidth);
+  gst_structure_fixate_field_nearest_int(s, "height", kHeight);
+  gst_structure_fixate_field_nearest_fraction(s, "framerate", kRate, 1);
+  return GST_BASE_SRC_CLASS(gst_virtual_lens_src_parent_class)->fixate(src, caps);
+}
+
+static GstClockTime time_of(const LensSource& s, std::uint64_t frame) {
+  return s.begin + gst_util_uint64_scale(frame - s.first, static_cast<guint64>(s.info.fps_d) * GST_SECOND,
+                                         static_cast<guint64>(s.info.fps_n));
+}
+
+static gboolean set_caps(GstBaseSrc* src, GstCaps* caps) {
+  LensSource& s = source_of(src);
+  return guard(GST_ELEMENT_CAST(src), FALSE, [&]() -> gboolean {
+    if (s.info.fps_n > 0) s.begin = time_of(s, s.frame);
+    s.first = s.frame;
+    if (!gst_video_info_from_caps(&s.info, caps)) return FALSE;
+    const int w = s.info.width, h = s.info.height;
+    if (!s.lens || s.lens->width() != w || s.lens->height() != h) s.lens.emplace(w, h, dead_leaves(w, h, kSceneSeed));
+    gst_base_src_set_blocksize(src, static_cast<guint>(s.info.size));
+    const std::lock_guard lock(s.mutex);
+    s.duration = time_of(s, s.first + 1) - s.begin;
+    return TRUE;
+  });
+}
+
+/// Downstream's pool if it offers one, else one of our own.
+static gboolean decide_allocation(GstBaseSrc* src, GstQuery* query) {
+  const auto least = static_cast<guint>(source_of(src).info.size);
+  GstCaps* caps = nullptr;
+  GstBufferPool* pool = nullptr;
+  guint size = least, min = 0, max = 0;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  const bool offered = gst_query_get_n_allocation_pools(query) > 0;
+  if (offered) gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
+  size = std::max(size, least);
+  if (!pool) pool = gst_video_buffer_pool_new();
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, caps, size, min, max);
+  if (gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_buffer_pool_set_config(pool, config);
+  if (offered)
+    gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);
+  else
+    gst_query_add_allocation_pool(query, pool, size, min, max);
+  gst_object_unref(pool);
+  return GST_BASE_SRC_CLASS(gst_virtual_lens_src_parent_class)->decide_allocation(src, query);
+}
+
+static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
+  LensSource& s = source_of(src);
+  GstVideoFrame frame;
+  if (!gst_video_frame_map(&frame, &s.info, buffer, GST_MAP_WRITE)) {
+    GST_ELEMENT_ERROR(src, RESOURCE, WRITE, ("Cannot write to the buffer that downstream gave"), (nullptr));
+    return GST_FLOW_ERROR;
+  }
+  double position;
+  {
+    const std::lock_guard lock(s.mutex);
+    s.lens->configure(s.settings);
+    position = s.position;
+  }
+  s.lens->render(position, static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)),
+                 GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0));
+  gst_video_frame_unmap(&frame);
+  GST_BUFFER_PTS(buffer) = time_of(s, s.frame);
+  GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
+  GST_BUFFER_DURATION(buffer) = time_of(s, s.frame + 1) - GST_BUFFER_PTS(buffer);
+  GST_BUFFER_OFFSET(buffer) = s.frame++;
+  GST_BUFFER_OFFSET_END(buffer) = s.frame;
+  return GST_FLOW_OK;
+}
+
+/// A live frame leaves when it has been exposed, one duration after its timestamp: so what it shows is never older than
+/// its timestamp says, and a command that came before is in it.
+static void get_times(GstBaseSrc* src, GstBuffer* buffer, GstClockTime* begin, GstClockTime* end) {
+  *begin = *end = GST_CLOCK_TIME_NONE;
+  if (!gst_base_src_is_live(src)) return;
+  *begin = GST_BUFFER_PTS(buffer) + GST_BUFFER_DURATION(buffer);
+  *end = *begin + GST_BUFFER_DURATION(buffer);
+}
+
+static gboolean query(GstBaseSrc* src, GstQuery* query) {
+  if (GST_QUERY_TYPE(query) != GST_QUERY_LATENCY || !gst_base_src_is_live(src))
+    return GST_BASE_SRC_CLASS(gst_virtual_lens_src_parent_class)->query(src, query);
+  LensSource& s = source_of(src);
+  const std::lock_guard lock(s.mutex);
+  if (s.duration == 0) return FALSE;
+  gst_query_set_latency(query, TRUE, s.duration, GST_CLOCK_TIME_NONE);
+  return TRUE;
+}
+
+// --- Properties -----------------------------------------------------------------------------------------------------
+
+enum {
+  PROP_LOCATION = 1,
+  PROP_POSITION,
+  PROP_BEST_POSITION,
+  PROP_BLUR_PER_UNIT,
+  PROP_SHIFT,
+  PROP_LAG,
+  PROP_NOISE,
+  PROP_FLICKER,
+  PROP_SEED,
+  PROP_IS_LIVE
+};
+
+static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
+  LensSource& s = source_of(object);
+  if (id == PROP_IS_LIVE) return gst_base_src_set_live(GST_BASE_SRC(object), g_value_get_boolean(value));
+  const std::lock_guard lock(s.mutex);
+  switch (id) {
+    case PROP_LOCATION:
+      s.location = g_value_get_string(value) ? g_value_get_string(value) : "";
+      break;
+    case PROP_POSITION:
+      s.position = g_value_get_double(value);
+      break;
+    case PROP_BEST_POSITION:
+      s.settings.best_position = g_value_get_double(value);
+      break;
+    case PROP_BLUR_PER_UNIT:
+      s.settings.blur_per_unit = g_value_get_double(value);
+      break;
+    case PROP_SHIFT:
+      s.settings.shift = g_value_get_double(value);
+      break;
+    case PROP_LAG:
+      s.settings.lag = g_value_get_int(value);
+      break;
+    case PROP_NOISE:
+      s.settings.noise = g_value_get_double(value);
+      break;
+    case PROP_FLICKER:
+      s.settings.flicker = g_value_get_double(value);
+      break;
+    case PROP_SEED:
+      s.settings.seed = g_value_get_uint64(value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
+  LensSource& s = source_of(object);
+  if (id == PROP_IS_LIVE) return g_value_set_boolean(value, gst_base_src_is_live(GST_BASE_SRC(object)));
+  const std::lock_guard lock(s.mutex);
+  switch (id) {
+    case PROP_LOCATION:
+      g_value_set_string(value, s.location.empty() ? nullptr : s.location.c_str());
+      break;
+    case PROP_POSITION:
+      g_value_set_double(value, s.position);
+      break;
+    case PROP_BEST_POSITION:
+      g_value_set_double(value, s.settings.best_position);
+      break;
+    case PROP_BLUR_PER_UNIT:
+      g_value_set_double(value, s.settings.blur_per_unit);
+      break;
+    case PROP_SHIFT:
+      g_value_set_double(value, s.settings.shift);
+      break;
+    case PROP_LAG:
+      g_value_set_int(value, s.settings.lag);
+      break;
+    case PROP_NOISE:
+      g_value_set_double(value, s.settings.noise);
+      break;
+    case PROP_FLICKER:
+      g_value_set_double(value, s.settings.flicker);
+      break;
+    case PROP_SEED:
+      g_value_set_uint64(value, s.settings.seed);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+static void gst_virtual_lens_src_init(GstVirtualLensSrc* self) {
+  self->source = new LensSource;
+  gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
+}
+
+static void finalize(GObject* object) {
+  delete static_cast<GstVirtualLensSrc*>(static_cast<gpointer>(object))->source;
+  G_OBJECT_CLASS(gst_virtual_lens_src_parent_class)->finalize(object);
+}
+
+static void install_properties(GObjectClass* object) {
+  constexpr auto kReady =
+      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+  constexpr auto kPlaying =
+      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+  const LensSettings defaults;
+  const auto install = [&](guint id, GParamSpec* spec) { g_object_class_install_property(object, id, spec); };
+  install(PROP_LOCATION,
+          g_param_spec_string("location", "Location",
+                              "Folder with the pictures of a focus sweep, all of one size: at the positions that the "
+                              "file names are if all are numbers (1.4489.png), else at 0, 1, 2... in their order; the "
+                              "nearest one is shown. Or one picture file, to be blurred. Empty = a built-in scene, "
+                              "blurred, in any size",
+                              nullptr, kReady));
+  install(PROP_POSITION,
+          g_param_spec_double("position", "Position", "Where the lens is sent, in units of one's own choice",
+                              -G_MAXDOUBLE, G_MAXDOUBLE, 0, kPlaying));
+  install(PROP_BEST_POSITION,
+          g_param_spec_double("best-position", "Best position",
+                              "Position where a still picture is sharp; without effect on a folder, see shift",
+                              -G_MAXDOUBLE, G_MAXDOUBLE, defaults.best_position, kPlaying));
+  install(PROP_BLUR_PER_UNIT,
+          g_param_spec_double("blur-per-unit", "Blur per unit",
+                              "Radius in pixels (at most 128) of the disk that blurs a still picture, for each unit of "
+                              "distance between position and best-position",
+                              0, G_MAXDOUBLE, defaults.blur_per_unit, kPlaying));
+  install(PROP_SHIFT, g_param_spec_double("shift", "Shift",
+                                          "Moves the scene: position p shows what p - shift would show. With a folder "
+                                          "of pictures this moves the best position",
+                                          -G_MAXDOUBLE, G_MAXDOUBLE, defaults.shift, kPlaying));
+  install(PROP_LAG, g_param_spec_int("lag", "Lag",
+                                     "Frames that still show the old position after a new one was set; 0 = the next "
+                                     "frame shows it",
+                                     0, VirtualLens::kMaxLag, defaults.lag, kPlaying));
+  install(PROP_NOISE, g_param_spec_double("noise", "Noise", "Sigma of Gaussian noise, in 8-bit codes", 0, 255,
+                                          defaults.noise, kPlaying));
+  install(PROP_FLICKER,
+          g_param_spec_double("flicker", "Flicker",
+                              "Random change of exposure from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0,
+                              1, defaults.flicker, kPlaying));
+  install(PROP_SEED, g_param_spec_uint64("seed", "Seed", "Of noise and flicker: the same seed gives the same frames", 0,
+                                         G_MAXUINT64, defaults.seed, kPlaying));
+  install(PROP_IS_LIVE,
+          g_param_spec_boolean("is-live", "Is live",
+                               "Deliver frames as a camera does: a frame shows what there was at its timestamp and "
+                               "leaves one frame duration later",
+                               FALSE, kReady));
+}
+
+static void gst_virtual_lens_src_class_init(GstVirtualLensSrcClass* klass) {
+  GST_DEBUG_CATEGORY_INIT(virtuallenssrc_debug, "virtuallenssrc", 0, "camera with a virtual lens");
+  auto* object = G_OBJECT_CLASS(klass);
+  object->set_property = set_property;
+  object->get_property = get_property;
+  object->finalize = finalize;
+  install_properties(object);
+  auto* element = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(element, "Virtual lens", "Source/Video",
+                                        "Shows the picture that belongs to a lens position, with lag, noise and "
+                                        "flicker: for tests and demos of autofocus",
+                                        "The framequality authors");
+  static GstStaticPadTemplate pad =
+      GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+                              GST_STATIC_CAPS("video/x-raw, format=GRAY8, width=[1,32767], height=[1,32767], "
+                                              "framerate=[1/2147483647,2147483647/1]"));
+  gst_element_class_add_static_pad_template(element, &pad);
+  auto* src = GST_BASE_SRC_CLASS(klass);
+  src->start = start;
+  src->stop = stop;
+  src->get_caps = get_caps;
+  src->fixate = fixate;
+  src->set_caps = set_caps;
+  src->decide_allocation = decide_allocation;
+  src->get_times = get_times;
+  src->query = query;
+  GST_PUSH_SRC_CLASS(klass)->fill = fill;
+}

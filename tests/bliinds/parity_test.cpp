@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// BLIINDS-II on the GPU against the host twin: block values to the bit, features to 1e-12, scores the same.
+#include "algorithms/bliinds/gamma.h"
+#include "algorithms/bliinds/model.h"
+#include "cpu/bliinds/meter.h"
+#include "cuda/bliinds/meter.h"
+#include "cuda/sharpness/meter.h"
+#include "tests/bliinds/same_bits.h"
+#include "tests/support/gpu.h"
+#include "tests/support/layouts.h"
+#include "tests/support/memory_kinds.h"
+#include "tests/support/pictures.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace framequality::test {
+namespace {
+
+using namespace bliinds;
+
+/// Of features, relative: the twins add in different orders.
+constexpr double kTolerance = 1e-12;
+
+class BliindsParity : public testing::Test {
+ protected:
+  void SetUp() override {
+    require_gpu();
+    device_ = cuda::find_device().id;
+  }
+
+  std::unique_ptr<bliinds::Meter> make(const Geometry& geometry, int depth = 1) const {
+    return cuda::make_bliinds_meter(geometry, device_, depth);
+  }
+
+  static void expect_features(const Features& expected, const Features& got) {
+    for (std::size_t i = 0; i < kFeatures; ++i)
+      EXPECT_LE(std::abs(got[i] - expected[i]), kTolerance * std::abs(expected[i]))
+          << "feature " << i << ": expected " << expected[i] << ", got " << got[i];
+    static const Model model = published_model();
+    EXPECT_EQ(score_of(model, expected).score, score_of(model, got).score);
+  }
+
+  /// One frame by both twins: everything they can be asked for, the device twice.
+  static void check(bliinds::Meter& host, bliinds::Meter& device, const Frame& frame, const Frame& placed,
+                    Channel channel = Channel::kLuma) {
+    host.submit(frame, channel);
+    const Features expected = host.collect();
+    device.submit(placed, channel);
+    const Features got = device.collect();
+    expect_features(expected, got);
+    for (int scale = 0; scale < kScales; ++scale) {
+      const BlockValues wanted = host.blocks(scale), values = device.blocks(scale);
+      EXPECT_TRUE(same_bits(wanted.zeta, values.zeta)) << "zeta, scale " << scale;
+      EXPECT_TRUE(same_bits(wanted.shape, values.shape)) << "shape, scale " << scale;
+      EXPECT_TRUE(same_bits(wanted.energy, values.energy)) << "energy, scale " << scale;
+      EXPECT_TRUE(same_bits(wanted.orient, values.orient)) << "orient, scale " << scale;
+    }
+    device.submit(placed, channel);
+    EXPECT_TRUE(same_bits(got, device.collect())) << "not the same features again";
+  }
+
+  void check(Picture& picture, Where where = Where::kPageable, Channel channel = Channel::kLuma) const {
+    const Geometry& g = picture.geometry();
+    SCOPED_TRACE(std::to_string(g.width) + "x" + std::to_string(g.height) + " " +
+                 kWhereNames[static_cast<std::size_t>(where)] + (channel == Channel::kRed ? " red" : ""));
+    const Placed placed(picture, where, device_);
+    check(*cpu::make_bliinds_meter(g), *make(g), picture.frame(), placed.frame(), channel);
+    EXPECT_TRUE(picture.untouched());
+  }
+
+  int device_ = -1;
+};
+
+/// Codes between smooth and noisy, where statistics are most delicate.
+std::vector<std::uint16_t> any_codes(const Geometry& g, Random& random) {
+  std::vector<std::uint16_t> codes;
+  const int slope = random.below(4), amplitude = 1 << random.below(9);
+  for (int y = 0; y < g.height; ++y)
+    for (int x = 0; x < g.width; ++x)
+      codes.push_back(static_cast<std::uint16_t>((x * slope / 2 + y + random.below(amplitude)) & 255));
+  return codes;
+}
+
+TEST_F(BliindsParity, RandomPicturesOfOddSizes) {
+  Random random(200);
+  for (int n = 0; n < 200; ++n) {
+    SCOPED_TRACE("picture " + std::to_string(n));
+    const int largest = n % 8 == 0 ? 400 : 100;
+    const Geometry g{4 + random.below(largest), 4 + random.below(largest), luma_layout(8, 1)};
+    Picture picture(g, any_codes(g, random));
+    check(picture, static_cast<Where>(n % 3));
+  }
+}
+
+TEST_F(BliindsParity, ExtremePictures) {
+  for (const auto& [width, height] : {std::pair{4, 4},
+                                      {5, 4},
+                                      {4, 7},
+                                      {6, 6},
+                                      {31, 33},
+                                      {95, 24},
+                                      {96, 25},
+                                      {97, 23},
+                                      {129, 67},
+                                      {1021, 20},
+                                      {20, 1021}})
+    for (std::size_t fill = 0; fill < kFills.size(); ++fill)
+      for (const int depth : {8, 10, 16}) {
+        SCOPED_TRACE(std::string(kFillNames[fill]) + " " + std::to_string(depth) + " bits");
+        Picture picture(Geometry{width, height, luma_layout(depth, depth > 8 ? 2 : 1)}, kFills[fill], Placement::kOdd,
+                        static_cast<std::uint64_t>(width * 1000 + height));
+        check(picture);
+      }
+}
+
+TEST_F(BliindsParity, LargePictures) {
+  for (const Fill fill : {Fill::kRandom, Fill::kNearLimits, Fill::kMax, Fill::kRamp})
+    for (const auto& [width, height] : {std::pair{1921, 1081}, {512, 512}}) {
+      Picture picture(Geometry{width, height, luma_layout(8, 1)}, fill, Placement::kTight, 3);
+      check(picture, Where::kDevice);
+    }
+}
+
+/// The highest tenth begins in the very place that most blocks share: flat parts, and values that are almost alike.
+TEST_F(BliindsParity, MostBlocksAlike) {
+  const Geometry g{700, 400, luma_layout(8, 1)};
+  for (const int busy : {0, 1, 9, 30, 60, 390}) {
+    Random random(static_cast<std::uint64_t>(busy));
+    std::vector<std::uint16_t> codes;
+    for (int y = 0; y < g.height; ++y)
+      for (int x = 0; x < g.width; ++x)
+        codes.push_back(static_cast<std::uint16_t>(y < g.height - busy ? 16 : random.below(256)));
+    Picture flat(g, codes);
+    check(flat);
+    for (int y = 0; y < g.height - busy; ++y)
+      for (int x = 0; x < g.width; ++x)
+        codes[static_cast<std::size_t>(y * g.width + x)] = static_cast<std::uint16_t>(x % 3 == 0 ? 16 + x / 64 : 20);
+    Picture stripes(g, codes);
+    check(stripes);
+  }
+}
+
+TEST_F(BliindsParity, EveryLayoutAndPlaceInMemory) {
+  for (const NamedLayout& named : layouts())
+    for (const Placement placement : kPlacements)
+      for (const Where where : {Where::kPageable, Where::kPinned, Where::kDevice}) {
+        SCOPED_TRACE(named.name + " " + kPlacementNames[static_cast<std::size_t>(placement)]);
+        Picture picture(Geometry{107, 45, named.layout}, Fill::kRandom, placement, 9);
+        check(picture, where);
+        if (has_channel(named.layout, Channel::kRed)) check(picture, where, Channel::kRed);
+      }
+}
+
+TEST_F(BliindsParity, FramesInFlightComeInOrder) {
+  for (const auto& [width, height] : {std::pair{67, 29}, {641, 480}})
+    for (int depth = 1; depth <= 4; ++depth) {
+      const Geometry g{width, height, packed_rgb(8, 3, 0, 1, 2)};
+      std::vector<std::unique_ptr<Picture>> pictures;
+      std::vector<std::unique_ptr<Placed>> placed;
+      std::vector<Features> expected;
+      const auto host = cpu::make_bliinds_meter(g);
+      constexpr std::size_t kPictures = 5;
+      const auto channel = [](std::size_t i) { return i % kPictures % 2 ? Channel::kRed : Channel::kLuma; };
+      for (std::size_t i = 0; i < kPictures; ++i) {
+        pictures.push_back(std::make_unique<Picture>(g, Fill::kRandom, kPlacements[i % kPlacements.size()], i + 1));
+        placed.push_back(std::make_unique<Placed>(*pictures[i], static_cast<Where>(i % 3), device_));
+        host->submit(pictures[i]->frame(), channel(i));
+        expected.push_back(host->collect());
+      }
+      const auto meter = make(g, depth);
+      const std::size_t frames = 40, ahead = static_cast<std::size_t>(depth);
+      for (std::size_t i = 0; i < frames + ahead; ++i) {
+        SCOPED_TRACE("frame " + std::to_string(i) + ", depth " + std::to_string(depth));
+        if (i >= ahead) expect_features(expected[(i - ahead) % kPictures], meter->collect());
+        if (i < frames) meter->submit(placed[i % kPictures]->frame(), channel(i));
+      }
+    }
+}
+
+TEST_F(BliindsParity, EveryRunGivesTheSameBits) {
+  const Geometry g{1920, 1080, luma_layout(8, 1)};
+  Picture picture(g, Fill::kNearLimits, Placement::kTight, 8);
+  const Placed placed(picture, Where::kDevice, device_);
+  Features first{};
+  // Other meters have other slots; frames in flight disturb one another.
+  for (int turn = 0; turn < 5; ++turn) {
+    const auto meter = make(g, 4);
+    for (int i = 0; i < 4; ++i) meter->submit(placed.frame(), Channel::kLuma);
+    for (int i = 0; i < 4; ++i) {
+      const Features got = meter->collect();
+      if (turn == 0 && i == 0) first = got;
+      EXPECT_TRUE(same_bits(first, got)) << turn << " " << i;
+    }
+  }
+}
+
+TEST_F(BliindsParity, PendingFramesMayBeAbandoned) {
+  const Geometry g{1920, 1080, luma_layout(8, 1)};
+  Picture picture(g, Fill::kRandom, Placement::kTight, 1);
+  const Placed placed(picture, Where::kPinned, device_);
+  for (int turn = 0; turn < 3; ++turn) {
+    const auto meter = make(g, 3);
+    for (int i = 0; i < 3; ++i) meter->submit(placed.frame(), Channel::kLuma);
+  }
+}
+
+TEST_F(BliindsParity, MisuseThrows) {
+  EXPECT_THROW(make({3, 100, {}}), std::invalid_argument);
+  EXPECT_THROW(make({100, 3, {}}), std::invalid_argument);
+  Picture picture(Geometry{8, 8, luma_layout(8, 1)}, Fill::kRamp, Placement::kTight, 1);
+  const auto meter = make(picture.geometry());
+  EXPECT_THROW(meter->collect(), std::logic_error);
+  EXPECT_THROW(meter->blocks(0), std::logic_error);
+  EXPECT_THROW(meter->submit(picture.frame(), Channel::kRed), std::invalid_argument);
+  meter->submit(picture.frame(), Channel::kLuma);
+  EXPECT_THROW(meter->submit(picture.frame(), Channel::kLuma), std::logic_error);
+  meter->collect();
+  EXPECT_THROW(meter->blocks(3), std::out_of_range);
+}
+
+/// A binary PGM file of 8 bits without comments; empty if it is something else.
+std::unique_ptr<Picture> read_pgm(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string magic;
+  int width = 0, height = 0, most = 0;
+  if (!(in >> magic >> width >> height >> most) || magic != "P5" || most != 255 || width < 1 || height < 1) return {};
+  in.get();
+  std::vector<char> bytes(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+  if (!in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return {};
+  std::vector<std::uint16_t> codes;
+  codes.reserve(bytes.size());
+  for (const char b : bytes) codes.push_back(static_cast<unsigned char>(b));
+  return std::make_unique<Picture>(Geometry{width, height, luma_layout(8, 1)}, codes);
+}
+
+/// FQ_BLIINDS_PICTURES: a folder of *.pgm, for machines that have no decoder for the pictures of the oracle.
+TEST_F(BliindsParity, PicturesOfAFolder) {
+  const char* folder = std::getenv("FQ_BLIINDS_PICTURES");
+  if (!folder || !*folder) GTEST_SKIP() << "FQ_BLIINDS_PICTURES names no folder of PGM files";
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".pgm") continue;
+    SCOPED_TRACE(entry.path().filename().string());
+    const auto picture = read_pgm(entry.path());
+    ASSERT_TRUE(picture) << "not a binary PGM file of 8 bits";
+    check(*picture, static_cast<Where>(count++ % 3));
+  }
+  EXPECT_GT(count, 0) << "no *.pgm in " << folder;
+  RecordProperty("pictures", count);
+}
+
+}  // namespace
+}  // namespace framequality::test

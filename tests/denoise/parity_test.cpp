@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The denoisers on the GPU against the host twin: kernels.
+#include "tests/denoise/scene.h"
+
+#include <cmath>
+#include <span>
+
+namespace framequality::test {
+namespace {
+
+bool is_quick() {
+#if defined(__SANITIZE_ADDRESS__)
+  return true;
+#else
+  return is_set("FQ_PARITY_QUICK");
+#endif
+}
+
+TEST_F(DenoiseParity, EverySizeInEveryLayout) {
+  std::uint64_t seed = 1;
+  for (const NamedPicture& named : picture_layouts())
+    for (const Size size : {Size{1, 1}, {2, 2}, {3, 3}, {40, 1}, {1, 40}, {77, 55}}) {
+      Case c;
+      c.layout = named.name;
+      c.size = size;
+      c.settings = small_settings(1 + static_cast<int>(seed % 3), 2);
+      c.settings.chroma = static_cast<Chroma>(seed / 2 % 3);
+      c.where = static_cast<Where>(seed % 3);
+      c.from = kPlacements[seed / 3 % kPlacements.size()];
+      c.to = kPlacements[seed / 5 % kPlacements.size()];
+      c.seed = seed++;
+      if (is_quick() && seed % 5) continue;
+      ASSERT_NO_FATAL_FAILURE(check_both(c));
+    }
+}
+
+TEST_F(DenoiseParity, EveryPatchAndSearch) {
+  for (const char* const layout : {"GRAY8", "depth10", "GRAY16_LE", "P010_10LE", "NV12", "RGB", "GBR_12LE", "ARGB64"})
+    for (int patch = 0; patch <= kMaxPatchRadius; ++patch) {
+      Case c;
+      c.layout = layout;
+      c.size = {33 + patch, 21};
+      c.settings = small_settings(patch, 2);
+      c.settings.chroma = Chroma::kJoint;
+      c.seed = static_cast<std::uint64_t>(patch) + 1;
+      c.fill = patch % 2 ? Fill::kRandom : Fill::kNearLimits;
+      if (is_quick() && patch % 3) continue;
+      ASSERT_NO_FATAL_FAILURE(check_both(c));
+    }
+  for (const char* const layout : {"GRAY8", "depth10", "GRAY16_LE", "RGB", "ARGB64"})
+    for (const int search : {0, 1, 2, 3, 5, 13, kMaxSearchRadius})
+      for (const int patch : {0, 1, 3, 4}) {
+        Case c;
+        c.layout = layout;
+        c.size = {19, 14};
+        c.settings = small_settings(patch, search);
+        c.seed = static_cast<std::uint64_t>(search) + 1;
+        if (is_quick() && (search + patch) % 5) continue;
+        ASSERT_NO_FATAL_FAILURE(check_both(c));
+      }
+  for (const char* const layout : {"GRAY8", "RGB", "ARGB64"}) {  // the most memory that there can be
+    Case c;
+    c.layout = layout;
+    c.size = {20, 9};
+    c.settings = small_settings(kMaxPatchRadius, kMaxSearchRadius);
+    if (is_quick()) continue;
+    ASSERT_NO_FATAL_FAILURE(check_both(c));
+  }
+}
+
+TEST_F(DenoiseParity, LargerPictures) {
+  for (const char* const layout : {"GRAY8", "GRAY16_LE", "NV12", "RGBx"}) {
+    Case c;
+    c.layout = layout;
+    c.size = {641, 361};
+    c.settings = small_settings(1, 2);
+    c.settings.range = c.settings.range_chroma = 3000;
+    c.settings.chroma = Chroma::kJoint;
+    c.where = Where::kPinned;
+    if (is_quick()) continue;
+    ASSERT_NO_FATAL_FAILURE(check_both(c));
+  }
+  for (const char* const layout : {"GRAY8", "depth10"}) {
+    Case c;
+    c.layout = layout;
+    c.size = {131, 67};
+    c.settings.range = 2500;
+    if (is_quick()) continue;
+    ASSERT_NO_FATAL_FAILURE(check_both(c));
+  }
+}
+
+/// A case at random that is not much work.
+Case random_case(Random& random) {
+  Case c;
+  do {
+    const auto& all = picture_layouts();
+    c.layout = all[static_cast<std::size_t>(random.below(static_cast<int>(all.size())))].name;
+    c.size = {1 + random.below(random.one_in(3) ? 300 : 60), 1 + random.below(60)};
+    Settings& s = c.settings;
+    s.patch_radius = random.one_in(4) ? random.below(kMaxPatchRadius + 1) : random.below(4);
+    s.search_radius = random.one_in(4) ? random.below(kMaxSearchRadius + 1) : random.below(5);
+    s.range = std::exp2(random.below(14));
+    s.range_chroma = std::exp2(random.below(14));
+    s.spatial = random.one_in(2) ? 0 : 0.01 * random.below(40);
+    s.sigma = random.one_in(2) ? 0 : random.below(300) / 10.0;
+    s.estimate_sigma = random.one_in(4);
+    s.center = static_cast<CenterWeight>(random.one_in(4));
+    s.border = static_cast<Border>(random.below(3));
+    s.chroma = static_cast<Chroma>(random.below(3));
+    c.frames = random.one_in(3) ? 1 + random.below(2 * kMaxTemporalRadius + 1) : 1;
+    c.center = random.below(c.frames);
+    c.fields = 1 + random.one_in(4);
+    c.where = static_cast<Where>(random.below(3));
+    c.from = kPlacements[static_cast<std::size_t>(random.below(4))];
+    c.to = kPlacements[static_cast<std::size_t>(random.below(4))];
+    c.fill = kFills[static_cast<std::size_t>(random.below(static_cast<int>(kFills.size())))];
+    c.seed = random.next() % 1000000;
+  } while (c.work() > 4e6);
+  return c;
+}
+
+TEST_F(DenoiseParity, RandomCases) {
+  Random random(2026);
+  for (int n = is_quick() ? 30 : 400; n > 0; --n) ASSERT_NO_FATAL_FAILURE(check_both(random_case(random)));
+}
+
+TEST_F(DenoiseParity, FlatPicturesStayAsTheyAre) {
+  for (const char* const layout : {"GRAY8", "GRAY16_LE", "RGB"})
+    for (const Fill fill : {Fill::kZero, Fill::kMax}) {
+      Case c;
+      c.layout = layout;
+      c.fill = fill;
+      c.settings = small_settings(3, 4);
+      ASSERT_NO_FATAL_FAILURE(check_both(c));
+      Scene scene(c, device_);
+      const auto filter = cuda::make_denoiser(c.geometry(), device_);
+      scene.submit(*filter, false);
+      filter->collect();
+      for (int p = 0; p < c.geometry().layout.planes; ++p)
+        EXPECT_EQ(scene.source(0).now().bytes[static_cast<std::size_t>(p)],
+                  scene.got().bytes[static_cast<std::size_t>(p)]);
+    }
+}
+
+/// Means before they are rounded, which codes hide: how far 8-bit arithmetic is from the host's.
+TEST_F(DenoiseParity, MeansAreWithinTheTolerance) {
+  for (const int range : {50, 500, 5000, 500000})
+    for (const double sigma : {0.0, 12.0}) {
+      Case c;
+      c.size = {150, 37};
+      c.settings = small_settings(range == 500 ? 1 : 3, 5);
+      c.settings.range = range;
+      c.settings.sigma = sigma;
+      c.where = Where::kDevice;
+      SCOPED_TRACE(c.words());
+      const std::size_t count = 150 * 37;
+      const Blocks blocks(c.geometry(), c.from, c.fill, c.seed);
+      PlacedBlocks host(blocks, Where::kPageable, device_), device(blocks, Where::kDevice, device_);
+      PlacedBlocks host_out(blocks, Where::kPageable, device_), device_out(blocks, Where::kDevice, device_);
+      std::vector<float> expected(count), got(count);
+      Canvas canvas = host_out.canvas();
+      canvas.unrounded[0] = expected.data();
+      const Source source{host.frame(), 0}, placed{device.frame(), 0};
+      const auto twin = cpu::make_denoiser(c.geometry());
+      twin->submit({&source, 1}, 0, canvas, c.settings, 1);
+      twin->collect();
+      for (const bool general : {false, true}) {
+        cuda::DeviceBytes means(std::vector<std::uint8_t>(count * sizeof(float)), device_);
+        canvas = device_out.canvas();
+        canvas.unrounded[0] = reinterpret_cast<float*>(means.data());
+        const auto filter =
+            general ? cuda::make_general_denoiser(c.geometry(), device_) : cuda::make_denoiser(c.geometry(), device_);
+        filter->submit({&placed, 1}, 0, canvas, c.settings, 1);
+        filter->collect();
+        means.read({reinterpret_cast<std::uint8_t*>(got.data()), count * sizeof(float)});
+        double most = 0;
+        for (std::size_t i = 0; i < count; ++i) most = std::max(most, std::abs(double{got[i]} - expected[i]));
+        EXPECT_LE(most, kTolerance) << (general ? "general kernel" : "usual kernel");
+      }
+    }
+}
+
+}  // namespace
+}  // namespace framequality::test

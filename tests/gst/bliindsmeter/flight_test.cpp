@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// bliindsmeter with a GPU that does what the test says: frames in flight, faults, flushes, ends, leaks.
+#include "tests/gst/bliindsmeter/rig.h"
+#include "tests/gst/scripted.h"
+
+GST_ELEMENT_REGISTER_DECLARE(bliindsmeter)
+
+namespace framequality::test {
+namespace {
+
+class OwnBliinds : public ::testing::Environment {
+ public:
+  void SetUp() override { ASSERT_TRUE(GST_ELEMENT_REGISTER(bliindsmeter, nullptr)); }
+};
+::testing::Environment* const own_bliinds = ::testing::AddGlobalTestEnvironment(new OwnBliinds);
+
+const std::string kCaps = video_caps("RGB", 24, 16);
+
+/// Holds frames until they are collected, the latest that a real one may read them.
+class ScriptedBliinds final : public bliinds::Meter {
+ public:
+  ScriptedBliinds(const Geometry& geometry, int depth)
+      : depth_(static_cast<std::size_t>(depth)), real_(cpu::make_bliinds_meter(geometry)) {
+    ++script.alive;
+  }
+  ~ScriptedBliinds() override {
+    while (!pending_.empty()) let_go();
+    --script.alive;
+  }
+  void submit(const Frame& frame, bliinds::Channel channel) override {
+    EXPECT_LT(pending_.size(), depth_);
+    const int number = script.submitted++;
+    if (script.lost || number == script.fail_submit_at) script.fail("cudaMemcpyAsync");
+    pending_.emplace_back(frame, channel);
+    script.reading.insert(frame.plane[0]);
+    script.most_pending = std::max(script.most_pending, pending_.size());
+  }
+  bliinds::Features collect() override {
+    if (pending_.empty()) throw std::logic_error("no frame is pending");
+    const int number = script.collected++;
+    real_->submit(pending_.front().first, pending_.front().second);
+    const bliinds::Features features = real_->collect();
+    let_go();
+    if (script.lost || number == script.fail_collect_at) script.fail("cudaEventSynchronize");
+    return features;
+  }
+  bliinds::BlockValues blocks(int scale) override { return real_->blocks(scale); }
+
+ private:
+  void let_go() {
+    script.reading.erase(script.reading.find(pending_.front().first.plane[0]));
+    pending_.pop_front();
+  }
+  std::size_t depth_;
+  std::unique_ptr<bliinds::Meter> real_;
+  std::deque<std::pair<Frame, bliinds::Channel>> pending_;
+};
+
+class BliindsFlight : public Scripted {
+ protected:
+  void SetUp() override {
+    Scripted::SetUp();
+    backends().make_cuda_bliinds_meter = [](const Geometry& g, int id, int depth) -> std::unique_ptr<bliinds::Meter> {
+      EXPECT_EQ(id, 5);
+      if (script.made++ == script.fail_make_at || script.lost) script.fail("cudaMalloc");
+      return std::make_unique<ScriptedBliinds>(g, depth);
+    };
+  }
+  void push(Rig& rig, std::uint64_t i) { EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK) << i; }
+  void end(Rig& rig) { gst_harness_push_event(rig.harness(), gst_event_new_eos()); }
+  /// Frame i must come next, with its own score.
+  void expect_next(Rig& rig, std::uint64_t i) {
+    const BufferPtr out = rig.pull();
+    ASSERT_TRUE(out) << i;
+    EXPECT_EQ(GST_BUFFER_PTS(out.get()), time_of(i));
+    const GstStructure* s = bliinds_meta(out.get());
+    ASSERT_TRUE(s) << i;
+    EXPECT_EQ(number(s, "raw-score"), bliinds_score(kCaps, out.get()).raw) << i;
+    EXPECT_EQ(count(s, "frame"), i);
+  }
+};
+
+TEST_F(BliindsFlight, FramesLeaveInOrderEachWithItsOwnScore) {
+  for (const std::size_t behind : {0u, 1u, 3u, 16u}) {
+    anew();
+    BliindsRig rig{{"in-flight", std::to_string(behind).c_str()}};
+    rig.caps(kCaps);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      push(rig, i);
+      EXPECT_EQ(gst_harness_buffers_received(rig.harness()), i < behind ? 0 : i + 1 - behind);
+    }
+    end(rig);
+    for (std::uint64_t i = 0; i < 20; ++i) expect_next(rig, i);
+    EXPECT_EQ(script.most_pending, behind + 1);
+    const Heard heard = rig.heard();
+    ASSERT_EQ(heard.results.size(), 20u);
+    EXPECT_EQ(text(heard.results[0].get(), "device"), "cuda");
+    EXPECT_EQ(rig.stat("replayed-on-cpu"), 0u);
+  }
+}
+
+TEST_F(BliindsFlight, FramesKeepTheOptionsTheyCameWith) {
+  BliindsRig rig{{"in-flight", "4"}};
+  rig.caps(kCaps);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    rig.set("channel", i % 2 ? "red" : "luma");
+    rig.set("features", i % 3 ? "true" : "false");
+    push(rig, i);
+  }
+  end(rig);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    const BufferPtr out = rig.pull();
+    ASSERT_TRUE(out);
+    const GstStructure* s = bliinds_meta(out.get());
+    EXPECT_EQ(text(s, "channel"), i % 2 ? "red" : "luma") << i;
+    EXPECT_EQ(features_in(s).size(), i % 3 ? 24u : 0u) << i;
+    EXPECT_EQ(number(s, "raw-score") == bliinds_score(kCaps, out.get()).raw, i % 2 == 0) << i;
+  }
+}
+
+TEST_F(BliindsFlight, AutoReplaysOnTheCpuAfterAnyFault) {
+  for (const int behind : {0, 3})
+    for (const int step : {0, 1, 2})
+      for (const int at : {0, 2, 5}) {
+        if (step == 0 && at > 0) continue;
+        anew();
+        SCOPED_TRACE(std::to_string(behind) + " behind, step " + std::to_string(step) + " at " + std::to_string(at));
+        int* steps[] = {&script.fail_make_at, &script.fail_submit_at, &script.fail_collect_at};
+        *steps[step] = at;
+        BliindsRig rig{{"in-flight", std::to_string(behind).c_str()}};
+        rig.caps(kCaps);
+        for (std::uint64_t i = 0; i < 9; ++i) push(rig, i);
+        end(rig);
+        for (std::uint64_t i = 0; i < 9; ++i) expect_next(rig, i);
+        const Heard heard = rig.heard();
+        EXPECT_EQ(heard.warnings.size(), 1u);
+        EXPECT_TRUE(heard.errors.empty());
+        EXPECT_EQ(rig.stat("measured"), 9u);
+        EXPECT_EQ(rig.string("active-device"), "cpu");
+        EXPECT_EQ(script.alive, 0);
+        EXPECT_EQ(rig.stat("replayed-on-cpu") > 0, step > 0);
+      }
+}
+
+TEST_F(BliindsFlight, CudaIsOneErrorAndNothingIsKept) {
+  for (const int at : {0, 4}) {
+    anew();
+    script.fail_collect_at = at;
+    BliindsRig rig{{"in-flight", "3"}, {"device", "cuda"}};
+    rig.caps(kCaps);
+    GstFlowReturn flow = GST_FLOW_OK;
+    std::uint64_t pushed = 0;
+    while (flow == GST_FLOW_OK && pushed < 12) flow = rig.push(watched_frame(kCaps, pushed++));
+    EXPECT_EQ(flow, GST_FLOW_ERROR);
+    end(rig);
+    while (rig.pull()) continue;
+    EXPECT_EQ(rig.heard().errors.size(), 1u);
+    EXPECT_EQ(static_cast<std::uint64_t>(script.released), pushed);
+  }
+}
+
+TEST_F(BliindsFlight, FlushDropsThemWithoutAWord) {
+  BliindsRig rig{{"in-flight", "4"}};
+  rig.caps(kCaps);
+  for (std::uint64_t i = 0; i < 4; ++i) push(rig, i);
+  gst_harness_push_event(rig.harness(), gst_event_new_flush_start());
+  gst_harness_push_event(rig.harness(), gst_event_new_flush_stop(TRUE));
+  EXPECT_EQ(script.released, 4);
+  const Heard heard = rig.heard();
+  EXPECT_TRUE(heard.results.empty() && heard.errors.empty());
+}
+
+TEST_F(BliindsFlight, TinyFramesKeepTheirPlaceAndAskNoDevice) {
+  const std::string tiny = video_caps("GRAY8", 3, 9);
+  script.fail_make_at = 0;
+  BliindsRig rig{{"in-flight", "2"}, {"device", "cuda"}};
+  rig.caps(tiny);
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(rig.push(watched_frame(tiny, i)), GST_FLOW_OK);
+  EXPECT_EQ(gst_harness_buffers_received(rig.harness()), 1u);
+  end(rig);
+  EXPECT_EQ(gst_harness_buffers_received(rig.harness()), 3u);
+  EXPECT_EQ(script.made, 0);
+  EXPECT_EQ(rig.heard().warnings.size(), 1u);
+}
+
+}  // namespace
+}  // namespace framequality::test

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// focuscontroller: what it tells, when it moves and when not, and which frames it believes.
+#include "tests/gst/focuscontroller/rig.h"
+
+#include <atomic>
+#include <thread>
+
+namespace framequality::test {
+namespace {
+
+constexpr char kLens[] = "actuator=lens.as-double min=0 max=100 step=1 settle-frames=0 ";
+
+/// Answers latency queries in the name of a source that is live, or is not.
+class Source {
+ public:
+  Source(FocusRig& rig, bool live) : pad_(rig.harness()->srcpad), live_(live) {
+    probe_ = gst_pad_add_probe(
+        pad_, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM,
+        [](GstPad*, GstPadProbeInfo* info, gpointer self) {
+          GstQuery* query = gst_pad_probe_info_get_query(info);
+          if (GST_QUERY_TYPE(query) != GST_QUERY_LATENCY) return GST_PAD_PROBE_OK;
+          gst_query_set_latency(query, static_cast<Source*>(self)->live_, 0, GST_CLOCK_TIME_NONE);
+          return GST_PAD_PROBE_HANDLED;
+        },
+        this, nullptr);
+  }
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  ~Source() { gst_pad_remove_probe(pad_, probe_); }
+
+ private:
+  GstPad* pad_;
+  bool live_;
+  gulong probe_;
+};
+
+TEST(Focus, FindsThePeakAndTellsHow) {
+  FocusRig rig(kLens);
+  EXPECT_EQ(rig.state(), "idle");
+  ASSERT_TRUE(rig.watch(37, "focused"));
+  EXPECT_NEAR(rig.position(), 37, 1);
+  EXPECT_EQ(rig.number("position"), rig.position());
+  EXPECT_EQ(rig.number("score"), FocusRig::peak(rig.position(), 37));
+  const FocusHeard heard = rig.heard();
+  EXPECT_TRUE(heard.errors.empty());
+  EXPECT_TRUE(heard.warnings.empty());
+  EXPECT_EQ(heard.states(), (std::vector<std::string>{"coarse", "fine", "settle", "focused"}));
+  const std::vector<double> moves = heard.moves();
+  EXPECT_EQ(static_cast<int>(moves.size()), rig.lens()->moves);
+  EXPECT_LT(moves.size(), 50u);
+  EXPECT_EQ(moves.back(), rig.position());
+  const FocusEvent& last = heard.events.back();
+  EXPECT_EQ(last.event, "state");
+  EXPECT_EQ(last.position, rig.position());
+  EXPECT_EQ(last.timestamp % FocusRig::kFrame, 0u);
+  EXPECT_EQ(last.stream_time, last.timestamp);
+  EXPECT_EQ(last.running_time, last.timestamp);
+}
+
+TEST(Focus, SegmentTurnsTimestampsIntoRunningTime) {
+  FocusRig rig(kLens);
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.start = 10 * GST_SECOND;
+  segment.time = 3 * GST_SECOND;
+  segment.base = GST_SECOND;
+  gst_harness_push_event(rig.harness(), gst_event_new_segment(&segment));
+  rig.frame(1, 12 * GST_SECOND);
+  const FocusHeard heard = rig.heard();
+  ASSERT_FALSE(heard.events.empty());
+  EXPECT_EQ(heard.events[0].timestamp, 12 * GST_SECOND);
+  EXPECT_EQ(heard.events[0].stream_time, 5 * GST_SECOND);
+  EXPECT_EQ(heard.events[0].running_time, 3 * GST_SECOND);
+}
+
+TEST(Focus, SettleFramesAreNotUsed) {
+  for (const int settle : {0, 1, 4}) {
+    FocusRig rig(std::string(kLens) + "settle-frames=" + std::to_string(settle));
+    int since = 1000;
+    for (int i = 0; i < 600 && rig.state() != "focused"; ++i) {
+      const int before = rig.lens()->moves;
+      // What the lens shows on its way would be the sharpest of all.
+      rig.frame(since < settle ? 1e9 : FocusRig::peak(rig.position(), 61));
+      since = rig.lens()->moves != before ? 0 : since + 1;
+    }
+    EXPECT_EQ(rig.state(), "focused");
+    EXPECT_NEAR(rig.position(), 61, 1) << settle;
+  }
+}
+
+TEST(Focus, FramesWithoutScoreCountForSettlingOnly) {
+  FocusRig rig(std::string(kLens) + "settle-frames=3");
+  for (int i = 0; i < 900 && rig.state() != "focused"; ++i)
+    rig.frame(i % 3 == 0 ? std::optional(FocusRig::peak(rig.position(), 70)) : std::nullopt);
+  EXPECT_EQ(rig.state(), "focused");
+  EXPECT_NEAR(rig.position(), 70, 1);
+  EXPECT_TRUE(rig.heard().warnings.empty()) << "the meter's interval is no mistake";
+}
+
+TEST(Focus, NoScoreAtAllIsOneWarning) {
+  FocusRig rig(kLens);
+  for (int i = 0; i < 20; ++i) rig.frame({});
+  const FocusHeard heard = rig.heard();
+  ASSERT_EQ(heard.warnings.size(), 1u);
+  EXPECT_NE(heard.warnings[0].text.find("put sharpnessmeter before"), std::string::npos);
+  EXPECT_TRUE(heard.errors.empty());
+}
+
+TEST(Focus, ManualWaitsForTheTrigger) {
+  FocusRig rig(std::string(kLens) + "mode=manual");
+  for (int i = 0; i < 30; ++i) rig.frame(5);
+  EXPECT_EQ(rig.lens()->moves, 0);
+  EXPECT_EQ(rig.state(), "idle");
+  rig.emit("trigger");
+  EXPECT_TRUE(rig.watch(20, "focused"));
+  EXPECT_NEAR(rig.position(), 20, 1);
+}
+
+TEST(Focus, OneShotStaysWhereItIs) {
+  FocusRig rig(std::string(kLens) + "mode=one-shot");
+  ASSERT_TRUE(rig.watch(20, "focused"));
+  const int moves = rig.lens()->moves;
+  EXPECT_FALSE(rig.watch(80, "coarse", 200));
+  EXPECT_EQ(rig.lens()->moves, moves);
+  rig.emit("trigger");
+  EXPECT_TRUE(rig.watch(80, "fine"));
+  EXPECT_TRUE(rig.watch(80, "focused"));
+  EXPECT_NEAR(rig.position(), 80, 1);
+}
+
+TEST(Focus, ContinuousFocusesAgainWhenFocusIsLost) {
+  FocusRig rig(kLens);
+  ASSERT_TRUE(rig.watch(20, "focused"));
+  EXPECT_FALSE(rig.watch(20, "coarse", 200)) << "hunts";
+  EXPECT_TRUE(rig.watch(80, "coarse", 100));
+  EXPECT_TRUE(rig.watch(80, "focused"));
+  EXPECT_NEAR(rig.position(), 80, 1);
+}
+
+TEST(Focus, CancelledSearchDoesNotMove) {
+  FocusRig rig(kLens);
+  for (int i = 0; i < 5; ++i) rig.frame(FocusRig::peak(rig.position(), 50));
+  const int moves = rig.lens()->moves;
+  EXPECT_GT(moves, 0);
+  rig.emit("cancel");
+  for (int i = 0; i < 50; ++i) rig.frame(FocusRig::peak(rig.position(), 50));
+  EXPECT_EQ(rig.lens()->moves, moves);
+  EXPECT_EQ(rig.state(), "idle");
+  EXPECT_EQ(rig.heard().states().back(), "idle");
+  rig.emit("trigger");
+  EXPECT_TRUE(rig.watch(50, "focused"));
+}
+
+TEST(Focus, ApplicationMovesTheLens) {
+  FocusRig rig("min=-5 max=5 step=0.25 settle-frames=0");
+  double at = 99;
+  g_signal_connect(rig.controller(), "move",
+                   G_CALLBACK(+[](GstElement*, gdouble position, double* to) { *to = position; }), &at);
+  for (int i = 0; i < 200 && rig.state() != "focused"; ++i) rig.frame(FocusRig::peak(10 * at, -20));
+  EXPECT_EQ(rig.state(), "focused");
+  EXPECT_NEAR(at, -2, 0.25);
+  EXPECT_EQ(rig.heard().moves().back(), at);
+}
+
+TEST(Focus, WaitsForArrival) {
+  FocusRig rig("min=0 max=100 step=1 settle-frames=1 wait-for-arrival=true");
+  double at = 0;
+  bool travels = false;
+  struct {
+    double* at;
+    bool* travels;
+  } lens{&at, &travels};
+  g_signal_connect(rig.controller(), "move", G_CALLBACK(+[](GstElement*, gdouble position, decltype(lens)* l) {
+                     *l->at = position;
+                     *l->travels = true;
+                   }),
+                   &lens);
+  for (int i = 0; i < 60 && rig.state() != "focused"; ++i) {
+    for (int late = 0; late < 7 && travels; ++late) rig.frame(1e9);
+    if (std::exchange(travels, false)) {
+      rig.emit("arrived");
+      rig.frame(1e9);  // the settle frame
+    }
+    rig.frame(FocusRig::peak(at, 44));
+  }
+  EXPECT_EQ(rig.state(), "focused");
+  EXPECT_NEAR(at, 44, 1);
+}
+
+TEST(Focus, ArrivalMayBeToldByTheMoveHandlerItself) {
+  FocusRig rig(std::string(kLens) + "wait-for-arrival=true");
+  g_signal_connect(rig.controller(), "move",
+                   G_CALLBACK(+[](GstElement* e, gdouble, gpointer) { g_signal_emit_by_name(e, "arrived"); }), nullptr);
+  EXPECT_TRUE(rig.watch(44, "focused"));
+}
+
+TEST(Focus, TimeoutEndsASearchWithoutScores) {
+  FocusRig rig(std::string(kLens) + "wait-for-arrival=true timeout=1000000000");
+  for (int i = 0; i < 24; ++i) rig.frame(3);
+  EXPECT_EQ(rig.state(), "coarse");
+  for (int i = 0; i < 6; ++i) rig.frame(3);
+  EXPECT_EQ(rig.state(), "failed");
+  const FocusHeard heard = rig.heard();
+  ASSERT_EQ(heard.warnings.size(), 1u);
+  EXPECT_NE(heard.warnings[0].text.find("No score for 1 s"), std::string::npos) << heard.warnings[0].text;
+  rig.set("wait-for-arrival", "false");
+  rig.emit("trigger");
+  EXPECT_TRUE(rig.watch(30, "focused"));
+}
+
+TEST(Focus, LiveFramesFromBeforeTheMoveAreNotUsed) {
+  FocusRig rig(kLens);
+  const Source source(rig, true);
+  constexpr GstClockTime kDelay = 5 * FocusRig::kFrame;  // between exposure and controller
+  std::vector<double> shown{0};                          // what the lens shows at each frame's exposure
+  for (int i = 0; i < 600 && rig.state() != "focused"; ++i) {
+    const GstClockTime exposed = static_cast<GstClockTime>(i) * FocusRig::kFrame;
+    gst_harness_set_time(rig.harness(), exposed + kDelay);
+    rig.frame(FocusRig::peak(i < 5 ? 0 : shown[static_cast<std::size_t>(i)], 73), exposed);
+    while (shown.size() <= static_cast<std::size_t>(i) + 5) shown.push_back(rig.position());
+  }
+  EXPECT_EQ(rig.state(), "focused");
+  EXPECT_NEAR(rig.position(), 73, 1);
+}
+
+TEST(Focus, RecordedFramesAreUsedWhateverTheClockSays) {
+  FocusRig rig(kLens);
+  const Source source(rig, false);
+  gst_harness_set_time(rig.harness(), 1000 * GST_SECOND);
+  EXPECT_TRUE(rig.watch(73, "focused"));
+}
+
+TEST(Focus, LiveFramesWithoutTimeAreUsed) {
+  FocusRig rig(kLens);
+  const Source source(rig, true);
+  gst_harness_set_time(rig.harness(), 1000 * GST_SECOND);
+  for (int i = 0; i < 400 && rig.state() != "focused"; ++i)
+    rig.frame(FocusRig::peak(rig.position(), 73), GST_CLOCK_TIME_NONE);
+  EXPECT_EQ(rig.state(), "focused");
+}
+
+TEST(Focus, FlushForgetsTheTimeOfTheMove) {
+  FocusRig rig(kLens);
+  const Source source(rig, true);
+  gst_harness_set_time(rig.harness(), 1000 * GST_SECOND);
+  for (int i = 0; i < 6; ++i) rig.frame(1, 999 * GST_SECOND);
+  EXPECT_EQ(rig.lens()->moves, 1) << "the frames after it are stale";
+  gst_harness_push_event(rig.harness(), gst_event_new_flush_start());
+  gst_harness_push_event(rig.harness(), gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(rig.harness(), gst_event_new_segment(&segment));
+  gst_harness_set_time(rig.harness(), 1000 * GST_SECOND);
+  const int moves = rig.lens()->moves;
+  rig.frame(1, 0);
+  rig.frame(1, 0);
+  EXPECT_GT(rig.lens()->moves, moves);
+}
+
+TEST(Focus, OtherCapsStartASearchAnew) {
+  FocusRig rig(kLens);
+  ASSERT_TRUE(rig.watch(20, "focused"));
+  gst_harness_set_src_caps_str(rig.harness(), "video/x-raw,format=GRAY8,width=1,height=1,framerate=25/1");
+  EXPECT_FALSE(rig.watch(20, "coarse", 5)) << "the same caps";
+  gst_harness_set_src_caps_str(rig.harness(), "video/x-raw,format=GRAY8,width=2,height=1,framerate=25/1");
+  EXPECT_TRUE(rig.watch(20, "coarse", 1));
+  EXPECT_TRUE(rig.watch(20, "focused"));
+}
+
+TEST(Focus, ReadyForgetsTheSearch) {
+  FocusRig rig(kLens);
+  ASSERT_TRUE(rig.watch(20, "focused"));
+  gst_element_set_state(rig.controller(), GST_STATE_READY);
+  EXPECT_EQ(rig.state(), "idle");
+  EXPECT_EQ(rig.number("position"), 0);
+  EXPECT_EQ(rig.number("score"), 0);
+  gst_element_set_state(rig.controller(), GST_STATE_PLAYING);
+  gst_harness_play(rig.harness());
+}
+
+TEST(Focus, RangeMayMoveWhilePlaying) {
+  FocusRig rig(kLens);
+  ASSERT_TRUE(rig.watch(20, "focused"));
+  // Between the two, min is above max: that must not end the stream.
+  rig.set("min", "200");
+  rig.frame(1);
+  rig.set("max", "300");
+  EXPECT_TRUE(rig.watch(222, "coarse", 3));
+  EXPECT_TRUE(rig.watch(222, "focused"));
+  EXPECT_NEAR(rig.position(), 222, 1);
+  EXPECT_TRUE(rig.heard().errors.empty());
+}
+
+TEST(Focus, ActuatorMayChangeWhilePlaying) {
+  FocusRig rig(kLens);
+  ASSERT_TRUE(rig.watch(20, "focused"));
+  rig.set("actuator", "lens.as-float");
+  rig.set("max", "10");
+  EXPECT_TRUE(rig.watch(4, "coarse", 3));
+  EXPECT_TRUE(rig.watch(4, "focused"));
+  EXPECT_NEAR(rig.position(), 4, 1);
+}
+
+TEST(Focus, NoisyButStillSceneIsLeftAlone) {
+  FocusRig rig(kLens);
+  ASSERT_TRUE(rig.watch(50, "focused"));
+  const int moves = rig.lens()->moves;
+  Random random(3);
+  for (int i = 0; i < 1000; ++i)
+    rig.frame(FocusRig::peak(rig.position(), 50) * (0.9 + 0.2 * random.below(1000) / 1000));
+  EXPECT_EQ(rig.lens()->moves, moves);
+  EXPECT_EQ(rig.state(), "focused");
+}
+
+TEST(Focus, AnyThreadMaySteer) {
+  FocusRig rig(kLens);
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    for (int i = 0; !done; ++i) {
+      rig.emit(i % 3 == 0 ? "trigger" : i % 3 == 1 ? "cancel" : "arrived");
+      rig.set("max", i % 2 ? "90" : "100");
+      rig.set("mode", i % 5 ? "continuous" : "manual");
+      rig.set("wait-for-arrival", i % 7 ? "false" : "true");
+      EXPECT_FALSE(rig.state().empty());
+      EXPECT_GE(rig.number("position"), 0);
+    }
+  });
+  for (int i = 0; i < 2000; ++i) rig.frame(FocusRig::peak(rig.position(), 50));
+  done = true;
+  other.join();
+  rig.set("mode", "continuous");
+  rig.set("wait-for-arrival", "false");
+  rig.emit("arrived");
+  rig.emit("trigger");
+  rig.frame(1);
+  EXPECT_TRUE(rig.watch(50, "focused"));
+}
+
+}  // namespace
+}  // namespace framequality::test

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the tests of halftone share: pictures from the host twin, and a GPU that halftones as told.
+#pragma once
+
+#include "cpu/halftone/filter.h"
+#include "gst/buffer/frame.h"
+#include "tests/gst/scripted.h"
+
+#include <cstring>
+#include <string_view>
+
+GST_ELEMENT_REGISTER_DECLARE(halftone)
+
+namespace framequality::test {
+
+class OwnHalftone : public ::testing::Environment {
+ public:
+  void SetUp() override { ASSERT_TRUE(GST_ELEMENT_REGISTER(halftone, nullptr)); }
+};
+inline ::testing::Environment* const own_halftone = ::testing::AddGlobalTestEnvironment(new OwnHalftone);
+
+inline constexpr auto kTdfed = halftone::Method::kToneDependent, kBlueNoise = halftone::Method::kBlueNoise;
+inline halftone::Method method_of(std::string_view nick) {
+  return nick == "tdfed" ? kTdfed : nick == "blue-noise" ? kBlueNoise : halftone::Method::kFloydSteinberg;
+}
+using Properties = std::initializer_list<std::pair<const char*, const char*>>;
+
+/// What the host twin makes of a frame: rows without gaps.
+inline std::vector<std::uint8_t> halftoned(const std::string& caps, GstBuffer* buffer,
+                                           const halftone::Settings& settings, int fields = 1) {
+  const GstVideoInfo info = video_info(caps);
+  const PixelLayout layout = layout_of(*info.finfo).value();
+  const MappedFrame frame(info, layout, buffer);
+  const std::size_t row = halftone::target_row_bytes(info.width, settings.packed);
+  std::vector<std::uint8_t> out(row * static_cast<std::size_t>(info.height));
+  const auto filter = cpu::make_halftone({info.width, info.height, layout}, 1);
+  filter->submit(frame.frame(), {out.data(), static_cast<std::ptrdiff_t>(row), false}, settings, fields);
+  filter->collect();
+  return out;
+}
+
+/// Rows of a GRAY8 or packed buffer without gaps, by its GstVideoMeta if it has one.
+inline std::vector<std::uint8_t> rows_of(GstBuffer* buffer, int width, int height, bool packed) {
+  const std::size_t row = halftone::target_row_bytes(width, packed);
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
+  const std::size_t stride = packed ? row : meta ? static_cast<std::size_t>(meta->stride[0]) : (row + 3) / 4 * 4;
+  GstMapInfo map;
+  std::vector<std::uint8_t> rows;
+  EXPECT_TRUE(gst_buffer_map(buffer, &map, GST_MAP_READ));
+  EXPECT_EQ(map.size, stride * static_cast<std::size_t>(height));
+  for (int y = 0; y < height; ++y) {
+    const std::uint8_t* begin = map.data + static_cast<std::size_t>(y) * stride;
+    rows.insert(rows.end(), begin, begin + row);
+  }
+  gst_buffer_unmap(buffer, &map);
+  return rows;
+}
+
+/// halftone in a harness.
+class HalftoneRig : public Rig {
+ public:
+  explicit HalftoneRig(Properties properties = {}) : Rig(properties, "halftone") {}
+  bool send(GstEvent* event) { return gst_harness_push_event(harness(), event); }
+  /// And begins a new segment.
+  void flush() {
+    send(gst_event_new_flush_start());
+    send(gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    send(gst_event_new_segment(&segment));
+  }
+};
+
+/// Takes `depth` frames before the first is collected, as the device twin does.
+class ScriptedHalftone final : public halftone::Filter {
+ public:
+  ScriptedHalftone(const Geometry& geometry, int depth)
+      : depth_(static_cast<std::size_t>(depth)), real_(cpu::make_halftone(geometry, 1)) {
+    ++script.alive;
+  }
+  ~ScriptedHalftone() override {
+    while (!pending_.empty()) let_go();
+    --script.alive;
+  }
+
+  void submit(const Frame& frame, const halftone::Target& out, const halftone::Settings& settings,
+              int fields) override {
+    const int number = script.submitted++;
+    EXPECT_LT(pending_.size(), depth_);
+    EXPECT_FALSE(settings.serpentine);
+    EXPECT_FALSE(out.on_device);
+    if (script.lost || number == script.fail_submit_at) script.fail("cudaMemcpyAsync");
+    pending_.push_back({frame, out, settings, fields});
+    script.reading.insert(frame.plane[0]);
+    script.most_pending = std::max(script.most_pending, pending_.size());
+    if (!script.lazy) filter(pending_.back());
+  }
+
+  void collect() override {
+    const int number = script.collected++;
+    if (pending_.empty()) throw std::logic_error("no frame is pending");
+    if (script.lazy) filter(pending_.front());
+    let_go();
+    if (script.lost || number == script.fail_collect_at) script.fail("cudaEventSynchronize");
+  }
+
+ private:
+  struct Pending {
+    Frame frame;
+    halftone::Target out;
+    halftone::Settings settings;
+    int fields;
+  };
+  void filter(const Pending& p) {
+    real_->submit(p.frame, p.out, p.settings, p.fields);
+    real_->collect();
+  }
+  void let_go() {
+    script.reading.erase(script.reading.find(pending_.front().frame.plane[0]));
+    pending_.pop_front();
+  }
+
+  std::size_t depth_;
+  std::unique_ptr<halftone::Filter> real_;
+  std::deque<Pending> pending_;
+};
+
+/// The scripted GPU halftones too.
+class ScriptedHalftones : public Scripted {
+ protected:
+  void SetUp() override {
+    Scripted::SetUp();
+    backends().make_cuda_halftone = [](const Geometry& g, int id, int depth) -> std::unique_ptr<halftone::Filter> {
+      EXPECT_EQ(id, 5);
+      script.depth = depth;
+      if (script.made++ == script.fail_make_at || script.lost) script.fail("cudaMalloc");
+      return std::make_unique<ScriptedHalftone>(g, depth);
+    };
+  }
+};
+
+}  // namespace framequality::test

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// No memory is allocated per frame: every operator new is counted while meters run.
+#include "algorithms/gate.h"
+#include "cpu/bliinds/meter.h"
+#include "cpu/denoise/filter.h"
+#include "cpu/sharpness/meter.h"
+#include "cuda/sharpness/meter.h"
+#include "tests/support/gpu.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <new>
+
+namespace {
+std::atomic<std::uint64_t> allocations = 0;
+}
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size ? size : 1)) return p;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  ++allocations;
+  const std::size_t to = static_cast<std::size_t>(alignment);
+  if (void* p = std::aligned_alloc(to, (size + to - 1) / to * to)) return p;
+  throw std::bad_alloc();
+}
+// Not inlined: where one is, GCC 14 takes the free() in it for a mistake.
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace framequality {
+namespace {
+
+void expect_none(Meter& meter, const Geometry& geometry) {
+  const std::vector<std::uint8_t> pixels(static_cast<std::size_t>(geometry.width * geometry.height), 7);
+  Frame frame;
+  frame.plane[0] = pixels.data();
+  frame.stride[0] = geometry.width;
+  for (int metric = 0; metric < kMetricCount; ++metric) {
+    Request request;
+    request.metric = metric;
+    request.prefilter = metric % 2 ? Prefilter::kBinomial3 : Prefilter::kNone;
+    request.zone_columns = request.zone_rows = 1 + metric % 3;
+    const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
+    meter.submit(frame, plan);  // the first frame of a plan may
+    meter.collect();
+    const std::uint64_t before = allocations;
+    for (int i = 0; i < 50; ++i) {
+      meter.submit(frame, plan);
+      meter.collect();
+    }
+    EXPECT_EQ(allocations, before) << metric_info(metric).name;
+  }
+}
+
+TEST(Allocation, CpuMeterNonePerFrame) {
+  const Geometry geometry{640, 480, {}};
+  expect_none(*cpu::make_meter(geometry), geometry);
+}
+
+TEST(Allocation, RunningMedianNoneOnceItsWindowIsFull) {
+  RunningMedian median;
+  std::uint64_t before = 0;
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    if (i == 300) before = allocations;
+    median.add(static_cast<double>(i * 7919 % 1000), i, {.time = 200});
+  }
+  EXPECT_EQ(allocations, before);
+}
+
+void expect_none(bliinds::Meter& meter, const Geometry& geometry) {
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(geometry.width * geometry.height));
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * i >> 3);
+  Frame frame;
+  frame.plane[0] = pixels.data();
+  frame.stride[0] = geometry.width;
+  const std::uint64_t before = allocations;
+  for (int i = 0; i < 10; ++i) {
+    meter.submit(frame, bliinds::Channel::kLuma);
+    meter.collect();
+  }
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(Allocation, CpuBliindsMeterNonePerFrame) {
+  const Geometry geometry{640, 480, {}};
+  expect_none(*cpu::make_bliinds_meter(geometry), geometry);
+}
+
+TEST(Allocation, CpuDenoiserNonePerFrame) {
+  PictureGeometry geometry{320, 90, {}};
+  const std::vector<std::uint8_t> pixels(320 * 90, 7);
+  std::vector<std::uint8_t> out(pixels.size());
+  Canvas canvas;
+  canvas.plane[0] = out.data();
+  canvas.stride[0] = 320;
+  denoise::Source window[3];
+  for (auto& source : window) {
+    source.frame.plane[0] = pixels.data();
+    source.frame.stride[0] = 320;
+  }
+  denoise::Settings settings;
+  settings.search_radius = 3;
+  settings.patch_radius = 2;
+  settings.estimate_sigma = true;
+  const auto filter = cpu::make_denoiser(geometry, 2);
+  const auto frame = [&](std::uint64_t number, std::size_t size, int radius) {
+    for (auto& source : window) source.serial = number++;
+    settings.search_radius = radius;
+    filter->submit({window, size}, size / 2, canvas, settings, 1);
+    filter->collect();
+  };
+  frame(0, 3, 3);  // the first frame of settings that want more may
+  const std::uint64_t before = allocations;
+  for (std::uint64_t i = 0; i < 20; ++i) frame(i, i % 5 ? 3 : 1, 1 + static_cast<int>(i / 7));
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(Allocation, CudaMeterNonePerFrame) {
+  test::require_gpu();
+  if (IsSkipped() || HasFailure()) return;
+  const Geometry geometry{640, 480, {}};
+  expect_none(*cuda::make_meter(geometry, cuda::find_device().id), geometry);
+}
+
+}  // namespace
+}  // namespace framequality

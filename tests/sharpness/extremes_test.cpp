@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The largest totals there can be: white, checkered and striped pictures at 16 bits, expected in 128-bit arithmetic.
+#include "tests/sharpness/measure.h"
+#include "tests/support/gpu.h"
+#include "tests/support/layouts.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace framequality::test {
+namespace {
+
+/// Totals 0 and 1 of each metric, from closed formulas in M = 65535, w and h.
+using Expected = std::map<std::string, std::pair<Wide, Wide>>;
+
+constexpr Wide kMax = 65535;
+
+void expect_totals(const Geometry& geometry, const Frame& frame, const Expected& expected) {
+  for (const std::string_view isa : cpu::instruction_sets()) {
+    const auto meter = cpu::make_meter(geometry, isa);
+    for (const auto& [nick, totals] : expected) {
+      Request request;
+      request.metric = metric_index(nick);
+      const Plan plan = make_plan(geometry, request);
+      ASSERT_EQ(plan.refusal, "") << nick;
+      const std::vector<std::int64_t> got = totals_of(*meter, frame, plan);
+      EXPECT_TRUE(got[0] == totals.first && got[1] == totals.second)
+          << isa << " " << nick << ": expected " << static_cast<std::int64_t>(totals.first) << ", "
+          << static_cast<std::int64_t>(totals.second) << ", got " << got[0] << ", " << got[1];
+    }
+  }
+}
+
+constexpr int kWidth = 2051, kHeight = 517;
+constexpr Wide kPixels = Wide{kWidth} * kHeight, kInterior = Wide{kWidth - 2} * (kHeight - 2),
+               kForward = Wide{kWidth - 1} * (kHeight - 1);
+
+TEST(Extremes, WhiteAt16Bits) {
+  const Geometry geometry{kWidth, kHeight, luma_layout(16, 2)};
+  Picture picture(geometry, Fill::kMax, Placement::kTight, 1);
+  expect_totals(geometry, picture.frame(),
+                {{"variance", {kPixels * kMax, kPixels * kMax * kMax}},
+                 {"normalized-variance", {kPixels * kMax, kPixels * kMax * kMax}},
+                 {"roberts", {0, 0}},
+                 {"tenengrad", {0, 0}},
+                 {"laplacian", {0, 0}},
+                 {"gray-difference", {0, 0}},
+                 {"gray-difference-product", {0, 0}},
+                 {"max-min", {0, 0}},
+                 {"laplacian-variance", {0, 0}},
+                 {"brenner", {0, 0}},
+                 {"vollath-f4", {0, 0}}});
+}
+
+TEST(Extremes, CheckerboardAt16Bits) {
+  const Geometry geometry{kWidth, kHeight, luma_layout(16, 2)};
+  Picture picture(geometry, Fill::kChecker, Placement::kTight, 1);
+  const Wide whites = kPixels / 2;      // (x + y) odd; w and h are odd
+  const Wide black = kPixels - whites;  // one more
+  const Wide firsts = Wide{kWidth - 2 + 1} / 2 * (kHeight / 2) + Wide{kWidth - 2} / 2 * (kHeight - kHeight / 2);
+  expect_totals(geometry, picture.frame(),
+                {{"variance", {whites * kMax, whites * kMax * kMax}},
+                 {"roberts", {0, 0}},    // diagonals are alike
+                 {"tenengrad", {0, 0}},  // both sides of a pixel are alike
+                 {"laplacian", {kInterior * 4 * kMax, 0}},
+                 {"gray-difference", {kForward * 2 * kMax, 0}},
+                 {"gray-difference-product", {kForward * kMax * kMax, 0}},
+                 {"max-min", {kInterior * kMax, 0}},
+                 {"laplacian-variance", {(black - whites) * 4 * kMax, kPixels * 16 * kMax * kMax}},
+                 {"brenner", {0, 0}},
+                 // White pixels with x <= w-3: right neighbour black, the next white.
+                 {"vollath-f4", {-firsts * kMax * kMax, 0}}});
+}
+
+TEST(Extremes, ColumnPairsAt16Bits) {
+  const Geometry geometry{kWidth, kHeight, luma_layout(16, 2)};
+  Picture picture(geometry, Fill::kColumns, Placement::kTight, 1);
+  expect_totals(geometry, picture.frame(),
+                {{"tenengrad", {kInterior * 16 * kMax * kMax, 0}},
+                 {"brenner", {Wide{kWidth - 2} * kHeight * kMax * kMax, 0}},
+                 {"max-min", {kInterior * kMax, 0}}});
+}
+
+TEST(Extremes, RowPairsAt16Bits) {
+  const Geometry geometry{kWidth, kHeight, luma_layout(16, 2)};
+  Picture picture(geometry, Fill::kRows, Placement::kTight, 1);
+  expect_totals(geometry, picture.frame(),
+                {{"tenengrad", {kInterior * 16 * kMax * kMax, 0}},
+                 {"brenner", {0, 0}},
+                 {"max-min", {kInterior * kMax, 0}},
+                 {"laplacian", {kInterior * kMax, 0}}});
+}
+
+// One row of memory, shown 8192 times: 2^26 samples at 16 bits, totals up to 2^62.
+TEST(Extremes, LargestFrameKeepsWithin64Bits) {
+  constexpr int kSide = 8192;
+  const Geometry geometry{kSide, kSide, luma_layout(16, 2)};
+  const Geometry row{kSide, 1, geometry.layout};
+  const Wide all = Wide{kSide} * kSide;
+  Picture columns(row, Fill::kColumns, Placement::kTight, 1);
+  Frame frame = columns.frame();
+  frame.stride[0] = 0;
+  expect_totals(geometry, frame,
+                {{"tenengrad", {Wide{kSide - 2} * (kSide - 2) * 16 * kMax * kMax, 0}},
+                 {"brenner", {Wide{kSide - 2} * kSide * kMax * kMax, 0}},
+                 {"variance", {all / 2 * kMax, all / 2 * kMax * kMax}}});
+  Picture white(row, Fill::kMax, Placement::kTight, 1);
+  frame.plane[0] = white.frame().plane[0];
+  expect_totals(geometry, frame, {{"variance", {all * kMax, all * kMax * kMax}}});
+}
+
+}  // namespace
+}  // namespace framequality::test

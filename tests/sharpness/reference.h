@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The sharpness totals by definition: one pixel at a time, in wide integers, sharing no arithmetic with algorithms/.
+#pragma once
+
+#include "algorithms/sharpness/plan.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace framequality::test {
+
+/// Wide enough for any sum here.
+__extension__ typedef __int128 Wide;
+
+/// Working samples of one field.
+struct Samples {
+  int width = 0, height = 0;
+  int fraction = 0;
+  std::vector<std::int64_t> values;
+  std::int64_t at(int x, int y) const {
+    return values[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
+  }
+};
+
+/// Totals as Meter::collect returns them, and N of each cell.
+struct Totals {
+  int words = 0;
+  std::vector<std::int64_t> values;
+  std::vector<std::uint64_t> pixels;
+};
+
+/// The metrics by what a pixel adds. Found by nick, so that the list in metrics.h may grow and still be checked.
+enum class Share {
+  kSquares,
+  kRoberts,
+  kSobel,
+  kBends,
+  kDifferences,
+  kDifferenceProduct,
+  kRange,
+  kBin,
+  kLaplace,
+  kSecondNeighbour,
+  kVollath
+};
+
+inline Share share_of(std::string_view nick) {
+  static const std::map<std::string_view, Share> all{{"variance", Share::kSquares},
+                                                     {"normalized-variance", Share::kSquares},
+                                                     {"roberts", Share::kRoberts},
+                                                     {"tenengrad", Share::kSobel},
+                                                     {"laplacian", Share::kBends},
+                                                     {"gray-difference", Share::kDifferences},
+                                                     {"gray-difference-product", Share::kDifferenceProduct},
+                                                     {"max-min", Share::kRange},
+                                                     {"entropy", Share::kBin},
+                                                     {"laplacian-variance", Share::kLaplace},
+                                                     {"brenner", Share::kSecondNeighbour},
+                                                     {"vollath-f4", Share::kVollath}};
+  const auto found = all.find(nick);
+  if (found == all.end()) throw std::invalid_argument("the reference does not know a metric");
+  return found->second;
+}
+
+/// Totals of one picture's luma codes, for any request.
+class Reference {
+ public:
+  Reference(std::span<const std::uint16_t> codes, int width, int height, int depth)
+      : codes_(codes), width_(width), height_(height), depth_(depth) {}
+
+  Totals totals(const Request& request) {
+    const Share share = share_of(metric_info(request.metric).name);
+    Totals t;
+    t.words = share == Share::kBin ? 256 : 3;
+    const int zones = request.zone_columns * request.zone_rows;
+    const auto cells = static_cast<std::size_t>(zones) + request.extra.size();
+    std::vector<Wide> sums(cells * static_cast<std::size_t>(t.words), 0);
+    t.pixels.assign(cells, 0);
+    const int fields = request.interlaced ? 2 : 1;
+    for (int p = 0; p < fields; ++p) {
+      const Samples& s = samples(p, fields, request.prefilter, request.downscale);
+      const auto measure = [&](const Rect& r, int columns, int rows, std::size_t first_cell) {
+        const Wide right = static_cast<Wide>(r.x) + r.width, bottom = static_cast<Wide>(r.y) + r.height;
+        const int x0 = edge(r.x, 0, 1, request.downscale, s.width), x1 = edge(right, 0, 1, request.downscale, s.width);
+        const int y0 = edge(r.y, p, fields, request.downscale, s.height),
+                  y1 = edge(bottom, p, fields, request.downscale, s.height);
+        if (x1 <= x0 || y1 <= y0) return;
+        for (int j = 0; j < rows; ++j)
+          for (int i = 0; i < columns; ++i) {
+            const std::size_t cell = first_cell + static_cast<std::size_t>(j * columns + i);
+            for (int y = y0 + part(j, rows, y1 - y0); y < y0 + part(j + 1, rows, y1 - y0); ++y)
+              for (int x = x0 + part(i, columns, x1 - x0); x < x0 + part(i + 1, columns, x1 - x0); ++x) {
+                ++t.pixels[cell];
+                add(share, s, x, y, request.mean, &sums[cell * static_cast<std::size_t>(t.words)]);
+              }
+          }
+      };
+      measure(request.roi.value_or(Rect{0, 0, width_, height_}), request.zone_columns, request.zone_rows, 0);
+      for (std::size_t e = 0; e < request.extra.size(); ++e)
+        measure(request.extra[e], 1, 1, static_cast<std::size_t>(zones) + e);
+    }
+    for (const Wide v : sums) {
+      if (v != static_cast<std::int64_t>(v)) throw std::overflow_error("total beyond 64 bits");
+      t.values.push_back(static_cast<std::int64_t>(v));
+    }
+    return t;
+  }
+
+  /// Working samples of field p of `fields`. The answer is kept for the next call alike.
+  const Samples& samples(int p, int fields, Prefilter prefilter, int downscale) {
+    const auto [kept, is_new] = samples_.try_emplace(std::tuple(p, fields, prefilter, downscale));
+    if (!is_new) return kept->second;
+    // Box sums of the field.
+    const int rows = (height_ - p + fields - 1) / fields;
+    Samples& s = kept->second;
+    s.width = width_ / downscale;
+    s.height = rows / downscale;
+    if (s.width == 0 || s.height == 0) s.width = s.height = 0;
+    Samples box{s.width, s.height, 0, {}};
+    for (int y = 0; y < s.height; ++y)
+      for (int x = 0; x < s.width; ++x) {
+        std::int64_t sum = 0;
+        for (int j = 0; j < downscale; ++j)
+          for (int i = 0; i < downscale; ++i) sum += code(x * downscale + i, (y * downscale + j) * fields + p);
+        box.values.push_back(sum);
+      }
+    // Smoothed both ways at once, edges repeated.
+    static constexpr int kTaps[3][5] = {{0, 0, 1, 0, 0}, {0, 1, 2, 1, 0}, {1, 4, 6, 4, 1}};
+    const int r = static_cast<int>(prefilter);
+    const int a = (downscale == 1 ? 0 : downscale == 2 ? 2 : 4) + 4 * r;
+    s.fraction = std::min({a, 4, 16 - depth_});
+    const std::int64_t divisor = std::int64_t{1} << (a - s.fraction);
+    for (int y = 0; y < s.height; ++y)
+      for (int x = 0; x < s.width; ++x) {
+        std::int64_t sum = 0;
+        for (int j = -r; j <= r; ++j)
+          for (int i = -r; i <= r; ++i)
+            sum += kTaps[r][2 + j] * kTaps[r][2 + i] *
+                   box.at(std::clamp(x + i, 0, s.width - 1), std::clamp(y + j, 0, s.height - 1));
+        s.values.push_back((sum + divisor / 2) / divisor);
+      }
+    return s;
+  }
+
+ private:
+  std::int64_t code(int x, int y) const {
+    return codes_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)];
+  }
+
+  /// ceil((v - p) / fields), not below 0, / k rounded down, at most limit.
+  static int edge(Wide v, int p, int fields, int k, int limit) {
+    v -= p;
+    if (v <= 0) return 0;
+    const Wide field_row = v / fields + (v % fields != 0);
+    return static_cast<int>(std::min<Wide>(field_row / k, limit));
+  }
+
+  static int part(int i, int parts, int length) {
+    return static_cast<int>(static_cast<std::int64_t>(i) * length / parts);
+  }
+
+  static std::int64_t distance(std::int64_t a, std::int64_t b) { return a < b ? b - a : a - b; }
+
+  /// Position v of 0...n-1, reflected at the ends without repeating them; a single one repeats.
+  static int reflect(int v, int n) {
+    if (n == 1) return 0;
+    return v < 0 ? -v : v >= n ? 2 * (n - 1) - v : v;
+  }
+
+  /// Adds what the sample at (x, y) adds to a cell's words.
+  void add(Share share, const Samples& s, int x, int y, bool mean, Wide* words) const {
+    const std::int64_t g = s.at(x, y);
+    if (mean && share != Share::kBin) words[2] += g;
+    const bool forward = x + 1 < s.width && y + 1 < s.height;
+    const bool interior = x > 0 && y > 0 && forward;
+    const bool two_right = x + 2 < s.width;
+    switch (share) {
+      case Share::kSquares:
+        words[0] += g;
+        words[1] += g * g;
+        return;
+      case Share::kRoberts:
+        if (forward) words[0] += distance(s.at(x + 1, y + 1), g) + distance(s.at(x, y + 1), s.at(x + 1, y));
+        return;
+      case Share::kSobel:
+        if (interior) {
+          const std::int64_t gx = s.at(x + 1, y - 1) + 2 * s.at(x + 1, y) + s.at(x + 1, y + 1) - s.at(x - 1, y - 1) -
+                                  2 * s.at(x - 1, y) - s.at(x - 1, y + 1);
+          const std::int64_t gy = s.at(x - 1, y + 1) + 2 * s.at(x, y + 1) + s.at(x + 1, y + 1) - s.at(x - 1, y - 1) -
+                                  2 * s.at(x, y - 1) - s.at(x + 1, y - 1);
+          words[0] += gx * gx + gy * gy;
+        }
+        return;
+      case Share::kBends:
+        if (interior)
+          words[0] +=
+              distance(s.at(x + 1, y) + s.at(x - 1, y), 2 * g) + distance(s.at(x, y + 1) + s.at(x, y - 1), 2 * g);
+        return;
+      case Share::kDifferences:
+        if (forward) words[0] += distance(g, s.at(x + 1, y)) + distance(g, s.at(x, y + 1));
+        return;
+      case Share::kDifferenceProduct:
+        if (forward) words[0] += distance(g, s.at(x + 1, y)) * distance(g, s.at(x, y + 1));
+        return;
+      case Share::kRange:
+        if (interior) {
+          std::int64_t low = g, high = g;
+          for (int j = -1; j <= 1; ++j)
+            for (int i = -1; i <= 1; ++i) {
+              low = std::min(low, s.at(x + i, y + j));
+              high = std::max(high, s.at(x + i, y + j));
+            }
+          words[0] += high - low;
+        }
+        return;
+      case Share::kBin:
+        ++words[g >> (s.fraction + depth_ - 8)];
+        return;
+      case Share::kLaplace: {
+        const std::int64_t l = s.at(reflect(x - 1, s.width), y) + s.at(reflect(x + 1, s.width), y) +
+                               s.at(x, reflect(y - 1, s.height)) + s.at(x, reflect(y + 1, s.height)) - 4 * g;
+        words[0] += l;
+        words[1] += l * l;
+        return;
+      }
+      case Share::kSecondNeighbour:
+        if (two_right) {
+          const std::int64_t step = s.at(x + 2, y) - g;
+          words[0] += step * step;
+        }
+        return;
+      case Share::kVollath:
+        if (two_right) words[0] += g * (s.at(x + 1, y) - s.at(x + 2, y));
+        return;
+    }
+  }
+
+  std::span<const std::uint16_t> codes_;
+  int width_, height_, depth_;
+  std::map<std::tuple<int, int, Prefilter, int>, Samples> samples_;
+};
+
+}  // namespace framequality::test

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the sweeps of all backends share: the layouts as test parameters, and words for a failing case.
+#pragma once
+
+#include "tests/sharpness/measure.h"
+#include "tests/support/cases.h"
+#include "tests/support/gpu.h"
+#include "tests/support/layouts.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace framequality::test {
+
+/// Parameter: index into layouts().
+class LayoutTest : public testing::TestWithParam<int> {
+ protected:
+  const NamedLayout& named() const { return layouts()[static_cast<std::size_t>(GetParam())]; }
+
+  std::string describe_case(const Shot& shot, Size size, const Request& request) const {
+    return named().name + " " + std::to_string(size.width) + "x" + std::to_string(size.height) + " " +
+           kPlacementNames[static_cast<std::size_t>(shot.placement)] + " " +
+           kFillNames[static_cast<std::size_t>(shot.fill)] + " seed " + std::to_string(shot.seed) + " " +
+           describe(request);
+  }
+};
+
+inline auto all_layouts() { return testing::Range(0, static_cast<int>(layouts().size())); }
+
+inline std::string layout_name(const testing::TestParamInfo<int>& info) {
+  return layouts()[static_cast<std::size_t>(info.param)].name;
+}
+
+/// What to cover: `usual`, or the quick sweep under AddressSanitizer and, for compute-sanitizer and its like, when
+/// FQ_PARITY_QUICK=1.
+inline Effort effort([[maybe_unused]] Effort usual) {
+#if defined(__SANITIZE_ADDRESS__)
+  return Effort::kQuick;
+#else
+  return is_set("FQ_PARITY_QUICK") ? Effort::kQuick : usual;
+#endif
+}
+
+/// A sweep stops after this many failing cases: the first few say it all.
+inline constexpr int kEnoughFailures = 5;
+
+}  // namespace framequality::test
