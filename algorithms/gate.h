@@ -2,6 +2,8 @@
 // Which frames of a stream are let through: decided from their scores and times alone.
 #pragma once
 
+#include "algorithms/ring.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -70,20 +72,21 @@ class RunningMedian {
   /// time: of the frame, in ns. A window of length T that ends at t is (t - T, t]. Time that runs backwards starts
   /// anew.
   double add(double score, std::int64_t time, const WindowLength& window) {
-    if (count_ > 0 && time < entry(count_ - 1).time) clear();
+    if (!window_.empty() && time < window_.back().time) clear();
     const auto most = window.frames > 0 ? static_cast<std::size_t>(window.frames) : kMaxWindowFrames;
-    while (count_ > 0 && (count_ >= most || (window.frames == 0 && is_apart(entry(0).time, time, window.time))))
+    while (!window_.empty() &&
+           (window_.size() >= most || (window.frames == 0 && is_apart(window_.front().time, time, window.time))))
       forget_oldest();
-    if (count_ == ring_.size()) grow();
-    entry(count_++) = {score, time};
+    if (window_.full()) grow();
+    window_.push({score, time});
     sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), score), score);
-    const std::size_t middle = count_ / 2;
+    const std::size_t middle = sorted_.size() / 2;
     // Halved first: the sum of two large scores could overflow.
-    return count_ % 2 ? sorted_[middle] : sorted_[middle - 1] / 2 + sorted_[middle] / 2;
+    return sorted_.size() % 2 ? sorted_[middle] : sorted_[middle - 1] / 2 + sorted_[middle] / 2;
   }
 
   void clear() {
-    oldest_ = count_ = 0;
+    window_.clear();
     sorted_.clear();
   }
 
@@ -93,24 +96,14 @@ class RunningMedian {
     std::int64_t time;
   };
 
-  /// Entry i of the window, the oldest first; the one behind the last while there is room.
-  Entry& entry(std::size_t i) { return ring_[(oldest_ + i) % ring_.size()]; }
-
-  void forget_oldest() {
-    sorted_.erase(std::lower_bound(sorted_.begin(), sorted_.end(), entry(0).score));
-    oldest_ = (oldest_ + 1) % ring_.size();
-    --count_;
-  }
+  void forget_oldest() { sorted_.erase(std::lower_bound(sorted_.begin(), sorted_.end(), window_.pop().score)); }
 
   void grow() {
-    std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(oldest_), ring_.end());
-    oldest_ = 0;
-    ring_.resize(std::max<std::size_t>(2 * ring_.size(), 64));
-    sorted_.reserve(ring_.size());
+    window_.reserve(std::max<std::size_t>(2 * window_.capacity(), 64));
+    sorted_.reserve(window_.capacity());
   }
 
-  std::vector<Entry> ring_;  ///< in use: count_ from oldest_ on, round and round
-  std::size_t oldest_ = 0, count_ = 0;
+  Ring<Entry> window_;
   std::vector<double> sorted_;  ///< the same scores in ascending order
 };
 

@@ -56,6 +56,12 @@ struct Frame {
   bool on_device = false;  ///< the planes are CUDA device memory
 };
 
+/// A frame of a stream, by its place there.
+struct NumberedFrame {
+  Frame frame;
+  std::uint64_t serial = 0;
+};
+
 /// What all frames of a stream share. Unit: pixels.
 struct Geometry {
   int width = 0, height = 0;

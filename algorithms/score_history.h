@@ -2,6 +2,8 @@
 // The scores of the last seconds in bounded memory, to be drawn: at any frame rate and over any time.
 #pragma once
 
+#include "algorithms/ring.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -30,17 +32,17 @@ class ScoreHistory {
   /// span: ns that are kept, at least 1.
   explicit ScoreHistory(std::uint64_t span) : span_(span) {}
 
-  bool empty() const { return count_ == 0; }
+  bool empty() const { return columns_.empty(); }
   std::uint64_t span() const { return span_; }
-  void clear() { count_ = 0; }
+  void clear() { columns_.clear(); }
 
   /// Takes another span; the scores of that time stay, as fine as they were.
   void set_span(std::uint64_t span) {
     if (span == span_) return;
     const ScoreHistory old = *this;
     span_ = span;
-    count_ = 0;
-    for (std::size_t i = 0; i < old.count_; ++i) merge(old.at(i));
+    clear();
+    for (std::size_t i = 0; i < old.columns_.size(); ++i) merge(old.columns_[i]);
   }
 
   void add(std::uint64_t time, double score) {
@@ -59,8 +61,8 @@ class ScoreHistory {
   template <class F>
   void visit(std::uint64_t now, F&& f) const {
     bool any = false;
-    for (std::size_t i = 0; i < count_; ++i) {
-      Column column = at(i);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      Column column = columns_[i];
       if (column.time > now || now - column.time > span_) continue;
       column.joined = column.joined && any;
       any = true;
@@ -80,30 +82,25 @@ class ScoreHistory {
   }
 
  private:
-  const Column& at(std::size_t i) const { return columns_[(oldest_ + i) % kColumns]; }
-  const Column& newest() const { return at(count_ - 1); }
+  const Column& newest() const { return columns_.back(); }
   std::uint64_t index(std::uint64_t time) const { return time / (span_ / kColumns + 1); }
 
   void merge(const Column& column) {
     if (!empty() && index(newest().time) == index(column.time)) {
-      Column& to = columns_[(oldest_ + count_ - 1) % kColumns];
+      Column& to = columns_.back();
       to.time = column.time;
       to.last = column.last;
       to.least = std::min(to.least, column.least);
       to.greatest = std::max(to.greatest, column.greatest);
       return;
     }
-    if (count_ == kColumns)
-      oldest_ = (oldest_ + 1) % kColumns;
-    else
-      ++count_;
-    columns_[(oldest_ + count_ - 1) % kColumns] = column;
+    if (columns_.full()) columns_.pop();
+    columns_.push(column);
   }
 
   std::uint64_t span_;
   std::uint64_t distance_ = 0;  ///< of the last two scores
-  std::array<Column, kColumns> columns_;
-  std::size_t oldest_ = 0, count_ = 0;  ///< in use: count_ of columns_ from oldest_ on, round and round
+  Ring<Column, std::array<Column, kColumns>> columns_;
 };
 
 }  // namespace framequality

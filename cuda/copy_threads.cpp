@@ -14,17 +14,18 @@ namespace {
 constexpr int kMostThreads = 8;
 }  // namespace
 
-std::shared_ptr<Crew> Crew::get() {
+std::shared_ptr<CopyThreads> CopyThreads::get() {
   static std::mutex mutex;
-  static std::weak_ptr<Crew> crew;
+  static std::weak_ptr<CopyThreads> copy_threads;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<Crew> now = crew.lock();
+  std::shared_ptr<CopyThreads> now = copy_threads.lock();
   // Half of the cores are left to those who made the frames. The caller is one of the threads.
-  if (!now) crew = now = std::make_shared<Crew>(std::clamp(host::usable_cores() / 2, 1, kMostThreads) - 1);
+  if (!now)
+    copy_threads = now = std::make_shared<CopyThreads>(std::clamp(host::usable_cores() / 2, 1, kMostThreads) - 1);
   return now;
 }
 
-Crew::Crew(int threads) {
+CopyThreads::CopyThreads(int threads) {
   threads_.reserve(static_cast<std::size_t>(std::max(threads, 0)));
   try {
     while (threads_.size() < static_cast<std::size_t>(threads)) threads_.emplace_back([this] { serve(); });
@@ -32,7 +33,7 @@ Crew::Crew(int threads) {
   }
 }
 
-Crew::~Crew() {
+CopyThreads::~CopyThreads() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
@@ -41,7 +42,7 @@ Crew::~Crew() {
   for (std::thread& t : threads_) t.join();
 }
 
-void Crew::offer(Task& task, int helpers) {
+void CopyThreads::offer(Task& task, int helpers) {
   {
     const std::lock_guard lock(mutex_);
     tasks_.insert(tasks_.end(), static_cast<std::size_t>(std::max(helpers, 0)), &task);
@@ -50,13 +51,13 @@ void Crew::offer(Task& task, int helpers) {
 }
 
 /// Takes back what nobody has begun, and waits for those who have.
-void Crew::withdraw(Task& task) {
+void CopyThreads::withdraw(Task& task) {
   std::unique_lock lock(mutex_);
   std::erase(tasks_, &task);
   finished_.wait(lock, [&] { return task.running == 0; });
 }
 
-void Crew::serve() {
+void CopyThreads::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
     offered_.wait(lock, [&] { return ends_ || !tasks_.empty(); });

@@ -11,16 +11,16 @@
 namespace framequality::cuda {
 
 /// Helpers that all meters and filters of the process share. Thread-safety: any number of threads at once.
-class Crew {
+class CopyThreads {
  public:
-  /// The crew; its threads live as long as somebody holds it.
-  static std::shared_ptr<Crew> get();
+  /// The copy_threads; its threads live as long as somebody holds it.
+  static std::shared_ptr<CopyThreads> get();
 
   /// With fewer threads if the system gives no more.
-  explicit Crew(int threads);
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  explicit CopyThreads(int threads);
+  ~CopyThreads();
+  CopyThreads(const CopyThreads&) = delete;
+  CopyThreads& operator=(const CopyThreads&) = delete;
   int threads() const { return static_cast<int>(threads_.size()); }
 
   /// Calls work() here and in up to `helpers` threads of the crew that are free, all at once; returns when the last

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Looks for a usable device and, when there is none, says why and what to do.
+#include "cuda/device.h"
+
 #include "cuda/runtime.h"
-#include "cuda/sharpness/job.h"
-#include "cuda/sharpness/meter.h"
 
 #include <algorithm>
 #include <string>
@@ -43,7 +43,7 @@ std::string trouble_with(int id, std::string& name) {
   std::thread([&] {
     error = cudaSetDevice(id);
     cudaFuncAttributes attributes;
-    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, tile_kernel(0).function);
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, smallest_kernel());
     (void)cudaGetLastError();
   }).join();
   return error == cudaSuccess ? "" : cudaGetErrorString(error);

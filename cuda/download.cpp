@@ -10,7 +10,7 @@
 namespace framequality::cuda {
 namespace {
 
-constexpr std::size_t kPieceBytes = 1 << 19, kCrewBytes = 1 << 21;  // as in upload.cpp
+constexpr std::size_t kPieceBytes = 1 << 19, kBytesPerThread = 1 << 21;  // as in upload.cpp
 
 std::size_t step_of(const Canvas& canvas, int p) { return static_cast<std::size_t>(std::abs(canvas.stride[p])); }
 
@@ -21,7 +21,7 @@ std::uint8_t* lowest(const Canvas& canvas, int p, int rows) {
 
 }  // namespace
 
-void copy_rows(Crew* crew, std::uint8_t* to, std::ptrdiff_t to_stride, const std::uint8_t* from,
+void copy_rows(CopyThreads* copy_threads, std::uint8_t* to, std::ptrdiff_t to_stride, const std::uint8_t* from,
                std::ptrdiff_t from_stride, const PlaneSize& size) {
   const std::size_t all = size.row_bytes * static_cast<std::size_t>(size.rows);
   if (all == 0) return;
@@ -32,9 +32,9 @@ void copy_rows(Crew* crew, std::uint8_t* to, std::ptrdiff_t to_stride, const std
       for (int i = y; i < std::min(y + rows, size.rows); ++i)
         std::memcpy(to + i * to_stride, from + i * from_stride, size.row_bytes);
   };
-  const int helpers = crew ? std::min(static_cast<int>(all / kCrewBytes), crew->threads()) : 0;
+  const int helpers = copy_threads ? std::min(static_cast<int>(all / kBytesPerThread), copy_threads->threads()) : 0;
   if (helpers > 0)
-    crew->run(helpers, copy);
+    copy_threads->run(helpers, copy);
   else
     copy();
 }
@@ -45,7 +45,7 @@ Download::Download(std::span<const PlaneSize> planes, int id) : id_(id), planes_
     offset_[p] = bytes_;
     bytes_ += whole_pitch(size_[p].row_bytes) * static_cast<std::size_t>(size_[p].rows);
   }
-  if (bytes_ >= kCrewBytes && id_ >= 0) crew_ = Crew::get();
+  if (bytes_ >= kBytesPerThread && id_ >= 0) copy_threads_ = CopyThreads::get();
 }
 
 // Rows lie in the order in which the canvas has them in memory, without gaps where it has none: one plain copy then.
@@ -94,7 +94,7 @@ void Download::finish(Memory& memory, const Canvas& out) const {
   for (int p = 0; p < planes_; ++p) {
     if (!memory.staged[p]) continue;
     const std::uint8_t* const from = memory.staging.get() + (memory.ours.plane[p] - memory.pixels.get());
-    copy_rows(crew_.get(), out.plane[p], out.stride[p], from, memory.ours.stride[p], size_[p]);
+    copy_rows(copy_threads_.get(), out.plane[p], out.stride[p], from, memory.ours.stride[p], size_[p]);
   }
 }
 

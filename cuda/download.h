@@ -15,7 +15,7 @@
 namespace framequality::cuda {
 
 /// Copies rows between host planes, which do not overlap; large ones with the crew's help, which may be null.
-void copy_rows(Crew* crew, std::uint8_t* to, std::ptrdiff_t to_stride, const std::uint8_t* from,
+void copy_rows(CopyThreads* copy_threads, std::uint8_t* to, std::ptrdiff_t to_stride, const std::uint8_t* from,
                std::ptrdiff_t from_stride, const PlaneSize& size);
 
 /// Brings frames of one geometry from a device. What one frame in flight needs of it is its Memory.
@@ -41,15 +41,15 @@ class Download {
   void finish(Memory& memory, const Canvas& out) const;
 
   const PlaneSize& size(int plane) const { return size_[plane]; }
-  Crew* crew() const { return crew_.get(); }
+  CopyThreads* copy_threads() const { return copy_threads_.get(); }
 
  private:
   int id_;
   int planes_ = 0;
   PlaneSize size_[3];
-  std::size_t offset_[3] = {};  ///< of planes in Memory
-  std::size_t bytes_ = 0;       ///< of these
-  std::shared_ptr<Crew> crew_;  ///< for frames that are large; may be null
+  std::size_t offset_[3] = {};                 ///< of planes in Memory
+  std::size_t bytes_ = 0;                      ///< of these
+  std::shared_ptr<CopyThreads> copy_threads_;  ///< for frames that are large; may be null
 };
 
 }  // namespace framequality::cuda

@@ -2,9 +2,12 @@
 // The device twin of a build without CUDA: there is never a device.
 #include "cuda/bliinds/meter.h"
 #include "cuda/denoise/filter.h"
+#include "cuda/denoise/testing.h"
+#include "cuda/device.h"
 #include "cuda/halftone/filter.h"
 #include "cuda/pinned.h"
 #include "cuda/sharpness/meter.h"
+#include "cuda/sharpness/testing.h"
 #include "cuda/testing.h"
 
 namespace framequality::cuda {

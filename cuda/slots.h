@@ -2,6 +2,7 @@
 // Frames in flight: slots that take turns, each with a stream of its own, and how one waits for them.
 #pragma once
 
+#include "algorithms/ring.h"
 #include "cuda/runtime.h"
 #include "cuda/upload.h"
 
@@ -15,7 +16,7 @@
 namespace framequality::cuda {
 
 /// What every frame in flight needs; meters and filters add theirs.
-struct Flight {
+struct FrameSlot {
   Stream stream = make_stream();
   Event done = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
   Event begun = make_event(cudaEventDisableTiming);  ///< what a frame on the device waits for
@@ -42,12 +43,12 @@ struct Flight {
 };
 
 /// If an exception ends its scope, waits until the device has let go of the frame.
-class Settled {
+class SyncOnThrow {
  public:
-  explicit Settled(cudaStream_t stream) : stream_(stream) {}
-  Settled(const Settled&) = delete;
-  Settled& operator=(const Settled&) = delete;
-  ~Settled() {
+  explicit SyncOnThrow(cudaStream_t stream) : stream_(stream) {}
+  SyncOnThrow(const SyncOnThrow&) = delete;
+  SyncOnThrow& operator=(const SyncOnThrow&) = delete;
+  ~SyncOnThrow() {
     if (std::uncaught_exceptions() > before_) (void)cudaStreamSynchronize(stream_);
   }
 
@@ -62,39 +63,35 @@ inline int make_current(int id) {
   return id;
 }
 
-/// Slots, each a Flight, used in turn: up to as many frames are pending as there are slots.
+/// Slots, each a FrameSlot, used in turn: up to as many frames are pending as there are slots.
 template <class Slot>
-class Turns {
+class Slots {
  public:
-  explicit Turns(int depth) : slots_(static_cast<std::size_t>(std::max(depth, 1))) {}
-  Turns(const Turns&) = delete;
-  Turns& operator=(const Turns&) = delete;
+  explicit Slots(int depth) : ring_(static_cast<std::size_t>(std::max(depth, 1))) {}
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
   /// Waits until the device has let go of every frame.
-  ~Turns() {
-    for (const Slot& slot : slots_) (void)cudaStreamSynchronize(slot.stream.get());
+  ~Slots() {
+    for (const Slot& slot : ring_.places()) (void)cudaStreamSynchronize(slot.stream.get());
   }
 
-  std::vector<Slot>& all() { return slots_; }
-  std::size_t pending() const { return pending_; }
+  std::vector<Slot>& all() { return ring_.places(); }
+  std::size_t pending() const { return ring_.size(); }
   /// The slot of the next frame. Throws std::logic_error if none is free.
   Slot& next() {
-    if (pending_ == slots_.size()) throw std::logic_error("cuda: no slot is free");
-    return slots_[(oldest_ + pending_) % slots_.size()];
+    if (ring_.full()) throw std::logic_error("cuda: no slot is free");
+    return ring_.next();
   }
   /// The next slot holds a frame from now on.
-  void take() { ++pending_; }
+  void take() { ring_.push(); }
   /// Frees the slot of the oldest frame and returns it. Throws std::logic_error if none is pending.
   Slot& give() {
-    if (pending_ == 0) throw std::logic_error("cuda: no frame is pending");
-    Slot& slot = slots_[oldest_];
-    oldest_ = (oldest_ + 1) % slots_.size();
-    --pending_;
-    return slot;
+    if (ring_.empty()) throw std::logic_error("cuda: no frame is pending");
+    return ring_.pop();
   }
 
  private:
-  std::vector<Slot> slots_;
-  std::size_t oldest_ = 0, pending_ = 0;  ///< in use: pending_ of them from oldest_ on, round and round
+  Ring<Slot> ring_;
 };
 
 }  // namespace framequality::cuda

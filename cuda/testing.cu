@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Device memory for tests, and the two measurements that a kernel's speed is judged by.
-#include "cuda/sharpness/device_meter.h"
+// Device memory for tests, and how fast a device reads it.
+#include "cuda/runtime.h"
 #include "cuda/testing.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace framequality::cuda {
 namespace {
@@ -40,13 +39,6 @@ void DeviceBytes::read(std::span<std::uint8_t> bytes) const {
   check(cudaMemcpy(bytes.data(), data_.get(), bytes.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
-double kernel_seconds(Meter& meter, std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int repeats) {
-  auto* device_meter = dynamic_cast<DeviceMeter*>(&meter);
-  if (!device_meter) throw std::logic_error("kernel_seconds: not a CUDA meter");
-  device_meter->time_kernel(frames, plan, 1);
-  return device_meter->time_kernel(frames, std::move(plan), repeats);
-}
-
 double read_bandwidth(int id) {
   check(cudaSetDevice(id), "cudaSetDevice");
   int processors = 0;
@@ -71,22 +63,6 @@ double read_bandwidth(int id) {
     least = i == 0 ? ms : std::min(least, ms);
   }
   return static_cast<double>(kSweepBytes) / (least * 1e-3);
-}
-
-namespace {
-
-DeviceMeter& device_meter(Meter& meter) {
-  auto* found = dynamic_cast<DeviceMeter*>(&meter);
-  if (!found) throw std::logic_error("not a CUDA meter");
-  return *found;
-}
-
-}  // namespace
-
-CUstream_st* stream_of(Meter& meter) { return device_meter(meter).stream(); }
-
-void submit_queued(Meter& meter, const Frame& frame, std::shared_ptr<const Plan> plan) {
-  device_meter(meter).submit_queued(frame, std::move(plan));
 }
 
 }  // namespace framequality::cuda

@@ -47,7 +47,7 @@ Upload::Upload(std::span<const PlaneSize> planes, int id) : id_(id), planes_(sta
     offset_[p] = bytes_;
     bytes_ += whole_pitch(row + row / kWaste) * static_cast<std::size_t>(size_[p].rows);
   }
-  if (bytes_ >= kCrewBytes && id_ >= 0) crew_ = Crew::get();
+  if (bytes_ >= kCrewBytes && id_ >= 0) copy_threads_ = CopyThreads::get();
 }
 
 Upload::Upload(const Geometry& geometry, int id)
@@ -133,9 +133,9 @@ void Upload::stage(const Call& call, int plane) const {
     }
     if (mine != cudaSuccess) error = mine;
   };
-  const int helpers = crew_ ? std::min(static_cast<int>(all / kCrewBytes), crew_->threads()) : 0;
+  const int helpers = copy_threads_ ? std::min(static_cast<int>(all / kCrewBytes), copy_threads_->threads()) : 0;
   if (helpers > 0)
-    crew_->run(helpers, copy);
+    copy_threads_->run(helpers, copy);
   else
     copy();
   check(error, "cudaMemcpyAsync");

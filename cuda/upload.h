@@ -61,10 +61,10 @@ class Upload {
   int id_;
   int planes_ = 0;
   PlaneSize size_[3];
-  std::size_t pitch_[3] = {};   ///< of staged planes; 0: the plane holds nothing that is read
-  std::size_t offset_[3] = {};  ///< of planes in Memory
-  std::size_t bytes_ = 0;       ///< of these
-  std::shared_ptr<Crew> crew_;  ///< for frames that are large; may be null
+  std::size_t pitch_[3] = {};                  ///< of staged planes; 0: the plane holds nothing that is read
+  std::size_t offset_[3] = {};                 ///< of planes in Memory
+  std::size_t bytes_ = 0;                      ///< of these
+  std::shared_ptr<CopyThreads> copy_threads_;  ///< for frames that are large; may be null
 };
 
 }  // namespace framequality::cuda

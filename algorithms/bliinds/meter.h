@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The interface that the CPU and CUDA twins of BLIINDS-II share: frames in, 24 features out, in order.
+// What the CPU and CUDA twins of BLIINDS-II measure: frames in, 24 features out.
 #pragma once
 
 #include "algorithms/bliinds/scale.h"
 #include "algorithms/layout.h"
+#include "algorithms/worker.h"
 
 #include <array>
 #include <cstdint>
@@ -54,24 +55,14 @@ struct BlockValues {
   std::vector<std::uint16_t> shape;  ///< gamma in thousandths, kNoShape where the table has none
 };
 
-/// Measures frames of one measurable() Geometry on one device. Everything is allocated when it is made, nothing per
-/// frame. Thread-safety: one thread at a time.
-class Meter {
+/// A frame of the worker's measurable() geometry, whose layout has the channel.
+struct Task {
+  Frame frame;
+  Channel channel = Channel::kLuma;
+};
+
+class Meter : public Worker<Task, Features> {
  public:
-  Meter() = default;
-  Meter(const Meter&) = delete;
-  Meter& operator=(const Meter&) = delete;
-  /// Waits until the device has let go of every submitted frame.
-  virtual ~Meter() = default;
-
-  /// Starts measuring a frame. Its memory must stay valid and unchanged until its features have been collected.
-  /// has_channel() must hold. Throws what its device throws (cuda::Error).
-  virtual void submit(const Frame& frame, Channel channel) = 0;
-
-  /// Features of the oldest frame not yet collected; waits for them. One submit, one collect; how many may be pending
-  /// is said where meters are made.
-  virtual Features collect() = 0;
-
   /// Block values of a scale, 0...2, of the frame last collected: for tests. Waits, and allocates what it returns.
   virtual BlockValues blocks(int scale) = 0;
 };

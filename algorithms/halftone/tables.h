@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All trained data of halftoning, each file with the command that made it.
+// All trained data of halftoning. Each array is in a file of data/ of its own, with the command that made it.
 #pragma once
 
-#include "algorithms/halftone/blue_noise_mask.h"
-#include "algorithms/halftone/dot_pattern.h"
-#include "algorithms/halftone/tables/rows16_delay3.h"
-#include "algorithms/halftone/tables/rows1_delay3.h"
-#include "algorithms/halftone/tables/rows4_delay1.h"
-#include "algorithms/halftone/tables/rows4_delay2.h"
-#include "algorithms/halftone/tables/rows4_delay3.h"
-#include "algorithms/halftone/tables/rows4_delay6.h"
-#include "algorithms/halftone/tables/rows64_delay3.h"
+#include "algorithms/halftone/blue_noise.h"
+#include "algorithms/halftone/tone_dependent.h"
+
+#include <array>
+#include <cstdint>
 
 namespace framequality::halftone {
 
-/// The one used unless asked otherwise comes first.
-inline constexpr const ToneTable* kToneTables[] = {&kRows4Delay3, &kRows1Delay3, &kRows16Delay3, &kRows64Delay3,
-                                                   &kRows4Delay1, &kRows4Delay2, &kRows4Delay6};
+/// Ranks of a blue noise mask, row by row.
+extern const std::uint16_t kBlueNoiseMask[kMaskSide * kMaskSide];
 
-/// Whether swaths of this shape have been trained.
-inline bool has_table(int swath_rows, int delay) {
-  for (const ToneTable* t : kToneTables)
-    if (t->swath_rows == swath_rows && t->delay == delay) return true;
-  return false;
-}
+/// A halftone of middle grey, rows of four words, lowest bit first.
+extern const std::uint32_t kDotPattern[kPatternSide * kPatternSide / 32];
 
-/// The table of a shape that has one.
-inline const ToneTable& table_of(int swath_rows, int delay) {
-  for (const ToneTable* t : kToneTables)
-    if (t->swath_rows == swath_rows && t->delay == delay) return *t;
-  return *kToneTables[0];
-}
+extern const ToneTable kRows1Delay3, kRows4Delay1, kRows4Delay2, kRows4Delay3, kRows4Delay6, kRows16Delay3,
+    kRows64Delay3;
+
+/// Weights and thresholds for swaths of so many rows and such a delay; the one used unless asked otherwise comes first.
+extern const std::array<const ToneTable*, 7> kToneTables;
+
+/// The table for swaths of this shape; null if none has been trained.
+const ToneTable* find_table(int swath_rows, int delay);
 
 }  // namespace framequality::halftone

@@ -63,10 +63,8 @@ inline double mean_of(std::int64_t total, std::uint64_t n) {
 
 /// Defaults that most metrics share.
 struct MetricBase {
-  static constexpr bool kSigned = false;   ///< true: totals may be negative
-  static constexpr bool kReflect = false;  ///< true: defined on all pixels, border reflected without its edge
-  /// true: the same totals come of samples that are all larger by one constant.
-  static constexpr bool kDifferencesOnly = false;
+  static constexpr bool kSigned = false;     ///< true: totals may be negative
+  static constexpr bool kReflect = false;    ///< true: defined on all pixels, border reflected without its edge
   static constexpr bool kHistogram = false;  ///< true: totals are 256 bins of the top 8 bits, no row() or pixel()
 };
 

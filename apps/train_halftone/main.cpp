@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-train-halftone: makes the tables of the halftoning methods, and measures how good halftones are.
-#include "algorithms/halftone/dot_pattern.h"
 #include "algorithms/halftone/filter.h"
+#include "algorithms/halftone/tables.h"
 #include "apps/train_halftone/dot_search.h"
 #include "apps/train_halftone/report.h"
 #include "apps/train_halftone/training.h"
@@ -32,10 +32,10 @@ constexpr char kUsage[] =
        framequality-train-halftone table [OPTION...]
        framequality-train-halftone evaluate [OPTION...]
 
-pattern   prints the dot pattern of middle grey that chooses thresholds, as algorithms/halftone/dot_pattern.h
-mask      prints the blue noise mask, as algorithms/halftone/blue_noise_mask.h
-table     trains tone-dependent error diffusion, and prints weights and thresholds as a header of
-          algorithms/halftone/tables
+pattern   prints the dot pattern of middle grey that chooses thresholds, as algorithms/halftone/data/dot_pattern.cpp
+mask      prints the blue noise mask, as algorithms/halftone/data/blue_noise_mask.cpp
+table     trains tone-dependent error diffusion, and prints weights and thresholds as a file of
+          algorithms/halftone/data
   --swath-rows N       rows of a swath, 1 to 64 (default 4)
   --delay N            pixels by which a row follows the one above, 1 to 6 (default 3)
 evaluate  prints, for every method, the mean cost against dot patterns per frequency bin, the mean anisotropy and the
@@ -122,13 +122,14 @@ class Progress {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// A header that holds an array of numbers.
-std::string array_header(const std::string& what, const std::string& command, const std::string& declaration,
-                         const std::vector<std::string>& numbers) {
-  std::string text = "// SPDX-License-Identifier: LGPL-2.1-or-later\n// " + what + ", as written by\n// `" + command +
-                     "`.\n#pragma once\n\n#include <cstdint>\n\nnamespace framequality::halftone {\n\n// clang-format "
-                     "off\ninline constexpr " +
-                     declaration + " = {";
+/// A file that defines an array of numbers.
+std::string array_file(const std::string& what, const std::string& command, const std::string& declaration,
+                       const std::vector<std::string>& numbers) {
+  std::string text =
+      "// SPDX-License-Identifier: LGPL-2.1-or-later\n// " + what + ", as written by\n// `" + command +
+      "`.\n#include \"algorithms/halftone/tables.h\"\n\nnamespace framequality::halftone {\n\n// clang-format "
+      "off\nconst " +
+      declaration + " = {";
   std::size_t column = 1000;
   for (const std::string& n : numbers) {
     if (column + n.size() + 2 > 116) text += "\n ", column = 1;
@@ -138,7 +139,7 @@ std::string array_header(const std::string& what, const std::string& command, co
   return text + "\n};\n// clang-format on\n\n}  // namespace framequality::halftone\n";
 }
 
-std::string pattern_header(const Options& o, const std::string& command) {
+std::string pattern_file(const Options& o, const std::string& command) {
   const Dots dots = search_dots(halftone::kPatternSide, 0.5, o.seed);
   std::vector<std::string> words;
   for (std::size_t i = 0; i < dots.values.size(); i += 32) {
@@ -148,24 +149,25 @@ std::string pattern_header(const Options& o, const std::string& command) {
     std::snprintf(text, sizeof text, "0x%08x", word);
     words.emplace_back(text);
   }
-  return array_header("A halftone of middle grey, 128 x 128, rows of four words, lowest bit first", command,
-                      "std::uint32_t kDotPattern[512]", words);
+  return array_file("A halftone of middle grey, 128 x 128, rows of four words, lowest bit first", command,
+                    "std::uint32_t kDotPattern[kPatternSide * kPatternSide / 32]", words);
 }
 
-std::string mask_header(const Options& o, const std::string& command) {
+std::string mask_file(const Options& o, const std::string& command) {
   std::vector<std::string> ranks;
   for (const std::uint16_t rank : void_and_cluster(128, o.seed)) ranks.push_back(std::to_string(rank));
-  return array_header("Ranks of a blue noise mask, 128 x 128", command, "std::uint16_t kBlueNoiseMask[16384]", ranks);
+  return array_file("Ranks of a blue noise mask, 128 x 128", command,
+                    "std::uint16_t kBlueNoiseMask[kMaskSide * kMaskSide]", ranks);
 }
 
-std::string table_header(const Options& o, const std::string& command) {
+std::string table_file(const Options& o, const std::string& command) {
   TrainingOptions training;
   training.swath_rows = o.swath_rows;
   training.delay = o.delay;
   training.seed = o.seed;
   training.threads = o.threads;
   const auto table = train_tones(training, halftone::kDotPattern, Progress());
-  return header_of(table, "kRows" + std::to_string(o.swath_rows) + "Delay" + std::to_string(o.delay), command);
+  return file_of(table, "kRows" + std::to_string(o.swath_rows) + "Delay" + std::to_string(o.delay), command);
 }
 
 std::string report(const Options& o) {
@@ -198,9 +200,9 @@ int run(const std::vector<std::string>& words) {
   if (command == "table")
     line += " --swath-rows " + std::to_string(o.swath_rows) + " --delay " + std::to_string(o.delay);
   line += " --seed " + std::to_string(o.seed);
-  print(command == "pattern" ? pattern_header(o, line)
-        : command == "mask"  ? mask_header(o, line)
-        : command == "table" ? table_header(o, line)
+  print(command == "pattern" ? pattern_file(o, line)
+        : command == "mask"  ? mask_file(o, line)
+        : command == "table" ? table_file(o, line)
                              : report(o));
   return 0;
 }

@@ -141,14 +141,14 @@ ToneTable train_tones(const TrainingOptions& options, const std::uint32_t* patte
   return table;
 }
 
-std::string header_of(const ToneTable& table, const std::string& name, const std::string& command) {
+std::string file_of(const ToneTable& table, const std::string& name, const std::string& command) {
   std::string text =
       "// SPDX-License-Identifier: LGPL-2.1-or-later\n"
       "// Weights and thresholds for swaths of " +
       std::to_string(table.swath_rows) + " rows and a delay of " + std::to_string(table.delay) +
       ", as written by\n// `" + command +
-      "`.\n#pragma once\n\n#include \"algorithms/halftone/tone_dependent.h\"\n\n"
-      "namespace framequality::halftone {\n\n// clang-format off\ninline constexpr ToneTable " +
+      "`.\n#include \"algorithms/halftone/tables.h\"\n\n"
+      "namespace framequality::halftone {\n\n// clang-format off\nconst ToneTable " +
       name + " = {" + std::to_string(table.swath_rows) + ", " + std::to_string(table.delay) + ", {\n";
   for (const ToneRow& row : table.row) {
     text += "  {{";

@@ -34,7 +34,7 @@ Dots tone_dependent_patch(int tone, const halftone::ToneTable& table, const std:
 halftone::ToneTable train_tones(const TrainingOptions& options, const std::uint32_t* pattern,
                                 const std::function<void(int, int)>& progress);
 
-/// The table as a C++ header: `name` is that of the constant.
-std::string header_of(const halftone::ToneTable& table, const std::string& name, const std::string& command);
+/// The table as a C++ file that defines it by this name.
+std::string file_of(const halftone::ToneTable& table, const std::string& name, const std::string& command);
 
 }  // namespace framequality::tools

@@ -2,7 +2,7 @@
 // BLIINDS-II on one core: every instruction set beside plain loops with binary search and nth_element.
 #include "benchmarks/support/picture.h"
 #include "cpu/bliinds/meter.h"
-#include "cpu/sharpness/meter.h"
+#include "cpu/dispatch.h"
 #include "tests/bliinds/reference.h"
 
 #include <benchmark/benchmark.h>
@@ -25,7 +25,7 @@ bliinds::Features measure(bliinds::Meter& meter, const std::vector<std::uint8_t>
   Frame frame;
   frame.plane[0] = pixels.data();
   frame.stride[0] = width;
-  meter.submit(frame, bliinds::Channel::kLuma);
+  meter.submit({frame, bliinds::Channel::kLuma});
   return meter.collect();
 }
 

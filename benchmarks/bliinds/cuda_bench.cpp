@@ -7,6 +7,7 @@
 #include "cpu/bliinds/meter.h"
 #include "cuda/bliinds/device_meter.h"
 #include "cuda/bliinds/meter.h"
+#include "cuda/device.h"
 #include "cuda/testing.h"
 
 #include <chrono>
@@ -46,7 +47,7 @@ class Bench {
     size_ = std::to_string(width) + "x" + std::to_string(height);
     bytes_ = make_picture(width, height);
     const auto host = cpu::make_bliinds_meter(geometry_);
-    host->submit(frame_of(bytes_.data(), false), Channel::kLuma);
+    host->submit({frame_of(bytes_.data(), false), Channel::kLuma});
     expected_ = host->collect();
     stages();
     variants();
@@ -163,7 +164,7 @@ class Bench {
     const auto measure = [&] {
       const Frame frame = next();
       const auto start = Clock::now();
-      meter.submit(frame, Channel::kLuma);
+      meter.submit({frame, Channel::kLuma});
       const Features features = meter.collect();
       score_ += score_of(model_, features).score;
       times.push_back(since(start));
@@ -176,10 +177,10 @@ class Bench {
   }
 
   double mean(bliinds::Meter& meter, const std::function<Frame()>& next, int depth) {
-    for (int i = 0; i < depth; ++i) meter.submit(next(), Channel::kLuma);
+    for (int i = 0; i < depth; ++i) meter.submit({next(), Channel::kLuma});
     const auto measure = [&] {
       const Features features = meter.collect();
-      meter.submit(next(), Channel::kLuma);
+      meter.submit({next(), Channel::kLuma});
       score_ += score_of(model_, features).score;
       return features;
     };

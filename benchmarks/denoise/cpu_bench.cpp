@@ -2,7 +2,7 @@
 // The denoisers on one core and on all, beside OpenCV's and FFmpeg's non-local means on one.
 #include "benchmarks/support/picture.h"
 #include "cpu/denoise/filter.h"
-#include "cpu/sharpness/meter.h"
+#include "cpu/dispatch.h"
 
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -88,7 +88,7 @@ void ours(benchmark::State& state, const Run& run, const std::string& isa, int t
   const auto filter = cpu::make_denoiser(geometry, threads, isa);
   for (auto _ : state) {
     ++source.serial;
-    filter->submit({&source, 1}, 0, canvas, run.settings, 1);
+    filter->submit({{&source, 1}, 0, canvas, run.settings, 1});
     filter->collect();
     benchmark::DoNotOptimize(out.data());
   }

@@ -5,6 +5,8 @@
 #include "benchmarks/support/picture.h"
 #include "cuda/denoise/device_filter.h"
 #include "cuda/denoise/filter.h"
+#include "cuda/denoise/testing.h"
+#include "cuda/device.h"
 #include "cuda/testing.h"
 
 #include <algorithm>
@@ -211,7 +213,7 @@ class Bench {
     std::vector<std::uint8_t> ours(picture.bytes.size());
     const auto filter = cuda::make_general_denoiser(g, device_.id);
     const denoise::Source source{picture.frame(picture.bytes.data(), false), 0};
-    filter->submit({&source, 1}, 0, picture.canvas(ours.data(), false), settings, 1);
+    filter->submit({{&source, 1}, 0, picture.canvas(ours.data(), false), settings, 1});
     filter->collect();
     for (const published::Scheme scheme : {published::Scheme::kTwoLoops, published::Scheme::kThreeLoops}) {
       const std::string name = published::kSchemes[static_cast<int>(scheme)];
@@ -221,7 +223,7 @@ class Bench {
       std::vector<std::uint8_t> expected(small.bytes.size());
       const auto small_filter = cuda::make_general_denoiser(odd, device_.id);
       const denoise::Source small_source{small.frame(small.bytes.data(), false), 0};
-      small_filter->submit({&small_source, 1}, 0, small.canvas(expected.data(), false), settings, 1);
+      small_filter->submit({{&small_source, 1}, 0, small.canvas(expected.data(), false), settings, 1});
       small_filter->collect();
       require_same(expected, published::filter(small.bytes, 133, 67, settings, scheme, 0).pixels, name + ", 133x67");
       const auto result = published::filter(picture.bytes, width_, height_, settings, scheme, 10);
@@ -249,8 +251,8 @@ class Bench {
         const denoise::Source source{picture.frame(at[0], false), 0};
         std::size_t turn = 0;
         const auto submit = [&] {
-          filter->submit({&source, 1}, 0, picture.canvas(at[1 + turn++ % static_cast<std::size_t>(depth)], false),
-                         settings, 1);
+          filter->submit(
+              {{&source, 1}, 0, picture.canvas(at[1 + turn++ % static_cast<std::size_t>(depth)], false), settings, 1});
         };
         for (int i = 0; i < depth; ++i) submit();
         const auto one = [&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Halftoning on the CPU: every instruction set beside the loop that one would write oneself.
 #include "benchmarks/support/picture.h"
+#include "cpu/dispatch.h"
 #include "cpu/halftone/filter.h"
-#include "cpu/sharpness/meter.h"
 
 #include <benchmark/benchmark.h>
 #include <cstdio>
@@ -60,9 +60,10 @@ std::vector<std::uint8_t> halftone_once(halftone::Filter& filter, const std::vec
   Frame frame;
   frame.plane[0] = in.data();
   frame.stride[0] = side;
-  filter.submit(frame,
-                {out.data(), static_cast<std::ptrdiff_t>(halftone::target_row_bytes(side, settings.packed)), false},
-                settings, 1);
+  filter.submit({frame,
+                 {out.data(), static_cast<std::ptrdiff_t>(halftone::target_row_bytes(side, settings.packed)), false},
+                 settings,
+                 1});
   filter.collect();
   return std::move(out);
 }

@@ -4,8 +4,10 @@
 #include "benchmarks/support/gpu_main.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/halftone/filter.h"
+#include "cuda/device.h"
 #include "cuda/halftone/device_filter.h"
 #include "cuda/halftone/filter.h"
+#include "cuda/sharpness/testing.h"
 #include "cuda/testing.h"
 
 #include <algorithm>
@@ -84,7 +86,7 @@ class Bench {
   Bytes expected(const Settings& settings) const {
     Bytes out(out_bytes(settings));
     const auto twin = cpu::make_halftone(g_);
-    twin->submit(frame(picture_.data(), false), target(out.data(), settings, false), settings, 1);
+    twin->submit({frame(picture_.data(), false), target(out.data(), settings, false), settings, 1});
     twin->collect();
     return out;
   }
@@ -154,7 +156,7 @@ class Bench {
       for (auto& o : out) o.reserve(wanted.size());
       std::size_t turn = 0;
       const auto submit = [&] {
-        filter->submit(frame(in.get(), false), target(out[turn++ % out.size()].get(), settings, false), settings, 1);
+        filter->submit({frame(in.get(), false), target(out[turn++ % out.size()].get(), settings, false), settings, 1});
       };
       for (int i = 0; i < depth; ++i) submit();
       const auto one = [&] {

@@ -4,6 +4,7 @@
 #include "benchmarks/pipeline/denoise_loop.h"
 #include "benchmarks/pipeline/element_pipeline.h"
 #include "benchmarks/support/picture.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 
 #include <algorithm>

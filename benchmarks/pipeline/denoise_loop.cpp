@@ -84,7 +84,7 @@ Canvas DenoiseLoop::canvas(std::size_t turn) const {
 
 void DenoiseLoop::submit() {
   const denoise::Source from = source(turn_);
-  filter_->submit({&from, 1}, 0, canvas(turn_), work_.settings, 1);
+  filter_->submit({{&from, 1}, 0, canvas(turn_), work_.settings, 1});
   ++turn_;
 }
 

@@ -148,7 +148,7 @@ double expected_score(const SourceOptions& source) {
   frame.plane[0] = source.luma->data();
   frame.stride[0] = source.width;
   const auto meter = cpu::make_meter(geometry);
-  meter->submit(frame, plan);
+  meter->submit({frame, plan});
   return finish(*plan, meter->collect(), 0).score;
 }
 

@@ -3,6 +3,7 @@
 #include "benchmarks/pipeline/element_pipeline.h"
 #include "benchmarks/sharpness/bare_loop.h"
 #include "benchmarks/support/picture.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 
 #include <algorithm>

@@ -38,7 +38,7 @@ def main():
         commands = {
             "decode": launch("uridecodebin uri={uri} caps=video/x-raw(ANY) expose-all-streams=false ! fakesink sync=false",
                              uri=clip.as_uri()),
-            "scan": [str(build / "scan" / "framequality-scan"), "--quiet", *arguments.scan_option, str(clip)],
+            "scan": [str(build / "apps" / "scan" / "framequality-scan"), "--quiet", *arguments.scan_option, str(clip)],
         }
         times = medians(commands, arguments.runs)
         size = clip.stat().st_size

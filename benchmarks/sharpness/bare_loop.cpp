@@ -6,6 +6,7 @@
 #include "benchmarks/support/results.h"
 #include "cpu/sharpness/meter.h"
 #include "cuda/sharpness/meter.h"
+#include "cuda/sharpness/testing.h"
 
 #include <chrono>
 #include <cstring>
@@ -45,7 +46,7 @@ Blocks::Blocks(std::span<const std::uint8_t> picture, int count, bool pinned)
 BareLoop::BareLoop(const Geometry& geometry, const Blocks& blocks, Feed feed, int slots, int id)
     : blocks_(blocks), feed_(feed), plan_(std::make_shared<const Plan>(make_plan(geometry, {}))) {
   const auto reference = cpu::make_meter(geometry);
-  reference->submit(frame_at(blocks[0], geometry, false), plan_);
+  reference->submit({frame_at(blocks[0], geometry, false), plan_});
   expected_ = reference->collect()[0];
   if (id < 0 && feed != Feed::kMeter) throw std::logic_error("bare loop: copies need a device");
   if (feed == Feed::kDevice)
@@ -64,9 +65,9 @@ void BareLoop::submit(Slot& slot) {
   const std::uint8_t* host = blocks_[turn];
   const Geometry& geometry = plan_->geometry;
   slot.pending = true;
-  if (feed_ == Feed::kMeter) return meter_->submit(frame_at(host, geometry, false), plan_);
+  if (feed_ == Feed::kMeter) return meter_->submit({frame_at(host, geometry, false), plan_});
   if (feed_ == Feed::kDevice)
-    return meter_->submit(frame_at(on_device_[turn % on_device_.size()].data(), geometry, true), plan_);
+    return meter_->submit({frame_at(on_device_[turn % on_device_.size()].data(), geometry, true), plan_});
   if (feed_ == Feed::kStaged) {
     std::memcpy(slot.staging.get(), host, blocks_.bytes());
     host = slot.staging.get();

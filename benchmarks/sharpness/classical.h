@@ -11,7 +11,7 @@ namespace framequality::classical {
 enum class Reduction { kDivergent, kStrided, kSequential, kFirstAdd, kUnrolled };
 inline constexpr std::array<const char*, 5> kReductions{"divergent", "strided", "sequential", "first-add", "unrolled"};
 
-/// The metrics that the pipeline knows, as algorithms/metrics.h calls them.
+/// The metrics that the pipeline knows, as algorithms/sharpness/metrics.h calls them.
 inline constexpr std::array<const char*, 3> kMetrics{"tenengrad", "laplacian", "gray-difference-product"};
 
 /// Where one call's time went. Unit: seconds.

@@ -5,6 +5,7 @@
 #include "benchmarks/support/picture.h"
 #include "benchmarks/support/results.h"
 #include "cpu/sharpness/meter.h"
+#include "cuda/device.h"
 #include "cuda/runtime.h"
 #include "cuda/sharpness/meter.h"
 
@@ -84,7 +85,7 @@ struct Case {
     const auto [at, is_new] = known.try_emplace(name());
     if (is_new) {
       const auto meter = cpu::make_meter(geometry_of(width, height));
-      meter->submit(picture(width, height).frame(false), plan());
+      meter->submit({picture(width, height).frame(false), plan()});
       at->second = meter->collect()[0];
     }
     return at->second;
@@ -133,7 +134,7 @@ void ours(benchmark::State& state, const Case& c, Ours kind) {
   const Frame frame = picture(c.width, c.height).frame(kind == Ours::kPinned);
   const std::int64_t expected = c.expected();
   const auto measure = [&] {
-    meter->submit(frame, plan);
+    meter->submit({frame, plan});
     c.check("ours", meter->collect()[0], expected);
   };
   measure();  // a meter allocates with its first frame
@@ -153,7 +154,7 @@ void check_totals() {
       const auto plan = c.plan();
       const auto meter = cuda::make_meter(plan->geometry, device);
       for (const bool pinned : {false, true}) {
-        meter->submit(picture(width, height).frame(pinned), plan);
+        meter->submit({picture(width, height).frame(pinned), plan});
         c.check(pinned ? "ours from pinned memory" : "ours from pageable memory", meter->collect()[0], c.expected());
       }
     }

@@ -3,6 +3,7 @@
 #include "algorithms/sharpness/score.h"
 #include "benchmarks/sharpness/textbook.h"
 #include "benchmarks/support/picture.h"
+#include "cpu/dispatch.h"
 #include "cpu/sharpness/meter.h"
 
 #include <benchmark/benchmark.h>
@@ -47,7 +48,7 @@ struct Run {
 };
 
 double measure(Meter& meter, const Frame& frame, const std::shared_ptr<const Plan>& plan) {
-  meter.submit(frame, plan);
+  meter.submit({frame, plan});
   return finish(*plan, meter.collect(), 0).score;
 }
 

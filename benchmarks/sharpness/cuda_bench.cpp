@@ -4,7 +4,9 @@
 #include "algorithms/sharpness/score.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/sharpness/meter.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
+#include "cuda/sharpness/testing.h"
 #include "cuda/testing.h"
 
 #include <benchmark/benchmark.h>
@@ -117,7 +119,7 @@ void whole_frames(benchmark::State& state, const Run& run, bool on_cpu) {
   frame.stride[0] = run.stride();
   const auto meter = on_cpu ? cpu::make_meter(plan->geometry) : cuda::make_meter(plan->geometry, device());
   for (auto _ : state) {
-    meter->submit(frame, plan);
+    meter->submit({frame, plan});
     benchmark::DoNotOptimize(finish(*plan, meter->collect(), 0).score);
   }
   run.count_bytes(state);

@@ -4,6 +4,7 @@
 #include "benchmarks/sharpness/bare_loop.h"
 #include "benchmarks/support/picture.h"
 #include "benchmarks/support/results.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 
 #include <algorithm>

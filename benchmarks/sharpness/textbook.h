@@ -7,7 +7,7 @@
 
 namespace framequality::textbook {
 
-/// Score of a packed width x height picture of bytes. name: a metric of algorithms/metrics.h; NaN if unknown.
+/// Score of a packed width x height picture of bytes. name: a metric of algorithms/sharpness/metrics.h; NaN if unknown.
 /// Compiled so that each pixel is a turn of the loop.
 namespace plain {
 double score(const char* name, const std::uint8_t* pixels, int width, int height);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "benchmarks/support/results.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 
 #include <cstdio>

@@ -7,6 +7,7 @@
 
 #include "algorithms/bliinds/block.h"
 #include "algorithms/bliinds/scale.h"
+#include "cpu/luma.h"
 #include "cpu/simd.h"
 
 namespace framequality::cpu {
@@ -183,11 +184,9 @@ double above(const double* values, int n, int bin, double* inside, int* found) {
 
 }  // namespace
 
-#define FQ_PASTE(a, b) a##b
-#define FQ_NAME(isa) FQ_PASTE(isa, _bliinds_kernels)
-const BliindsKernels& FQ_NAME(FQ_ISA)() {
+const BliindsKernels& FQ_ISA::bliinds_kernels() {
   static const BliindsKernels table = {
-      {widen<std::uint8_t>, widen<std::uint16_t>}, part, halve, blocks, shapes, count, above};
+      luma, {widen<std::uint8_t>, widen<std::uint16_t>}, part, halve, blocks, shapes, count, above};
   return table;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/bliinds/gamma.h"
+#include "algorithms/layout.h"
 
 #include <cstdint>
 
@@ -10,12 +11,16 @@ namespace framequality::cpu {
 
 /// Doubles that a kernel may read or write behind the last of a row.
 inline constexpr int kBliindsSlack = 8;
+/// Bytes that a kernel may read behind the last code of a row.
+inline constexpr int kCodeSlack = 128;
 
 /// Places in a histogram of values >= 0 by their exponent and first five bits, from 2^-44 to 2^20; values beyond fall
 /// into the first or the last.
 inline constexpr int kValueBits = 5, kValueBins = 64 << kValueBits;
 
 struct BliindsKernels {
+  /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
+  void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
   /// out[i] = code i times unit; [0] bytes, [1] native words.
   void (*widen[2])(const std::uint8_t* codes, int n, double unit, double* out);
   /// out[k][i] = row[3 i + k]; out: three rows of `pitch` doubles, one after the other.
@@ -32,10 +37,14 @@ struct BliindsKernels {
   double (*above)(const double* values, int n, int bin, double* inside, int* found);
 };
 
-const BliindsKernels& baseline_bliinds_kernels();
-#ifdef __x86_64__
-const BliindsKernels& avx2_bliinds_kernels();
-const BliindsKernels& avx512_bliinds_kernels();
-#endif
+namespace baseline {
+const BliindsKernels& bliinds_kernels();
+}
+namespace avx2 {
+const BliindsKernels& bliinds_kernels();
+}
+namespace avx512 {
+const BliindsKernels& bliinds_kernels();
+}
 
 }  // namespace framequality::cpu

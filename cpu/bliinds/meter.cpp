@@ -3,7 +3,7 @@
 #include "cpu/bliinds/meter.h"
 
 #include "cpu/bliinds/kernels.h"
-#include "cpu/sharpness/kernels.h"
+#include "cpu/dispatch.h"
 
 #include <algorithm>
 #include <functional>
@@ -167,16 +167,17 @@ class Level {
 
 class BliindsMeter final : public bliinds::Meter {
  public:
-  BliindsMeter(const Geometry& geometry, const Kernels& kernels)
+  BliindsMeter(const Geometry& geometry, const BliindsKernels& kernels)
       : geometry_(geometry),
         kernels_(kernels),
-        codes_(static_cast<std::size_t>(geometry.width) * 2 + kSlack),
-        third_(Scale{geometry.width, geometry.height}.half().half(), *kernels.bliinds, nullptr),
-        second_(Scale{geometry.width, geometry.height}.half(), *kernels.bliinds, &third_),
-        first_({geometry.width, geometry.height}, *kernels.bliinds, &second_),
+        codes_(static_cast<std::size_t>(geometry.width) * 2 + kCodeSlack),
+        third_(Scale{geometry.width, geometry.height}.half().half(), kernels, nullptr),
+        second_(Scale{geometry.width, geometry.height}.half(), kernels, &third_),
+        first_({geometry.width, geometry.height}, kernels, &second_),
         scratch_(first_.blocks()) {}
 
-  void submit(const Frame& frame, Channel channel) override {
+  void submit(const Task& task) override {
+    const auto& [frame, channel] = task;
     if (pending_) throw std::logic_error("cpu bliinds meter: a frame is pending");
     if (!has_channel(geometry_.layout, channel) || frame.on_device)
       throw std::invalid_argument("cpu bliinds meter: not a frame or a channel of this meter");
@@ -196,7 +197,7 @@ class BliindsMeter final : public bliinds::Meter {
         kernels_.luma(layout, planes, 0, geometry_.width, codes_.data());
         planes[0] = codes_.data();
       }
-      kernels_.bliinds->widen[words](planes[0], geometry_.width, unit, first_.slot());
+      kernels_.widen[words](planes[0], geometry_.width, unit, first_.slot());
       first_.push();
     }
     Features features;
@@ -214,7 +215,7 @@ class BliindsMeter final : public bliinds::Meter {
   std::array<Level*, kScales> levels() { return {&first_, &second_, &third_}; }
 
   const Geometry geometry_;
-  const Kernels& kernels_;
+  const BliindsKernels& kernels_;
   std::optional<std::pair<Frame, PixelLayout>> pending_;
   std::vector<std::uint8_t> codes_;
   Level third_, second_, first_;
@@ -225,7 +226,8 @@ class BliindsMeter final : public bliinds::Meter {
 
 std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry& geometry, std::string_view isa) {
   if (!measurable(geometry)) throw std::invalid_argument("cpu bliinds meter: the picture is smaller than 4x4");
-  return std::make_unique<BliindsMeter>(geometry, find_kernels(isa));
+  constexpr KernelTables<BliindsKernels> kTables = FQ_KERNEL_TABLES(bliinds_kernels);
+  return std::make_unique<BliindsMeter>(geometry, find_kernels(kTables, isa));
 }
 
 }  // namespace framequality::cpu

@@ -4,7 +4,7 @@
 
 #include "algorithms/denoise/noise.h"
 #include "cpu/denoise/tile.h"
-#include "cpu/sharpness/kernels.h"
+#include "cpu/dispatch.h"
 #include "cpu/workers.h"
 
 #include <algorithm>
@@ -36,8 +36,8 @@ class CpuDenoiser final : public Filter {
   CpuDenoiser(const PictureGeometry& geometry, int threads, const DenoiseKernels& kernels)
       : g_(geometry), kernels_(kernels), workers_(threads), own_(static_cast<std::size_t>(workers_.count())) {}
 
-  void submit(std::span<const Source> window, std::size_t center, const Canvas& out, const Settings& settings,
-              int fields) override {
+  void submit(const Task& task) override {
+    const auto& [window, center, out, settings, fields] = task;
     if (pending_) throw std::logic_error("cpu denoiser: a frame is pending");
     if (center >= window.size() || fields < 1 || fields > kMaxFields || out.on_device ||
         std::any_of(window.begin(), window.end(), [](const Source& s) { return s.frame.on_device; }) ||
@@ -310,7 +310,8 @@ class CpuDenoiser final : public Filter {
 }  // namespace
 
 std::unique_ptr<Filter> make_denoiser(const PictureGeometry& geometry, int threads, std::string_view isa) {
-  return std::make_unique<CpuDenoiser>(geometry, threads, *find_kernels(isa).denoise);
+  constexpr KernelTables<DenoiseKernels> kTables = FQ_KERNEL_TABLES(denoise_kernels);
+  return std::make_unique<CpuDenoiser>(geometry, threads, find_kernels(kTables, isa));
 }
 
 }  // namespace framequality::cpu

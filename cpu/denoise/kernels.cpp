@@ -358,9 +358,7 @@ constexpr DenoiseKernels make_table() {
 
 }  // namespace
 
-#define FQ_PASTE(a, b) a##b
-#define FQ_NAME(isa) FQ_PASTE(isa, _denoise_kernels)
-const DenoiseKernels& FQ_NAME(FQ_ISA)() {
+const DenoiseKernels& FQ_ISA::denoise_kernels() {
   static constexpr DenoiseKernels kTable = make_table();
   return kTable;
 }

@@ -51,10 +51,14 @@ struct DenoiseKernels {
   std::uint64_t (*noise)(const float* above, const float* middle, const float* below, int n);
 };
 
-const DenoiseKernels& baseline_denoise_kernels();
-#ifdef __x86_64__
-const DenoiseKernels& avx2_denoise_kernels();
-const DenoiseKernels& avx512_denoise_kernels();
-#endif
+namespace baseline {
+const DenoiseKernels& denoise_kernels();
+}
+namespace avx2 {
+const DenoiseKernels& denoise_kernels();
+}
+namespace avx512 {
+const DenoiseKernels& denoise_kernels();
+}
 
 }  // namespace framequality::cpu

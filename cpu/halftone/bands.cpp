@@ -19,7 +19,8 @@ int rounded_up(int n, int step) { return (n + step - 1) / step * step; }
 
 }  // namespace
 
-void read_tones(const ToneSource& source, const Kernels& kernels, int y, std::uint8_t* codes, std::int16_t* tones) {
+void read_tones(const ToneSource& source, const HalftoneKernels& kernels, int y, std::uint8_t* codes,
+                std::int16_t* tones) {
   const std::uint8_t* rows[3] = {};
   source.rows_at(y, rows);
   kernels.luma(*source.layout, rows, 0, source.width, codes);
@@ -46,14 +47,13 @@ std::optional<ToneFormula> formula_of(const std::int16_t* tones, const ToneSetti
   return f;
 }
 
-BandDiffusion::BandDiffusion(int width, const Kernels& kernels, int threads)
+BandDiffusion::BandDiffusion(int width, const HalftoneKernels& kernels, int threads)
     : kernels_(kernels),
-      halftone_(*kernels.halftone),
       wavefront_(threads),
       kept_pitch_(static_cast<std::size_t>(width) + std::size_t{2} * kKeptSlack),
       kept_(kept_pitch_ * wavefront_.places()),
       scratch_(static_cast<std::size_t>(threads)) {
-  const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(halftone_.lanes);
+  const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(kernels_.lanes);
   for (Scratch& s : scratch_) {
     s.codes.resize(static_cast<std::size_t>(width) * 2);
     s.rows.resize(pixels * 2);
@@ -65,7 +65,7 @@ std::uint16_t* BandDiffusion::kept_row(int band) { return &kept_[wavefront_.plac
 
 void BandDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers,
                         int threads) {
-  const int lanes = halftone_.lanes, steps = rounded_up(source.width + 2 * (lanes - 1), lanes);
+  const int lanes = kernels_.lanes, steps = rounded_up(source.width + 2 * (lanes - 1), lanes);
   const Job job{
       source, out, settings, (source.height + lanes - 1) / lanes, steps, (steps + kChunkSteps - 1) / kChunkSteps};
   std::fill(kept_.begin(), kept_.end(), static_cast<std::uint16_t>(Levels{settings.levels}.bias()));
@@ -84,7 +84,7 @@ void BandDiffusion::run(const ToneSource& source, const Target& out, const Setti
 void BandDiffusion::run_band(const Job& job, int band, Scratch& scratch) {
   const ToneSource& source = job.source;
   const Target& target = job.out;
-  const int lanes = halftone_.lanes, y0 = band * lanes, width = source.width;
+  const int lanes = kernels_.lanes, y0 = band * lanes, width = source.width;
   const int rows = std::min(lanes, source.height - y0);
   const bool words = !source.formula, direct = !words && source.layout->is_plain();
   DiffusionBand b{};
@@ -120,11 +120,11 @@ void BandDiffusion::run_band(const Job& job, int band, Scratch& scratch) {
       const int needed = std::min(t1 + 2 * (lanes - 1) + 1, job.steps);
       wavefront_.await(band - 1, (needed + kChunkSteps - 1) / kChunkSteps);
     }
-    halftone_.diffuse(b, state, t0, t1 - t0);
+    kernels_.diffuse(b, state, t0, t1 - t0);
     wavefront_.complete(band, chunk);
   }
   if (job.settings.packed)
-    for (int r = 0; r < rows; ++r) halftone_.pack(b.out[r], width, target.row0 + target.stride * (y0 + r));
+    for (int r = 0; r < rows; ++r) kernels_.pack(b.out[r], width, target.row0 + target.stride * (y0 + r));
 }
 
 }  // namespace framequality::cpu

@@ -5,7 +5,6 @@
 #include "algorithms/halftone/filter.h"
 #include "cpu/halftone/kernels.h"
 #include "cpu/halftone/wavefront.h"
-#include "cpu/sharpness/kernels.h"
 #include "cpu/workers.h"
 
 #include <optional>
@@ -28,7 +27,8 @@ struct ToneSource {
 };
 
 /// Tones of row y. codes: scratch for a row of words.
-void read_tones(const ToneSource& source, const Kernels& kernels, int y, std::uint8_t* codes, std::int16_t* tones);
+void read_tones(const ToneSource& source, const HalftoneKernels& kernels, int y, std::uint8_t* codes,
+                std::int16_t* tones);
 
 /// The formula of a table of 256 tones, if it has one.
 std::optional<ToneFormula> formula_of(const std::int16_t* tones, const halftone::ToneSettings& settings);
@@ -36,7 +36,7 @@ std::optional<ToneFormula> formula_of(const std::int16_t* tones, const halftone:
 /// Diffuses with the vectors of one instruction set, which has some. Everything is allocated when it is made.
 class BandDiffusion {
  public:
-  BandDiffusion(int width, const Kernels& kernels, int threads);
+  BandDiffusion(int width, const HalftoneKernels& kernels, int threads);
 
   /// Raster order, not serpentine. threads: of the workers, that take part.
   void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers,
@@ -56,8 +56,7 @@ class BandDiffusion {
   void run_band(const Job& job, int band, Scratch& scratch);
   std::uint16_t* kept_row(int band);
 
-  const Kernels& kernels_;
-  const HalftoneKernels& halftone_;
+  const HalftoneKernels& kernels_;
   Wavefront wavefront_;
   std::size_t kept_pitch_;
   std::vector<std::uint16_t> kept_;  ///< last rows of bands, by place

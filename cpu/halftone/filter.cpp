@@ -5,6 +5,7 @@
 #include "algorithms/halftone/blue_noise.h"
 #include "algorithms/halftone/floyd_steinberg.h"
 #include "algorithms/halftone/tables.h"
+#include "cpu/dispatch.h"
 #include "cpu/halftone/bands.h"
 #include "cpu/halftone/swaths.h"
 #include "host/cores.h"
@@ -36,7 +37,7 @@ constexpr int kMostThreads = 16;
 
 class CpuHalftone final : public Filter {
  public:
-  CpuHalftone(const Geometry& geometry, int threads, const Kernels& kernels)
+  CpuHalftone(const Geometry& geometry, int threads, const HalftoneKernels& kernels)
       : g_(geometry),
         kernels_(kernels),
         adapts_(threads == 0),
@@ -46,7 +47,7 @@ class CpuHalftone final : public Filter {
         thresholds_(std::size_t{kMaskSide} * kMaskSide),
         own_(static_cast<std::size_t>(workers_.count())) {
     const auto width = static_cast<std::size_t>(g_.width);
-    if (kernels.halftone->lanes > 0) bands_.emplace(g_.width, kernels, workers_.count());
+    if (kernels.lanes > 0) bands_.emplace(g_.width, kernels, workers_.count());
     for (Own& own : own_) {
       own.codes.resize(2 * width);
       own.tones.resize(width);
@@ -56,7 +57,8 @@ class CpuHalftone final : public Filter {
     fill_tones(tones_, g_.layout.depth, settings_.tone);
   }
 
-  void submit(const Frame& frame, const Target& out, const Settings& settings, int fields) override {
+  void submit(const Task& task) override {
+    const auto& [frame, out, settings, fields] = task;
     if (pending_) throw std::logic_error("cpu halftone: a frame is pending");
     if (!valid(settings) || frame.on_device || out.on_device || (fields != 1 && fields != 2))
       throw std::invalid_argument("cpu halftone: not a frame or settings of this filter");
@@ -128,7 +130,7 @@ class CpuHalftone final : public Filter {
     const std::int16_t* tones = own.tones.data();
     diffuse([tones](int x) { return int{tones[x]}; },
             [=](int x, int level) { codes[x] = static_cast<std::uint8_t>(level * unit); });
-    if (settings_.packed) kernels_.halftone->pack(codes, source.width, target);
+    if (settings_.packed) kernels_.pack(codes, source.width, target);
   }
 
   void run_floyd_steinberg(const ToneSource& source, const Target& out) {
@@ -167,7 +169,7 @@ class CpuHalftone final : public Filter {
   }
 
   const Geometry g_;
-  const Kernels& kernels_;
+  const HalftoneKernels& kernels_;
   const bool adapts_;
   Workers workers_;
   std::optional<BandDiffusion> bands_;
@@ -186,7 +188,8 @@ class CpuHalftone final : public Filter {
 }  // namespace
 
 std::unique_ptr<Filter> make_halftone(const Geometry& geometry, int threads, std::string_view isa) {
-  return std::make_unique<CpuHalftone>(geometry, threads, find_kernels(isa));
+  constexpr KernelTables<HalftoneKernels> kTables = FQ_KERNEL_TABLES(halftone_kernels);
+  return std::make_unique<CpuHalftone>(geometry, threads, find_kernels(kTables, isa));
 }
 
 }  // namespace framequality::cpu

@@ -4,6 +4,7 @@
 
 #include "algorithms/halftone/floyd_steinberg.h"
 #include "cpu/halftone/words.h"
+#include "cpu/luma.h"
 
 #include <cstring>
 
@@ -166,7 +167,7 @@ class Diffusion {
       if constexpr (kTones) {
         tone = plus(widen(low[j]), left<8>(widen(high[j])));
       } else {
-        const Words d = less(minus_clamped(widen(low[j]), black), range);
+        const Words d = minimum(minus_clamped(widen(low[j]), black), range);
         const Words v = plus(product(d, whole), halved(high_product(plus(d, d), fraction)));
         tone = plus(exclusive(v, flip), base);
       }
@@ -176,7 +177,7 @@ class Diffusion {
       Words kept;
       if constexpr (kClassic) {
         // Of a and a - step, the one that is not negative or too large.
-        kept = less(a, plus(minus(tone, splat(kStep)), share));
+        kept = minimum(a, plus(minus(tone, splat(kStep)), share));
         low[j] = differ(a, kept);
       } else {
         constexpr Division kBy = division<kLevels>();
@@ -248,10 +249,8 @@ void pack(const std::uint8_t* codes, int n, std::uint8_t* out) { pack_rest(codes
 
 }  // namespace
 
-#define FQ_PASTE(a, b) a##b
-#define FQ_NAME(isa) FQ_PASTE(isa, _halftone_kernels)
-const HalftoneKernels& FQ_NAME(FQ_ISA)() {
-  static const HalftoneKernels table = {kRows, diffuse, pack};
+const HalftoneKernels& FQ_ISA::halftone_kernels() {
+  static const HalftoneKernels table = {luma, kRows, diffuse, pack};
   return table;
 }
 

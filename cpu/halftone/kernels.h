@@ -2,6 +2,8 @@
 // The inner loops of the host twin of halftoning, built once for each instruction set and called through this table.
 #pragma once
 
+#include "algorithms/layout.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -41,6 +43,8 @@ struct DiffusionState {
 };
 
 struct HalftoneKernels {
+  /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
+  void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
   /// Rows of a band; 0: the instruction set has no vectors for it.
   int lanes;
   /// Steps t0...t0+count-1 of a band; t0 and count are multiples of `lanes`. All of a band are its width + 2 (lanes -
@@ -50,10 +54,14 @@ struct HalftoneKernels {
   void (*pack)(const std::uint8_t* codes, int n, std::uint8_t* out);
 };
 
-const HalftoneKernels& baseline_halftone_kernels();
-#ifdef __x86_64__
-const HalftoneKernels& avx2_halftone_kernels();
-const HalftoneKernels& avx512_halftone_kernels();
-#endif
+namespace baseline {
+const HalftoneKernels& halftone_kernels();
+}
+namespace avx2 {
+const HalftoneKernels& halftone_kernels();
+}
+namespace avx512 {
+const HalftoneKernels& halftone_kernels();
+}
 
 }  // namespace framequality::cpu

@@ -20,7 +20,7 @@ constexpr int kEdge = kMaxDelay;
 
 }  // namespace
 
-SwathDiffusion::SwathDiffusion(int width, const Kernels& kernels, int threads)
+SwathDiffusion::SwathDiffusion(int width, const HalftoneKernels& kernels, int threads)
     : kernels_(kernels),
       width_(width),
       wavefront_(threads),
@@ -46,7 +46,7 @@ std::int32_t* SwathDiffusion::handed_down(int index) {
 
 void SwathDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers,
                          int threads) {
-  const ToneTable& table = table_of(settings.swath_rows, settings.delay);
+  const ToneTable& table = *find_table(settings.swath_rows, settings.delay);
   for (int grey = 0; grey < kGreys; ++grey) {
     const int tone = std::min(grey, kGreys - 1 - grey);
     Grey& g = greys_[static_cast<std::size_t>(grey)];
@@ -113,7 +113,7 @@ void SwathDiffusion::run_group(const Job& job, int index, Scratch& scratch) {
   }
   if (job.settings.packed)
     for (int r = 0; r < group.rows; ++r)
-      kernels_.halftone->pack(group.out[r], source.width, job.out.row0 + job.out.stride * (group.y + r));
+      kernels_.pack(group.out[r], source.width, job.out.row0 + job.out.stride * (group.y + r));
 }
 
 template <int kLevels>

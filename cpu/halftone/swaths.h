@@ -7,7 +7,6 @@
 #include "algorithms/halftone/tone_dependent.h"
 #include "cpu/halftone/bands.h"
 #include "cpu/halftone/wavefront.h"
-#include "cpu/sharpness/kernels.h"
 #include "cpu/workers.h"
 
 #include <vector>
@@ -17,7 +16,7 @@ namespace framequality::cpu {
 /// Everything is allocated when it is made.
 class SwathDiffusion {
  public:
-  SwathDiffusion(int width, const Kernels& kernels, int threads);
+  SwathDiffusion(int width, const HalftoneKernels& kernels, int threads);
 
   void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers,
            int threads);
@@ -64,7 +63,7 @@ class SwathDiffusion {
   FQ_HD void inner_pixel(Group& group, int r, int x, int strength, const std::int8_t* signs) const;
   std::int32_t* handed_down(int index);
 
-  const Kernels& kernels_;
+  const HalftoneKernels& kernels_;
   int width_;
   Wavefront wavefront_;
   std::vector<Grey> greys_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Vectors of 16-bit words, a picture's row to each, and bytes for halftone_kernels.cpp: by the names of what they do.
+// Vectors of 16-bit words, a picture's row to each, and bytes for kernels.cpp: by the names of what they do.
 // Everything is in an unnamed namespace: code built for one instruction set must not leak into another.
 #pragma once
 
@@ -21,7 +21,7 @@ FQ_HD Words splat(int v) { return _mm512_set1_epi16(static_cast<short>(v)); }
 FQ_HD Words plus(Words a, Words b) { return _mm512_add_epi16(a, b); }
 FQ_HD Words minus(Words a, Words b) { return _mm512_sub_epi16(a, b); }
 FQ_HD Words minus_clamped(Words a, Words b) { return _mm512_subs_epu16(a, b); }
-FQ_HD Words less(Words a, Words b) { return _mm512_min_epu16(a, b); }
+FQ_HD Words minimum(Words a, Words b) { return _mm512_min_epu16(a, b); }
 FQ_HD Words exclusive(Words a, Words b) { return _mm512_xor_si512(a, b); }
 template <int n>
 FQ_HD Words left(Words a) {
@@ -66,7 +66,7 @@ FQ_HD Words splat(int v) { return _mm256_set1_epi16(static_cast<short>(v)); }
 FQ_HD Words plus(Words a, Words b) { return _mm256_add_epi16(a, b); }
 FQ_HD Words minus(Words a, Words b) { return _mm256_sub_epi16(a, b); }
 FQ_HD Words minus_clamped(Words a, Words b) { return _mm256_subs_epu16(a, b); }
-FQ_HD Words less(Words a, Words b) { return _mm256_min_epu16(a, b); }
+FQ_HD Words minimum(Words a, Words b) { return _mm256_min_epu16(a, b); }
 FQ_HD Words exclusive(Words a, Words b) { return _mm256_xor_si256(a, b); }
 template <int n>
 FQ_HD Words left(Words a) {

@@ -2,20 +2,15 @@
 // The inner loops of the host twin. This file is compiled once for each instruction set, named by FQ_ISA.
 //
 // A vector of columns walks down a block of rows with the last three rows' features in registers, so each row's
-// horizontal work is done once: see algorithms/metric.h. Columns at the ends of a range are masked, not looped over.
+// horizontal work is done once: see algorithms/sharpness/metric.h. Columns at the ends of a range are masked, not
+// looped over.
 #include "cpu/sharpness/kernels.h"
 
 #include "algorithms/sharpness/samples.h"
-#include "cpu/bliinds/kernels.h"
-#include "cpu/denoise/kernels.h"
-#include "cpu/halftone/kernels.h"
 #include "cpu/luma.h"
-#include "cpu/simd.h"
+#include "cpu/sharpness/lanes.h"
 
 #include <type_traits>
-
-#define FQ_PASTE(a, b) a##b
-#define FQ_NAME(isa, name) FQ_PASTE(isa, name)
 
 namespace framequality::cpu {
 namespace {
@@ -328,7 +323,7 @@ void smooth_bytes(const std::uint8_t* const* rows, int radius, int count, int n,
 }
 
 template <class M>
-FQ_HD void fill(Kernels::Measure (&row)[kLanes]) {
+FQ_HD void fill(SharpnessKernels::Measure (&row)[kLanes]) {
   if constexpr (!M::kHistogram) {
     row[static_cast<int>(Lane::kByte)] = measure<M, std::conditional_t<M::kGain == 0, Bytes, Words<Source::kBytes>>>;
     row[static_cast<int>(Lane::kShort)] = measure<M, Words<Source::kWords>>;
@@ -338,13 +333,13 @@ FQ_HD void fill(Kernels::Measure (&row)[kLanes]) {
 }
 
 template <class... M>
-FQ_HD void fill_all(Kernels& k, MetricList<M...>) {
+FQ_HD void fill_all(SharpnessKernels& k, MetricList<M...>) {
   int i = 0;
   (fill<M>(k.measure[i++]), ...);
 }
 
-struct Table : Kernels {
-  Table() : Kernels() {
+struct Table : SharpnessKernels {
+  Table() : SharpnessKernels() {
     fill_all(*this, Metrics{});
     mean[0] = cpu::mean<Bytes, Bytes>;
     mean[1] = cpu::mean<Words<Source::kWords>, Ints>;
@@ -363,15 +358,12 @@ struct Table : Kernels {
     smooth[3] = cpu::smooth<std::uint32_t, std::uint32_t>;
     round[0] = cpu::round<std::uint16_t>;
     round[1] = cpu::round<std::uint32_t>;
-    bliinds = &FQ_NAME(FQ_ISA, _bliinds_kernels)();
-    denoise = &FQ_NAME(FQ_ISA, _denoise_kernels)();
-    halftone = &FQ_NAME(FQ_ISA, _halftone_kernels)();
   }
 };
 
 }  // namespace
 
-const Kernels& FQ_NAME(FQ_ISA, _kernels)() {
+const SharpnessKernels& FQ_ISA::sharpness_kernels() {
   static const Table table;
   return table;
 }

@@ -6,7 +6,6 @@
 #include "algorithms/sharpness/metrics.h"
 
 #include <cstdint>
-#include <string_view>
 
 namespace framequality::cpu {
 
@@ -36,11 +35,7 @@ struct Block {
 /// Counters of count_pairs(): of each pair of bins, then of samples left alone at a row's end.
 inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramBins;
 
-struct BliindsKernels;
-struct DenoiseKernels;
-struct HalftoneKernels;
-
-struct Kernels {
+struct SharpnessKernels {
   /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
   using Measure = void (*)(const Block&, std::int64_t* totals);
   Measure measure[kMetricCount][kLanes];
@@ -64,20 +59,17 @@ struct Kernels {
                     std::uint32_t* scratch);
   /// out[i] = in[i] rounded to samples; [0] words, [1] 32 bits.
   void (*round[2])(const std::uint8_t* in, int n, int shift, std::uint16_t* out);
-
-  const BliindsKernels* bliinds;
-  const DenoiseKernels* denoise;
-  const HalftoneKernels* halftone;
 };
 
-/// Those of an instruction set, or the best; see make_meter().
-const Kernels& find_kernels(std::string_view isa);
-
-const Kernels& baseline_kernels();
-#ifdef __x86_64__
-const Kernels& avx2_kernels();    ///< needs AVX2, BMI2
-const Kernels& avx512_kernels();  ///< needs AVX-512 F, BW, DQ, VL, VNNI
-#endif
+namespace baseline {
+const SharpnessKernels& sharpness_kernels();
+}
+namespace avx2 {
+const SharpnessKernels& sharpness_kernels();
+}
+namespace avx512 {
+const SharpnessKernels& sharpness_kernels();
+}
 
 /// Widest exact lane for a metric on samples of at most `largest` (more than a byte).
 template <class M>

@@ -2,6 +2,7 @@
 // The host twin: walks over a plan's regions tile by tile and hands blocks of sample rows to the kernels.
 #include "cpu/sharpness/meter.h"
 
+#include "cpu/dispatch.h"
 #include "cpu/sharpness/kernels.h"
 
 #include <algorithm>
@@ -11,26 +12,6 @@
 
 namespace framequality::cpu {
 namespace {
-
-struct InstructionSet {
-  std::string_view name;
-  const Kernels& (*kernels)();
-  bool (*runs)();
-};
-
-/// Best first.
-const InstructionSet kInstructionSets[] = {
-#ifdef __x86_64__
-    {"avx512", avx512_kernels,
-     [] {
-       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("bmi2");
-     }},
-    {"avx2", avx2_kernels, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"); }},
-#endif
-    {"baseline", baseline_kernels, [] { return true; }},
-};
 
 /// Rows of a block. More rows share the two halo rows among more, fewer keep a block's rows in the first-level cache
 /// and its streams within what prefetchers follow.
@@ -82,14 +63,15 @@ struct PlainSums {
 
 class CpuMeter final : public Meter {
  public:
-  CpuMeter(const Geometry& geometry, const Kernels& kernels) : geometry_(geometry), kernels_(kernels) {}
+  CpuMeter(const Geometry& geometry, const SharpnessKernels& kernels) : geometry_(geometry), kernels_(kernels) {}
 
-  void submit(const Frame& frame, std::shared_ptr<const Plan> plan) override {
+  void submit(const MeterTask& task) override {
+    const auto& [frame, plan] = task;
     if (plan_) throw std::logic_error("cpu meter: a frame is pending");
     if (!plan || !plan->refusal.empty() || plan->geometry != geometry_ || frame.on_device)
       throw std::invalid_argument("cpu meter: not a plan or a frame of this meter");
     frame_ = frame;
-    plan_ = std::move(plan);
+    plan_ = plan;
   }
 
   std::span<const std::int64_t> collect() override {
@@ -303,7 +285,7 @@ class CpuMeter final : public Meter {
     }
 
     CpuMeter& meter_;
-    const Kernels& kernels_;
+    const SharpnessKernels& kernels_;
     const Plan& plan_;
     const Grid& grid_;
     const PixelLayout& layout_;
@@ -322,7 +304,7 @@ class CpuMeter final : public Meter {
   };
 
   const Geometry geometry_;
-  const Kernels& kernels_;
+  const SharpnessKernels& kernels_;
   Frame frame_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::int64_t> totals_;
@@ -336,21 +318,9 @@ class CpuMeter final : public Meter {
 
 }  // namespace
 
-const Kernels& find_kernels(std::string_view isa) {
-  for (const InstructionSet& set : kInstructionSets)
-    if ((isa.empty() || isa == set.name) && set.runs()) return set.kernels();
-  throw std::invalid_argument("cpu: no such instruction set here: " + std::string(isa));
-}
-
 std::unique_ptr<Meter> make_meter(const Geometry& geometry, std::string_view isa) {
-  return std::make_unique<CpuMeter>(geometry, find_kernels(isa));
-}
-
-std::vector<std::string_view> instruction_sets() {
-  std::vector<std::string_view> names;
-  for (const InstructionSet& set : kInstructionSets)
-    if (set.runs()) names.push_back(set.name);
-  return names;
+  constexpr KernelTables<SharpnessKernels> kTables = FQ_KERNEL_TABLES(sharpness_kernels);
+  return std::make_unique<CpuMeter>(geometry, find_kernels(kTables, isa));
 }
 
 }  // namespace framequality::cpu

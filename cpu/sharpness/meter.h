@@ -6,15 +6,11 @@
 
 #include <memory>
 #include <string_view>
-#include <vector>
 
 namespace framequality::cpu {
 
 /// A meter for frames of `geometry` in host memory. Measures in collect(); one frame may be pending at a time.
-/// isa: one of instruction_sets(), or empty for the best.
+/// isa: one of instruction_sets(), or empty for the best; all give the same totals.
 std::unique_ptr<Meter> make_meter(const Geometry& geometry, std::string_view isa = {});
-
-/// Instruction sets that this build carries and this machine runs, best first; the last is "baseline".
-std::vector<std::string_view> instruction_sets();
 
 }  // namespace framequality::cpu

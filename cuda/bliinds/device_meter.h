@@ -19,7 +19,7 @@ class BliindsMeter final : public bliinds::Meter {
   BliindsMeter(const Geometry& geometry, int id, int depth);
   ~BliindsMeter() override;
 
-  void submit(const Frame& frame, bliinds::Channel channel) override;
+  void submit(const bliinds::Task& task) override;
   bliinds::Features collect() override;
   bliinds::BlockValues blocks(int scale) override;
 
@@ -27,7 +27,7 @@ class BliindsMeter final : public bliinds::Meter {
   /// times: mean time of one of these. Unit: seconds. Blocks.
   template <class Before, class Queue>
   double time(const Frame& frame, int count, Before before, Queue queue) {
-    submit(frame, bliinds::Channel::kLuma);
+    submit({frame, bliinds::Channel::kLuma});
     collect();
     const Slot& slot = *last_;
     const cudaStream_t stream = slot.stream.get();
@@ -44,7 +44,7 @@ class BliindsMeter final : public bliinds::Meter {
   }
 
  private:
-  struct Slot : Flight {
+  struct Slot : FrameSlot {
     DeviceMemory<double> reals;  ///< pixels of the later scales, values, gathered values
     DeviceMemory<std::uint16_t> shapes;
     DeviceMemory<unsigned> bins;
@@ -61,7 +61,7 @@ class BliindsMeter final : public bliinds::Meter {
   int id_;
   DeviceMemory<bliinds::ShapeTable> table_;
   Upload upload_[2];  ///< by channel
-  Turns<Slot> slots_;
+  Slots<Slot> slots_;
   const Slot* last_ = nullptr;  ///< of the frame last collected
 };
 

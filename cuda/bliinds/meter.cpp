@@ -98,12 +98,13 @@ void BliindsMeter::clear(const Slot& slot) {
         "cudaMemsetAsync");
 }
 
-void BliindsMeter::submit(const Frame& frame, Channel channel) {
+void BliindsMeter::submit(const bliinds::Task& task) {
+  const auto& [frame, channel] = task;
   if (!has_channel(geometry_.layout, channel))
     throw std::invalid_argument("cuda bliinds meter: its frames have no such channel");
   Slot& slot = slots_.next();
   make_current(id_);
-  const Settled settled(slot.stream.get());
+  const SyncOnThrow sync(slot.stream.get());
   BliindsJob& job = slot.job;
   job.layout = channel_layout(geometry_.layout, channel);
   job.frame = channel_frame(geometry_.layout, frame, channel);

@@ -25,8 +25,7 @@ class DeviceDenoiser final : public denoise::Filter {
   DeviceDenoiser(const PictureGeometry& geometry, int id, int depth, bool takes_tensor = true);
   ~DeviceDenoiser() override;
 
-  void submit(std::span<const denoise::Source> window, std::size_t center, const Canvas& out,
-              const denoise::Settings& settings, int fields) override;
+  void submit(const denoise::Task& task) override;
   void collect() override;
 
   /// For benchmarks: queues the kernels of a frame, all of it in device memory, `count` times and returns the mean time
@@ -35,7 +34,7 @@ class DeviceDenoiser final : public denoise::Filter {
                       const denoise::Settings& settings, int count);
 
  private:
-  struct Slot : Flight {
+  struct Slot : FrameSlot {
     Download::Memory result;
     DeviceMemory<unsigned long long> noise;  ///< DenoiseJob::noise of all passes, one after the other
     Canvas out;
@@ -65,7 +64,7 @@ class DeviceDenoiser final : public denoise::Filter {
   std::vector<std::unique_ptr<Uploaded>> uploaded_;
   std::vector<Frame> frames_;  ///< of the window, on the device
   std::uint64_t submitted_ = 0;
-  Turns<Slot> slots_;  ///< the last member: it waits for the device before the memory goes
+  Slots<Slot> slots_;  ///< the last member: it waits for the device before the memory goes
 };
 
 }  // namespace framequality::cuda

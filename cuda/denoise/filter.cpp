@@ -3,7 +3,7 @@
 #include "cuda/denoise/filter.h"
 
 #include "cuda/denoise/device_filter.h"
-#include "cuda/testing.h"
+#include "cuda/denoise/testing.h"
 
 #include <algorithm>
 #include <array>
@@ -196,14 +196,14 @@ void DeviceDenoiser::launch(Slot& slot, std::size_t center, const Canvas& target
   }
 }
 
-void DeviceDenoiser::submit(std::span<const Source> window, std::size_t center, const Canvas& out,
-                            const Settings& settings, int fields) {
+void DeviceDenoiser::submit(const denoise::Task& task) {
+  const auto& [window, center, out, settings, fields] = task;
   if (window.size() > kMaxWindow || center >= window.size() || fields < 1 || fields > 2)
-    throw std::logic_error("cuda denoiser: no such window");
+    throw std::invalid_argument("cuda denoiser: no such window");
   Slot& slot = slots_.next();
   make_current(id_);
   const cudaStream_t stream = slot.stream.get();
-  const Settled settled(stream);
+  const SyncOnThrow sync(stream);
   const unsigned filtered = work_of(geometry_, denoise::passes_of(geometry_.layout, settings)).filtered;
   frames_.clear();
   slot.out = out;
@@ -224,7 +224,8 @@ void DeviceDenoiser::submit(std::span<const Source> window, std::size_t center, 
   const Frame& from = window[center].frame;
   for (int p = 0; p < geometry_.layout.planes; ++p)
     if (!(filtered >> p & 1))
-      copy_rows(download_.crew(), out.plane[p], out.stride[p], from.plane[p], from.stride[p], download_.size(p));
+      copy_rows(download_.copy_threads(), out.plane[p], out.stride[p], from.plane[p], from.stride[p],
+                download_.size(p));
 }
 
 void DeviceDenoiser::collect() {

@@ -3,12 +3,13 @@
 #include "cuda/denoise/kernels.h"
 #include "cuda/denoise/near.h"
 #include "cuda/denoise/tile.cuh"
+#include "cuda/loop_bound.cuh"
 #include "cuda/runtime.h"
 
 #include <algorithm>
 #include <limits>
 
-// Warps and columns are as in denoise_kernel.cu, but patch and planes are numbers at run time: rows are read again to
+// Warps and columns are as in kernels.cu, but patch and planes are numbers at run time: rows are read again to
 // be taken off the columns' sums, and these are added up over the patch's width as differences of prefix sums.
 
 namespace framequality::cuda {
@@ -208,7 +209,7 @@ __global__ void __launch_bounds__(kNoiseThreads)
   const int k = static_cast<int>(blockIdx.z) % job.count, field = static_cast<int>(blockIdx.z) / job.count;
   const int x = static_cast<int>(blockIdx.x) * kNoiseThreads + static_cast<int>(threadIdx.x) + 1;
   const int first = static_cast<int>(blockIdx.y) * kNoiseRows + 1;
-  const int last = min(first + kNoiseRows, job.field_height(field) - 1);
+  const int last = loop_bound(min(first + kNoiseRows, job.field_height(field) - 1));
   const DenoiseJob::Plane& plane = job.source[job.center][k];
   unsigned sum = 0;  // of kNoiseRows shares of less than 2^20 each
   if (x + 1 < job.width && first < last) {

@@ -24,22 +24,6 @@ __device__ __forceinline__ float exp2_of(float x) {
   return y;
 }
 
-/// What is to be found by trying. kRadius: of the search; 0: known at run time only. The rest is for finding out what
-/// takes the time.
-template <int kRadius_ = 0>
-struct Tuning {
-  static constexpr int kRadius = kRadius_;
-  static constexpr bool kFill = true;
-  static __device__ __forceinline__ float exponential(float x) { return exp2_of(x); }
-  static __device__ __forceinline__ void product(int (&d)[4], const std::uint32_t (&a)[4], uint2 b, const int (&c)[4]) {
-    multiply(d, a, b, c);
-  }
-  template <class T>
-  static __device__ __forceinline__ T load(const T* from) {
-    return *from;
-  }
-};
-
 /// What a lane has of its halves' pixels: its quarter of the candidates.
 template <int kHalves>
 struct Sums {
@@ -100,8 +84,8 @@ struct Patches {
 /// kOneWithCenter: one that may hold pixels themselves, which are to be left out.
 enum class Columns : std::uint8_t { kOne, kOneWithCenter, kEdges, kEdgesAndEnd };
 
-/// One frame's candidates of one warp.
-template <int kStack, class Tuning, unsigned kFeatures>
+/// One frame's candidates of one warp. kRadius: of the search; 0: known at run time only.
+template <int kStack, int kRadius, unsigned kFeatures>
 struct Search {
   static constexpr int kHalves = 2 * kStack;
   const Patches<kStack, kFeatures>& patches;
@@ -142,7 +126,7 @@ struct Search {
       x = __fmaf_rn(__int_as_float(product), scale, constant);
     }
     if constexpr (kFeatures & kSpatial) x = __fadd_rn(x, __fadd_rn(upper[half], column[e]));
-    float w = Tuning::exponential(x);
+    float w = exp2_of(x);
     if constexpr (kFeatures & kMaxCenter) {
       if constexpr (kCenter) w = offset == center[e] ? 0.0f : w;
       sums.largest[half] = fmaxf(sums.largest[half], w);
@@ -187,11 +171,11 @@ struct Search {
 #pragma unroll
     for (int m = 0; m < kStack; ++m)
       if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
-        Tuning::product(to.d[m], patches.a[m][0], to.here, begin);
+        multiply(to.d[m], patches.a[m][0], to.here, begin);
 #pragma unroll
     for (int m = 0; m < kStack; ++m)
       if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
-        Tuning::product(to.d[m], patches.a[m][1], below, to.d[m]);
+        multiply(to.d[m], patches.a[m][1], below, to.d[m]);
     to.here = below;
   }
 
@@ -224,7 +208,7 @@ struct Search {
   __device__ __forceinline__ void run_columns(const Layout& l, const uint2* pair, const int4* begin,
                                               const float2* value, int last) {
     constexpr int kMatrices = kColumns < Columns::kEdges ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
-    const int r = Tuning::kRadius ? Tuning::kRadius : radius;
+    const int r = kRadius ? kRadius : radius;
     sums = {};  // in parts: where all weights are the same, all sums are rounded in one direction
     Matrix matrix[kMatrices];
 #pragma unroll
@@ -233,8 +217,8 @@ struct Search {
       pair += kRowsPerHalf * l.pair_pitch;
 #pragma unroll
       for (int i = 0; i < kMatrices; ++i) {
-        matrix[i].value = Tuning::load(reinterpret_cast<const float4*>(value + i * last));
-        multiply_step(matrix[i], phase, step, Tuning::load(begin + i * last / 2), Tuning::load(pair + i * last));
+        matrix[i].value = *reinterpret_cast<const float4*>(value + i * last);
+        multiply_step(matrix[i], phase, step, begin[i * last / 2], pair[i * last]);
       }
       begin += kRowsPerHalf / 2 * l.value_pitch;
       value += kRowsPerHalf * l.value_pitch;
@@ -251,9 +235,9 @@ struct Search {
 #pragma unroll
     for (int s = 0; s < kHalves - 1; ++s) go(Phase::kHead, s, 0, Phase::kHead, s + 1);
     go(Phase::kHead, kHalves - 1, 0, Phase::kMiddle, 0);
-    if constexpr (Tuning::kRadius != 0) {
+    if constexpr (kRadius != 0) {
 #pragma unroll
-      for (int s = kHalves; s < Tuning::kRadius; ++s) go(Phase::kMiddle, 0, s, Phase::kMiddle, 0);
+      for (int s = kHalves; s < kRadius; ++s) go(Phase::kMiddle, 0, s, Phase::kMiddle, 0);
     } else {
 #pragma unroll 2
       for (int s = kHalves; s < r; ++s) go(Phase::kMiddle, 0, s, Phase::kMiddle, 0);
@@ -266,7 +250,7 @@ struct Search {
 
   /// pair, begin, value: the lane's of candidate (0, 0) of the warp's first window.
   __device__ __forceinline__ void run(const Layout& l, const uint2* pair, const int4* begin, const float2* value) {
-    const int r = Tuning::kRadius ? Tuning::kRadius : radius, last = kBlock * (Layout::tiles(r) - 1);
+    const int r = kRadius ? kRadius : radius, last = kBlock * (Layout::tiles(r) - 1);
     const int tx = candidate_x(lane) - radius - pixel_x(lane);  // of the first candidate
 #pragma unroll 1
     for (int x = kBlock; x <= last - kBlock; x += kBlock) {
@@ -290,7 +274,7 @@ struct Search {
                                             int tx, int last) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) begin_pair(e, tx + e + (in_last(e) ? last : 0));
-    if ((Tuning::kRadius ? Tuning::kRadius : radius) % 2) {
+    if ((kRadius ? kRadius : radius) % 2) {
       run_columns<Columns::kEdges>(l, pair, begin, value, last);
     } else {
       begin_pair(2, candidate_x(lane) / 2 == pixel_x(lane) / 2 ? radius : radius + 1);

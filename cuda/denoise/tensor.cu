@@ -14,7 +14,7 @@ using Usual = Cut<4, 2, 2, 2>;
 constexpr int kUsualRadius = denoise::Settings{}.search_radius;
 
 template <unsigned kFeatures>
-constexpr Kernel kKernel = filter<Usual, Tuning<>, kFeatures>;
+constexpr Kernel kKernel = filter<Usual, 0, kFeatures>;
 constexpr Kernel kKernels[] = {kKernel<0>, kKernel<1>, kKernel<2>, kKernel<3>,
                                kKernel<4>, kKernel<5>, kKernel<6>, kKernel<7>};
 
@@ -39,7 +39,7 @@ bool suits_tensor_denoise(const DenoiseJob& job, int capability) {
 void launch_tensor_denoise(const DenoiseJob& job, cudaStream_t stream) {
   const unsigned features = features_of(job);
   const bool usual = features == 0 && job.search_radius == kUsualRadius;
-  launch<Usual>(usual ? filter<Usual, Tuning<kUsualRadius>, 0> : kKernels[features], job, stream);
+  launch<Usual>(usual ? filter<Usual, kUsualRadius, 0> : kKernels[features], job, stream);
 }
 
 }  // namespace framequality::cuda

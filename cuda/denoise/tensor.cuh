@@ -47,8 +47,8 @@ __device__ __forceinline__ float floor_of(const DenoiseJob& job, int field, int 
   return static_cast<float>(job.weights.floor * sigma * sigma);
 }
 
-/// Grid: thread blocks across, down, fields. job.weights.scale, given: as launch() makes them.
-template <class Cut, class Tuning, unsigned kFeatures>
+/// Grid: thread blocks across, down, fields. kRadius: as of Search. job.weights.scale, given: as launch() makes them.
+template <class Cut, int kRadius, unsigned kFeatures>
 __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
     filter(const __grid_constant__ DenoiseJob job, const __grid_constant__ Layout given) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -58,9 +58,9 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
   const int height = (job.height - field + fields - 1) / fields;
   const int left = static_cast<int>(blockIdx.x) * Cut::kWidth, top = static_cast<int>(blockIdx.y) * Cut::kHeight;
   if (top >= height) return;
-  const int radius = Tuning::kRadius ? Tuning::kRadius : job.search_radius, patch = job.patch_radius;
-  constexpr Layout kKnown(Cut::kWidth, Cut::kHeight, Tuning::kRadius);
-  const Layout& l = Tuning::kRadius ? kKnown : given;
+  const int radius = kRadius ? kRadius : job.search_radius, patch = job.patch_radius;
+  constexpr Layout kKnown(Cut::kWidth, Cut::kHeight, kRadius);
+  const Layout& l = kRadius ? kKnown : given;
   auto* const bytes = reinterpret_cast<std::uint8_t*>(shared);
   const int begins = l.pair_bytes(), values = begins + l.begin_bytes();
   const Shared s{reinterpret_cast<uint2*>(bytes), reinterpret_cast<int4*>(bytes + begins),
@@ -83,14 +83,13 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
     const int frame = i == 0 ? job.center : i <= job.center ? i - 1 : i;
     if (i > 0) __syncthreads();
     const DenoiseJob::Plane& plane = job.source[frame][0];
-    if constexpr (Tuning::kFill)
-      fill<Cut::kThreads>(l, s,
+    fill<Cut::kThreads>(l, s,
                           {plane.data + field * plane.stride, fields * plane.stride, job.pixel_stride[0], job.width,
                            height, job.border},
                           left - radius, top - radius, patch, value_of);
     if (left + warp_x >= job.width || top + warp_y >= height) continue;
     if (i == 0) patches.load(l, s, x + radius, y + radius, lane, patch, scale, floor);
-    Search<Cut::kStack, Tuning, kFeatures> search{patches, sums, scale, job.weights.spatial, i == 0, lane, radius};
+    Search<Cut::kStack, kRadius, kFeatures> search{patches, sums, scale, job.weights.spatial, i == 0, lane, radius};
     const int candidate = (warp_y + candidate_y(lane)) * l.value_pitch + warp_x + candidate_x(lane);
     search.run(l, s.pairs + (y + word_y(lane)) * l.pair_pitch + x + word_x(lane), s.begins + candidate / 2,
                s.values + candidate);

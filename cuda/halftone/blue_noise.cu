@@ -2,6 +2,7 @@
 // Blue noise: pixels that do not depend on each other.
 #include "algorithms/halftone/blue_noise.h"
 #include "cuda/halftone/source.cuh"
+#include "cuda/loop_bound.cuh"
 #include "cuda/runtime.h"
 
 namespace framequality::cuda {
@@ -26,7 +27,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   const int x0 = (static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x)) * kEach;
   if (x0 >= job.width) return;
-  const int count = min(kEach, job.width - x0);
+  const int count = loop_bound(min(kEach, job.width - x0));
   for (int y = static_cast<int>(blockIdx.y); y < job.height; y += static_cast<int>(gridDim.y)) {
     const int row = y / job.fields;  // each field has the mask from its own row 0 on
     int tone[kEach] = {};

@@ -20,7 +20,7 @@ class DeviceHalftone final : public halftone::Filter {
   DeviceHalftone(const Geometry& geometry, int id, int depth);
   ~DeviceHalftone() override;
 
-  void submit(const Frame& frame, const halftone::Target& out, const halftone::Settings& settings, int fields) override;
+  void submit(const halftone::Task& task) override;
   void collect() override;
 
   /// For benchmarks: queues the kernels of a frame in device memory `count` times, in as many streams by turns as there
@@ -28,7 +28,7 @@ class DeviceHalftone final : public halftone::Filter {
   double time_kernels(const Frame& frame, const halftone::Target& out, const halftone::Settings& settings, int count);
 
  private:
-  struct Slot : Flight {
+  struct Slot : FrameSlot {
     Download::Memory result;
     PinnedMemory<std::int16_t> staged_tones;
     DeviceMemory<std::int16_t> tones;  ///< of all codes, by tone_settings
@@ -50,7 +50,7 @@ class DeviceHalftone final : public halftone::Filter {
   Download download_[2];                 ///< of codes, and of packed rows
   DeviceMemory<std::uint16_t> mask_;     ///< blue noise
   DeviceMemory<std::uint32_t> pattern_;  ///< kDotPattern
-  Turns<Slot> slots_;                    ///< the last member: it waits for the device before the memory goes
+  Slots<Slot> slots_;                    ///< the last member: it waits for the device before the memory goes
 };
 
 }  // namespace framequality::cuda

@@ -69,7 +69,7 @@ void DeviceHalftone::bring_tones(Slot& slot, const ToneSettings& settings) {
 
 void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings& settings) {
   const bool is_swaths = settings.method == Method::kToneDependent;
-  const ToneTable& table = table_of(settings.swath_rows, settings.delay);
+  const ToneTable& table = *find_table(settings.swath_rows, settings.delay);
   Wavefront wave = is_swaths ? tone_dependent_wavefront(job, table) : floyd_steinberg_wavefront(job);
   HalftoneJob most = job;
   most.fields = 2;  // never fewer strips than those of one field
@@ -111,7 +111,8 @@ void DeviceHalftone::launch(Slot& slot, const Frame& frame, const Target& target
     diffuse(slot, job, settings);
 }
 
-void DeviceHalftone::submit(const Frame& frame, const Target& out, const Settings& settings, int fields) {
+void DeviceHalftone::submit(const halftone::Task& task) {
+  const auto& [frame, out, settings, fields] = task;
   if (!valid(settings) || (out.on_device && !frame.on_device) || (fields != 1 && fields != 2))
     throw std::invalid_argument("cuda halftone: not a frame or settings of this filter");
   if (settings.serpentine && settings.method == Method::kFloydSteinberg)
@@ -119,7 +120,7 @@ void DeviceHalftone::submit(const Frame& frame, const Target& out, const Setting
   Slot& slot = slots_.next();
   make_current(id_);
   const cudaStream_t stream = slot.stream.get();
-  const Settled settled(stream);
+  const SyncOnThrow sync(stream);
   slot.out = out;
   slot.packed = settings.packed;
   if (geometry_.width > 0 && geometry_.height > 0) {

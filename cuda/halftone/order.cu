@@ -2,6 +2,7 @@
 // Into the order in which a Wavefront's lanes take pixels, and out of it.
 #include "cuda/halftone/source.cuh"
 #include "cuda/halftone/wavefront.cuh"
+#include "cuda/loop_bound.cuh"
 #include "cuda/runtime.h"
 
 namespace framequality::cuda {
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(kBlock)
     *reinterpret_cast<uint2*>(terms + r * kPitch + 4 * lane) = {term[0] | term[1] << 16, term[2] | term[3] << 16};
   }
 
-  const int chunks = min(kChunksEach, wave.chunks - chunk0);
+  const int chunks = loop_bound(min(kChunksEach, wave.chunks - chunk0));
   const auto fill = [&](int n, unsigned word) {
     const int each = Wavefront::kChunk * wave.column_bytes / 16;
     uint4* const line = wave.line(job, strip.field, n) + chunk0 * each;
@@ -101,7 +102,7 @@ __global__ void __launch_bounds__(kColumns* kRows)
     deliver(const __grid_constant__ HalftoneJob job, const __grid_constant__ Wavefront wave, bool is_aligned) {
   const int x0 = static_cast<int>(blockIdx.x * kColumns + threadIdx.x) * kEach;
   if (x0 >= job.width) return;
-  const int count = min(kEach, job.width - x0);
+  const int count = loop_bound(min(kEach, job.width - x0));
   for (int y = static_cast<int>(blockIdx.y * kRows + threadIdx.y); y < job.height;
        y += static_cast<int>(gridDim.y) * kRows) {
     const int field = y % job.fields, row = y / job.fields, n = row / wave.lanes, lane = row - n * wave.lanes;

@@ -18,7 +18,7 @@ using namespace halftone;
 // A lane is some columns further behind the one above than the delay makes it wait: the sums have steps to arrive in.
 constexpr int kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup, kGroups = kChunk / kGroup;
 constexpr int kFar = 8;    // chunks that terms are asked for before they are read
-constexpr int kReady = 1;  // steps that meanings are looked up before they are needed
+constexpr int kReady = 1;  // steps that entries are looked up before they are needed
 constexpr int kMaxWarps = kMaxSwathRows / Wavefront::kMaxLanes;
 // All lanes are that many columns further behind, so that what a line says of column t is passed on in step t.
 constexpr int kSlack = 3, kLead = kSlack;
@@ -35,7 +35,7 @@ template <int kDelay>
 struct State {
   uint4 terms[kGroups];     ///< of this chunk
   uint4 given[kGroups][2];  ///< of this half of it, and of the next half
-  Meaning meaning[kReady];  ///< of the next steps
+  ToneEntry entry[kReady];  ///< of the next steps
   Further further[kReady];
   int carry = 0;  ///< what column x - 1 gives to x
   int sums[kDelay + 2] = {};
@@ -49,18 +49,18 @@ __device__ __forceinline__ unsigned term_of(const uint4& v, int j) {
 
 /// Looks up what the term of step j means.
 template <int kDelay, bool kPlain>
-__device__ __forceinline__ void get_ready(const Meanings& shared, const uint4& terms, int j, int levels,
+__device__ __forceinline__ void get_ready(const ToneLookup& shared, const uint4& terms, int j, int levels,
                                           State<kDelay>& s) {
   const unsigned term = term_of(terms, j);
-  unsigned at = term & kMeaningMask;
+  unsigned at = term & kEntryMask;
   if constexpr (!kPlain) {
     const int between = levels - 1, step = kWhite / between;
     const int tone = static_cast<int>(term & kToneMask) - 8, first = min(tone / step, between - 1);
     at = (term & 0x1000) | static_cast<unsigned>(((tone - first * step) * between + 8) & 0xff0);
   }
-  const auto* const table = reinterpret_cast<const char*>(shared.meaning);
-  s.meaning[j % kReady] = *reinterpret_cast<const Meaning*>(table + at);
-  s.further[j % kReady] = *reinterpret_cast<const Further*>(table + sizeof shared.meaning + at);
+  const auto* const table = reinterpret_cast<const char*>(shared.entry);
+  s.entry[j % kReady] = *reinterpret_cast<const ToneEntry*>(table + at);
+  s.further[j % kReady] = *reinterpret_cast<const Further*>(table + sizeof shared.entry + at);
 }
 
 /// Level and error of a pixel. sum: all that it received and its tone. kPlain: 2 levels, nothing weakened.
@@ -85,7 +85,7 @@ __device__ __forceinline__ int decide(int sum, int threshold, int levels, int st
 
 /// Hands out the error of column x.
 template <int kDelay, bool kEdge>
-__device__ __forceinline__ void hand_out(State<kDelay>& s, const Meaning& m, const Further& f, int error, int x,
+__device__ __forceinline__ void hand_out(State<kDelay>& s, const ToneEntry& m, const Further& f, int error, int x,
                                          int width) {
   const int on = m.on * error;
   s.carry = on;
@@ -143,7 +143,7 @@ __device__ __forceinline__ unsigned wrong_tags(const uint4& v, unsigned tag, int
 
 /// Steps t...t+31, a chunk. kTo: ways.below_step, or 0 for any.
 template <int kDelay, bool kPlain, bool kEdge, int kTo>
-__device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront& wave, const Meanings& shared,
+__device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront& wave, const ToneLookup& shared,
                                         const Ways& ways, int t, State<kDelay>& s) {
   const int lane = static_cast<int>(threadIdx.x) % 32, width = job.width;
   const int first = t - kLead - kSkew<kDelay> * (wave.lanes - 1) - kDelay;  // column below that is complete next
@@ -187,7 +187,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
 #pragma unroll
     for (int j = 0; j < kGroup; ++j) {
       const int x = t0 + j - kLead - kSkew<kDelay> * lane;
-      const Meaning m = s.meaning[j % kReady];
+      const ToneEntry m = s.entry[j % kReady];
       const Further f = s.further[j % kReady];
       get_ready<kDelay, kPlain>(shared,
                                 j + kReady < kGroup ? term
@@ -228,7 +228,7 @@ template <int kDelay, bool kPlain>
 __global__ void __launch_bounds__(32 * kMaxWarps)
     tone_dependent_field(const __grid_constant__ HalftoneJob job, const __grid_constant__ Wavefront wave,
                          const __grid_constant__ ToneTable table) {
-  __shared__ Meanings shared;
+  __shared__ ToneLookup shared;
   look_up(shared, table, kPlain);
   __syncthreads();
   const int warps = static_cast<int>(blockDim.x) / 32,

@@ -17,7 +17,7 @@ static_assert((std::int64_t{halftone::kErrorLimit} * halftone::kWeightOne * 12 +
 
 /// What a grey and a dot of the pattern mean. A term holds tone + 8 and, in bit 12, the dot: 16 times that of the grey
 /// that is looked up, but for the lowest bits.
-struct alignas(16) Meaning {
+struct alignas(16) ToneEntry {
   int offset;     ///< a term << kSumBits and this are a sum of its tone and a half
   int threshold;  ///< with 2 levels a sum
   int on, down;   ///< weights for (0, 1) and (1, 0), << kTagBits
@@ -26,24 +26,24 @@ struct alignas(16) Further {
   int back, over, behind;  ///< weights for (1, -1), for (1, 1) of middle tones and for (1, -delay) of the others
   int unused;
 };
-inline constexpr int kTermGreys = 256, kMeanings = 2 * kTermGreys;
-inline constexpr unsigned kToneMask = 0xfff, kMeaningMask = 0x1ff0;
+inline constexpr int kTermGreys = 256, kToneEntries = 2 * kTermGreys;
+inline constexpr unsigned kToneMask = 0xfff, kEntryMask = 0x1ff0;
 
-struct Meanings {
-  Meaning meaning[kMeanings];
-  Further further[kMeanings];
+struct ToneLookup {
+  ToneEntry entry[kToneEntries];
+  Further further[kToneEntries];
 };
 
 /// By all threads of a block, who then have to wait for each other. is_plain: 2 levels, nothing weakened.
-__device__ inline void look_up(Meanings& shared, const halftone::ToneTable& table, bool is_plain) {
+__device__ inline void look_up(ToneLookup& shared, const halftone::ToneTable& table, bool is_plain) {
   using namespace halftone;
-  for (int i = static_cast<int>(threadIdx.x); i < kMeanings; i += static_cast<int>(blockDim.x)) {
+  for (int i = static_cast<int>(threadIdx.x); i < kToneEntries; i += static_cast<int>(blockDim.x)) {
     const int grey = i % kTermGreys, dot = i / kTermGreys, tone = grey < kTones ? grey : kTermGreys - 1 - grey;
     const std::int16_t* const w = table.row[tone].weight;
     const int t = dot ? kWhite - table.row[tone].threshold : table.row[tone].threshold;
     const auto weight = [&](bool has, int place) { return has ? w[place] << kTagBits : 0; };
     const bool is_middle = tone >= kFirstMiddleTone, is_black = tone == 0;  // place_of()
-    Meaning& m = shared.meaning[i];
+    ToneEntry& m = shared.entry[i];
     m.offset = (kWeightOne / 2 << kTagBits) - ((8 + dot * 0x1000) << kSumBits);
     m.threshold = is_plain ? t << kSumBits : t;
     m.on = weight(!is_black, 0);

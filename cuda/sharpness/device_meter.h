@@ -23,7 +23,7 @@ class DeviceMeter final : public Meter {
   DeviceMeter(const Geometry& geometry, int id, int depth);
   ~DeviceMeter() override;
 
-  void submit(const Frame& frame, std::shared_ptr<const Plan> plan) override;
+  void submit(const MeterTask& task) override;
   std::span<const std::int64_t> collect() override;
 
   /// For benchmarks: the stream in which the next frame submitted is measured.
@@ -37,7 +37,7 @@ class DeviceMeter final : public Meter {
   double time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count);
 
  private:
-  struct Slot : Flight {
+  struct Slot : FrameSlot {
     DeviceMemory<std::uint8_t> luma;  ///< codes of frames that the fast kernel cannot read as they are
     PinnedMemory<std::int64_t> results;
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
@@ -68,7 +68,7 @@ class DeviceMeter final : public Meter {
   std::shared_ptr<const Plan> plan_;  ///< what the tilings are cut for
   Tiling tile_, stream_;              ///< stream_.blocks is 0 if the plan does not suit the fast kernel
   Upload upload_;
-  Turns<Slot> slots_;
+  Slots<Slot> slots_;
 };
 
 }  // namespace framequality::cuda

@@ -59,9 +59,6 @@ struct Kernel {
 /// Rows of a strip for which a stream kernel's 32-bit sums are proven wide enough.
 inline constexpr int kMaxStripRows = 96;
 
-/// True if this build's kernels run on devices of compute capability `capability` (major * 10 + minor).
-bool has_kernels_for(int capability);
-
 /// The kernel for any layout and sample format.
 Kernel tile_kernel(int metric);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Luma codes of packed, planar RGB and other layouts as a plane of their own, for the kernels that stream rows.
+#include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
 
 namespace framequality::cuda {
@@ -35,7 +36,7 @@ __global__ void __launch_bounds__(kThreads) extract_any(const __grid_constant__ 
   Place at = first_place(job);
   if (at.x >= job.width) return;
   for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y))
-    extract(job, at.x, at.y, min(kPixels, job.width - at.x));
+    extract(job, at.x, at.y, loop_bound(min(kPixels, job.width - at.x)));
 }
 
 /// One plane of 8-bit samples, kStride bytes a pixel, rows at multiples of 4 bytes: 4 pixels are kStride words.

@@ -205,7 +205,7 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   check(cudaGetLastError(), "cudaLaunchKernel");
 }
 
-void DeviceMeter::submit(const Frame& frame, std::shared_ptr<const Plan> plan) { begin(frame, std::move(plan), true); }
+void DeviceMeter::submit(const MeterTask& task) { begin(task.frame, task.plan, true); }
 
 /// submit(); waits: a frame on the device waits for the legacy default stream.
 void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits) {
@@ -213,7 +213,7 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   make_current(id_);
   prepare(slot, std::move(plan));
   const cudaStream_t stream = slot.stream.get();
-  const Settled settled(stream);
+  const SyncOnThrow sync(stream);
   if (tile_.blocks == 0) {
     std::fill_n(slot.results.get(), slot.plan->cells * slot.plan->words, 0);
   } else if (frame.on_device) {

@@ -6,20 +6,8 @@
 #include "cuda/error.h"
 
 #include <memory>
-#include <string>
 
 namespace framequality::cuda {
-
-/// Result of looking for a device.
-struct Device {
-  int id = -1;         ///< CUDA device number, -1: none usable
-  std::string name;    ///< as the driver calls it
-  std::string reason;  ///< id < 0: why, and what the user can do about it
-};
-
-/// The device to use: `wanted`, or the first usable one if wanted is -1. Usable: the driver is recent enough for
-/// this build and the device can run its kernels. Never throws; safe with no driver installed.
-Device find_device(int wanted = -1);
 
 /// A meter for frames of `geometry` on device `id`; up to `depth` frames may be pending at a time, each with a stream
 /// and memory of its own, so that one's copy overlaps another's kernel. submit() does not wait for the device, but

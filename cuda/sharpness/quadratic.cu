@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The fast kernel of 8-bit samples for metrics that are sums of products of samples: see algorithms/quadratic.h.
+// The fast kernel of 8-bit samples for metrics that are sums of products of samples: see
+// algorithms/sharpness/quadratic.h.
 //
 // Let g0 be the samples of a cell with zeros all around it. What the metric makes of g0, summed over the whole plane,
 // is exactly a sum of lags of g0: four products of neighbouring pixels' bytes in one instruction, no border to beware
@@ -52,7 +53,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
   using Row = ShiftedBytes<kAcross>;
   static_assert(kAhead % (kDown + 1) == 0);
   static_assert(std::uint64_t{255 * 255} * kLaneBytes * kLags<M>.most_shared * (kMaxStripRows + kAhead) <= UINT32_MAX);
-  const int last = opaque(y1 - 1);
+  const int last = loop_bound(y1 - 1);
   int next = y0 - kDown;
   const std::uint8_t* from = lane.first + static_cast<std::int64_t>(max(next, y_top)) * lane.stride;
   // The next row, or the first of the cell or the last of the strip again if it lies beyond.
@@ -181,7 +182,7 @@ __device__ __forceinline__ void correct_border(const Cell& cell, int thread, int
   Area core{s.x0 + kReach.left, s.x1 - kReach.right, s.y0 + kReach.up, s.y1 - kReach.down};
   if (core.empty()) core = {all.x1, all.x1, all.y1, all.y1};
   const int width = all.x1 - all.x0, beside = width - (core.x1 - core.x0), top = width * (core.y0 - all.y0);
-  const int sides = top + beside * (core.y1 - core.y0), end = opaque(sides + width * (all.y1 - core.y1));
+  const int sides = top + beside * (core.y1 - core.y0), end = loop_bound(sides + width * (all.y1 - core.y1));
   for (int i = thread; i < end; i += threads) {
     const bool across = i < top || i >= sides;
     const int n = i < top ? i : i < sides ? i - top : i - sides, per_row = across ? width : beside;
@@ -220,8 +221,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_
     const auto border = [&] {
       correct_border<M>(cell, tile.index * kThreads + thread, tile.blocks * kThreads, job.mean, mine);
     };
-    const int y0 = opaque(min(tile.y0 + thread / 32 * job.tile_rows, tile.y1)),
-              y1 = opaque(min(y0 + job.tile_rows, tile.y1));
+    const int y0 = loop_bound(min(tile.y0 + thread / 32 * job.tile_rows, tile.y1)),
+              y1 = loop_bound(min(y0 + job.tile_rows, tile.y1));
     if (y0 < y1 && tile.left < cell.summed.x1) {
       const int x = tile.left + thread % 32 * kLaneBytes, at = min(x, chunks_end - kLaneBytes);
       Lane lane{cell.base + at, cell.stride, at + kLaneBytes < chunks_end ? kLaneBytes : 0, {}};

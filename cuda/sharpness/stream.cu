@@ -36,7 +36,8 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
   const std::uint8_t* base = field_row(job, plane, field);
   const int stride = static_cast<int>(job.frame.stride[plane]) * job.fields;
 
-  const int first = opaque(M::kReflect ? y0 : max(y0, kUp)), end = opaque(M::kReflect ? y1 : min(y1, h - kDown));
+  const int first = loop_bound(M::kReflect ? y0 : max(y0, kUp)),
+            end = loop_bound(M::kReflect ? y1 : min(y1, h - kDown));
   const int last = end - 1 + kDown;  // row to read
   int next = first - kUp;
   Chunk ring[kAhead];
@@ -171,8 +172,8 @@ __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_r
     const int w = job.width[tile.field], left = tile.left;
     const int warp = static_cast<int>(threadIdx.x) / 32, index = static_cast<int>(threadIdx.x) % 32;
     const int x = left + index * S::kPixels;
-    const int y0 = opaque(min(tile.y0 + warp * job.tile_rows, tile.y1));
-    const int y1 = opaque(min(y0 + job.tile_rows, tile.y1));
+    const int y0 = loop_bound(min(tile.y0 + warp * job.tile_rows, tile.y1));
+    const int y1 = loop_bound(min(y0 + job.tile_rows, tile.y1));
     // Chunks that begin past the row's end read the last one and count nothing.
     Lane lane;
     lane.at = min(x, (w - 1) / S::kPixels * S::kPixels) * S::kWordBytes;

@@ -110,8 +110,8 @@ __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, 
   }
   if constexpr (!M::kReflect) {
     if (x < kLeft || x + kRight >= w) return;
-    y0 = opaque(max(y0, kUp));
-    y1 = opaque(min(y1, h - kDown));
+    y0 = loop_bound(max(y0, kUp));
+    y1 = loop_bound(min(y1, h - kDown));
   }
   if (y0 >= y1) return;
   WordSums<M> sums;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant_
     load_samples(job, tile, kReach, samples);
     const int x = tile.x0 + static_cast<int>(threadIdx.x) % kTileWidth;
     const int y0 = tile.y0 + static_cast<int>(threadIdx.x) / kTileWidth * kStripRows;
-    const int y1 = opaque(min(y0 + kStripRows, tile.y1));
+    const int y1 = loop_bound(min(y0 + kStripRows, tile.y1));
     if constexpr (M::kHistogram) {
       // One copy for each of the 8 warps.
       __shared__ Bins<kThreads / 32> bins;
@@ -166,15 +166,6 @@ __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant_
 }
 
 }  // namespace
-
-bool has_kernels_for(int capability) {
-  int newest = 0;
-  for (const int arch : {__CUDA_ARCH_LIST__}) {
-    newest = std::max(newest, arch / 10);
-    if (arch / 100 == capability / 10 && arch / 10 <= capability) return true;
-  }
-  return capability >= newest;  // from the newest one's PTX
-}
 
 Kernel tile_kernel(int metric) {
   return with_metric(metric, [](auto m) {

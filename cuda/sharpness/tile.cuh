@@ -2,6 +2,7 @@
 // What all kernels share: from block number to tile, and from a block's sums to totals on the host.
 #pragma once
 
+#include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
 
 #include <iterator>
@@ -22,16 +23,6 @@ struct Tile : Area {
   Area whole;         ///< the cell's part of the field
   int index, blocks;  ///< this block of those of the cell's part of the field
 };
-
-/// v, as a value that the compiler knows nothing about. For loop bounds that are minima: it counts such loops' turns as
-/// max(a, max(b, -c)), and ptxas 13.0 drops the minus sign when it makes one three-way maximum (VIMNMX3) of that for
-/// sm_90: the loop then runs past its end.
-__device__ __forceinline__ int opaque(int v) {
-#ifdef __CUDA_ARCH__
-  asm("" : "+r"(v));
-#endif
-  return v;
-}
 
 /// The tile of block `block`.
 __device__ inline Tile find_tile(const Job& job, int block, int width, int height, int x_align) {
@@ -59,10 +50,10 @@ __device__ inline Tile find_tile(const Job& job, int block, int width, int heigh
     tile.whole = {t.grid.column(column), t.grid.column(column + 1), t.grid.row(row), t.grid.row(row + 1)};
   }
   tile.left = tile.whole.x0 / x_align * x_align + tile.index % t.tiles_x * width;
-  tile.x0 = opaque(max(tile.whole.x0, tile.left));
-  tile.x1 = opaque(min(tile.whole.x1, tile.left + width));
-  tile.y0 = opaque(tile.whole.y0 + tile.index / t.tiles_x * height);
-  tile.y1 = opaque(min(tile.whole.y1, tile.y0 + height));
+  tile.x0 = loop_bound(max(tile.whole.x0, tile.left));
+  tile.x1 = loop_bound(min(tile.whole.x1, tile.left + width));
+  tile.y0 = loop_bound(tile.whole.y0 + tile.index / t.tiles_x * height);
+  tile.y1 = loop_bound(min(tile.whole.y1, tile.y0 + height));
   return tile;
 }
 

@@ -2,8 +2,11 @@
 // The base of all elements that compute on a device: where, with whose CUDA context, and how far behind the stream.
 #include "gst/base/device_base.h"
 
+#include "cuda/device.h"
 #include "gst/base/backends.h"
+#include "gst/base/stream.h"
 #include "gst/buffer/frame.h"
+#include "gst/object/properties.h"
 
 #include <string>
 #include <utility>
@@ -11,8 +14,6 @@
 using namespace framequality;
 
 G_DEFINE_ABSTRACT_TYPE(FqDeviceBase, fq_device_base, GST_TYPE_BASE_TRANSFORM)
-
-enum { PROP_DEVICE = 1, PROP_CUDA_DEVICE_ID, PROP_IN_FLIGHT, PROP_ACTIVE_DEVICE };
 
 // --- Where ----------------------------------------------------------------------------------------------------------
 
@@ -24,43 +25,42 @@ static void set_place(FqDeviceBase* self, std::optional<Place> place) {
   g_object_notify(G_OBJECT(self), "active-device");
 }
 
-static const char* obstacle(FqDeviceBase* self) {
+static const char* unsupported_reason(FqDeviceBase* self) {
   FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
-  return klass->obstacle ? klass->obstacle(self) : nullptr;
+  return klass->unsupported_reason ? klass->unsupported_reason(self) : nullptr;
 }
 
 static void choose_place(FqDeviceBase* self) {
   DeviceState& d = *self->device;
-  const char* without = obstacle(self);
-  DeviceSettings settings;
+  const char* unsupported = unsupported_reason(self);
+  const DeviceSettings settings = d.settings.get();
   bool chosen;
   {
     const std::lock_guard lock(d.mutex);
-    settings = d.settings;
     chosen = d.place.has_value();
   }
   if (chosen && settings.device == d.chosen_for.device && settings.cuda_device_id == d.chosen_for.cuda_device_id &&
-      without == d.chosen_without) {
+      unsupported == d.chosen_despite) {
     d.chosen_for = settings;
     return;
   }
   Place place;
   if (settings.device != DeviceChoice::kCpu) {
     const cuda::Device found =
-        without ? cuda::Device{-1, "", without} : backends().find_device(settings.cuda_device_id);
+        unsupported ? cuda::Device{-1, "", unsupported} : backends().find_device(settings.cuda_device_id);
     if (found.id >= 0) {
       place = {true, found.id};
       GST_CAT_INFO_OBJECT(category(self), self, "on CUDA device %d, %s", found.id, found.name.c_str());
     } else if (settings.device == DeviceChoice::kCuda) {
       throw ElementError(
           GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-          (without ? "device=cuda, but " : "device=cuda, but there is no usable CUDA device: ") + found.reason);
+          (unsupported ? "device=cuda, but " : "device=cuda, but there is no usable CUDA device: ") + found.reason);
     } else {
       GST_CAT_INFO_OBJECT(category(self), self, "on the CPU: %s", found.reason.c_str());
     }
   }
   d.chosen_for = settings;
-  d.chosen_without = without;
+  d.chosen_despite = unsupported;
   set_place(self, place);
 }
 
@@ -108,20 +108,19 @@ GstFlowReturn framequality::push_frame(FqDeviceBase* self, BufferPtr buffer) {
 }
 
 GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
-  FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
   DeviceState& d = *self->device;
   GstFlowReturn flow = GST_FLOW_OK;
-  while (flow == GST_FLOW_OK) {
+  while (flow == GST_FLOW_OK && d.stream) {
     BufferPtr buffer;
     const bool failed = !guard(element(self), false, [&] {
-      buffer = klass->finish(self);
+      buffer = d.stream->finish();
       return true;
     });
     if (!failed && !buffer) return GST_FLOW_OK;
     d.broken = failed;
     flow = failed ? GST_FLOW_ERROR : push_frame(self, std::move(buffer));
   }
-  klass->drop(self);
+  if (d.stream) d.stream->drop();
   return flow;
 }
 
@@ -132,22 +131,39 @@ bool framequality::is_on_device(GstCaps* caps) {
 
 static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
   FqDeviceBase* self = device_base(trans);
-  FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
-  CapsPtr& failed = self->device->failed;
+  DeviceState& d = *self->device;
+  CapsPtr& failed = d.failed;
   // Pads offer the caps again with every event and frame that follows: one error is enough.
   if (failed && gst_caps_is_equal(failed.get(), in)) return FALSE;
   drain_frames(self);  // also when it is not a caps event that brings new caps
-  klass->end(self);
-  if (self->device->broken) return FALSE;
+  d.stream.reset();
+  if (d.broken) return FALSE;
   failed.reset(gst_caps_ref(in));
   return guard(element(self), FALSE, [&]() -> gboolean {
-    if (!klass->begin(self, in, out)) {
+    d.stream = FQ_DEVICE_BASE_GET_CLASS(self)->make_stream(self, in, out);
+    if (!d.stream) {
       GST_CAT_WARNING_OBJECT(category(self), self, "not supported: %" GST_PTR_FORMAT, static_cast<void*>(in));
       return FALSE;
     }
+    d.stream->tell_latency();
     failed.reset();
     return TRUE;
   });
+}
+
+static GstFlowReturn generate_output(GstBaseTransform* trans, GstBuffer** out) {
+  FqDeviceBase* self = device_base(trans);
+  DeviceState& d = *self->device;
+  *out = nullptr;
+  BufferPtr buffer(std::exchange(trans->queued_buf, nullptr));
+  // What failed while an event was on its way has been said.
+  if (d.broken) return GST_FLOW_ERROR;
+  const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
+    return d.stream ? d.stream->take(std::move(buffer), out) : GST_FLOW_NOT_NEGOTIATED;
+  });
+  // One error is enough: an EOS that follows must not meet the same frames again.
+  if (flow == GST_FLOW_ERROR && d.stream) d.stream->drop();
+  return flow;
 }
 
 /// The drm-format of caps for DMA buffers in a layout of their driver's own (GStreamer 1.24); null of all others.
@@ -167,11 +183,10 @@ static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, 
 /// Caps pass as they are, but frames in GPU memory can only come where a GPU works.
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps* caps, GstCaps* filter) {
   DeviceState& d = *device_base(trans)->device;
-  const bool can_be = !obstacle(device_base(trans));
-  bool on_gpu;
+  bool on_gpu = !unsupported_reason(device_base(trans)) && d.settings.get().device != DeviceChoice::kCpu;
   {
     const std::lock_guard lock(d.mutex);
-    on_gpu = d.place ? d.place->cuda : can_be && d.settings.device != DeviceChoice::kCpu;
+    if (d.place) on_gpu = d.place->cuda;
   }
   GstCaps* result = gst_caps_copy(caps);
   if (!on_gpu)
@@ -209,7 +224,7 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   FqDeviceBase* self = device_base(trans);
   const GstEventType type = GST_EVENT_TYPE(event);
   if (type == GST_EVENT_FLUSH_STOP) {
-    FQ_DEVICE_BASE_GET_CLASS(self)->drop(self);
+    if (self->device->stream) self->device->stream->drop();
     self->device->broken = false;
   } else if (gst_event_type_get_flags(type) & GST_EVENT_TYPE_SERIALIZED) {
     drain_frames(self);
@@ -234,14 +249,17 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
 
 static gboolean start(GstBaseTransform* trans) {
   DeviceState& d = *device_base(trans)->device;
+  const StreamLock streaming(GST_BASE_TRANSFORM_SINK_PAD(trans));
   d.failed.reset();
   d.broken = false;
+  d.stats.change([](WorkStats& stats) { stats = {}; });
   return TRUE;
 }
 
 static gboolean stop(GstBaseTransform* trans) {
   FqDeviceBase* self = device_base(trans);
-  FQ_DEVICE_BASE_GET_CLASS(self)->end(self);
+  const StreamLock streaming(GST_BASE_TRANSFORM_SINK_PAD(trans));
+  self->device->stream.reset();
   const std::lock_guard lock(self->device->mutex);
   self->device->latency = 0;
   return TRUE;
@@ -249,12 +267,7 @@ static gboolean stop(GstBaseTransform* trans) {
 
 static void set_context(GstElement* e, GstContext* context) {
   DeviceState& d = *device_base(e)->device;
-  int id;
-  {
-    const std::lock_guard lock(d.mutex);
-    id = d.settings.cuda_device_id;
-  }
-  d.context.set(e, context, id);
+  d.context.set(e, context, d.settings.get().cuda_device_id);
   GST_ELEMENT_CLASS(fq_device_base_parent_class)->set_context(e, context);
 }
 
@@ -277,54 +290,37 @@ static GstStateChangeReturn change_state(GstElement* e, GstStateChange transitio
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-bool framequality::is_too_late(GObject* object, const GParamSpec* pspec) {
-  GST_OBJECT_LOCK(object);
-  const bool chosen = GST_STATE(object) > GST_STATE_READY;
-  GST_OBJECT_UNLOCK(object);
-  if (chosen)
-    g_warning("%s: %s can only be changed in READY or NULL; value kept", GST_OBJECT_NAME(object), pspec->name);
-  return chosen;
+static GType device_choice_get_type() {
+  static const GType type = register_enum<DeviceChoice>(
+      "FqDevice", {{DeviceChoice::kAuto, "CUDA if a usable device is there, else the CPU", "auto"},
+                   {DeviceChoice::kCpu, "the CPU", "cpu"},
+                   {DeviceChoice::kCuda, "CUDA; going to READY fails without a usable device", "cuda"}});
+  return type;
 }
 
-static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
-  DeviceState& d = *device_base(object)->device;
-  if (is_too_late(object, pspec)) return;
-  const std::lock_guard lock(d.mutex);
-  switch (id) {
-    case PROP_DEVICE:
-      d.settings.device = static_cast<DeviceChoice>(g_value_get_enum(value));
-      break;
-    case PROP_CUDA_DEVICE_ID:
-      d.settings.cuda_device_id = g_value_get_int(value);
-      break;
-    case PROP_IN_FLIGHT:
-      d.settings.in_flight = g_value_get_int(value);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void get_active_device(FqDeviceBase* self, GValue* value) {
+  const std::lock_guard lock(self->device->mutex);
+  g_value_set_string(value, self->device->place ? self->device->place->name() : "");
 }
 
-static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  DeviceState& d = *device_base(object)->device;
-  const std::lock_guard lock(d.mutex);
-  switch (id) {
-    case PROP_DEVICE:
-      g_value_set_enum(value, static_cast<int>(d.settings.device));
-      break;
-    case PROP_CUDA_DEVICE_ID:
-      g_value_set_int(value, d.settings.cuda_device_id);
-      break;
-    case PROP_IN_FLIGHT:
-      g_value_set_int(value, d.settings.in_flight);
-      break;
-    case PROP_ACTIVE_DEVICE:
-      g_value_set_string(value, d.place ? d.place->name() : "");
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void install_properties(FqDeviceBaseClass* klass) {
+  using S = DeviceSettings;
+  Properties<FqDeviceBase, S>::install(
+      klass, [](FqDeviceBase * self) -> auto& { return self->device->settings; })
+      .add(Mutable::kReady, &S::device, device_choice_get_type(), "device", "Device",
+           "Where to compute; the results agree")
+      .add(Mutable::kReady, &S::cuda_device_id, "cuda-device-id", "CUDA device",
+           "CUDA device number, -1 = the first usable one", -1, G_MAXINT)
+      .add(Mutable::kReady, &S::in_flight, "in-flight", "Frames in flight",
+           "CUDA only: frames that stay behind, being worked on, while later ones arrive; latency grows by "
+           "as many frames. 0 = each leaves before the next is taken; also where caps have no frame rate",
+           0, kMaxInFlight)
+      .add(g_param_spec_string("active-device", "Active device", "cpu or cuda; empty in state NULL", "", kReadable),
+           get_active_device);
 }
+
+DeviceState::DeviceState() = default;
+DeviceState::~DeviceState() = default;
 
 static void fq_device_base_init(FqDeviceBase* self) { self->device = new DeviceState; }
 
@@ -333,35 +329,9 @@ static void finalize(GObject* object) {
   G_OBJECT_CLASS(fq_device_base_parent_class)->finalize(object);
 }
 
-static void install_properties(GObjectClass* object) {
-  constexpr auto kReady =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
-  constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
-  g_object_class_install_property(
-      object, PROP_DEVICE,
-      g_param_spec_enum("device", "Device", "Where to compute; the results agree", device_choice_get_type(),
-                        static_cast<int>(DeviceChoice::kAuto), kReady));
-  g_object_class_install_property(
-      object, PROP_CUDA_DEVICE_ID,
-      g_param_spec_int("cuda-device-id", "CUDA device", "CUDA device number, -1 = the first usable one", -1, G_MAXINT,
-                       -1, kReady));
-  g_object_class_install_property(
-      object, PROP_IN_FLIGHT,
-      g_param_spec_int("in-flight", "Frames in flight",
-                       "CUDA only: frames that stay behind, being worked on, while later ones arrive; latency grows by "
-                       "as many frames. 0 = each leaves before the next is taken; also where caps have no frame rate",
-                       0, kMaxInFlight, 0, kReady));
-  g_object_class_install_property(
-      object, PROP_ACTIVE_DEVICE,
-      g_param_spec_string("active-device", "Active device", "cpu or cuda; empty in state NULL", "", kRead));
-}
-
 static void fq_device_base_class_init(FqDeviceBaseClass* klass) {
-  auto* object = G_OBJECT_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  install_properties(object);
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+  install_properties(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   element->change_state = change_state;
   element->set_context = set_context;
@@ -373,6 +343,6 @@ static void fq_device_base_class_init(FqDeviceBaseClass* klass) {
   trans->set_caps = set_caps;
   trans->query = query;
   trans->sink_event = sink_event;
+  trans->generate_output = generate_output;
   gst_type_mark_as_plugin_api(fq_device_base_get_type(), static_cast<GstPluginAPIFlags>(0));
-  gst_type_mark_as_plugin_api(device_choice_get_type(), static_cast<GstPluginAPIFlags>(0));
 }

@@ -3,13 +3,15 @@
 #pragma once
 
 #include "gst/buffer/cuda_context.h"
-#include "gst/object/enums.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
+#include "gst/object/shared.h"
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -24,23 +26,44 @@ struct Place {
   const char* name() const { return cuda ? "cuda" : "cpu"; }
 };
 
+/// Values of the property `device`.
+enum class DeviceChoice { kAuto, kCpu, kCuda };
+
 struct DeviceSettings {
   DeviceChoice device = DeviceChoice::kAuto;
   int cuda_device_id = -1;
   int in_flight = 0;
 };
 
+/// What has been done since start.
+struct WorkStats {
+  std::uint64_t done = 0;      ///< frames measured or filtered
+  std::uint64_t skipped = 0;   ///< frames that passed unmeasured
+  std::uint64_t replayed = 0;  ///< of `done`, on the CPU after a CUDA fault
+  std::uint64_t busy_ns = 0;   ///< time spent on them
+};
+
+class Stream;
+
 struct DeviceState {
-  std::mutex mutex;  ///< of the following, up to the blank line
-  DeviceSettings settings;
+  DeviceState();
+  ~DeviceState();
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
+
+  Shared<DeviceSettings> settings;
+  Shared<WorkStats> stats;
+
+  std::mutex mutex;            ///< of the following, up to the blank line
   std::optional<Place> place;  ///< chosen on the way to READY
   GstClockTime latency = 0;    ///< of the frames held back
 
   CudaContext context;  ///< of frames in GPU memory
 
-  // State changes and the streaming thread, never at once.
+  // The sink pad's stream lock.
+  std::unique_ptr<Stream> stream;  ///< from caps to stop
   DeviceSettings chosen_for;
-  const char* chosen_without = nullptr;  ///< what obstacle() said then
+  const char* chosen_despite = nullptr;  ///< what unsupported_reason() said then
   CapsPtr failed;                        ///< the last caps, if there was an error for them
   bool broken = false;  ///< there was an error where no flow could say so; until a flush or a new start
 };
@@ -64,15 +87,10 @@ struct FqDeviceBaseClass {
   GstDebugCategory* category;  ///< for the bases' log lines
   /// Why CUDA cannot do what is asked for, as a literal, or null. Asked on the way to READY and to PAUSED, and for caps
   /// before; any thread. Null: it always can.
-  const char* (*obstacle)(FqDeviceBase* self);
-  /// Begins a stream of these caps at the chosen place. False: they are not supported. May throw what guard() takes.
-  bool (*begin)(FqDeviceBase* self, GstCaps* in, GstCaps* out);
-  /// Ends it, if there is one: the device is done with the frames before they are released. Frames held are dropped.
-  void (*end)(FqDeviceBase* self) noexcept;
-  /// Drops the frames held without a word; the stream goes on.
-  void (*drop)(FqDeviceBase* self) noexcept;
-  /// Finishes the oldest frame held, to be pushed; null if there is none. May throw what guard() takes.
-  framequality::BufferPtr (*finish)(FqDeviceBase* self);
+  const char* (*unsupported_reason)(FqDeviceBase* self);
+  /// A stream for frames of these caps, at the chosen place; null: they are not supported. May throw what guard()
+  /// takes.
+  std::unique_ptr<framequality::Stream> (*make_stream)(FqDeviceBase* self, GstCaps* in, GstCaps* out);
 };
 
 GType fq_device_base_get_type();
@@ -105,9 +123,6 @@ void set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames);
 /// Leaves CUDA for good after a fault, with a warning that ends in `goes_on`. Throws the fault where frames cannot be
 /// worked on on the CPU, or the user asked for CUDA alone.
 void leave_cuda(FqDeviceBase* self, bool on_device, const cuda::Error& fault, const char* goes_on);
-
-/// True if a property that is read on the way to PAUSED can no longer be changed; says so.
-bool is_too_late(GObject* object, const GParamSpec* pspec);
 
 /// True if the caps are for frames in GPU memory.
 bool is_on_device(GstCaps* caps);

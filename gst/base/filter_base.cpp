@@ -2,15 +2,15 @@
 // The base of all elements that change pixels: frames in, filtered frames out, in order, from pools both ways.
 #include "gst/base/filter_base.h"
 
-#include "gst/base/filter_state.h"
+#include "gst/base/stream.h"
+#include "gst/buffer/pinned_pool.h"
+#include "gst/object/properties.h"
 
 #include <string_view>
 
 using namespace framequality;
 
 G_DEFINE_ABSTRACT_TYPE(FqFilterBase, fq_filter_base, FQ_TYPE_DEVICE_BASE)
-
-enum { PROP_N_THREADS = 1, PROP_STATS };
 
 constexpr int kMaxThreads = 256;
 
@@ -28,11 +28,19 @@ static bool parse_caps(GstCaps* in, GstCaps* out, FilterFormat& format) {
   return true;
 }
 
-static bool begin(FqDeviceBase* base, GstCaps* in, GstCaps* out) {
+static std::unique_ptr<Stream> make_stream(FqDeviceBase* base, GstCaps* in, GstCaps* out) {
+  FqFilterBase* self = filter_base(base);
+  FqFilterBaseClass* klass = FQ_FILTER_BASE_GET_CLASS(self);
   FilterFormat format;
-  if (!FQ_FILTER_BASE_GET_CLASS(base)->parse_caps(in, out, format)) return false;
-  begin_filtering(filter_base(base), format);
-  return true;
+  if (!klass->parse_caps(in, out, format)) return nullptr;
+  self->state->format = format;
+  return klass->make_stream(self, format, self->state->settings.get().threads);
+}
+
+/// Drains, because frames before and after this belong to different scenes or times.
+static void part(FqFilterBase* self) {
+  drain_frames(&self->parent);
+  if (Stream* stream = self->parent.device->stream.get()) stream->forget_past();
 }
 
 static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
@@ -48,58 +56,80 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
       break;
     default:
       if (!(gst_event_type_get_flags(GST_EVENT_TYPE(event)) & GST_EVENT_TYPE_SERIALIZED)) break;
-      drain_frames(&self->parent);
-      forget_past(self);
+      part(self);
   }
   return GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->sink_event(trans, event);
 }
 
 static gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
   FqFilterBase* self = filter_base(trans);
-  if (direction == GST_PAD_SINK && gst_query_type_get_flags(GST_QUERY_TYPE(query)) & GST_QUERY_TYPE_SERIALIZED) {
-    drain_frames(&self->parent);
-    forget_past(self);
-  }
+  if (direction == GST_PAD_SINK && gst_query_type_get_flags(GST_QUERY_TYPE(query)) & GST_QUERY_TYPE_SERIALIZED)
+    part(self);
   return GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->query(trans, direction, query);
+}
+
+/// The buffer's memory belongs to another CUDA context than the last one's: filters in that one from now on.
+static GstFlowReturn change_context(FqFilterBase* self, GstBuffer* buffer) {
+  const GstFlowReturn flow = drain_frames(&self->parent);
+  if (flow != GST_FLOW_OK) return flow;
+  self->parent.device->stream->change_context(buffer);
+  // Output buffers in GPU memory have to come from the new context too.
+  if (self->state->format.out_on_device) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(self));
+  return GST_FLOW_OK;
 }
 
 static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_discont, GstBuffer* buffer) {
   FqFilterBase* self = filter_base(trans);
-  FilterState& s = *self->state;
-  if (s.stream && s.stream->format.on_device && !device(self).broken) {
-    const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
-      return device(self).context.owns(buffer) ? GST_FLOW_OK : change_context(self, buffer);
+  DeviceState& d = *self->parent.device;
+  if (d.stream && d.stream->is_on_device() && !d.broken) {
+    const GstFlowReturn flow = guard(GST_ELEMENT_CAST(self), GST_FLOW_ERROR, [&] {
+      return d.context.owns(buffer) ? GST_FLOW_OK : change_context(self, buffer);
     });
     if (flow != GST_FLOW_OK) {
       gst_buffer_unref(buffer);
-      if (flow == GST_FLOW_ERROR) drop_taken(&self->parent);
+      if (flow == GST_FLOW_ERROR && d.stream) d.stream->drop();
       return flow;
     }
   }
   const GstFlowReturn flow =
       GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->submit_input_buffer(trans, is_discont, buffer);
-  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) s.missed = true;
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) self->state->missed = true;
   return flow;
-}
-
-/// Pushes frames itself: GstBaseTransform would mark the next one that it pushes as discontinuous, which with frames
-/// held back is another one than the one that came so.
-static GstFlowReturn generate_output(GstBaseTransform* trans, GstBuffer** out) {
-  *out = nullptr;
-  return filter_queued(filter_base(trans));
 }
 
 /// Never called, but without it GstBaseTransform takes an element to work in place.
 static GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) { return GST_FLOW_NOT_SUPPORTED; }
 
 static gboolean start(GstBaseTransform* trans) {
-  FilterState& s = *filter_base(trans)->state;
-  s.missed = false;
-  {
-    const std::lock_guard lock(s.mutex);
-    s.stats = {};
-  }
+  const StreamLock streaming(GST_BASE_TRANSFORM_SINK_PAD(trans));
+  filter_base(trans)->state->missed = false;
   return GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->start(trans);
+}
+
+// --- Frames ---------------------------------------------------------------------------------------------------------
+
+BufferPtr framequality::make_output(FqFilterBase* self, const FilterFormat& format, GstBuffer* in,
+                                    GstFlowReturn& flow) {
+  auto* trans = GST_BASE_TRANSFORM_CAST(self);
+  GstBufferPool* pool = gst_base_transform_get_buffer_pool(trans);
+  GstBuffer* out = nullptr;
+  flow = GST_FLOW_FLUSHING;  // without a pool the pad is shut down
+  if (pool) {
+    flow =
+        gst_buffer_pool_set_active(pool, TRUE) ? gst_buffer_pool_acquire_buffer(pool, &out, nullptr) : GST_FLOW_ERROR;
+    gst_object_unref(pool);
+  }
+  if (flow == GST_FLOW_ERROR)
+    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "There is no memory for another frame");
+  if (!out) return nullptr;
+  GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, in, out);
+  const Place place = place_of(&self->parent);
+  if (!format.out_on_device && place.cuda) pin_if_recurring(out, self, place.id);
+  return BufferPtr(out);
+}
+
+void framequality::count_filtered(FqFilterBase* self) {
+  self->parent.device->stats.change([](WorkStats& stats) { ++stats.done; });
 }
 
 // --- Metadata -------------------------------------------------------------------------------------------------------
@@ -124,35 +154,24 @@ static gboolean filter_meta(GstBaseTransform*, GstQuery*, GType api, const GstSt
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
-  FilterState& s = *filter_base(object)->state;
-  switch (id) {
-    case PROP_N_THREADS: {
-      if (is_too_late(object, pspec)) return;
-      const std::lock_guard lock(s.mutex);
-      s.threads = g_value_get_int(value);
-      break;
-    }
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void get_stats(FqFilterBase* self, GValue* value) {
+  const WorkStats stats = self->parent.device->stats.get();
+  g_value_take_boxed(value, gst_structure_new("stats", "filtered", G_TYPE_UINT64, guint64{stats.done},
+                                              "replayed-on-cpu", G_TYPE_UINT64, guint64{stats.replayed}, "busy-ns",
+                                              G_TYPE_UINT64, guint64{stats.busy_ns}, nullptr));
 }
 
-static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  FilterState& s = *filter_base(object)->state;
-  const std::lock_guard lock(s.mutex);
-  switch (id) {
-    case PROP_N_THREADS:
-      g_value_set_int(value, s.threads);
-      break;
-    case PROP_STATS:
-      g_value_take_boxed(value, gst_structure_new("stats", "filtered", G_TYPE_UINT64, guint64{s.stats.filtered},
-                                                  "replayed-on-cpu", G_TYPE_UINT64, guint64{s.stats.replayed},
-                                                  "busy-ns", G_TYPE_UINT64, guint64{s.stats.busy_ns}, nullptr));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void install_properties(FqFilterBaseClass* klass) {
+  Properties<FqFilterBase, FilterSettings>::install(
+      klass, [](FqFilterBase * self) -> auto& { return self->state->settings; })
+      .add(Mutable::kReady, &FilterSettings::threads, "n-threads", "Threads",
+           "CPU: threads that filter a frame at once, 0 = as many as there are cores", 0, kMaxThreads)
+      .add(g_param_spec_boxed(
+               "stats", "Statistics",
+               "Frames since start: filtered, replayed-on-cpu (after a CUDA fault); busy-ns, the time spent "
+               "filtering in ns",
+               GST_TYPE_STRUCTURE, kReadable),
+           get_stats);
 }
 
 static void fq_filter_base_init(FqFilterBase* self) {
@@ -165,26 +184,9 @@ static void finalize(GObject* object) {
   G_OBJECT_CLASS(fq_filter_base_parent_class)->finalize(object);
 }
 
-static void install_properties(GObjectClass* object) {
-  g_object_class_install_property(
-      object, PROP_N_THREADS,
-      g_param_spec_int("n-threads", "Threads",
-                       "CPU: threads that filter a frame at once, 0 = as many as there are cores", 0, kMaxThreads, 0,
-                       static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property(
-      object, PROP_STATS,
-      g_param_spec_boxed("stats", "Statistics",
-                         "Frames since start: filtered, replayed-on-cpu (after a CUDA fault); busy-ns, the time spent "
-                         "filtering in ns",
-                         GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-}
-
 static void fq_filter_base_class_init(FqFilterBaseClass* klass) {
-  auto* object = G_OBJECT_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  install_properties(object);
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+  install_properties(klass);
   static GstStaticPadTemplate sink =
       GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_PICTURE_CAPS));
   static GstStaticPadTemplate src =
@@ -193,10 +195,7 @@ static void fq_filter_base_class_init(FqFilterBaseClass* klass) {
   gst_element_class_add_static_pad_template(element, &sink);
   gst_element_class_add_static_pad_template(element, &src);
   auto* base = FQ_DEVICE_BASE_CLASS(klass);
-  base->begin = begin;
-  base->end = end_filtering;
-  base->drop = drop_taken;
-  base->finish = finish_taken;
+  base->make_stream = make_stream;
   klass->parse_caps = parse_caps;
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->start = start;
@@ -207,7 +206,6 @@ static void fq_filter_base_class_init(FqFilterBaseClass* klass) {
   trans->filter_meta = filter_meta;
   trans->transform_meta = transform_meta;
   trans->submit_input_buffer = submit_input_buffer;
-  trans->generate_output = generate_output;
   trans->transform = transform;
   gst_type_mark_as_plugin_api(fq_filter_base_get_type(), static_cast<GstPluginAPIFlags>(0));
 }

@@ -2,15 +2,10 @@
 // The base of all elements that change pixels: frames in, filtered frames out, in order, from pools both ways.
 #pragma once
 
-#include "algorithms/denoise/filter.h"
-#include "algorithms/picture.h"
 #include "gst/base/device_base.h"
 #include "gst/buffer/frame.h"
 
-#include <array>
-#include <cstddef>
 #include <memory>
-#include <span>
 
 namespace framequality {
 
@@ -23,40 +18,20 @@ struct FilterFormat {
   bool out_on_device = false;  ///< and leave in it
 };
 
-/// A frame to be filtered: the frames around it, what it is made of, and where it goes.
-struct FilterTask {
-  std::array<denoise::Source, 2 * denoise::kMaxTemporalRadius + 1> frames;
-  std::size_t count = 0, center = 0;
-  Canvas out;
-  int fields = 1;  ///< 2: two interleaved fields, pictures of their own
+/// Frames before and after one that it is made of, at most.
+inline constexpr int kMaxRadius = 4;
 
-  std::span<const denoise::Source> window() const { return std::span(frames).first(count); }
+struct FilterSettings {
+  int threads = 0;
 };
 
-/// Filters the frames of one stream at one place: the part that each element brings itself.
-/// Thread-safety: streaming thread only. Throws cuda::Error (the base may then filter the frame on the CPU) or
-/// ElementError.
-class PixelFilter {
- public:
-  PixelFilter() = default;
-  PixelFilter(const PixelFilter&) = delete;
-  PixelFilter& operator=(const PixelFilter&) = delete;
-  /// Waits until the device has let go of all frames submitted.
-  virtual ~PixelFilter() = default;
+struct FilterState {
+  Shared<FilterSettings> settings;
 
-  /// Starts filtering a frame with the options as they are now. All memory of the task stays valid until it is
-  /// collected. If this throws, the frame has not been submitted.
-  virtual void submit(const FilterTask& task) = 0;
-  /// Waits until the oldest frame submitted is complete. If this throws, it is still the oldest.
-  virtual void collect() = 0;
-  /// Leaves a CUDA device that failed: frames submitted and not collected are filtered on the CPU instead, with the
-  /// options that they were submitted with, and so are all later ones.
-  virtual void move_to_cpu() = 0;
-  /// Waits until the device has let go of all frames submitted, and forgets them.
-  virtual void drop() = 0;
+  // The sink pad's stream lock.
+  FilterFormat format;  ///< of the stream
+  bool missed = false;  ///< the last frame was dropped because it was late
 };
-
-struct FilterState;
 
 }  // namespace framequality
 
@@ -75,15 +50,27 @@ struct FqFilterBase {
 /// GstBaseTransform::transform_caps and chains up.
 struct FqFilterBaseClass {
   FqDeviceBaseClass parent_class;
-  /// Frames before and after one that it is made of, 0...kMaxTemporalRadius; asked when a stream begins. Null: 0.
-  int (*temporal_radius)(FqFilterBase* self);
   /// Format of the frames on both sides; false if they cannot be filtered. Unless set: pictures, the same on both.
   bool (*parse_caps)(GstCaps* in, GstCaps* out, framequality::FilterFormat& format);
-  /// A filter for frames of this format at this place, up to `depth` of them submitted and not collected. threads: of
-  /// the CPU, 0 for all cores. Throws as PixelFilter does.
-  std::unique_ptr<framequality::PixelFilter> (*make_filter)(FqFilterBase* self,
-                                                            const framequality::FilterFormat& format,
-                                                            const framequality::Place& place, int depth, int threads);
+  /// A FilterStream for frames of this format. threads: of the CPU, 0 for all cores. May throw what guard() takes.
+  std::unique_ptr<framequality::Stream> (*make_stream)(FqFilterBase* self, const framequality::FilterFormat& format,
+                                                       int threads);
 };
 
 GType fq_filter_base_get_type();
+
+namespace framequality {
+
+inline FqFilterBase* filter_base(gpointer instance) { return static_cast<FqFilterBase*>(instance); }
+
+// What FilterStream does with every frame, whatever is made of it.
+
+/// An output buffer with the metadata of `in`; null and why in `flow` if there is none to be had.
+BufferPtr make_output(FqFilterBase* self, const FilterFormat& format, GstBuffer* in, GstFlowReturn& flow);
+void count_filtered(FqFilterBase* self);
+
+// filter_pools.cpp
+gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query);
+gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery* query);
+
+}  // namespace framequality

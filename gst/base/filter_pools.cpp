@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Where a filtering element's output buffers come from, and what it offers upstream for its input.
-#include "gst/base/filter_state.h"
+#include "gst/base/filter_base.h"
+#include "gst/base/stream.h"
 #include "gst/buffer/allocation.h"
 #include "gst/buffer/pinned_pool.h"
 
@@ -43,25 +44,28 @@ void complete_pool(GstQuery* query, const GstVideoInfo& info, bool strides) {
 
 gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   FqFilterBase* self = filter_base(trans);
-  if (!self->state->stream) return FALSE;
-  const FilterStream& stream = *self->state->stream;
+  DeviceState& d = *self->parent.device;
+  if (!d.stream) return FALSE;
+  const FilterFormat& format = self->state->format;
   const Place place = place_of(&self->parent);
   const bool strides = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   // Outputs that are being written while downstream has as many as it wants.
-  const auto written = static_cast<guint>(stream.in_flight) + 1;
+  const auto written = static_cast<guint>(d.stream->in_flight()) + 1;
   reserve_held_buffers(query, written);
-  if (stream.format.out_on_device)
-    device(self).context.offer_pool(query, written);
+  if (format.out_on_device)
+    d.context.offer_pool(query, written);
   else if (place.cuda)
-    offer_pinned_pool(query, written, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream.format.out)));
-  complete_pool(query, stream.format.out, strides);
+    offer_pinned_pool(query, written, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&format.out)));
+  complete_pool(query, format.out, strides);
   return parent_class()->decide_allocation(trans, query);
 }
 
 gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery* query) {
   FqFilterBase* self = filter_base(trans);
-  if (!self->state->stream || !parent_class()->propose_allocation(trans, decided, query)) return FALSE;
-  const FilterStream& stream = *self->state->stream;
+  DeviceState& d = *self->parent.device;
+  if (!d.stream || !parent_class()->propose_allocation(trans, decided, query)) return FALSE;
+  if (!d.stream) return FALSE;  // downstream was asked, and who answers may end the stream
+  const guint held = d.stream->most_held();
   if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   GstCaps* caps = nullptr;
@@ -69,16 +73,14 @@ gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery
   gst_query_parse_allocation(query, &caps, &need_pool);
   const Place place = place_of(&self->parent);
   if (caps && is_on_device(caps)) {
-    if (need_pool && stream.format.on_device) device(self).context.offer_pool(query, stream.most_held());
-  } else if (place.cuda && !stream.format.on_device) {
-    offer_pinned_pool(query, stream.most_held(), place.id);
+    if (need_pool && d.stream->is_on_device()) d.context.offer_pool(query, held);
+  } else if (place.cuda && !d.stream->is_on_device()) {
+    offer_pinned_pool(query, held, place.id);
   }
   // Who brings a pool of its own still has to know how many of its buffers stay here.
   GstVideoInfo info;
-  if (gst_query_get_n_allocation_pools(query) == 0 && stream.most_held() > 1 && caps &&
-      gst_video_info_from_caps(&info, caps))
-    gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), stream.most_held(),
-                                  0);
+  if (gst_query_get_n_allocation_pools(query) == 0 && held > 1 && caps && gst_video_info_from_caps(&info, caps))
+    gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), held, 0);
   return TRUE;
 }
 

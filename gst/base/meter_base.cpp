@@ -2,45 +2,43 @@
 // The base of all measuring elements: frames in, messages and metadata out. Pixels pass untouched.
 #include "gst/base/meter_base.h"
 
-#include "gst/base/meter_state.h"
+#include "gst/base/stream.h"
 #include "gst/buffer/allocation.h"
+#include "gst/buffer/frame.h"
 #include "gst/buffer/pinned_pool.h"
+#include "gst/object/properties.h"
+#include "gst/object/score_meta.h"
 
 using namespace framequality;
 
 G_DEFINE_ABSTRACT_TYPE(FqMeterBase, fq_meter_base, FQ_TYPE_DEVICE_BASE)
 
-enum { PROP_INTERVAL = 1, PROP_POST_MESSAGES, PROP_ATTACH_META, PROP_LAST_SCORE, PROP_STATS };
-
 // --- Stream ---------------------------------------------------------------------------------------------------------
 
-static GstFlowReturn generate_output(GstBaseTransform* trans, GstBuffer** out) {
-  return generate_frame(meter(trans), out);
-}
+static FqMeterBase* meter(gpointer instance) { return static_cast<FqMeterBase*>(instance); }
 
-static bool begin(FqDeviceBase* base, GstCaps* in, GstCaps*) {
+static std::unique_ptr<Stream> make_stream(FqDeviceBase* base, GstCaps* in, GstCaps*) {
   StreamFormat format;
   GstVideoInfo& info = format.info;
-  if (!gst_video_info_from_caps(&info, in)) return false;
+  if (!gst_video_info_from_caps(&info, in)) return nullptr;
   const std::optional<PixelLayout> layout = layout_of(*info.finfo);
-  if (!layout || has_separate_fields(info)) return false;
+  if (!layout || has_separate_fields(info)) return nullptr;
   format.geometry = {GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), *layout};
   format.on_device = is_on_device(in);
-  begin_stream(meter(base), format);
-  return true;
+  return FQ_METER_BASE_GET_CLASS(base)->make_stream(meter(base), format);
 }
 
 /// Downstream is asked first, and what it offers is kept, so that buffers go there uncopied too; its pools only have to
 /// be larger by the frames in flight.
 static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery* query) {
-  FqMeterBase* self = meter(trans);
-  MeterState& s = *self->state;
   const gboolean answered = gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query);
-  const Place place = place_of(&self->parent);
-  if (!s.stream || !place.cuda) return answered;
-  const auto held = static_cast<guint>(s.stream->in_flight);
+  const Stream* stream = device_base(trans)->device->stream.get();
+  if (!stream) return answered;
+  const Place place = place_of(device_base(trans));
+  if (!place.cuda) return answered;
+  const auto held = static_cast<guint>(stream->in_flight());
   reserve_held_buffers(query, held);
-  if (s.stream->format.on_device) return answered;
+  if (stream->is_on_device()) return answered;
   offer_pinned_pool(query, held + 1, place.id);
   return TRUE;
 }
@@ -53,73 +51,105 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
 
 static gboolean start(GstBaseTransform* trans) {
   MeterState& s = *meter(trans)->state;
+  const StreamLock streaming(GST_BASE_TRANSFORM_SINK_PAD(trans));
   s.frames = 0;
   s.last_pts = GST_CLOCK_TIME_NONE;
-  {
-    const std::lock_guard lock(s.mutex);
-    s.stats = {};
-    s.last_score = 0;
-  }
+  s.last_score.change([](double& score) { score = 0; });
   return GST_BASE_TRANSFORM_CLASS(fq_meter_base_parent_class)->start(trans);
 }
 
-void fq_meter_base_warn_once(FqMeterBase* self, unsigned which, const char* text) {
-  MeterStream& stream = *self->state->stream;
-  if (stream.warned >> which & 1u) return;
-  stream.warned |= 1u << which;
-  post(element(self), GST_MESSAGE_WARNING, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text});
+// --- Frames ---------------------------------------------------------------------------------------------------------
+
+void Warnings::once(FqMeterBase* self, unsigned which, const std::string& text) {
+  if (said_ >> which & 1u) return;
+  said_ |= 1u << which;
+  post(GST_ELEMENT_CAST(self), GST_MESSAGE_WARNING, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text});
+}
+
+bool framequality::is_due(FqMeterBase* self, GstClockTime interval, GstClockTime pts) {
+  GstClockTime& last = self->state->last_pts;
+  if (!GST_CLOCK_TIME_IS_VALID(pts)) return true;
+  if (interval > 0 && GST_CLOCK_TIME_IS_VALID(last) && pts >= last && pts - last < interval) return false;
+  last = pts;
+  return true;
+}
+
+void framequality::count_skipped(FqMeterBase* self) {
+  self->parent.device->stats.change([](WorkStats& stats) { ++stats.skipped; });
+}
+
+StructurePtr framequality::start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer) {
+  const GstSegment& segment = GST_BASE_TRANSFORM_CAST(self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const bool timed = segment.format == GST_FORMAT_TIME;
+  const guint64 stream_time = timed ? gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  const guint64 running_time =
+      timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  return StructurePtr(gst_structure_new(FQ_METER_BASE_GET_CLASS(self)->message_name, "timestamp", G_TYPE_UINT64,
+                                        guint64{pts}, "stream-time", G_TYPE_UINT64, stream_time, "running-time",
+                                        G_TYPE_UINT64, running_time, "duration", G_TYPE_UINT64,
+                                        guint64{GST_BUFFER_DURATION(buffer)}, "frame", G_TYPE_UINT64, guint64{0},
+                                        "width", G_TYPE_UINT, static_cast<guint>(format.geometry.width), "height",
+                                        G_TYPE_UINT, static_cast<guint>(format.geometry.height), nullptr));
+}
+
+void framequality::finish_result(FqMeterBase* self, GstStructure* result, double score) {
+  MeterState& s = *self->state;
+  gst_structure_set(result, "frame", G_TYPE_UINT64, guint64{s.frames++}, "device", G_TYPE_STRING,
+                    place_of(&self->parent).name(), nullptr);
+  s.last_score.change([&](double& last) { last = score; });
+  self->parent.device->stats.change([](WorkStats& stats) { ++stats.done; });
+}
+
+BufferPtr framequality::attach_result(FqMeterBase* self, BufferPtr buffer, const GstStructure* result) {
+  buffer.reset(make_header_writable(buffer.release()));
+  set_score_meta(buffer.get(), FQ_METER_BASE_GET_CLASS(self)->meta_name, result);
+  return buffer;
+}
+
+void framequality::post_result(FqMeterBase* self, StructurePtr result) {
+  gst_element_post_message(GST_ELEMENT_CAST(self), gst_message_new_element(GST_OBJECT(self), result.release()));
 }
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
-  MeterState& s = *meter(object)->state;
-  const std::lock_guard lock(s.mutex);
-  switch (id) {
-    case PROP_INTERVAL:
-      s.settings.interval = g_value_get_uint64(value);
-      break;
-    case PROP_POST_MESSAGES:
-      s.settings.post_messages = g_value_get_boolean(value);
-      break;
-    case PROP_ATTACH_META:
-      s.settings.attach_meta = g_value_get_boolean(value);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void get_last_score(FqMeterBase* self, GValue* value) {
+  g_value_set_double(value, self->state->last_score.get());
 }
 
-static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  MeterState& s = *meter(object)->state;
-  const std::lock_guard lock(s.mutex);
-  switch (id) {
-    case PROP_INTERVAL:
-      g_value_set_uint64(value, s.settings.interval);
-      break;
-    case PROP_POST_MESSAGES:
-      g_value_set_boolean(value, s.settings.post_messages);
-      break;
-    case PROP_ATTACH_META:
-      g_value_set_boolean(value, s.settings.attach_meta);
-      break;
-    case PROP_LAST_SCORE:
-      g_value_set_double(value, s.last_score);
-      break;
-    case PROP_STATS:
-      g_value_take_boxed(value, gst_structure_new("stats", "measured", G_TYPE_UINT64, guint64{s.stats.measured},
-                                                  "skipped", G_TYPE_UINT64, guint64{s.stats.skipped}, "replayed-on-cpu",
-                                                  G_TYPE_UINT64, guint64{s.stats.replayed}, "busy-ns", G_TYPE_UINT64,
-                                                  guint64{s.stats.busy_ns}, nullptr));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void get_stats(FqMeterBase* self, GValue* value) {
+  const WorkStats stats = self->parent.device->stats.get();
+  g_value_take_boxed(
+      value, gst_structure_new("stats", "measured", G_TYPE_UINT64, guint64{stats.done}, "skipped", G_TYPE_UINT64,
+                               guint64{stats.skipped}, "replayed-on-cpu", G_TYPE_UINT64, guint64{stats.replayed},
+                               "busy-ns", G_TYPE_UINT64, guint64{stats.busy_ns}, nullptr));
+}
+
+static void install_properties(FqMeterBaseClass* klass) {
+  using S = MeterSettings;
+  Properties<FqMeterBase, S>::install(
+      klass, [](FqMeterBase * self) -> auto& { return self->state->settings; })
+      .add(&S::interval, "interval", "Interval",
+           "Least time between measured frames, by their timestamps, in ns; 0 = every frame. The others "
+           "pass without message and metadata",
+           0, G_MAXUINT64)
+      .add(&S::post_messages, "post-messages", "Post messages", "Post an element message for every measured frame")
+      .add(&S::attach_meta, "attach-meta", "Attach metadata",
+           "Attach the result to every measured buffer. Without it the very same buffers pass on")
+      .add(g_param_spec_double("last-score", "Last score", "Score of the last measured frame; 0 before the first",
+                               -G_MAXDOUBLE, G_MAXDOUBLE, 0, kReadable),
+           get_last_score)
+      .add(g_param_spec_boxed(
+               "stats", "Statistics",
+               "Frames since start: measured, skipped (by interval, or not measurable), replayed-on-cpu (after a CUDA "
+               "fault); busy-ns, the time spent measuring in ns",
+               GST_TYPE_STRUCTURE, kReadable),
+           get_stats);
 }
 
 static void fq_meter_base_init(FqMeterBase* self) {
   self->state = new MeterState;
-  // The pixels are not ours to change; generate_output gives buffers a new header when they get metadata. Allocation
+  // The pixels are not ours to change; MeterStream gives buffers a new header when they get metadata. Allocation
   // queries go straight downstream.
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
 }
@@ -130,10 +160,8 @@ static void finalize(GObject* object) {
 }
 
 static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
-  auto* object = G_OBJECT_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+  install_properties(klass);
   static GstStaticPadTemplate sink =
       GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
   static GstStaticPadTemplate src =
@@ -142,44 +170,10 @@ static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
   gst_element_class_add_static_pad_template(element, &sink);
   gst_element_class_add_static_pad_template(element, &src);
   auto* base = FQ_DEVICE_BASE_CLASS(klass);
-  base->begin = begin;
-  base->end = end_stream;
-  base->drop = discard_frames;
-  base->finish = finish_frame;
+  base->make_stream = make_stream;
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->start = start;
   trans->propose_allocation = propose_allocation;
   trans->sink_event = sink_event;
-  trans->generate_output = generate_output;
-
-  constexpr auto kPlaying =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
-  constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
-  g_object_class_install_property(
-      object, PROP_INTERVAL,
-      g_param_spec_uint64("interval", "Interval",
-                          "Least time between measured frames, by their timestamps, in ns; 0 = every frame. The others "
-                          "pass without message and metadata",
-                          0, G_MAXUINT64, 0, kPlaying));
-  g_object_class_install_property(
-      object, PROP_POST_MESSAGES,
-      g_param_spec_boolean("post-messages", "Post messages", "Post an element message for every measured frame", TRUE,
-                           kPlaying));
-  g_object_class_install_property(
-      object, PROP_ATTACH_META,
-      g_param_spec_boolean("attach-meta", "Attach metadata",
-                           "Attach the result to every measured buffer. Without it the very same buffers pass on", TRUE,
-                           kPlaying));
-  g_object_class_install_property(
-      object, PROP_LAST_SCORE,
-      g_param_spec_double("last-score", "Last score", "Score of the last measured frame; 0 before the first",
-                          -G_MAXDOUBLE, G_MAXDOUBLE, 0, kRead));
-  g_object_class_install_property(
-      object, PROP_STATS,
-      g_param_spec_boxed(
-          "stats", "Statistics",
-          "Frames since start: measured, skipped (by interval, or not measurable), replayed-on-cpu (after a CUDA "
-          "fault); busy-ns, the time spent measuring in ns",
-          GST_TYPE_STRUCTURE, kRead));
   gst_type_mark_as_plugin_api(fq_meter_base_get_type(), static_cast<GstPluginAPIFlags>(0));
 }

@@ -5,7 +5,9 @@
 #include "algorithms/layout.h"
 #include "gst/base/device_base.h"
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 namespace framequality {
 
@@ -16,33 +18,19 @@ struct StreamFormat {
   bool on_device = false;  ///< frames are CUDA memory
 };
 
-/// Measures the frames of one stream at one place: the part that each measuring element brings itself.
-/// Thread-safety: streaming thread only. Throws cuda::Error (the base may then replay the frame on the CPU) or
-/// ElementError.
-class Measurer {
- public:
-  Measurer() = default;
-  Measurer(const Measurer&) = delete;
-  Measurer& operator=(const Measurer&) = delete;
-  virtual ~Measurer() = default;
-
-  /// Starts measuring a frame with the options as they are now. It stays valid until collected. buffer: the frame's,
-  /// for its flags and metadata. False: the frame cannot be measured and passes without a score. If this returns false
-  /// or throws, the frame has not been submitted.
-  virtual bool submit(const Frame& frame, GstBuffer* buffer) = 0;
-  /// Waits for the oldest frame submitted; returns its score and adds the element's own fields to the result. If this
-  /// throws, the frame is still the oldest.
-  virtual double collect(GstStructure* result) = 0;
-  /// Leaves a CUDA device that failed: frames submitted and not collected are measured on the CPU instead, with the
-  /// options that they were submitted with, and so are all later ones.
-  virtual void move_to_cpu() = 0;
-  /// Waits until the device has let go of all frames submitted, and forgets them.
-  virtual void drop() = 0;
-  /// Adds to the frame last collected what metadata it gets beside the result. buffer is writable.
-  virtual void annotate(GstBuffer* buffer) { (void)buffer; }
+struct MeterSettings {
+  GstClockTime interval = 0;
+  bool post_messages = true, attach_meta = true;
 };
 
-struct MeterState;
+struct MeterState {
+  Shared<MeterSettings> settings;
+  Shared<double> last_score;
+
+  // The sink pad's stream lock.
+  std::uint64_t frames = 0;  ///< measured since start
+  GstClockTime last_pts = GST_CLOCK_TIME_NONE;
+};
 
 }  // namespace framequality
 
@@ -62,13 +50,35 @@ struct FqMeterBaseClass {
   FqDeviceBaseClass parent_class;
   const char* message_name;  ///< of the message's structure
   const char* meta_name;     ///< of the custom meta, registered
-  /// A measurer for frames of this format at this place, up to `depth` of them submitted and not collected. Throws as
-  /// Measurer does.
-  std::unique_ptr<framequality::Measurer> (*make_measurer)(FqMeterBase* self, const framequality::StreamFormat& format,
-                                                           const framequality::Place& place, int depth);
+  /// A MeterStream for frames of this format. May throw what guard() takes.
+  std::unique_ptr<framequality::Stream> (*make_stream)(FqMeterBase* self, const framequality::StreamFormat& format);
 };
 
 GType fq_meter_base_get_type();
 
-/// Posts a warning message, but only once for each caps and `which` (0...31).
-void fq_meter_base_warn_once(FqMeterBase* self, unsigned which, const char* text);
+namespace framequality {
+
+/// Warning messages that are posted once for each caps: a member of what is made for them.
+class Warnings {
+ public:
+  /// which: 0...31, of this text.
+  void once(FqMeterBase* self, unsigned which, const std::string& text);
+
+ private:
+  unsigned said_ = 0;
+};
+
+// What MeterStream does with every frame, whatever is measured.
+
+/// True if a frame of this time is to be measured: the first since start, flush or segment, and those `interval` after
+/// the last. Time that runs backwards starts anew.
+bool is_due(FqMeterBase* self, GstClockTime interval, GstClockTime pts);
+void count_skipped(FqMeterBase* self);
+/// The fields that all results share, but for those that finish_result() sets: frame number and device.
+StructurePtr start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer);
+void finish_result(FqMeterBase* self, GstStructure* result, double score);
+/// The buffer, its header writable, with the result as its meta.
+BufferPtr attach_result(FqMeterBase* self, BufferPtr buffer, const GstStructure* result);
+void post_result(FqMeterBase* self, StructurePtr result);
+
+}  // namespace framequality

@@ -26,6 +26,10 @@ std::string size_of(const GstVideoInfo& info) {
          GST_VIDEO_INFO_NAME(&info);
 }
 
+std::string where(const GstVideoInfo& info, int plane) {
+  return "Plane " + std::to_string(plane) + " of a frame of " + size_of(info);
+}
+
 /// True if the formats' samples are bytes or 16-bit words of 8...16 bits, alike in the first `count` components.
 bool has_plain_samples(const GstVideoFormatInfo& f, int count) {
   if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) || GST_VIDEO_FORMAT_INFO_IS_TILED(&f) ||
@@ -153,28 +157,42 @@ MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::spa
   if (on_device && !maps_.meta) refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
   check_size(info);
   for (int p = 0; p < static_cast<int>(planes.size()); ++p) {
-    const auto [row, rows] = planes[static_cast<std::size_t>(p)];
+    const Extent& extent = planes[static_cast<std::size_t>(p)];
     stride[p] = maps_.meta ? map_meta_plane(p) : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
-    const auto step = static_cast<gsize>(std::abs(stride[p]));
-    const auto where = [&] { return "Plane " + std::to_string(p) + " of a frame of " + size_of(info); };
-    if (rows > 1 && step < row)
-      refuse(where() + " has rows of " + std::to_string(row) + " bytes, but its stride is " +
-             std::to_string(stride[p]));
-    if (static_cast<gsize>(rows - 1) > (std::numeric_limits<gsize>::max() / 2 - row) / std::max<gsize>(step, 1))
-      refuse(where() + " is too large: stride " + std::to_string(stride[p]));
-    const gsize span = static_cast<gsize>(rows - 1) * step;
-    if (!maps_.meta) map_plain_plane(info, p, span + row);
+    const gsize bytes = bytes_of(info, p, extent);
+    if (!maps_.meta) map_plain_plane(info, p, bytes);
 
     // A map function of the meta's own may hand out other memory than the buffer's: it answers for its size.
     const auto begin = reinterpret_cast<std::uintptr_t>(maps_.plane[p].data), end = begin + maps_.plane[p].size;
     const auto first = reinterpret_cast<std::uintptr_t>(data[p]);
     if (maps_.meta && (first < begin || first >= end)) continue;
-    const gsize before = first - begin, after = end - first;
-    if (stride[p] < 0 ? before < span || after < row : after < span + row)
-      refuse(where() + " takes " + std::to_string(span + row) + " bytes at stride " + std::to_string(stride[p]) +
-             ", but the buffer holds " + std::to_string(stride[p] < 0 ? std::min(before, span) + after : after) +
-             " there");
+    const bool upwards = stride[p] < 0 && extent.tile_bytes == 0;
+    const gsize span = bytes - extent.row_bytes, before = first - begin, after = end - first;
+    if (upwards ? before < span || after < extent.row_bytes : after < bytes)
+      refuse(where(info, p) + " takes " + std::to_string(bytes) + " bytes at stride " + std::to_string(stride[p]) +
+             ", but the buffer holds " + std::to_string(upwards ? std::min(before, span) + after : after) + " there");
   }
+}
+
+/// What a plane takes from its first byte, or the lowest of its rows, to its last.
+gsize MappedPlanes::bytes_of(const GstVideoInfo& info, int plane, const Extent& extent) const {
+  const auto [row, rows, tile] = extent;
+  const std::ptrdiff_t given = stride[plane];
+  if (tile > 0) {
+    const auto packed = static_cast<guint32>(given);
+    const gsize across = GST_VIDEO_TILE_X_TILES(packed), down = GST_VIDEO_TILE_Y_TILES(packed);
+    if (across < row || down < static_cast<gsize>(rows))
+      refuse(where(info, plane) + " has " + std::to_string(row) + "x" + std::to_string(rows) +
+             " tiles, but its stride says " + std::to_string(across) + "x" + std::to_string(down));
+    return across * down * tile;
+  }
+  const auto step = static_cast<gsize>(std::abs(given));
+  if (rows > 1 && step < row)
+    refuse(where(info, plane) + " has rows of " + std::to_string(row) + " bytes, but its stride is " +
+           std::to_string(given));
+  if (static_cast<gsize>(rows - 1) > (std::numeric_limits<gsize>::max() / 2 - row) / std::max<gsize>(step, 1))
+    refuse(where(info, plane) + " is too large: stride " + std::to_string(given));
+  return static_cast<gsize>(rows - 1) * step + row;
 }
 
 gssize MappedPlanes::map_meta_plane(int plane) {
@@ -235,6 +253,28 @@ PlaneExtents::PlaneExtents(const Geometry& geometry) : count(static_cast<std::si
     plane[static_cast<std::size_t>(p)] = {geometry.layout.row_bytes(p, geometry.width), geometry.height};
 }
 
+PlaneExtents::PlaneExtents(const GstVideoInfo& info) : count(GST_VIDEO_INFO_N_PLANES(&info)) {
+  const GstVideoFormatInfo& f = *info.finfo;
+  for (guint p = 0; p < count; ++p) {
+    const gint stride = GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
+    if (GST_VIDEO_FORMAT_INFO_IS_TILED(&f))
+      plane[p] = {static_cast<gsize>(GST_VIDEO_TILE_X_TILES(stride)), static_cast<int>(GST_VIDEO_TILE_Y_TILES(stride)),
+                  f.tile_info[p].size};
+    // Words that hold several samples: GStreamer goes through whole ones.
+    else if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) || f.pixel_stride[0] == 0)
+      plane[p].row_bytes = static_cast<gsize>(stride);
+  }
+  if (GST_VIDEO_FORMAT_INFO_IS_TILED(&f)) return;
+  const bool has_palette = GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f);
+  if (has_palette) plane[1] = {256 * sizeof(guint32), 1};
+  for (guint c = 0; c < (has_palette ? 1 : f.n_components); ++c) {
+    const auto samples = static_cast<gsize>(GST_VIDEO_FORMAT_INFO_SCALE_WIDTH(&f, c, GST_VIDEO_INFO_WIDTH(&info)));
+    MappedPlanes::Extent& extent = plane[f.plane[c]];
+    extent.row_bytes = std::max(extent.row_bytes, samples * static_cast<gsize>(f.pixel_stride[c]));
+    extent.rows = std::max(extent.rows, GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(&f, c, GST_VIDEO_INFO_HEIGHT(&info)));
+  }
+}
+
 MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device)
     : planes_(info, buffer,
               PlaneExtents(Geometry{GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), layout}).planes(),
@@ -249,6 +289,17 @@ MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents
   std::copy_n(planes_.data, 3, canvas_.plane);
   std::copy_n(planes_.stride, 3, canvas_.stride);
   canvas_.on_device = on_device;
+}
+
+MappedVideoFrame::MappedVideoFrame(const GstVideoInfo& info, GstBuffer* buffer)
+    : planes_(info, buffer, PlaneExtents(info).planes(), GST_MAP_READWRITE, false) {
+  frame_.info = info;
+  frame_.buffer = buffer;
+  frame_.meta = gst_buffer_get_video_meta(buffer);
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&info); ++p) {
+    frame_.data[p] = planes_.data[p];
+    frame_.info.stride[p] = static_cast<gint>(planes_.stride[p]);
+  }
 }
 
 }  // namespace framequality

@@ -98,10 +98,11 @@ bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer);
 /// Planes of a buffer, mapped while this lives. The buffer must outlive it.
 class MappedPlanes {
  public:
-  /// What of a plane is used.
+  /// What of a plane is used: rows of so many bytes or, of formats in tiles, rows of so many tiles.
   struct Extent {
     gsize row_bytes;
     int rows;
+    gsize tile_bytes = 0;  ///< 0: no tiles
   };
   /// Honours GstVideoMeta. access: GST_MAP_READ or GST_MAP_WRITE. on_device: the memory is CUDA's and is mapped there.
   /// Throws ElementError with the numbers if a plane's extent does not lie within the buffer (STREAM/FORMAT) or the
@@ -109,8 +110,8 @@ class MappedPlanes {
   MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes, GstMapFlags access,
                bool on_device);
 
-  std::uint8_t* data[3] = {};  ///< of row 0
-  std::ptrdiff_t stride[3] = {};
+  std::uint8_t* data[GST_VIDEO_MAX_PLANES] = {};  ///< of row 0
+  std::ptrdiff_t stride[GST_VIDEO_MAX_PLANES] = {};
 
  private:
   /// The first `count` planes' maps; unmapped in the end, also when the rest of the frame is refused.
@@ -123,10 +124,11 @@ class MappedPlanes {
     GstBuffer* buffer;
     GstVideoMeta* meta;  ///< maps the planes, if there is one
     GstMapFlags flags;
-    GstMapInfo plane[3];
+    GstMapInfo plane[GST_VIDEO_MAX_PLANES];
     int count = 0;
   };
   void check_size(const GstVideoInfo& info) const;
+  gsize bytes_of(const GstVideoInfo& info, int plane, const Extent& extent) const;
   gssize map_meta_plane(int plane);  ///< returns the stride
   void map_plain_plane(const GstVideoInfo& info, int plane, gsize needed);
   [[noreturn]] void cannot_map(int plane) const;
@@ -141,9 +143,11 @@ struct PlaneExtents {
   explicit(false) PlaneExtents(const PictureGeometry& geometry);
   /// Those that hold luma.
   explicit(false) PlaneExtents(const Geometry& geometry);
+  /// All planes of any format, as far as GStreamer's own functions read and write them.
+  explicit(false) PlaneExtents(const GstVideoInfo& info);
   std::span<const MappedPlanes::Extent> planes() const { return std::span(plane).first(count); }
 
-  std::array<MappedPlanes::Extent, 3> plane{};
+  std::array<MappedPlanes::Extent, GST_VIDEO_MAX_PLANES> plane{};
   std::size_t count = 0;
 };
 
@@ -181,6 +185,19 @@ class MappedCanvas {
  private:
   MappedPlanes planes_;
   Canvas canvas_;
+};
+
+/// A writable buffer of any format, mapped for reading and writing, for GStreamer's own functions. As
+/// gst_video_frame_map(), which believes what GstVideoMeta says.
+class MappedVideoFrame {
+ public:
+  /// Throws what MappedPlanes throws.
+  MappedVideoFrame(const GstVideoInfo& info, GstBuffer* buffer);
+  GstVideoFrame* get() { return &frame_; }
+
+ private:
+  MappedPlanes planes_;
+  GstVideoFrame frame_{};
 };
 
 }  // namespace framequality

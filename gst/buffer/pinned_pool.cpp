@@ -2,7 +2,6 @@
 // System memory that the GPU reads without a copy on the host.
 #include "gst/buffer/pinned_pool.h"
 
-#include "gst/base/backends.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
 
@@ -33,10 +32,10 @@ std::int64_t most_bytes() {
 std::atomic<std::int64_t> pinned_memories = 0, pinned_bytes = 0;
 
 /// What is known of one GstMemory; lives as long as it.
-struct Sightings {
-  explicit Sightings(const void* owner) : owner(owner) {}
-  Sightings(const Sightings&) = delete;
-  Sightings& operator=(const Sightings&) = delete;
+struct PinRecord {
+  explicit PinRecord(const void* owner) : owner(owner) {}
+  PinRecord(const PinRecord&) = delete;
+  PinRecord& operator=(const PinRecord&) = delete;
   const void* owner;  ///< the first element that saw it
   int returns = 0;    ///< to that element
   bool tried = false;
@@ -48,7 +47,7 @@ struct Sightings {
   void pin(void* at, std::size_t size, int device) {
     tried = true;
     const auto more = static_cast<std::int64_t>(size);
-    if (pinned_memories >= kMostMemories || pinned_bytes + more > most_bytes() || !backends().pin(at, size, device))
+    if (pinned_memories >= kMostMemories || pinned_bytes + more > most_bytes() || !pinning().pin(at, size, device))
       return;
     data = at;
     bytes = size;
@@ -56,35 +55,34 @@ struct Sightings {
     ++pinned_memories;
     pinned_bytes += more;
   }
-  ~Sightings() {
+  ~PinRecord() {
     if (!data) return;
-    backends().unpin(data, id);
+    pinning().unpin(data, id);
     --pinned_memories;
     pinned_bytes -= static_cast<std::int64_t>(bytes);
   }
 };
 
 GQuark sightings_quark() {
-  static const GQuark quark = g_quark_from_static_string("framequality-sightings");
+  static const GQuark quark = g_quark_from_static_string("framequality-records");
   return quark;
 }
 
-/// The memory's sightings, new ones if there are none; nullptr if another element's. Under the mutex of
+/// The memory's records, new ones if there are none; nullptr if another element's. Under the mutex of
 /// pin_if_recurring().
-Sightings* sightings_of(GstMemory* memory, const void* owner) {
+PinRecord* sightings_of(GstMemory* memory, const void* owner) {
   auto* object = GST_MINI_OBJECT_CAST(memory);
-  if (auto* known = static_cast<Sightings*>(gst_mini_object_get_qdata(object, sightings_quark())))
+  if (auto* known = static_cast<PinRecord*>(gst_mini_object_get_qdata(object, sightings_quark())))
     return known->owner == owner ? known : nullptr;
-  auto* sightings = new Sightings(owner);
-  gst_mini_object_set_qdata(object, sightings_quark(), sightings,
-                            [](gpointer p) { delete static_cast<Sightings*>(p); });
-  return sightings;
+  auto* records = new PinRecord(owner);
+  gst_mini_object_set_qdata(object, sightings_quark(), records, [](gpointer p) { delete static_cast<PinRecord*>(p); });
+  return records;
 }
 
 /// A pinned block as GstMemory. Throws std::bad_alloc.
 GstMemory* allocate(gsize size, const GstAllocationParams* params, int id) {
   const gsize maxsize = size + params->prefix + params->padding;
-  auto* block = new cuda::PinnedBytes(maxsize, id, backends().pin, backends().unpin);
+  auto* block = new cuda::PinnedBytes(maxsize, id, pinning().pin, pinning().unpin);
   auto* data = static_cast<std::uint8_t*>(block->data());
   if (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED) std::memset(data, 0, params->prefix);
   if (params->flags & GST_MEMORY_FLAG_ZERO_PADDED) std::memset(data + params->prefix + size, 0, params->padding);
@@ -168,11 +166,11 @@ void pin_if_recurring(GstBuffer* buffer, const void* owner, int id) {
         g_strcmp0(memory->allocator->mem_type, GST_ALLOCATOR_SYSMEM) != 0)
       continue;
     const std::lock_guard lock(mutex);
-    Sightings* sightings = sightings_of(memory, owner);
-    if (!sightings || sightings->tried || ++sightings->returns <= kReturns) continue;
+    PinRecord* records = sightings_of(memory, owner);
+    if (!records || records->tried || ++records->returns <= kReturns) continue;
     GstMapInfo map;
     if (!gst_memory_map(memory, &map, GST_MAP_READ)) continue;
-    sightings->pin(map.data - memory->offset, memory->maxsize, id);
+    records->pin(map.data - memory->offset, memory->maxsize, id);
     gst_memory_unmap(memory, &map);
   }
 }

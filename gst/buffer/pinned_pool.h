@@ -2,9 +2,25 @@
 // System memory that the GPU reads without a copy on the host: a pool to offer upstream, and others' memory in place.
 #pragma once
 
+#include "cuda/pinned.h"
+
 #include <gst/gst.h>
 
+#include <cstddef>
+
 namespace framequality {
+
+/// What pins memory, as a table, so that tests can put their own in its place. As cuda::pin() and cuda::unpin().
+struct Pinning {
+  bool (*pin)(void* data, std::size_t bytes, int id) noexcept = cuda::pin;
+  void (*unpin)(void* data, int id) noexcept = cuda::unpin;
+};
+
+/// The table in use. Write it only while no element exists.
+inline Pinning& pinning() {
+  static Pinning table;
+  return table;
+}
 
 /// Adds a pool of pinned buffers for frames of the query's caps, and its allocator, to an ALLOCATION query that offers
 /// no pool, if it asks for one; nothing if the caps are not for system memory.

@@ -1,17 +1,43 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The part that the denoising elements share: denoise::Filter as a PixelFilter.
+// What the denoising elements share.
 #pragma once
 
-#include "gst/base/filter_base.h"
+#include "algorithms/denoise/filter.h"
+#include "gst/base/backends.h"
+#include "gst/base/filter_stream.h"
 
-#include <functional>
 #include <memory>
 
 namespace framequality {
 
-/// settings: asked for with every frame; streaming thread. Otherwise as FqFilterBaseClass::make_filter.
-std::unique_ptr<PixelFilter> make_denoiser(const FilterFormat& format, const Place& place, int depth, int threads,
-                                           std::function<denoise::Settings()> settings);
+static_assert(denoise::kMaxTemporalRadius <= kMaxRadius);
+
+/// The Kind of a FilterStream. Element: has Shared `settings` of which settings_of() makes denoise::Settings.
+template <class Element>
+class Denoising {
+ public:
+  using Task = denoise::Task;
+  using Settings = denoise::Settings;
+
+  Denoising(Element* element, const FilterFormat& format, int threads)
+      : element_(element), geometry_(picture_geometry_of(format.in).value()), threads_(threads) {}
+
+  std::unique_ptr<denoise::Filter> make(const Place& place, int depth) const {
+    return backends().denoise.make(geometry_, place, depth, threads_);
+  }
+  Settings settings() const { return settings_of(element_->settings->get()); }
+  Task task(const FilterWindow& w, const Settings& settings) const {
+    return {w.window(), w.center, w.out, settings, w.fields};
+  }
+
+ private:
+  Element* element_;
+  PictureGeometry geometry_;
+  int threads_;
+};
+
+/// Values of denoise::Chroma.
+GType denoise_chroma_get_type();
 
 /// `range` of denoise::Settings for a strength of this many grey levels; 0 stands for the limit towards 0.
 double range_of(double grey_levels);

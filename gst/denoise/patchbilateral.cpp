@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // patchbilateral: a bilateral filter that compares patches instead of pixels.
-#include "gst/base/filter_base.h"
 #include "gst/denoise/filter.h"
-#include "gst/object/enums.h"
-
-#include <mutex>
+#include "gst/object/properties.h"
 
 /**
  * SECTION:element-patchbilateral
@@ -56,18 +53,13 @@ denoise::Settings settings_of(const BilateralSettings& s) {
 
 }  // namespace
 
-struct BilateralState {
-  std::mutex mutex;
-  BilateralSettings settings;
-};
-
 }  // namespace framequality
 
 using namespace framequality;
 
 struct GstPatchBilateral {
   FqFilterBase parent;
-  BilateralState* state;
+  Shared<BilateralSettings>* settings;
 };
 struct GstPatchBilateralClass {
   FqFilterBaseClass parent_class;
@@ -77,122 +69,51 @@ GType gst_patch_bilateral_get_type();
 G_DEFINE_TYPE(GstPatchBilateral, gst_patch_bilateral, FQ_TYPE_FILTER_BASE)
 GST_ELEMENT_REGISTER_DEFINE(patchbilateral, "patchbilateral", GST_RANK_NONE, gst_patch_bilateral_get_type())
 
-static BilateralSettings current_settings(GstPatchBilateral* self) {
-  const std::lock_guard lock(self->state->mutex);
-  return self->state->settings;
-}
-
-static std::unique_ptr<PixelFilter> make_filter(FqFilterBase* base, const FilterFormat& format, const Place& place,
-                                                int depth, int threads) {
-  auto* self = reinterpret_cast<GstPatchBilateral*>(base);
-  return make_denoiser(format, place, depth, threads, [self] { return settings_of(current_settings(self)); });
+static std::unique_ptr<Stream> make_stream(FqFilterBase* self, const FilterFormat& format, int threads) {
+  return std::make_unique<FilterStream<Denoising<GstPatchBilateral>>>(reinterpret_cast<GstPatchBilateral*>(self),
+                                                                      format, threads, 0);
 }
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-enum { PROP_SIGMA_SPATIAL = 1, PROP_SIGMA_RANGE, PROP_PATCH_RADIUS, PROP_WINDOW_RADIUS, PROP_CHROMA };
-
-static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
-  auto* self = reinterpret_cast<GstPatchBilateral*>(object);
-  const std::lock_guard lock(self->state->mutex);
-  BilateralSettings& s = self->state->settings;
-  switch (id) {
-    case PROP_SIGMA_SPATIAL:
-      s.sigma_spatial = g_value_get_double(value);
-      break;
-    case PROP_SIGMA_RANGE:
-      s.sigma_range = g_value_get_double(value);
-      break;
-    case PROP_PATCH_RADIUS:
-      s.patch_radius = g_value_get_int(value);
-      break;
-    case PROP_WINDOW_RADIUS:
-      s.window_radius = g_value_get_int(value);
-      break;
-    case PROP_CHROMA:
-      s.chroma = static_cast<denoise::Chroma>(g_value_get_enum(value));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void install_properties(GstPatchBilateralClass* klass) {
+  using S = BilateralSettings;
+  Properties<GstPatchBilateral, S>::install(
+      klass, [](GstPatchBilateral * self) -> auto& { return *self->settings; })
+      .add(&S::sigma_spatial, "sigma-spatial", "Spatial sigma",
+           "How far away pixels count, a standard deviation in pixels. The publication's 10 can be read "
+           "as this, or as a variance: 3.16 then",
+           0.1, 1000)
+      .add(&S::sigma_range, "sigma-range", "Range sigma",
+           "How much patches may differ, a standard deviation in 8-bit grey levels at every depth; about "
+           "that of the noise. 0 = only equal patches are averaged: nothing changes",
+           0, 255)
+      .add(&S::patch_radius, "patch-radius", "Patch radius",
+           "Patches that are compared are 2r+1 pixels wide and high: 1 = 3x3, 0 = the pixels themselves", 0,
+           denoise::kMaxPatchRadius)
+      .add(&S::window_radius, "window-radius", "Window radius",
+           "Pixels to each side that are averaged over: 3 = 7x7, 2 = 5x5. The time grows with the square", 0,
+           denoise::kMaxSearchRadius)
+      .add(&S::chroma, denoise_chroma_get_type(), "chroma", "Chroma",
+           "What happens to U and V; R, G and B are always filtered together");
 }
 
-static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  const BilateralSettings s = current_settings(reinterpret_cast<GstPatchBilateral*>(object));
-  switch (id) {
-    case PROP_SIGMA_SPATIAL:
-      g_value_set_double(value, s.sigma_spatial);
-      break;
-    case PROP_SIGMA_RANGE:
-      g_value_set_double(value, s.sigma_range);
-      break;
-    case PROP_PATCH_RADIUS:
-      g_value_set_int(value, s.patch_radius);
-      break;
-    case PROP_WINDOW_RADIUS:
-      g_value_set_int(value, s.window_radius);
-      break;
-    case PROP_CHROMA:
-      g_value_set_enum(value, static_cast<int>(s.chroma));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
-}
-
-static void gst_patch_bilateral_init(GstPatchBilateral* self) { self->state = new BilateralState; }
+static void gst_patch_bilateral_init(GstPatchBilateral* self) { self->settings = new Shared<BilateralSettings>; }
 
 static void finalize(GObject* object) {
-  delete reinterpret_cast<GstPatchBilateral*>(object)->state;
+  delete reinterpret_cast<GstPatchBilateral*>(object)->settings;
   G_OBJECT_CLASS(gst_patch_bilateral_parent_class)->finalize(object);
-}
-
-static void install_properties(GObjectClass* object) {
-  constexpr auto kFlags =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
-  const BilateralSettings s;
-  g_object_class_install_property(
-      object, PROP_SIGMA_SPATIAL,
-      g_param_spec_double("sigma-spatial", "Spatial sigma",
-                          "How far away pixels count, a standard deviation in pixels. The publication's 10 can be read "
-                          "as this, or as a variance: 3.16 then",
-                          0.1, 1000, s.sigma_spatial, kFlags));
-  g_object_class_install_property(
-      object, PROP_SIGMA_RANGE,
-      g_param_spec_double(
-          "sigma-range", "Range sigma",
-          "How much patches may differ, a standard deviation in 8-bit grey levels at every depth; about "
-          "that of the noise. 0 = only equal patches are averaged: nothing changes",
-          0, 255, s.sigma_range, kFlags));
-  g_object_class_install_property(
-      object, PROP_PATCH_RADIUS,
-      g_param_spec_int("patch-radius", "Patch radius",
-                       "Patches that are compared are 2r+1 pixels wide and high: 1 = 3x3, 0 = the pixels themselves", 0,
-                       denoise::kMaxPatchRadius, s.patch_radius, kFlags));
-  g_object_class_install_property(
-      object, PROP_WINDOW_RADIUS,
-      g_param_spec_int("window-radius", "Window radius",
-                       "Pixels to each side that are averaged over: 3 = 7x7, 2 = 5x5. The time grows with the square",
-                       0, denoise::kMaxSearchRadius, s.window_radius, kFlags));
-  g_object_class_install_property(
-      object, PROP_CHROMA,
-      g_param_spec_enum("chroma", "Chroma", "What happens to U and V; R, G and B are always filtered together",
-                        denoise_chroma_get_type(), static_cast<int>(s.chroma), kFlags));
 }
 
 static void gst_patch_bilateral_class_init(GstPatchBilateralClass* klass) {
   GST_DEBUG_CATEGORY_INIT(patchbilateral_debug, "patchbilateral", 0, "patch-based bilateral filter");
-  auto* object = G_OBJECT_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  install_properties(object);
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+  install_properties(klass);
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Patch-based bilateral filter", "Filter/Effect/Video",
       "Takes noise off and keeps edges, on the GPU or the CPU: a bilateral filter that compares patches",
       "The framequality authors");
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = patchbilateral_debug;
-  base->make_filter = make_filter;
-  gst_type_mark_as_plugin_api(denoise_chroma_get_type(), static_cast<GstPluginAPIFlags>(0));
+  base->make_stream = make_stream;
 }

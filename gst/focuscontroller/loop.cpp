@@ -33,11 +33,6 @@ const char* nick_of(FocusState state) {
   return kNicks[static_cast<int>(state)];
 }
 
-FocusOptions FocusLoop::options() {
-  const std::lock_guard lock(mutex_);
-  return options_;
-}
-
 FocusLoop::Status FocusLoop::status() {
   const std::lock_guard lock(mutex_);
   return status_;
@@ -88,9 +83,9 @@ void FocusLoop::reset() {
   live_.reset();
   has_seen_score_ = has_warned_ = false;
   waiting_since_ = GST_CLOCK_TIME_NONE;
-  const std::lock_guard lock(mutex_);
   is_new_ = true;
-  wish_ = Wish::kNone;
+  const std::lock_guard lock(mutex_);
+  command_ = Command::kNone;
   status_ = {};
   travelling_ = false;
   moved_at_ = GST_CLOCK_TIME_NONE;
@@ -99,11 +94,11 @@ void FocusLoop::reset() {
 /// Brings the search up to what users have set and asked for since the last frame.
 void FocusLoop::take_options() {
   std::optional<FocusOptions> fresh;
-  Wish wish;
+  if (is_new_.exchange(false) || !search_) fresh = options_.get();
+  Command command;
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(is_new_, false) || !search_) fresh = options_;
-    wish = std::exchange(wish_, Wish::kNone);
+    command = std::exchange(command_, Command::kNone);
   }
   if (fresh) {
     const bool other_lens = !search_ || fresh->actuator != taken_.actuator;
@@ -117,8 +112,8 @@ void FocusLoop::take_options() {
       search_->configure(settings_of(taken_));
     }
   }
-  if (wish == Wish::kTrigger) search_->trigger();
-  if (wish == Wish::kCancel) search_->cancel();
+  if (command == Command::kTrigger) search_->trigger();
+  if (command == Command::kCancel) search_->cancel();
 }
 
 /// With what was left to the actuator filled in.

@@ -4,9 +4,11 @@
 
 #include "algorithms/focus/search.h"
 #include "gst/focuscontroller/actuator.h"
+#include "gst/object/shared.h"
 
 #include <gst/gst.h>
 
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -17,9 +19,10 @@ namespace framequality {
 
 /// What users set. Each part may change at any time.
 struct FocusOptions {
-  std::string actuator;      ///< empty: the application moves the lens
-  FocusSettings search;      ///< min, max: lowest() and max() of double leave them to the actuator, step: 0
-  GstClockTime timeout = 0;  ///< running time without a score that ends a search; 0: never
+  std::string actuator;  ///< empty: the application moves the lens
+  /// min, max: lowest() and max() of double leave them to the actuator, step: 0.
+  FocusSettings search{.min = -G_MAXDOUBLE, .max = G_MAXDOUBLE, .step = 0, .settle_frames = 3};
+  GstClockTime timeout = 10 * GST_SECOND;  ///< running time without a score that ends a search; 0: never
   bool wait_for_arrival = false;
 };
 
@@ -36,16 +39,11 @@ class FocusLoop {
   /// element: posts the messages, has the signal `move` and the properties `state` and `position`.
   explicit FocusLoop(GstElement* element) : element_(element) {}
 
-  FocusOptions options();
-  /// change(options) is called with a lock held; what it sets counts for the next frame on.
-  template <class F>
-  void set_options(F&& change) {
-    const std::lock_guard lock(mutex_);
-    change(options_);
-    is_new_ = true;
-  }
-  void trigger() { wish(Wish::kTrigger); }
-  void cancel() { wish(Wish::kCancel); }
+  /// Changes count from the next frame on, once options_changed() has been called.
+  Shared<FocusOptions>& options() { return options_; }
+  void options_changed() { is_new_ = true; }
+  void trigger() { command(Command::kTrigger); }
+  void cancel() { command(Command::kCancel); }
   /// The lens has arrived where it was sent last.
   void arrived();
   Status status();
@@ -58,12 +56,12 @@ class FocusLoop {
   void reset();
 
  private:
-  enum class Wish { kNone, kTrigger, kCancel };
+  enum class Command { kNone, kTrigger, kCancel };
   using Range = std::numeric_limits<double>;
 
-  void wish(Wish wish) {
+  void command(Command command) {
     const std::lock_guard lock(mutex_);
-    wish_ = wish;
+    command_ = command;
   }
   void take_options();
   FocusSettings settings_of(const FocusOptions& options) const;
@@ -77,11 +75,11 @@ class FocusLoop {
   bool is_live();
 
   GstElement* element_;
+  Shared<FocusOptions> options_;
+  std::atomic<bool> is_new_ = true;  ///< options_ since they were taken last
 
   std::mutex mutex_;  ///< of the following, up to the blank line
-  FocusOptions options_;
-  bool is_new_ = true;  ///< options_ since they were taken last
-  Wish wish_ = Wish::kNone;
+  Command command_ = Command::kNone;
   Status status_;
   bool travelling_ = false;                      ///< until arrived()
   GstClockTime moved_at_ = GST_CLOCK_TIME_NONE;  ///< live: running time when the lens had its last command, or arrived

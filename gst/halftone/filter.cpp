@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// halftone::Filter as a PixelFilter, and the caps of what it reads and writes.
+// Halftoning as a FilterStream does it, and the caps of what it reads and writes.
 #include "gst/halftone/filter.h"
 
-#include "gst/base/backends.h"
-#include "gst/base/flight.h"
-
-#include <string_view>
-#include <utility>
+#include <optional>
 
 namespace framequality {
 
@@ -14,79 +10,6 @@ namespace {
 
 constexpr const char* kRaw = "video/x-raw";
 constexpr const char* kPacked = "video/x-mono";
-
-/// What light the codes stand for.
-halftone::Light light_of(const GstVideoInfo& info) {
-  switch (GST_VIDEO_INFO_COLORIMETRY(&info).transfer) {
-    case GST_VIDEO_TRANSFER_GAMMA10:
-      return halftone::Light::kCode;
-    case GST_VIDEO_TRANSFER_SRGB:
-      return halftone::Light::kSrgb;
-    case GST_VIDEO_TRANSFER_BT709:
-    case GST_VIDEO_TRANSFER_BT601:
-    case GST_VIDEO_TRANSFER_BT2020_10:
-    case GST_VIDEO_TRANSFER_BT2020_12:
-      return halftone::Light::kBt709;
-    default:
-      return GST_VIDEO_INFO_IS_YUV(&info) ? halftone::Light::kBt709 : halftone::Light::kSrgb;
-  }
-}
-
-class Halftoner final : public PixelFilter {
- public:
-  Halftoner(const FilterFormat& format, const Place& place, int depth, int threads, std::function<HalftoneWish()> wish)
-      : geometry_{GST_VIDEO_INFO_WIDTH(&format.in), GST_VIDEO_INFO_HEIGHT(&format.in),
-                  layout_of(*format.in.finfo).value()},
-        packed_(GST_VIDEO_INFO_FORMAT(&format.out) == GST_VIDEO_FORMAT_ENCODED),
-        limited_(GST_VIDEO_INFO_COLORIMETRY(&format.in).range == GST_VIDEO_COLOR_RANGE_16_235),
-        light_(light_of(format.in)),
-        threads_(threads),
-        wish_(std::move(wish)),
-        flight_(place.cuda ? backends().make_cuda_halftone(geometry_, place.id, depth)
-                           : backends().make_cpu_halftone(geometry_, threads),
-                place.cuda, depth) {}
-
-  void submit(const FilterTask& task) override {
-    const HalftoneWish wish = wish_();
-    Pending& next = flight_.next();
-    next.task = task;
-    next.settings = wish.settings;
-    next.settings.packed = packed_;
-    // Wishes may already be those for other caps, which come with the next frame.
-    if (packed_) next.settings.levels = 2;
-    next.settings.tone.limited = limited_;
-    next.settings.tone.light = wish.linear ? light_ : halftone::Light::kCode;
-    flight_.submit();
-  }
-
-  void collect() override {
-    flight_.collect();
-    flight_.forget_oldest();
-  }
-
-  void move_to_cpu() override { flight_.move_to(backends().make_cpu_halftone(geometry_, threads_)); }
-
-  void drop() override { flight_.drop(); }
-
- private:
-  /// A frame submitted and not collected.
-  struct Pending {
-    FilterTask task;
-    halftone::Settings settings;
-    void submit_to(halftone::Filter& filter) const {
-      const Canvas& out = task.out;
-      filter.submit(task.window()[task.center].frame, {out.plane[0], out.stride[0], out.on_device}, settings,
-                    task.fields);
-    }
-  };
-
-  Geometry geometry_;
-  bool packed_, limited_;
-  halftone::Light light_;
-  int threads_;
-  std::function<HalftoneWish()> wish_;
-  Flight<halftone::Filter, Pending> flight_;
-};
 
 /// The frames of `caps`, but in the formats and the memory of `formats`.
 GstCaps* in_other_formats(GstCaps* caps, const char* from, const char* to, const char* formats) {
@@ -110,9 +33,20 @@ GstCaps* in_other_formats(GstCaps* caps, const char* from, const char* to, const
 
 }  // namespace
 
-std::unique_ptr<PixelFilter> make_halftoner(const FilterFormat& format, const Place& place, int depth, int threads,
-                                            std::function<HalftoneWish()> wish) {
-  return std::make_unique<Halftoner>(format, place, depth, threads, std::move(wish));
+halftone::Light light_of(const GstVideoInfo& info) {
+  switch (GST_VIDEO_INFO_COLORIMETRY(&info).transfer) {
+    case GST_VIDEO_TRANSFER_GAMMA10:
+      return halftone::Light::kCode;
+    case GST_VIDEO_TRANSFER_SRGB:
+      return halftone::Light::kSrgb;
+    case GST_VIDEO_TRANSFER_BT709:
+    case GST_VIDEO_TRANSFER_BT601:
+    case GST_VIDEO_TRANSFER_BT2020_10:
+    case GST_VIDEO_TRANSFER_BT2020_12:
+      return halftone::Light::kBt709;
+    default:
+      return GST_VIDEO_INFO_IS_YUV(&info) ? halftone::Light::kBt709 : halftone::Light::kSrgb;
+  }
 }
 
 bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format) {

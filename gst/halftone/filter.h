@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// halftone::Filter as a PixelFilter, and the caps of what it reads and writes.
+// Halftoning as a FilterStream does it, and the caps of what it reads and writes.
 #pragma once
 
 #include "algorithms/halftone/filter.h"
-#include "gst/base/filter_base.h"
+#include "gst/base/backends.h"
+#include "gst/base/filter_stream.h"
 
-#include <functional>
 #include <memory>
 
 // One bit per pixel, 1 for white, the highest bit of a byte leftmost, rows padded to whole bytes.
@@ -16,14 +16,54 @@
 namespace framequality {
 
 /// What the user asks for; caps say the rest: settings.packed, tone.limited and tone.light.
-struct HalftoneWish {
+struct HalftoneRequest {
   halftone::Settings settings;
   bool linear = false;  ///< errors are diffused in linear light
 };
 
-/// wish: asked for with every frame; streaming thread. Otherwise as FqFilterBaseClass::make_filter.
-std::unique_ptr<PixelFilter> make_halftoner(const FilterFormat& format, const Place& place, int depth, int threads,
-                                            std::function<HalftoneWish()> wish);
+/// What light a frame's codes stand for.
+halftone::Light light_of(const GstVideoInfo& info);
+
+/// The Kind of a FilterStream. Element: has a Shared `request`.
+template <class Element>
+class Halftoning {
+ public:
+  using Task = halftone::Task;
+  using Settings = halftone::Settings;
+
+  Halftoning(Element* element, const FilterFormat& format, int threads)
+      : element_(element),
+        geometry_{GST_VIDEO_INFO_WIDTH(&format.in), GST_VIDEO_INFO_HEIGHT(&format.in),
+                  layout_of(*format.in.finfo).value()},
+        packed_(GST_VIDEO_INFO_FORMAT(&format.out) == GST_VIDEO_FORMAT_ENCODED),
+        limited_(GST_VIDEO_INFO_COLORIMETRY(&format.in).range == GST_VIDEO_COLOR_RANGE_16_235),
+        light_(light_of(format.in)),
+        threads_(threads) {}
+
+  std::unique_ptr<halftone::Filter> make(const Place& place, int depth) const {
+    return backends().halftone.make(geometry_, place, depth, threads_);
+  }
+  Settings settings() const {
+    const HalftoneRequest request = element_->request->get();
+    Settings settings = request.settings;
+    settings.packed = packed_;
+    // Requests may already be those for other caps, which come with the next frame.
+    if (packed_) settings.levels = 2;
+    settings.tone.limited = limited_;
+    settings.tone.light = request.linear ? light_ : halftone::Light::kCode;
+    return settings;
+  }
+  Task task(const FilterWindow& w, const Settings& settings) const {
+    return {w.frames[w.center].frame, {w.out.plane[0], w.out.stride[0], w.out.on_device}, settings, w.fields};
+  }
+
+ private:
+  Element* element_;
+  Geometry geometry_;
+  bool packed_, limited_;
+  halftone::Light light_;
+  int threads_;
+};
 
 /// FqFilterBaseClass::parse_caps.
 bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Owning pointers to what GStreamer hands over.
+// Owning pointers to what GStreamer hands over, and its locks.
 #pragma once
 
 #include <gst/gst.h>
@@ -30,5 +30,19 @@ using BusPtr = std::unique_ptr<GstBus, Release>;
 using ErrorPtr = std::unique_ptr<GError, Release>;
 using FolderPtr = std::unique_ptr<GDir, Release>;
 using TextPtr = std::unique_ptr<gchar, Release>;
+
+/// Holds a pad's stream lock while it lives. Frames and events stay out of a pad that is being deactivated, but
+/// serialised queries come in under this lock alone: what the streaming thread uses is changed under it also by state
+/// changes. Streaming has ended by then, so nobody waits for long.
+class StreamLock {
+ public:
+  explicit StreamLock(GstPad* pad) : pad_(pad) { GST_PAD_STREAM_LOCK(pad_); }
+  ~StreamLock() { GST_PAD_STREAM_UNLOCK(pad_); }
+  StreamLock(const StreamLock&) = delete;
+  StreamLock& operator=(const StreamLock&) = delete;
+
+ private:
+  GstPad* pad_;
+};
 
 }  // namespace framequality

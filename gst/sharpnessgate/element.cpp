@@ -2,12 +2,13 @@
 // sharpnessgate: passes, drops or picks frames by their sharpness.
 #include "gst/buffer/allocation.h"
 #include "gst/object/guard.h"
+#include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/sharpnessgate/stream.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
-#include <mutex>
 
 /**
  * SECTION:element-sharpnessgate
@@ -52,57 +53,29 @@ GST_DEBUG_CATEGORY_STATIC(sharpnessgate_debug);
 
 namespace framequality {
 
-namespace {
-
-enum class GateAction : int { kDrop, kMark };
-
-GType gate_mode_get_type() {
-  static const GEnumValue values[] = {
-      {static_cast<int>(GateMode::kThreshold),
-       "frames that score min-score or more; once one was dropped, from resume-score on", "threshold"},
-      {static_cast<int>(GateMode::kRelative),
-       "frames that score min-ratio to max-ratio times the running median of the window", "relative"},
-      {static_cast<int>(GateMode::kBestOf), "the sharpest frame of each window; held until the window is over",
-       "best-of"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_enum_register_static("FqGateMode", values);
-  return type;
-}
-
-GType gate_action_get_type() {
-  static const GEnumValue values[] = {
-      {static_cast<int>(GateAction::kDrop), "frames that do not pass are dropped", "drop"},
-      {static_cast<int>(GateAction::kMark), "all frames pass; the meta's boolean 'passed' tells them apart", "mark"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_enum_register_static("FqGateAction", values);
-  return type;
-}
-
-}  // namespace
-
 struct GateState {
   GateState(GstElement* element, GstPad* src) : stream(element, src) {}
 
-  /// Under mutex: how long a frame may be held, in ns.
-  GstClockTime latency() const {
+  /// How long a frame may be held, in ns.
+  GstClockTime latency(const GateSettings& settings) const {
     if (settings.mode != GateMode::kBestOf) return 0;
     if (settings.window.frames == 0) return static_cast<GstClockTime>(settings.window.time);
-    if (!GST_CLOCK_TIME_IS_VALID(frame_duration)) return 0;
-    return static_cast<GstClockTime>(settings.window.frames) * frame_duration;
+    const GstClockTime duration = frame_duration;
+    return GST_CLOCK_TIME_IS_VALID(duration) ? static_cast<GstClockTime>(settings.window.frames) * duration : 0;
   }
-  /// Under mutex: how many frames may be held.
-  guint held() const {
+  /// How many frames may be held.
+  guint held(const GateSettings& settings) const {
     if (settings.mode != GateMode::kBestOf) return 0;
-    if (!settings.mark) return 1;
+    if (!settings.marks()) return 1;
     if (settings.window.frames > 0) return static_cast<guint>(settings.window.frames);
-    if (!GST_CLOCK_TIME_IS_VALID(frame_duration) || frame_duration == 0) return 1;
-    const auto frames = static_cast<guint64>(settings.window.time) / frame_duration + 1;
+    const GstClockTime duration = frame_duration;
+    if (!GST_CLOCK_TIME_IS_VALID(duration) || duration == 0) return 1;
+    const auto frames = static_cast<guint64>(settings.window.time) / duration + 1;
     return static_cast<guint>(std::min<guint64>(frames, kMaxWindowFrames));
   }
 
-  std::mutex mutex;
-  GateSettings settings;                              ///< under mutex
-  GstClockTime frame_duration = GST_CLOCK_TIME_NONE;  ///< under mutex
+  Shared<GateSettings> settings;
+  std::atomic<GstClockTime> frame_duration = GST_CLOCK_TIME_NONE;
   GateStream stream;
 };
 
@@ -125,17 +98,9 @@ GST_ELEMENT_REGISTER_DEFINE(sharpnessgate, "sharpnessgate", GST_RANK_NONE, gst_s
 
 static GstSharpnessGate* gate(gpointer object) { return static_cast<GstSharpnessGate*>(object); }
 
-/// change() under the lock, and the pipeline is told if that made the latency another one.
-template <class F>
-static void change_settings(GstSharpnessGate* self, F&& change) {
-  GateState& s = *self->state;
-  {
-    const std::lock_guard lock(s.mutex);
-    const GstClockTime before = s.latency();
-    change(s);
-    if (s.latency() == before) return;
-  }
-  gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
+/// Tells the pipeline if the latency is another one than `before`.
+static void tell_latency(GstSharpnessGate* self, GstClockTime before, GstClockTime now) {
+  if (before != now) gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
 }
 
 // --- Stream ---------------------------------------------------------------------------------------------------------
@@ -143,14 +108,7 @@ static void change_settings(GstSharpnessGate* self, F&& change) {
 static GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* taken) {
   GateState& s = *gate(parent)->state;
   BufferPtr buffer(taken);
-  return guard(GST_ELEMENT(parent), GST_FLOW_ERROR, [&] {
-    GateSettings settings;
-    {
-      const std::lock_guard lock(s.mutex);
-      settings = s.settings;
-    }
-    return s.stream.take(std::move(buffer), settings);
-  });
+  return guard(GST_ELEMENT(parent), GST_FLOW_ERROR, [&] { return s.stream.take(std::move(buffer), s.settings.get()); });
 }
 
 static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
@@ -163,7 +121,10 @@ static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
     GstCaps* caps;
     gst_event_parse_caps(event, &caps);
-    change_settings(gate(parent), [&](GateState& state) { state.frame_duration = frame_duration_of(caps); });
+    const GateSettings settings = s.settings.get();
+    const GstClockTime before = s.latency(settings);
+    s.frame_duration = frame_duration_of(caps);
+    tell_latency(gate(parent), before, s.latency(settings));
   }
   return gst_pad_event_default(pad, parent, event);
 }
@@ -173,10 +134,7 @@ static gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   // Who asks for a drain wants its buffers back.
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN) s.stream.drain();
   if (!gst_pad_query_default(pad, parent, query)) return FALSE;
-  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
-    const std::lock_guard lock(s.mutex);
-    reserve_held_buffers(query, s.held());
-  }
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) reserve_held_buffers(query, s.held(s.settings.get()));
   return TRUE;
 }
 
@@ -187,112 +145,96 @@ static gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
     gboolean live;
     GstClockTime least, most;
     gst_query_parse_latency(query, &live, &least, &most);
-    const std::lock_guard lock(s.mutex);
-    gst_query_set_latency(query, live, least + s.latency(), GST_CLOCK_TIME_IS_VALID(most) ? most + s.latency() : most);
+    const GstClockTime own = s.latency(s.settings.get());
+    gst_query_set_latency(query, live, least + own, GST_CLOCK_TIME_IS_VALID(most) ? most + own : most);
   }
   return TRUE;
 }
 
 static GstStateChangeReturn change_state(GstElement* element, GstStateChange transition) {
-  GateState& s = *gate(element)->state;
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) s.stream.restart();
+  GstSharpnessGate* self = gate(element);
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    const StreamLock streaming(self->sink);
+    self->state->stream.restart();
+  }
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_sharpness_gate_parent_class)->change_state(element, transition);
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) s.stream.flush();
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    const StreamLock streaming(self->sink);
+    self->state->stream.flush();
+  }
   return result;
 }
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-enum {
-  PROP_MODE = 1,
-  PROP_MIN_SCORE,
-  PROP_RESUME_SCORE,
-  PROP_MIN_RATIO,
-  PROP_MAX_RATIO,
-  PROP_WINDOW_TIME,
-  PROP_WINDOW_FRAMES,
-  PROP_ACTION,
-  PROP_STATS
-};
-
-static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
-  change_settings(gate(object), [&](GateState& state) {
-    GateSettings& s = state.settings;
-    switch (id) {
-      case PROP_MODE:
-        s.mode = static_cast<GateMode>(g_value_get_enum(value));
-        break;
-      case PROP_MIN_SCORE:
-        s.min_score = g_value_get_double(value);
-        break;
-      case PROP_RESUME_SCORE:
-        s.resume_score = g_value_get_double(value);
-        break;
-      case PROP_MIN_RATIO:
-        s.min_ratio = g_value_get_double(value);
-        break;
-      case PROP_MAX_RATIO:
-        s.max_ratio = g_value_get_double(value);
-        break;
-      case PROP_WINDOW_TIME:
-        s.window.time = static_cast<std::int64_t>(g_value_get_uint64(value));
-        break;
-      case PROP_WINDOW_FRAMES:
-        s.window.frames = g_value_get_int(value);
-        break;
-      case PROP_ACTION:
-        s.mark = static_cast<GateAction>(g_value_get_enum(value)) == GateAction::kMark;
-        break;
-      default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-    }
-  });
+static GType mode_get_type() {
+  static const GType type = register_enum<GateMode>(
+      "FqGateMode",
+      {{GateMode::kThreshold, "frames that score min-score or more; once one was dropped, from resume-score on",
+        "threshold"},
+       {GateMode::kRelative, "frames that score min-ratio to max-ratio times the running median of the window",
+        "relative"},
+       {GateMode::kBestOf, "the sharpest frame of each window; held until the window is over", "best-of"}});
+  return type;
 }
 
-static GstStructure* stats_of(const GateStats& stats, GateMode mode) {
+static GType action_get_type() {
+  static const GType type = register_enum<GateAction>(
+      "FqGateAction", {{GateAction::kDrop, "frames that do not pass are dropped", "drop"},
+                       {GateAction::kMark, "all frames pass; the meta's boolean 'passed' tells them apart", "mark"}});
+  return type;
+}
+
+static void get_stats(GstSharpnessGate* self, GValue* value) {
+  const GateStats& stats = self->state->stream.stats();
   GstStructure* s = gst_structure_new("stats", "passed", G_TYPE_UINT64, guint64{stats.passed}, "dropped", G_TYPE_UINT64,
                                       guint64{stats.dropped}, "marked", G_TYPE_UINT64, guint64{stats.marked},
                                       "unscored", G_TYPE_UINT64, guint64{stats.unscored}, nullptr);
-  if (mode == GateMode::kRelative) gst_structure_set(s, "median", G_TYPE_DOUBLE, stats.median.load(), nullptr);
-  return s;
+  if (self->state->settings.get().mode == GateMode::kRelative)
+    gst_structure_set(s, "median", G_TYPE_DOUBLE, stats.median.load(), nullptr);
+  g_value_take_boxed(value, s);
 }
 
-static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  GateState& state = *gate(object)->state;
-  const std::lock_guard lock(state.mutex);
-  const GateSettings& s = state.settings;
-  switch (id) {
-    case PROP_MODE:
-      g_value_set_enum(value, static_cast<int>(s.mode));
-      break;
-    case PROP_MIN_SCORE:
-      g_value_set_double(value, s.min_score);
-      break;
-    case PROP_RESUME_SCORE:
-      g_value_set_double(value, s.resume_score);
-      break;
-    case PROP_MIN_RATIO:
-      g_value_set_double(value, s.min_ratio);
-      break;
-    case PROP_MAX_RATIO:
-      g_value_set_double(value, s.max_ratio);
-      break;
-    case PROP_WINDOW_TIME:
-      g_value_set_uint64(value, static_cast<guint64>(s.window.time));
-      break;
-    case PROP_WINDOW_FRAMES:
-      g_value_set_int(value, s.window.frames);
-      break;
-    case PROP_ACTION:
-      g_value_set_enum(value, static_cast<int>(s.mark ? GateAction::kMark : GateAction::kDrop));
-      break;
-    case PROP_STATS:
-      g_value_take_boxed(value, stats_of(state.stream.stats(), s.mode));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void install_properties(GstSharpnessGateClass* klass) {
+  using S = GateSettings;
+  Properties<GstSharpnessGate, S>::install(
+      klass, [](GstSharpnessGate * self) -> auto& { return self->state->settings; })
+      .add(&S::mode, mode_get_type(), "mode", "Mode", "Which frames pass")
+      .add(&S::min_score, "min-score", "Least score",
+           "mode=threshold: frames that score less do not pass. In the unit of the meter's metric", -G_MAXDOUBLE,
+           G_MAXDOUBLE)
+      .add(&S::resume_score, "resume-score", "Score to resume",
+           "mode=threshold: after a frame did not pass, the first score that does again. Less than "
+           "min-score (the default) = min-score",
+           -G_MAXDOUBLE, G_MAXDOUBLE)
+      .add(&S::min_ratio, "min-ratio", "Least ratio",
+           "mode=relative: frames that score less than this times the median do not pass. All pass "
+           "while the median is 0 or less",
+           0, G_MAXDOUBLE)
+      .add(&S::max_ratio, "max-ratio", "Greatest ratio",
+           "mode=relative: frames that score more than this times the median do not pass (corrupt ones "
+           "score high). 0 = no limit",
+           0, G_MAXDOUBLE)
+      .add(
+          [](auto& s) -> auto& { return s.window.time; }, "window-time", "Window",
+          "mode=relative: time over which the median runs; mode=best-of: time of which one frame "
+          "passes. In ns of running time; not used with window-frames",
+          1, G_MAXINT64)
+      .add(
+          [](auto& s) -> auto& { return s.window.frames; }, "window-frames", "Window in frames",
+          "The window as a number of frames with a score; 0 = use window-time", 0, static_cast<int>(kMaxWindowFrames))
+      .add(&S::action, action_get_type(), "action", "Action",
+           "What becomes of frames that do not pass. mode=best-of with action=mark holds all frames of a "
+           "window, with their memory")
+      .add(g_param_spec_boxed("stats", "Statistics",
+                              "Frames since start, uint64: passed, dropped, marked (did not pass, with action=mark), "
+                              "unscored (passed without a score); with mode=relative also double median, the last one",
+                              GST_TYPE_STRUCTURE, kReadable),
+           get_stats)
+      .when_changed([](GstSharpnessGate* self, const S& before, const S& now) {
+        tell_latency(self, self->state->latency(before), self->state->latency(now));
+      });
 }
 
 static GstPad* add_pad(GstSharpnessGate* self, const char* name) {
@@ -318,69 +260,11 @@ static void finalize(GObject* object) {
   G_OBJECT_CLASS(gst_sharpness_gate_parent_class)->finalize(object);
 }
 
-static void install_properties(GObjectClass* object) {
-  constexpr auto kFlags =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
-  const GateSettings defaults;
-  g_object_class_install_property(object, PROP_MODE,
-                                  g_param_spec_enum("mode", "Mode", "Which frames pass", gate_mode_get_type(),
-                                                    static_cast<int>(defaults.mode), kFlags));
-  g_object_class_install_property(
-      object, PROP_MIN_SCORE,
-      g_param_spec_double("min-score", "Least score",
-                          "mode=threshold: frames that score less do not pass. In the unit of the meter's metric",
-                          -G_MAXDOUBLE, G_MAXDOUBLE, defaults.min_score, kFlags));
-  g_object_class_install_property(
-      object, PROP_RESUME_SCORE,
-      g_param_spec_double("resume-score", "Score to resume",
-                          "mode=threshold: after a frame did not pass, the first score that does again. Less than "
-                          "min-score (the default) = min-score",
-                          -G_MAXDOUBLE, G_MAXDOUBLE, defaults.resume_score, kFlags));
-  g_object_class_install_property(
-      object, PROP_MIN_RATIO,
-      g_param_spec_double("min-ratio", "Least ratio",
-                          "mode=relative: frames that score less than this times the median do not pass. All pass "
-                          "while the median is 0 or less",
-                          0, G_MAXDOUBLE, defaults.min_ratio, kFlags));
-  g_object_class_install_property(
-      object, PROP_MAX_RATIO,
-      g_param_spec_double("max-ratio", "Greatest ratio",
-                          "mode=relative: frames that score more than this times the median do not pass (corrupt ones "
-                          "score high). 0 = no limit",
-                          0, G_MAXDOUBLE, defaults.max_ratio, kFlags));
-  g_object_class_install_property(
-      object, PROP_WINDOW_TIME,
-      g_param_spec_uint64("window-time", "Window",
-                          "mode=relative: time over which the median runs; mode=best-of: time of which one frame "
-                          "passes. In ns of running time; not used with window-frames",
-                          1, G_MAXINT64, static_cast<guint64>(defaults.window.time), kFlags));
-  g_object_class_install_property(
-      object, PROP_WINDOW_FRAMES,
-      g_param_spec_int("window-frames", "Window in frames",
-                       "The window as a number of frames with a score; 0 = use window-time", 0,
-                       static_cast<int>(kMaxWindowFrames), defaults.window.frames, kFlags));
-  g_object_class_install_property(
-      object, PROP_ACTION,
-      g_param_spec_enum("action", "Action",
-                        "What becomes of frames that do not pass. mode=best-of with action=mark holds all frames of a "
-                        "window, with their memory",
-                        gate_action_get_type(), static_cast<int>(GateAction::kDrop), kFlags));
-  g_object_class_install_property(
-      object, PROP_STATS,
-      g_param_spec_boxed("stats", "Statistics",
-                         "Frames since start, uint64: passed, dropped, marked (did not pass, with action=mark), "
-                         "unscored (passed without a score); with mode=relative also double median, the last one",
-                         GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-}
-
 static void gst_sharpness_gate_class_init(GstSharpnessGateClass* klass) {
   GST_DEBUG_CATEGORY_INIT(sharpnessgate_debug, "sharpnessgate", 0, "frames passed by their sharpness");
   register_score_meta(kSharpnessMeta);
-  auto* object = G_OBJECT_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  install_properties(object);
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+  install_properties(klass);
 
   static GstStaticPadTemplate sink = GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
   static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
@@ -392,6 +276,4 @@ static void gst_sharpness_gate_class_init(GstSharpnessGateClass* klass) {
       element, "Sharpness gate", "Filter/Video",
       "Passes, drops or picks frames by the score that sharpnessmeter gave them; pixels untouched",
       "The framequality authors");
-  for (const GType type : {gate_mode_get_type(), gate_action_get_type()})
-    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
 }

@@ -238,7 +238,7 @@ GstFlowReturn GateStream::judge(BufferPtr buffer, const Moment& moment, double s
     was_passing_ = verdict.pass;
     post(verdict.pass ? "passing" : "blocking", verdict, score, moment.pts);
   }
-  if (verdict.pass || settings_.mark) return push(std::move(buffer), verdict.pass);
+  if (verdict.pass || settings_.marks()) return push(std::move(buffer), verdict.pass);
   lose(lost_, moment);
   tell_gap_if_due();
   return GST_FLOW_OK;
@@ -250,9 +250,9 @@ GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, double
     if (flow != GST_FLOW_OK) return flow;
   }
   const bool is_best = best_of_.offer(score);
-  if (is_best && !settings_.mark) displace();
+  if (is_best && !settings_.marks()) displace();
   if (is_best) best_ = held_.size();
-  if (is_best || settings_.mark)
+  if (is_best || settings_.marks())
     held_.push_back({std::move(buffer), nullptr, moment, score});
   else
     lose(behind_, moment);
@@ -270,7 +270,7 @@ bool GateStream::take_gap(GstEvent* event) {
   if (!time) return false;
   behind_.close_at(pts);
   if (best_of_.begins_window(*time, settings_.window)) return false;
-  if (settings_.mark) {
+  if (settings_.marks()) {
     held_.push_back({nullptr, EventPtr(event)});
   } else {
     behind_.add(pts, duration);

@@ -13,16 +13,20 @@
 
 namespace framequality {
 
+/// Values of the property `action`.
+enum class GateAction { kDrop, kMark };
+
 struct GateSettings {
   GateMode mode = GateMode::kThreshold;
   double min_score = 0, resume_score = -G_MAXDOUBLE;
   double min_ratio = 0.8, max_ratio = 0;
   WindowLength window;
-  bool mark = false;
+  GateAction action = GateAction::kDrop;
 
+  bool marks() const { return action == GateAction::kMark; }
   /// True if what was seen and held under the other settings is of use under these.
   bool continues(const GateSettings& other) const {
-    return mode == other.mode && (mode != GateMode::kBestOf || (window == other.window && mark == other.mark));
+    return mode == other.mode && (mode != GateMode::kBestOf || (window == other.window && action == other.action));
   }
 };
 

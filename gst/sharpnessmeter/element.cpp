@@ -2,20 +2,18 @@
 // sharpnessmeter: scores the sharpness of every video frame.
 #include "algorithms/sharpness/score.h"
 #include "gst/base/backends.h"
-#include "gst/base/flight.h"
-#include "gst/base/meter_base.h"
+#include "gst/base/meter_stream.h"
 #include "gst/buffer/frame.h"
-#include "gst/object/enums.h"
 #include "gst/object/guard.h"
+#include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/object/structure.h"
 #include "gst/sharpnessmeter/detections.h"
 
 #include <array>
-#include <mutex>
-#include <optional>
+#include <memory>
 #include <span>
-#include <utility>
+#include <string>
 #include <vector>
 
 /**
@@ -54,23 +52,18 @@ constexpr std::size_t kMaxRois = 64;
 constexpr int kLimitedBlack = 16;  // 8-bit code of black in video range
 
 struct Settings {
-  int metric = kDefaultMetric;
-  Prefilter prefilter = Prefilter::kNone;
-  int downscale = 1;
-  Normalize normalize = Normalize::kNone;
-  std::optional<std::array<int, 4>> roi;
-  int zone_columns = 1, zone_rows = 1;
+  Request request;  ///< without what each frame brings: fields and regions of its own
   bool roi_meta = false;
 };
 
 enum Warning : unsigned { kRoiOutside, kTooManyRois };
 
-}  // namespace
+/// A roi as the property and the message have it.
+std::array<int, 4> numbers(const Rect& r) {
+  return {static_cast<int>(r.x), static_cast<int>(r.y), static_cast<int>(r.width), static_cast<int>(r.height)};
+}
 
-struct SharpnessState {
-  std::mutex mutex;
-  Settings settings;
-};
+}  // namespace
 
 }  // namespace framequality
 
@@ -78,7 +71,7 @@ using namespace framequality;
 
 struct GstSharpnessMeter {
   FqMeterBase parent;
-  SharpnessState* state;
+  Shared<Settings>* settings;
 };
 struct GstSharpnessMeterClass {
   FqMeterBaseClass parent_class;
@@ -92,54 +85,57 @@ GST_ELEMENT_REGISTER_DEFINE(sharpnessmeter, "sharpnessmeter", GST_RANK_NONE, gst
 
 namespace {
 
-class SharpnessMeasurer final : public Measurer {
+class Sharpness {
  public:
-  SharpnessMeasurer(GstSharpnessMeter* element, const StreamFormat& format, const Place& place, int depth)
+  using Task = MeterTask;
+  using Result = std::span<const std::int64_t>;
+  struct Notes {
+    std::size_t rois = 0;               ///< of GstVideoRegionOfInterestMeta; the first of the plan's extra regions
+    std::vector<Detection> detections;  ///< the regions after these
+  };
+
+  Sharpness(GstSharpnessMeter* element, const StreamFormat& format)
       : element_(element),
         format_(format),
-        black_(format.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235 ? kLimitedBlack : 0),
-        flight_(place.cuda ? backends().make_cuda_meter(format.geometry, place.id, depth)
-                           : backends().make_cpu_meter(format.geometry),
-                place.cuda, depth) {}
+        black_(format.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235 ? kLimitedBlack : 0) {}
 
-  bool submit(const Frame& frame, GstBuffer* buffer) override {
-    Pending& next = flight_.next();
-    {
-      const std::lock_guard lock(element_->state->mutex);
-      next.settings = element_->state->settings;
-    }
-    resolve(next, buffer);
+  std::unique_ptr<Meter> make(const Place& place, int depth) const {
+    return backends().sharpness.make(format_.geometry, place, depth);
+  }
+
+  /// Most frames find the plan for their options and regions made.
+  bool prepare(GstBuffer* buffer, Task& task, Notes& notes) {
+    const Settings settings = element_->settings->get();
+    wanted_ = settings.request;
+    wanted_.interlaced = is_interlaced(format_.info, buffer);
+    notes.detections.clear();
+    if (settings.roi_meta) add_rois(buffer);
+    notes.rois = wanted_.extra.size();
+    if (settings.roi_meta) add_detections(buffer, notes.detections);
+    if (!plan_ || plan_->request != wanted_) make_plan();
     if (!plan_->refusal.empty()) throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, plan_->refusal);
-    next.frame = frame;
-    next.plan = plan_;
-    flight_.submit();
+    task.plan = plan_;
     return true;
   }
 
-  double collect(GstStructure* result) override {
-    const Pending& oldest = flight_.oldest();
-    scores_ = finish(*oldest.plan, flight_.collect(), black_);
-    const Settings& settings = oldest.settings;
-    metric_ = metric_info(settings.metric).name;
-    gst_structure_set(result, "metric", G_TYPE_STRING, metric_, "score", G_TYPE_DOUBLE, scores_.score, nullptr);
-    if (settings.roi) set_array(result, "roi", G_TYPE_INT, g_value_set_int, *settings.roi);
-    if (oldest.plan->zones() > 1) {
-      gst_structure_set(result, "zone-columns", G_TYPE_UINT, static_cast<guint>(settings.zone_columns), "zone-rows",
-                        G_TYPE_UINT, static_cast<guint>(settings.zone_rows), nullptr);
-      set_array(result, "zones", G_TYPE_DOUBLE, g_value_set_double, scores_.zones);
+  double report(const Task& task, const Notes& notes, Result totals, GstStructure* fields) {
+    const Request& request = task.plan->request;
+    scores_ = finish(*task.plan, totals, black_);
+    metric_ = metric_info(request.metric).name;
+    gst_structure_set(fields, "metric", G_TYPE_STRING, metric_, "score", G_TYPE_DOUBLE, scores_.score, nullptr);
+    if (request.roi) set_array(fields, "roi", G_TYPE_INT, g_value_set_int, numbers(*request.roi));
+    if (task.plan->zones() > 1) {
+      gst_structure_set(fields, "zone-columns", G_TYPE_UINT, static_cast<guint>(request.zone_columns), "zone-rows",
+                        G_TYPE_UINT, static_cast<guint>(request.zone_rows), nullptr);
+      set_array(fields, "zones", G_TYPE_DOUBLE, g_value_set_double, scores_.zones);
     }
-    rois_ = oldest.rois;
-    if (!oldest.detections.empty())
-      set_detections(result, oldest.detections, std::span(scores_.extra).subspan(oldest.rois));
-    flight_.forget_oldest();
+    rois_ = notes.rois;
+    if (!notes.detections.empty())
+      set_detections(fields, notes.detections, std::span(scores_.extra).subspan(notes.rois));
     return scores_.score;
   }
 
-  void move_to_cpu() override { flight_.move_to(backends().make_cpu_meter(format_.geometry)); }
-
-  void drop() override { flight_.drop(); }
-
-  void annotate(GstBuffer* buffer) override {
+  void annotate(GstBuffer* buffer) const {
     gpointer at = nullptr;
     for (const double score : std::span(scores_.extra).first(rois_)) {
       GstMeta* meta = gst_buffer_iterate_meta_filtered(buffer, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
@@ -150,55 +146,20 @@ class SharpnessMeasurer final : public Measurer {
   }
 
  private:
-  /// A frame submitted and not collected.
-  struct Pending {
-    Frame frame;
-    Settings settings;
-    std::size_t rois = 0;               ///< of GstVideoRegionOfInterestMeta; the first of the plan's extra regions
-    std::vector<Detection> detections;  ///< the regions after these
-    std::shared_ptr<const Plan> plan;
-    void submit_to(Meter& meter) const { meter.submit(frame, plan); }
-  };
-
-  /// Makes plan_ the plan for the options and regions of this frame; most frames find it made.
-  void resolve(Pending& frame, GstBuffer* buffer) {
-    const Settings& settings = frame.settings;
-    wanted_.metric = settings.metric;
-    wanted_.prefilter = settings.prefilter;
-    wanted_.downscale = settings.downscale;
-    wanted_.mean = settings.normalize == Normalize::kMean;
-    wanted_.interlaced = is_interlaced(format_.info, buffer);
-    wanted_.zone_columns = settings.zone_columns;
-    wanted_.zone_rows = settings.zone_rows;
-    wanted_.roi.reset();
-    if (settings.roi) {
-      const auto [x, y, w, h] = *settings.roi;
-      wanted_.roi = Rect{x, y, w, h};
-    }
-    wanted_.extra.clear();
-    frame.detections.clear();
-    if (settings.roi_meta) add_rois(buffer);
-    frame.rois = wanted_.extra.size();
-    if (settings.roi_meta) add_detections(buffer, frame.detections);
-    if (plan_ && plan_->request == wanted_) return;
-    plan_ = std::make_shared<const Plan>(make_plan(format_.geometry, wanted_));
+  void make_plan() {
+    plan_ = std::make_shared<const Plan>(framequality::make_plan(format_.geometry, wanted_));
     bool empty = true;
     for (int i = 0; i < plan_->zones(); ++i) empty = empty && plan_->pixels[static_cast<std::size_t>(i)] == 0;
-    if (empty && settings.roi)
-      fq_meter_base_warn_once(
-          &element_->parent, kRoiOutside,
-          ("The roi " + text_of(*settings.roi) + " holds no pixel of a frame of " +
-           std::to_string(format_.geometry.width) + "x" + std::to_string(format_.geometry.height) + ": the score is 0")
-              .c_str());
+    if (empty && wanted_.roi)
+      warn(kRoiOutside, "The roi " + text_of(*wanted_.roi) + " holds no pixel of a frame of " +
+                            std::to_string(format_.geometry.width) + "x" + std::to_string(format_.geometry.height) +
+                            ": the score is 0");
   }
 
   void add_rois(GstBuffer* buffer) {
     gpointer at = nullptr;
     while (GstMeta* meta = gst_buffer_iterate_meta_filtered(buffer, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-      if (wanted_.extra.size() == kMaxRois) {
-        warn_of_too_many();
-        return;
-      }
+      if (wanted_.extra.size() == kMaxRois) return warn_of_too_many();
       const auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
       wanted_.extra.push_back({roi->x, roi->y, roi->w, roi->h});
     }
@@ -210,201 +171,145 @@ class SharpnessMeasurer final : public Measurer {
   }
 
   void warn_of_too_many() {
-    fq_meter_base_warn_once(&element_->parent, kTooManyRois,
-                            "A buffer has more than 64 regions of interest: the others are not scored");
+    warn(kTooManyRois, "A buffer has more than 64 regions of interest: the others are not scored");
   }
+  void warn(Warning which, const std::string& text) { warnings_.once(&element_->parent, which, text); }
 
-  static std::string text_of(const std::array<int, 4>& roi) {
+  static std::string text_of(const Rect& roi) {
     std::string text;
-    for (const int v : roi) {
-      text += text.empty() ? '<' : ',';
-      text += std::to_string(v);
-    }
+    for (const int v : numbers(roi)) text.append(text.empty() ? "<" : ",").append(std::to_string(v));
     return text + '>';
   }
 
   GstSharpnessMeter* element_;
   StreamFormat format_;
   int black_;
-  Flight<Meter, Pending> flight_;
-  Request wanted_;                    ///< kept for its memory
-  std::shared_ptr<const Plan> plan_;  ///< of the last frame submitted
-  Scores scores_;                     ///< of the last frame collected
+  Warnings warnings_;
+  Request wanted_;                    ///< of the last frame prepared; kept for its memory
+  std::shared_ptr<const Plan> plan_;  ///< of it too
+  Scores scores_;                     ///< of the last frame reported
   std::size_t rois_ = 0;              ///< of it: how many of the extra scores are those of its ROI metas
   const char* metric_ = "";           ///< of it too
 };
 
-std::unique_ptr<Measurer> make_measurer(FqMeterBase* self, const StreamFormat& format, const Place& place, int depth) {
-  return std::make_unique<SharpnessMeasurer>(reinterpret_cast<GstSharpnessMeter*>(self), format, place, depth);
+std::unique_ptr<Stream> make_stream(FqMeterBase* self, const StreamFormat& format) {
+  return std::make_unique<MeterStream<Sharpness>>(reinterpret_cast<GstSharpnessMeter*>(self), format);
 }
 
 }  // namespace
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-enum {
-  PROP_METRIC = 1,
-  PROP_PREFILTER,
-  PROP_DOWNSCALE,
-  PROP_NORMALIZE,
-  PROP_ROI,
-  PROP_ZONE_COLUMNS,
-  PROP_ZONE_ROWS,
-  PROP_ROI_META
-};
+/// Indices into Metrics, with their names as nicks.
+static GType metric_get_type() {
+  static const GType type = [] {
+    EnumValue<int> values[kMetricCount];
+    for (int i = 0; i < kMetricCount; ++i) {
+      const MetricInfo& m = metric_info(i);
+      const char* unit = m.power == 0 ? "bit" : m.power == 1 ? "code" : "code^2";
+      const std::string text = std::string(m.formula) + " [" + unit + "]: " + m.summary;
+      values[i] = {i, g_intern_string(text.c_str()), m.name};
+    }
+    return register_enum("FqSharpnessMetric", values);
+  }();
+  return type;
+}
 
-static void set_roi(GstSharpnessMeter* self, const GValue* value) {
+static GType prefilter_get_type() {
+  static const GType type =
+      register_enum<Prefilter>("FqPrefilter", {{Prefilter::kNone, "no smoothing", "none"},
+                                               {Prefilter::kBinomial3, "1-2-1 each way", "binomial3"},
+                                               {Prefilter::kBinomial5, "1-4-6-4-1 each way", "binomial5"}});
+  return type;
+}
+
+/// Values of Request::mean.
+static GType normalize_get_type() {
+  static const GType type = register_enum<bool>(
+      "FqNormalize", {{false, "the score as the metric defines it", "none"},
+                      {true, "divided by the mean luma above black, or its square for code^2 metrics", "mean"}});
+  return type;
+}
+
+static void get_roi(const Settings& settings, GValue* value) {
+  if (!settings.request.roi) return;
+  GValue item = G_VALUE_INIT;
+  g_value_init(&item, G_TYPE_INT);
+  for (const int v : numbers(*settings.request.roi)) {
+    g_value_set_int(&item, v);
+    gst_value_array_append_value(value, &item);
+  }
+}
+
+static bool set_roi(GstSharpnessMeter* self, Settings& settings, const GValue* value) {
   const guint count = gst_value_array_get_size(value);
   if (count == 0) {
-    self->state->settings.roi.reset();
-  } else if (count == 4) {
-    std::array<int, 4> roi;
-    for (guint i = 0; i < 4; ++i) roi[i] = g_value_get_int(gst_value_array_get_value(value, i));
-    self->state->settings.roi = roi;
-  } else {
+    settings.request.roi.reset();
+    return true;
+  }
+  if (count != 4) {
     g_warning("%s: roi takes <x,y,width,height>, not %u numbers; value kept", GST_OBJECT_NAME(self), count);
+    return false;
   }
+  const auto number = [&](guint i) { return g_value_get_int(gst_value_array_get_value(value, i)); };
+  settings.request.roi = Rect{number(0), number(1), number(2), number(3)};
+  return true;
 }
 
-static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
-  auto* self = reinterpret_cast<GstSharpnessMeter*>(object);
-  const std::lock_guard lock(self->state->mutex);
-  Settings& s = self->state->settings;
-  switch (id) {
-    case PROP_METRIC:
-      s.metric = g_value_get_enum(value);
-      break;
-    case PROP_PREFILTER:
-      s.prefilter = static_cast<Prefilter>(g_value_get_enum(value));
-      break;
-    case PROP_DOWNSCALE:
-      if (g_value_get_int(value) == 3)
-        g_warning("%s: downscale is 1, 2 or 4, not 3; value kept", GST_OBJECT_NAME(self));
-      else
-        s.downscale = g_value_get_int(value);
-      break;
-    case PROP_NORMALIZE:
-      s.normalize = static_cast<Normalize>(g_value_get_enum(value));
-      break;
-    case PROP_ROI:
-      set_roi(self, value);
-      break;
-    case PROP_ZONE_COLUMNS:
-      s.zone_columns = g_value_get_int(value);
-      break;
-    case PROP_ZONE_ROWS:
-      s.zone_rows = g_value_get_int(value);
-      break;
-    case PROP_ROI_META:
-      s.roi_meta = g_value_get_boolean(value);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static bool accepts(GstSharpnessMeter* self, const Settings& wanted) {
+  if (wanted.request.downscale != 3) return true;
+  g_warning("%s: downscale is 1, 2 or 4, not 3; value kept", GST_OBJECT_NAME(self));
+  return false;
 }
 
-static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  auto* self = reinterpret_cast<GstSharpnessMeter*>(object);
-  const std::lock_guard lock(self->state->mutex);
-  const Settings& s = self->state->settings;
-  switch (id) {
-    case PROP_METRIC:
-      g_value_set_enum(value, s.metric);
-      break;
-    case PROP_PREFILTER:
-      g_value_set_enum(value, static_cast<int>(s.prefilter));
-      break;
-    case PROP_DOWNSCALE:
-      g_value_set_int(value, s.downscale);
-      break;
-    case PROP_NORMALIZE:
-      g_value_set_enum(value, static_cast<int>(s.normalize));
-      break;
-    case PROP_ROI:
-      if (s.roi) {
-        GValue item = G_VALUE_INIT;
-        g_value_init(&item, G_TYPE_INT);
-        for (const int v : *s.roi) {
-          g_value_set_int(&item, v);
-          gst_value_array_append_value(value, &item);
-        }
-      }
-      break;
-    case PROP_ZONE_COLUMNS:
-      g_value_set_int(value, s.zone_columns);
-      break;
-    case PROP_ZONE_ROWS:
-      g_value_set_int(value, s.zone_rows);
-      break;
-    case PROP_ROI_META:
-      g_value_set_boolean(value, s.roi_meta);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void install_properties(GstSharpnessMeterClass* klass) {
+  constexpr GParamFlags kFlags = flags_of(Mutable::kPlaying);
+  const auto part = [](auto member) {
+    return [member](auto& settings) -> auto& { return settings.request.*member; };
+  };
+  using R = Request;
+  Properties<GstSharpnessMeter, Settings>::install(
+      klass, [](GstSharpnessMeter * self) -> auto& { return *self->settings; })
+      .add(part(&R::metric), metric_get_type(), "metric", "Metric",
+           "What the score measures. g(x,y): working samples, N: their number; in 8-bit codes at every "
+           "depth")
+      .add(part(&R::prefilter), prefilter_get_type(), "prefilter", "Prefilter",
+           "Smoothing before measuring; keeps noise and keyframes from looking sharp")
+      .add(part(&R::downscale), "downscale", "Downscale",
+           "1, 2 or 4: box average of so many pixels each way before measuring. A last incomplete row or "
+           "column is left out",
+           1, 4)
+      .add(part(&R::mean), normalize_get_type(), "normalize", "Normalize",
+           "Takes the exposure out of the score; entropy stays as it is")
+      .add(Mutable::kPlaying,
+           gst_param_spec_array("roi", "Region of interest",
+                                "Region to measure, <x,y,width,height> in pixels, clipped to the frame; empty = the "
+                                "frame",
+                                g_param_spec_int("edge", "Edge", "Pixels", G_MININT, G_MAXINT, 0, kFlags), kFlags),
+           get_roi, set_roi)
+      .add(part(&R::zone_columns), "zone-columns", "Zone columns",
+           "Columns of zones, each scored too, that the roi or frame has", 1, kMaxZones)
+      .add(part(&R::zone_rows), "zone-rows", "Zone rows", "Rows of zones, each scored too, that the roi or frame has",
+           1, kMaxZones)
+      .add(&Settings::roi_meta, "roi-meta", "Score ROI metadata",
+           "Also score every GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure "
+           "'sharpness' with string 'metric' and double 'score' to its params; needs attach-meta. "
+           "Object detections (GstAnalytics, GStreamer 1.24) come as 'detections' in message and meta")
+      .accept_if(accepts);
 }
 
-static void gst_sharpness_meter_init(GstSharpnessMeter* self) { self->state = new SharpnessState; }
+static void gst_sharpness_meter_init(GstSharpnessMeter* self) { self->settings = new Shared<Settings>; }
 
 static void finalize(GObject* object) {
-  delete reinterpret_cast<GstSharpnessMeter*>(object)->state;
+  delete reinterpret_cast<GstSharpnessMeter*>(object)->settings;
   G_OBJECT_CLASS(gst_sharpness_meter_parent_class)->finalize(object);
-}
-
-static void install_properties(GObjectClass* object) {
-  constexpr auto kFlags =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
-  g_object_class_install_property(
-      object, PROP_METRIC,
-      g_param_spec_enum("metric", "Metric",
-                        "What the score measures. g(x,y): working samples, N: their number; in 8-bit codes at every "
-                        "depth",
-                        metric_get_type(), kDefaultMetric, kFlags));
-  g_object_class_install_property(
-      object, PROP_PREFILTER,
-      g_param_spec_enum("prefilter", "Prefilter",
-                        "Smoothing before measuring; keeps noise and keyframes from looking sharp",
-                        prefilter_get_type(), static_cast<int>(Prefilter::kNone), kFlags));
-  g_object_class_install_property(
-      object, PROP_DOWNSCALE,
-      g_param_spec_int("downscale", "Downscale",
-                       "1, 2 or 4: box average of so many pixels each way before measuring. A last incomplete row or "
-                       "column is left out",
-                       1, 4, 1, kFlags));
-  g_object_class_install_property(
-      object, PROP_NORMALIZE,
-      g_param_spec_enum("normalize", "Normalize", "Takes the exposure out of the score; entropy stays as it is",
-                        normalize_get_type(), static_cast<int>(Normalize::kNone), kFlags));
-  g_object_class_install_property(
-      object, PROP_ROI,
-      gst_param_spec_array("roi", "Region of interest",
-                           "Region to measure, <x,y,width,height> in pixels, clipped to the frame; empty = the frame",
-                           g_param_spec_int("edge", "Edge", "Pixels", G_MININT, G_MAXINT, 0, kFlags), kFlags));
-  g_object_class_install_property(
-      object, PROP_ZONE_COLUMNS,
-      g_param_spec_int("zone-columns", "Zone columns", "Columns of zones, each scored too, that the roi or frame has",
-                       1, kMaxZones, 1, kFlags));
-  g_object_class_install_property(
-      object, PROP_ZONE_ROWS,
-      g_param_spec_int("zone-rows", "Zone rows", "Rows of zones, each scored too, that the roi or frame has", 1,
-                       kMaxZones, 1, kFlags));
-  g_object_class_install_property(
-      object, PROP_ROI_META,
-      g_param_spec_boolean("roi-meta", "Score ROI metadata",
-                           "Also score every GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure "
-                           "'sharpness' with string 'metric' and double 'score' to its params; needs attach-meta. "
-                           "Object detections (GstAnalytics, GStreamer 1.24) come as 'detections' in message and meta",
-                           FALSE, kFlags));
 }
 
 static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   GST_DEBUG_CATEGORY_INIT(sharpnessmeter_debug, "sharpnessmeter", 0, "sharpness of every video frame");
   register_score_meta(kSharpnessMeta);
-  auto* object = G_OBJECT_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  install_properties(object);
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+  install_properties(klass);
 
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(
@@ -416,7 +321,5 @@ static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   base->parent_class.category = sharpnessmeter_debug;
   base->message_name = "sharpnessmeter";
   base->meta_name = kSharpnessMeta;
-  base->make_measurer = make_measurer;
-  for (const GType type : {metric_get_type(), prefilter_get_type(), normalize_get_type()})
-    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+  base->make_stream = make_stream;
 }

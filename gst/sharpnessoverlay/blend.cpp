@@ -68,21 +68,35 @@ void weigh(const std::vector<std::uint16_t> (&row)[4], int n, const std::array<d
   }
 }
 
-/// Adds `over` to n samples as far as alpha lets them through. Exact where alpha is 0.
+/// A sample at any address: GstVideoMeta may put 16-bit words at odd ones.
+template <class Word>
+Word load(const std::uint8_t* from) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+template <class Word>
+void store(Word word, std::uint8_t* to) {
+  std::memcpy(to, &word, sizeof word);
+}
+
+/// Adds `over` to n samples, side by side, as far as alpha lets them through. Exact where alpha is 0.
 template <class Word>
 void blend_samples(const std::uint16_t* __restrict over, const std::uint16_t* __restrict a, int n, int depth, int shift,
-                   Word* __restrict to) {
+                   std::uint8_t* __restrict to) {
   using Sum = typename Fixed<Word>::Sum;
   const auto most = static_cast<Sum>((1 << depth) - 1);
   for (int i = 0; i < n; ++i) {
-    Sum under = (Sum(to[i] >> shift) & most) * (255 - a[i]);
+    std::uint8_t* at = to + static_cast<std::size_t>(i) * sizeof(Word);
+    Sum under = (Sum(load<Word>(at) >> shift) & most) * (255 - a[i]);
     if constexpr (sizeof(Word) == 1) {
       under = static_cast<Sum>(under + 128);
       under = static_cast<Sum>((under + (under >> 8)) >> 8);  // under / 255, rounded, in 16 bits
     } else {
       under = (under + 127) / 255;
     }
-    to[i] = static_cast<Word>(std::min(static_cast<Sum>(over[i] + under), most) << shift);
+    store(static_cast<Word>(std::min(static_cast<Sum>(over[i] + under), most) << shift), at);
   }
 }
 
@@ -91,15 +105,17 @@ template <class Word>
 void blend_row(const std::vector<std::uint16_t> (&row)[4], int n, const std::array<double, 4>& weights,
                const GstVideoFormatInfo& format, guint component, std::uint16_t* spare, std::uint8_t* to) {
   weigh<Word>(row, n, weights, spare);
-  const std::ptrdiff_t step = format.pixel_stride[component] / static_cast<int>(sizeof(Word));
+  const std::ptrdiff_t step = format.pixel_stride[component];
   const auto depth = static_cast<int>(format.depth[component]), shift = static_cast<int>(format.shift[component]);
-  auto* samples = reinterpret_cast<Word*>(to);
-  if (step == 1) return blend_samples(spare, row[3].data(), n, depth, shift, samples);
+  if (step == sizeof(Word)) return blend_samples<Word>(spare, row[3].data(), n, depth, shift, to);
   // Side by side and back: vectors take them then.
-  auto* together = reinterpret_cast<Word*>(spare + n);
-  for (int i = 0; i < n; ++i) together[i] = samples[i * step];
-  blend_samples(spare, row[3].data(), n, depth, shift, together);
-  for (int i = 0; i < n; ++i) samples[i * step] = together[i];
+  auto* together = reinterpret_cast<std::uint8_t*>(spare + n);
+  const auto each = [&](auto&& move) {
+    for (int i = 0; i < n; ++i) move(to + i * step, together + static_cast<std::size_t>(i) * sizeof(Word));
+  };
+  each([](const std::uint8_t* from, std::uint8_t* at) { store(load<Word>(from), at); });
+  blend_samples<Word>(spare, row[3].data(), n, depth, shift, together);
+  each([](std::uint8_t* at, const std::uint8_t* from) { store(load<Word>(from), at); });
 }
 
 /// Adds pixels to sums of their parts.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // sharpnessoverlay: draws the scores of a sharpnessmeter on the picture.
+#include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
+#include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/sharpnessoverlay/blend.h"
 #include "gst/sharpnessoverlay/caps.h"
 #include "gst/sharpnessoverlay/painter.h"
 
 #include <limits>
-#include <mutex>
 
 /**
  * SECTION:element-sharpnessoverlay
@@ -44,8 +45,7 @@ using namespace framequality;
 namespace framequality {
 
 struct OverlayState {
-  std::mutex mutex;  ///< of settings
-  overlay::Settings settings;
+  Shared<overlay::Settings> settings;
 
   // State changes and the streaming thread, never at once.
   overlay::Painter painter;
@@ -165,14 +165,8 @@ static GstBuffer* attach(GstBuffer* buffer, GstVideoOverlayComposition* composit
 static void blend(OverlayState& state, GstBuffer** buffer, GstVideoOverlayComposition* composition) {
   const GstVideoInfo& info = state.info;
   *buffer = gst_buffer_make_writable(*buffer);
-  GstVideoFrame frame;
-  if (!gst_video_frame_map(&frame, &info, *buffer, GST_MAP_READWRITE))
-    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
-                       "A frame could not be mapped to draw on: it is shorter than its caps say, or in memory that "
-                       "cannot be written");
-  const bool drawn = state.blender.blend(composition, &frame);
-  gst_video_frame_unmap(&frame);
-  if (!drawn)
+  MappedVideoFrame frame(info, *buffer);
+  if (!state.blender.blend(composition, frame.get()))
     throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                        std::string("Overlays cannot be blended into ") + GST_VIDEO_INFO_NAME(&info) +
                            ": put videoconvert before sharpnessoverlay");
@@ -180,19 +174,15 @@ static void blend(OverlayState& state, GstBuffer** buffer, GstVideoOverlayCompos
 
 static void draw(GstSharpnessOverlay* self, GstBuffer** buffer) {
   OverlayState& state = *self->state;
-  overlay::Settings settings;
-  {
-    const std::lock_guard lock(state.mutex);
-    settings = state.settings;
-  }
+  const overlay::Settings settings = state.settings.get();
   GstVideoOverlayComposition* composition = state.painter.paint(settings, *buffer, time_of(state, *buffer));
   if (!state.painter.has_score() && (settings.text || settings.graph || settings.zones))
     warn(self, state.warned_no_score, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
          "Frames come without a score: put sharpnessmeter, with attach-meta=true, before sharpnessoverlay");
   if (state.painter.cannot_read())
     warn(self, state.warned_no_peaking, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-         "The pixels of these frames cannot be read, so that there is no focus peaking: put videoconvert, or what "
-         "downloads frames from their memory, before sharpnessoverlay");
+         "The pixels of these frames cannot be read, or are fewer than their caps say, so that there is no focus "
+         "peaking: put videoconvert, or what downloads frames from their memory, before sharpnessoverlay");
   if (!composition) return;
   if (state.attach || gst_buffer_get_video_overlay_composition_meta(*buffer))
     *buffer = attach(*buffer, composition);
@@ -273,99 +263,24 @@ static GstStateChangeReturn change_state(GstElement* element, GstStateChange tra
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-enum { PROP_TEXT = 1, PROP_GRAPH, PROP_ZONES, PROP_PEAKING, PROP_HISTORY, PROP_PEAKING_COLOR, PROP_PEAKING_THRESHOLD };
-
-static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
-  OverlayState& state = *reinterpret_cast<GstSharpnessOverlay*>(object)->state;
-  const std::lock_guard lock(state.mutex);
-  overlay::Settings& s = state.settings;
-  switch (id) {
-    case PROP_TEXT:
-      s.text = g_value_get_boolean(value);
-      break;
-    case PROP_GRAPH:
-      s.graph = g_value_get_boolean(value);
-      break;
-    case PROP_ZONES:
-      s.zones = g_value_get_boolean(value);
-      break;
-    case PROP_PEAKING:
-      s.peaking = g_value_get_boolean(value);
-      break;
-    case PROP_HISTORY:
-      s.history = g_value_get_uint64(value);
-      break;
-    case PROP_PEAKING_COLOR:
-      s.peaking_colour = g_value_get_uint(value);
-      break;
-    case PROP_PEAKING_THRESHOLD:
-      s.peaking_threshold = g_value_get_int(value);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
-}
-
-static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  OverlayState& state = *reinterpret_cast<GstSharpnessOverlay*>(object)->state;
-  const std::lock_guard lock(state.mutex);
-  const overlay::Settings& s = state.settings;
-  switch (id) {
-    case PROP_TEXT:
-      g_value_set_boolean(value, s.text);
-      break;
-    case PROP_GRAPH:
-      g_value_set_boolean(value, s.graph);
-      break;
-    case PROP_ZONES:
-      g_value_set_boolean(value, s.zones);
-      break;
-    case PROP_PEAKING:
-      g_value_set_boolean(value, s.peaking);
-      break;
-    case PROP_HISTORY:
-      g_value_set_uint64(value, s.history);
-      break;
-    case PROP_PEAKING_COLOR:
-      g_value_set_uint(value, s.peaking_colour);
-      break;
-    case PROP_PEAKING_THRESHOLD:
-      g_value_set_int(value, s.peaking_threshold);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
-}
-
-static void install_properties(GObjectClass* object) {
-  constexpr auto kFlags =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
-  constexpr overlay::Settings kDefault;
-  const auto add_switch = [&](guint id, const char* name, const char* nick, const char* blurb, bool standard) {
-    g_object_class_install_property(object, id, g_param_spec_boolean(name, nick, blurb, standard, kFlags));
-  };
-  add_switch(PROP_TEXT, "text", "Text", "Draw the score and its metric", kDefault.text);
-  add_switch(PROP_GRAPH, "graph", "Graph", "Draw the scores of the time 'history', with their lowest and highest",
-             kDefault.graph);
-  add_switch(PROP_ZONES, "zones", "Zones",
-             "Draw zones as a heat map when the meter has zone-columns and zone-rows, and the outline of its roi",
-             kDefault.zones);
-  add_switch(PROP_PEAKING, "peaking", "Focus peaking", "Colour strong edges of the picture", kDefault.peaking);
-  g_object_class_install_property(
-      object, PROP_HISTORY,
-      g_param_spec_uint64("history", "History",
-                          "Time that the graph shows and that the heat map takes its scale from, in ns; at most a day",
-                          GST_MSECOND, 86400 * GST_SECOND, kDefault.history, kFlags));
-  g_object_class_install_property(
-      object, PROP_PEAKING_COLOR,
-      g_param_spec_uint("peaking-color", "Peaking colour", "Colour of focus peaking, big-endian ARGB", 0, G_MAXUINT32,
-                        kDefault.peaking_colour, kFlags));
-  g_object_class_install_property(
-      object, PROP_PEAKING_THRESHOLD,
-      g_param_spec_int("peaking-threshold", "Peaking threshold",
-                       "Least gradient of an edge that is coloured: the height of a step between two pixels, in 8-bit "
-                       "codes (a quarter of the 3x3 Sobel operator's magnitude)",
-                       1, 255, kDefault.peaking_threshold, kFlags));
+static void install_properties(GstSharpnessOverlayClass* klass) {
+  using S = overlay::Settings;
+  Properties<GstSharpnessOverlay, S>::install(
+      klass, [](GstSharpnessOverlay * self) -> auto& { return self->state->settings; })
+      .add(&S::text, "text", "Text", "Draw the score and its metric")
+      .add(&S::graph, "graph", "Graph", "Draw the scores of the time 'history', with their lowest and highest")
+      .add(&S::zones, "zones", "Zones",
+           "Draw zones as a heat map when the meter has zone-columns and zone-rows, and the outline of its roi")
+      .add(&S::peaking, "peaking", "Focus peaking", "Colour strong edges of the picture")
+      .add(&S::history, "history", "History",
+           "Time that the graph shows and that the heat map takes its scale from, in ns; at most a day", GST_MSECOND,
+           86400 * GST_SECOND)
+      .add(&S::peaking_colour, "peaking-color", "Peaking colour", "Colour of focus peaking, big-endian ARGB", 0,
+           G_MAXUINT32)
+      .add(&S::peaking_threshold, "peaking-threshold", "Peaking threshold",
+           "Least gradient of an edge that is coloured: the height of a step between two pixels, in 8-bit "
+           "codes (a quarter of the 3x3 Sobel operator's magnitude)",
+           1, 255);
 }
 
 static void finalize(GObject* object) {
@@ -391,11 +306,8 @@ static void gst_sharpness_overlay_init(GstSharpnessOverlay* self) {
 static void gst_sharpness_overlay_class_init(GstSharpnessOverlayClass* klass) {
   GST_DEBUG_CATEGORY_INIT(sharpnessoverlay_debug, "sharpnessoverlay", 0, "scores drawn on the picture");
   register_score_meta(kSharpnessMeta);
-  auto* object = G_OBJECT_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  install_properties(object);
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+  install_properties(klass);
 
   auto* element = GST_ELEMENT_CLASS(klass);
   element->change_state = change_state;

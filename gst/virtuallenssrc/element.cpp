@@ -2,6 +2,7 @@
 // virtuallenssrc: a camera with a lens that can be moved, made of pictures.
 #include "algorithms/focus/virtual_lens.h"
 #include "gst/object/guard.h"
+#include "gst/object/properties.h"
 #include "gst/virtuallenssrc/picture_files.h"
 
 #include <gst/base/gstpushsrc.h>
@@ -46,11 +47,16 @@ namespace {
 constexpr int kWidth = 320, kHeight = 240, kRate = 30;  // where the caps leave it open
 constexpr std::uint64_t kSceneSeed = 1;
 
-struct LensSource {
-  std::mutex mutex;  ///< of the following, up to the blank line
-  LensSettings settings;
+struct LensOptions {
+  LensSettings lens;
   double position = 0;
-  std::string location;
+};
+
+struct LensSource {
+  Shared<LensOptions> options;
+  Shared<std::string> location;
+
+  std::mutex mutex;           ///< of the following, up to the blank line
   int width = 0, height = 0;  ///< of the pictures at `location`, 0: any
   GstClockTime duration = 0;  ///< of a frame, 0: not known yet
 
@@ -87,11 +93,7 @@ static LensSource& source_of(gpointer instance) { return *static_cast<GstVirtual
 static gboolean start(GstBaseSrc* src) {
   LensSource& s = source_of(src);
   return guard(GST_ELEMENT_CAST(src), FALSE, [&]() -> gboolean {
-    std::string location;
-    {
-      const std::lock_guard lock(s.mutex);
-      location = s.location;
-    }
+    const std::string location = s.location.get();
     s.frame = s.first = 0;
     s.begin = 0;
     if (location.empty()) return TRUE;
@@ -194,13 +196,9 @@ static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
     GST_ELEMENT_ERROR(src, RESOURCE, WRITE, ("Cannot write to the buffer that downstream gave"), (nullptr));
     return GST_FLOW_ERROR;
   }
-  double position;
-  {
-    const std::lock_guard lock(s.mutex);
-    s.lens->configure(s.settings);
-    position = s.position;
-  }
-  s.lens->render(position, static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)),
+  const LensOptions options = s.options.get();
+  s.lens->configure(options.lens);
+  s.lens->render(options.position, static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)),
                  GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0));
   gst_video_frame_unmap(&frame);
   GST_BUFFER_PTS(buffer) = time_of(s, s.frame);
@@ -232,91 +230,58 @@ static gboolean query(GstBaseSrc* src, GstQuery* query) {
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-enum {
-  PROP_LOCATION = 1,
-  PROP_POSITION,
-  PROP_BEST_POSITION,
-  PROP_BLUR_PER_UNIT,
-  PROP_SHIFT,
-  PROP_LAG,
-  PROP_NOISE,
-  PROP_FLICKER,
-  PROP_SEED,
-  PROP_IS_LIVE
-};
-
-static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
-  LensSource& s = source_of(object);
-  if (id == PROP_IS_LIVE) return gst_base_src_set_live(GST_BASE_SRC(object), g_value_get_boolean(value));
-  const std::lock_guard lock(s.mutex);
-  switch (id) {
-    case PROP_LOCATION:
-      s.location = g_value_get_string(value) ? g_value_get_string(value) : "";
-      break;
-    case PROP_POSITION:
-      s.position = g_value_get_double(value);
-      break;
-    case PROP_BEST_POSITION:
-      s.settings.best_position = g_value_get_double(value);
-      break;
-    case PROP_BLUR_PER_UNIT:
-      s.settings.blur_per_unit = g_value_get_double(value);
-      break;
-    case PROP_SHIFT:
-      s.settings.shift = g_value_get_double(value);
-      break;
-    case PROP_LAG:
-      s.settings.lag = g_value_get_int(value);
-      break;
-    case PROP_NOISE:
-      s.settings.noise = g_value_get_double(value);
-      break;
-    case PROP_FLICKER:
-      s.settings.flicker = g_value_get_double(value);
-      break;
-    case PROP_SEED:
-      s.settings.seed = g_value_get_uint64(value);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void get_location(GstVirtualLensSrc* self, GValue* value) {
+  PropertyType<std::string>::set(value, self->source->location.get());
+}
+static void set_location(GstVirtualLensSrc* self, const GValue* value) {
+  self->source->location.change([&](std::string& location) { location = PropertyType<std::string>::get(value); });
+}
+static void get_is_live(GstVirtualLensSrc* self, GValue* value) {
+  g_value_set_boolean(value, gst_base_src_is_live(GST_BASE_SRC(self)));
+}
+static void set_is_live(GstVirtualLensSrc* self, const GValue* value) {
+  gst_base_src_set_live(GST_BASE_SRC(self), g_value_get_boolean(value));
 }
 
-static void get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  LensSource& s = source_of(object);
-  if (id == PROP_IS_LIVE) return g_value_set_boolean(value, gst_base_src_is_live(GST_BASE_SRC(object)));
-  const std::lock_guard lock(s.mutex);
-  switch (id) {
-    case PROP_LOCATION:
-      g_value_set_string(value, s.location.empty() ? nullptr : s.location.c_str());
-      break;
-    case PROP_POSITION:
-      g_value_set_double(value, s.position);
-      break;
-    case PROP_BEST_POSITION:
-      g_value_set_double(value, s.settings.best_position);
-      break;
-    case PROP_BLUR_PER_UNIT:
-      g_value_set_double(value, s.settings.blur_per_unit);
-      break;
-    case PROP_SHIFT:
-      g_value_set_double(value, s.settings.shift);
-      break;
-    case PROP_LAG:
-      g_value_set_int(value, s.settings.lag);
-      break;
-    case PROP_NOISE:
-      g_value_set_double(value, s.settings.noise);
-      break;
-    case PROP_FLICKER:
-      g_value_set_double(value, s.settings.flicker);
-      break;
-    case PROP_SEED:
-      g_value_set_uint64(value, s.settings.seed);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+static void install_properties(GstVirtualLensSrcClass* klass) {
+  const auto part = [](auto member) {
+    return [member](auto& options) -> auto& { return options.lens.*member; };
+  };
+  using S = LensSettings;
+  Properties<GstVirtualLensSrc, LensOptions>::install(
+      klass, [](GstVirtualLensSrc * self) -> auto& { return self->source->options; })
+      .add(g_param_spec_string("location", "Location",
+                               "Folder with the pictures of a focus sweep, all of one size: at the positions that the "
+                               "file names are if all are numbers (1.4489.png), else at 0, 1, 2... in their order; the "
+                               "nearest one is shown. Or one picture file, to be blurred. Empty = a built-in scene, "
+                               "blurred, in any size",
+                               nullptr, flags_of(Mutable::kNextStart)),
+           get_location, set_location)
+      .add(&LensOptions::position, "position", "Position", "Where the lens is sent, in units of one's own choice",
+           -G_MAXDOUBLE, G_MAXDOUBLE)
+      .add(part(&S::best_position), "best-position", "Best position",
+           "Position where a still picture is sharp; without effect on a folder, see shift", -G_MAXDOUBLE, G_MAXDOUBLE)
+      .add(part(&S::blur_per_unit), "blur-per-unit", "Blur per unit",
+           "Radius in pixels (at most 128) of the disk that blurs a still picture, for each unit of "
+           "distance between position and best-position",
+           0, G_MAXDOUBLE)
+      .add(part(&S::shift), "shift", "Shift",
+           "Moves the scene: position p shows what p - shift would show. With a folder "
+           "of pictures this moves the best position",
+           -G_MAXDOUBLE, G_MAXDOUBLE)
+      .add(part(&S::lag), "lag", "Lag",
+           "Frames that still show the old position after a new one was set; 0 = the next "
+           "frame shows it",
+           0, VirtualLens::kMaxLag)
+      .add(part(&S::noise), "noise", "Noise", "Sigma of Gaussian noise, in 8-bit codes", 0, 255)
+      .add(part(&S::flicker), "flicker", "Flicker",
+           "Random change of exposure from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0, 1)
+      .add(part(&S::seed), "seed", "Seed", "Of noise and flicker: the same seed gives the same frames", 0, G_MAXUINT64)
+      .add(g_param_spec_boolean("is-live", "Is live",
+                                "Deliver frames as a camera does: a frame shows what there was at its timestamp and "
+                                "leaves one frame duration later",
+                                FALSE, flags_of(Mutable::kNextStart)),
+           get_is_live, set_is_live);
 }
 
 static void gst_virtual_lens_src_init(GstVirtualLensSrc* self) {
@@ -329,62 +294,10 @@ static void finalize(GObject* object) {
   G_OBJECT_CLASS(gst_virtual_lens_src_parent_class)->finalize(object);
 }
 
-static void install_properties(GObjectClass* object) {
-  constexpr auto kReady =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
-  constexpr auto kPlaying =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
-  const LensSettings defaults;
-  const auto install = [&](guint id, GParamSpec* spec) { g_object_class_install_property(object, id, spec); };
-  install(PROP_LOCATION,
-          g_param_spec_string("location", "Location",
-                              "Folder with the pictures of a focus sweep, all of one size: at the positions that the "
-                              "file names are if all are numbers (1.4489.png), else at 0, 1, 2... in their order; the "
-                              "nearest one is shown. Or one picture file, to be blurred. Empty = a built-in scene, "
-                              "blurred, in any size",
-                              nullptr, kReady));
-  install(PROP_POSITION,
-          g_param_spec_double("position", "Position", "Where the lens is sent, in units of one's own choice",
-                              -G_MAXDOUBLE, G_MAXDOUBLE, 0, kPlaying));
-  install(PROP_BEST_POSITION,
-          g_param_spec_double("best-position", "Best position",
-                              "Position where a still picture is sharp; without effect on a folder, see shift",
-                              -G_MAXDOUBLE, G_MAXDOUBLE, defaults.best_position, kPlaying));
-  install(PROP_BLUR_PER_UNIT,
-          g_param_spec_double("blur-per-unit", "Blur per unit",
-                              "Radius in pixels (at most 128) of the disk that blurs a still picture, for each unit of "
-                              "distance between position and best-position",
-                              0, G_MAXDOUBLE, defaults.blur_per_unit, kPlaying));
-  install(PROP_SHIFT, g_param_spec_double("shift", "Shift",
-                                          "Moves the scene: position p shows what p - shift would show. With a folder "
-                                          "of pictures this moves the best position",
-                                          -G_MAXDOUBLE, G_MAXDOUBLE, defaults.shift, kPlaying));
-  install(PROP_LAG, g_param_spec_int("lag", "Lag",
-                                     "Frames that still show the old position after a new one was set; 0 = the next "
-                                     "frame shows it",
-                                     0, VirtualLens::kMaxLag, defaults.lag, kPlaying));
-  install(PROP_NOISE, g_param_spec_double("noise", "Noise", "Sigma of Gaussian noise, in 8-bit codes", 0, 255,
-                                          defaults.noise, kPlaying));
-  install(PROP_FLICKER,
-          g_param_spec_double("flicker", "Flicker",
-                              "Random change of exposure from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0,
-                              1, defaults.flicker, kPlaying));
-  install(PROP_SEED, g_param_spec_uint64("seed", "Seed", "Of noise and flicker: the same seed gives the same frames", 0,
-                                         G_MAXUINT64, defaults.seed, kPlaying));
-  install(PROP_IS_LIVE,
-          g_param_spec_boolean("is-live", "Is live",
-                               "Deliver frames as a camera does: a frame shows what there was at its timestamp and "
-                               "leaves one frame duration later",
-                               FALSE, kReady));
-}
-
 static void gst_virtual_lens_src_class_init(GstVirtualLensSrcClass* klass) {
   GST_DEBUG_CATEGORY_INIT(virtuallenssrc_debug, "virtuallenssrc", 0, "camera with a virtual lens");
-  auto* object = G_OBJECT_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  install_properties(object);
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+  install_properties(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element, "Virtual lens", "Source/Video",
                                         "Shows the picture that belongs to a lens position, with lag, noise and "

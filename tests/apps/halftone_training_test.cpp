@@ -130,7 +130,7 @@ TEST(HalftoneTraining, IsTheSameOnEveryNumberOfThreadsAndBetterThanItsStart) {
   const ToneTable one = train_tones(options, kDotPattern, ignore);
   options.threads = 3;
   const ToneTable three = train_tones(options, kDotPattern, ignore);
-  EXPECT_EQ(header_of(one, "k", "c"), header_of(three, "k", "c"));
+  EXPECT_EQ(file_of(one, "k", "c"), file_of(three, "k", "c"));
   Analyser analyser;
   options.first_tone = options.last_tone = 0;
   const ToneTable start = train_tones(options, kDotPattern, ignore);

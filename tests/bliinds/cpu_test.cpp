@@ -4,7 +4,7 @@
 #include "algorithms/bliinds/block.h"
 #include "algorithms/bliinds/gamma.h"
 #include "cpu/bliinds/meter.h"
-#include "cpu/sharpness/meter.h"
+#include "cpu/dispatch.h"
 #include "tests/bliinds/reference.h"
 #include "tests/bliinds/same_bits.h"
 #include "tests/support/layouts.h"
@@ -29,7 +29,7 @@ constexpr std::pair<int, int> kSizes[] = {{4, 4},   {5, 4},   {4, 7},   {6, 6}, 
                                           {31, 33}, {47, 25}, {96, 17}, {25, 96}, {129, 67}, {333, 58}, {1021, 20}};
 
 Features features_of(bliinds::Meter& meter, const Frame& frame, Channel channel = Channel::kLuma) {
-  meter.submit(frame, channel);
+  meter.submit({frame, channel});
   return meter.collect();
 }
 
@@ -191,7 +191,7 @@ TEST(Bliinds, RedMeasuresTheFirstComponent) {
     const auto meter = cpu::make_bliinds_meter(picture.geometry());
     const PixelLayout& l = named.layout;
     if (l.kind != PixelLayout::Kind::kRgb) {
-      EXPECT_THROW(meter->submit(picture.frame(), Channel::kRed), std::invalid_argument) << named.name;
+      EXPECT_THROW(meter->submit({picture.frame(), Channel::kRed}), std::invalid_argument) << named.name;
       continue;
     }
     std::vector<std::uint16_t> red;
@@ -241,9 +241,9 @@ TEST(Bliinds, MisuseThrows) {
   EXPECT_THROW(meter->collect(), std::logic_error);
   Frame device = picture.frame();
   device.on_device = true;
-  EXPECT_THROW(meter->submit(device, Channel::kLuma), std::invalid_argument);
-  meter->submit(picture.frame(), Channel::kLuma);
-  EXPECT_THROW(meter->submit(picture.frame(), Channel::kLuma), std::logic_error);
+  EXPECT_THROW(meter->submit({device, Channel::kLuma}), std::invalid_argument);
+  meter->submit({picture.frame(), Channel::kLuma});
+  EXPECT_THROW(meter->submit({picture.frame(), Channel::kLuma}), std::logic_error);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // The authors' own features and scores, and the published parameters, from the folder of oracles.
 #include "algorithms/bliinds/model.h"
 #include "cpu/bliinds/meter.h"
-#include "cpu/sharpness/meter.h"
+#include "cpu/dispatch.h"
 #include "tests/bliinds/reference.h"
 
 #include <cstdlib>
@@ -84,7 +84,7 @@ TEST_F(BliindsOracle, FeaturesAndScoresAreTheAuthorsOwn) {
       };
       for (const std::string_view isa : cpu::instruction_sets()) {
         const auto meter = cpu::make_bliinds_meter({row.width, row.height, {}}, isa);
-        meter->submit(frame, bliinds::Channel::kLuma);
+        meter->submit({frame, bliinds::Channel::kLuma});
         compare(meter->collect(), isa);
       }
       compare(reference.features({row.width, row.height, {gray.begin<std::uint8_t>(), gray.end<std::uint8_t>()}}),

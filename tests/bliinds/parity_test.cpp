@@ -4,6 +4,7 @@
 #include "algorithms/bliinds/model.h"
 #include "cpu/bliinds/meter.h"
 #include "cuda/bliinds/meter.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 #include "tests/bliinds/same_bits.h"
 #include "tests/support/gpu.h"
@@ -53,9 +54,9 @@ class BliindsParity : public testing::Test {
   /// One frame by both twins: everything they can be asked for, the device twice.
   static void check(bliinds::Meter& host, bliinds::Meter& device, const Frame& frame, const Frame& placed,
                     Channel channel = Channel::kLuma) {
-    host.submit(frame, channel);
+    host.submit({frame, channel});
     const Features expected = host.collect();
-    device.submit(placed, channel);
+    device.submit({placed, channel});
     const Features got = device.collect();
     expect_features(expected, got);
     for (int scale = 0; scale < kScales; ++scale) {
@@ -65,11 +66,11 @@ class BliindsParity : public testing::Test {
       EXPECT_TRUE(same_bits(wanted.energy, values.energy)) << "energy, scale " << scale;
       EXPECT_TRUE(same_bits(wanted.orient, values.orient)) << "orient, scale " << scale;
     }
-    device.submit(placed, channel);
+    device.submit({placed, channel});
     EXPECT_TRUE(same_bits(got, device.collect())) << "not the same features again";
   }
 
-  void check(Picture& picture, Where where = Where::kPageable, Channel channel = Channel::kLuma) const {
+  void check(Picture& picture, MemoryKind where = MemoryKind::kPageable, Channel channel = Channel::kLuma) const {
     const Geometry& g = picture.geometry();
     SCOPED_TRACE(std::to_string(g.width) + "x" + std::to_string(g.height) + " " +
                  kWhereNames[static_cast<std::size_t>(where)] + (channel == Channel::kRed ? " red" : ""));
@@ -98,7 +99,7 @@ TEST_F(BliindsParity, RandomPicturesOfOddSizes) {
     const int largest = n % 8 == 0 ? 400 : 100;
     const Geometry g{4 + random.below(largest), 4 + random.below(largest), luma_layout(8, 1)};
     Picture picture(g, any_codes(g, random));
-    check(picture, static_cast<Where>(n % 3));
+    check(picture, static_cast<MemoryKind>(n % 3));
   }
 }
 
@@ -127,7 +128,7 @@ TEST_F(BliindsParity, LargePictures) {
   for (const Fill fill : {Fill::kRandom, Fill::kNearLimits, Fill::kMax, Fill::kRamp})
     for (const auto& [width, height] : {std::pair{1921, 1081}, {512, 512}}) {
       Picture picture(Geometry{width, height, luma_layout(8, 1)}, fill, Placement::kTight, 3);
-      check(picture, Where::kDevice);
+      check(picture, MemoryKind::kDevice);
     }
 }
 
@@ -153,7 +154,7 @@ TEST_F(BliindsParity, MostBlocksAlike) {
 TEST_F(BliindsParity, EveryLayoutAndPlaceInMemory) {
   for (const NamedLayout& named : layouts())
     for (const Placement placement : kPlacements)
-      for (const Where where : {Where::kPageable, Where::kPinned, Where::kDevice}) {
+      for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned, MemoryKind::kDevice}) {
         SCOPED_TRACE(named.name + " " + kPlacementNames[static_cast<std::size_t>(placement)]);
         Picture picture(Geometry{107, 45, named.layout}, Fill::kRandom, placement, 9);
         check(picture, where);
@@ -173,8 +174,8 @@ TEST_F(BliindsParity, FramesInFlightComeInOrder) {
       const auto channel = [](std::size_t i) { return i % kPictures % 2 ? Channel::kRed : Channel::kLuma; };
       for (std::size_t i = 0; i < kPictures; ++i) {
         pictures.push_back(std::make_unique<Picture>(g, Fill::kRandom, kPlacements[i % kPlacements.size()], i + 1));
-        placed.push_back(std::make_unique<Placed>(*pictures[i], static_cast<Where>(i % 3), device_));
-        host->submit(pictures[i]->frame(), channel(i));
+        placed.push_back(std::make_unique<Placed>(*pictures[i], static_cast<MemoryKind>(i % 3), device_));
+        host->submit({pictures[i]->frame(), channel(i)});
         expected.push_back(host->collect());
       }
       const auto meter = make(g, depth);
@@ -182,7 +183,7 @@ TEST_F(BliindsParity, FramesInFlightComeInOrder) {
       for (std::size_t i = 0; i < frames + ahead; ++i) {
         SCOPED_TRACE("frame " + std::to_string(i) + ", depth " + std::to_string(depth));
         if (i >= ahead) expect_features(expected[(i - ahead) % kPictures], meter->collect());
-        if (i < frames) meter->submit(placed[i % kPictures]->frame(), channel(i));
+        if (i < frames) meter->submit({placed[i % kPictures]->frame(), channel(i)});
       }
     }
 }
@@ -190,12 +191,12 @@ TEST_F(BliindsParity, FramesInFlightComeInOrder) {
 TEST_F(BliindsParity, EveryRunGivesTheSameBits) {
   const Geometry g{1920, 1080, luma_layout(8, 1)};
   Picture picture(g, Fill::kNearLimits, Placement::kTight, 8);
-  const Placed placed(picture, Where::kDevice, device_);
+  const Placed placed(picture, MemoryKind::kDevice, device_);
   Features first{};
   // Other meters have other slots; frames in flight disturb one another.
   for (int turn = 0; turn < 5; ++turn) {
     const auto meter = make(g, 4);
-    for (int i = 0; i < 4; ++i) meter->submit(placed.frame(), Channel::kLuma);
+    for (int i = 0; i < 4; ++i) meter->submit({placed.frame(), Channel::kLuma});
     for (int i = 0; i < 4; ++i) {
       const Features got = meter->collect();
       if (turn == 0 && i == 0) first = got;
@@ -207,10 +208,10 @@ TEST_F(BliindsParity, EveryRunGivesTheSameBits) {
 TEST_F(BliindsParity, PendingFramesMayBeAbandoned) {
   const Geometry g{1920, 1080, luma_layout(8, 1)};
   Picture picture(g, Fill::kRandom, Placement::kTight, 1);
-  const Placed placed(picture, Where::kPinned, device_);
+  const Placed placed(picture, MemoryKind::kPinned, device_);
   for (int turn = 0; turn < 3; ++turn) {
     const auto meter = make(g, 3);
-    for (int i = 0; i < 3; ++i) meter->submit(placed.frame(), Channel::kLuma);
+    for (int i = 0; i < 3; ++i) meter->submit({placed.frame(), Channel::kLuma});
   }
 }
 
@@ -221,9 +222,9 @@ TEST_F(BliindsParity, MisuseThrows) {
   const auto meter = make(picture.geometry());
   EXPECT_THROW(meter->collect(), std::logic_error);
   EXPECT_THROW(meter->blocks(0), std::logic_error);
-  EXPECT_THROW(meter->submit(picture.frame(), Channel::kRed), std::invalid_argument);
-  meter->submit(picture.frame(), Channel::kLuma);
-  EXPECT_THROW(meter->submit(picture.frame(), Channel::kLuma), std::logic_error);
+  EXPECT_THROW(meter->submit({picture.frame(), Channel::kRed}), std::invalid_argument);
+  meter->submit({picture.frame(), Channel::kLuma});
+  EXPECT_THROW(meter->submit({picture.frame(), Channel::kLuma}), std::logic_error);
   meter->collect();
   EXPECT_THROW(meter->blocks(3), std::out_of_range);
 }
@@ -253,7 +254,7 @@ TEST_F(BliindsParity, PicturesOfAFolder) {
     SCOPED_TRACE(entry.path().filename().string());
     const auto picture = read_pgm(entry.path());
     ASSERT_TRUE(picture) << "not a binary PGM file of 8 bits";
-    check(*picture, static_cast<Where>(count++ % 3));
+    check(*picture, static_cast<MemoryKind>(count++ % 3));
   }
   EXPECT_GT(count, 0) << "no *.pgm in " << folder;
   RecordProperty("pictures", count);

@@ -31,15 +31,15 @@ struct Parts {
   std::atomic<int> calls = 0, returns = 0;
 };
 
-TEST(Crew, EveryPartIsDoneOnceWhenRunReturns) {
+TEST(CopyThreads, EveryPartIsDoneOnceWhenRunReturns) {
   for (const int threads : {0, 1, 3, 8}) {
-    Crew crew(threads);
-    EXPECT_EQ(crew.threads(), threads);
+    CopyThreads copy_threads(threads);
+    EXPECT_EQ(copy_threads.threads(), threads);
     for (const int helpers : {0, 1, threads, threads + 5})
       for (const std::size_t count : {0u, 1u, 7u, 1000u})
         for (int turn = 0; turn < 20; ++turn) {
           Parts parts(count);
-          crew.run(helpers, parts);
+          copy_threads.run(helpers, parts);
           EXPECT_TRUE(parts.all_once()) << threads << " threads, " << helpers << " helpers, " << count << " parts";
           EXPECT_EQ(parts.calls, parts.returns) << "still at work";
           EXPECT_LE(parts.calls, helpers + 1);
@@ -47,30 +47,30 @@ TEST(Crew, EveryPartIsDoneOnceWhenRunReturns) {
   }
 }
 
-TEST(Crew, NoHelpersIsTheCallerAlone) {
-  Crew crew(3);
+TEST(CopyThreads, NoHelpersIsTheCallerAlone) {
+  CopyThreads copy_threads(3);
   const auto caller = std::this_thread::get_id();
   auto work = [&] { EXPECT_EQ(std::this_thread::get_id(), caller); };
-  crew.run(0, work);
-  crew.run(-1, work);
+  copy_threads.run(0, work);
+  copy_threads.run(-1, work);
 }
 
-TEST(Crew, HelpersDoHelp) {
+TEST(CopyThreads, HelpersDoHelp) {
   // The work ends only when all have come, with a limit of time.
   constexpr int kHelpers = 3;
-  Crew crew(kHelpers);
+  CopyThreads copy_threads(kHelpers);
   std::atomic<int> present = 0;
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   auto meet = [&] {
     ++present;
     while (present <= kHelpers && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
   };
-  crew.run(kHelpers, meet);
+  copy_threads.run(kHelpers, meet);
   EXPECT_EQ(present, kHelpers + 1);
 }
 
-TEST(Crew, SeveralCallersAtOnce) {
-  Crew crew(3);
+TEST(CopyThreads, SeveralCallersAtOnce) {
+  CopyThreads copy_threads(3);
   std::vector<std::thread> callers;
   std::atomic<int> right = 0;
   constexpr int kCallers = 4, kTurns = 300;
@@ -78,7 +78,7 @@ TEST(Crew, SeveralCallersAtOnce) {
     callers.emplace_back([&] {
       for (int turn = 0; turn < kTurns; ++turn) {
         Parts parts(static_cast<std::size_t>(turn % 50));
-        crew.run(turn % 5, parts);
+        copy_threads.run(turn % 5, parts);
         right += parts.all_once() && parts.calls == parts.returns;
       }
     });
@@ -86,35 +86,35 @@ TEST(Crew, SeveralCallersAtOnce) {
   EXPECT_EQ(right, kCallers * kTurns);
 }
 
-TEST(Crew, BusyHelpersAreNotWaitedFor) {
+TEST(CopyThreads, BusyHelpersAreNotWaitedFor) {
   // All of the crew are held in one caller's work; another's is done by the caller alone.
   constexpr int kThreads = 2;
-  Crew crew(kThreads);
+  CopyThreads copy_threads(kThreads);
   std::atomic<int> held = 0;
   std::atomic<bool> free = false;
   auto hold = [&] {
     ++held;
     while (!free) std::this_thread::yield();
   };
-  std::thread other([&] { crew.run(kThreads, hold); });
+  std::thread other([&] { copy_threads.run(kThreads, hold); });
   while (held < kThreads + 1) std::this_thread::yield();
   Parts parts(100);
-  crew.run(kThreads, parts);
+  copy_threads.run(kThreads, parts);
   EXPECT_TRUE(parts.all_once());
   EXPECT_EQ(parts.calls, 1);
   free = true;
   other.join();
 }
 
-TEST(Crew, IsSharedWhileSomebodyHoldsIt) {
-  std::shared_ptr<Crew> a = Crew::get(), b = Crew::get();
+TEST(CopyThreads, IsSharedWhileSomebodyHoldsIt) {
+  std::shared_ptr<CopyThreads> a = CopyThreads::get(), b = CopyThreads::get();
   EXPECT_EQ(a, b);
-  const std::weak_ptr<Crew> gone = a;
+  const std::weak_ptr<CopyThreads> gone = a;
   a.reset();
-  EXPECT_EQ(Crew::get(), b);
+  EXPECT_EQ(CopyThreads::get(), b);
   b.reset();
   EXPECT_TRUE(gone.expired());
-  EXPECT_LE(Crew::get()->threads(), 7);
+  EXPECT_LE(CopyThreads::get()->threads(), 7);
 }
 
 }  // namespace

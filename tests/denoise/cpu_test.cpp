@@ -2,7 +2,7 @@
 // The host twin of the denoisers: every instruction set gives what the plain loops give, bit for bit, and what must
 // hold for any denoiser.
 #include "cpu/denoise/filter.h"
-#include "cpu/sharpness/meter.h"
+#include "cpu/dispatch.h"
 #include "tests/denoise/pictures.h"
 #include "tests/denoise/reference.h"
 
@@ -27,7 +27,7 @@ Output filtered(denoise::Filter& filter, const PictureGeometry& g, const std::ve
   std::vector<denoise::Source> sources;
   for (const Picture& p : window) sources.push_back({p.frame(), sources.size()});
   Output out(g);
-  filter.submit(sources, sources.size() / 2, out.canvas(), s, fields);
+  filter.submit({sources, sources.size() / 2, out.canvas(), s, fields});
   filter.collect();
   return out;
 }
@@ -197,7 +197,7 @@ TEST(Denoise, MovedPictureGivesMovedResult) {
   s.search_radius = 4;
   const Output a = filtered(*cpu::make_denoiser(g), g, {whole}, s, 1);
   const Output b = filtered(*cpu::make_denoiser(part), part, {moved}, s, 1);
-  // Where no window meets a border.
+  // MemoryKind no window meets a border.
   for (int y = 6; y < 53 - 6; ++y)
     for (int x = 6; x < 75 - 6; ++x) ASSERT_EQ(b.mean(0, x, y), a.mean(0, x + 5, y + 7)) << x << " " << y;
 }
@@ -216,7 +216,7 @@ TEST(Denoise, FieldsArePicturesOfTheirOwn) {
     Output out(half);
     const auto filter = cpu::make_denoiser(half);
     const denoise::Source source{frame, 1};
-    filter->submit({&source, 1}, 0, out.canvas(), s, 1);
+    filter->submit({{&source, 1}, 0, out.canvas(), s, 1});
     filter->collect();
     for (int y = 0; y < half.height; ++y)
       for (int x = 0; x < 50; ++x) ASSERT_EQ(out.mean(0, x, y), both.mean(0, x, 2 * y + field));
@@ -243,7 +243,7 @@ TEST(Denoise, FilterIsReusedWithOtherSettingsAndWindows) {
     DenoiseReference reference(g);
     const auto center = static_cast<std::size_t>(random.below(size));
     for (auto& [who, out] : {std::pair<denoise::Filter*, Output*>(&reference, &expected), {filter.get(), &got}}) {
-      who->submit(sources, center, out->canvas(), s, fields);
+      who->submit({sources, center, out->canvas(), s, fields});
       who->collect();
     }
     ASSERT_TRUE(same(expected, got)) << "turn " << turn;
@@ -264,7 +264,7 @@ TEST(Denoise, ChromaThatWasNotPreparedWithItsFrameIsPreparedLater) {
     const denoise::Source window[] = {{stream[first].frame(), first}, {stream[first + 1].frame(), first + 1}};
     Output expected(g), got(g);
     for (auto& [who, out] : {std::pair<denoise::Filter*, Output*>(&reference, &expected), {filter.get(), &got}}) {
-      who->submit(window, 0, out->canvas(), s, 1);
+      who->submit({window, 0, out->canvas(), s, 1});
       who->collect();
     }
     EXPECT_TRUE(same(expected, got)) << "from frame " << first;
@@ -279,13 +279,13 @@ TEST(Denoise, MisuseIsRefused) {
   const denoise::Source source{picture.frame(), 1};
   Settings s;
   EXPECT_THROW(filter->collect(), std::logic_error);
-  EXPECT_THROW(filter->submit({}, 0, out.canvas(), s, 1), std::invalid_argument);
-  EXPECT_THROW(filter->submit({&source, 1}, 0, out.canvas(), s, 3), std::invalid_argument);
+  EXPECT_THROW(filter->submit({{}, 0, out.canvas(), s, 1}), std::invalid_argument);
+  EXPECT_THROW(filter->submit({{&source, 1}, 0, out.canvas(), s, 3}), std::invalid_argument);
   s.patch_radius = denoise::kMaxPatchRadius + 1;
-  EXPECT_THROW(filter->submit({&source, 1}, 0, out.canvas(), s, 1), std::invalid_argument);
+  EXPECT_THROW(filter->submit({{&source, 1}, 0, out.canvas(), s, 1}), std::invalid_argument);
   s.patch_radius = 1;
-  filter->submit({&source, 1}, 0, out.canvas(), s, 1);
-  EXPECT_THROW(filter->submit({&source, 1}, 0, out.canvas(), s, 1), std::logic_error);
+  filter->submit({{&source, 1}, 0, out.canvas(), s, 1});
+  EXPECT_THROW(filter->submit({{&source, 1}, 0, out.canvas(), s, 1}), std::logic_error);
   filter->collect();
   EXPECT_THROW(cpu::make_denoiser(g, 1, "mmx"), std::invalid_argument);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The denoisers against float64 references, of numpy and of loops in C++, from the folder of oracles.
 #include "cpu/denoise/filter.h"
-#include "cpu/sharpness/meter.h"
+#include "cpu/dispatch.h"
 #include "tests/support/npy.h"
 
 #include <cmath>
@@ -123,7 +123,7 @@ struct Filtered {
       if (p >= first) canvas.unrounded[p] = &means[static_cast<std::size_t>(p - first) * size];
     }
     const auto filter = cpu::make_denoiser(g, 1, isa);
-    filter->submit(window, window.size() / 2, canvas, settings, 1);
+    filter->submit({window, window.size() / 2, canvas, settings, 1});
     filter->collect();
     for (int p = first; p <= last; ++p)
       for (std::size_t i = 0; i < size; ++i)
@@ -153,7 +153,7 @@ TEST_F(DenoiseOracle, MeansAndCodesAreTheReferences) {
         ASSERT_LT(off, kTolerance) << c.at("id") << " pixel " << i << " " << isa;
         ASSERT_LE(std::abs(run.codes[i] - expected.values[i]), 0.5 + kTolerance * level)
             << c.at("id") << " pixel " << i;
-        // Where the mean is not halfway between two codes, the reference's own is met.
+        // MemoryKind the mean is not halfway between two codes, the reference's own is met.
         if (!rounded.empty() && std::abs(expected.values[i] - std::floor(expected.values[i]) - 0.5) > kTolerance) {
           ASSERT_EQ(run.codes[i], rounded.data[i]) << c.at("id") << " pixel " << i << " " << isa;
         }

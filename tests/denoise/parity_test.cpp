@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The denoisers on the GPU against the host twin: kernels.
+#include "cuda/denoise/testing.h"
 #include "tests/denoise/scene.h"
 
 #include <cmath>
@@ -25,7 +26,7 @@ TEST_F(DenoiseParity, EverySizeInEveryLayout) {
       c.size = size;
       c.settings = small_settings(1 + static_cast<int>(seed % 3), 2);
       c.settings.chroma = static_cast<Chroma>(seed / 2 % 3);
-      c.where = static_cast<Where>(seed % 3);
+      c.where = static_cast<MemoryKind>(seed % 3);
       c.from = kPlacements[seed / 3 % kPlacements.size()];
       c.to = kPlacements[seed / 5 % kPlacements.size()];
       c.seed = seed++;
@@ -76,7 +77,7 @@ TEST_F(DenoiseParity, LargerPictures) {
     c.settings = small_settings(1, 2);
     c.settings.range = c.settings.range_chroma = 3000;
     c.settings.chroma = Chroma::kJoint;
-    c.where = Where::kPinned;
+    c.where = MemoryKind::kPinned;
     if (is_quick()) continue;
     ASSERT_NO_FATAL_FAILURE(check_both(c));
   }
@@ -111,7 +112,7 @@ Case random_case(Random& random) {
     c.frames = random.one_in(3) ? 1 + random.below(2 * kMaxTemporalRadius + 1) : 1;
     c.center = random.below(c.frames);
     c.fields = 1 + random.one_in(4);
-    c.where = static_cast<Where>(random.below(3));
+    c.where = static_cast<MemoryKind>(random.below(3));
     c.from = kPlacements[static_cast<std::size_t>(random.below(4))];
     c.to = kPlacements[static_cast<std::size_t>(random.below(4))];
     c.fill = kFills[static_cast<std::size_t>(random.below(static_cast<int>(kFills.size())))];
@@ -152,18 +153,18 @@ TEST_F(DenoiseParity, MeansAreWithinTheTolerance) {
       c.settings = small_settings(range == 500 ? 1 : 3, 5);
       c.settings.range = range;
       c.settings.sigma = sigma;
-      c.where = Where::kDevice;
+      c.where = MemoryKind::kDevice;
       SCOPED_TRACE(c.words());
       const std::size_t count = 150 * 37;
       const Blocks blocks(c.geometry(), c.from, c.fill, c.seed);
-      PlacedBlocks host(blocks, Where::kPageable, device_), device(blocks, Where::kDevice, device_);
-      PlacedBlocks host_out(blocks, Where::kPageable, device_), device_out(blocks, Where::kDevice, device_);
+      PlacedBlocks host(blocks, MemoryKind::kPageable, device_), device(blocks, MemoryKind::kDevice, device_);
+      PlacedBlocks host_out(blocks, MemoryKind::kPageable, device_), device_out(blocks, MemoryKind::kDevice, device_);
       std::vector<float> expected(count), got(count);
       Canvas canvas = host_out.canvas();
       canvas.unrounded[0] = expected.data();
       const Source source{host.frame(), 0}, placed{device.frame(), 0};
       const auto twin = cpu::make_denoiser(c.geometry());
-      twin->submit({&source, 1}, 0, canvas, c.settings, 1);
+      twin->submit({{&source, 1}, 0, canvas, c.settings, 1});
       twin->collect();
       for (const bool general : {false, true}) {
         cuda::DeviceBytes means(std::vector<std::uint8_t>(count * sizeof(float)), device_);
@@ -171,7 +172,7 @@ TEST_F(DenoiseParity, MeansAreWithinTheTolerance) {
         canvas.unrounded[0] = reinterpret_cast<float*>(means.data());
         const auto filter =
             general ? cuda::make_general_denoiser(c.geometry(), device_) : cuda::make_denoiser(c.geometry(), device_);
-        filter->submit({&placed, 1}, 0, canvas, c.settings, 1);
+        filter->submit({{&placed, 1}, 0, canvas, c.settings, 1});
         filter->collect();
         means.read({reinterpret_cast<std::uint8_t*>(got.data()), count * sizeof(float)});
         double most = 0;

@@ -16,8 +16,8 @@ class DenoiseReference final : public denoise::Filter {
  public:
   explicit DenoiseReference(const PictureGeometry& geometry) : g_(geometry) {}
 
-  void submit(std::span<const denoise::Source> window, std::size_t center, const Canvas& out,
-              const denoise::Settings& settings, int fields) override {
+  void submit(const denoise::Task& task) override {
+    const auto& [window, center, out, settings, fields] = task;
     window_.assign(window.begin(), window.end());
     center_ = center;
     out_ = out;

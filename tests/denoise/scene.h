@@ -4,6 +4,8 @@
 
 #include "cpu/denoise/filter.h"
 #include "cuda/denoise/filter.h"
+#include "cuda/denoise/testing.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 #include "cuda/testing.h"
 #include "tests/support/blocks.h"
@@ -35,7 +37,7 @@ struct Case {
   Size size{40, 30};
   Settings settings;
   int frames = 1, center = 0, fields = 1;
-  Where where = Where::kPageable;
+  MemoryKind where = MemoryKind::kPageable;
   Placement from = Placement::kTight, to = Placement::kTight;
   Fill fill = Fill::kRandom;
   std::uint64_t seed = 1;
@@ -103,11 +105,11 @@ class Scene {
     const PictureGeometry g = c.geometry();
     for (int f = 0; f < c.frames; ++f) {
       const Blocks blocks(g, c.from, c.fill, c.seed + static_cast<std::uint64_t>(f) * 7919);
-      host_.emplace_back(blocks, Where::kPageable, device);
+      host_.emplace_back(blocks, MemoryKind::kPageable, device);
       device_.emplace_back(blocks, c.where, device);
     }
     const Blocks canvas(g, c.to, Random(c.seed));
-    expected_ = std::make_unique<PlacedBlocks>(canvas, Where::kPageable, device);
+    expected_ = std::make_unique<PlacedBlocks>(canvas, MemoryKind::kPageable, device);
     got_ = std::make_unique<PlacedBlocks>(canvas, c.where, device);
   }
 
@@ -115,8 +117,8 @@ class Scene {
   void submit(Filter& filter, bool on_host, std::uint64_t first_serial = 0) {
     window_.clear();
     for (auto& placed : on_host ? host_ : device_) window_.push_back({placed.frame(), first_serial++});
-    filter.submit(window_, static_cast<std::size_t>(case_.center), (on_host ? expected_ : got_)->canvas(),
-                  case_.settings, case_.fields);
+    filter.submit({window_, static_cast<std::size_t>(case_.center), (on_host ? expected_ : got_)->canvas(),
+                   case_.settings, case_.fields});
   }
   void expect() {
     const auto filter = cpu::make_denoiser(case_.geometry());

@@ -10,7 +10,7 @@ namespace {
 /// A stream: windows that share frames, so that each is uploaded once, with frames in flight.
 TEST_F(DenoiseParity, WindowsOfAStreamInFlight) {
   for (const char* const layout : {"GRAY8", "P010_10LE"})
-    for (const Where where : {Where::kPageable, Where::kPinned, Where::kDevice})
+    for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned, MemoryKind::kDevice})
       for (int depth = 1; depth <= 4; ++depth)
         for (const int radius : {0, 2}) {
           Case c;
@@ -26,9 +26,9 @@ TEST_F(DenoiseParity, WindowsOfAStreamInFlight) {
             const Placement placement = kPlacements[static_cast<std::size_t>(f) % kPlacements.size()];
             const Blocks blocks(g, placement, c.fill, static_cast<std::uint64_t>(f) + 1),
                 canvas(g, placement, Random(1));
-            host.emplace_back(blocks, Where::kPageable, device_);
+            host.emplace_back(blocks, MemoryKind::kPageable, device_);
             device.emplace_back(blocks, where, device_);
-            expected.emplace_back(canvas, Where::kPageable, device_);
+            expected.emplace_back(canvas, MemoryKind::kPageable, device_);
             got.emplace_back(canvas, where, device_);
           }
           const auto window = [&](std::deque<PlacedBlocks>& all, int f, std::vector<Source>& to) {
@@ -52,14 +52,14 @@ TEST_F(DenoiseParity, WindowsOfAStreamInFlight) {
               std::vector<Source> sources;
               const std::size_t center = window(host, done, sources);
               const auto at = static_cast<std::size_t>(done);
-              twin->submit(sources, center, expected[at].canvas(), settings(done), 1);
+              twin->submit({sources, center, expected[at].canvas(), settings(done), 1});
               twin->collect();
               EXPECT_TRUE(same(expected[at].now(), got[at].now(), settings(done), differing_)) << "frame " << done;
             }
             if (f >= frames) continue;
             std::vector<Source> sources;
             const std::size_t center = window(device, f, sources);
-            filter->submit(sources, center, got[static_cast<std::size_t>(f)].canvas(), settings(f), 1);
+            filter->submit({sources, center, got[static_cast<std::size_t>(f)].canvas(), settings(f), 1});
           }
           if (HasFailure()) return;
         }
@@ -71,7 +71,7 @@ TEST_F(DenoiseParity, AFrameOfTwoWindowsIsUploadedOnce) {
   c.frames = 3;
   c.center = 1;
   c.settings = small_settings(1, 2);
-  c.where = Where::kPinned;
+  c.where = MemoryKind::kPinned;
   Scene scene(c, device_);
   scene.expect();
   const auto filter = cuda::make_denoiser(c.geometry(), device_);
@@ -93,7 +93,7 @@ TEST_F(DenoiseParity, AFrameOfTwoWindowsIsUploadedOnce) {
 TEST_F(DenoiseParity, PendingFramesMayBeAbandoned) {
   Case c;
   c.size = {641, 361};
-  c.where = Where::kPinned;
+  c.where = MemoryKind::kPinned;
   c.layout = "NV12";
   Scene scene(c, device_);
   for (int turn = 0; turn < 3; ++turn) {
@@ -107,7 +107,7 @@ TEST_F(DenoiseParity, MisuseThrows) {
   Scene scene(c, device_);
   const auto filter = cuda::make_denoiser(c.geometry(), device_);
   EXPECT_THROW(filter->collect(), std::logic_error);
-  EXPECT_THROW(filter->submit({}, 0, {}, c.settings, 1), std::logic_error);
+  EXPECT_THROW(filter->submit({{}, 0, {}, c.settings, 1}), std::logic_error);
   scene.submit(*filter, false);
   EXPECT_THROW(scene.submit(*filter, false), std::logic_error);
   filter->collect();

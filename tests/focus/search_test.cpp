@@ -326,7 +326,7 @@ class Scorer {
     Frame frame;
     frame.plane[0] = picture;
     frame.stride[0] = geometry_.width;
-    meter_->submit(frame, plan_);
+    meter_->submit({frame, plan_});
     return finish(*plan_, meter_->collect(), 0).score;
   }
 

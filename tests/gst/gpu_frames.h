@@ -2,6 +2,7 @@
 // Frames in GPU memory, made of known pictures.
 #pragma once
 
+#include "cuda/device.h"
 #include "tests/gst/rig.h"
 #include "tests/support/gpu.h"
 

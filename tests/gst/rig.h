@@ -291,7 +291,7 @@ inline Scores expected(const std::vector<std::uint16_t>& codes, int width, int h
   frame.stride[0] = geometry.layout.pixel_stride * width;
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
   const auto meter = cpu::make_meter(geometry);
-  meter->submit(frame, plan);
+  meter->submit({frame, plan});
   return finish(*plan, meter->collect(), black);
 }
 

@@ -2,7 +2,9 @@
 // A GPU that does what the test says: it measures on the CPU, holds frames as long as a real one, and fails on demand.
 #pragma once
 
+#include "cuda/device.h"
 #include "gst/base/backends.h"
+#include "gst/buffer/pinned_pool.h"
 #include "tests/gst/rig.h"
 
 #include <algorithm>
@@ -11,6 +13,8 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
+#include <type_traits>
 
 GST_ELEMENT_REGISTER_DECLARE(sharpnessgate)
 GST_ELEMENT_REGISTER_DECLARE(sharpnessmeter)
@@ -112,78 +116,136 @@ class Pins {
 };
 inline Pins pins;
 
-/// Takes `depth` frames before the first is collected, as the device twin does, down to what it throws when called out
-/// of turn and what is pending after a failure.
-class ScriptedMeter final : public Meter {
+// What of a task is read, and a number that changes with any of its bytes.
+
+inline std::uint64_t hash_rows(std::uint64_t h, const std::uint8_t* plane, std::ptrdiff_t stride, int rows,
+                               std::size_t row_bytes) {
+  for (int y = 0; y < rows; ++y)
+    for (std::size_t x = 0; x < row_bytes; ++x)
+      h = (h ^ plane[y * stride + static_cast<std::ptrdiff_t>(x)]) * 0x100000001b3u;
+  return h;
+}
+inline std::uint64_t hash(const Geometry& g, const Frame& frame) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (int p = 0; p < g.layout.planes(); ++p)
+    h = hash_rows(h, frame.plane[p], frame.stride[p], g.height, g.layout.row_bytes(p, g.width));
+  return h;
+}
+inline std::uint64_t hash(const PictureGeometry& g, const Frame& frame) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (int p = 0; p < g.layout.planes; ++p)
+    h = hash_rows(h, frame.plane[p], frame.stride[p], g.rows(p), g.row_bytes(p));
+  return h;
+}
+template <class Task>
+std::vector<NumberedFrame> frames_of(const Task& task) {
+  if constexpr (requires { task.window; })
+    return {task.window.begin(), task.window.end()};
+  else
+    return {{task.frame, 0}};
+}
+
+/// Takes `depth` tasks before the first is collected, as device twins do, down to what they throw when called out of
+/// turn and what is pending after a failure. W: a Worker or a class of them; Geo: what it is made for.
+template <class W, class Geo>
+class ScriptedWorker : public W {
  public:
-  ScriptedMeter(const Geometry& geometry, int depth)
-      : geometry_(geometry), depth_(static_cast<std::size_t>(depth)), real_(cpu::make_meter(geometry)) {
+  using Task = typename W::TaskType;
+  using Result = typename W::ResultType;
+
+  ScriptedWorker(const Geo& geometry, int depth, std::unique_ptr<W> real)
+      : geometry_(geometry), depth_(static_cast<std::size_t>(depth)), real_(std::move(real)) {
     ++script.alive;
   }
-  ~ScriptedMeter() override {
+  ~ScriptedWorker() override {
     while (!pending_.empty()) let_go();
     --script.alive;
   }
 
-  void submit(const Frame& frame, std::shared_ptr<const Plan> plan) override {
+  void submit(const Task& task) override {
     const int number = script.submitted++;
     EXPECT_LT(pending_.size(), depth_);
     if (pending_.size() == depth_) throw std::logic_error("no slot is free");
     if (script.lost || number == script.fail_submit_at) script.fail("cudaMemcpyAsync");
     if (script.bad_alloc) throw std::bad_alloc();
-    pending_.push_back({frame, std::move(plan), hash(frame), {}});
-    script.reading.insert(frame.plane[0]);
+    pending_.push_back({task, {}, {}});
+    Pending& p = pending_.back();
+    for (const NumberedFrame& read : frames_of(task)) {
+      script.reading.insert(read.frame.plane[0]);
+      p.hashes.push_back(hash(geometry_, read.frame));
+      if constexpr (requires { task.window; }) {
+        const auto known = serials_.emplace(read.serial, p.hashes.back()).first;
+        EXPECT_EQ(known->second, p.hashes.back()) << "the same number, but other pixels";
+      }
+    }
     script.most_pending = std::max(script.most_pending, pending_.size());
-    if (!script.lazy) measure(pending_.back());
+    if (!script.lazy) work(p);
   }
 
-  std::span<const std::int64_t> collect() override {
+  Result collect() override {
     const int number = script.collected++;
     if (pending_.empty()) throw std::logic_error("no frame is pending");
-    if (script.lazy) measure(pending_.front());
+    if (script.lazy) work(pending_.front());
     last_ = let_go();
     if (script.lost || number == script.fail_collect_at) script.fail("cudaEventSynchronize");
-    return last_.totals;
+    if constexpr (!std::is_void_v<Result>) return Result(last_);
   }
+
+ protected:
+  W& real() { return *real_; }
 
  private:
+  /// A result that stays: of integers in memory of the worker, a copy.
+  struct Nothing {};
+  using Kept = std::conditional_t<
+      std::is_void_v<Result>, Nothing,
+      std::conditional_t<std::is_same_v<Result, std::span<const std::int64_t>>, std::vector<std::int64_t>, Result>>;
   struct Pending {
-    Frame frame;
-    std::shared_ptr<const Plan> plan;
-    std::uint64_t hash;
-    std::vector<std::int64_t> totals;
+    Task task;
+    std::vector<std::uint64_t> hashes;  ///< of the frames that are read
+    Kept result;
   };
 
-  void measure(Pending& p) {
-    real_->submit(p.frame, p.plan);
-    const auto totals = real_->collect();
-    p.totals.assign(totals.begin(), totals.end());
+  void work(Pending& p) {
+    real_->submit(p.task);
+    if constexpr (std::is_void_v<Result>) {
+      real_->collect();
+    } else if constexpr (std::is_same_v<Kept, Result>) {
+      p.result = real_->collect();
+    } else {
+      const auto result = real_->collect();
+      p.result.assign(result.begin(), result.end());
+    }
   }
-  /// The end of the oldest frame's stay, which its memory must have outlived unchanged.
-  Pending let_go() {
-    Pending p = std::move(pending_.front());
+  /// The end of the oldest task's stay, which its memory must have outlived unchanged.
+  Kept let_go() {
+    const Pending p = std::move(pending_.front());
     pending_.pop_front();
-    EXPECT_EQ(hash(p.frame), p.hash) << "the frame changed while it was pending";
-    script.reading.erase(script.reading.find(p.frame.plane[0]));
-    return p;
-  }
-  std::uint64_t hash(const Frame& frame) const {
-    std::uint64_t h = 0xcbf29ce484222325u;
-    for (int p = 0; p < geometry_.layout.planes(); ++p)
-      for (int y = 0; y < geometry_.height; ++y) {
-        const std::uint8_t* row = frame.plane[p] + y * frame.stride[p];
-        for (std::size_t x = 0; x < geometry_.layout.row_bytes(p, geometry_.width); ++x)
-          h = (h ^ row[x]) * 0x100000001b3u;
-      }
-    return h;
+    const std::vector<NumberedFrame> read = frames_of(p.task);
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      EXPECT_EQ(hash(geometry_, read[i].frame), p.hashes[i]) << "a frame changed while it was pending";
+      script.reading.erase(script.reading.find(read[i].frame.plane[0]));
+    }
+    // A sanitizer sees what is not there.
+    if constexpr (requires { p.task.out.plane; }) p.task.out.plane[0][0] |= 0;
+    if constexpr (requires { p.task.out.row0; }) p.task.out.row0[0] |= 0;
+    return p.result;
   }
 
-  Geometry geometry_;
+  Geo geometry_;
   std::size_t depth_;
-  std::unique_ptr<Meter> real_;
+  std::unique_ptr<W> real_;
   std::deque<Pending> pending_;
-  Pending last_;
+  std::map<std::uint64_t, std::uint64_t> serials_;
+  Kept last_;
 };
+
+/// Counts a worker made on the scripted GPU, which may fail.
+inline void make_scripted(int id, int depth) {
+  EXPECT_EQ(id, 5);
+  script.depth = depth;
+  if (script.made++ == script.fail_make_at || script.lost) script.fail("cudaMalloc");
+}
 
 /// Puts the scripted GPU in the real one's place; it must be as it was when all elements are gone.
 class Scripted : public ::testing::Test {
@@ -195,17 +257,15 @@ class Scripted : public ::testing::Test {
       return script.present ? cuda::Device{5, "Scripted GPU", ""}
                             : cuda::Device{-1, "", "the driver is too old: install 580 or newer"};
     };
-    backends().make_cuda_meter = [](const Geometry& g, int id, int depth) -> std::unique_ptr<Meter> {
-      EXPECT_EQ(id, 5);
-      script.depth = depth;
-      if (script.made++ == script.fail_make_at || script.lost) script.fail("cudaMalloc");
-      return std::make_unique<ScriptedMeter>(g, depth);
+    backends().sharpness.cuda = [](const Geometry& g, int id, int depth) -> std::unique_ptr<Meter> {
+      make_scripted(id, depth);
+      return std::make_unique<ScriptedWorker<Meter, Geometry>>(g, depth, cpu::make_meter(g));
     };
-    backends().pin = [](void* data, std::size_t bytes, int id) noexcept {
+    pinning().pin = [](void* data, std::size_t bytes, int id) noexcept {
       EXPECT_EQ(id, 5);
       return pins.pin(data, bytes);
     };
-    backends().unpin = [](void* data, int id) noexcept {
+    pinning().unpin = [](void* data, int id) noexcept {
       EXPECT_EQ(id, 5);
       pins.unpin(data);
     };
@@ -213,6 +273,7 @@ class Scripted : public ::testing::Test {
   void TearDown() override {
     expect_clean();
     backends() = {};
+    pinning() = {};
   }
 
   /// For the next case of one test, when no element is left.

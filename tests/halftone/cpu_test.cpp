@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Halftoning on the CPU: known answers, and every instruction set, number of threads and order against the definition.
+#include "cpu/dispatch.h"
 #include "cpu/halftone/filter.h"
-#include "cpu/sharpness/meter.h"
 #include "tests/halftone/pictures.h"
 #include "tests/halftone/reference.h"
 #include "tests/support/random.h"
@@ -155,7 +155,7 @@ TEST(HalftoneToneDependent, EveryOrderGivesTheSameBits) {
 
 TEST(HalftoneToneDependent, TooLittleSkewGivesOtherBits) {
   Picture picture(200, 40, 8, Fill::kRandom, 3);
-  const ToneTable& table = table_of(4, 3);
+  const ToneTable& table = *find_table(4, 3);
   const auto bits = [&](int skew, bool upper_first) {
     return tone_dependent_of(picture.tones({}), table, kDotPattern, 2, kFullStrength,
                              visits(200, 40, 4, skew, upper_first))
@@ -242,7 +242,7 @@ TEST(Halftone, BlackHasNoWhiteDotAndWhiteNoBlackOne) {
           s.levels = levels;
           s.tone.limited = true;
           const auto filter = cpu::make_halftone(g, 1);
-          filter->submit(frame, {out.data(), 200, false}, s, 1);
+          filter->submit({frame, {out.data(), 200, false}, s, 1});
           filter->collect();
           EXPECT_EQ(std::count(out.begin(), out.end(), grey == 16 ? 0 : 255), 200 * 90) << name_of(s, g);
         }
@@ -258,7 +258,7 @@ TEST(Halftone, MeanIsTheToneWithinAFifthOfAPercent) {
       frame.plane[0] = in.data();
       frame.stride[0] = kSide;
       const auto filter = cpu::make_halftone(g, 1);
-      filter->submit(frame, {out.data(), kSide, false}, s, 1);
+      filter->submit({frame, {out.data(), kSide, false}, s, 1});
       filter->collect();
       double sum = 0;
       for (int y = kMargin; y < kSide; ++y)
@@ -312,7 +312,7 @@ TEST(Halftone, RgbIsHalftonedByItsLuma) {
   frame.stride[0] = 150;
   for (const auto isa : cpu::instruction_sets()) {
     const auto filter = cpu::make_halftone(g, 2, isa);
-    filter->submit(frame, {out.data(), 50, false}, {}, 1);
+    filter->submit({frame, {out.data(), 50, false}, {}, 1});
     filter->collect();
     EXPECT_EQ(out, rows_of(halftone_of(tones, {}), {}));
   }
@@ -327,7 +327,7 @@ TEST(Halftone, SettingsThatCannotBeAreRefused) {
   const auto refused = [&](auto&& change) {
     Settings s;
     change(s);
-    EXPECT_THROW(filter->submit(frame, {out.data(), 8, false}, s, 1), std::invalid_argument);
+    EXPECT_THROW(filter->submit({frame, {out.data(), 8, false}, s, 1}), std::invalid_argument);
   };
   refused([](Settings& s) { s.levels = 3; });
   refused([](Settings& s) { s.strength = 257; });

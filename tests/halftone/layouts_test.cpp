@@ -3,8 +3,8 @@
 // frame's.
 #include "tests/support/layouts.h"
 
+#include "cpu/dispatch.h"
 #include "cpu/halftone/filter.h"
-#include "cpu/sharpness/meter.h"
 #include "tests/halftone/reference.h"
 #include "tests/support/pictures.h"
 
@@ -32,7 +32,8 @@ TEST(HalftoneLayouts, EveryLayoutAndPlacementGivesTheBitsOfItsLuma) {
           // A negative stride: the last row first in memory.
           std::vector<std::uint8_t> out(tones.values.size());
           const auto filter = cpu::make_halftone(picture.geometry(), 2, isa);
-          filter->submit(picture.frame(), {&out[static_cast<std::size_t>(width * (height - 1))], -width, false}, s, 1);
+          filter->submit(
+              {picture.frame(), {&out[static_cast<std::size_t>(width * (height - 1))], -width, false}, s, 1});
           filter->collect();
           int different = 0;
           for (int y = 0; y < height; ++y)

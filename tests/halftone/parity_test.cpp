@@ -2,6 +2,7 @@
 // Halftoning on the GPU against the host twin: the same bits, wherever frames and pictures lie.
 #include "algorithms/halftone/tables.h"
 #include "cpu/halftone/filter.h"
+#include "cuda/device.h"
 #include "cuda/halftone/filter.h"
 #include "cuda/sharpness/meter.h"
 #include "tests/halftone/pictures.h"
@@ -40,7 +41,7 @@ struct Case {
   Size size{67, 70};
   Settings settings;
   int fields = 1;
-  Where where = Where::kDevice, out = Where::kDevice;  ///< frame and picture
+  MemoryKind where = MemoryKind::kDevice, out = MemoryKind::kDevice;  ///< frame and picture
   Placement from = Placement::kTight, to = Placement::kTight;
   Content content = Content::kRandom;
   std::uint64_t seed = 1;
@@ -62,7 +63,7 @@ class Sheet {
  public:
   static constexpr std::uint8_t kUntouched = 0xa5;
 
-  Sheet(Size size, bool packed, Placement placement, Where where, int device)
+  Sheet(Size size, bool packed, Placement placement, MemoryKind where, int device)
       : size_(size), row_(target_row_bytes(size.width, packed)), where_(where) {
     std::size_t step = row_;
     if (placement == Placement::kOdd) step += 7, before_ = 3;
@@ -73,8 +74,8 @@ class Sheet {
     const bool up = placement == Placement::kNegative;
     origin_ = before_ + (up ? (rows - 1) * step : 0);
     stride_ = up ? -static_cast<std::ptrdiff_t>(step) : static_cast<std::ptrdiff_t>(step);
-    if (where == Where::kDevice) device_ = std::make_unique<cuda::DeviceBytes>(bytes_, device);
-    if (where == Where::kPinned) {
+    if (where == MemoryKind::kDevice) device_ = std::make_unique<cuda::DeviceBytes>(bytes_, device);
+    if (where == MemoryKind::kPinned) {
       pinned_ = std::make_unique<cuda::PinnedBytes>(bytes_.size(), device);
       EXPECT_TRUE(pinned_->is_pinned());
       std::memcpy(pinned_->data(), bytes_.data(), bytes_.size());
@@ -84,7 +85,7 @@ class Sheet {
     std::uint8_t* const data = device_   ? device_->data()
                                : pinned_ ? static_cast<std::uint8_t*>(pinned_->data())
                                          : bytes_.data();
-    return {data + origin_, stride_, where_ == Where::kDevice};
+    return {data + origin_, stride_, where_ == MemoryKind::kDevice};
   }
   /// All bytes as they are now.
   const std::vector<std::uint8_t>& now() {
@@ -104,7 +105,7 @@ class Sheet {
   Size size_;
   std::size_t row_, before_ = 0, origin_ = 0;
   std::ptrdiff_t stride_ = 0;
-  Where where_;
+  MemoryKind where_;
   std::vector<std::uint8_t> bytes_;
   std::unique_ptr<cuda::DeviceBytes> device_;
   std::unique_ptr<cuda::PinnedBytes> pinned_;
@@ -127,14 +128,14 @@ class Scene {
       : case_(c),
         picture_(geometry_of(c.layout, c.size), codes_of(c, geometry_of(c.layout, c.size).layout.depth), c.from),
         placed_(picture_, c.where, device),
-        expected_(c.size, c.settings.packed, c.to, Where::kPageable, device),
+        expected_(c.size, c.settings.packed, c.to, MemoryKind::kPageable, device),
         got_(c.size, c.settings.packed, c.to, c.out, device) {}
 
   void expect(Filter& twin) {
-    twin.submit(picture_.frame(), expected_.target(), case_.settings, case_.fields);
+    twin.submit({picture_.frame(), expected_.target(), case_.settings, case_.fields});
     twin.collect();
   }
-  void submit(Filter& filter) { filter.submit(placed_.frame(), got_.target(), case_.settings, case_.fields); }
+  void submit(Filter& filter) { filter.submit({placed_.frame(), got_.target(), case_.settings, case_.fields}); }
   testing::AssertionResult same() {
     const auto &a = expected_.now(), &b = got_.now();
     const auto at = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
@@ -173,11 +174,11 @@ class HalftoneParity : public testing::Test {
 };
 
 /// Frames in host memory become pictures there; those on the device, on either side.
-constexpr std::pair<Where, Where> kWays[] = {{Where::kPageable, Where::kPageable},
-                                             {Where::kPinned, Where::kPinned},
-                                             {Where::kDevice, Where::kDevice},
-                                             {Where::kDevice, Where::kPageable},
-                                             {Where::kDevice, Where::kPinned}};
+constexpr std::pair<MemoryKind, MemoryKind> kWays[] = {{MemoryKind::kPageable, MemoryKind::kPageable},
+                                                       {MemoryKind::kPinned, MemoryKind::kPinned},
+                                                       {MemoryKind::kDevice, MemoryKind::kDevice},
+                                                       {MemoryKind::kDevice, MemoryKind::kPageable},
+                                                       {MemoryKind::kDevice, MemoryKind::kPinned}};
 
 /// Every method, and every table of the tone-dependent one.
 std::vector<Settings> methods() {
@@ -330,7 +331,7 @@ TEST_F(HalftoneParity, TheSameBitsEveryTime) {
 TEST_F(HalftoneParity, PendingFramesMayBeAbandoned) {
   Case c;
   c.size = {641, 361};
-  c.where = c.out = Where::kPinned;
+  c.where = c.out = MemoryKind::kPinned;
   Scene scene(c, device_);
   for (int turn = 0; turn < 3; ++turn) {
     const auto filter = cuda::make_halftone(geometry_of(c.layout, c.size), device_, 3);
@@ -340,7 +341,7 @@ TEST_F(HalftoneParity, PendingFramesMayBeAbandoned) {
 
 TEST_F(HalftoneParity, EmptyPicturesAreDoneAtOnce) {
   const auto filter = cuda::make_halftone(geometry_of("GRAY8", {0, 0}), device_);
-  filter->submit({}, {}, {}, 1);
+  filter->submit({{}, {}, {}, 1});
   filter->collect();
 }
 
@@ -349,19 +350,19 @@ TEST_F(HalftoneParity, MisuseThrows) {
   Scene scene(c, device_);
   const auto filter = cuda::make_halftone(geometry_of(c.layout, c.size), device_);
   EXPECT_THROW(filter->collect(), std::logic_error);
-  Sheet sheet(c.size, false, Placement::kTight, Where::kPageable, device_);
+  Sheet sheet(c.size, false, Placement::kTight, MemoryKind::kPageable, device_);
   const Target out = sheet.target();
   Frame frame;
   frame.plane[0] = out.row0;
   Settings serpentine, wrong;
   serpentine.serpentine = true;
   wrong.levels = 3;
-  EXPECT_THROW(filter->submit(frame, out, serpentine, 1), std::invalid_argument);
-  EXPECT_THROW(filter->submit(frame, out, wrong, 1), std::invalid_argument);
-  EXPECT_THROW(filter->submit(frame, out, {}, 3), std::invalid_argument);
+  EXPECT_THROW(filter->submit({frame, out, serpentine, 1}), std::invalid_argument);
+  EXPECT_THROW(filter->submit({frame, out, wrong, 1}), std::invalid_argument);
+  EXPECT_THROW(filter->submit({frame, out, {}, 3}), std::invalid_argument);
   Target on_device = out;
   on_device.on_device = true;
-  EXPECT_THROW(filter->submit(frame, on_device, {}, 1), std::invalid_argument);
+  EXPECT_THROW(filter->submit({frame, on_device, {}, 1}), std::invalid_argument);
   scene.submit(*filter);
   EXPECT_THROW(scene.submit(*filter), std::logic_error);
   filter->collect();

@@ -109,7 +109,7 @@ inline Grid2<int> halftone_of(const Grid2<int>& tones, const halftone::Settings&
   using halftone::Method;
   if (s.method == Method::kFloydSteinberg) return floyd_steinberg_of(tones, s.levels, s.strength, s.serpentine);
   if (s.method == Method::kBlueNoise) return blue_noise_of(tones, halftone::kBlueNoiseMask, s.levels, s.strength);
-  return tone_dependent_of(tones, halftone::table_of(s.swath_rows, s.delay), halftone::kDotPattern, s.levels,
+  return tone_dependent_of(tones, *halftone::find_table(s.swath_rows, s.delay), halftone::kDotPattern, s.levels,
                            s.strength, visits(tones.width, tones.height, s.swath_rows, s.delay));
 }
 

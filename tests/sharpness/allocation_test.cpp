@@ -4,6 +4,7 @@
 #include "cpu/bliinds/meter.h"
 #include "cpu/denoise/filter.h"
 #include "cpu/sharpness/meter.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 #include "tests/support/gpu.h"
 
@@ -47,11 +48,11 @@ void expect_none(Meter& meter, const Geometry& geometry) {
     request.prefilter = metric % 2 ? Prefilter::kBinomial3 : Prefilter::kNone;
     request.zone_columns = request.zone_rows = 1 + metric % 3;
     const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
-    meter.submit(frame, plan);  // the first frame of a plan may
+    meter.submit({frame, plan});  // the first frame of a plan may
     meter.collect();
     const std::uint64_t before = allocations;
     for (int i = 0; i < 50; ++i) {
-      meter.submit(frame, plan);
+      meter.submit({frame, plan});
       meter.collect();
     }
     EXPECT_EQ(allocations, before) << metric_info(metric).name;
@@ -81,7 +82,7 @@ void expect_none(bliinds::Meter& meter, const Geometry& geometry) {
   frame.stride[0] = geometry.width;
   const std::uint64_t before = allocations;
   for (int i = 0; i < 10; ++i) {
-    meter.submit(frame, bliinds::Channel::kLuma);
+    meter.submit({frame, bliinds::Channel::kLuma});
     meter.collect();
   }
   EXPECT_EQ(allocations, before);
@@ -112,7 +113,7 @@ TEST(Allocation, CpuDenoiserNonePerFrame) {
   const auto frame = [&](std::uint64_t number, std::size_t size, int radius) {
     for (auto& source : window) source.serial = number++;
     settings.search_radius = radius;
-    filter->submit({window, size}, size / 2, canvas, settings, 1);
+    filter->submit({{window, size}, size / 2, canvas, settings, 1});
     filter->collect();
   };
   frame(0, 3, 3);  // the first frame of settings that want more may

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Every instruction set of the host twin gives the totals of the definition, to the last bit.
+#include "cpu/dispatch.h"
 #include "cpu/sharpness/meter.h"
 #include "tests/sharpness/sweep.h"
 
@@ -26,7 +27,7 @@ TEST_P(CpuSweep, EveryInstructionSetEqualsTheDefinition) {
         const Totals expected = reference.totals(request);
         EXPECT_EQ(plan->pixels, expected.pixels) << describe_case(shot, size, request);
         for (std::size_t i = 0; i < meters.size(); ++i) {
-          meters[i]->submit(picture.frame(), plan);
+          meters[i]->submit({picture.frame(), plan});
           const auto same = equal_totals(*plan, expected.values, meters[i]->collect());
           EXPECT_TRUE(same) << cpu::instruction_sets()[i] << " " << describe_case(shot, size, request);
           failures += !same;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Several frames in flight on the GPU give the host twin's totals, in order, wherever in memory the frames lie.
 #include "cpu/sharpness/meter.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 #include "tests/sharpness/sweep.h"
 #include "tests/support/memory_kinds.h"
@@ -32,7 +33,7 @@ class FlightParity : public testing::Test {
   }
 
   /// Keeps kDepth frames pending while `frames` of them pass, `plans` in turn; each must equal the host's.
-  void fly(const Geometry& geometry, Where where, Placement placement, std::size_t plan_count, int frames) {
+  void fly(const Geometry& geometry, MemoryKind where, Placement placement, std::size_t plan_count, int frames) {
     SCOPED_TRACE(std::to_string(geometry.width) + "x" + std::to_string(geometry.height) + " depth " +
                  std::to_string(geometry.layout.depth) + " " + kWhereNames[static_cast<std::size_t>(where)] + " " +
                  kPlacementNames[static_cast<std::size_t>(placement)]);
@@ -53,13 +54,13 @@ class FlightParity : public testing::Test {
     const auto plan = [&](int i) { return plans[static_cast<std::size_t>(i) % plans.size()]; };
     const auto picture = [&](int i) { return static_cast<std::size_t>(i) % pictures.size(); };
     const auto collect = [&](int i) {
-      host->submit(pictures[picture(i)]->frame(), plan(i));
+      host->submit({pictures[picture(i)]->frame(), plan(i)});
       EXPECT_TRUE(equal_totals(*plan(i), host->collect(), meter->collect()))
           << "frame " << i << " " << describe(plan(i)->request);
     };
     for (int i = 0; i < frames; ++i) {
       if (i >= kDepth) collect(i - kDepth);
-      meter->submit(placed[picture(i)]->frame(), plan(i));
+      meter->submit({placed[picture(i)]->frame(), plan(i)});
     }
     for (int i = std::max(0, frames - kDepth); i < frames; ++i) collect(i);
     for (const auto& p : pictures) EXPECT_TRUE(p->untouched());
@@ -72,7 +73,7 @@ TEST_F(FlightParity, SmallFramesOfSeveralPlans) {
   for (const char* layout : {"GRAY8", "P010_10LE", "RGB", "GBR_10LE", "GRAY10_LE32"})
     for (const Size size : {Size{3, 3}, {77, 55}, {640, 480}})
       for (const Placement placement : kPlacements)
-        for (const Where where : {Where::kPageable, Where::kPinned, Where::kDevice})
+        for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned, MemoryKind::kDevice})
           // One plan for all frames, as usual; and more plans than frames in flight, so that slots change theirs.
           for (const std::size_t plans : {1u, 7u})
             ASSERT_NO_FATAL_FAILURE(fly(geometry_of(layout, size), where, placement, plans, 16));
@@ -82,14 +83,14 @@ TEST_F(FlightParity, LargeFramesOfSeveralPlans) {
   // More than 8 MB: several threads copy what is not pinned.
   for (const auto& [layout, size] : {std::pair{"GRAY16_LE", Size{2560, 1700}}, {"BGR", Size{2050, 1501}}})
     for (const Placement placement : kPlacements)
-      for (const Where where : {Where::kPageable, Where::kPinned, Where::kDevice})
+      for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned, MemoryKind::kDevice})
         ASSERT_NO_FATAL_FAILURE(fly(geometry_of(layout, size), where, placement, 3, 9));
 }
 
 TEST_F(FlightParity, OnlyTheRowsOfTheRoiAreNeeded) {
   // The second frame differs from the first in all others.
   const Geometry geometry = geometry_of("GRAY8", {640, 480});
-  for (const Where where : {Where::kPageable, Where::kPinned})
+  for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned})
     for (const Placement placement : kPlacements) {
       Request request;
       request.prefilter = Prefilter::kBinomial5;
@@ -103,10 +104,10 @@ TEST_F(FlightParity, OnlyTheRowsOfTheRoiAreNeeded) {
       const Placed a(whole, where, device_), b(spoilt, where, device_);
       const auto host = cpu::make_meter(geometry);
       const auto meter = cuda::make_meter(geometry, device_, 2);
-      host->submit(whole.frame(), plan);
+      host->submit({whole.frame(), plan});
       const auto want = host->collect();
-      meter->submit(a.frame(), plan);
-      meter->submit(b.frame(), plan);
+      meter->submit({a.frame(), plan});
+      meter->submit({b.frame(), plan});
       EXPECT_TRUE(equal_totals(*plan, want, meter->collect()));
       EXPECT_TRUE(equal_totals(*plan, want, meter->collect()));
     }
@@ -117,14 +118,14 @@ TEST_F(FlightParity, FramesMixAllKindsOfMemory) {
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
   Picture picture(geometry, Fill::kRandom, Placement::kOdd, 9);
   const auto host = cpu::make_meter(geometry);
-  host->submit(picture.frame(), plan);
+  host->submit({picture.frame(), plan});
   const auto want = host->collect();
   std::vector<std::unique_ptr<Placed>> placed;
-  for (const Where where : {Where::kPageable, Where::kPinned, Where::kDevice})
+  for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned, MemoryKind::kDevice})
     placed.push_back(std::make_unique<Placed>(picture, where, device_));
   const auto meter = cuda::make_meter(geometry, device_, 3);
   for (int turn = 0; turn < 5; ++turn) {
-    for (const auto& p : placed) meter->submit(p->frame(), plan);
+    for (const auto& p : placed) meter->submit({p->frame(), plan});
     for (std::size_t i = 0; i < placed.size(); ++i) EXPECT_TRUE(equal_totals(*plan, want, meter->collect())) << i;
   }
 }
@@ -134,9 +135,9 @@ TEST_F(FlightParity, PendingFramesMayBeAbandoned) {
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
   for (int turn = 0; turn < 5; ++turn) {
     Picture picture(geometry, Fill::kZero, Placement::kTight, 1);
-    const Placed placed(picture, Where::kPinned, device_);
+    const Placed placed(picture, MemoryKind::kPinned, device_);
     const auto meter = cuda::make_meter(geometry, device_, kDepth);
-    for (int i = 0; i < kDepth; ++i) meter->submit(placed.frame(), plan);
+    for (int i = 0; i < kDepth; ++i) meter->submit({placed.frame(), plan});
   }
 }
 
@@ -146,9 +147,9 @@ TEST_F(FlightParity, CallsOutOfTurnAreRefused) {
   Picture picture(geometry, Fill::kRandom, Placement::kTight, 1);
   const auto meter = cuda::make_meter(geometry, device_, 2);
   EXPECT_THROW(meter->collect(), std::logic_error);
-  meter->submit(picture.frame(), plan);
-  meter->submit(picture.frame(), plan);
-  EXPECT_THROW(meter->submit(picture.frame(), plan), std::logic_error);
+  meter->submit({picture.frame(), plan});
+  meter->submit({picture.frame(), plan});
+  EXPECT_THROW(meter->submit({picture.frame(), plan}), std::logic_error);
   meter->collect();
   meter->collect();
   EXPECT_THROW(meter->collect(), std::logic_error);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/sharpness/score.h"
+#include "cpu/dispatch.h"
 #include "cpu/sharpness/meter.h"
 #include "tests/sharpness/reference.h"
 #include "tests/support/pictures.h"
@@ -54,7 +55,7 @@ inline testing::AssertionResult equal_totals(const Plan& plan, std::span<const s
 
 /// Totals of one frame.
 inline std::vector<std::int64_t> totals_of(Meter& meter, const Frame& frame, const Plan& plan) {
-  meter.submit(frame, std::make_shared<const Plan>(plan));
+  meter.submit({frame, std::make_shared<const Plan>(plan)});
   const std::span<const std::int64_t> t = meter.collect();
   return {t.begin(), t.end()};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The device twin gives the host twin's totals, to the last bit, for frames in host and in device memory.
 #include "cpu/sharpness/meter.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 #include "cuda/testing.h"
 #include "tests/sharpness/sweep.h"
@@ -58,8 +59,8 @@ class Parity : public LayoutTest {
         if (on_device) copy.emplace(picture, device);
         for (const Request& request : shot.requests) {
           const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
-          host->submit(picture.frame(), plan);
-          meter->submit(copy ? copy->frame() : picture.frame(), plan);
+          host->submit({picture.frame(), plan});
+          meter->submit({copy ? copy->frame() : picture.frame(), plan});
           const auto same = equal_totals(*plan, host->collect(), meter->collect());
           EXPECT_TRUE(same) << describe_case(shot, size, request);
           ++cases;

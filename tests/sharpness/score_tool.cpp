@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Prints the scores of one raw picture: the test tool through which oracle_test.py sees the meters.
 #include "algorithms/sharpness/score.h"
+#include "cpu/dispatch.h"
 #include "cpu/sharpness/meter.h"
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 #include "tests/sharpness/measure.h"
 #include "tests/sharpness/reference.h"

@@ -158,14 +158,14 @@ struct Blocks {
 /// A copy of a frame or canvas in some kind of memory, strides and odd addresses as they are.
 class PlacedBlocks {
  public:
-  PlacedBlocks(const Blocks& blocks, Where where, int device) : blocks_(blocks), where_(where) {
+  PlacedBlocks(const Blocks& blocks, MemoryKind where, int device) : blocks_(blocks), where_(where) {
     for (std::size_t p = 0; p < blocks_.geometry.layout.planes; ++p) {
       const auto& bytes = blocks_.bytes[p];
       std::uint8_t* data = blocks_.bytes[p].data();
-      if (where == Where::kDevice) {
+      if (where == MemoryKind::kDevice) {
         device_.emplace_back(bytes, device);
         data = device_.back().data();
-      } else if (where == Where::kPinned) {
+      } else if (where == MemoryKind::kPinned) {
         pinned_.push_back(std::make_unique<cuda::PinnedBytes>(bytes.size(), device));
         EXPECT_TRUE(pinned_.back()->is_pinned());
         data = static_cast<std::uint8_t*>(pinned_.back()->data());
@@ -174,7 +174,7 @@ class PlacedBlocks {
       canvas_.plane[p] = data + blocks_.origin[p];
       canvas_.stride[p] = blocks_.stride[p];
     }
-    canvas_.on_device = where == Where::kDevice;
+    canvas_.on_device = where == MemoryKind::kDevice;
   }
   PlacedBlocks(const PlacedBlocks&) = delete;
   PlacedBlocks& operator=(const PlacedBlocks&) = delete;
@@ -192,15 +192,16 @@ class PlacedBlocks {
   /// All bytes as they are now.
   Blocks& now() {
     for (std::size_t p = 0; p < blocks_.geometry.layout.planes; ++p) {
-      if (where_ == Where::kDevice) device_[p].read(blocks_.bytes[p]);
-      if (where_ == Where::kPinned) std::memcpy(blocks_.bytes[p].data(), pinned_[p]->data(), blocks_.bytes[p].size());
+      if (where_ == MemoryKind::kDevice) device_[p].read(blocks_.bytes[p]);
+      if (where_ == MemoryKind::kPinned)
+        std::memcpy(blocks_.bytes[p].data(), pinned_[p]->data(), blocks_.bytes[p].size());
     }
     return blocks_;
   }
 
  private:
   Blocks blocks_;
-  Where where_;
+  MemoryKind where_;
   Canvas canvas_;
   std::vector<cuda::DeviceBytes> device_;
   std::vector<std::unique_ptr<cuda::PinnedBytes>> pinned_;

@@ -2,6 +2,7 @@
 // A skip, or with REQUIRE_GPU=1 a failure, where no CUDA device is usable.
 #pragma once
 
+#include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 
 #include <cstdlib>

@@ -17,19 +17,19 @@
 
 namespace framequality::test {
 
-enum class Where { kPageable, kPinned, kDevice };
+enum class MemoryKind { kPageable, kPinned, kDevice };
 inline constexpr const char* kWhereNames[] = {"pageable", "pinned", "device"};
 
 /// A picture as the GPU meets it: strides and odd addresses are those of the picture.
 class Placed {
  public:
-  Placed(const Picture& picture, Where where, int device) : frame_(picture.frame()) {
-    if (where == Where::kPageable) return;
-    frame_.on_device = where == Where::kDevice;
+  Placed(const Picture& picture, MemoryKind where, int device) : frame_(picture.frame()) {
+    if (where == MemoryKind::kPageable) return;
+    frame_.on_device = where == MemoryKind::kDevice;
     const Geometry& geometry = picture.geometry();
     for (int p = 0; p < picture.planes(); ++p) {
       const auto block = picture.block(p);
-      if (where == Where::kDevice) {
+      if (where == MemoryKind::kDevice) {
         device_.emplace_back(block, device);
         frame_.plane[p] = device_.back().data() + picture.origin(p);
         continue;

@@ -12,7 +12,6 @@ struct Brenner : MetricBase {
   static constexpr MetricInfo kInfo{"brenner", 2, "sum (g(x+2,y) - g(x,y))^2, / N",
                                     "microscopy's classic: horizontal detail only, little noise (Brenner 1976)"};
   static constexpr Reach kReach{.left = 0, .right = 2, .up = 0, .down = 0};
-  static constexpr bool kDifferencesOnly = true;
   static constexpr int kGain = 0;
   static constexpr Peak kPeak[] = {{1, 2}};
   template <class V>

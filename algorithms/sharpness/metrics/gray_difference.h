@@ -9,7 +9,6 @@ namespace framequality {
 /// What both grey-difference metrics know of a row.
 struct ForwardDifference : MetricBase {
   static constexpr Reach kReach{.left = 0, .right = 1, .up = 0, .down = 1};
-  static constexpr bool kDifferencesOnly = true;
   static constexpr int kGain = 0;
   template <class V>
   struct Row {

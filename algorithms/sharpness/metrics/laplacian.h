@@ -12,7 +12,6 @@ struct Laplacian : MetricBase {
   static constexpr MetricInfo kInfo{"laplacian", 1, "sum |g(x+1,y) + g(x-1,y) - 2g| + |g(x,y+1) + g(x,y-1) - 2g|, / N",
                                     "modified Laplacian: sharpest peak on clean pictures, follows noise (Nayar 1994)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
-  static constexpr bool kDifferencesOnly = true;
   static constexpr int kGain = 2;
   static constexpr Peak kPeak[] = {{4, 1}};
   template <class V>

@@ -16,7 +16,6 @@ struct LaplacianVariance : MetricBase {
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr bool kReflect = true;
   static constexpr bool kSigned = true;
-  static constexpr bool kDifferencesOnly = true;
   static constexpr int kGain = 4;
   static constexpr Peak kPeak[] = {{4, 1}, {16, 2}};
   template <class V>

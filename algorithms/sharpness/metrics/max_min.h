@@ -12,7 +12,6 @@ struct MaxMin : MetricBase {
   static constexpr MetricInfo kInfo{"max-min", 1, "sum (max - min over 3x3), / N",
                                     "local contrast (morphological gradient): even answer to all edge directions"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
-  static constexpr bool kDifferencesOnly = true;
   static constexpr int kGain = 0;
   static constexpr Peak kPeak[] = {{1, 1}};
   template <class V>

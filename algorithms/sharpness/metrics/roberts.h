@@ -12,7 +12,6 @@ struct Roberts : MetricBase {
   static constexpr MetricInfo kInfo{"roberts", 1, "sum |g(x+1,y+1) - g(x,y)| + |g(x,y+1) - g(x+1,y)|, / N",
                                     "finest 2x2 gradient, fastest to answer, first to follow noise (Roberts 1963)"};
   static constexpr Reach kReach{.left = 0, .right = 1, .up = 0, .down = 1};
-  static constexpr bool kDifferencesOnly = true;
   static constexpr int kGain = 0;
   static constexpr Peak kPeak[] = {{2, 1}};
   template <class V>

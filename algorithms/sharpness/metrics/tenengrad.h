@@ -12,7 +12,6 @@ struct Tenengrad : MetricBase {
   static constexpr MetricInfo kInfo{"tenengrad", 2, "sum Gx^2 + Gy^2 (3x3 Sobel), / N",
                                     "the all-round choice: strong peak at focus, calm in noise (Krotkov 1987)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
-  static constexpr bool kDifferencesOnly = true;
   static constexpr int kGain = 4;
   static constexpr Peak kPeak[] = {{20, 2}};  // Gx = 4M with Gy = 2M: 16 + 4
   template <class V>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Device choice, and what follows from it: which caps are taken, what a frame is measured with.
+#include "cuda/device.h"
+
 #include "gst/buffer/frame.h"
 #include "tests/gst/scripted.h"
 

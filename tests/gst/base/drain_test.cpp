@@ -12,7 +12,7 @@ const std::string kCaps = video_caps("GRAY8", 64, 48);
 /// Downstream of the meter: notes in one list what arrives, and answers buffers as told.
 class Sink {
  public:
-  explicit Sink(Rig& rig) : rig_(rig) {
+  explicit Sink(Rig& rig) {
     pad_ = gst_element_get_static_pad(rig.element(), "src");
     constexpr auto kTypes =
         static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH |
@@ -63,7 +63,6 @@ class Sink {
     return number >= self->refused ? self->flow : GST_FLOW_OK;
   }
 
-  Rig& rig_;
   GstPad* pad_;
   gulong probe_;
 };

@@ -220,7 +220,7 @@ TEST_F(Faults, BadFrameIsOneErrorAndDropsTheOthers) {
 }
 
 TEST_F(Faults, HostOutOfMemoryOnTheWayToTheCpuIsOneError) {
-  backends().make_cpu_meter = [](const Geometry&) -> std::unique_ptr<Meter> { throw std::bad_alloc(); };
+  backends().sharpness.cpu = [](const Geometry&, int) -> std::unique_ptr<Meter> { throw std::bad_alloc(); };
   script.fail_submit_at = 2;
   Rig rig{{"in-flight", "3"}};
   rig.caps(kCaps);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Pixel filters: CUDA faults at every point of a stream, devices that are not there, and frames that are not whole.
+#include "cuda/device.h"
 #include "tests/gst/base/filter_rig.h"
 
 namespace framequality::test {

@@ -34,10 +34,10 @@ void expect_listed(std::vector<std::string> names, std::initializer_list<const c
 }
 
 TEST(LumaFormats, ThoseWithALayoutAreThoseListed) {
-  expect_listed(
-      listed("sharpnessmeter"),
-      {"BGR10A2_LE", "RGB10A2_LE", "r210", "v216", "Y210", "Y410", "Y412_BE", "Y412_LE", "Y416_BE", "Y416_LE"},
-      layout_of);
+  expect_listed(listed("sharpnessmeter"),
+                {"BGR10A2_LE", "BGR10x2_LE", "RGB10A2_LE", "RGB10x2_LE", "r210", "v216", "Y210", "Y410", "Y412_BE",
+                 "Y412_LE", "Y416_BE", "Y416_LE"},
+                layout_of);
 }
 
 TEST(PictureFormats, ThoseWithALayoutAreThoseListed) {
@@ -75,7 +75,7 @@ TEST(PictureFormats, SamplesAreWhereGStreamerFindsThem) {
     const bool wide = GST_VIDEO_FORMAT_INFO_DEPTH(gst_video_format_get_info(f->unpack_format), 0) == 16;
     std::vector<std::uint16_t> line(4 * 64);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(line.data());
-    // Where chroma is halved both ways rows of it are looked at from the first luma row that they belong to.
+    // MemoryKind chroma is halved both ways rows of it are looked at from the first luma row that they belong to.
     int wrong = 0;
     for (int y = 0; y < info.height; ++y) {
       f->unpack_func(f, GST_VIDEO_PACK_FLAG_TRUNCATE_RANGE, line.data(), frame.data, info.stride, 0, y, info.width);

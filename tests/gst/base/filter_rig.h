@@ -53,7 +53,7 @@ inline std::vector<std::uint8_t> filtered(const std::string& caps, const std::ve
   {
     const MappedCanvas canvas(info, g, out.get());
     const auto filter = cpu::make_denoiser(g, 1);
-    filter->submit(sources, center, canvas.canvas(), settings, fields);
+    filter->submit({sources, center, canvas.canvas(), settings, fields});
     filter->collect();
   }
   return rows_of(caps, out.get());
@@ -85,96 +85,14 @@ class FilterRig : public Rig {
   bool send(GstEvent* event) { return gst_harness_push_event(harness(), event); }
 };
 
-/// Takes `depth` frames before the first is collected, as the device twin does, down to what it throws when called out
-/// of turn and what is pending after a failure.
-class ScriptedDenoiser final : public denoise::Filter {
- public:
-  ScriptedDenoiser(const PictureGeometry& geometry, int depth)
-      : geometry_(geometry), depth_(static_cast<std::size_t>(depth)), real_(cpu::make_denoiser(geometry, 1)) {
-    ++script.alive;
-  }
-  ~ScriptedDenoiser() override {
-    while (!pending_.empty()) let_go();
-    --script.alive;
-  }
-
-  void submit(std::span<const denoise::Source> window, std::size_t center, const Canvas& out,
-              const denoise::Settings& settings, int fields) override {
-    const int number = script.submitted++;
-    EXPECT_LT(pending_.size(), depth_);
-    if (script.lost || number == script.fail_submit_at) script.fail("cudaMemcpyAsync");
-    if (script.bad_alloc) throw std::bad_alloc();
-    pending_.push_back({{window.begin(), window.end()}, center, out, settings, fields, {}});
-    Pending& p = pending_.back();
-    for (const auto& source : p.window) {
-      script.reading.insert(source.frame.plane[0]);
-      p.hashes.push_back(hash(source.frame));
-      const auto known = serials_.emplace(source.serial, p.hashes.back()).first;
-      EXPECT_EQ(known->second, p.hashes.back()) << "the same number, but other pixels";
-    }
-    script.most_pending = std::max(script.most_pending, pending_.size());
-    if (!script.lazy) filter(p);
-  }
-
-  void collect() override {
-    const int number = script.collected++;
-    if (pending_.empty()) throw std::logic_error("no frame is pending");
-    if (script.lazy) filter(pending_.front());
-    let_go();
-    if (script.lost || number == script.fail_collect_at) script.fail("cudaEventSynchronize");
-  }
-
- private:
-  struct Pending {
-    std::vector<denoise::Source> window;
-    std::size_t center;
-    Canvas out;
-    denoise::Settings settings;
-    int fields;
-    std::vector<std::uint64_t> hashes;
-  };
-
-  void filter(const Pending& p) {
-    real_->submit(p.window, p.center, p.out, p.settings, p.fields);
-    real_->collect();
-  }
-  /// The end of the oldest frame's stay, which all memory must have outlived, the sources unchanged.
-  void let_go() {
-    const Pending p = std::move(pending_.front());
-    pending_.pop_front();
-    for (std::size_t i = 0; i < p.window.size(); ++i) {
-      EXPECT_EQ(hash(p.window[i].frame), p.hashes[i]) << "a frame changed while it was pending";
-      script.reading.erase(script.reading.find(p.window[i].frame.plane[0]));
-    }
-    p.out.plane[0][0] = static_cast<std::uint8_t>(p.out.plane[0][0] + 0);  // a sanitizer sees what is not there
-  }
-  std::uint64_t hash(const Frame& frame) const {
-    std::uint64_t h = 0xcbf29ce484222325u;
-    for (int p = 0; p < geometry_.layout.planes; ++p)
-      for (int y = 0; y < geometry_.rows(p); ++y)
-        for (std::size_t x = 0; x < geometry_.row_bytes(p); ++x)
-          h = (h ^ frame.plane[p][y * frame.stride[p] + static_cast<std::ptrdiff_t>(x)]) * 0x100000001b3u;
-    return h;
-  }
-
-  PictureGeometry geometry_;
-  std::size_t depth_;
-  std::unique_ptr<denoise::Filter> real_;
-  std::deque<Pending> pending_;
-  std::map<std::uint64_t, std::uint64_t> serials_;
-};
-
 /// The scripted GPU filters too.
 class ScriptedFilters : public Scripted {
  protected:
   void SetUp() override {
     Scripted::SetUp();
-    backends().make_cuda_denoiser = [](const PictureGeometry& g, int id,
-                                       int depth) -> std::unique_ptr<denoise::Filter> {
-      EXPECT_EQ(id, 5);
-      script.depth = depth;
-      if (script.made++ == script.fail_make_at || script.lost) script.fail("cudaMalloc");
-      return std::make_unique<ScriptedDenoiser>(g, depth);
+    backends().denoise.cuda = [](const PictureGeometry& g, int id, int depth) -> std::unique_ptr<denoise::Filter> {
+      make_scripted(id, depth);
+      return std::make_unique<ScriptedWorker<denoise::Filter, PictureGeometry>>(g, depth, cpu::make_denoiser(g, 1));
     };
   }
 };

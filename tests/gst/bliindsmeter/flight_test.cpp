@@ -17,53 +17,19 @@ class OwnBliinds : public ::testing::Environment {
 const std::string kCaps = video_caps("RGB", 24, 16);
 
 /// Holds frames until they are collected, the latest that a real one may read them.
-class ScriptedBliinds final : public bliinds::Meter {
+class ScriptedBliinds final : public ScriptedWorker<bliinds::Meter, Geometry> {
  public:
-  ScriptedBliinds(const Geometry& geometry, int depth)
-      : depth_(static_cast<std::size_t>(depth)), real_(cpu::make_bliinds_meter(geometry)) {
-    ++script.alive;
-  }
-  ~ScriptedBliinds() override {
-    while (!pending_.empty()) let_go();
-    --script.alive;
-  }
-  void submit(const Frame& frame, bliinds::Channel channel) override {
-    EXPECT_LT(pending_.size(), depth_);
-    const int number = script.submitted++;
-    if (script.lost || number == script.fail_submit_at) script.fail("cudaMemcpyAsync");
-    pending_.emplace_back(frame, channel);
-    script.reading.insert(frame.plane[0]);
-    script.most_pending = std::max(script.most_pending, pending_.size());
-  }
-  bliinds::Features collect() override {
-    if (pending_.empty()) throw std::logic_error("no frame is pending");
-    const int number = script.collected++;
-    real_->submit(pending_.front().first, pending_.front().second);
-    const bliinds::Features features = real_->collect();
-    let_go();
-    if (script.lost || number == script.fail_collect_at) script.fail("cudaEventSynchronize");
-    return features;
-  }
-  bliinds::BlockValues blocks(int scale) override { return real_->blocks(scale); }
-
- private:
-  void let_go() {
-    script.reading.erase(script.reading.find(pending_.front().first.plane[0]));
-    pending_.pop_front();
-  }
-  std::size_t depth_;
-  std::unique_ptr<bliinds::Meter> real_;
-  std::deque<std::pair<Frame, bliinds::Channel>> pending_;
+  using ScriptedWorker::ScriptedWorker;
+  bliinds::BlockValues blocks(int scale) override { return real().blocks(scale); }
 };
 
 class BliindsFlight : public Scripted {
  protected:
   void SetUp() override {
     Scripted::SetUp();
-    backends().make_cuda_bliinds_meter = [](const Geometry& g, int id, int depth) -> std::unique_ptr<bliinds::Meter> {
-      EXPECT_EQ(id, 5);
-      if (script.made++ == script.fail_make_at || script.lost) script.fail("cudaMalloc");
-      return std::make_unique<ScriptedBliinds>(g, depth);
+    backends().bliinds.cuda = [](const Geometry& g, int id, int depth) -> std::unique_ptr<bliinds::Meter> {
+      make_scripted(id, depth);
+      return std::make_unique<ScriptedBliinds>(g, depth, cpu::make_bliinds_meter(g));
     };
   }
   void push(Rig& rig, std::uint64_t i) { EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK) << i; }

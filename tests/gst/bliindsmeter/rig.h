@@ -53,7 +53,7 @@ inline bliinds::Features features_of(const std::vector<std::uint16_t>& codes, in
   frame.plane[0] = depth > 8 ? reinterpret_cast<const std::uint8_t*>(codes.data()) : bytes.data();
   frame.stride[0] = geometry.layout.pixel_stride * width;
   const auto meter = cpu::make_bliinds_meter(geometry);
-  meter->submit(frame, bliinds::Channel::kLuma);
+  meter->submit({frame, bliinds::Channel::kLuma});
   return meter->collect();
 }
 

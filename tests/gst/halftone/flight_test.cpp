@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // halftone on a GPU: frames in flight, faults, and what the GPU cannot do.
+#include "cuda/device.h"
 #include "gst/halftone/filter.h"
 #include "tests/gst/halftone/rig.h"
 #include "tests/gst/pool.h"
@@ -284,22 +285,12 @@ TEST_F(HalftoneFlight, FramesInGpuMemoryAreTakenWhereAGpuHalftones) {
 }
 
 #if FQ_HAVE_GSTCUDA
-/// Notes on which side what it is given lies.
-class Sides final : public halftone::Filter {
- public:
-  void submit(const Frame& frame, const halftone::Target& out, const halftone::Settings&, int) override {
-    frame_on_device = frame.on_device;
-    out_on_device = out.on_device;
-  }
-  void collect() override {}
-  static inline bool frame_on_device, out_on_device;
+/// As much of the element as Halftoning asks for.
+struct Requesting {
+  Shared<HalftoneRequest>* request;
 };
 
 TEST_F(HalftoneFlight, FramesInGpuMemoryHaveTheirPicturesInSystemMemory) {
-  backends().make_cuda_halftone = [](const Geometry&, int id, int) -> std::unique_ptr<halftone::Filter> {
-    EXPECT_EQ(id, -1) << "in the context of the frames";
-    return std::make_unique<Sides>();
-  };
   for (const bool packed : {false, true}) {
     const CapsPtr in(gst_caps_from_string(video_caps("NV12", 64, 48).insert(11, "(memory:CUDAMemory)").c_str()));
     const CapsPtr out(halftone_output_caps(in.get(), packed));
@@ -308,16 +299,16 @@ TEST_F(HalftoneFlight, FramesInGpuMemoryHaveTheirPicturesInSystemMemory) {
     ASSERT_TRUE(parse_halftone_caps(in.get(), out.get(), format));
     EXPECT_TRUE(format.on_device);
     EXPECT_FALSE(format.out_on_device);
-    FilterTask task;
-    task.count = 1;
-    task.frames[0].frame.on_device = true;
-    Sides::frame_on_device = false;
-    Sides::out_on_device = true;
-    const auto filter = make_halftoner(format, {true, -1}, 1, 1, [] { return HalftoneWish{}; });
-    filter->submit(task);
-    filter->collect();
-    EXPECT_TRUE(Sides::frame_on_device);
-    EXPECT_FALSE(Sides::out_on_device);
+    Shared<HalftoneRequest> request;
+    Requesting element{&request};
+    const Halftoning<Requesting> halftoning(&element, format, 1);
+    FilterWindow window;
+    window.count = 1;
+    window.frames[0].frame.on_device = true;
+    const halftone::Task task = halftoning.task(window, halftoning.settings());
+    EXPECT_TRUE(task.frame.on_device);
+    EXPECT_FALSE(task.out.on_device);
+    EXPECT_EQ(task.settings.packed, packed);
   }
 }
 

@@ -34,7 +34,7 @@ inline std::vector<std::uint8_t> halftoned(const std::string& caps, GstBuffer* b
   const std::size_t row = halftone::target_row_bytes(info.width, settings.packed);
   std::vector<std::uint8_t> out(row * static_cast<std::size_t>(info.height));
   const auto filter = cpu::make_halftone({info.width, info.height, layout}, 1);
-  filter->submit(frame.frame(), {out.data(), static_cast<std::ptrdiff_t>(row), false}, settings, fields);
+  filter->submit({frame.frame(), {out.data(), static_cast<std::ptrdiff_t>(row), false}, settings, fields});
   filter->collect();
   return out;
 }
@@ -71,58 +71,15 @@ class HalftoneRig : public Rig {
   }
 };
 
-/// Takes `depth` frames before the first is collected, as the device twin does.
-class ScriptedHalftone final : public halftone::Filter {
+/// Refuses what the device twin cannot do.
+class ScriptedHalftone final : public ScriptedWorker<halftone::Filter, Geometry> {
  public:
-  ScriptedHalftone(const Geometry& geometry, int depth)
-      : depth_(static_cast<std::size_t>(depth)), real_(cpu::make_halftone(geometry, 1)) {
-    ++script.alive;
+  using ScriptedWorker::ScriptedWorker;
+  void submit(const halftone::Task& task) override {
+    EXPECT_FALSE(task.settings.serpentine);
+    EXPECT_FALSE(task.out.on_device);
+    ScriptedWorker::submit(task);
   }
-  ~ScriptedHalftone() override {
-    while (!pending_.empty()) let_go();
-    --script.alive;
-  }
-
-  void submit(const Frame& frame, const halftone::Target& out, const halftone::Settings& settings,
-              int fields) override {
-    const int number = script.submitted++;
-    EXPECT_LT(pending_.size(), depth_);
-    EXPECT_FALSE(settings.serpentine);
-    EXPECT_FALSE(out.on_device);
-    if (script.lost || number == script.fail_submit_at) script.fail("cudaMemcpyAsync");
-    pending_.push_back({frame, out, settings, fields});
-    script.reading.insert(frame.plane[0]);
-    script.most_pending = std::max(script.most_pending, pending_.size());
-    if (!script.lazy) filter(pending_.back());
-  }
-
-  void collect() override {
-    const int number = script.collected++;
-    if (pending_.empty()) throw std::logic_error("no frame is pending");
-    if (script.lazy) filter(pending_.front());
-    let_go();
-    if (script.lost || number == script.fail_collect_at) script.fail("cudaEventSynchronize");
-  }
-
- private:
-  struct Pending {
-    Frame frame;
-    halftone::Target out;
-    halftone::Settings settings;
-    int fields;
-  };
-  void filter(const Pending& p) {
-    real_->submit(p.frame, p.out, p.settings, p.fields);
-    real_->collect();
-  }
-  void let_go() {
-    script.reading.erase(script.reading.find(pending_.front().frame.plane[0]));
-    pending_.pop_front();
-  }
-
-  std::size_t depth_;
-  std::unique_ptr<halftone::Filter> real_;
-  std::deque<Pending> pending_;
 };
 
 /// The scripted GPU halftones too.
@@ -130,11 +87,9 @@ class ScriptedHalftones : public Scripted {
  protected:
   void SetUp() override {
     Scripted::SetUp();
-    backends().make_cuda_halftone = [](const Geometry& g, int id, int depth) -> std::unique_ptr<halftone::Filter> {
-      EXPECT_EQ(id, 5);
-      script.depth = depth;
-      if (script.made++ == script.fail_make_at || script.lost) script.fail("cudaMalloc");
-      return std::make_unique<ScriptedHalftone>(g, depth);
+    backends().halftone.cuda = [](const Geometry& g, int id, int depth) -> std::unique_ptr<halftone::Filter> {
+      make_scripted(id, depth);
+      return std::make_unique<ScriptedHalftone>(g, depth, cpu::make_halftone(g, 1));
     };
   }
 };

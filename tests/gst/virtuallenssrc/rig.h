@@ -85,8 +85,8 @@ class Folder {
   std::filesystem::path root_, path_;
 };
 
-/// Where the real focus sweeps are, or an empty path. None under ThreadSanitizer, where they take minutes and bring no
-/// threads of their own.
+/// Where the real focus sweeps are, or an empty path. None under ThreadSanitizer, where they take minutes and
+/// bring no threads of their own.
 inline std::filesystem::path sweep_folder([[maybe_unused]] const char* name) {
 #if defined(__SANITIZE_THREAD__)
   return {};

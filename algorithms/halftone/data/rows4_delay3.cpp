@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Weights and thresholds for swaths of 4 rows and a delay of 3, as written by
 // `framequality-train-halftone table --swath-rows 4 --delay 3 --seed 1`.
-#pragma once
-
-#include "algorithms/halftone/tone_dependent.h"
+#include "algorithms/halftone/tables.h"
 
 namespace framequality::halftone {
 
 // clang-format off
-inline constexpr ToneTable kRows4Delay3 = {4, 3, {
+const ToneTable kRows4Delay3 = {4, 3, {
   {{1024, 0, 0, 0}, 2040},
   {{653, 142, 192, 37}, 3822},
   {{628, 172, 171, 53}, 3880},

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A halftone of middle grey, 128 x 128, rows of four words, lowest bit first, as written by
 // `framequality-train-halftone pattern --seed 1`.
-#pragma once
-
-#include <cstdint>
+#include "algorithms/halftone/tables.h"
 
 namespace framequality::halftone {
 
 // clang-format off
-inline constexpr std::uint32_t kDotPattern[512] = {
+const std::uint32_t kDotPattern[kPatternSide * kPatternSide / 32] = {
   0x1d250d14, 0x5c85573c, 0x2d0c92b7, 0x64a5ab53, 0xe2d6f4d6, 0xd37d49c3, 0xaaf5ad48, 0xaaad5b54, 0x2d289351,
   0x9641b61a, 0x692a52b6, 0xad5144ab, 0xad576d5e, 0xb2de29f6, 0x96a5aec5, 0x51567956, 0xd2b44a52, 0x4d11cd11,
   0xdada613a, 0xaead8730, 0x1acbb345, 0x6aee6ace, 0x21259da5, 0x29925acf, 0xe65a2cfd, 0x93519531, 0xdf5d6a55,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Ranks of a blue noise mask, 128 x 128, as written by
 // `framequality-train-halftone mask --seed 1`.
-#pragma once
-
-#include <cstdint>
+#include "algorithms/halftone/tables.h"
 
 namespace framequality::halftone {
 
 // clang-format off
-inline constexpr std::uint16_t kBlueNoiseMask[16384] = {
+const std::uint16_t kBlueNoiseMask[kMaskSide * kMaskSide] = {
   8211, 12676, 4169, 7438, 1077, 9054, 5757, 4267, 12, 11730, 13845, 16162, 7797, 11534, 15032, 5437, 14050, 2843,
   6058, 7937, 1204, 12238, 10737, 1750, 8967, 6133, 14593, 11251, 16235, 10289, 13974, 7215, 644, 13259, 5579,
   10887, 8028, 5012, 6616, 11338, 7609, 9434, 221, 6932, 5635, 10641, 3700, 5460, 184, 4368, 14069, 6606, 15713,

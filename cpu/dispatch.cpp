@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which of the instruction sets that kernels were compiled for runs here.
+#include "cpu/dispatch.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace framequality::cpu {
+
+namespace {
+
+struct InstructionSet {
+  std::string_view name;
+  bool (*runs)();
+};
+
+/// In the order of FQ_KERNEL_TABLES.
+constexpr std::array<InstructionSet, kInstructionSets> kSets{{
+#ifdef __x86_64__
+    {"avx512",
+     [] {
+       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+              __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("bmi2");
+     }},
+    {"avx2", [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"); }},
+#endif
+    {"baseline", [] { return true; }},
+}};
+
+}  // namespace
+
+std::vector<std::string_view> instruction_sets() {
+  std::vector<std::string_view> names;
+  for (const InstructionSet& set : kSets)
+    if (set.runs()) names.push_back(set.name);
+  return names;
+}
+
+std::size_t find_instruction_set(std::string_view isa) {
+  for (std::size_t i = 0; i < kSets.size(); ++i)
+    if ((isa.empty() || isa == kSets[i].name) && kSets[i].runs()) return i;
+  throw std::invalid_argument("cpu: no such instruction set here: " + std::string(isa));
+}
+
+}  // namespace framequality::cpu

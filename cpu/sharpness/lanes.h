@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The numbers that metrics compute with, kVec columns at once. Everything is in an unnamed namespace, as in simd.h.
+#pragma once
+
+#include "algorithms/sharpness/metric.h"
+#include "cpu/sharpness/kernels.h"
+#include "cpu/simd.h"
+
+#include <type_traits>
+
+namespace framequality::cpu {
+namespace {
+
+// Each has the operations that metrics with its gain use, the neighbourhood of kCount samples at once, and the totals
+// of sums and products.
+
+/// Bytes, for metrics that never leave the samples' range (kGain == 0).
+struct Bytes {
+  static constexpr int kCount = kVec;
+  U8v v;
+  using Mask = U8v;
+  FQ_HD friend Bytes minimum(Bytes a, Bytes b) { return {min_bytes(a.v, b.v)}; }
+  FQ_HD friend Bytes maximum(Bytes a, Bytes b) { return {max_bytes(a.v, b.v)}; }
+  FQ_HD friend Bytes abs_difference(Bytes a, Bytes b) { return {max_bytes(a.v, b.v) - min_bytes(a.v, b.v)}; }
+  FQ_HD Bytes masked(Mask m) const { return {v & m}; }
+  struct Neighbours {
+    const std::uint8_t* p;
+    FQ_HD Bytes c() const { return {load<U8v>(p)}; }
+    FQ_HD Bytes l() const { return {load<U8v>(p - 1)}; }
+    FQ_HD Bytes r() const { return {load<U8v>(p + 1)}; }
+    FQ_HD Bytes r2() const { return {load<U8v>(p + 2)}; }
+  };
+  FQ_HD static std::ptrdiff_t offset(int x) { return x; }
+};
+
+/// Where kVec columns of samples that fit 15 bits come from.
+enum class Source {
+  kBytes,  ///< bytes: even columns and odd ones are parted with an AND and a shift
+  kWords,  ///< words: the first half and the second
+  kSplit,  ///< words, each row's even columns first and its odd ones kSplitBytes later; loads start at even columns
+};
+
+/// kVec columns as two vectors of signed words; from bytes and split rows a is the even columns and b the odd ones.
+template <Source kSource>
+struct Words {
+  static constexpr int kCount = kVec;
+  S16v a, b;
+  using Mask = Words;
+  // Columns that are masked away may hold anything: their overflow must not be the language's business.
+  FQ_HD static S16v plus(S16v x, S16v y) {
+    return reinterpret_cast<S16v>(reinterpret_cast<U16v>(x) + reinterpret_cast<U16v>(y));
+  }
+  FQ_HD static S16v minus(S16v x, S16v y) {
+    return reinterpret_cast<S16v>(reinterpret_cast<U16v>(x) - reinterpret_cast<U16v>(y));
+  }
+  FQ_HD friend Words operator+(Words x, Words y) { return {plus(x.a, y.a), plus(x.b, y.b)}; }
+  FQ_HD friend Words operator-(Words x, Words y) { return {minus(x.a, y.a), minus(x.b, y.b)}; }
+  FQ_HD friend Words twice(Words x) { return x + x; }
+  FQ_HD friend Words absolute(Words x) { return {abs_shorts(x.a), abs_shorts(x.b)}; }
+  FQ_HD friend Words abs_difference(Words x, Words y) { return absolute(x - y); }
+  FQ_HD friend Words minimum(Words x, Words y) { return {min_shorts(x.a, y.a), min_shorts(x.b, y.b)}; }
+  FQ_HD friend Words maximum(Words x, Words y) { return {max_shorts(x.a, y.a), max_shorts(x.b, y.b)}; }
+  FQ_HD Words masked(Words m) const { return {a & m.a, b & m.b}; }
+
+  /// The samples at columns d, d+2, ... and d+1, d+3, ... of those at p (kWords: d, d+1, ... and on).
+  template <int d>
+  FQ_HD static Words at(const std::uint8_t* p) {
+    if constexpr (kSource == Source::kWords)
+      return {load<S16v>(p + std::ptrdiff_t{2} * d), load<S16v>(p + std::ptrdiff_t{2} * d + kVec)};
+    return {every_other<d>(p), every_other<d + 1>(p)};
+  }
+  template <int d>
+  FQ_HD static S16v every_other(const std::uint8_t* p) {
+    if constexpr (kSource == Source::kSplit) return load<S16v>(p + (d & 1 ? kSplitBytes + d - 1 : d));
+    // An odd column is the high byte of the word one column to its left, so that the columns at d = 0 and 1, and
+    // those at 2 and 1 of a neighbour, share their loads.
+    return d < 1 ? reinterpret_cast<S16v>(load<U16v>(p + d) & 0xff)
+                 : reinterpret_cast<S16v>(load<U16v>(p + d - 1) >> 8);
+  }
+  struct Neighbours {
+    const std::uint8_t* p;
+    FQ_HD Words c() const { return at<0>(p); }
+    FQ_HD Words l() const { return at<-1>(p); }
+    FQ_HD Words r() const { return at<1>(p); }
+    FQ_HD Words r2() const { return at<2>(p); }
+  };
+  FQ_HD static std::ptrdiff_t offset(int x) { return std::ptrdiff_t{x} * (kSource == Source::kWords ? 2 : 1); }
+  /// Column of element i of each vector.
+  FQ_HD static int column_a(int i) { return kSource == Source::kWords ? i : 2 * i; }
+  FQ_HD static int column_b(int i) { return kSource == Source::kWords ? i + kVec / 2 : 2 * i + 1; }
+};
+
+/// Words of up to 16 bits, in 32-bit lanes.
+struct Ints {
+  static constexpr int kCount = kVec / 4;
+  S32v v;
+  using Mask = S32v;
+  FQ_HD friend Ints operator+(Ints a, Ints b) { return {a.v + b.v}; }
+  FQ_HD friend Ints operator-(Ints a, Ints b) { return {a.v - b.v}; }
+  FQ_HD friend Ints twice(Ints a) { return a + a; }
+  FQ_HD friend Ints absolute(Ints a) { return {a.v < 0 ? -a.v : a.v}; }
+  FQ_HD friend Ints abs_difference(Ints a, Ints b) { return absolute(a - b); }
+  FQ_HD friend Ints minimum(Ints a, Ints b) { return {a.v < b.v ? a.v : b.v}; }
+  FQ_HD friend Ints maximum(Ints a, Ints b) { return {a.v > b.v ? a.v : b.v}; }
+  FQ_HD Ints masked(Mask m) const { return {v & m}; }
+  FQ_HD static Ints at(const std::uint8_t* p) { return {__builtin_convertvector(load<U16half>(p), S32v)}; }
+  struct Neighbours {
+    const std::uint8_t* p;
+    FQ_HD Ints c() const { return at(p); }
+    FQ_HD Ints l() const { return at(p - 2); }
+    FQ_HD Ints r() const { return at(p + 2); }
+    FQ_HD Ints r2() const { return at(p + 4); }
+  };
+  FQ_HD static std::ptrdiff_t offset(int x) { return std::ptrdiff_t{x} * 2; }
+};
+
+/// Mask of lanes whose column lies in first...last-1 of the vector's.
+template <class L>
+FQ_HD typename L::Mask lane_mask(int first, int last) {
+  typename L::Mask m{};
+  const auto bit = [&](int column) { return column >= first && column < last ? -1 : 0; };
+  if constexpr (requires { m.b; }) {
+    for (int i = 0; i < kVec / 2; ++i) {
+      m.a[i] = static_cast<std::int16_t>(bit(L::column_a(i)));
+      m.b[i] = static_cast<std::int16_t>(bit(L::column_b(i)));
+    }
+  } else {
+    using Element = std::remove_reference_t<decltype(m[0])>;
+    for (int i = 0; i < L::kCount; ++i) m[i] = static_cast<Element>(bit(i));
+  }
+  return m;
+}
+
+/// Accumulators of a total. A fused dot product waits four cycles for the one before it: two take turns.
+#ifdef __AVX512VNNI__
+constexpr int kChains = 2;
+#else
+constexpr int kChains = 1;
+#endif
+
+/// Totals of a metric in vectors. 32-bit lanes take what a few rows add; flush() moves them to 64 bits in time.
+template <class L, bool kSigned, bool kMasked>
+struct Sums {
+  S32v narrow[kMaxTotals][kChains] = {};
+  S64v wide[kMaxTotals] = {};
+  typename L::Mask mask = {};
+
+  template <int i>
+  FQ_HD void add_dots(S16v a, S16v b, S16v c, S16v d) {
+    narrow[i][0] = dot(narrow[i][0], a, b);
+    narrow[i][kChains - 1] = dot(narrow[i][kChains - 1], c, d);
+  }
+  template <int i>
+  FQ_HD void add(L x) {
+    if constexpr (kMasked) x = x.masked(mask);
+    if constexpr (requires { x.b; }) {
+      add_dots<i>(x.a, S16v{} + 1, x.b, S16v{} + 1);
+    } else if constexpr (sizeof(x.v[0]) == 1) {
+      wide[i] += reinterpret_cast<S64v>(sum_bytes(x.v));
+    } else {
+      wide[i] += wide_sums(x.v);
+    }
+  }
+  template <int i>
+  FQ_HD void add_product(L x, L y) {
+    if constexpr (kMasked) x = x.masked(mask);
+    if constexpr (requires { x.b; }) {
+      add_dots<i>(x.a, y.a, x.b, y.b);
+    } else if constexpr (sizeof(x.v[0]) == 1) {
+      const U16v p = reinterpret_cast<U16v>(x.v), q = reinterpret_cast<U16v>(y.v);
+      add_dots<i>(reinterpret_cast<S16v>(p & 0xff), reinterpret_cast<S16v>(q & 0xff), reinterpret_cast<S16v>(p >> 8),
+                  reinterpret_cast<S16v>(q >> 8));
+    } else {
+      wide[i] += wide_products(x.v, y.v);
+    }
+  }
+  FQ_HD void flush() {
+    for (int i = 0; i < kMaxTotals; ++i)
+      for (S32v& n : narrow[i]) {
+        if constexpr (kSigned) {
+          wide[i] += wide_sums(n);
+        } else {
+          const U64v u = reinterpret_cast<U64v>(n);
+          wide[i] += reinterpret_cast<S64v>((u & 0xffffffff) + (u >> 32));
+        }
+        n = S32v{};
+      }
+  }
+};
+
+}  // namespace
+}  // namespace framequality::cpu

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which GPU can be used, and why none can; no CUDA headers.
+#pragma once
+
+#include <string>
+
+namespace framequality::cuda {
+
+/// Result of looking for a device.
+struct Device {
+  int id = -1;         ///< CUDA device number, -1: none usable
+  std::string name;    ///< as the driver calls it
+  std::string reason;  ///< id < 0: why, and what the user can do about it
+};
+
+/// The device to use: `wanted`, or the first usable one if wanted is -1. Usable: the driver is recent enough for
+/// this build and the device can run its kernels. Never throws; safe with no driver installed.
+Device find_device(int wanted = -1);
+
+/// A kernel that does nothing: a device that has its code has that of the others.
+const void* smallest_kernel();
+
+/// True if this build's kernels run on devices of compute capability `capability` (major * 10 + minor).
+bool has_kernels_for(int capability);
+
+}  // namespace framequality::cuda

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Around a miscompilation of loops whose bound is a minimum or maximum.
+#pragma once
+
+namespace framequality::cuda {
+
+/// v, as a value that the compiler knows nothing about: for every loop bound that min() or max() gives
+/// (tests/cuda/loop_bounds_test.py sees to that). The compiler counts such loops' turns as max(a, max(b, -c)), and ptxas
+/// 13.0 drops the minus sign when it makes one three-way maximum (VIMNMX3) of that for sm_90: the loop then runs past its
+/// end. tests/cuda/loop_bound_test.cu has the loop and says whether the toolkit in use still does so.
+__device__ __forceinline__ int loop_bound(int v) {
+#ifdef __CUDA_ARCH__
+  asm("" : "+r"(v));
+#endif
+  return v;
+}
+
+}  // namespace framequality::cuda

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What tests and benchmarks need of a meter beside its interface.
+#include "cuda/sharpness/testing.h"
+
+#include "cuda/sharpness/device_meter.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace framequality::cuda {
+
+namespace {
+
+DeviceMeter& device_meter(Meter& meter) {
+  auto* found = dynamic_cast<DeviceMeter*>(&meter);
+  if (!found) throw std::logic_error("not a CUDA meter");
+  return *found;
+}
+
+}  // namespace
+
+double kernel_seconds(Meter& meter, std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int repeats) {
+  DeviceMeter& timed = device_meter(meter);
+  timed.time_kernel(frames, plan, 1);
+  return timed.time_kernel(frames, std::move(plan), repeats);
+}
+
+CUstream_st* stream_of(Meter& meter) { return device_meter(meter).stream(); }
+
+void submit_queued(Meter& meter, const Frame& frame, std::shared_ptr<const Plan> plan) {
+  device_meter(meter).submit_queued(frame, std::move(plan));
+}
+
+}  // namespace framequality::cuda

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames on their way through a filtering element: in, filtered, out in order.
+#pragma once
+
+#include "algorithms/ring.h"
+#include "gst/base/filter_base.h"
+#include "gst/base/stream.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace framequality {
+
+/// A frame to be filtered: the frames around it, what it is made of, and where it goes.
+struct FilterWindow {
+  std::array<NumberedFrame, 2 * kMaxRadius + 1> frames;
+  std::size_t count = 0, center = 0;
+  Canvas out;
+  int fields = 1;  ///< 2: two interleaved fields, pictures of their own
+
+  std::span<const NumberedFrame> window() const { return std::span(frames).first(count); }
+};
+
+/// Kind: the part that each filtering element brings itself, made from (Element*, const FilterFormat&, int threads),
+/// threads being of the CPU, 0 for all cores:
+///   Task, Settings      of its worker, whose results are void
+///   make(place, depth)  a worker, as Relay asks for it
+///   settings()          the options as they are now
+///   task(window, settings)
+template <class Kind>
+class FilterStream final : public Stream {
+ public:
+  /// radius: frames before and after one that it is made of, 0...kMaxRadius.
+  template <class Element>
+  FilterStream(Element* element, const FilterFormat& format, int threads, int radius)
+      : Stream(&element->parent.parent, format.in, format.on_device, radius, "Filtering goes on on the CPU"),
+        format_(format),
+        kind_(element, format, threads),
+        relay_(*this, [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
+
+  /// Pushes frames itself: GstBaseTransform would mark the next one that it pushes as discontinuous, which with frames
+  /// held back is another one than the one that came so.
+  GstFlowReturn take(BufferPtr buffer, GstBuffer**) override {
+    if (!buffer) return GST_FLOW_OK;
+    bool& missed = filter()->state->missed;
+    const bool follows_gap = std::exchange(missed, false);
+    if (follows_gap || GST_BUFFER_IS_DISCONT(buffer.get())) {
+      const GstFlowReturn drained = drain_frames(element());
+      if (drained != GST_FLOW_OK) {
+        missed = true;  // who goes on nevertheless is told with the next frame
+        return drained;
+      }
+      forget_past();
+    }
+    hold(std::move(buffer), follows_gap);
+    while (submitted_ + static_cast<std::uint64_t>(radius()) < taken()) {
+      const GstFlowReturn flow = submit_next();
+      if (flow == GST_FLOW_OK) continue;
+      drop();  // no buffer was to be had for it
+      missed = true;
+      return flow;
+    }
+    GstFlowReturn flow = GST_FLOW_OK;
+    while (flow == GST_FLOW_OK && submitted_ - finished_ > static_cast<std::uint64_t>(in_flight()))
+      flow = push_frame(element(), finish_oldest());
+    return flow;
+  }
+
+  /// Those after the last frames taken are missing.
+  BufferPtr finish() override {
+    while (submitted_ < taken() && submitted_ - finished_ <= static_cast<std::uint64_t>(in_flight())) {
+      if (submit_next() == GST_FLOW_OK) continue;
+      drop();  // the pad is shut down
+      return nullptr;
+    }
+    return finished_ < submitted_ ? finish_oldest() : nullptr;
+  }
+
+  void drop() noexcept override {
+    filter()->state->missed = false;
+    relay_.drop();
+    first_ = finished_ = submitted_ = taken() + 1;  // the number of one that was not taken is not used again
+    while (!frames_.empty()) frames_.pop().clear();
+    frames_.next().clear();
+  }
+
+  /// Releases frames that have left and are kept for those after them.
+  void forget_past() override {
+    for (; first_ < finished_; ++first_) frames_.pop().clear();
+  }
+
+  void change_context(GstBuffer* buffer) override {
+    forget_past();
+    relay_.change_context([&] { element()->device->context.adopt(buffer); });
+  }
+
+ private:
+  /// A frame from when it is taken until no other frame is made of it.
+  struct Taken {
+    BufferPtr in, out;  ///< out: from when it is submitted until it leaves
+    std::optional<MappedPicture> source;
+    std::optional<MappedCanvas> target;
+    bool follows_gap = false;  ///< frames are missing before it
+    FilterWindow window;       ///< from when it is submitted
+    typename Kind::Settings settings;
+
+    void clear() {
+      source.reset();
+      target.reset();
+      in.reset();
+      out.reset();
+    }
+  };
+
+  FqFilterBase* filter() const { return reinterpret_cast<FqFilterBase*>(element()); }
+  std::uint64_t taken() const { return first_ + frames_.size(); }
+  Taken& at(std::uint64_t serial) { return frames_[serial - first_]; }
+
+  void hold(BufferPtr buffer, bool follows_gap) {
+    Taken& frame = frames_.next();
+    frame.clear();  // of one that failed
+    frame.in = std::move(buffer);
+    frame.follows_gap = follows_gap;
+    prepare_to_read(frame.in.get());
+    frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), format_.on_device);
+    frames_.push();
+  }
+
+  /// Begins to filter the next frame, made of those around it that are there.
+  GstFlowReturn submit_next() {
+    Taken& frame = at(submitted_);
+    GstFlowReturn flow = GST_FLOW_OK;
+    frame.out = make_output(filter(), format_, frame.in.get(), flow);
+    if (!frame.out) return flow;
+    const Busy busy(*this);
+    if (frame.follows_gap) GST_BUFFER_FLAG_SET(frame.out.get(), GST_BUFFER_FLAG_DISCONT);
+    frame.target.emplace(format_.out, format_.out_extents, frame.out.get(), format_.out_on_device);
+
+    FilterWindow& window = frame.window;
+    const auto around = static_cast<std::uint64_t>(radius());
+    const std::uint64_t begin = std::max(first_, submitted_ - std::min(submitted_, around));
+    const std::uint64_t end = std::min(taken(), submitted_ + around + 1);
+    window.count = 0;
+    for (std::uint64_t i = begin; i < end; ++i) window.frames[window.count++] = {at(i).source->frame(), i};
+    window.center = submitted_ - begin;
+    window.out = frame.target->canvas();
+    window.fields = is_interlaced(format_.in, frame.in.get()) ? 2 : 1;
+    frame.settings = kind_.settings();
+    relay_.submit(kind_.task(window, frame.settings));
+    ++submitted_;
+    return GST_FLOW_OK;
+  }
+
+  /// Waits until the oldest frame is complete; its buffer.
+  BufferPtr finish_oldest() {
+    Taken& frame = at(finished_);
+    {
+      const Busy busy(*this);
+      relay_.collect(kind_.task(frame.window, frame.settings));
+    }
+    frame.target.reset();
+    BufferPtr out = std::move(frame.out);
+    count_filtered(filter());
+    ++finished_;
+    for (; first_ + static_cast<std::uint64_t>(radius()) < finished_; ++first_) frames_.pop().clear();
+    return out;
+  }
+
+  FilterFormat format_;
+  Kind kind_;
+  Ring<Taken> frames_{kMaxInFlight + 2 * kMaxRadius + 1};
+  /// Serial numbers: of the oldest frame held, the next to leave, the next to be submitted.
+  std::uint64_t first_ = 0, finished_ = 0, submitted_ = 0;
+  Relay<typename Kind::Task, void> relay_;  ///< last, so that the device is done before frames go
+};
+
+}  // namespace framequality

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames on their way through a measuring element: in, measured, out in order with their scores.
+#pragma once
+
+#include "algorithms/ring.h"
+#include "gst/base/meter_base.h"
+#include "gst/base/stream.h"
+#include "gst/buffer/frame.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace framequality {
+
+/// Kind: the part that each measuring element brings itself, made from (Element*, const StreamFormat&):
+///   Task, Result        of its worker; Task has a Frame `frame`
+///   Notes               what it has to know of a frame until it is measured, beside the task
+///   make(place, depth)  a worker, as Relay asks for it
+///   prepare(buffer, task, notes)  fills both in, but for task.frame, with the options as they are now; false: the
+///   frame
+///                       cannot be measured and passes without a score. May throw ElementError
+///   report(task, notes, result, fields)  the score; adds the element's own fields to those of message and meta
+///   annotate(buffer)    adds what the frame that was reported last gets beside the meta; buffer is writable
+template <class Kind>
+class MeterStream final : public Stream {
+ public:
+  template <class Element>
+  MeterStream(Element* element, const StreamFormat& format)
+      : Stream(&element->parent.parent, format.info, format.on_device, 0,
+               "Measuring goes on on the CPU, with the same numbers"),
+        format_(format),
+        kind_(element, format),
+        relay_(*this, [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
+
+  GstFlowReturn take(BufferPtr buffer, GstBuffer** out) override {
+    // GstBaseTransform gives the flag to the next buffer that leaves through here. That must be this one, and now: if
+    // an event drove it out later, the flag would go to another one as well.
+    const bool discont = buffer && GST_BUFFER_IS_DISCONT(buffer.get());
+    GstFlowReturn flow = GST_FLOW_OK;
+    if (discont) flow = drain_frames(element());
+    if (buffer && flow == GST_FLOW_OK) flow = follow_context(buffer.get());
+    if (flow != GST_FLOW_OK) return flow;
+    if (buffer) hold(std::move(buffer));
+    const int behind = discont ? 0 : in_flight();
+    if (held_.size() > static_cast<std::size_t>(behind)) *out = finish().release();
+    return GST_FLOW_OK;
+  }
+
+  BufferPtr finish() override {
+    if (held_.empty()) return nullptr;
+    Held& held = held_.front();
+    BufferPtr buffer;
+    if (held.result) {
+      const Busy busy(*this);
+      const double score = kind_.report(held.task, held.notes, relay_.collect(held.task), held.result.get());
+      held.mapped.reset();
+      finish_result(meter(), held.result.get(), score);
+      buffer = std::move(held.buffer);
+      if (held.outputs.attach_meta) {
+        buffer = attach_result(meter(), std::move(buffer), held.result.get());
+        kind_.annotate(buffer.get());
+      }
+      if (held.outputs.post_messages) post_result(meter(), std::move(held.result));
+    } else {
+      buffer = std::move(held.buffer);
+    }
+    held_.pop().clear();
+    return buffer;
+  }
+
+  void drop() noexcept override {
+    relay_.drop();
+    while (!held_.empty()) held_.pop().clear();
+    held_.next().clear();  // the one that could not be taken, if any
+  }
+
+ private:
+  /// A frame between chain and push.
+  struct Held {
+    BufferPtr buffer;
+    StructurePtr result;                ///< null: the frame passes unmeasured
+    std::optional<MappedFrame> mapped;  ///< of `buffer`
+    typename Kind::Task task;
+    typename Kind::Notes notes;
+    MeterSettings outputs;  ///< as they were when the frame came
+
+    void clear() {
+      task = {};
+      mapped.reset();
+      result.reset();
+      buffer.reset();
+    }
+  };
+
+  void change_context(GstBuffer* buffer) override {
+    relay_.change_context([&] { element()->device->context.adopt(buffer); });
+  }
+
+  FqMeterBase* meter() const { return reinterpret_cast<FqMeterBase*>(element()); }
+
+  /// Takes a frame in: it is being measured, or waits its turn unmeasured.
+  void hold(BufferPtr buffer) {
+    Held& held = held_.next();
+    held.clear();  // of one that failed
+    held.buffer = std::move(buffer);
+    held.outputs = meter()->state->settings.get();
+    if (is_due(meter(), held.outputs.interval, GST_BUFFER_PTS(held.buffer.get()))) begin(held);
+    held_.push();
+    if (!held.result) count_skipped(meter());
+  }
+
+  void begin(Held& held) {
+    const Busy busy(*this);
+    GstBuffer* buffer = held.buffer.get();
+    prepare_to_read(buffer);
+    held.mapped.emplace(format_.info, format_.geometry.layout, buffer, is_on_device());
+    if (!kind_.prepare(buffer, held.task, held.notes)) return held.mapped.reset();
+    held.task.frame = held.mapped->frame();
+    relay_.submit(held.task);
+    held.result = start_result(meter(), format_, buffer);
+  }
+
+  /// The buffer's memory may belong to another CUDA context than the last one's: measures in that one from now on.
+  GstFlowReturn follow_context(GstBuffer* buffer) {
+    CudaContext& context = element()->device->context;
+    if (!is_on_device() || context.owns(buffer)) return GST_FLOW_OK;
+    const GstFlowReturn flow = drain_frames(element());
+    if (flow == GST_FLOW_OK) change_context(buffer);
+    return flow;
+  }
+
+  StreamFormat format_;
+  Kind kind_;
+  Ring<Held> held_{kMaxInFlight + 1};
+  Relay<typename Kind::Task, typename Kind::Result> relay_;  ///< last, so that the device is done before frames go
+};
+
+}  // namespace framequality
