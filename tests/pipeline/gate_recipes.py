@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The recipes that README gives for sharpnessgate, on a made clip: what they write is what the scores say it should be.
+"""The recipes that docs/elements/sharpnessgate.md gives, on a made clip: what they write is what the scores say it should
+be.
 
 Each survivor is told by its number, drawn into the picture, and by its time.
 """
@@ -102,10 +103,9 @@ def best_of(scores, length):
     return [max(range(k, min(k + length, FRAMES)), key=lambda i: (scores[i], -i)) for k in range(0, FRAMES, length)]
 
 
-def recipes(readme):
-    """The gst-launch lines of README's section on the gate."""
-    section = readme.read_text(encoding="utf-8").split("\n## Dropping blurred frames", 1)[1].split("\n## ", 1)[0]
-    text = "".join(re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
+def recipes(page):
+    """The gst-launch lines of the gate's page, those too that need a camera."""
+    text = "".join(re.findall(r"^```sh[^\n]*\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
     return [re.sub(r"\s+", " ", line).removeprefix("gst-launch-1.0 ").removeprefix("-e ")
             for line in text.splitlines() if line.startswith("gst-launch-1.0")]
 
@@ -129,7 +129,7 @@ def check_recording(folder, recipe):
     """What passes is in the file, each frame at its time after the first. A file of a fixed rate shows the nearest."""
     scores = scores_of(folder, METER.search(recipe)[1])
     if "min-score" in recipe:
-        # The README's numbers are for some camera; these drop the start of the clip and make the two differ.
+        # The page's numbers are for some camera; these drop the start of the clip and make the two differ.
         least, resume = sorted(scores)[FRAMES // 2], sorted(scores)[FRAMES * 2 // 3]
         recipe = re.sub(r"min-score=\S+ resume-score=\S+", f"min-score={least!r} resume-score={resume!r}", recipe)
         want = by_threshold(scores, least, resume)
@@ -189,7 +189,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         make_clip(folder)
-        for recipe in recipes(pathlib.Path(sys.argv[1]) / "README.md"):
+        for recipe in recipes(pathlib.Path(sys.argv[1]) / "docs" / "elements" / "sharpnessgate.md"):
             here = recipe.replace("v4l2src", CLIP).replace("filesrc location=walk.mp4 ! decodebin", CLIP)
             if "multifilesink" in here:
                 print(check_pictures(folder, here), "pictures:", recipe)

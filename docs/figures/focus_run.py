@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Draws position and score over the frames of a focusing run with a virtual lens whose best position moves on the way.
 
-GST_PLUGIN_PATH=build/gst docs/focus_run.py docs/focus-run.svg
+GST_PLUGIN_PATH=build/gst docs/figures/focus_run.py docs/figures/focus-run.svg
 """
 import itertools
 import sys

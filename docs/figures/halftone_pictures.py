@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pictures of halftone.md, and its tables: pixels that change between frames of a scene that stands still, and PSNR
-behind a blur.
+"""The pictures of docs/halftoning.md, and its tables: pixels that change between frames of a scene that stands still,
+and PSNR after a blur.
 
-GST_PLUGIN_PATH=build/gst docs/halftone_pictures.py FOLDER
+GST_PLUGIN_PATH=build/gst docs/figures/halftone_pictures.py FOLDER
 FOLDER: where halftone-ramp.png, halftone-photograph.png and halftone-delays.png go; the tables go to stdout. All is
 made by the element. Needs numpy, SciPy, Pillow, scikit-image (its photograph of a camera man) and GStreamer with the plugin;
 the same bits come each time.

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How much noise nlmeans and patchbilateral take off photographs, beside other programs: the table and picture of denoise.md.
+"""How much noise nlmeans and patchbilateral remove from photographs, beside other programs: the table and the picture of
+docs/denoising.md.
 
 usage: denoise_quality.py [PICTURE.png] > table.md
 Adds white Gaussian noise to five photographs that scikit-image carries, rounds to 8 bits, filters with each program at

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """How the score of bliindsmeter moves with growing compression, noise and blur, and what training on so distorted
-pictures says of unseen scenes: the tables of bliinds.md.
+pictures says of unseen scenes: the tables of docs/bliinds.md.
 
 usage: bliinds_sweep.py TOOL PICTURE... > tables.md
 TOOL is framequality-bliinds. Needs python3-numpy, python3-pil, python3-scipy. The same pictures give the same tables.

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a denoiser in front of sharpnessmeter does for the ranking of a noisy focus sweep: the table of denoise.md.
+"""What a denoiser in front of sharpnessmeter does for the ranking of a noisy focus sweep: the table of docs/denoising.md.
 
-GST_PLUGIN_PATH=build/gst docs/denoise_ranking.py FILE...
+GST_PLUGIN_PATH=build/gst docs/figures/denoise_ranking.py FILE...
 FILE...: the photographs of one sweep in order of focus; those wider than a thousand pixels are shrunk to about 700 (by
 the mean of boxes). Gaussian noise, new in every frame, a fixed seed, is added, rounded and clipped. For each noise and each way to measure, by
 tenengrad: how many places the sharpest frame is off, the rank correlation (Spearman) with the sweep without noise, and
@@ -16,7 +16,7 @@ from PIL import Image
 from scipy.stats import spearmanr
 
 SIGMAS = (0, 5, 10, 20, 40)
-# name -> (elements in front of the meter, the meter's prefilter)
+# name -> (elements upstream of the meter, the meter's prefilter)
 WAYS = {
     "as it is": ("", "none"),
     "`prefilter=binomial5`": ("", "binomial5"),
@@ -37,7 +37,7 @@ def shrunk(path):
 def main():
     pictures = [shrunk(path) for path in sys.argv[1:]]
     clean = scoring.run_gray([numpy.rint(p).astype(numpy.uint8) for p in pictures], ["metric=tenengrad"])[0]
-    print("| in front of the meter | " + " | ".join(f"σ {sigma}" for sigma in SIGMAS) + " |")
+    print("| upstream of the meter | " + " | ".join(f"σ {sigma}" for sigma in SIGMAS) + " |")
     print("|---|" + "---|" * len(SIGMAS))
     for name, (elements, prefilter) in WAYS.items():
         cells = []

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Measures what docs/advice.md says about noise, compression and exposure, and prints its tables.
 
-GST_PLUGIN_PATH=build/gst docs/advice.py noise|exposure|compression FILE...
+GST_PLUGIN_PATH=build/gst docs/figures/advice.py noise|exposure|compression FILE...
   noise, exposure  FILE...: JPEG photographs of one focus sweep
   compression      FILE: a JPEG photograph, panned; or any video
 """

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The pages hang together: links and anchors lead somewhere, fences say what becomes of their commands, Python parses.
+
+usage: docs_test.py SOURCE_ROOT
+"""
+import ast
+import pathlib
+import re
+import sys
+import urllib.parse
+
+README_LINES = 200
+# Info strings of blocks. What comes after sh says why launch_lines does not run them: see CONTRIBUTING.md.
+FENCES = {"", "sh", "sh hardware", "sh files", "sh setup", "python", "c", "cpp", "diff"}
+
+root = pathlib.Path(sys.argv[1]).resolve()
+pages = [*root.glob("*.md"), *root.glob("examples/*.md"), *root.glob("docs/**/*.md")]
+faults = []
+
+
+def without_code(text):
+    """Blocks and code spans emptied, lines kept."""
+    text = re.sub(r"^( *)(```+)[^\n]*\n.*?^\1\2 *$", lambda m: "\n" * m[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"(`+)[^`\n].*?\1", "", text)
+
+
+def anchors(page):
+    """As GitHub makes them of headings."""
+    found = {}
+    for heading in re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL),
+                              re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", plain.lower()).strip().replace(" ", "-")
+        count = found[slug] = found.get(slug, -1) + 1
+        yield f"{slug}-{count}" if count else slug
+
+
+checked = 0
+for page in pages:
+    name, text = page.relative_to(root), page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        checked += 1
+        path, _, anchor = target.partition("#")
+        file = page if not path else (page.parent / urllib.parse.unquote(path)).resolve()
+        if not file.exists():
+            faults.append(f"{name}: {target}: no such file")
+        elif anchor and anchor not in set(anchors(file)):
+            faults.append(f"{name}: {target}: no such heading")
+    for indent, info, block in re.findall(r"^( *)```(?!`)([^\n`]*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL):
+        if info not in FENCES:
+            faults.append(f"{name}: a block is marked ```{info}, which is none of {', '.join(sorted(FENCES))}")
+        if info == "python":
+            try:
+                ast.parse(block)
+            except SyntaxError as error:
+                faults.append(f"{name}: {error}: {block.strip().splitlines()[0]}")
+    if len(re.findall(r"^ *```", text, re.MULTILINE)) % 2:
+        faults.append(f"{name}: a block is not closed")
+
+# Files that the text names, but for those that it makes up.
+for page in pages:
+    for name in re.findall(r"`((?:algorithms|apps|benchmarks|cpu|cuda|debian|docs|examples|gst|host|scripts|tests)/[\w./-]+)`",
+                           re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)):
+        if page.name != "CHANGELOG.md" and "squared_gradient" not in name and not (root / name.rstrip("/.")).exists():
+            faults.append(f"{page.relative_to(root)}: there is no {name}")
+
+lines = len((root / "README.md").read_text(encoding="utf-8").splitlines())
+if lines > README_LINES:
+    faults.append(f"README.md has {lines} lines, {README_LINES} at most")
+linked = set(re.findall(r"docs/elements/(\w+)\.md", (root / "README.md").read_text(encoding="utf-8")))
+there = {page.stem for page in (root / "docs" / "elements").glob("*.md")}
+if linked != there:
+    faults.append(f"README.md does not link the pages of {', '.join(sorted(linked ^ there))}")
+for figure in (root / "docs" / "figures").iterdir():
+    if figure.suffix in (".png", ".svg") and not any(figure.name in page.read_text(encoding="utf-8") for page in pages):
+        faults.append(f"{figure.relative_to(root)} is on no page")
+
+print(f"{len(pages)} pages, {checked} links")
+for fault in faults:
+    print("FAILED", fault)
+sys.exit(1 if faults else 0)
