@@ -58,12 +58,13 @@ const std::uint8_t* EdgeMarker::codes(const Frame& frame, int y) {
   return to;
 }
 
-Rows EdgeMarker::mark(const Frame& frame, int threshold, std::uint32_t mark, std::uint8_t* out, std::ptrdiff_t stride) {
+RowRange EdgeMarker::mark(const Frame& frame, int threshold, std::uint32_t mark, std::uint8_t* out,
+                          std::ptrdiff_t stride) {
   const int width = geometry_.width, height = geometry_.height;
   const auto row_of = [&](int y) { return reinterpret_cast<std::uint32_t*>(out + y * stride); };
   for (const int y : {0, height - 1}) std::fill_n(row_of(y), width, 0);
   if (height < 3) return {};
-  Rows rows{height, 0};
+  RowRange rows{height, 0};
   const std::uint8_t *above = codes(frame, 0), *row = codes(frame, 1);
   for (int y = 1; y < height - 1; ++y) {
     const std::uint8_t* below = codes(frame, y + 1);
@@ -76,7 +77,7 @@ Rows EdgeMarker::mark(const Frame& frame, int threshold, std::uint32_t mark, std
     above = row;
     row = below;
   }
-  return rows.first < rows.last ? rows : Rows{};
+  return rows.first < rows.last ? rows : RowRange{};
 }
 
 }  // namespace framequality::cpu

@@ -9,8 +9,8 @@
 
 namespace framequality::cpu {
 
-/// Rows first...last-1.
-struct Rows {
+/// RowRange first...last-1.
+struct RowRange {
   int first = 0, last = 0;
 };
 
@@ -23,7 +23,7 @@ class EdgeMarker {
   /// border. Gradient: magnitude of the 3x3 Sobel operator on the luma codes / 4, that is the height of the step
   /// between two pixels that would give it; in 8-bit codes (deeper luma loses its low bits first). out: width x height
   /// pixels, stride in bytes. Returns the rows from the first to the last that holds marks; none if first == last.
-  Rows mark(const Frame& frame, int threshold, std::uint32_t mark, std::uint8_t* out, std::ptrdiff_t stride);
+  RowRange mark(const Frame& frame, int threshold, std::uint32_t mark, std::uint8_t* out, std::ptrdiff_t stride);
 
  private:
   const std::uint8_t* codes(const Frame& frame, int y);

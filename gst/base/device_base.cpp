@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The base of all elements that compute on a device: where, with whose CUDA context, and how far behind the stream.
+// The base of all elements that compute on a device: where, in whose CUDA context, and with how many frames in flight.
 #include "gst/base/device_base.h"
 
 #include "cuda/device.h"
 #include "gst/base/backends.h"
 #include "gst/base/stream.h"
 #include "gst/buffer/frame.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
 #include <string>
@@ -79,8 +80,8 @@ bool framequality::has_frame_rate(const GstVideoInfo& info) {
 }
 
 int framequality::frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info) {
-  // Frames stay behind for so many frames' time: without a fixed frame rate nobody could say how long that is. The CPU
-  // works in this very thread, so that holding frames back would gain nothing.
+  // Frames are held back for the duration of so many frames, which only a fixed frame rate tells. The CPU works in this
+  // very thread, so that holding frames back would gain nothing.
   return has_frame_rate(info) && place_of(self).cuda ? self->device->chosen_for.in_flight : 0;
 }
 
@@ -166,7 +167,32 @@ static GstFlowReturn generate_output(GstBaseTransform* trans, GstBuffer** out) {
   return flow;
 }
 
-/// The drm-format of caps for DMA buffers in a layout of their driver's own (GStreamer 1.24); null of all others.
+/// Works in the CUDA context of this buffer's memory from now on, which may be another one than the last buffer's.
+static GstFlowReturn follow_context(FqDeviceBase* self, GstBuffer* buffer) {
+  DeviceState& d = *self->device;
+  if (!d.stream || !d.stream->is_on_device() || d.broken) return GST_FLOW_OK;
+  const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
+    if (d.context.owns(buffer)) return GST_FLOW_OK;
+    const GstFlowReturn drained = drain_frames(self);
+    if (drained != GST_FLOW_OK) return drained;
+    std::unique_ptr<Stream> stream = std::move(d.stream);  // one that cannot change has no worker: it goes
+    stream->change_context(buffer);
+    d.stream = std::move(stream);
+    return GST_FLOW_OK;
+  });
+  if (flow == GST_FLOW_ERROR && d.stream) d.stream->drop();
+  return flow;
+}
+
+static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_discont, GstBuffer* buffer) {
+  const GstFlowReturn flow = follow_context(device_base(trans), buffer);
+  if (flow == GST_FLOW_OK)
+    return GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->submit_input_buffer(trans, is_discont, buffer);
+  gst_buffer_unref(buffer);
+  return flow;
+}
+
+/// The drm-format of caps for DMA buffers in a driver-specific layout (GStreamer 1.24); null of all others.
 static const gchar* drm_format(const GstCaps* caps) {
   const GstStructure* s = gst_caps_is_fixed(caps) ? gst_caps_get_structure(caps, 0) : nullptr;
   if (!s || g_strcmp0(gst_structure_get_string(s, "format"), "DMA_DRM") != 0) return nullptr;
@@ -236,10 +262,9 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
     if (format) {
       post(element(self), GST_MESSAGE_ERROR,
            {GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
-            std::string("Frames come as DMA buffers in a layout of their driver's own (format=DMA_DRM, drm-format=") +
-                format +
-                "), whose pixels cannot be read. Ask for video/x-raw in system memory from the element in "
-                "front, or bring them there: vapostproc ! video/x-raw, or glupload ! gldownload"});
+            std::string("Frames are DMA buffers in a driver-specific layout (format=DMA_DRM, drm-format=") + format +
+                "), whose pixels cannot be read. Request video/x-raw in system memory upstream, or convert: vapostproc "
+                "! video/x-raw, or glupload ! gldownload"});
       gst_event_unref(event);
       return FALSE;
     }
@@ -292,9 +317,9 @@ static GstStateChangeReturn change_state(GstElement* e, GstStateChange transitio
 
 static GType device_choice_get_type() {
   static const GType type = register_enum<DeviceChoice>(
-      "FqDevice", {{DeviceChoice::kAuto, "CUDA if a usable device is there, else the CPU", "auto"},
+      "FqDevice", {{DeviceChoice::kAuto, "CUDA if there is a usable device, else the CPU", "auto"},
                    {DeviceChoice::kCpu, "the CPU", "cpu"},
-                   {DeviceChoice::kCuda, "CUDA; going to READY fails without a usable device", "cuda"}});
+                   {DeviceChoice::kCuda, "CUDA; the change to READY fails without a usable device", "cuda"}});
   return type;
 }
 
@@ -308,14 +333,15 @@ static void install_properties(FqDeviceBaseClass* klass) {
   Properties<FqDeviceBase, S>::install(
       klass, [](FqDeviceBase * self) -> auto& { return self->device->settings; })
       .add(Mutable::kReady, &S::device, device_choice_get_type(), "device", "Device",
-           "Where to compute; the results agree")
+           "Device to compute on; the results agree")
       .add(Mutable::kReady, &S::cuda_device_id, "cuda-device-id", "CUDA device",
-           "CUDA device number, -1 = the first usable one", -1, G_MAXINT)
+           "CUDA device number; -1 = the first usable one", -1, G_MAXINT)
       .add(Mutable::kReady, &S::in_flight, "in-flight", "Frames in flight",
-           "CUDA only: frames that stay behind, being worked on, while later ones arrive; latency grows by "
-           "as many frames. 0 = each leaves before the next is taken; also where caps have no frame rate",
+           "CUDA only: number of frames in flight, so that copies and kernels overlap; adds that many frames of "
+           "latency. 0 = each frame is output before the next is accepted, as always without a fixed frame rate",
            0, kMaxInFlight)
-      .add(g_param_spec_string("active-device", "Active device", "cpu or cuda; empty in state NULL", "", kReadable),
+      .add(g_param_spec_string("active-device", "Active device", "Device in use, cpu or cuda; empty in state NULL", "",
+                               kReadable),
            get_active_device);
 }
 
@@ -324,13 +350,8 @@ DeviceState::~DeviceState() = default;
 
 static void fq_device_base_init(FqDeviceBase* self) { self->device = new DeviceState; }
 
-static void finalize(GObject* object) {
-  delete device_base(object)->device;
-  G_OBJECT_CLASS(fq_device_base_parent_class)->finalize(object);
-}
-
 static void fq_device_base_class_init(FqDeviceBaseClass* klass) {
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&FqDeviceBase::device>(klass);
   install_properties(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   element->change_state = change_state;
@@ -343,6 +364,7 @@ static void fq_device_base_class_init(FqDeviceBaseClass* klass) {
   trans->set_caps = set_caps;
   trans->query = query;
   trans->sink_event = sink_event;
+  trans->submit_input_buffer = submit_input_buffer;
   trans->generate_output = generate_output;
   gst_type_mark_as_plugin_api(fq_device_base_get_type(), static_cast<GstPluginAPIFlags>(0));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The base of all elements that compute on a device: where, with whose CUDA context, and how far behind the stream.
+// The base of all elements that compute on a device: where, in whose CUDA context, and with how many frames in flight.
 #pragma once
 
 #include "gst/buffer/cuda_context.h"
@@ -113,8 +113,8 @@ GstFlowReturn drain_frames(FqDeviceBase* self) noexcept;
 /// True if frames of these caps come at a rate that tells how long so many of them take.
 bool has_frame_rate(const GstVideoInfo& info);
 
-/// Frames that may stay behind on the device in a stream like this: as many as asked for where that is of use and
-/// somebody can say how long it takes.
+/// Frames that may be in flight in a stream like this: as many as asked for where that is of use and the frame rate
+/// tells how long it takes.
 int frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info);
 
 /// Sets the latency of `frames` held back and tells the pipeline if it is another one. 0 without a frame rate.

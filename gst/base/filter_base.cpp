@@ -4,6 +4,7 @@
 
 #include "gst/base/stream.h"
 #include "gst/buffer/pinned_pool.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
 #include <string_view>
@@ -52,7 +53,9 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
     case GST_EVENT_SINK_MESSAGE:
     case GST_EVENT_CUSTOM_DOWNSTREAM:
     case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
+      break;
     case GST_EVENT_FLUSH_STOP:  // all frames go then, those pending too
+      self->state->missed = false;
       break;
     default:
       if (!(gst_event_type_get_flags(GST_EVENT_TYPE(event)) & GST_EVENT_TYPE_SERIALIZED)) break;
@@ -68,32 +71,10 @@ static gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQue
   return GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->query(trans, direction, query);
 }
 
-/// The buffer's memory belongs to another CUDA context than the last one's: filters in that one from now on.
-static GstFlowReturn change_context(FqFilterBase* self, GstBuffer* buffer) {
-  const GstFlowReturn flow = drain_frames(&self->parent);
-  if (flow != GST_FLOW_OK) return flow;
-  self->parent.device->stream->change_context(buffer);
-  // Output buffers in GPU memory have to come from the new context too.
-  if (self->state->format.out_on_device) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(self));
-  return GST_FLOW_OK;
-}
-
 static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_discont, GstBuffer* buffer) {
-  FqFilterBase* self = filter_base(trans);
-  DeviceState& d = *self->parent.device;
-  if (d.stream && d.stream->is_on_device() && !d.broken) {
-    const GstFlowReturn flow = guard(GST_ELEMENT_CAST(self), GST_FLOW_ERROR, [&] {
-      return d.context.owns(buffer) ? GST_FLOW_OK : change_context(self, buffer);
-    });
-    if (flow != GST_FLOW_OK) {
-      gst_buffer_unref(buffer);
-      if (flow == GST_FLOW_ERROR && d.stream) d.stream->drop();
-      return flow;
-    }
-  }
   const GstFlowReturn flow =
       GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->submit_input_buffer(trans, is_discont, buffer);
-  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) self->state->missed = true;
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) filter_base(trans)->state->missed = true;
   return flow;
 }
 
@@ -120,16 +101,12 @@ BufferPtr framequality::make_output(FqFilterBase* self, const FilterFormat& form
     gst_object_unref(pool);
   }
   if (flow == GST_FLOW_ERROR)
-    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "There is no memory for another frame");
+    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "No memory for an output frame");
   if (!out) return nullptr;
   GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, in, out);
   const Place place = place_of(&self->parent);
   if (!format.out_on_device && place.cuda) pin_if_recurring(out, self, place.id);
   return BufferPtr(out);
-}
-
-void framequality::count_filtered(FqFilterBase* self) {
-  self->parent.device->stats.change([](WorkStats& stats) { ++stats.done; });
 }
 
 // --- Metadata -------------------------------------------------------------------------------------------------------
@@ -165,12 +142,11 @@ static void install_properties(FqFilterBaseClass* klass) {
   Properties<FqFilterBase, FilterSettings>::install(
       klass, [](FqFilterBase * self) -> auto& { return self->state->settings; })
       .add(Mutable::kReady, &FilterSettings::threads, "n-threads", "Threads",
-           "CPU: threads that filter a frame at once, 0 = as many as there are cores", 0, kMaxThreads)
-      .add(g_param_spec_boxed(
-               "stats", "Statistics",
-               "Frames since start: filtered, replayed-on-cpu (after a CUDA fault); busy-ns, the time spent "
-               "filtering in ns",
-               GST_TYPE_STRUCTURE, kReadable),
+           "CPU only: number of threads per frame, 0 = one per available core", 0, kMaxThreads)
+      .add(g_param_spec_boxed("stats", "Statistics",
+                              "Since start: frames filtered, of them replayed-on-cpu (after a CUDA fault); busy-ns, "
+                              "the time spent filtering in ns",
+                              GST_TYPE_STRUCTURE, kReadable),
            get_stats);
 }
 
@@ -179,13 +155,8 @@ static void fq_filter_base_init(FqFilterBase* self) {
   gst_base_transform_set_gap_aware(GST_BASE_TRANSFORM(self), TRUE);
 }
 
-static void finalize(GObject* object) {
-  delete filter_base(object)->state;
-  G_OBJECT_CLASS(fq_filter_base_parent_class)->finalize(object);
-}
-
 static void fq_filter_base_class_init(FqFilterBaseClass* klass) {
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&FqFilterBase::state>(klass);
   install_properties(klass);
   static GstStaticPadTemplate sink =
       GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_PICTURE_CAPS));

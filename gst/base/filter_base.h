@@ -67,7 +67,6 @@ inline FqFilterBase* filter_base(gpointer instance) { return static_cast<FqFilte
 
 /// An output buffer with the metadata of `in`; null and why in `flow` if there is none to be had.
 BufferPtr make_output(FqFilterBase* self, const FilterFormat& format, GstBuffer* in, GstFlowReturn& flow);
-void count_filtered(FqFilterBase* self);
 
 // filter_pools.cpp
 gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query);

@@ -19,8 +19,8 @@ GstBaseTransformClass* parent_class() {
 void complete_pool(GstQuery* query, const GstVideoInfo& info, bool strides) {
   GstBufferPool* pool = nullptr;
   guint size = 0, min = 0, max = 0;
-  const bool offered = gst_query_get_n_allocation_pools(query) > 0;
-  if (offered) gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
   const bool raw = GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_ENCODED;
   if (!pool) pool = raw ? gst_video_buffer_pool_new() : gst_buffer_pool_new();
   size = std::max(size, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)));
@@ -33,10 +33,7 @@ void complete_pool(GstQuery* query, const GstVideoInfo& info, bool strides) {
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
     gst_buffer_pool_set_config(pool, config);
   }
-  if (offered)
-    gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);
-  else
-    gst_query_add_allocation_pool(query, pool, size, min, max);
+  set_first_pool(query, pool, size, min, max);
   gst_object_unref(pool);
 }
 

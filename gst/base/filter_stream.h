@@ -38,7 +38,7 @@ class FilterStream final : public Stream {
   /// radius: frames before and after one that it is made of, 0...kMaxRadius.
   template <class Element>
   FilterStream(Element* element, const FilterFormat& format, int threads, int radius)
-      : Stream(&element->parent.parent, format.in, format.on_device, radius, "Filtering goes on on the CPU"),
+      : Stream(&element->parent.parent, format.in, format.on_device, radius, "Filtering continues on the CPU"),
         format_(format),
         kind_(element, format, threads),
         relay_(*this, [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
@@ -82,7 +82,6 @@ class FilterStream final : public Stream {
   }
 
   void drop() noexcept override {
-    filter()->state->missed = false;
     relay_.drop();
     first_ = finished_ = submitted_ = taken() + 1;  // the number of one that was not taken is not used again
     while (!frames_.empty()) frames_.pop().clear();
@@ -97,6 +96,8 @@ class FilterStream final : public Stream {
   void change_context(GstBuffer* buffer) override {
     forget_past();
     relay_.change_context([&] { element()->device->context.adopt(buffer); });
+    // Output buffers in GPU memory have to come from the new context too.
+    if (format_.out_on_device) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(element()));
   }
 
  private:
@@ -165,7 +166,7 @@ class FilterStream final : public Stream {
     }
     frame.target.reset();
     BufferPtr out = std::move(frame.out);
-    count_filtered(filter());
+    count_done();
     ++finished_;
     for (; first_ + static_cast<std::uint64_t>(radius()) < finished_; ++first_) frames_.pop().clear();
     return out;

@@ -6,8 +6,10 @@
 #include "gst/buffer/allocation.h"
 #include "gst/buffer/frame.h"
 #include "gst/buffer/pinned_pool.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/structure.h"
 
 using namespace framequality;
 
@@ -74,23 +76,13 @@ bool framequality::is_due(FqMeterBase* self, GstClockTime interval, GstClockTime
   return true;
 }
 
-void framequality::count_skipped(FqMeterBase* self) {
-  self->parent.device->stats.change([](WorkStats& stats) { ++stats.skipped; });
-}
-
 StructurePtr framequality::start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer) {
-  const GstSegment& segment = GST_BASE_TRANSFORM_CAST(self)->segment;
-  const GstClockTime pts = GST_BUFFER_PTS(buffer);
-  const bool timed = segment.format == GST_FORMAT_TIME;
-  const guint64 stream_time = timed ? gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
-  const guint64 running_time =
-      timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
-  return StructurePtr(gst_structure_new(FQ_METER_BASE_GET_CLASS(self)->message_name, "timestamp", G_TYPE_UINT64,
-                                        guint64{pts}, "stream-time", G_TYPE_UINT64, stream_time, "running-time",
-                                        G_TYPE_UINT64, running_time, "duration", G_TYPE_UINT64,
-                                        guint64{GST_BUFFER_DURATION(buffer)}, "frame", G_TYPE_UINT64, guint64{0},
-                                        "width", G_TYPE_UINT, static_cast<guint>(format.geometry.width), "height",
-                                        G_TYPE_UINT, static_cast<guint>(format.geometry.height), nullptr));
+  StructurePtr fields(gst_structure_new_empty(FQ_METER_BASE_GET_CLASS(self)->message_name));
+  set_times(fields.get(), GST_BASE_TRANSFORM_CAST(self)->segment, GST_BUFFER_PTS(buffer));
+  gst_structure_set(fields.get(), "duration", G_TYPE_UINT64, guint64{GST_BUFFER_DURATION(buffer)}, "frame",
+                    G_TYPE_UINT64, guint64{0}, "width", G_TYPE_UINT, static_cast<guint>(format.geometry.width),
+                    "height", G_TYPE_UINT, static_cast<guint>(format.geometry.height), nullptr);
+  return fields;
 }
 
 void framequality::finish_result(FqMeterBase* self, GstStructure* result, double score) {
@@ -98,7 +90,6 @@ void framequality::finish_result(FqMeterBase* self, GstStructure* result, double
   gst_structure_set(result, "frame", G_TYPE_UINT64, guint64{s.frames++}, "device", G_TYPE_STRING,
                     place_of(&self->parent).name(), nullptr);
   s.last_score.change([&](double& last) { last = score; });
-  self->parent.device->stats.change([](WorkStats& stats) { ++stats.done; });
 }
 
 BufferPtr framequality::attach_result(FqMeterBase* self, BufferPtr buffer, const GstStructure* result) {
@@ -130,20 +121,19 @@ static void install_properties(FqMeterBaseClass* klass) {
   Properties<FqMeterBase, S>::install(
       klass, [](FqMeterBase * self) -> auto& { return self->state->settings; })
       .add(&S::interval, "interval", "Interval",
-           "Least time between measured frames, by their timestamps, in ns; 0 = every frame. The others "
-           "pass without message and metadata",
+           "Minimum time between measured frames in ns, by timestamp; 0 = measure every frame. Frames in between pass "
+           "without message or metadata",
            0, G_MAXUINT64)
-      .add(&S::post_messages, "post-messages", "Post messages", "Post an element message for every measured frame")
+      .add(&S::post_messages, "post-messages", "Post messages", "Post an element message for each measured frame")
       .add(&S::attach_meta, "attach-meta", "Attach metadata",
-           "Attach the result to every measured buffer. Without it the very same buffers pass on")
+           "Attach the result to each measured buffer as metadata. If false, buffers pass unchanged")
       .add(g_param_spec_double("last-score", "Last score", "Score of the last measured frame; 0 before the first",
                                -G_MAXDOUBLE, G_MAXDOUBLE, 0, kReadable),
            get_last_score)
-      .add(g_param_spec_boxed(
-               "stats", "Statistics",
-               "Frames since start: measured, skipped (by interval, or not measurable), replayed-on-cpu (after a CUDA "
-               "fault); busy-ns, the time spent measuring in ns",
-               GST_TYPE_STRUCTURE, kReadable),
+      .add(g_param_spec_boxed("stats", "Statistics",
+                              "Since start: frames measured, skipped (by interval, or not measurable), replayed-on-cpu "
+                              "(after a CUDA fault); busy-ns, the time spent measuring in ns",
+                              GST_TYPE_STRUCTURE, kReadable),
            get_stats);
 }
 
@@ -154,13 +144,8 @@ static void fq_meter_base_init(FqMeterBase* self) {
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
 }
 
-static void finalize(GObject* object) {
-  delete meter(object)->state;
-  G_OBJECT_CLASS(fq_meter_base_parent_class)->finalize(object);
-}
-
 static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&FqMeterBase::state>(klass);
   install_properties(klass);
   static GstStaticPadTemplate sink =
       GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));

@@ -73,7 +73,6 @@ class Warnings {
 /// True if a frame of this time is to be measured: the first since start, flush or segment, and those `interval` after
 /// the last. Time that runs backwards starts anew.
 bool is_due(FqMeterBase* self, GstClockTime interval, GstClockTime pts);
-void count_skipped(FqMeterBase* self);
 /// The fields that all results share, but for those that finish_result() sets: frame number and device.
 StructurePtr start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer);
 void finish_result(FqMeterBase* self, GstStructure* result, double score);

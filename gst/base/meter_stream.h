@@ -18,8 +18,7 @@ namespace framequality {
 ///   Notes               what it has to know of a frame until it is measured, beside the task
 ///   make(place, depth)  a worker, as Relay asks for it
 ///   prepare(buffer, task, notes)  fills both in, but for task.frame, with the options as they are now; false: the
-///   frame
-///                       cannot be measured and passes without a score. May throw ElementError
+///                       frame cannot be measured and passes without a score. May throw ElementError
 ///   report(task, notes, result, fields)  the score; adds the element's own fields to those of message and meta
 ///   annotate(buffer)    adds what the frame that was reported last gets beside the meta; buffer is writable
 template <class Kind>
@@ -28,7 +27,7 @@ class MeterStream final : public Stream {
   template <class Element>
   MeterStream(Element* element, const StreamFormat& format)
       : Stream(&element->parent.parent, format.info, format.on_device, 0,
-               "Measuring goes on on the CPU, with the same numbers"),
+               "Measuring continues on the CPU, with the same results"),
         format_(format),
         kind_(element, format),
         relay_(*this, [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
@@ -39,11 +38,10 @@ class MeterStream final : public Stream {
     const bool discont = buffer && GST_BUFFER_IS_DISCONT(buffer.get());
     GstFlowReturn flow = GST_FLOW_OK;
     if (discont) flow = drain_frames(element());
-    if (buffer && flow == GST_FLOW_OK) flow = follow_context(buffer.get());
     if (flow != GST_FLOW_OK) return flow;
     if (buffer) hold(std::move(buffer));
-    const int behind = discont ? 0 : in_flight();
-    if (held_.size() > static_cast<std::size_t>(behind)) *out = finish().release();
+    const int held_back = discont ? 0 : in_flight();
+    if (held_.size() > static_cast<std::size_t>(held_back)) *out = finish().release();
     return GST_FLOW_OK;
   }
 
@@ -52,10 +50,7 @@ class MeterStream final : public Stream {
     Held& held = held_.front();
     BufferPtr buffer;
     if (held.result) {
-      const Busy busy(*this);
-      const double score = kind_.report(held.task, held.notes, relay_.collect(held.task), held.result.get());
-      held.mapped.reset();
-      finish_result(meter(), held.result.get(), score);
+      finish_measuring(held);
       buffer = std::move(held.buffer);
       if (held.outputs.attach_meta) {
         buffer = attach_result(meter(), std::move(buffer), held.result.get());
@@ -99,6 +94,14 @@ class MeterStream final : public Stream {
 
   FqMeterBase* meter() const { return reinterpret_cast<FqMeterBase*>(element()); }
 
+  void finish_measuring(Held& held) {
+    const Busy busy(*this);
+    const double score = kind_.report(held.task, held.notes, relay_.collect(held.task), held.result.get());
+    held.mapped.reset();
+    finish_result(meter(), held.result.get(), score);
+    count_done();
+  }
+
   /// Takes a frame in: it is being measured, or waits its turn unmeasured.
   void hold(BufferPtr buffer) {
     Held& held = held_.next();
@@ -107,7 +110,7 @@ class MeterStream final : public Stream {
     held.outputs = meter()->state->settings.get();
     if (is_due(meter(), held.outputs.interval, GST_BUFFER_PTS(held.buffer.get()))) begin(held);
     held_.push();
-    if (!held.result) count_skipped(meter());
+    if (!held.result) count_skipped();
   }
 
   void begin(Held& held) {
@@ -119,15 +122,6 @@ class MeterStream final : public Stream {
     held.task.frame = held.mapped->frame();
     relay_.submit(held.task);
     held.result = start_result(meter(), format_, buffer);
-  }
-
-  /// The buffer's memory may belong to another CUDA context than the last one's: measures in that one from now on.
-  GstFlowReturn follow_context(GstBuffer* buffer) {
-    CudaContext& context = element()->device->context;
-    if (!is_on_device() || context.owns(buffer)) return GST_FLOW_OK;
-    const GstFlowReturn flow = drain_frames(element());
-    if (flow == GST_FLOW_OK) change_context(buffer);
-    return flow;
   }
 
   StreamFormat format_;

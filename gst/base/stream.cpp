@@ -33,8 +33,15 @@ void Stream::fall_back(const cuda::Error& fault) {
   tell_latency();
 }
 
-void Stream::count_replay() {
-  element_->device->stats.change([](WorkStats& stats) { ++stats.replayed; });
+void Stream::count_done() {
+  element_->device->stats.change([&](WorkStats& stats) {
+    ++stats.done;
+    if (replayed_) ++stats.replayed;
+  });
+}
+
+void Stream::count_skipped() {
+  element_->device->stats.change([](WorkStats& stats) { ++stats.skipped; });
 }
 
 Stream::Busy::~Busy() {

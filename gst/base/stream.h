@@ -39,7 +39,7 @@ class Stream {
 
   const GstVideoInfo& info() const { return info_; }
   bool is_on_device() const { return on_device_; }
-  /// Frames that may stay behind when one has been taken.
+  /// Frames that may be held back when one has been taken.
   int in_flight() const { return in_flight_; }
   int radius() const { return radius_; }
   /// Input frames held at once, the one that comes included.
@@ -51,6 +51,10 @@ class Stream {
   FqDeviceBase* element() const { return element_; }
   /// Brings a frame's memory into a state in which it can be read fast.
   void prepare_to_read(GstBuffer* buffer);
+
+  // Of the frames in `stats`: the last one collected, and one that passes as it came.
+  void count_done();
+  void count_skipped();
 
   /// Adds the time of its life to busy-ns.
   class Busy {
@@ -75,17 +79,17 @@ class Stream {
   /// Leaves CUDA for good after a fault. Throws the fault where frames cannot be worked on on the CPU, or the user
   /// asked for CUDA alone.
   void fall_back(const cuda::Error& fault);
-  void count_replay();
 
   FqDeviceBase* element_;
   GstVideoInfo info_;
   bool on_device_;
   int in_flight_, radius_;
   const char* goes_on_;
+  bool replayed_ = false;  ///< the last frame collected was worked on anew, on the CPU
 };
 
 /// A stream's worker at the chosen place and, after a CUDA fault with device=auto, on the CPU, where it works again on
-/// the tasks that the device had. Whoever submits a task keeps it until it has been collected.
+/// the tasks that the device had. Whoever submits a task keeps what it points to until it has been collected.
 template <class Task, class Result>
 class Relay {
  public:
@@ -172,10 +176,8 @@ class Relay {
   }
   Result work(const Task& task) {
     worker_->submit(task);
-    if (replays_ > 0) {
-      --replays_;
-      stream_.count_replay();
-    }
+    stream_.replayed_ = replays_ > 0;
+    if (replays_ > 0) --replays_;
     return worker_->collect();
   }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// bliindsmeter: the perceptual quality of every video frame, with no reference to compare it with.
+// bliindsmeter: predicts the perceived quality of each video frame, without a reference.
 #include "gst/base/backends.h"
 #include "gst/base/meter_stream.h"
 #include "gst/bliindsmeter/model.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/object/structure.h"
@@ -15,11 +16,12 @@
 /**
  * SECTION:element-bliindsmeter
  * @title: bliindsmeter
- * @short_description: scores the quality of every video frame without a reference
+ * @short_description: predicts the perceived quality of each video frame without a reference
  *
- * Measures each frame by BLIINDS-II (Saad, Bovik, Charrier, IEEE TIP 2012), which was trained on what people say of
- * blurred, noisy and compressed photographs, and lets it pass untouched and uncopied. The score goes out as an element
- * message named `bliindsmeter`, as a custom metadata `GstBliindsMeta` on the buffer and in the property `last-score`.
+ * Measures each frame with BLIINDS-II (Saad, Bovik, Charrier, IEEE TIP 2012), which was trained on people's ratings of
+ * blurred, noisy and compressed photographs. Pixels are neither changed nor copied. The score is posted as an element
+ * message named `bliindsmeter`, and is in the custom metadata `GstBliindsMeta` on the buffer and in the property
+ * `last-score`.
  * Message and metadata carry the same fields: guint64 `timestamp`, `stream-time`, `running-time`, `duration` (ns),
  * `frame` (measured since start, from 0); double `score`, 0 best ... 99 worst in steps of 0.5; double `raw-score`, the
  * same before rounding and clamping; string `channel`, `device`; uint `width`, `height`; with `features=true` an array
@@ -28,7 +30,7 @@
  * The published model was trained on the red channel of 8-bit pictures: `channel=red` on RGB gives its scores.
  *
  * Frames smaller than 4x4 pass without a score. Interlaced frames are measured as they are, woven, and the comb of
- * moving edges counts as a distortion: put deinterlace in front.
+ * moving edges counts as a distortion: put deinterlace upstream.
  *
  * ## Example launch lines
  * |[
@@ -37,7 +39,7 @@
  * |[
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! videoconvert ! video/x-raw,format=RGB !
  *     bliindsmeter channel=red features=true interval=1000000000 ! fakesink
- * ]| scores one frame a second as the published model knows it, and prints what the score is made of.
+ * ]| scores one frame a second on the published model's channel, and prints the features too.
  */
 
 GST_DEBUG_CATEGORY_STATIC(bliindsmeter_debug);
@@ -107,21 +109,21 @@ class Bliinds {
 
   bool prepare(GstBuffer* buffer, Task& task, Settings& settings) {
     if (!bliinds::measurable(format_.geometry)) {
-      warn(kTooSmall, "A frame of " + std::to_string(format_.geometry.width) + "x" +
+      warn(kTooSmall, "Frames of " + std::to_string(format_.geometry.width) + "x" +
                           std::to_string(format_.geometry.height) +
-                          " is too small for a score: the least is 4x4. Such frames pass without one");
+                          " are too small to be scored, at least 4x4 is required: they pass without a score");
       return false;
     }
     if (is_interlaced(format_.info, buffer))
       warn(kInterlaced,
-           "Interlaced frames are measured as they are, and combed edges count as a distortion: put deinterlace in "
-           "front");
+           "Interlaced frames are measured as they are, and combed edges count as a distortion: put deinterlace "
+           "upstream");
     settings = element_->state->settings.get();
     if (!bliinds::has_channel(format_.geometry.layout, settings.channel))
       throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-                         std::string("channel=red needs frames in RGB, but these are ") +
+                         std::string("channel=red requires RGB, but these frames are ") +
                              GST_VIDEO_INFO_NAME(&format_.info) +
-                             ": put videoconvert ! video/x-raw,format=RGB in front, or use channel=luma");
+                             ": put videoconvert ! video/x-raw,format=RGB upstream, or use channel=luma");
     task.channel = settings.channel;
     return true;
   }
@@ -196,7 +198,7 @@ static void change_model(GstBliindsMeter* self, const std::string& location) {
     model = load_model(location);
   } catch (const ElementError& e) {
     post(GST_ELEMENT_CAST(self), GST_MESSAGE_WARNING,
-         {e.domain, e.code, std::string(e.what()) + ". The model in use is kept"});
+         {e.domain, e.code, std::string(e.what()) + ". The current model is kept"});
     return;
   }
   s.file.change([&](ModelFile& file) {
@@ -209,8 +211,8 @@ static void change_model(GstBliindsMeter* self, const std::string& location) {
 
 static GType channel_get_type() {
   static const GType type = register_enum<Channel>(
-      "FqBliindsChannel", {{Channel::kLuma, "the Y plane, or luma of R, G and B by BT.601 weights", "luma"},
-                           {Channel::kRed, "red, which the published model was trained on; RGB formats only", "red"}});
+      "FqBliindsChannel", {{Channel::kLuma, "the Y plane, or BT.601 luma of RGB", "luma"},
+                           {Channel::kRed, "red, which the published model was trained on; RGB input only", "red"}});
   return type;
 }
 
@@ -230,36 +232,30 @@ static void install_properties(GstBliindsMeterClass* klass) {
   Properties<GstBliindsMeter, S>::install(
       klass, [](GstBliindsMeter * self) -> auto& { return self->state->settings; })
       .add(&S::channel, channel_get_type(), "channel", "Channel",
-           "What of a frame is measured. Red is what the published model was trained on; frames that are "
-           "not in RGB are an error then")
-      .add(g_param_spec_string("model-location", "Model location",
-                               "Text file with the model that makes the score of the features, as framequality-bliinds "
-                               "train writes it; unset = the published one. A bad file keeps the element from "
-                               "starting; set from READY on, it is a warning, and the model in use is kept",
-                               nullptr, flags_of(Mutable::kPlaying)),
+           "Channel to measure. The published model was trained on red, which requires RGB input")
+      .add(g_param_spec_string(
+               "model-location", "Model location",
+               "Model file, as written by framequality-bliinds train; unset = the built-in published model. An invalid "
+               "file is an error on the way to READY, later a warning: the current model is kept",
+               nullptr, flags_of(Mutable::kPlaying)),
            get_model_location, set_model_location)
       .add(&S::features, "features", "Features",
-           "Add the 24 features to message and metadata, as an array of double 'features'");
+           "Add the 24 features to message and metadata, as the array of double 'features'");
 }
 
 static void gst_bliinds_meter_init(GstBliindsMeter* self) { self->state = new BliindsState; }
 
-static void finalize(GObject* object) {
-  delete reinterpret_cast<GstBliindsMeter*>(object)->state;
-  G_OBJECT_CLASS(gst_bliinds_meter_parent_class)->finalize(object);
-}
-
 static void gst_bliinds_meter_class_init(GstBliindsMeterClass* klass) {
   GST_DEBUG_CATEGORY_INIT(bliindsmeter_debug, "bliindsmeter", 0, "quality of every video frame");
   register_score_meta(kBliindsMeta);
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstBliindsMeter::state>(klass);
   install_properties(klass);
 
   auto* element = GST_ELEMENT_CLASS(klass);
   element->change_state = change_state;
   gst_element_class_set_static_metadata(element, "BLIINDS-II quality meter", "Filter/Analyzer/Video",
-                                        "Scores the quality of every frame without a reference, 0 best ... 99 worst; "
-                                        "message and metadata, pixels untouched",
+                                        "Predicts the perceived quality of each frame without a reference, 0 best ... "
+                                        "99 worst; posts messages and attaches metadata, pixels unchanged",
                                         "The framequality authors");
 
   auto* base = FQ_METER_BASE_CLASS(klass);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Buffer pools of elements that hold buffers back.
+// Buffer pools in answers to allocation queries.
 #pragma once
 
 #include <gst/gst.h>
@@ -16,6 +16,14 @@ inline void reserve_held_buffers(GstQuery* query, guint held) {
     gst_query_set_nth_allocation_pool(query, i, pool, size, min + held, max > 0 ? max + held : 0);
     if (pool) gst_object_unref(pool);
   }
+}
+
+/// Puts this pool in the first one's place, if there is one.
+inline void set_first_pool(GstQuery* query, GstBufferPool* pool, guint size, guint min, guint max) {
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);
+  else
+    gst_query_add_allocation_pool(query, pool, size, min, max);
 }
 
 }  // namespace framequality

@@ -2,6 +2,7 @@
 // The CUDA context of frames in GPU memory.
 #include "gst/buffer/cuda_context.h"
 
+#include "gst/buffer/allocation.h"
 #include "gst/object/guard.h"
 
 #if FQ_HAVE_GSTCUDA
@@ -41,9 +42,8 @@ void CudaContext::ensure(GstElement* element, int id) {
     context_ = found;
   }
   if (!ok)
-    throw ElementError(
-        GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-        "There is no CUDA context for frames in GPU memory; cudadownload in front brings them to the CPU");
+    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+                       "There is no CUDA context for frames in GPU memory: put cudadownload upstream");
 }
 
 bool CudaContext::owns(GstBuffer* buffer) {
@@ -73,8 +73,8 @@ void CudaContext::offer_pool(GstQuery* query, guint min) {
     context = static_cast<GstCudaContext*>(gst_object_ref(context_));
   }
   GstBufferPool* pool = nullptr;
-  const bool offered = gst_query_get_n_allocation_pools(query) > 0;
-  if (offered) gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, nullptr, nullptr);
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, nullptr, nullptr);
   const bool fits = pool && GST_IS_CUDA_BUFFER_POOL(pool) && GST_CUDA_BUFFER_POOL(pool)->context == context;
   gst_clear_object(&pool);
   if (!fits) {
@@ -87,10 +87,7 @@ void CudaContext::offer_pool(GstQuery* query, guint min) {
       config = gst_buffer_pool_get_config(pool);  // it knows now how much a frame takes
       gst_buffer_pool_config_get_params(config, nullptr, &size, nullptr, nullptr);
       gst_structure_free(config);
-      if (offered)
-        gst_query_set_nth_allocation_pool(query, 0, pool, size, min, 0);
-      else
-        gst_query_add_allocation_pool(query, pool, size, min, 0);
+      set_first_pool(query, pool, size, min, 0);
     }
     gst_object_unref(pool);
   }

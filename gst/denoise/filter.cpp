@@ -10,10 +10,10 @@ namespace framequality {
 
 GType denoise_chroma_get_type() {
   using denoise::Chroma;
-  static const GType type = register_enum<Chroma>(
-      "FqDenoiseChroma", {{Chroma::kNone, "U and V are copied", "none"},
-                          {Chroma::kSeparate, "U and V are filtered each by itself", "separate"},
-                          {Chroma::kJoint, "U and V are filtered with weights that both of them make", "joint"}});
+  static const GType type =
+      register_enum<Chroma>("FqDenoiseChroma", {{Chroma::kNone, "copied unchanged", "none"},
+                                                {Chroma::kSeparate, "filtered independently", "separate"},
+                                                {Chroma::kJoint, "filtered with joint weights", "joint"}});
   return type;
 }
 

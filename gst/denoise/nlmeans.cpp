@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// nlmeans: takes noise off by averaging pixels whose surroundings look alike.
+// nlmeans: denoises with exact non-local means, preserving edges and texture.
 #include "gst/denoise/filter.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
 /**
  * SECTION:element-nlmeans
  * @title: nlmeans
- * @short_description: non-local means: takes noise off, keeps edges and texture
+ * @short_description: denoises with exact non-local means, preserving edges and texture
  *
  * Replaces every pixel by a mean of the pixels around it, each with the weight exp(-d / strength^2), where d is the
  * mean squared difference between the patches around the two (Buades, Coll, Morel, CVPR 2005). The filter is exact: all
- * pixels of the search window take part, distances are summed over whole patches. `strength` is in grey levels of 8-bit
- * codes at every depth; 0.8 to 1 times the standard deviation of the noise is a good start, 0.7 times with
- * `center-weight=max`.
+ * pixels of the search window take part, distances are summed over whole patches. `strength` is in 8-bit grey levels at
+ * any depth; 0.8 to 1 times the standard deviation of the noise is a good start, 0.7 times with `center-weight=max`.
  *
- * The luma plane and grey pictures are filtered alone, chroma as `chroma` says; R, G and B always together. Beyond the
+ * Luma and grey pictures are filtered on their own, chroma as `chroma` says; R, G and B always jointly. Beyond the
  * border the picture is mirrored, edge pixels included. Interlaced frames are filtered field by field.
  *
- * With `temporal-radius` a frame is also made of the frames before and after it. It then leaves when those have come:
- * the pipeline is told of so many frames' latency, if caps have a frame rate. Frames that are not there (at the start
- * and the end, beyond a flush, gap, new caps or buffers marked DISCONT) are left out; a frame that an event drives out
- * is made of those that have come.
+ * With `temporal-radius` a frame is also made of the frames before and after it, and is output when those have arrived;
+ * the added latency is reported to the pipeline, if the caps have a frame rate. Frames that are not there (at the start
+ * and the end, beyond a flush, gap, new caps or buffers marked DISCONT) are left out; a frame that an event drains is
+ * made of those that have arrived.
  *
  * ## Example launch lines
  * |[
@@ -28,8 +28,8 @@
  * ]| filters the luma of five small frames.
  * |[
  * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! nlmeans strength=12 chroma=joint ! x264enc ! mp4mux !
- *     filesink location=quiet.mp4
- * ]| makes a clip without its noise.
+ *     filesink location=denoised.mp4
+ * ]| denoises a clip.
  */
 
 GST_DEBUG_CATEGORY_STATIC(nlmeans_debug);
@@ -88,8 +88,8 @@ static std::unique_ptr<Stream> make_stream(FqFilterBase* base, const FilterForma
 static GType center_weight_get_type() {
   using denoise::CenterWeight;
   static const GType type = register_enum<CenterWeight>(
-      "FqCenterWeight", {{CenterWeight::kOne, "1, the weight of an equal patch", "one"},
-                         {CenterWeight::kMax, "the largest of the other weights, which takes off lone specks", "max"}});
+      "FqCenterWeight", {{CenterWeight::kOne, "1, the weight of an identical patch", "one"},
+                         {CenterWeight::kMax, "largest of the other weights; also removes isolated pixels", "max"}});
   return type;
 }
 
@@ -98,45 +98,39 @@ static void install_properties(GstNlmeansClass* klass) {
   Properties<GstNlmeans, S>::install(
       klass, [](GstNlmeans * self) -> auto& { return *self->settings; })
       .add(&S::strength, "strength", "Strength",
-           "How much patches may differ, h in exp(-d/h^2), in 8-bit grey levels at every depth; about the "
-           "standard deviation of the noise. 0 = only equal patches are averaged: nothing changes",
+           "Filter strength h in exp(-d/h^2), in 8-bit grey levels at any depth; about the standard deviation of the "
+           "noise. 0 = no effect",
            0, 255)
-      .add(&S::strength_chroma, "strength-chroma", "Strength of chroma",
-           "The same for U and V, in 8-bit grey levels; -1 = as strength", -1, 255)
+      .add(&S::strength_chroma, "strength-chroma", "Chroma strength",
+           "Filter strength for U and V, in 8-bit grey levels at any depth; -1 = same as strength", -1, 255)
       .add(&S::patch_radius, "patch-radius", "Patch radius",
-           "Patches that are compared are 2r+1 pixels wide and high: 3 = 7x7. Larger ones are surer in "
-           "strong noise and leave more of it near edges",
+           "Patch size is 2r+1 pixels: 3 = 7x7. Larger patches are more robust to strong noise but leave more of it "
+           "near edges",
            0, denoise::kMaxPatchRadius)
       .add(&S::search_radius, "search-radius", "Search radius",
-           "Pixels to each side that are averaged over: 10 = 21x21. The time grows with the square", 0,
-           denoise::kMaxSearchRadius)
+           "Search window is 2r+1 pixels: 10 = 21x21. Time grows with its square", 0, denoise::kMaxSearchRadius)
       .add(&S::center, center_weight_get_type(), "center-weight", "Center weight", "Weight of the pixel itself")
       .add(&S::sigma, "sigma", "Sigma",
-           "Standard deviation of the noise, whose share 2 sigma^2 is taken off patch distances, in "
-           "8-bit grey levels; 0 = nothing is, -1 = estimated in each frame",
+           "Standard deviation of the noise in 8-bit grey levels; 2 sigma^2 is subtracted from patch distances. 0 = "
+           "off, -1 = estimated for each frame",
            -1, 255)
       .add(Mutable::kReady, &S::temporal_radius, "temporal-radius", "Temporal radius",
-           "Frames before and after that are averaged over too; latency grows by as many frames. Each costs "
-           "as much time again",
+           "Number of frames before and after that are searched too; adds that many frames of latency. Each costs as "
+           "much time again",
            0, denoise::kMaxTemporalRadius)
       .add(&S::chroma, denoise_chroma_get_type(), "chroma", "Chroma",
-           "What happens to U and V; R, G and B are always filtered together");
+           "How U and V are processed; R, G and B are always filtered jointly");
 }
 
 static void gst_nlmeans_init(GstNlmeans* self) { self->settings = new Shared<NlmeansSettings>; }
 
-static void finalize(GObject* object) {
-  delete reinterpret_cast<GstNlmeans*>(object)->settings;
-  G_OBJECT_CLASS(gst_nlmeans_parent_class)->finalize(object);
-}
-
 static void gst_nlmeans_class_init(GstNlmeansClass* klass) {
   GST_DEBUG_CATEGORY_INIT(nlmeans_debug, "nlmeans", 0, "non-local means");
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstNlmeans::settings>(klass);
   install_properties(klass);
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Non-local means", "Filter/Effect/Video",
-      "Takes noise off and keeps edges and texture, on the GPU or the CPU: exact non-local means",
+      "Denoises with exact non-local means, preserving edges and texture; on the GPU or the CPU",
       "The framequality authors");
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = nlmeans_debug;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// patchbilateral: a bilateral filter that compares patches instead of pixels.
+// patchbilateral: denoises with a bilateral filter that compares patches instead of pixels.
 #include "gst/denoise/filter.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
 /**
  * SECTION:element-patchbilateral
  * @title: patchbilateral
- * @short_description: a bilateral filter that compares patches: quick, keeps edges
+ * @short_description: denoises with a patch-based bilateral filter, preserving edges
  *
  * Replaces every pixel by a mean of the pixels in a small window around it. A pixel at distance t has the weight
  * exp(-|t|^2 / (2 sigma-spatial^2)) exp(-d / (2 sigma-range^2)), where d is the mean squared difference between the
- * patches around the two. With `patch-radius` 0 it is the common bilateral filter. It takes a fraction of the time of
- * nlmeans, which looks further.
+ * patches around the two. With `patch-radius=0` it is the ordinary bilateral filter. It takes a fraction of the time
+ * of nlmeans, which searches a larger window.
  *
- * The publication gives sigma-spatial as 10, which can be read as 10 pixels, the default here, or as a variance of 10,
- * that is `sigma-spatial=3.16`. In a window of 7x7 the two differ little.
+ * The paper gives sigma-spatial as 10, which may mean 10 pixels, the default here, or a variance of 10, that is
+ * `sigma-spatial=3.16`. In a window of 7x7 the two differ little.
  *
- * The luma plane and grey pictures are filtered alone, chroma as `chroma` says; R, G and B always together. Beyond the
+ * Luma and grey pictures are filtered on their own, chroma as `chroma` says; R, G and B always jointly. Beyond the
  * border the picture is mirrored, edge pixels included. Interlaced frames are filtered field by field.
  *
  * ## Example launch lines
@@ -81,37 +82,29 @@ static void install_properties(GstPatchBilateralClass* klass) {
   Properties<GstPatchBilateral, S>::install(
       klass, [](GstPatchBilateral * self) -> auto& { return *self->settings; })
       .add(&S::sigma_spatial, "sigma-spatial", "Spatial sigma",
-           "How far away pixels count, a standard deviation in pixels. The publication's 10 can be read "
-           "as this, or as a variance: 3.16 then",
-           0.1, 1000)
+           "Standard deviation of the spatial weight, in pixels. The paper's 10 may also be a variance, i.e. 3.16", 0.1,
+           1000)
       .add(&S::sigma_range, "sigma-range", "Range sigma",
-           "How much patches may differ, a standard deviation in 8-bit grey levels at every depth; about "
-           "that of the noise. 0 = only equal patches are averaged: nothing changes",
+           "Standard deviation of the range weight in 8-bit grey levels at any depth; about that of the noise. 0 = no "
+           "effect",
            0, 255)
-      .add(&S::patch_radius, "patch-radius", "Patch radius",
-           "Patches that are compared are 2r+1 pixels wide and high: 1 = 3x3, 0 = the pixels themselves", 0,
+      .add(&S::patch_radius, "patch-radius", "Patch radius", "Patch size is 2r+1 pixels: 1 = 3x3, 0 = single pixels", 0,
            denoise::kMaxPatchRadius)
       .add(&S::window_radius, "window-radius", "Window radius",
-           "Pixels to each side that are averaged over: 3 = 7x7, 2 = 5x5. The time grows with the square", 0,
-           denoise::kMaxSearchRadius)
+           "Search window is 2r+1 pixels: 3 = 7x7, 2 = 5x5. Time grows with its square", 0, denoise::kMaxSearchRadius)
       .add(&S::chroma, denoise_chroma_get_type(), "chroma", "Chroma",
-           "What happens to U and V; R, G and B are always filtered together");
+           "How U and V are processed; R, G and B are always filtered jointly");
 }
 
 static void gst_patch_bilateral_init(GstPatchBilateral* self) { self->settings = new Shared<BilateralSettings>; }
 
-static void finalize(GObject* object) {
-  delete reinterpret_cast<GstPatchBilateral*>(object)->settings;
-  G_OBJECT_CLASS(gst_patch_bilateral_parent_class)->finalize(object);
-}
-
 static void gst_patch_bilateral_class_init(GstPatchBilateralClass* klass) {
   GST_DEBUG_CATEGORY_INIT(patchbilateral_debug, "patchbilateral", 0, "patch-based bilateral filter");
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstPatchBilateral::settings>(klass);
   install_properties(klass);
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Patch-based bilateral filter", "Filter/Effect/Video",
-      "Takes noise off and keeps edges, on the GPU or the CPU: a bilateral filter that compares patches",
+      "Denoises with a patch-based bilateral filter, preserving edges; on the GPU or the CPU",
       "The framequality authors");
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = patchbilateral_debug;

@@ -160,7 +160,7 @@ std::string choice(GstElement* element) {
     if (numbers_of(specs[i]) && changes_while_playing(specs[i]))
       names += (names.empty() ? "" : ", ") + std::string(specs[i]->name);
   g_free(specs);
-  return names.empty() ? "it has no number that can be set" : "numbers that it has: " + names;
+  return names.empty() ? "it has no numeric property that can be set" : "its numeric properties: " + names;
 }
 
 std::unique_ptr<Actuator> find_property(const std::string& actuator, ElementPtr element, const std::string& property) {
@@ -171,7 +171,7 @@ std::unique_ptr<Actuator> find_property(const std::string& actuator, ElementPtr 
   const std::optional<Numbers> numbers = numbers_of(spec);
   if (!numbers)
     refuse(actuator,
-           "property \"" + property + "\" is no number but a " + g_type_name(spec->value_type) +
+           "property \"" + property + "\" is not a number but a " + g_type_name(spec->value_type) +
                (spec->value_type == GST_TYPE_STRUCTURE ? "; name one of its fields, as in " + actuator + ".field"
                                                        : "; " + choice(element.get())));
   if (!changes_while_playing(spec)) refuse(actuator, "property \"" + property + "\" cannot be set while playing");
@@ -183,7 +183,7 @@ std::unique_ptr<Actuator> find_field(const std::string& actuator, ElementPtr ele
   GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element.get()), property.c_str());
   if (!spec) refuse(actuator, std::string(GST_OBJECT_NAME(element.get())) + " has no property \"" + property + "\"");
   if (spec->value_type != GST_TYPE_STRUCTURE || !(spec->flags & G_PARAM_READABLE) || !changes_while_playing(spec))
-    refuse(actuator, "property \"" + property + "\" is no structure that can be read, and set while playing");
+    refuse(actuator, "property \"" + property + "\" is not a structure that can be read, and set while playing");
   return std::make_unique<FieldActuator>(std::move(element), spec->name, field);
 }
 

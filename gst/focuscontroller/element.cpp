@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// focuscontroller: moves a lens until the picture is sharp, and again when it is lost.
+// focuscontroller: autofocus; moves a lens to the highest sharpnessmeter score, and again when focus is lost.
 #include "gst/focuscontroller/loop.h"
 #include "gst/object/guard.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 
@@ -12,30 +13,30 @@
 /**
  * SECTION:element-focuscontroller
  * @title: focuscontroller
- * @short_description: moves a lens until the picture is sharp, and again when it is lost
+ * @short_description: autofocus: moves a lens to the highest sharpnessmeter score, and again when focus is lost
  *
- * Closes the autofocus loop: reads the score that `sharpnessmeter` attached to each frame, searches the lens position
- * with the highest score, goes there and watches. Frames pass untouched.
+ * Closes the autofocus loop: reads the score that `sharpnessmeter` attached to each frame, searches for the lens
+ * position with the highest score, moves there and watches. Frames pass unchanged.
  *
- * The lens is named by `actuator`: a number property of any element of the pipeline (`lens.position`), a field of a
+ * The lens is named by `actuator`: a numeric property of any element in the pipeline (`lens.position`), a field of a
  * structure property (`camera.extra-controls.focus_absolute` of a `v4l2src name=camera`), or a V4L2 device
  * (`/dev/video0`). Without one the application moves the lens when the signal `move` or the message tells it to.
  *
  * Every move and every change of state is an element message named `focuscontroller`: string `event` (`move` or
  * `state`), `state`; double `position`, `score`; guint64 `timestamp`, `stream-time`, `running-time` of the frame.
  *
- * A frame that was exposed before the lens arrived is never used: `settle-frames` are left out after each move and, in
+ * A frame that was exposed before the lens arrived is never used: `settle-frames` are skipped after each move and, in
  * live pipelines, all frames with a timestamp from before the move.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 -m virtuallenssrc name=lens num-buffers=300 ! sharpnessmeter normalize=mean prefilter=binomial5 !
  *     focuscontroller actuator=lens.position min=0 max=100 ! fakesink
- * ]| focuses a lens that is not there.
+ * ]| focuses a simulated lens.
  * |[
  * gst-launch-1.0 -m v4l2src ! videoconvert ! sharpnessmeter normalize=mean prefilter=binomial5 !
  *     focuscontroller actuator=/dev/video0 ! autovideosink
- * ]| focuses a webcam, in the range and steps that its driver tells.
+ * ]| focuses a webcam, with the range and step that its driver reports.
  */
 
 GST_DEBUG_CATEGORY(focuscontroller_debug);
@@ -100,20 +101,21 @@ static GType mode_get_type() {
   static const GType type = register_enum<FocusMode>(
       "FqFocusMode",
       {{FocusMode::kManual, "searches when triggered", "manual"},
-       {FocusMode::kOneShot, "searches at the start, and when triggered", "one-shot"},
+       {FocusMode::kOneShot, "searches at the start and when triggered", "one-shot"},
        {FocusMode::kContinuous, "searches at the start, when triggered, and whenever focus is lost", "continuous"}});
   return type;
 }
 
 static GType state_get_type() {
   static const GType type = register_enum<FocusState>(
-      "FqFocusState", {{FocusState::kIdle, "waits for a trigger", nick_of(FocusState::kIdle)},
-                       {FocusState::kCoarse, "sweeps the range", nick_of(FocusState::kCoarse)},
-                       {FocusState::kFine, "closes in on the peak", nick_of(FocusState::kFine)},
-                       {FocusState::kSettle, "looks at the final position", nick_of(FocusState::kSettle)},
-                       {FocusState::kFocused, "in focus", nick_of(FocusState::kFocused)},
-                       {FocusState::kFailed, "no position is sharper than others, no scores come, or the lens fails",
-                        nick_of(FocusState::kFailed)}});
+      "FqFocusState",
+      {{FocusState::kIdle, "waits for a trigger", nick_of(FocusState::kIdle)},
+       {FocusState::kCoarse, "sweeps the range", nick_of(FocusState::kCoarse)},
+       {FocusState::kFine, "closes in on the peak", nick_of(FocusState::kFine)},
+       {FocusState::kSettle, "checks the final position", nick_of(FocusState::kSettle)},
+       {FocusState::kFocused, "in focus", nick_of(FocusState::kFocused)},
+       {FocusState::kFailed, "no position is sharper than others, there are no scores, or the lens fails",
+        nick_of(FocusState::kFailed)}});
   return type;
 }
 
@@ -128,65 +130,57 @@ static void get_score(GstFocusController* self, GValue* value) {
 }
 
 static void install_properties(GstFocusControllerClass* klass) {
-  const auto part = [](auto member) {
-    return [member](auto& options) -> auto& { return options.search.*member; };
-  };
+  const In part{&FocusOptions::search};
   using O = FocusOptions;
   using S = FocusSettings;
   gst_type_mark_as_plugin_api(state_get_type(), static_cast<GstPluginAPIFlags>(0));
   Properties<GstFocusController, O>::install(
       klass, [](GstFocusController * self) -> auto& { return self->loop->options(); })
       .add(&O::actuator, "actuator", "Actuator",
-           "What moves the lens: element.property, any number property of an element of the "
-           "pipeline; element.property.field of a structure property (extra-controls of v4l2src); "
-           "/dev/videoN or /dev/videoN:control, a V4L2 device's focus_absolute or another control. "
-           "Empty = the application, on the signal move")
+           "What moves the lens: element.property, any numeric property of an element in the pipeline; "
+           "element.property.field of a structure property (extra-controls of v4l2src); /dev/videoN or "
+           "/dev/videoN:control, focus_absolute or another control of a V4L2 device. Empty = the application, on the "
+           "signal 'move'")
       .add(part(&S::min), "min", "Minimum",
-           "Lowest position, in the actuator's unit; -1.797693e+308 = the actuator's own, "
-           "an error if it does not tell",
+           "Lowest position, in the actuator's unit; -1.797693e+308 = the actuator's own, an error if the actuator "
+           "reports none",
            -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::max), "max", "Maximum",
-           "Highest position, in the actuator's unit; 1.797693e+308 = the actuator's own, "
-           "an error if it does not tell",
+           "Highest position, in the actuator's unit; 1.797693e+308 = the actuator's own, an error if the actuator "
+           "reports none",
            -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::step), "step", "Step",
-           "Distance of the positions that are tried: how exactly to focus, in the "
-           "actuator's unit; 0 = the actuator's own (1 for integers), else 1/100 of the "
-           "range",
+           "Distance between positions, which is the precision of focusing, in the actuator's unit; 0 = the actuator's "
+           "own (1 for integers), else 1/100 of the range",
            0, G_MAXDOUBLE)
       .add(part(&S::coarse_step), "coarse-step", "Coarse step",
-           "Distance of the positions of the first sweep, in the actuator's unit, "
-           "less than the width of the peak; 0 = automatic",
+           "Distance between positions in the first sweep, in the actuator's unit; must be less than the width of the "
+           "peak. 0 = automatic",
            0, G_MAXDOUBLE)
       .add(part(&S::settle_frames), "settle-frames", "Settle frames",
-           "Frames after a move that may still show the lens on its way; they are not used", 0, 1000)
+           "Frames to skip after a move, while the lens may still be moving", 0, 1000)
       .add(part(&S::average_frames), "average-frames", "Average frames",
-           "Scores that are averaged at each position: more are slower, and stand more noise", 1, 1000)
+           "Scores averaged at each position: more are slower and more robust to noise", 1, 1000)
       .add(part(&S::loss), "loss", "Loss",
-           "Share by which the score must change, down or up, for focus to be lost "
-           "(mode=continuous)",
-           0, 1)
+           "Fraction by which the score must change, up or down, for focus to count as lost (mode=continuous)", 0, 1)
       .add(part(&S::loss_frames), "loss-frames", "Loss frames",
-           "Frames that such a change must last; more after a search that was in "
-           "vain (mode=continuous)",
-           1, 10000)
+           "Frames that such a change must last; raised after an unsuccessful search (mode=continuous)", 1, 10000)
       .add(part(&S::mode), mode_get_type(), "mode", "Mode", "When to search")
       .add(&O::timeout, "timeout", "Timeout",
            "Running time without a usable score after which a search fails, in ns; "
            "0 = never",
            0, G_MAXUINT64)
       .add(&O::wait_for_arrival, "wait-for-arrival", "Wait for arrival",
-           "After each move use no frame before the action signal arrived is emitted; "
-           "settle-frames count from there")
-      .add(g_param_spec_enum("state", "State", "What the search is doing", state_get_type(),
+           "After each move, ignore frames until the action signal 'arrived' is emitted; settle-frames are counted "
+           "from there")
+      .add(g_param_spec_enum("state", "State", "State of the search", state_get_type(),
                              static_cast<int>(FocusState::kIdle), kReadable),
            get_state)
-      .add(g_param_spec_double("position", "Position",
-                               "Where the lens was sent last, or was at first; 0 while that is not known", -G_MAXDOUBLE,
-                               G_MAXDOUBLE, 0, kReadable),
+      .add(g_param_spec_double("position", "Position", "Last commanded position, or the initial one; 0 if unknown",
+                               -G_MAXDOUBLE, G_MAXDOUBLE, 0, kReadable),
            get_position)
-      .add(g_param_spec_double("score", "Score", "Of the last frame that had one; 0 before the first", -G_MAXDOUBLE,
-                               G_MAXDOUBLE, 0, kReadable),
+      .add(g_param_spec_double("score", "Score", "Score of the last frame that had one; 0 before the first",
+                               -G_MAXDOUBLE, G_MAXDOUBLE, 0, kReadable),
            get_score)
       .when_changed([](GstFocusController* self, const O&, const O&) { self->loop->options_changed(); });
 }
@@ -194,11 +188,6 @@ static void install_properties(GstFocusControllerClass* klass) {
 static void gst_focus_controller_init(GstFocusController* self) {
   self->loop = new FocusLoop(GST_ELEMENT_CAST(self));
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
-}
-
-static void finalize(GObject* object) {
-  delete static_cast<GstFocusController*>(static_cast<gpointer>(object))->loop;
-  G_OBJECT_CLASS(gst_focus_controller_parent_class)->finalize(object);
 }
 
 static void install_signals(GstFocusControllerClass* klass) {
@@ -221,7 +210,7 @@ static void install_signals(GstFocusControllerClass* klass) {
 static void gst_focus_controller_class_init(GstFocusControllerClass* klass) {
   GST_DEBUG_CATEGORY_INIT(focuscontroller_debug, "focuscontroller", 0, "autofocus");
   register_score_meta(kSharpnessMeta);
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstFocusController::loop>(klass);
   install_properties(klass);
   install_signals(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
@@ -229,10 +218,10 @@ static void gst_focus_controller_class_init(GstFocusControllerClass* klass) {
   static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
   gst_element_class_add_static_pad_template(element, &sink);
   gst_element_class_add_static_pad_template(element, &src);
-  gst_element_class_set_static_metadata(element, "Focus controller", "Generic/Video",
-                                        "Moves a lens until the picture is sharp by sharpnessmeter's score, and again "
-                                        "when it is lost",
-                                        "The framequality authors");
+  gst_element_class_set_static_metadata(
+      element, "Focus controller", "Generic/Video",
+      "Autofocus: moves a lens to the highest sharpnessmeter score, and again when focus is lost",
+      "The framequality authors");
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->transform_ip = transform_ip;
   trans->sink_event = sink_event;

@@ -3,6 +3,7 @@
 #include "gst/focuscontroller/loop.h"
 
 #include "gst/object/guard.h"
+#include "gst/object/structure.h"
 
 #include <cmath>
 #include <utility>
@@ -50,7 +51,7 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, std::optiona
   take_options();
   has_seen_score_ = has_seen_score_ || score;
   if (!has_seen_score_ && !std::exchange(has_warned_, true))
-    warn("Frames come without a score: put sharpnessmeter before this element, with attach-meta=true");
+    warn("Frames have no score: put sharpnessmeter, with attach-meta=true, upstream of focuscontroller");
   const GstClockTime running = segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID(buffer)
                                    ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer))
                                    : GST_CLOCK_TIME_NONE;
@@ -157,7 +158,7 @@ void FocusLoop::move(double position) {
   try {
     if (actuator_) actuator_->move(position);
   } catch (const ElementError& e) {
-    warn(std::string("The lens does not move, focusing ends until it is triggered: ") + e.what());
+    warn(std::string("The lens does not move; focusing stops until it is triggered: ") + e.what());
     search_->give_up();
     tell();
     return;
@@ -189,7 +190,7 @@ void FocusLoop::mind_timeout(GstClockTime running, bool used) {
     travelling_ = false;
   }
   warn("No score for " + text_of(static_cast<double>(taken_.timeout) / GST_SECOND) +
-       " s, focusing ends until it is triggered");
+       " s; focusing stops until it is triggered");
 }
 
 bool FocusLoop::is_searching() const {
@@ -212,16 +213,11 @@ void FocusLoop::tell() {
 }
 
 void FocusLoop::post(const char* event) {
-  const GstClockTime pts = GST_BUFFER_PTS(frame_);
-  const bool timed = segment_->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID(pts);
-  const guint64 none = GST_CLOCK_TIME_NONE;
   const Status now = status();
-  GstStructure* fields = gst_structure_new(
-      "focuscontroller", "event", G_TYPE_STRING, event, "state", G_TYPE_STRING, nick_of(now.state), "position",
-      G_TYPE_DOUBLE, now.position, "score", G_TYPE_DOUBLE, now.score, "timestamp", G_TYPE_UINT64, guint64{pts},
-      "stream-time", G_TYPE_UINT64, timed ? gst_segment_to_stream_time(segment_, GST_FORMAT_TIME, pts) : none,
-      "running-time", G_TYPE_UINT64, timed ? gst_segment_to_running_time(segment_, GST_FORMAT_TIME, pts) : none,
-      nullptr);
+  GstStructure* fields =
+      gst_structure_new("focuscontroller", "event", G_TYPE_STRING, event, "state", G_TYPE_STRING, nick_of(now.state),
+                        "position", G_TYPE_DOUBLE, now.position, "score", G_TYPE_DOUBLE, now.score, nullptr);
+  set_times(fields, *segment_, GST_BUFFER_PTS(frame_));
   gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields));
 }
 

@@ -80,7 +80,7 @@ v4l2_queryctrl find_control(Device& device, const std::string& name) {
     if (each.type == V4L2_CTRL_TYPE_INTEGER) others += (others.empty() ? "" : ", ") + plain_name(each.name);
   }
   fail(GST_RESOURCE_ERROR_NOT_FOUND, device.path() + " has no control " + name +
-                                         (others.empty() ? ", nor any other number to set" : "; it has: " + others));
+                                         (others.empty() ? ", nor any other numeric control" : "; it has: " + others));
 }
 
 class V4l2Control final : public Actuator {
@@ -93,7 +93,7 @@ class V4l2Control final : public Actuator {
     }
     control_ = find_control(*device_, name_);
     if (control_.type != V4L2_CTRL_TYPE_INTEGER)
-      fail(GST_RESOURCE_ERROR_SETTINGS, "The control " + name_ + " of " + device_->path() + " is no number");
+      fail(GST_RESOURCE_ERROR_SETTINGS, "The control " + name_ + " of " + device_->path() + " is not a number");
     if (control_.flags & (V4L2_CTRL_FLAG_DISABLED | V4L2_CTRL_FLAG_READ_ONLY))
       fail(GST_RESOURCE_ERROR_SETTINGS, "The control " + name_ + " of " + device_->path() + " cannot be set");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// halftone: pictures of few levels for displays and printers that have no more.
+// halftone: dithers to few levels, for displays and printers that have no more.
 #include "gst/halftone/filter.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
 #include <cmath>
@@ -9,20 +10,20 @@
 /**
  * SECTION:element-halftone
  * @title: halftone
- * @short_description: pictures of 2, 4 or 16 levels that look like the original from afar
+ * @short_description: halftones (dithers) to 2, 4 or 16 levels, optionally one bit per pixel
  *
- * For e-paper, LED matrices, memory LCDs and thermal printers. Reads luma in every format and writes GRAY8 that holds
- * `levels` equally spaced greys, or with `packed=true` one bit per pixel: caps video/x-mono, 1 for white, the highest
- * bit of a byte leftmost, rows padded to whole bytes with 0. Code range (limited or full) and transfer come from the
- * caps; limited-range black has no white dots, nor white black ones.
+ * For e-paper, LED matrices, memory LCDs and thermal printers. Reads the luma of any format and writes GRAY8 with
+ * `levels` equally spaced greys, or with `packed=true` one bit per pixel: caps video/x-mono, 1 = white, most
+ * significant bit first, rows padded to bytes with zero bits. Range (limited or full) and transfer come from the caps:
+ * limited-range black has no white dots, and white no black ones.
  *
- * `method` is `floyd-steinberg`, classical and fast; `tdfed`, tone-dependent error diffusion over serpentine swaths of
- * rows (Mao, Abello, Sarkar, Ulichney, Allebach, ICIP 2018), the best looking stills; or `blue-noise`, a mask of
- * thresholds, for moving pictures: a pixel that does not change does not flicker. All is integer: every machine makes
- * the same bits. Interlaced frames are halftoned field by field.
+ * `method` is `floyd-steinberg`, classical and fast; `tdfed`, tone-dependent error diffusion in serpentine swaths of
+ * rows (Mao, Abello, Sarkar, Ulichney, Allebach, ICIP 2018), best for stills; or `blue-noise`, a threshold mask, for
+ * video: static areas do not flicker. All arithmetic is integer: every machine gives the same bits. Interlaced frames
+ * are halftoned field by field.
  *
- * Frames in memory:CUDAMemory are read where they lie; what leaves is in system memory. `serpentine=true` works on the
- * CPU only.
+ * Frames in memory:CUDAMemory are read in place; the output is in system memory. `serpentine=true` works on the CPU
+ * only.
  *
  * ## Example launch lines
  * |[
@@ -31,7 +32,7 @@
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! decodebin ! halftone method=tdfed packed=true invert=true !
  *     filesink location=bits
- * ]| makes bits for a thermal printer: 1 is black.
+ * ]| writes bits for a thermal printer: 1 is black.
  */
 
 GST_DEBUG_CATEGORY_STATIC(halftone_debug);
@@ -60,7 +61,7 @@ static std::unique_ptr<Stream> make_stream(FqFilterBase* self, const FilterForma
 
 static const char* unsupported_reason(FqDeviceBase* self) {
   if (current_request(self).settings.serpentine)
-    return "serpentine=true has nothing to do at once, so it works on the CPU only: use device=cpu or auto";
+    return "serpentine=true cannot run in parallel and works on the CPU only: use device=cpu or auto";
   return nullptr;
 }
 
@@ -91,10 +92,9 @@ static GType method_get_type() {
   using halftone::Method;
   static const GType type = register_enum<Method>(
       "FqHalftoneMethod",
-      {{Method::kFloydSteinberg, "error diffusion by Floyd and Steinberg, exact, row by row", "floyd-steinberg"},
-       {Method::kToneDependent, "tone-dependent error diffusion in swaths of rows: the best looking still pictures",
-        "tdfed"},
-       {Method::kBlueNoise, "a mask of thresholds: what does not move does not flicker", "blue-noise"}});
+      {{Method::kFloydSteinberg, "Floyd-Steinberg error diffusion", "floyd-steinberg"},
+       {Method::kToneDependent, "tone-dependent error diffusion in swaths of rows: best for stills", "tdfed"},
+       {Method::kBlueNoise, "blue-noise mask: static areas do not flicker", "blue-noise"}});
   return type;
 }
 
@@ -110,15 +110,15 @@ static bool accepts(GstHalftone* self, const HalftoneRequest& request) {
   const halftone::Settings& wanted = request.settings;
   const char* name = GST_OBJECT_NAME(self);
   if (wanted.packed && wanted.levels != 2) {
-    g_warning("%s: packed=true has one bit per pixel, which takes levels=2; value kept", name);
+    g_warning("%s: packed=true requires levels=2; value kept", name);
     return false;
   }
   if (halftone::find_table(wanted.swath_rows, wanted.delay)) return true;
   std::string trained;
   for (const halftone::ToneTable* t : halftone::kToneTables)
     trained.append(" ").append(std::to_string(t->swath_rows)).append("/").append(std::to_string(t->delay));
-  g_warning("%s: no weights have been trained for swath-rows=%d with delay=%d, but for%s; value kept", name,
-            wanted.swath_rows, wanted.delay, trained.c_str());
+  g_warning("%s: there are no weights for swath-rows=%d with delay=%d, only for%s; value kept", name, wanted.swath_rows,
+            wanted.delay, trained.c_str());
   return false;
 }
 
@@ -136,55 +136,48 @@ static bool set_strength(GstHalftone*, HalftoneRequest& request, const GValue* v
 }
 
 static void install_properties(GstHalftoneClass* klass) {
-  const auto part = [](auto member) {
-    return [member](auto& request) -> auto& { return request.settings.*member; };
-  };
+  const In part{&HalftoneRequest::settings};
   using S = halftone::Settings;
   Properties<GstHalftone, HalftoneRequest>::install(
       klass, [](GstHalftone * self) -> auto& { return *self->request; })
       .add(part(&S::method), method_get_type(), "method", "Method",
-           "How levels are chosen: tdfed for stills, blue-noise for moving pictures")
-      .add(part(&S::levels), levels_get_type(), "levels", "Levels", "Equally spaced greys, black and white included")
-      .add(
-          Mutable::kPlaying,
-          g_param_spec_double("strength", "Strength",
-                              "Share of the errors that is passed on, or of the mask that is added, in steps of 1/256; "
-                              "0 = each pixel is rounded by itself",
-                              0, 1, 1, flags_of(Mutable::kPlaying)),
-          get_strength, set_strength)
+           "Halftoning (dithering) method: tdfed for stills, blue-noise for video")
+      .add(part(&S::levels), levels_get_type(), "levels", "Levels",
+           "Number of equally spaced grey levels, black and white included")
+      .add(Mutable::kPlaying,
+           g_param_spec_double(
+               "strength", "Strength",
+               "Fraction of the error that is diffused, or amplitude of the mask, in steps of 1/256; 0 = no dithering",
+               0, 1, 1, flags_of(Mutable::kPlaying)),
+           get_strength, set_strength)
       .add(&HalftoneRequest::linear, "linear", "Linear light",
-           "Work in linear light: for displays whose dots mix as light does. Else codes are what is averaged")
+           "Dither in linear light, for displays whose dots mix additively; else in code values")
       .add(
           [](auto& request) -> auto& { return request.settings.tone.invert; }, "invert", "Invert",
-          "Black becomes white")
-      .add(Mutable::kReady, part(&S::serpentine), "serpentine", "Serpentine",
-           "floyd-steinberg: every other row from the right, which breaks up worms. On one core of the CPU only")
-      .add(part(&S::swath_rows), "swath-rows", "Rows of a swath",
-           "tdfed: rows that are done together, 1, 4, 16 or 64; swaths follow one another, so their "
-           "rows are all there is to do at once, on CPU or GPU",
+          "Invert the output: black becomes white")
+      .add(
+          Mutable::kReady, part(&S::serpentine), "serpentine", "Serpentine",
+          "floyd-steinberg: alternate the direction of rows, which breaks up worm artefacts. Single-threaded, CPU only")
+      .add(part(&S::swath_rows), "swath-rows", "Swath rows",
+           "tdfed: rows processed in parallel: 1, 4, 16 or 64. Swaths are processed one after another, which limits "
+           "the parallelism on CPU and GPU",
            1, halftone::kMaxSwathRows)
       .add(part(&S::delay), "delay", "Delay",
-           "tdfed: pixels by which a row of a swath follows the one above; 1, 2 and 6, with "
-           "swath-rows=4, are for comparison",
+           "tdfed: pixels by which each row of a swath lags the one above; 1, 2 and 6, with swath-rows=4, are for "
+           "comparison",
            1, halftone::kMaxDelay)
-      .add(
-          part(&S::packed), "packed", "Packed",
-          "One bit per pixel, 1 for white, the highest bit of a byte leftmost, rows padded to whole bytes with 0: caps "
-          "video/x-mono, format=MSB. Takes levels=2")
+      .add(part(&S::packed), "packed", "Packed",
+           "One bit per pixel, 1 = white, most significant bit first, rows padded to bytes: video/x-mono, format=MSB. "
+           "Requires levels=2")
       .accept_if(accepts)
       .when_changed(when_changed);
 }
 
 static void gst_halftone_init(GstHalftone* self) { self->request = new Shared<HalftoneRequest>; }
 
-static void finalize(GObject* object) {
-  delete reinterpret_cast<GstHalftone*>(object)->request;
-  G_OBJECT_CLASS(gst_halftone_parent_class)->finalize(object);
-}
-
 static void gst_halftone_class_init(GstHalftoneClass* klass) {
   GST_DEBUG_CATEGORY_INIT(halftone_debug, "halftone", 0, "halftoning");
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstHalftone::request>(klass);
   install_properties(klass);
   static GstStaticPadTemplate sink =
       GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
@@ -196,7 +189,7 @@ static void gst_halftone_class_init(GstHalftoneClass* klass) {
   gst_element_class_add_static_pad_template(element, &src);
   gst_element_class_set_static_metadata(
       element, "Halftone", "Filter/Effect/Video",
-      "Makes pictures of 2, 4 or 16 levels, also one bit per pixel: exact error diffusion, blue noise",
+      "Halftones (dithers) to 2, 4 or 16 levels, optionally one bit per pixel: error diffusion, blue noise",
       "The framequality authors");
   GST_BASE_TRANSFORM_CLASS(klass)->transform_caps = transform_caps;
   auto* base = FQ_FILTER_BASE_CLASS(klass);

@@ -29,7 +29,7 @@ inline ElementError element_error(const cuda::Error& e) {
     case cuda::Fault::kNoDevice:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, std::string("No usable CUDA device: ") + e.what()};
     case cuda::Fault::kOutOfMemory:
-      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, std::string("GPU memory ran out: ") + e.what()};
+      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, std::string("Out of GPU memory: ") + e.what()};
     case cuda::Fault::kDeviceLost:
       break;
   }
@@ -52,7 +52,7 @@ R guard(GstElement* element, R failure, F&& body) noexcept {
   } catch (const cuda::Error& e) {
     post(element, GST_MESSAGE_ERROR, element_error(e));
   } catch (const std::bad_alloc&) {
-    post(element, GST_MESSAGE_ERROR, {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "Memory ran out"});
+    post(element, GST_MESSAGE_ERROR, {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "Out of memory"});
   } catch (const std::exception& e) {
     post(element, GST_MESSAGE_ERROR, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, e.what()});
   } catch (...) {

@@ -45,4 +45,18 @@ class StreamLock {
   GstPad* pad_;
 };
 
+/// Has kMember, a member of the instance's struct that points to what new made, deleted with each instance; for
+/// class_init.
+template <auto kMember>
+void delete_with_instance(gpointer klass) {
+  static GObjectClass* parent;
+  parent = G_OBJECT_CLASS(g_type_class_peek_parent(klass));
+  G_OBJECT_CLASS(klass)->finalize = [](GObject* object) {
+    [object]<class Object, class T>(T* Object::*member) {
+      delete (reinterpret_cast<Object*>(object)->*member);
+    }(kMember);
+    parent->finalize(object);
+  };
+}
+
 }  // namespace framequality

@@ -110,6 +110,24 @@ struct PropertyType<std::string> {
   static void set(GValue* v, const std::string& s) { g_value_set_string(v, s.empty() ? nullptr : s.c_str()); }
 };
 
+/// Parts of a member: In{&Settings::search}(&Search::step) is settings.search.step.
+template <class Outer, class Inner>
+struct In {
+  template <class T>
+  struct Part {
+    Inner Outer::*outer;
+    T part;
+    auto& operator()(auto& settings) const { return std::invoke(part, settings.*outer); }
+  };
+  template <class T>
+  Part<T> operator()(T part) const {
+    return {outer, part};
+  }
+  Inner Outer::*outer;
+};
+template <class Outer, class Inner>
+In(Inner Outer::*) -> In<Outer, Inner>;  // clang before 17 needs it
+
 /// The properties that class Object adds to its parent's. Object: the instance's struct. Settings: a value type, of
 /// which each instance has a Shared.
 template <class Object, class Settings>

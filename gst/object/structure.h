@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Arrays as fields of messages and metadata.
+// Fields that several messages and metadata have.
 #pragma once
 
 #include <gst/gst.h>
 
 namespace framequality {
+
+/// Sets timestamp, stream-time and running-time of a frame; the latter two are GST_CLOCK_TIME_NONE in a segment that
+/// does not count in time.
+inline void set_times(GstStructure* s, const GstSegment& segment, GstClockTime pts) {
+  const bool timed = segment.format == GST_FORMAT_TIME;
+  const guint64 none = GST_CLOCK_TIME_NONE;
+  gst_structure_set(s, "timestamp", G_TYPE_UINT64, guint64{pts}, "stream-time", G_TYPE_UINT64,
+                    timed ? gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, pts) : none, "running-time",
+                    G_TYPE_UINT64, timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : none, nullptr);
+}
 
 /// Sets a field to a GST_TYPE_ARRAY of these numbers. type, set: of one of them.
 template <class T, class Range>

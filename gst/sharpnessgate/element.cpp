@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// sharpnessgate: passes, drops or picks frames by their sharpness.
+// sharpnessgate: passes, drops or selects frames by their sharpness score.
 #include "gst/buffer/allocation.h"
 #include "gst/object/guard.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/sharpnessgate/stream.h"
@@ -9,25 +10,25 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <utility>
 
 /**
  * SECTION:element-sharpnessgate
  * @title: sharpnessgate
- * @short_description: passes, drops or picks frames by their sharpness
+ * @short_description: passes, drops or selects frames by their sharpness score
  *
- * Reads the score that a sharpnessmeter in front of it attached to each frame (`GstSharpnessMeta`), and lets the frame
- * pass or drops it. Takes any caps in any memory, and never touches pixels or timestamps.
+ * Reads the score that an upstream sharpnessmeter attached to each frame (`GstSharpnessMeta`), and passes or drops the
+ * frame. Takes any caps in any memory, and never changes pixels or timestamps.
  *
- * - mode=threshold: frames pass while they score min-score or more. Once one was dropped, they pass again from
- *   resume-score on.
+ * - mode=threshold: frames pass that score at least min-score; after one was dropped, at least resume-score.
  * - mode=relative: frames pass that score at least min-ratio and at most max-ratio times the running median of
  *   window-time or window-frames.
- * - mode=best-of: of every window-time or window-frames only the sharpest frame passes. It is held until its window is
+ * - mode=best-of: only the sharpest frame of each window-time or window-frames passes. It is held until its window is
  *   over, which the element reports as latency.
  *
- * What is dropped leaves a GAP event behind, and the next frame is flagged DISCONT. With action=mark all frames pass,
- * and the boolean `passed` in their meta tells what would have become of them; frames that pass carry it always.
- * A frame without a score passes.
+ * Dropped frames are replaced by GAP events, and the next frame is flagged DISCONT. With action=mark all frames pass,
+ * and the boolean `passed` in their metadata says which would have passed; frames that pass always carry it. A frame
+ * without a score passes.
  *
  * On every change between passing and blocking, on the first frame, and for every frame picked by mode=best-of, an
  * element message named `sharpnessgate` is posted: string `state` (`passing`, `blocking`, `picked`), string `reason`
@@ -35,7 +36,7 @@
  * `best-of-window`), double `score`, with mode=relative double `median`, guint64 `timestamp`, `stream-time`,
  * `running-time` (ns).
  *
- * Put it in front of an encoder, not behind: other frames may depend on an encoded one.
+ * Put it upstream of an encoder, not downstream: other frames may depend on an encoded one.
  *
  * ## Example launch lines
  * |[
@@ -76,6 +77,7 @@ struct GateState {
 
   Shared<GateSettings> settings;
   std::atomic<GstClockTime> frame_duration = GST_CLOCK_TIME_NONE;
+  Shared<GstClockTime> told{0};  ///< the latency that the pipeline knows of
   GateStream stream;
 };
 
@@ -98,9 +100,14 @@ GST_ELEMENT_REGISTER_DEFINE(sharpnessgate, "sharpnessgate", GST_RANK_NONE, gst_s
 
 static GstSharpnessGate* gate(gpointer object) { return static_cast<GstSharpnessGate*>(object); }
 
-/// Tells the pipeline if the latency is another one than `before`.
-static void tell_latency(GstSharpnessGate* self, GstClockTime before, GstClockTime now) {
-  if (before != now) gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
+/// Tells the pipeline if the latency is another one than it knows of.
+static void tell_latency(GstSharpnessGate* self) {
+  GateState& s = *self->state;
+  const bool is_new = s.told.change([&](GstClockTime& told) {
+    const GstClockTime now = s.latency(s.settings.get());
+    return std::exchange(told, now) != now;
+  });
+  if (is_new) gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
 }
 
 // --- Stream ---------------------------------------------------------------------------------------------------------
@@ -121,10 +128,8 @@ static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
     GstCaps* caps;
     gst_event_parse_caps(event, &caps);
-    const GateSettings settings = s.settings.get();
-    const GstClockTime before = s.latency(settings);
     s.frame_duration = frame_duration_of(caps);
-    tell_latency(gate(parent), before, s.latency(settings));
+    tell_latency(gate(parent));
   }
   return gst_pad_event_default(pad, parent, event);
 }
@@ -171,9 +176,8 @@ static GstStateChangeReturn change_state(GstElement* element, GstStateChange tra
 static GType mode_get_type() {
   static const GType type = register_enum<GateMode>(
       "FqGateMode",
-      {{GateMode::kThreshold, "frames that score min-score or more; once one was dropped, from resume-score on",
-        "threshold"},
-       {GateMode::kRelative, "frames that score min-ratio to max-ratio times the running median of the window",
+      {{GateMode::kThreshold, "frames that score at least min-score; after a drop, at least resume-score", "threshold"},
+       {GateMode::kRelative, "frames that score between min-ratio and max-ratio times the running median of the window",
         "relative"},
        {GateMode::kBestOf, "the sharpest frame of each window; held until the window is over", "best-of"}});
   return type;
@@ -181,8 +185,9 @@ static GType mode_get_type() {
 
 static GType action_get_type() {
   static const GType type = register_enum<GateAction>(
-      "FqGateAction", {{GateAction::kDrop, "frames that do not pass are dropped", "drop"},
-                       {GateAction::kMark, "all frames pass; the meta's boolean 'passed' tells them apart", "mark"}});
+      "FqGateAction",
+      {{GateAction::kDrop, "frames that do not pass are dropped", "drop"},
+       {GateAction::kMark, "all frames pass; the boolean 'passed' in their metadata tells them apart", "mark"}});
   return type;
 }
 
@@ -201,40 +206,38 @@ static void install_properties(GstSharpnessGateClass* klass) {
   Properties<GstSharpnessGate, S>::install(
       klass, [](GstSharpnessGate * self) -> auto& { return self->state->settings; })
       .add(&S::mode, mode_get_type(), "mode", "Mode", "Which frames pass")
-      .add(&S::min_score, "min-score", "Least score",
-           "mode=threshold: frames that score less do not pass. In the unit of the meter's metric", -G_MAXDOUBLE,
+      .add(&S::min_score, "min-score", "Minimum score",
+           "mode=threshold: frames below this score do not pass; in the unit of the meter's metric", -G_MAXDOUBLE,
            G_MAXDOUBLE)
       .add(&S::resume_score, "resume-score", "Score to resume",
-           "mode=threshold: after a frame did not pass, the first score that does again. Less than "
-           "min-score (the default) = min-score",
+           "mode=threshold: score at which frames pass again after one was dropped; below min-score (the default) = "
+           "min-score",
            -G_MAXDOUBLE, G_MAXDOUBLE)
-      .add(&S::min_ratio, "min-ratio", "Least ratio",
-           "mode=relative: frames that score less than this times the median do not pass. All pass "
-           "while the median is 0 or less",
-           0, G_MAXDOUBLE)
-      .add(&S::max_ratio, "max-ratio", "Greatest ratio",
-           "mode=relative: frames that score more than this times the median do not pass (corrupt ones "
-           "score high). 0 = no limit",
+      .add(
+          &S::min_ratio, "min-ratio", "Minimum ratio",
+          "mode=relative: frames below this multiple of the median do not pass. All pass while the median is 0 or less",
+          0, G_MAXDOUBLE)
+      .add(&S::max_ratio, "max-ratio", "Maximum ratio",
+           "mode=relative: frames above this multiple of the median do not pass (corrupt frames score high). 0 = no "
+           "limit",
            0, G_MAXDOUBLE)
       .add(
           [](auto& s) -> auto& { return s.window.time; }, "window-time", "Window",
-          "mode=relative: time over which the median runs; mode=best-of: time of which one frame "
-          "passes. In ns of running time; not used with window-frames",
+          "Length of the window in ns of running time; unused with window-frames. mode=relative: of the running "
+          "median; mode=best-of: of which one frame passes",
           1, G_MAXINT64)
       .add(
           [](auto& s) -> auto& { return s.window.frames; }, "window-frames", "Window in frames",
-          "The window as a number of frames with a score; 0 = use window-time", 0, static_cast<int>(kMaxWindowFrames))
+          "Length of the window in scored frames; 0 = use window-time", 0, static_cast<int>(kMaxWindowFrames))
       .add(&S::action, action_get_type(), "action", "Action",
-           "What becomes of frames that do not pass. mode=best-of with action=mark holds all frames of a "
-           "window, with their memory")
+           "What happens to frames that do not pass. mode=best-of with action=mark holds all frames of a window in "
+           "memory")
       .add(g_param_spec_boxed("stats", "Statistics",
-                              "Frames since start, uint64: passed, dropped, marked (did not pass, with action=mark), "
-                              "unscored (passed without a score); with mode=relative also double median, the last one",
+                              "Since start: frames passed, dropped, marked (did not pass, with action=mark), unscored "
+                              "(passed without a score); with mode=relative also the last median",
                               GST_TYPE_STRUCTURE, kReadable),
            get_stats)
-      .when_changed([](GstSharpnessGate* self, const S& before, const S& now) {
-        tell_latency(self, self->state->latency(before), self->state->latency(now));
-      });
+      .when_changed([](GstSharpnessGate* self, const S&, const S&) { tell_latency(self); });
 }
 
 static GstPad* add_pad(GstSharpnessGate* self, const char* name) {
@@ -255,15 +258,10 @@ static void gst_sharpness_gate_init(GstSharpnessGate* self) {
   gst_pad_set_query_function(self->src, src_query);
 }
 
-static void finalize(GObject* object) {
-  delete gate(object)->state;
-  G_OBJECT_CLASS(gst_sharpness_gate_parent_class)->finalize(object);
-}
-
 static void gst_sharpness_gate_class_init(GstSharpnessGateClass* klass) {
   GST_DEBUG_CATEGORY_INIT(sharpnessgate_debug, "sharpnessgate", 0, "frames passed by their sharpness");
   register_score_meta(kSharpnessMeta);
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstSharpnessGate::state>(klass);
   install_properties(klass);
 
   static GstStaticPadTemplate sink = GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
@@ -272,8 +270,7 @@ static void gst_sharpness_gate_class_init(GstSharpnessGateClass* klass) {
   element->change_state = change_state;
   gst_element_class_add_static_pad_template(element, &sink);
   gst_element_class_add_static_pad_template(element, &src);
-  gst_element_class_set_static_metadata(
-      element, "Sharpness gate", "Filter/Video",
-      "Passes, drops or picks frames by the score that sharpnessmeter gave them; pixels untouched",
-      "The framequality authors");
+  gst_element_class_set_static_metadata(element, "Sharpness gate", "Filter/Video",
+                                        "Passes, drops or selects frames by their sharpness score",
+                                        "The framequality authors");
 }

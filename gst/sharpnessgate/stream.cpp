@@ -5,6 +5,7 @@
 
 #include "gst/object/guard.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/structure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -98,8 +99,7 @@ GateStream::Moment GateStream::moment_of(GstBuffer* buffer) {
   } else if (!GST_CLOCK_TIME_IS_VALID(m.duration) && settings_.window.frames == 0 &&
              settings_.mode != GateMode::kThreshold) {
     warn_once(warned_timeless_,
-              "The frames have neither timestamps nor a frame rate, so that a window of time never ends: set "
-              "window-frames");
+              "Frames have neither timestamps nor a frame rate, so a time window never ends: set window-frames");
   }
   if (GST_CLOCK_TIME_IS_VALID(m.duration)) {
     const double rate = std::abs(segment_.rate);
@@ -114,13 +114,10 @@ GateStream::Moment GateStream::moment_of(GstBuffer* buffer) {
 // --- Messages -------------------------------------------------------------------------------------------------------
 
 void GateStream::post(const char* state, const Verdict& verdict, double score, GstClockTime pts) {
-  const bool timed = segment_.format == GST_FORMAT_TIME;
-  const guint64 stream_time = timed ? gst_segment_to_stream_time(&segment_, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
-  const guint64 run_time = timed ? gst_segment_to_running_time(&segment_, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
-  GstStructure* fields =
-      gst_structure_new("sharpnessgate", "timestamp", G_TYPE_UINT64, guint64{pts}, "stream-time", G_TYPE_UINT64,
-                        stream_time, "running-time", G_TYPE_UINT64, run_time, "state", G_TYPE_STRING, state, "reason",
-                        G_TYPE_STRING, text_of(verdict.reason), "score", G_TYPE_DOUBLE, score, nullptr);
+  GstStructure* fields = gst_structure_new_empty("sharpnessgate");
+  set_times(fields, segment_, pts);
+  gst_structure_set(fields, "state", G_TYPE_STRING, state, "reason", G_TYPE_STRING, text_of(verdict.reason), "score",
+                    G_TYPE_DOUBLE, score, nullptr);
   if (settings_.mode == GateMode::kRelative)
     gst_structure_set(fields, "median", G_TYPE_DOUBLE, stats_.median.load(), nullptr);
   gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields));
@@ -219,8 +216,8 @@ GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
                                               : judge(std::move(buffer), moment, *score);
   ++stats_.unscored;
   warn_once(warned_unscored_,
-            "A frame without a score passes as it is: put sharpnessmeter in front of sharpnessgate. Its properties "
-            "interval and attach-meta=false leave frames without a score too");
+            "A frame without a score passes as it is: put sharpnessmeter upstream of sharpnessgate. Its interval and "
+            "attach-meta=false leave frames without a score too");
   const GstFlowReturn flow = release(false);
   return flow == GST_FLOW_OK ? push(std::move(buffer), std::nullopt) : flow;
 }
@@ -261,7 +258,7 @@ GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, double
   return held_.size() < kMaxWindowFrames ? GST_FLOW_OK : release(false);
 }
 
-/// Says whether a gap from upstream follows behind the frame held: as part of what is dropped there or, where nothing
+/// Says whether a gap from upstream is to follow the frame held: as part of what is dropped after it or, where nothing
 /// is dropped, as it is.
 bool GateStream::take_gap(GstEvent* event) {
   GstClockTime pts, duration;

@@ -49,7 +49,7 @@ class GateStream {
   GstFlowReturn take(BufferPtr buffer, const GateSettings& settings);
 
   /// Prepares for a serialised event: what has to leave before it does. True if the event has been taken and follows
-  /// later, behind the frame that is held; else the caller forwards it.
+  /// later, after the frame that is held; else the caller forwards it.
   bool take_event(GstEvent* event);
 
   /// Lets out what is held, and tells of all gaps.
@@ -93,7 +93,7 @@ class GateStream {
   void take_caps(GstEvent* event);
   void forget();
 
-  /// The window's end: its best frame leaves, with all that waits behind it.
+  /// The window's end: its best frame leaves, with all that waits for it.
   GstFlowReturn release(bool is_window_complete);
   /// The frame held is dropped for a better one.
   void displace();

@@ -12,7 +12,7 @@
 
 namespace framequality {
 
-/// An object that a detector in front has found.
+/// An object that a detector upstream has found.
 struct Detection {
   guint id = 0;          ///< of its metadata in the GstAnalyticsRelationMeta
   GQuark label = 0;      ///< what it is; 0 if the detector does not say

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// sharpnessmeter: scores the sharpness of every video frame.
+// sharpnessmeter: measures the sharpness of each video frame.
 #include "algorithms/sharpness/score.h"
 #include "gst/base/backends.h"
 #include "gst/base/meter_stream.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/object/structure.h"
@@ -19,15 +20,15 @@
 /**
  * SECTION:element-sharpnessmeter
  * @title: sharpnessmeter
- * @short_description: scores the sharpness of every video frame
+ * @short_description: measures the sharpness of each video frame
  *
- * Measures each frame and lets it pass untouched and uncopied. The score goes out as an element message named
- * `sharpnessmeter`, as a custom metadata `GstSharpnessMeta` on the buffer and in the property `last-score`. Both carry
- * the same fields: guint64 `timestamp`, `stream-time`, `running-time`, `duration` (ns), `frame` (measured since start,
- * from 0); string `metric`, `device`; double `score`; uint `width`, `height`; with a `roi` the array `roi`; with more
- * than one zone uint `zone-columns`, `zone-rows` and the array of double `zones`, row by row.
+ * Measures each frame; its pixels are neither changed nor copied. The score is posted as an element message named
+ * `sharpnessmeter`, and is in the custom metadata `GstSharpnessMeta` on the buffer and in the property `last-score`.
+ * Both carry the same fields: guint64 `timestamp`, `stream-time`, `running-time`, `duration` (ns), `frame` (measured
+ * since start, from 0); string `metric`, `device`; double `score`; uint `width`, `height`; with a `roi` the array
+ * `roi`; with more than one zone uint `zone-columns`, `zone-rows` and the array of double `zones`, row by row.
  *
- * Scores are in 8-bit codes (or their square) at every depth. They are exact: the same on CPU and GPU.
+ * Scores are in 8-bit codes (or their square) at any bit depth. They are exact: the same on CPU and GPU.
  *
  * ## Example launch lines
  * |[
@@ -36,7 +37,7 @@
  * |[
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! sharpnessmeter metric=laplacian-variance
  *     prefilter=binomial3 roi="<100,100,320,240>" zone-columns=4 zone-rows=3 interval=100000000 ! fakesink
- * ]| scores ten times a second twelve zones of a region.
+ * ]| scores twelve zones of a region, ten times a second.
  */
 
 GST_DEBUG_CATEGORY_STATIC(sharpnessmeter_debug);
@@ -151,7 +152,7 @@ class Sharpness {
     bool empty = true;
     for (int i = 0; i < plan_->zones(); ++i) empty = empty && plan_->pixels[static_cast<std::size_t>(i)] == 0;
     if (empty && wanted_.roi)
-      warn(kRoiOutside, "The roi " + text_of(*wanted_.roi) + " holds no pixel of a frame of " +
+      warn(kRoiOutside, "The roi " + text_of(*wanted_.roi) + " contains no measurable pixels of a frame of " +
                             std::to_string(format_.geometry.width) + "x" + std::to_string(format_.geometry.height) +
                             ": the score is 0");
   }
@@ -170,9 +171,7 @@ class Sharpness {
     for (const Detection& d : detections) wanted_.extra.push_back(d.box);
   }
 
-  void warn_of_too_many() {
-    warn(kTooManyRois, "A buffer has more than 64 regions of interest: the others are not scored");
-  }
+  void warn_of_too_many() { warn(kTooManyRois, "A buffer has more than 64 regions of interest: only 64 are scored"); }
   void warn(Warning which, const std::string& text) { warnings_.once(&element_->parent, which, text); }
 
   static std::string text_of(const Rect& roi) {
@@ -217,17 +216,17 @@ static GType metric_get_type() {
 
 static GType prefilter_get_type() {
   static const GType type =
-      register_enum<Prefilter>("FqPrefilter", {{Prefilter::kNone, "no smoothing", "none"},
-                                               {Prefilter::kBinomial3, "1-2-1 each way", "binomial3"},
-                                               {Prefilter::kBinomial5, "1-4-6-4-1 each way", "binomial5"}});
+      register_enum<Prefilter>("FqPrefilter", {{Prefilter::kNone, "no filter", "none"},
+                                               {Prefilter::kBinomial3, "3x3 binomial (1-2-1)", "binomial3"},
+                                               {Prefilter::kBinomial5, "5x5 binomial (1-4-6-4-1)", "binomial5"}});
   return type;
 }
 
 /// Values of Request::mean.
 static GType normalize_get_type() {
   static const GType type = register_enum<bool>(
-      "FqNormalize", {{false, "the score as the metric defines it", "none"},
-                      {true, "divided by the mean luma above black, or its square for code^2 metrics", "mean"}});
+      "FqNormalize", {{false, "the score as defined by the metric", "none"},
+                      {true, "divided by the mean luma above black, or by its square for code^2 metrics", "mean"}});
   return type;
 }
 
@@ -258,64 +257,55 @@ static bool set_roi(GstSharpnessMeter* self, Settings& settings, const GValue* v
 
 static bool accepts(GstSharpnessMeter* self, const Settings& wanted) {
   if (wanted.request.downscale != 3) return true;
-  g_warning("%s: downscale is 1, 2 or 4, not 3; value kept", GST_OBJECT_NAME(self));
+  g_warning("%s: downscale must be 1, 2 or 4, not 3; value kept", GST_OBJECT_NAME(self));
   return false;
 }
 
 static void install_properties(GstSharpnessMeterClass* klass) {
   constexpr GParamFlags kFlags = flags_of(Mutable::kPlaying);
-  const auto part = [](auto member) {
-    return [member](auto& settings) -> auto& { return settings.request.*member; };
-  };
+  const In part{&Settings::request};
   using R = Request;
   Properties<GstSharpnessMeter, Settings>::install(
       klass, [](GstSharpnessMeter * self) -> auto& { return *self->settings; })
       .add(part(&R::metric), metric_get_type(), "metric", "Metric",
-           "What the score measures. g(x,y): working samples, N: their number; in 8-bit codes at every "
-           "depth")
+           "Sharpness metric. g(x,y): luma after downscale and prefilter, N: number of samples; in 8-bit codes at any "
+           "bit depth")
       .add(part(&R::prefilter), prefilter_get_type(), "prefilter", "Prefilter",
-           "Smoothing before measuring; keeps noise and keyframes from looking sharp")
+           "Low-pass filter applied before measuring; reduces the effect of noise and keyframes")
       .add(part(&R::downscale), "downscale", "Downscale",
-           "1, 2 or 4: box average of so many pixels each way before measuring. A last incomplete row or "
-           "column is left out",
-           1, 4)
+           "Box downscaling before measuring: 1, 2 or 4. Incomplete rows and columns are ignored", 1, 4)
       .add(part(&R::mean), normalize_get_type(), "normalize", "Normalize",
-           "Takes the exposure out of the score; entropy stays as it is")
+           "Compensates for exposure; has no effect on entropy")
       .add(Mutable::kPlaying,
-           gst_param_spec_array("roi", "Region of interest",
-                                "Region to measure, <x,y,width,height> in pixels, clipped to the frame; empty = the "
-                                "frame",
-                                g_param_spec_int("edge", "Edge", "Pixels", G_MININT, G_MAXINT, 0, kFlags), kFlags),
+           gst_param_spec_array(
+               "roi", "Region of interest",
+               "Region to measure, <x,y,width,height> in pixels, clipped to the frame; empty = the whole frame",
+               g_param_spec_int("edge", "Edge", "Pixels", G_MININT, G_MAXINT, 0, kFlags), kFlags),
            get_roi, set_roi)
       .add(part(&R::zone_columns), "zone-columns", "Zone columns",
-           "Columns of zones, each scored too, that the roi or frame has", 1, kMaxZones)
-      .add(part(&R::zone_rows), "zone-rows", "Zone rows", "Rows of zones, each scored too, that the roi or frame has",
-           1, kMaxZones)
+           "Number of zone columns the ROI or frame is divided into; each zone has its own score", 1, kMaxZones)
+      .add(part(&R::zone_rows), "zone-rows", "Zone rows",
+           "Number of zone rows the ROI or frame is divided into; each zone has its own score", 1, kMaxZones)
       .add(&Settings::roi_meta, "roi-meta", "Score ROI metadata",
-           "Also score every GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure "
-           "'sharpness' with string 'metric' and double 'score' to its params; needs attach-meta. "
-           "Object detections (GstAnalytics, GStreamer 1.24) come as 'detections' in message and meta")
+           "Also score each GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure 'sharpness' with "
+           "string 'metric' and double 'score' to its params; requires attach-meta. Object detections (GstAnalytics, "
+           "GStreamer 1.24) are scored as 'detections' in message and metadata")
       .accept_if(accepts);
 }
 
 static void gst_sharpness_meter_init(GstSharpnessMeter* self) { self->settings = new Shared<Settings>; }
 
-static void finalize(GObject* object) {
-  delete reinterpret_cast<GstSharpnessMeter*>(object)->settings;
-  G_OBJECT_CLASS(gst_sharpness_meter_parent_class)->finalize(object);
-}
-
 static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   GST_DEBUG_CATEGORY_INIT(sharpnessmeter_debug, "sharpnessmeter", 0, "sharpness of every video frame");
   register_score_meta(kSharpnessMeta);
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstSharpnessMeter::settings>(klass);
   install_properties(klass);
 
   auto* element = GST_ELEMENT_CLASS(klass);
-  gst_element_class_set_static_metadata(
-      element, "Sharpness meter", "Filter/Analyzer/Video",
-      "Scores the sharpness of every frame, on the GPU or the CPU; message and metadata, pixels untouched",
-      "The framequality authors");
+  gst_element_class_set_static_metadata(element, "Sharpness meter", "Filter/Analyzer/Video",
+                                        "Measures the sharpness of each frame, on the GPU or the CPU; posts messages "
+                                        "and attaches metadata, pixels unchanged",
+                                        "The framequality authors");
 
   auto* base = FQ_METER_BASE_CLASS(klass);
   base->parent_class.category = sharpnessmeter_debug;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// sharpnessoverlay: draws the scores of a sharpnessmeter on the picture.
+// sharpnessoverlay: draws sharpnessmeter's scores on the picture.
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/sharpnessoverlay/blend.h"
@@ -13,14 +14,15 @@
 /**
  * SECTION:element-sharpnessoverlay
  * @title: sharpnessoverlay
- * @short_description: draws the scores of a sharpnessmeter on the picture
+ * @short_description: draws sharpnessmeter's scores on the picture
  *
  * Draws, from the `GstSharpnessMeta` on each buffer: the score and its metric, a graph of the scores of the last
- * seconds, the zones as a heat map, and, from the picture itself, focus peaking: strong edges in a colour.
+ * seconds, the zones as a heat map, and, from the picture itself, focus peaking: strong edges, which are in focus,
+ * highlighted.
  *
- * What it draws goes with the buffer as a `GstVideoOverlayCompositionMeta` when the caps and the ALLOCATION query say
- * that downstream draws such overlays: no pixel is touched then and frames may be in any memory. Else it is blended
- * into the picture, which has to be in system memory. An overlay that a buffer carries already stays and is added to.
+ * The overlay is attached to the buffer as a `GstVideoOverlayCompositionMeta` when the caps and the ALLOCATION query
+ * say that downstream draws such overlays: pixels stay unchanged then, and frames may be in any memory. Otherwise it is
+ * blended into the picture, which has to be in system memory. An overlay that a buffer already carries is kept.
  *
  * The heat map's colours (viridis: dark blue to yellow) go from the lowest to the highest zone score of the graph's
  * time. A buffer without a score, as between two measurements with an `interval`, shows the last one, in grey when
@@ -30,11 +32,11 @@
  * |[
  * gst-launch-1.0 v4l2src ! videoconvert ! sharpnessmeter zone-columns=8 zone-rows=6 ! sharpnessoverlay peaking=true !
  *     videoconvert ! autovideosink
- * ]| shows a camera's picture with all there is to draw.
+ * ]| shows a camera's picture with everything drawn.
  * |[
  * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420 ! sharpnessmeter prefilter=binomial5 !
  *     sharpnessoverlay text=false history=30000000000 ! glimagesink
- * ]| shows the graph of half a minute; the sink draws it.
+ * ]| shows a graph of the last half minute, drawn by the sink.
  */
 
 GST_DEBUG_CATEGORY_STATIC(sharpnessoverlay_debug);
@@ -169,7 +171,7 @@ static void blend(OverlayState& state, GstBuffer** buffer, GstVideoOverlayCompos
   if (!state.blender.blend(composition, frame.get()))
     throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                        std::string("Overlays cannot be blended into ") + GST_VIDEO_INFO_NAME(&info) +
-                           ": put videoconvert before sharpnessoverlay");
+                           ": put videoconvert upstream of sharpnessoverlay");
 }
 
 static void draw(GstSharpnessOverlay* self, GstBuffer** buffer) {
@@ -178,11 +180,11 @@ static void draw(GstSharpnessOverlay* self, GstBuffer** buffer) {
   GstVideoOverlayComposition* composition = state.painter.paint(settings, *buffer, time_of(state, *buffer));
   if (!state.painter.has_score() && (settings.text || settings.graph || settings.zones))
     warn(self, state.warned_no_score, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-         "Frames come without a score: put sharpnessmeter, with attach-meta=true, before sharpnessoverlay");
+         "Frames have no score: put sharpnessmeter, with attach-meta=true, upstream of sharpnessoverlay");
   if (state.painter.cannot_read())
     warn(self, state.warned_no_peaking, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-         "The pixels of these frames cannot be read, or are fewer than their caps say, so that there is no focus "
-         "peaking: put videoconvert, or what downloads frames from their memory, before sharpnessoverlay");
+         "The pixels of these frames cannot be read, or are fewer than the caps say: no focus peaking. Put "
+         "videoconvert, or an element that downloads the frames, upstream of sharpnessoverlay");
   if (!composition) return;
   if (state.attach || gst_buffer_get_video_overlay_composition_meta(*buffer))
     *buffer = attach(*buffer, composition);
@@ -268,24 +270,18 @@ static void install_properties(GstSharpnessOverlayClass* klass) {
   Properties<GstSharpnessOverlay, S>::install(
       klass, [](GstSharpnessOverlay * self) -> auto& { return self->state->settings; })
       .add(&S::text, "text", "Text", "Draw the score and its metric")
-      .add(&S::graph, "graph", "Graph", "Draw the scores of the time 'history', with their lowest and highest")
+      .add(&S::graph, "graph", "Graph", "Draw a graph of the scores within 'history', with minimum and maximum")
       .add(&S::zones, "zones", "Zones",
-           "Draw zones as a heat map when the meter has zone-columns and zone-rows, and the outline of its roi")
-      .add(&S::peaking, "peaking", "Focus peaking", "Colour strong edges of the picture")
-      .add(&S::history, "history", "History",
-           "Time that the graph shows and that the heat map takes its scale from, in ns; at most a day", GST_MSECOND,
+           "Draw the meter's zones (zone-columns, zone-rows) as a heat map; without zones, the outline of its roi")
+      .add(&S::peaking, "peaking", "Focus peaking", "Highlight strong edges, which are in focus")
+      .add(&S::history, "history", "History", "Time span of the graph and of the heat map's scale, in ns", GST_MSECOND,
            86400 * GST_SECOND)
       .add(&S::peaking_colour, "peaking-color", "Peaking colour", "Colour of focus peaking, big-endian ARGB", 0,
            G_MAXUINT32)
       .add(&S::peaking_threshold, "peaking-threshold", "Peaking threshold",
-           "Least gradient of an edge that is coloured: the height of a step between two pixels, in 8-bit "
-           "codes (a quarter of the 3x3 Sobel operator's magnitude)",
+           "Minimum gradient to highlight: height of a step between two pixels, in 8-bit codes (a quarter of the 3x3 "
+           "Sobel magnitude)",
            1, 255);
-}
-
-static void finalize(GObject* object) {
-  delete reinterpret_cast<GstSharpnessOverlay*>(object)->state;
-  G_OBJECT_CLASS(gst_sharpness_overlay_parent_class)->finalize(object);
 }
 
 static void gst_sharpness_overlay_init(GstSharpnessOverlay* self) {
@@ -306,7 +302,7 @@ static void gst_sharpness_overlay_init(GstSharpnessOverlay* self) {
 static void gst_sharpness_overlay_class_init(GstSharpnessOverlayClass* klass) {
   GST_DEBUG_CATEGORY_INIT(sharpnessoverlay_debug, "sharpnessoverlay", 0, "scores drawn on the picture");
   register_score_meta(kSharpnessMeta);
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstSharpnessOverlay::state>(klass);
   install_properties(klass);
 
   auto* element = GST_ELEMENT_CLASS(klass);
@@ -315,6 +311,6 @@ static void gst_sharpness_overlay_class_init(GstSharpnessOverlayClass* klass) {
   gst_element_class_add_static_pad_template(element, &src_template);
   gst_element_class_set_static_metadata(
       element, "Sharpness overlay", "Filter/Effect/Video",
-      "Draws the scores of a sharpnessmeter on the picture: text, graph, heat map of zones, focus peaking",
+      "Draws sharpnessmeter's scores on the picture: text, graph, heat map of zones, focus peaking",
       "The framequality authors");
 }

@@ -63,7 +63,7 @@ void Layer::show(const Box& place, F&& draw) {
   GstMapInfo map;
   if (!gst_buffer_map(taken, &map, GST_MAP_WRITE)) no_memory();
   GstVideoMeta* meta = gst_buffer_get_video_meta(taken);
-  cpu::Rows rows{0, height_};
+  cpu::RowRange rows{0, height_};
   const Canvas canvas{map.data, meta->stride[0], width_, height_};
   if constexpr (std::is_void_v<std::invoke_result_t<F, const Canvas&>>)
     draw(canvas);

@@ -42,8 +42,8 @@ class Layer {
     drop_pool();
   }
 
-  /// Shows at `place` of the picture what draw(canvas) draws: all of it, or the rows that draw returns, as cpu::Rows.
-  /// Throws ElementError if memory runs out.
+  /// Shows at `place` of the picture what draw(canvas) draws: all of it, or the rows that draw returns, as
+  /// cpu::RowRange. Throws ElementError if memory runs out.
   template <class F>
   void show(const Box& place, F&& draw);
   void hide() { rectangle_.reset(); }

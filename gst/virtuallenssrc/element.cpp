@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// virtuallenssrc: a camera with a lens that can be moved, made of pictures.
+// virtuallenssrc: a simulated camera with a movable lens.
 #include "algorithms/focus/virtual_lens.h"
+#include "gst/buffer/allocation.h"
 #include "gst/object/guard.h"
+#include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/virtuallenssrc/picture_files.h"
 
@@ -15,22 +17,22 @@
 /**
  * SECTION:element-virtuallenssrc
  * @title: virtuallenssrc
- * @short_description: a camera with a lens that can be moved, for tests and demos of autofocus
+ * @short_description: simulated camera with a movable lens, for tests and demos of autofocus
  *
  * Shows the picture that belongs to the lens `position`: from a folder of pictures of a real focus sweep (`location`;
  * file names that are numbers are positions), or by blurring one still picture the more, the further `position` is from
  * `best-position`. Without `location` the still is drawn by the element itself, in the size that the caps ask for.
  *
  * A position that is set now is shown by the frame `lag` frames after the next one. Frames can have `noise` and
- * `flicker`. All is random but repeatable: the same settings give the same frames.
+ * `flicker`, random but repeatable: the same settings give the same frames.
  *
- * With `is-live` it behaves as a camera does: a frame shows what there was at its timestamp, and leaves one frame
+ * With `is-live` it behaves as a camera does: a frame shows the scene at its timestamp, and is output one frame
  * duration later.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 virtuallenssrc position=50 lag=2 noise=3 ! videoconvert ! autovideosink
- * ]| a sharp picture with noise; another `position` blurs it.
+ * ]| shows a sharp picture with noise; another `position` blurs it.
  * |[
  * gst-launch-1.0 -m virtuallenssrc name=lens num-buffers=300 ! sharpnessmeter normalize=mean prefilter=binomial5 !
  *     focuscontroller actuator=lens.position min=0 max=100 ! fakesink
@@ -172,8 +174,8 @@ static gboolean decide_allocation(GstBaseSrc* src, GstQuery* query) {
   GstBufferPool* pool = nullptr;
   guint size = least, min = 0, max = 0;
   gst_query_parse_allocation(query, &caps, nullptr);
-  const bool offered = gst_query_get_n_allocation_pools(query) > 0;
-  if (offered) gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
   size = std::max(size, least);
   if (!pool) pool = gst_video_buffer_pool_new();
   GstStructure* config = gst_buffer_pool_get_config(pool);
@@ -181,10 +183,7 @@ static gboolean decide_allocation(GstBaseSrc* src, GstQuery* query) {
   if (gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   gst_buffer_pool_set_config(pool, config);
-  if (offered)
-    gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);
-  else
-    gst_query_add_allocation_pool(query, pool, size, min, max);
+  set_first_pool(query, pool, size, min, max);
   gst_object_unref(pool);
   return GST_BASE_SRC_CLASS(gst_virtual_lens_src_parent_class)->decide_allocation(src, query);
 }
@@ -193,7 +192,7 @@ static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
   LensSource& s = source_of(src);
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &s.info, buffer, GST_MAP_WRITE)) {
-    GST_ELEMENT_ERROR(src, RESOURCE, WRITE, ("Cannot write to the buffer that downstream gave"), (nullptr));
+    GST_ELEMENT_ERROR(src, RESOURCE, WRITE, ("Cannot map an output buffer for writing"), (nullptr));
     return GST_FLOW_ERROR;
   }
   const LensOptions options = s.options.get();
@@ -244,42 +243,41 @@ static void set_is_live(GstVirtualLensSrc* self, const GValue* value) {
 }
 
 static void install_properties(GstVirtualLensSrcClass* klass) {
-  const auto part = [](auto member) {
-    return [member](auto& options) -> auto& { return options.lens.*member; };
-  };
+  const In part{&LensOptions::lens};
   using S = LensSettings;
   Properties<GstVirtualLensSrc, LensOptions>::install(
       klass, [](GstVirtualLensSrc * self) -> auto& { return self->source->options; })
-      .add(g_param_spec_string("location", "Location",
-                               "Folder with the pictures of a focus sweep, all of one size: at the positions that the "
-                               "file names are if all are numbers (1.4489.png), else at 0, 1, 2... in their order; the "
-                               "nearest one is shown. Or one picture file, to be blurred. Empty = a built-in scene, "
-                               "blurred, in any size",
-                               nullptr, flags_of(Mutable::kNextStart)),
+      .add(g_param_spec_string(
+               "location", "Location",
+               "Folder with the pictures of a focus sweep, all of the same size: positions are the file names if all "
+               "are numbers (1.4489.png), else 0, 1, 2... in their order; the nearest picture is shown. Or a picture "
+               "file, which is blurred. Empty = a built-in scene of any size, which is blurred",
+               nullptr, flags_of(Mutable::kNextStart)),
            get_location, set_location)
-      .add(&LensOptions::position, "position", "Position", "Where the lens is sent, in units of one's own choice",
-           -G_MAXDOUBLE, G_MAXDOUBLE)
+      .add(&LensOptions::position, "position", "Position", "Commanded lens position, in arbitrary units", -G_MAXDOUBLE,
+           G_MAXDOUBLE)
       .add(part(&S::best_position), "best-position", "Best position",
-           "Position where a still picture is sharp; without effect on a folder, see shift", -G_MAXDOUBLE, G_MAXDOUBLE)
+           "Position where a still picture is sharp; has no effect on a folder, see shift", -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::blur_per_unit), "blur-per-unit", "Blur per unit",
-           "Radius in pixels (at most 128) of the disk that blurs a still picture, for each unit of "
-           "distance between position and best-position",
+           "Radius in pixels (at most 128) of the disk that blurs a still picture, per unit of distance between "
+           "position and best-position",
            0, G_MAXDOUBLE)
       .add(part(&S::shift), "shift", "Shift",
            "Moves the scene: position p shows what p - shift would show. With a folder "
            "of pictures this moves the best position",
            -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::lag), "lag", "Lag",
-           "Frames that still show the old position after a new one was set; 0 = the next "
-           "frame shows it",
+           "Number of frames that still show the old position after a new one was set; 0 = the next frame shows the "
+           "new one",
            0, VirtualLens::kMaxLag)
-      .add(part(&S::noise), "noise", "Noise", "Sigma of Gaussian noise, in 8-bit codes", 0, 255)
+      .add(part(&S::noise), "noise", "Noise", "Standard deviation of Gaussian noise, in 8-bit codes", 0, 255)
       .add(part(&S::flicker), "flicker", "Flicker",
-           "Random change of exposure from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0, 1)
-      .add(part(&S::seed), "seed", "Seed", "Of noise and flicker: the same seed gives the same frames", 0, G_MAXUINT64)
+           "Random exposure variation from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0, 1)
+      .add(part(&S::seed), "seed", "Seed", "Seed of noise and flicker: the same seed gives the same frames", 0,
+           G_MAXUINT64)
       .add(g_param_spec_boolean("is-live", "Is live",
-                                "Deliver frames as a camera does: a frame shows what there was at its timestamp and "
-                                "leaves one frame duration later",
+                                "Deliver frames as a camera does: a frame shows the scene at its timestamp and is "
+                                "output one frame duration later",
                                 FALSE, flags_of(Mutable::kNextStart)),
            get_is_live, set_is_live);
 }
@@ -289,20 +287,15 @@ static void gst_virtual_lens_src_init(GstVirtualLensSrc* self) {
   gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
 }
 
-static void finalize(GObject* object) {
-  delete static_cast<GstVirtualLensSrc*>(static_cast<gpointer>(object))->source;
-  G_OBJECT_CLASS(gst_virtual_lens_src_parent_class)->finalize(object);
-}
-
 static void gst_virtual_lens_src_class_init(GstVirtualLensSrcClass* klass) {
   GST_DEBUG_CATEGORY_INIT(virtuallenssrc_debug, "virtuallenssrc", 0, "camera with a virtual lens");
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  delete_with_instance<&GstVirtualLensSrc::source>(klass);
   install_properties(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
-  gst_element_class_set_static_metadata(element, "Virtual lens", "Source/Video",
-                                        "Shows the picture that belongs to a lens position, with lag, noise and "
-                                        "flicker: for tests and demos of autofocus",
-                                        "The framequality authors");
+  gst_element_class_set_static_metadata(
+      element, "Virtual lens", "Source/Video",
+      "Simulated camera with a movable lens, with lag, noise and flicker, for tests and demos of autofocus",
+      "The framequality authors");
   static GstStaticPadTemplate pad =
       GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
                               GST_STATIC_CAPS("video/x-raw, format=GRAY8, width=[1,32767], height=[1,32767], "

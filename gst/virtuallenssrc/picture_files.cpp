@@ -99,7 +99,7 @@ void add(PictureSet& set, double position, const std::string& path) {
     set.height = info.height;
   } else if (set.width != info.width || set.height != info.height) {
     const auto size = [](int w, int h) { return std::to_string(w) + "x" + std::to_string(h); };
-    fail(GST_RESOURCE_ERROR_SETTINGS, "Pictures of one sweep must have one size, but " + path + " has " +
+    fail(GST_RESOURCE_ERROR_SETTINGS, "The pictures of a sweep must have the same size, but " + path + " is " +
                                           size(info.width, info.height) + ", others " + size(set.width, set.height));
   }
   set.pictures[position] = std::move(pixels);
@@ -162,7 +162,7 @@ PictureSet load_pictures(const std::string& location) {
     const double position = numbers ? *number_of(names[i]) : static_cast<double>(i);
     const TextPtr path(g_build_filename(location.c_str(), names[i].c_str(), nullptr));
     if (set.pictures.count(position))
-      fail(GST_RESOURCE_ERROR_SETTINGS, std::string("There are two pictures for one position, one is ") + path.get());
+      fail(GST_RESOURCE_ERROR_SETTINGS, std::string("There are two pictures for one position; one is ") + path.get());
     add(set, position, path.get());
   }
   return set;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pipelines of two branches behind a tee: what arrives at the end of each.
+// Pipelines of two branches downstream of a tee: what arrives at the end of each.
 #pragma once
 
 #include "tests/gst/rig.h"

@@ -44,7 +44,7 @@ struct Marked {
   std::vector<std::uint16_t> codes;  ///< 8-bit
   std::ptrdiff_t stride;
   std::vector<std::uint32_t> out;
-  cpu::Rows rows;
+  cpu::RowRange rows;
 };
 
 TEST(Edges, MarksAreTheSobelOperatorsPixelByPixel) {

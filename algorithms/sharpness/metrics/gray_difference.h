@@ -38,7 +38,7 @@ struct GrayDifference : ForwardDifference {
 /// Source: Li, Journal of Applied Optics 28 (2007), sum-modulus-difference product (SMD2).
 struct GrayDifferenceProduct : ForwardDifference {
   static constexpr MetricInfo kInfo{"gray-difference-product", 2, "sum |g - g(x+1,y)| * |g - g(x,y+1)|, / N",
-                                    "answers to corners and texture, not to single lines; narrow peak (SMD2)"};
+                                    "responds to corners and texture, not to single lines; narrow peak (SMD2)"};
   static constexpr Peak kPeak[] = {{1, 2}};
   template <class V, class Sink>
   FQ_HD static constexpr void pixel(const Row<V>&, const Row<V>& mid, const Row<V>& down, Sink& totals) {

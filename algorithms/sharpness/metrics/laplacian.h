@@ -9,8 +9,9 @@ namespace framequality {
 /// Mean of |second difference along x| + |along y| over the interior. Unit: code. 0 if w or h < 3.
 /// Source: Nayar, Nakagawa, IEEE PAMI 16 (1994), eq. 9, step 1, no threshold.
 struct Laplacian : MetricBase {
-  static constexpr MetricInfo kInfo{"laplacian", 1, "sum |g(x+1,y) + g(x-1,y) - 2g| + |g(x,y+1) + g(x,y-1) - 2g|, / N",
-                                    "modified Laplacian: sharpest peak on clean pictures, follows noise (Nayar 1994)"};
+  static constexpr MetricInfo kInfo{
+      "laplacian", 1, "sum |g(x+1,y) + g(x-1,y) - 2g| + |g(x,y+1) + g(x,y-1) - 2g|, / N",
+      "modified Laplacian: sharpest peak on clean pictures, sensitive to noise (Nayar 1994)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr int kGain = 2;
   static constexpr Peak kPeak[] = {{4, 1}};

@@ -10,7 +10,7 @@ namespace framequality {
 /// Source: morphological gradient with a 3x3 square; Rivest, Soille, Beucher, J. Electronic Imaging 2 (1993), eq. 1.
 struct MaxMin : MetricBase {
   static constexpr MetricInfo kInfo{"max-min", 1, "sum (max - min over 3x3), / N",
-                                    "local contrast (morphological gradient): even answer to all edge directions"};
+                                    "local contrast (morphological gradient): responds equally to all edge directions"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr int kGain = 0;
   static constexpr Peak kPeak[] = {{1, 1}};

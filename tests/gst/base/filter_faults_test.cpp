@@ -38,6 +38,14 @@ class FilterFaults : public ScriptedFilters {
     }
     return filtered(kCaps, window, n - first, quick());
   }
+  /// From now on downstream takes frames with `answer`.
+  static void answer_frames(Rig& rig) {
+    gst_pad_set_chain_function(rig.harness()->sinkpad, [](GstPad*, GstObject*, GstBuffer* buffer) {
+      gst_buffer_unref(buffer);
+      return answer;
+    });
+  }
+  inline static GstFlowReturn answer = GST_FLOW_OK;
 };
 
 TEST_F(FilterFaults, AutoLosesNoFrame) {
@@ -158,8 +166,10 @@ TEST_F(FilterFaults, FrameThatIsNotWholeIsOneErrorAndDropsTheOthers) {
     FilterRig rig{{"device", device}, {"in-flight", "2"}, {"temporal-radius", "1"}};
     rig.caps(kCaps);
     for (std::uint64_t i = 0; i < 2; ++i) EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK);
-    EXPECT_EQ(rig.push(BufferPtr(gst_buffer_new_allocate(nullptr, 24 * 16 - 1, nullptr))), GST_FLOW_ERROR);
-    EXPECT_EQ(script.released, 2);
+    BufferPtr part = watched_frame(kCaps, 2);
+    gst_buffer_set_size(part.get(), 24 * 16 - 1);
+    EXPECT_EQ(rig.push(std::move(part)), GST_FLOW_ERROR);
+    EXPECT_EQ(script.released, 3) << "it is not kept either";
     rig.send(gst_event_new_eos());
     const Heard heard = rig.heard();
     ASSERT_EQ(heard.errors.size(), 1u);
@@ -188,17 +198,35 @@ TEST_F(FilterFaults, DownstreamsAnswerIsPassedOn) {
     anew();
     FilterRig rig{{"in-flight", "1"}, {"temporal-radius", "1"}};
     rig.caps(kCaps);
-    static GstFlowReturn answer;
     answer = flow;
-    gst_pad_set_chain_function(rig.harness()->sinkpad, [](GstPad*, GstObject*, GstBuffer* buffer) {
-      gst_buffer_unref(buffer);
-      return answer;
-    });
+    answer_frames(rig);
     for (std::uint64_t i = 0; i < 2; ++i) EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK);
     EXPECT_EQ(rig.push(watched_frame(kCaps, 2)), flow);
     rig.send(gst_event_new_eos());
     EXPECT_TRUE(rig.heard().errors.empty()) << "the cause is downstream's to tell";
     EXPECT_EQ(script.released, 3);
+  }
+}
+
+TEST_F(FilterFaults, DiscontinuityThatWasLostIsToldWithTheNextFrame) {
+  for (const GstFlowReturn flow : {GST_FLOW_FLUSHING, GST_FLOW_EOS, GST_FLOW_NOT_LINKED, GST_FLOW_ERROR}) {
+    SCOPED_TRACE(gst_flow_get_name(flow));
+    anew();
+    FilterRig rig{{"in-flight", "1"}, {"temporal-radius", "1"}};
+    rig.caps(kCaps);
+    answer = GST_FLOW_OK;
+    answer_frames(rig);
+    Listener listener(rig);
+    for (std::uint64_t i = 0; i < 2; ++i) EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK);
+    BufferPtr discont = watched_frame(kCaps, 2);
+    GST_BUFFER_FLAG_SET(discont.get(), GST_BUFFER_FLAG_DISCONT);
+    answer = flow;
+    EXPECT_EQ(rig.push(std::move(discont)), flow) << "frame 0 is refused";
+    answer = GST_FLOW_OK;
+    for (std::uint64_t i = 3; i < 6; ++i) EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK);
+    rig.send(gst_event_new_eos());
+    EXPECT_EQ(listener.list, "0 3! 4 5 eos ");
+    EXPECT_EQ(script.released, 6);
   }
 }
 

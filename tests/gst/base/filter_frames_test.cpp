@@ -111,6 +111,18 @@ TEST_F(FilterFrames, LeaveBeforeEventsAndWindowsGoOnWhereTheStreamDoes) {
     }
 }
 
+TEST_F(FilterFrames, WhatHasLeftIsReadInPlaceWhileItsInputIsKept) {
+  FilterRig rig{{"temporal-radius", "1"}};
+  rig.caps(kCaps);
+  feed(rig, 0, 1);
+  const BufferPtr out = rig.pull();
+  ASSERT_TRUE(out);
+  GstMemory* memory = gst_buffer_peek_memory(out.get(), 0);
+  GstMapInfo map;
+  ASSERT_TRUE(gst_memory_map(memory, &map, GST_MAP_READ)) << "gst_buffer_map() would make a copy";
+  gst_memory_unmap(memory, &map);
+}
+
 TEST_F(FilterFrames, QueriesForADrainGetAllBuffersBack) {
   FilterRig rig{{"in-flight", "2"}, {"temporal-radius", "2"}};
   rig.caps(kCaps);

@@ -185,6 +185,28 @@ TEST_F(FilterMemory, OutputComesFromDownstreamsPool) {
     }
 }
 
+TEST_F(FilterMemory, FlushGivesOutputBuffersBack) {
+  const PoolPtr theirs(gst_video_buffer_pool_new());
+  FilterPoolRig rig({{"in-flight", "3"}},
+                    [&](GstQuery* q) { gst_query_add_allocation_pool(q, theirs.get(), video_info(kCaps).size, 1, 2); });
+  rig.caps(kCaps);
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK);
+  rig.send(gst_event_new_flush_start());
+  rig.send(gst_event_new_flush_stop(TRUE));
+  GstStructure* config = gst_buffer_pool_get_config(theirs.get());
+  guint most = 0;
+  gst_buffer_pool_config_get_params(config, nullptr, nullptr, nullptr, &most);
+  gst_structure_free(config);
+  ASSERT_GT(most, 3u);
+  GstBufferPoolAcquireParams now{};
+  now.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+  std::vector<BufferPtr> all;
+  GstBuffer* buffer = nullptr;
+  while (all.size() <= most && gst_buffer_pool_acquire_buffer(theirs.get(), &buffer, &now) == GST_FLOW_OK)
+    all.emplace_back(buffer);
+  EXPECT_EQ(all.size(), most);
+}
+
 TEST_F(FilterMemory, WithoutAnOutputBufferFramesAreDropped) {
   const PoolPtr theirs(gst_video_buffer_pool_new());
   FilterPoolRig rig({{"in-flight", "1"}, {"temporal-radius", "1"}},

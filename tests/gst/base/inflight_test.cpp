@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in flight: how many stay behind, in what order they leave, and that each has its own score, fields and
+// Frames in flight: how many are held back, in what order they leave, and that each has its own score, fields and
 // options.
 #include "tests/gst/scripted.h"
 

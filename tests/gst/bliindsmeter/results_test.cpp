@@ -3,8 +3,11 @@
 #include "tests/gst/bliindsmeter/rig.h"
 
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace framequality::test {
@@ -301,6 +304,39 @@ TEST(Bliinds, UnreadableModelSaysWhy) {
     EXPECT_TRUE(heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
     EXPECT_NE(heard.errors[0].text.find(reason), std::string::npos) << heard.errors[0].text;
   }
+}
+
+/// Opens a named pipe for writing as soon as somebody reads it; -1 if nobody does for 20 seconds.
+int open_when_read(const char* path) {
+  for (int i = 0; i < 2000; ++i) {
+    const int fd = ::open(path, O_WRONLY | O_NONBLOCK);
+    if (fd >= 0) return fd;
+    g_usleep(10'000);
+  }
+  return -1;
+}
+
+TEST(Bliinds, ModelNamedWhileAnotherIsReadCounts) {
+  const File first(""), second(constant_model(20));
+  std::filesystem::remove(first.path());
+  ASSERT_EQ(mkfifo(first.path(), 0600), 0);
+  const ElementPtr meter(GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("bliindsmeter", nullptr))));
+  g_object_set(meter.get(), "model-location", first.path(), nullptr);
+  std::thread other([&] {
+    const int fd = open_when_read(first.path());
+    g_object_set(meter.get(), "model-location", second.path(), nullptr);
+    const std::string model = constant_model(10);
+    EXPECT_EQ(::write(fd, model.data(), model.size()), static_cast<ssize_t>(model.size()));
+    ::close(fd);
+  });
+  EXPECT_EQ(gst_element_set_state(meter.get(), GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+  other.join();
+  const std::unique_ptr<GstHarness, Free<gst_harness_teardown>> harness(
+      gst_harness_new_with_element(meter.get(), "sink", "src"));
+  gst_harness_set_src_caps_str(harness.get(), kCaps.c_str());
+  const BufferPtr out(gst_harness_push_and_pull(harness.get(), random_buffer(kCaps, 1).release()));
+  ASSERT_TRUE(out);
+  EXPECT_EQ(number(bliinds_meta(out.get()), "score"), 20);
 }
 
 TEST(Bliinds, BadModelWhilePlayingIsAWarningAndTheOldOneCounts) {

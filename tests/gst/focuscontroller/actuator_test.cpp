@@ -98,21 +98,22 @@ TEST(Actuator, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(error_of("min=0 max=1 actuator=glass.as-int"),
             "actuator=glass.as-int: the pipeline has no element \"glass\"");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.focus"),
-            "actuator=lens.focus: lens has no property \"focus\"; numbers that it has: as-int, as-uint, as-int64, "
+            "actuator=lens.focus: lens has no property \"focus\"; its numeric properties: as-int, as-uint, as-int64, "
             "as-uint64, as-float, as-double");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.text")
-                .find("actuator=lens.text: property \"text\" is no number but a gchararray; "),
+                .find("actuator=lens.text: property \"text\" is not a number but a gchararray; "),
             0u);
   EXPECT_EQ(
       error_of("min=0 max=1 actuator=lens.controls"),
-      "actuator=lens.controls: property \"controls\" is no number but a GstStructure; name one of its fields, as in "
+      "actuator=lens.controls: property \"controls\" is not a number but a GstStructure; name one of its fields, as in "
       "lens.controls.field");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.read-only"),
             "actuator=lens.read-only: property \"read-only\" cannot be set while playing");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.ready-only"),
             "actuator=lens.ready-only: property \"ready-only\" cannot be set while playing");
-  EXPECT_EQ(error_of("min=0 max=1 actuator=lens.as-int.field"),
-            "actuator=lens.as-int.field: property \"as-int\" is no structure that can be read, and set while playing");
+  EXPECT_EQ(
+      error_of("min=0 max=1 actuator=lens.as-int.field"),
+      "actuator=lens.as-int.field: property \"as-int\" is not a structure that can be read, and set while playing");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.nothing.field"),
             "actuator=lens.nothing.field: lens has no property \"nothing\"");
 }
@@ -258,11 +259,11 @@ TEST_F(V4l2, ErrorsSayWhatFailed) {
   EXPECT_EQ(error_of("actuator=/dev/fake:zoom"),
             "/dev/fake has no control zoom; it has: brightness, focus_absolute, lens_near_motor");
   EXPECT_EQ(error_of("actuator=/dev/fake:focus_automatic_continuous"),
-            "The control focus_automatic_continuous of /dev/fake is no number");
+            "The control focus_automatic_continuous of /dev/fake is not a number");
   camera.add(V4L2_CID_FOCUS_ABSOLUTE, "Focus, Absolute", 0, 250, 5, 40, V4L2_CTRL_FLAG_READ_ONLY);
   EXPECT_EQ(error_of("actuator=/dev/fake"), "The control focus_absolute of /dev/fake cannot be set");
   camera.controls.clear();
-  EXPECT_EQ(error_of("actuator=/dev/fake"), "/dev/fake has no control focus_absolute, nor any other number to set");
+  EXPECT_EQ(error_of("actuator=/dev/fake"), "/dev/fake has no control focus_absolute, nor any other numeric control");
 }
 
 TEST_F(V4l2, LensThatFailsEndsTheSearchButNotTheStream) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The whole loop, lens to meter to controller to lens: it focuses, also live behind a queue, and on real focus sweeps.
+// The whole loop, lens to meter to controller to lens: it focuses, also live downstream of a queue, and on real focus
+// sweeps.
 #include "tests/gst/virtuallenssrc/rig.h"
 
 namespace framequality::test {

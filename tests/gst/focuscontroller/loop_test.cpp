@@ -102,7 +102,7 @@ TEST(Focus, NoScoreAtAllIsOneWarning) {
   for (int i = 0; i < 20; ++i) rig.frame({});
   const FocusHeard heard = rig.heard();
   ASSERT_EQ(heard.warnings.size(), 1u);
-  EXPECT_NE(heard.warnings[0].text.find("put sharpnessmeter before"), std::string::npos);
+  EXPECT_NE(heard.warnings[0].text.find("put sharpnessmeter, with attach-meta=true, upstream"), std::string::npos);
   EXPECT_TRUE(heard.errors.empty());
 }
 
@@ -206,6 +206,16 @@ TEST(Focus, TimeoutEndsASearchWithoutScores) {
   rig.set("wait-for-arrival", "false");
   rig.emit("trigger");
   EXPECT_TRUE(rig.watch(30, "focused"));
+}
+
+TEST(Focus, TimeThatGoesBackwardsBeginsTheTimeoutAnew) {
+  FocusRig rig(std::string(kLens) + "wait-for-arrival=true timeout=1000000000");
+  for (int i = 0; i < 6; ++i) rig.frame(3, 10 * GST_SECOND);
+  EXPECT_EQ(rig.lens()->moves, 1) << "the frames after it are not used";
+  for (GstClockTime i = 0; i < 25; ++i) rig.frame(3, i * FocusRig::kFrame);
+  EXPECT_EQ(rig.state(), "coarse");
+  rig.frame(3, GST_SECOND);
+  EXPECT_EQ(rig.state(), "failed");
 }
 
 TEST(Focus, LiveFramesFromBeforeTheMoveAreNotUsed) {

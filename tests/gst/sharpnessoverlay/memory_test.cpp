@@ -10,7 +10,7 @@ constexpr int kWidth = 161, kHeight = 83;  // GStreamer adds a row to odd height
 const Said kSaid{.score = 1234};
 
 /// How a buffer's planes lie, against what GStreamer would choose.
-struct Lie {
+struct PlaneLayout {
   const char* name;
   int shift = 0;  ///< bytes in front of the first plane
   int wider = 0;  ///< bytes more in each row
@@ -18,7 +18,7 @@ struct Lie {
   int missing = 0;  ///< bytes less at the end than the planes take
 };
 
-struct Placed {
+struct LaidOut {
   BufferPtr buffer;
   gsize offset[GST_VIDEO_MAX_PLANES] = {};
   gint stride[GST_VIDEO_MAX_PLANES] = {};
@@ -31,42 +31,42 @@ int rows_of_plane(const GstVideoInfo& info, guint plane) {
 }
 
 /// Copies a frame in GStreamer's layout into one of another, or back.
-void copy_rows(const GstVideoInfo& info, std::uint8_t* usual, std::uint8_t* other, const Placed& placed, bool back) {
+void copy_rows(const GstVideoInfo& info, std::uint8_t* usual, std::uint8_t* other, const LaidOut& laid_out, bool back) {
   for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&info); ++p) {
     const gint stride = GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
     for (int y = 0; y < rows_of_plane(info, p); ++y) {
       std::uint8_t* from = usual + GST_VIDEO_INFO_PLANE_OFFSET(&info, p) + std::ptrdiff_t{y} * stride;
-      std::uint8_t* to = other + placed.offset[p] + std::ptrdiff_t{y} * placed.stride[p];
+      std::uint8_t* to = other + laid_out.offset[p] + std::ptrdiff_t{y} * laid_out.stride[p];
       back ? std::copy_n(to, stride, from) : std::copy_n(from, stride, to);
     }
   }
 }
 
 /// The frame in memory of exactly the bytes that its planes take there.
-Placed place(const GstVideoInfo& info, GstBuffer* usual, const Lie& lie) {
-  Placed placed;
-  gsize size = static_cast<gsize>(lie.shift);
+LaidOut lay_out(const GstVideoInfo& info, GstBuffer* usual, const PlaneLayout& layout) {
+  LaidOut laid_out;
+  gsize size = static_cast<gsize>(layout.shift);
   for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&info); ++p) {
-    const gint step = GST_VIDEO_INFO_PLANE_STRIDE(&info, p) + lie.wider;
+    const gint step = GST_VIDEO_INFO_PLANE_STRIDE(&info, p) + layout.wider;
     const int rows = rows_of_plane(info, p);
-    placed.offset[p] = size + (lie.upside_down ? static_cast<gsize>(step) * static_cast<gsize>(rows - 1) : 0);
-    placed.stride[p] = lie.upside_down ? -step : step;
+    laid_out.offset[p] = size + (layout.upside_down ? static_cast<gsize>(step) * static_cast<gsize>(rows - 1) : 0);
+    laid_out.stride[p] = layout.upside_down ? -step : step;
     size += static_cast<gsize>(step) * static_cast<gsize>(rows);
   }
-  size -= static_cast<gsize>(lie.wider);  // behind the last row there is nothing
+  size -= static_cast<gsize>(layout.wider);  // behind the last row there is nothing
   std::vector<std::uint8_t> bytes(size);
   GstMapInfo map;
   gst_buffer_map(usual, &map, GST_MAP_READ);
-  copy_rows(info, map.data, bytes.data(), placed, false);
+  copy_rows(info, map.data, bytes.data(), laid_out, false);
   gst_buffer_unmap(usual, &map);
-  const gsize kept = size - static_cast<gsize>(lie.missing);
+  const gsize kept = size - static_cast<gsize>(layout.missing);
   auto* memory = static_cast<std::uint8_t*>(g_malloc(kept));
   std::copy_n(bytes.data(), kept, memory);
-  placed.buffer.reset(gst_buffer_new_wrapped(memory, kept));
-  gst_buffer_add_video_meta_full(placed.buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info), kWidth,
-                                 kHeight, GST_VIDEO_INFO_N_PLANES(&info), placed.offset, placed.stride);
-  GST_BUFFER_PTS(placed.buffer.get()) = 0;
-  return placed;
+  laid_out.buffer.reset(gst_buffer_new_wrapped(memory, kept));
+  gst_buffer_add_video_meta_full(laid_out.buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info), kWidth,
+                                 kHeight, GST_VIDEO_INFO_N_PLANES(&info), laid_out.offset, laid_out.stride);
+  GST_BUFFER_PTS(laid_out.buffer.get()) = 0;
+  return laid_out;
 }
 
 /// Formats that blending goes through in different ways.
@@ -77,8 +77,8 @@ std::vector<std::string> plain_formats() {
 
 class OverlayMemory : public ::testing::Test {
  protected:
-  void draw(const std::string& format, const Lie& lie) {
-    SCOPED_TRACE(format + ", " + lie.name);
+  void draw(const std::string& format, const PlaneLayout& layout) {
+    SCOPED_TRACE(format + ", " + layout.name);
     const std::string caps = video_caps(format.c_str(), kWidth, kHeight);
     const GstVideoInfo info = video_info(caps);
     OverlayRig usual{{"graph", "false"}}, rig{{"graph", "false"}, {"peaking", "true"}};
@@ -86,8 +86,8 @@ class OverlayMemory : public ::testing::Test {
     usual.caps(caps);
     rig.caps(caps);
     const BufferPtr plain = random_buffer(caps, 4);
-    Placed placed = place(info, plain.get(), lie);
-    flow_ = rig.push(with(std::move(placed.buffer), kSaid));
+    LaidOut laid_out = lay_out(info, plain.get(), layout);
+    flow_ = rig.push(with(std::move(laid_out.buffer), kSaid));
     heard_ = rig.heard();
     if (flow_ != GST_FLOW_OK) return;
     const BufferPtr wanted = usual.pass(with(random_buffer(caps, 4), kSaid)), got = rig.pull();
@@ -97,7 +97,7 @@ class OverlayMemory : public ::testing::Test {
     GstMapInfo to, from;
     gst_buffer_map(back.get(), &to, GST_MAP_READWRITE);
     gst_buffer_map(got.get(), &from, GST_MAP_READWRITE);
-    if (lie.missing == 0) copy_rows(info, to.data, from.data, placed, true);
+    if (layout.missing == 0) copy_rows(info, to.data, from.data, laid_out, true);
     gst_buffer_unmap(got.get(), &from);
     gst_buffer_unmap(back.get(), &to);
     EXPECT_TRUE(same_pixels(caps, wanted.get(), back.get()));
@@ -109,20 +109,21 @@ class OverlayMemory : public ::testing::Test {
 
 TEST_F(OverlayMemory, OddLayoutsAreDrawnOnAlike) {
   for (const std::string& format : plain_formats())
-    for (const Lie& lie : {Lie{.name = "as usual"}, Lie{.name = "at an odd address", .shift = 1},
-                           Lie{.name = "odd strides", .wider = 3}, Lie{.name = "upside down", .upside_down = true},
-                           Lie{.name = "all", .shift = 5, .wider = 7, .upside_down = true}}) {
-      draw(format, lie);
-      EXPECT_EQ(flow_, GST_FLOW_OK) << format << ", " << lie.name;
+    for (const PlaneLayout& layout :
+         {PlaneLayout{.name = "as usual"}, PlaneLayout{.name = "at an odd address", .shift = 1},
+          PlaneLayout{.name = "odd strides", .wider = 3}, PlaneLayout{.name = "upside down", .upside_down = true},
+          PlaneLayout{.name = "all", .shift = 5, .wider = 7, .upside_down = true}}) {
+      draw(format, layout);
+      EXPECT_EQ(flow_, GST_FLOW_OK) << format << ", " << layout.name;
     }
 }
 
 TEST_F(OverlayMemory, MissingBytesAreAnErrorWithTheNumbers) {
   for (const std::string& format : plain_formats())
-    for (const Lie& lie :
-         {Lie{.name = "four rows less", .missing = 4 * kWidth}, Lie{.name = "all but a byte", .missing = 12000}}) {
-      draw(format, lie);
-      EXPECT_EQ(flow_, GST_FLOW_ERROR) << format << ", " << lie.name;
+    for (const PlaneLayout& layout : {PlaneLayout{.name = "four rows less", .missing = 4 * kWidth},
+                                      PlaneLayout{.name = "all but a byte", .missing = 12000}}) {
+      draw(format, layout);
+      EXPECT_EQ(flow_, GST_FLOW_ERROR) << format << ", " << layout.name;
       ASSERT_EQ(heard_.errors.size(), 1u) << format;
       EXPECT_TRUE(heard_.errors[0].is(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT)) << heard_.errors[0].text;
       EXPECT_NE(heard_.errors[0].text.find("but the buffer holds "), std::string::npos) << heard_.errors[0].text;

@@ -221,7 +221,7 @@ TEST(VirtualLensSrc, ErrorsSayWhatIsWrong) {
   sizes.add("1.png", 1, 8, 6);
   sizes.add("2.png", 1, 8, 7);
   EXPECT_EQ(error_of(sizes.path()),
-            "Pictures of one sweep must have one size, but " + sizes.path() + "/2.png has 8x7, others 8x6");
+            "The pictures of a sweep must have the same size, but " + sizes.path() + "/2.png is 8x7, others 8x6");
   twice.add("1.png", 1);
   twice.add("1.0.png", 1);
   EXPECT_NE(error_of(twice.path()).find("two pictures for one position"), std::string::npos);

@@ -11,7 +11,7 @@ namespace {
 const std::string kCaps = video_caps("GRAY8", 27, 16);
 constexpr std::uint64_t kFrames = 8;
 
-class HalftoneFlight : public ScriptedHalftones {
+class HalftoneInFlight : public ScriptedHalftones {
  protected:
   static void feed(Rig& rig, std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t i = first; i <= last; ++i) EXPECT_EQ(rig.push(watched_frame(kCaps, i)), GST_FLOW_OK) << i;
@@ -28,7 +28,7 @@ class HalftoneFlight : public ScriptedHalftones {
   }
 };
 
-TEST_F(HalftoneFlight, LeaveInOrderAtTheEnd) {
+TEST_F(HalftoneInFlight, LeaveInOrderAtTheEnd) {
   for (const char* packed : {"false", "true"})
     for (const bool lazy : {false, true})
       for (const int behind : {0, 1, 3}) {
@@ -49,7 +49,7 @@ TEST_F(HalftoneFlight, LeaveInOrderAtTheEnd) {
       }
 }
 
-TEST_F(HalftoneFlight, FlushDropsThemWithoutAWord) {
+TEST_F(HalftoneInFlight, FlushDropsThemWithoutAWord) {
   HalftoneRig rig{{"in-flight", "3"}};
   rig.caps(kCaps);
   feed(rig, 0, 2);
@@ -62,7 +62,7 @@ TEST_F(HalftoneFlight, FlushDropsThemWithoutAWord) {
   EXPECT_TRUE(heard.errors.empty() && heard.warnings.empty());
 }
 
-TEST_F(HalftoneFlight, NewCapsDriveThemOut) {
+TEST_F(HalftoneInFlight, NewCapsDriveThemOut) {
   // By the source, and by packed=true. What is in flight leaves with the settings it came with.
   HalftoneRig rig{{"in-flight", "3"}};
   rig.caps(kCaps);
@@ -82,7 +82,7 @@ TEST_F(HalftoneFlight, NewCapsDriveThemOut) {
   EXPECT_TRUE(rig.pull());
 }
 
-TEST_F(HalftoneFlight, AutoLosesNoFrameToAFault) {
+TEST_F(HalftoneInFlight, AutoLosesNoFrameToAFault) {
   constexpr int kLast = static_cast<int>(kFrames) - 1;
   for (const int behind : {0, 2})
     for (const bool lazy : {false, true})
@@ -119,7 +119,7 @@ TEST_F(HalftoneFlight, AutoLosesNoFrameToAFault) {
         }
 }
 
-TEST_F(HalftoneFlight, AfterAFaultWishesAndCapsChangeAsBefore) {
+TEST_F(HalftoneInFlight, AfterAFaultWishesAndCapsChangeAsBefore) {
   // What was in flight is halftoned again as it was asked for then, what comes later as it is asked for now.
   script.fail_collect_at = 0;
   script.lazy = true;
@@ -147,7 +147,7 @@ TEST_F(HalftoneFlight, AfterAFaultWishesAndCapsChangeAsBefore) {
   leaves(4);
 }
 
-TEST_F(HalftoneFlight, CudaFaultIsOneError) {
+TEST_F(HalftoneInFlight, CudaFaultIsOneError) {
   script.fail_submit_at = 2;
   HalftoneRig rig{{"in-flight", "1"}, {"device", "cuda"}};
   rig.caps(kCaps);
@@ -160,7 +160,7 @@ TEST_F(HalftoneFlight, CudaFaultIsOneError) {
   EXPECT_TRUE(heard.errors[0].is(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED)) << heard.errors[0].text;
 }
 
-TEST_F(HalftoneFlight, SerpentineIsTheCpusAndSaysSo) {
+TEST_F(HalftoneInFlight, SerpentineIsTheCpusAndSaysSo) {
   HalftoneRig rig{{"serpentine", "true"}, {"in-flight", "2"}};
   EXPECT_EQ(rig.string("active-device"), "cpu");
   rig.caps(kCaps);
@@ -177,7 +177,7 @@ TEST_F(HalftoneFlight, SerpentineIsTheCpusAndSaysSo) {
   EXPECT_EQ(rig.string("active-device"), "cuda");
 }
 
-TEST_F(HalftoneFlight, SerpentineWithCudaFailsToReady) {
+TEST_F(HalftoneInFlight, SerpentineWithCudaFailsToReady) {
   const BusPtr bus(gst_bus_new());
   const ElementPtr element(gst_element_factory_make("halftone", nullptr));
   gst_object_ref_sink(element.get());
@@ -194,7 +194,7 @@ TEST_F(HalftoneFlight, SerpentineWithCudaFailsToReady) {
   gst_element_set_state(element.get(), GST_STATE_NULL);
 }
 
-TEST_F(HalftoneFlight, PicturesArePinnedForTheWayBack) {
+TEST_F(HalftoneInFlight, PicturesArePinnedForTheWayBack) {
   // Small ones too: the pool is the element's own. Packed pictures have caps that do not tell their size.
   for (const char* packed : {"false", "true"})
     for (const bool strides : {false, true}) {
@@ -218,7 +218,7 @@ TEST_F(HalftoneFlight, PicturesArePinnedForTheWayBack) {
     }
 }
 
-TEST_F(HalftoneFlight, PicturesComeFromDownstreamsPool) {
+TEST_F(HalftoneInFlight, PicturesComeFromDownstreamsPool) {
   for (const char* device : {"cpu", "cuda"})
     for (const bool strides : {false, true}) {
       SCOPED_TRACE(std::string(device) + (strides ? ", strides" : ""));
@@ -265,7 +265,7 @@ bool takes_frames_in_gpu_memory(HalftoneRig& rig) {
   return yes > 0;
 }
 
-TEST_F(HalftoneFlight, FramesInGpuMemoryAreTakenWhereAGpuHalftones) {
+TEST_F(HalftoneInFlight, FramesInGpuMemoryAreTakenWhereAGpuHalftones) {
   constexpr bool built = FQ_HAVE_GSTCUDA;
   for (const char* packed : {"false", "true"}) {
     const auto takes = [&](const char* name, const char* value) {
@@ -284,13 +284,29 @@ TEST_F(HalftoneFlight, FramesInGpuMemoryAreTakenWhereAGpuHalftones) {
   EXPECT_FALSE(takes_frames_in_gpu_memory(rig)) << "after a fault";
 }
 
-#if FQ_HAVE_GSTCUDA
 /// As much of the element as Halftoning asks for.
 struct Requesting {
   Shared<HalftoneRequest>* request;
 };
 
-TEST_F(HalftoneFlight, FramesInGpuMemoryHaveTheirPicturesInSystemMemory) {
+TEST_F(HalftoneInFlight, PackedPicturesHaveTwoLevelsUntilOtherCapsCome) {
+  // The frame that brings the caps of this request is still to come.
+  Shared<HalftoneRequest> request;
+  request.change([](HalftoneRequest& r) { r.settings.levels = 16; });
+  Requesting element{&request};
+  const CapsPtr in(gst_caps_from_string(kCaps.c_str()));
+  for (const bool packed : {true, false}) {
+    const CapsPtr out(halftone_output_caps(in.get(), packed));
+    FilterFormat format;
+    ASSERT_TRUE(parse_halftone_caps(in.get(), out.get(), format));
+    const halftone::Settings settings = Halftoning<Requesting>(&element, format, 1).settings();
+    EXPECT_EQ(settings.packed, packed);
+    EXPECT_EQ(settings.levels, packed ? 2 : 16);
+  }
+}
+
+#if FQ_HAVE_GSTCUDA
+TEST_F(HalftoneInFlight, FramesInGpuMemoryHaveTheirPicturesInSystemMemory) {
   for (const bool packed : {false, true}) {
     const CapsPtr in(gst_caps_from_string(video_caps("NV12", 64, 48).insert(11, "(memory:CUDAMemory)").c_str()));
     const CapsPtr out(halftone_output_caps(in.get(), packed));
@@ -312,7 +328,7 @@ TEST_F(HalftoneFlight, FramesInGpuMemoryHaveTheirPicturesInSystemMemory) {
   }
 }
 
-TEST_F(HalftoneFlight, FramesInGpuMemoryWithoutAContextAreOneError) {
+TEST_F(HalftoneInFlight, FramesInGpuMemoryWithoutAContextAreOneError) {
   if (cuda::find_device().id >= 0) GTEST_SKIP() << "there is a GPU, which gives a context";
   HalftoneRig rig;
   rig.caps(video_caps("NV12", 24, 16).insert(11, "(memory:CUDAMemory)"));

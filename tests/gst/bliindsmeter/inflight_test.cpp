@@ -23,7 +23,7 @@ class ScriptedBliinds final : public ScriptedWorker<bliinds::Meter, Geometry> {
   bliinds::BlockValues blocks(int scale) override { return real().blocks(scale); }
 };
 
-class BliindsFlight : public Scripted {
+class BliindsInFlight : public Scripted {
  protected:
   void SetUp() override {
     Scripted::SetUp();
@@ -46,7 +46,7 @@ class BliindsFlight : public Scripted {
   }
 };
 
-TEST_F(BliindsFlight, FramesLeaveInOrderEachWithItsOwnScore) {
+TEST_F(BliindsInFlight, FramesLeaveInOrderEachWithItsOwnScore) {
   for (const std::size_t behind : {0u, 1u, 3u, 16u}) {
     anew();
     BliindsRig rig{{"in-flight", std::to_string(behind).c_str()}};
@@ -65,7 +65,7 @@ TEST_F(BliindsFlight, FramesLeaveInOrderEachWithItsOwnScore) {
   }
 }
 
-TEST_F(BliindsFlight, FramesKeepTheOptionsTheyCameWith) {
+TEST_F(BliindsInFlight, FramesKeepTheOptionsTheyCameWith) {
   BliindsRig rig{{"in-flight", "4"}};
   rig.caps(kCaps);
   for (std::uint64_t i = 0; i < 8; ++i) {
@@ -84,7 +84,7 @@ TEST_F(BliindsFlight, FramesKeepTheOptionsTheyCameWith) {
   }
 }
 
-TEST_F(BliindsFlight, AutoReplaysOnTheCpuAfterAnyFault) {
+TEST_F(BliindsInFlight, AutoReplaysOnTheCpuAfterAnyFault) {
   for (const int behind : {0, 3})
     for (const int step : {0, 1, 2})
       for (const int at : {0, 2, 5}) {
@@ -108,7 +108,7 @@ TEST_F(BliindsFlight, AutoReplaysOnTheCpuAfterAnyFault) {
       }
 }
 
-TEST_F(BliindsFlight, CudaIsOneErrorAndNothingIsKept) {
+TEST_F(BliindsInFlight, CudaIsOneErrorAndNothingIsKept) {
   for (const int at : {0, 4}) {
     anew();
     script.fail_collect_at = at;
@@ -125,7 +125,7 @@ TEST_F(BliindsFlight, CudaIsOneErrorAndNothingIsKept) {
   }
 }
 
-TEST_F(BliindsFlight, FlushDropsThemWithoutAWord) {
+TEST_F(BliindsInFlight, FlushDropsThemWithoutAWord) {
   BliindsRig rig{{"in-flight", "4"}};
   rig.caps(kCaps);
   for (std::uint64_t i = 0; i < 4; ++i) push(rig, i);
@@ -136,7 +136,7 @@ TEST_F(BliindsFlight, FlushDropsThemWithoutAWord) {
   EXPECT_TRUE(heard.results.empty() && heard.errors.empty());
 }
 
-TEST_F(BliindsFlight, TinyFramesKeepTheirPlaceAndAskNoDevice) {
+TEST_F(BliindsInFlight, TinyFramesKeepTheirPlaceAndAskNoDevice) {
   const std::string tiny = video_caps("GRAY8", 3, 9);
   script.fail_make_at = 0;
   BliindsRig rig{{"in-flight", "2"}, {"device", "cuda"}};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames whose CUDA context changes while the GPU refuses to work in the new one.
+#include "cuda/error.h"
+#include "tests/gst/base/filter_rig.h"
+#include "tests/gst/gpu_frames.h"
+
+namespace framequality::test {
+namespace {
+
+/// The real GPU, but the second worker of an element cannot be made.
+class ContextChange : public GpuMemory {
+ protected:
+  void SetUp() override {
+    GpuMemory::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    other_ = new_context();
+    ASSERT_TRUE(other_);
+    backends().sharpness.cuda = [](const Geometry& g, int id, int depth) {
+      refuse_second();
+      return cuda::make_meter(g, id, depth);
+    };
+    backends().denoise.cuda = [](const PictureGeometry& g, int id, int depth) {
+      refuse_second();
+      return cuda::make_denoiser(g, id, depth);
+    };
+  }
+  void TearDown() override { backends() = {}; }
+
+  /// One error, and no crash with the frames that follow it nevertheless.
+  template <class R>
+  void expect_one_error(R& rig, const std::string& caps) {
+    GpuFrames first(context_.get(), caps), second(other_.get(), caps);
+    made_ = 0;
+    rig.caps(on_device(caps));
+    ASSERT_EQ(rig.push(first.frame(0)), GST_FLOW_OK);
+    EXPECT_EQ(rig.push(second.frame(1)), GST_FLOW_ERROR);
+    for (std::uint64_t i = 2; i < 4; ++i) EXPECT_EQ(rig.push(second.frame(i)), GST_FLOW_NOT_NEGOTIATED) << i;
+    const Heard heard = rig.heard();
+    ASSERT_EQ(heard.errors.size(), 1u);
+    EXPECT_TRUE(heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT)) << heard.errors[0].text;
+  }
+
+ private:
+  static void refuse_second() {
+    if (++made_ == 2) throw cuda::Error(cuda::Fault::kOutOfMemory, "cudaMalloc: as the test wants it");
+  }
+  static inline int made_ = 0;
+  ContextPtr other_;
+};
+
+TEST_F(ContextChange, ThatFailsInAMeterIsOneError) {
+  for (const char* in_flight : {"0", "3"}) {
+    Rig rig{{"in-flight", in_flight}};
+    expect_one_error(rig, video_caps("NV12", 66, 42));
+  }
+}
+
+TEST_F(ContextChange, ThatFailsInAFilterIsOneError) {
+  for (const char* in_flight : {"0", "3"}) {
+    FilterRig rig{{"in-flight", in_flight}};
+    expect_one_error(rig, video_caps("NV12", 66, 42));
+  }
+}
+
+}  // namespace
+}  // namespace framequality::test
