@@ -13,7 +13,7 @@ namespace framequality::cuda {
 /// Helpers that all meters and filters of the process share. Thread-safety: any number of threads at once.
 class CopyThreads {
  public:
-  /// The copy_threads; its threads live as long as somebody holds it.
+  /// The shared ones; the threads live as long as somebody holds them.
   static std::shared_ptr<CopyThreads> get();
 
   /// With fewer threads if the system gives no more.
@@ -23,7 +23,7 @@ class CopyThreads {
   CopyThreads& operator=(const CopyThreads&) = delete;
   int threads() const { return static_cast<int>(threads_.size()); }
 
-  /// Calls work() here and in up to `helpers` threads of the crew that are free, all at once; returns when the last
+  /// Calls work() here and in up to `helpers` of the threads that are free, all at once; returns when the last
   /// call has returned. work: shares its work out by itself, must not throw.
   template <class F>
   void run(int helpers, F& work) {

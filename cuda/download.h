@@ -14,7 +14,7 @@
 
 namespace framequality::cuda {
 
-/// Copies rows between host planes, which do not overlap; large ones with the crew's help, which may be null.
+/// Copies rows between host planes, which do not overlap; large ones with the help of copy_threads, which may be null.
 void copy_rows(CopyThreads* copy_threads, std::uint8_t* to, std::ptrdiff_t to_stride, const std::uint8_t* from,
                std::ptrdiff_t from_stride, const PlaneSize& size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in flight: slots that take turns, each with a stream of its own, and how one waits for them.
+// Frames in flight: a ring of slots, each with a stream of its own, and how one waits for them.
 #pragma once
 
 #include "algorithms/ring.h"

@@ -15,7 +15,7 @@ constexpr std::size_t kWaste = 8;  // rows go up with the gaps between them if t
 // Frames that are not pinned go to pinned memory in pieces, so that DMA overlaps the copying, and one thread for each
 // 2 MiB of them copies. Measured on an H200 host of 16 cores: 1080p 171 us by one thread, 136 by two; 2160p 775 by one,
 // 386 by four; 8192x8192 BGR 27 ms by one, 5 by eight, best with larger pieces.
-constexpr std::size_t kPieceBytes = 1 << 19, kManyBytes = 1 << 22, kCrewBytes = 1 << 21;
+constexpr std::size_t kPieceBytes = 1 << 19, kManyBytes = 1 << 22, kThreadedBytes = 1 << 21;
 
 /// Of the planes that meters read.
 std::array<PlaneSize, 3> sizes_of(const Geometry& geometry) {
@@ -47,7 +47,7 @@ Upload::Upload(std::span<const PlaneSize> planes, int id) : id_(id), planes_(sta
     offset_[p] = bytes_;
     bytes_ += whole_pitch(row + row / kWaste) * static_cast<std::size_t>(size_[p].rows);
   }
-  if (bytes_ >= kCrewBytes && id_ >= 0) copy_threads_ = CopyThreads::get();
+  if (bytes_ >= kThreadedBytes && id_ >= 0) copy_threads_ = CopyThreads::get();
 }
 
 Upload::Upload(const Geometry& geometry, int id)
@@ -133,7 +133,7 @@ void Upload::stage(const Call& call, int plane) const {
     }
     if (mine != cudaSuccess) error = mine;
   };
-  const int helpers = copy_threads_ ? std::min(static_cast<int>(all / kCrewBytes), copy_threads_->threads()) : 0;
+  const int helpers = copy_threads_ ? std::min(static_cast<int>(all / kThreadedBytes), copy_threads_->threads()) : 0;
   if (helpers > 0)
     copy_threads_->run(helpers, copy);
   else

@@ -5,6 +5,7 @@ import argparse
 import csv
 import math
 import pathlib
+import re
 import sys
 import time
 
@@ -14,9 +15,6 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstApp", "1.0")
 from gi.repository import Gst, GstApp  # GstApp gives the appsink its methods
 
-# Units of the scores; those not listed are in code (8-bit luma steps).
-UNITS = {"entropy": "bit", "variance": "code²", "tenengrad": "code²", "gray-difference-product": "code²",
-         "laplacian-variance": "code²", "brenner": "code²", "vollath-f4": "code²"}
 SHARP, BLURRED, LINE = "#1b7837", "#b2182b", "#4d4d4d"
 
 
@@ -32,6 +30,11 @@ def decoder(video, rest):
 def raise_error(message):
     error, debug = message.parse_error()
     raise RuntimeError(f"{message.src.get_name()}: {error.message} ({debug})")
+
+
+def unit_of(meter):
+    """Of its scores: the metric's description is `formula [unit]: text`. A code is a step of 8-bit luma."""
+    return re.search(r"\[([^]]+)\]: ", meter.get_property("metric").value_name)[1].replace("^2", "²")
 
 
 def score(video, properties):
@@ -65,6 +68,7 @@ def score(video, properties):
         stats = meter.get_property("stats")
         return rows, {
             "metric": last["metric"],
+            "unit": unit_of(meter),
             "device": last["device"],
             "pipeline_rate": len(rows) / seconds,
             "meter_rate": stats["measured"] / (stats["busy-ns"] * 1e-9) if stats["busy-ns"] else float("inf"),
@@ -126,7 +130,7 @@ def plot(path, video, rows, facts, sharpest, blurriest):
     from matplotlib import pyplot
 
     show = number_format(rows)
-    unit = UNITS.get(facts["metric"], "code")
+    unit = facts["unit"]
     images = pictures(video, [at for at, _ in sharpest + blurriest])
     shape = next((image.shape for image in images if image is not None), (3, 4))
     columns = max(len(sharpest), len(blurriest))
@@ -178,7 +182,7 @@ def main():
         print(f"score_video.py: {error}", file=sys.stderr)
         return 1
 
-    unit, show = UNITS.get(facts["metric"], "code"), number_format(rows)
+    unit, show = facts["unit"], number_format(rows)
     separation = arguments.separation if arguments.separation is not None else (rows[-1][0] - rows[0][0]) / 20
     sharpest = moments(rows, arguments.count, separation, True)
     blurriest = moments(rows, arguments.count, separation, False)

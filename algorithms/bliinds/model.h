@@ -46,12 +46,12 @@ inline Score score_of(const Model& model, const Features& features) {
   return {(steps < 2 ? 2 : steps > 200 ? 200 : steps) / 2 - 1, raw};
 }
 
-/// Words of a text and the lines they stand on; `#` starts a comment.
-class Words {
+/// Tokens of a text, parted by white space, and the lines they stand on; `#` starts a comment.
+class Tokens {
  public:
-  explicit Words(std::string_view text) : text_(text) {}
+  explicit Tokens(std::string_view text) : text_(text) {}
 
-  /// The next word; empty at the end of the text.
+  /// The next one; empty at the end of the text.
   std::string_view next() {
     for (bool comment = false; at_ < text_.size(); ++at_) {
       if (text_[at_] == '#') comment = true;
@@ -71,16 +71,16 @@ class Words {
   std::vector<double> numbers(std::size_t n) {
     std::vector<double> values;
     while (values.size() < n) {
-      const std::string_view word = next();
-      if (word.empty())
+      const std::string_view token = next();
+      if (token.empty())
         refuse("the text ends after " + std::to_string(values.size()) + " of " + std::to_string(n) + " numbers");
-      const bool plus = word.front() == '+' && !word.starts_with("+-");
-      const char *first = word.data() + plus, *last = word.data() + word.size();
+      const bool plus = token.front() == '+' && !token.starts_with("+-");
+      const char *first = token.data() + plus, *last = token.data() + token.size();
       double value = 0;
       const auto [end, error] = std::from_chars(first, last, value);
       if (error == std::errc::result_out_of_range || (error == std::errc() && !std::isfinite(value)))
-        refuse("'" + std::string(word) + "' is not a finite number");
-      if (error != std::errc() || end != last) refuse("'" + std::string(word) + "' is not a number");
+        refuse("'" + std::string(token) + "' is not a finite number");
+      if (error != std::errc() || end != last) refuse("'" + std::string(token) + "' is not a number");
       values.push_back(value);
     }
     return values;
@@ -117,30 +117,30 @@ inline Model model_of(const std::vector<double>& mean, const std::vector<double>
 ///              from 1 to 100: the form in which the authors publish theirs
 /// Throws std::invalid_argument with line and reason.
 inline Model parse_model(std::string_view text) {
-  Words words(text);
+  Tokens tokens(text);
   Model model;
-  const std::string kind(words.next());
+  const std::string kind(tokens.next());
   if (kind == "linear") {
-    const std::vector<double> v = words.numbers(1 + kFeatures);
+    const std::vector<double> v = tokens.numbers(1 + kFeatures);
     model.constant = v[0];
     std::copy(v.begin() + 1, v.end(), model.weights.begin());
   } else if (kind == "quadratic") {
-    const std::vector<double> mean = words.numbers(kFeatures + 1);
-    const std::vector<double> inverse = words.numbers(std::size_t{kFeatures + 1} * (kFeatures + 1));
+    const std::vector<double> mean = tokens.numbers(kFeatures + 1);
+    const std::vector<double> inverse = tokens.numbers(std::size_t{kFeatures + 1} * (kFeatures + 1));
     try {
       model = model_of(mean, inverse);
     } catch (const std::invalid_argument& e) {
-      words.refuse(e.what());
+      tokens.refuse(e.what());
     }
   } else {
-    words.refuse("expected 'linear' or 'quadratic'" + (kind.empty() ? ", found nothing" : ", found '" + kind + "'"));
+    tokens.refuse("expected 'linear' or 'quadratic'" + (kind.empty() ? ", found nothing" : ", found '" + kind + "'"));
   }
-  if (const std::string_view more = words.next(); !more.empty())
-    words.refuse("'" + std::string(more) + "' after the last number");
+  if (const std::string_view more = tokens.next(); !more.empty())
+    tokens.refuse("'" + std::string(more) + "' after the last number");
   // Features stay far below 1e50, so that no score of such a model overflows.
   double most = std::abs(model.constant);
   for (const double w : model.weights) most = std::max(most, std::abs(w));
-  if (most > 1e250) words.refuse("a number beyond 1e250: scores would overflow");
+  if (most > 1e250) tokens.refuse("a number beyond 1e250: scores would overflow");
   return model;
 }
 

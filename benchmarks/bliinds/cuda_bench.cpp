@@ -29,7 +29,7 @@ using bliinds::Features;
 namespace {
 
 constexpr int kRepeats = 200;  // of a kernel, back to back
-constexpr int kFrames = 8;     // that take turns: the GPU's caches hold them all, as a decoder's last frames are
+constexpr int kFrames = 8;     // used round-robin: the GPU's caches hold them all, as a decoder's last frames are
 
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }

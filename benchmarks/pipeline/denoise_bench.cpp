@@ -2,7 +2,7 @@
 // Frames per second of whole pipelines with a denoiser, beside the bare filter over the same frames, by turns.
 #include "benchmarks/pipeline/arrivals.h"
 #include "benchmarks/pipeline/denoise_loop.h"
-#include "benchmarks/pipeline/element_pipeline.h"
+#include "benchmarks/pipeline/element.h"
 #include "benchmarks/support/picture.h"
 #include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
@@ -168,7 +168,7 @@ class Bench {
     report(element, "recycled", "cpu", work, rows);
   }
 
-  /// A file through a decoder: alone, and with the filter behind it, and frames from a pool through the filter.
+  /// A file through a decoder: alone, and with the filter downstream, and frames from a pool through the filter.
   void file(const Element& element) {
     const bool on_gpu = id_ >= 0 && has_cuda_memory();
     PipelineOptions spec;
@@ -255,7 +255,7 @@ class Bench {
     }
   }
 
-  /// Of a pipeline to the loop that does as much at a time, to the best of the loops, to the kernels; of one behind a
+  /// Of a pipeline to the loop that does as much at a time, to the best of the loops, to the kernels; of one after a
   /// decoder to the slower of that decoder and the pipeline over a pool.
   static void ratios(Fields& fields, const std::vector<Row>& rows, const Row& row) {
     const auto ratio = [&](const char* name, double to) {

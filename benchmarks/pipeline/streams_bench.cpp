@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Many pipelines of 1080p at once: what they reach together, and how many live ones of 60 frames a second hold.
-#include "benchmarks/pipeline/element_pipeline.h"
+#include "benchmarks/pipeline/element.h"
 #include "benchmarks/sharpness/bare_loop.h"
 #include "benchmarks/support/picture.h"
 #include "cuda/device.h"

@@ -8,7 +8,7 @@
 namespace framequality::textbook {
 
 /// Score of a packed width x height picture of bytes. name: a metric of algorithms/sharpness/metrics.h; NaN if unknown.
-/// Compiled so that each pixel is a turn of the loop.
+/// Compiled so that each pixel is an iteration of the loop.
 namespace plain {
 double score(const char* name, const std::uint8_t* pixels, int width, int height);
 }

@@ -115,7 +115,7 @@ FQ_HD F32v to_float(U32v v) {
 
 /// Distances of a row, one vector after the other, from sums over columns.
 template <Distances kKind, int kRadius>
-struct Rows {
+struct RowDistances {
   const std::uint32_t* columns;
 #if defined(__AVX512BW__)
   // Sums of 1, 2, 4 and 8 columns, each made of two of the ones before, and of the vectors behind that the next level
@@ -141,7 +141,7 @@ struct Rows {
     }
     if constexpr (l < kTop) push<l + 1>();
   }
-  FQ_HD explicit Rows(const void* c) : columns(static_cast<const std::uint32_t*>(c)) {
+  FQ_HD explicit RowDistances(const void* c) : columns(static_cast<const std::uint32_t*>(c)) {
 #pragma GCC unroll 4
     for (int i = 0; i < kTop; ++i) push<0>();
   }
@@ -155,7 +155,7 @@ struct Rows {
     return to_float<kKind>(reinterpret_cast<U32v>(sum));
   }
 #else
-  FQ_HD explicit Rows(const void* c) : columns(static_cast<const std::uint32_t*>(c)) {}
+  FQ_HD explicit RowDistances(const void* c) : columns(static_cast<const std::uint32_t*>(c)) {}
   FQ_HD F32v next() {
     U32v sum = load_at<U32v>(columns);
 #pragma GCC unroll 16
@@ -167,9 +167,9 @@ struct Rows {
 };
 
 template <int kRadius>
-struct Rows<Distances::kWide, kRadius> {
+struct RowDistances<Distances::kWide, kRadius> {
   const double* columns;
-  FQ_HD explicit Rows(const void* c) : columns(static_cast<const double*>(c)) {}
+  FQ_HD explicit RowDistances(const void* c) : columns(static_cast<const double*>(c)) {}
   FQ_HD F32half half() {
     F64v sum = load_at<F64v>(columns);
 #pragma GCC unroll 16
@@ -247,7 +247,7 @@ template <Distances kKind, int kRadius, bool kPlain>
 FQ_HD void weigh_row(const void* columns, int n, const denoise::Weights& weights, float spatial, float* out) {
   constexpr int kVectors = 4;
   const denoise::Weights w = weights;
-  Rows<kKind, kRadius> rows(columns);
+  RowDistances<kKind, kRadius> rows(columns);
   int i = 0;
   for (; i + (kVectors - 1) * kLanesOf < n; i += kVectors * kLanesOf) {
     Batch<kVectors> distances;

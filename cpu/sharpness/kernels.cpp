@@ -135,7 +135,7 @@ void mean(const Block& b, std::int64_t* totals) {
   totals[kMeanTotal] += sum[0];
 }
 
-/// Equal neighbours would wait for each other's count in one table; four take turns.
+/// Equal neighbours would wait for each other's count in one table; four are used in rotation.
 template <class T>
 void histogram(const Block& b, int shift, std::int64_t* bins) {
   std::uint32_t table[4][kHistogramBins] = {};

@@ -131,7 +131,7 @@ FQ_HD typename L::Mask lane_mask(int first, int last) {
   return m;
 }
 
-/// Accumulators of a total. A fused dot product waits four cycles for the one before it: two take turns.
+/// Accumulators of a total. A fused dot product waits four cycles for the one before it: two alternate.
 #ifdef __AVX512VNNI__
 constexpr int kChains = 2;
 #else

@@ -28,9 +28,9 @@ constexpr std::size_t kPitch = kSplitBytes;
 static_assert(kPitch >= kTileColumns + 2 * kMaxRadius + kSlack && kPitch % 64 == 0);
 
 /// Byte rows of one tile, one after the other, with room for a vector to overrun.
-class Rows {
+class RowBuffer {
  public:
-  Rows(int rows, std::size_t columns, std::size_t bytes)
+  RowBuffer(int rows, std::size_t columns, std::size_t bytes)
       : pitch_(columns * bytes), data_((static_cast<std::size_t>(rows) * pitch_ + kSlack) / sizeof(Line) + 1) {}
   std::uint8_t* row(int y) { return data_.front().bytes + static_cast<std::size_t>(y) * pitch_; }
 
@@ -309,9 +309,9 @@ class CpuMeter final : public Meter {
   std::shared_ptr<const Plan> plan_;
   std::vector<std::int64_t> totals_;
   std::vector<std::uint32_t> pairs_ = std::vector<std::uint32_t>(kPairCounts);
-  Rows codes_{kMaxDownscale, kPitch* kMaxDownscale, 2};
-  Rows scaled_{kBlockRows + kHaloRows + 2 * kMaxRadius, kPitch, 4};
-  Rows samples_{kBlockRows + kHaloRows, kPitch, 2};
+  RowBuffer codes_{kMaxDownscale, kPitch* kMaxDownscale, 2};
+  RowBuffer scaled_{kBlockRows + kHaloRows + 2 * kMaxRadius, kPitch, 4};
+  RowBuffer samples_{kBlockRows + kHaloRows, kPitch, 2};
   std::vector<std::uint32_t> scratch_ =
       std::vector<std::uint32_t>(std::size_t{kBlockRows + kHaloRows + 2 * kMaxRadius} * (kTileColumns + kSlack));
 };

@@ -12,7 +12,7 @@
 
 namespace framequality::cuda {
 
-/// Measures on one device. All that one frame in flight needs is in a Slot; they take turns.
+/// Measures on one device. All that one frame in flight needs is in a Slot; slots are used round-robin.
 class BliindsMeter final : public bliinds::Meter {
  public:
   /// id: device number; negative: the context that is current in every call, that of the destructor included.

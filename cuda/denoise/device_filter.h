@@ -16,8 +16,8 @@
 
 namespace framequality::cuda {
 
-/// Filters on one device. All that one frame in flight needs is in a Slot; they take turns. Host frames of the window
-/// that others share are uploaded once, to memory that is kept while they may be asked for again.
+/// Filters on one device. All that one frame in flight needs is in a Slot; slots are used round-robin. Host frames of
+/// the window that others share are uploaded once, to memory that is kept while they may be asked for again.
 class DeviceDenoiser final : public denoise::Filter {
  public:
   /// id: device number; negative: the context that is current in every call, that of the destructor included.

@@ -87,15 +87,15 @@ struct Layout {
 
 /// What is to be done in a step for a half: the candidates' two rows are its window's first, last, others, or outside.
 /// In the first ones the half's lower row has no business with the upper one, in the last ones the other way round.
-enum class Rows : std::uint8_t { kNone, kFirst, kInner, kLast };
+enum class RowPart : std::uint8_t { kNone, kFirst, kInner, kLast };
 /// The first, all middle, and the last steps of a column: 2 * stack steps each in head and tail, radius - 2 * stack
 /// between.
 enum class Phase : std::uint8_t { kHead, kMiddle, kTail };
-FQ_HD constexpr Rows rows_of(Phase phase, int step, int half) {
-  if (phase == Phase::kMiddle) return Rows::kInner;
+FQ_HD constexpr RowPart row_part(Phase phase, int step, int half) {
+  if (phase == Phase::kMiddle) return RowPart::kInner;
   const bool head = phase == Phase::kHead;
-  if (step == half) return head ? Rows::kFirst : Rows::kLast;
-  return head == (half < step) ? Rows::kInner : Rows::kNone;
+  if (step == half) return head ? RowPart::kFirst : RowPart::kLast;
+  return head == (half < step) ? RowPart::kInner : RowPart::kNone;
 }
 
 }  // namespace framequality::cuda::tile

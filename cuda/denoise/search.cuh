@@ -148,11 +148,11 @@ struct Search {
     }
 #pragma unroll
     for (int half = 0; half < kHalves; ++half) {
-      const Rows rows = rows_of(phase, step, half);
-      if (rows == Rows::kNone) continue;
+      const RowPart part = row_part(phase, step, half);
+      if (part == RowPart::kNone) continue;
 #pragma unroll
       for (int e = 0; e < kPairs; ++e) {
-        const bool use = rows == Rows::kInner || (rows == Rows::kFirst ? first : last);
+        const bool use = part == RowPart::kInner || (part == RowPart::kFirst ? first : last);
         const float constant = use ? addend[half][e] : -__builtin_huge_valf();
         const int offset = done + step - half;
         add<kColumns == Columns::kOneWithCenter>(half, e, from.d[half][e], from.value[e], constant, offset);
@@ -170,11 +170,11 @@ struct Search {
     const int begin[4] = {begins.x, begins.y, begins.z, begins.w};
 #pragma unroll
     for (int m = 0; m < kStack; ++m)
-      if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
+      if (row_part(phase, step, 2 * m) != RowPart::kNone || row_part(phase, step, 2 * m + 1) != RowPart::kNone)
         multiply(to.d[m], patches.a[m][0], to.here, begin);
 #pragma unroll
     for (int m = 0; m < kStack; ++m)
-      if (rows_of(phase, step, 2 * m) != Rows::kNone || rows_of(phase, step, 2 * m + 1) != Rows::kNone)
+      if (row_part(phase, step, 2 * m) != RowPart::kNone || row_part(phase, step, 2 * m + 1) != RowPart::kNone)
         multiply(to.d[m], patches.a[m][1], below, to.d[m]);
     to.here = below;
   }

@@ -25,7 +25,7 @@ struct Cut {
   static constexpr int kThreads = kWarp * kAcross * kDown, kHalves = 2 * kStack;
   static constexpr int kWidth = kBlock * kAcross, kHeight = kBlock * kStack * kDown;
   static constexpr int kLeastRadius = kHalves;
-  static_assert(kHalves % 4 == 0, "a quad's lanes take turns");
+  static_assert(kHalves % 4 == 0, "a quad's lanes alternate");
 };
 
 /// Of a quad's lanes, what all of them have in v[lane % 4], put together.
@@ -83,10 +83,10 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
     const int frame = i == 0 ? job.center : i <= job.center ? i - 1 : i;
     if (i > 0) __syncthreads();
     const DenoiseJob::Plane& plane = job.source[frame][0];
-    fill<Cut::kThreads>(l, s,
-                          {plane.data + field * plane.stride, fields * plane.stride, job.pixel_stride[0], job.width,
-                           height, job.border},
-                          left - radius, top - radius, patch, value_of);
+    fill<Cut::kThreads>(
+        l, s,
+        {plane.data + field * plane.stride, fields * plane.stride, job.pixel_stride[0], job.width, height, job.border},
+        left - radius, top - radius, patch, value_of);
     if (left + warp_x >= job.width || top + warp_y >= height) continue;
     if (i == 0) patches.load(l, s, x + radius, y + radius, lane, patch, scale, floor);
     Search<Cut::kStack, kRadius, kFeatures> search{patches, sums, scale, job.weights.spatial, i == 0, lane, radius};

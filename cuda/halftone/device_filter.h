@@ -13,7 +13,7 @@
 
 namespace framequality::cuda {
 
-/// Halftones on one device. All that one frame in flight needs is in a Slot; they take turns.
+/// Halftones on one device. All that one frame in flight needs is in a Slot; slots are used round-robin.
 class DeviceHalftone final : public halftone::Filter {
  public:
   /// id: device number; negative: the context that is current in every call, that of the destructor included.
@@ -23,8 +23,8 @@ class DeviceHalftone final : public halftone::Filter {
   void submit(const halftone::Task& task) override;
   void collect() override;
 
-  /// For benchmarks: queues the kernels of a frame in device memory `count` times, in as many streams by turns as there
-  /// are slots, and returns the mean time from one to the next. Unit: seconds. Blocks.
+  /// For benchmarks: queues the kernels of a frame in device memory `count` times, round-robin in as many streams as
+  /// there are slots, and returns the mean time from one to the next. Unit: seconds. Blocks.
   double time_kernels(const Frame& frame, const halftone::Target& out, const halftone::Settings& settings, int count);
 
  private:

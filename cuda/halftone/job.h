@@ -48,7 +48,7 @@ struct Wavefront {
   int skew = 1;            ///< columns that a lane is behind the one above
   int lead = 0;            ///< columns that all lanes are behind
   int chunks = 0;          ///< that a strip takes
-  int ring = 0;            ///< lines of a field that take turns; 0: each strip has its own
+  int ring = 0;            ///< lines of a field, used round-robin; 0: each strip has its own
   int column_bytes = 2;    ///< of a line
   unsigned outside = 0;    ///< fills line 0, four bytes
   unsigned empty = 0;      ///< fills the others

@@ -25,8 +25,9 @@ constexpr int kSlack = 3, kLead = kSlack;
 template <int kDelay>
 constexpr int kSkew = kDelay + kSlack;
 
-// Lines take turns. A strip's line is read by the next one and is free again before the one after that is done with its
-// first row, wherever that begins. Tags say which strip of the field a sum is for, modulo kTags * kRing; 0 is none's.
+// Lines are used round-robin. A strip's line is read by the next one and is free again before the one after that is
+// done with its first row, wherever that begins. Tags say which strip of the field a sum is for, modulo kTags * kRing;
+// 0 is none's.
 constexpr int kTags = (1 << kTagBits) - 1, kRing = 4;
 __device__ __forceinline__ unsigned tag_of(int line) { return static_cast<unsigned>(line / kRing % kTags) + 1; }
 

@@ -16,7 +16,7 @@
 
 namespace framequality::cuda {
 
-/// Measures on one device. All that one frame in flight needs is in a Slot; they take turns.
+/// Measures on one device. All that one frame in flight needs is in a Slot; slots are used round-robin.
 class DeviceMeter final : public Meter {
  public:
   /// id: device number; negative: the context that is current in every call, that of the destructor included.
@@ -32,8 +32,8 @@ class DeviceMeter final : public Meter {
   /// stream.
   void submit_queued(const Frame& frame, std::shared_ptr<const Plan> plan) { begin(frame, std::move(plan), false); }
 
-  /// For benchmarks: queues the kernel alone, once for each of `count` turns through `frames` (all on the device),
-  /// which take turns on the slots, and returns the mean time from one to the next. Unit: seconds. Blocks.
+  /// For benchmarks: queues the kernel alone, once for each frame of `count` passes through `frames` (all on
+  /// the device), over the slots round-robin, and returns the mean time from one to the next. Unit: seconds. Blocks.
   double time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count);
 
  private:

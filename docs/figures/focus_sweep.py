@@ -4,6 +4,7 @@
 
 GST_PLUGIN_PATH=build/gst docs/figures/focus_sweep.py FOLDER docs/figures/focus-sweep.png
 """
+import itertools
 import pathlib
 import sys
 
@@ -32,7 +33,7 @@ def main():
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.2), sharex=True, sharey=True, layout="constrained")
-    styles = iter(("-", "--", "-.", ":", "-", "--", "-.", ":", "-"))
+    styles = itertools.cycle(("-", "--", "-.", ":"))
     best = positions[scores[0].argmax()]
     for metric, row in zip(scoring.METRICS, scores):
         contrast = metric in CONTRAST

@@ -11,8 +11,16 @@ from gi.repository import Gst, GstApp  # GstApp gives appsrc its methods
 
 Gst.init(None)
 
-METRICS = ("tenengrad", "brenner", "laplacian-variance", "laplacian", "roberts", "gray-difference",
-           "gray-difference-product", "max-min", "vollath-f4", "variance", "normalized-variance", "entropy")
+
+def metrics():
+    """Nicks of the element's metrics, the default first."""
+    meter = Gst.ElementFactory.make("sharpnessmeter")
+    kind, default = type(meter.get_property("metric")), meter.find_property("metric").default_value
+    values = kind.__enum_values__.values() if hasattr(kind, "__enum_values__") else kind  # else PyGObject 3.52
+    return tuple(value.value_nick for value in sorted(values, key=lambda v: (int(v) != int(default), int(v))))
+
+
+METRICS = metrics()
 
 
 def run(source, settings=(), feed=None):

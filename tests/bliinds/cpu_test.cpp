@@ -145,7 +145,7 @@ TEST(Bliinds, RandomPicturesOfOddSizesAgree) {
     const auto meter = cpu::make_bliinds_meter(g);
     const Features got = features_of(*meter, picture.frame());
     const Features wanted = reference.features(gray_of(picture.codes(), g));
-    // Another order of operations everywhere: as close as the authors' own program, see bliinds_oracle_test.cpp.
+    // Another order of operations everywhere: as close as the authors' own program, see oracle_test.cpp.
     for (std::size_t i = 0; i < kFeatures; ++i)
       EXPECT_NEAR(got[i], wanted[i], 1e-6) << "picture " << n << " feature " << i;
   }

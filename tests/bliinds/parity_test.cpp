@@ -52,11 +52,11 @@ class BliindsParity : public testing::Test {
   }
 
   /// One frame by both twins: everything they can be asked for, the device twice.
-  static void check(bliinds::Meter& host, bliinds::Meter& device, const Frame& frame, const Frame& placed,
+  static void check(bliinds::Meter& host, bliinds::Meter& device, const Frame& frame, const Frame& input,
                     Channel channel = Channel::kLuma) {
     host.submit({frame, channel});
     const Features expected = host.collect();
-    device.submit({placed, channel});
+    device.submit({input, channel});
     const Features got = device.collect();
     expect_features(expected, got);
     for (int scale = 0; scale < kScales; ++scale) {
@@ -66,7 +66,7 @@ class BliindsParity : public testing::Test {
       EXPECT_TRUE(same_bits(wanted.energy, values.energy)) << "energy, scale " << scale;
       EXPECT_TRUE(same_bits(wanted.orient, values.orient)) << "orient, scale " << scale;
     }
-    device.submit({placed, channel});
+    device.submit({input, channel});
     EXPECT_TRUE(same_bits(got, device.collect())) << "not the same features again";
   }
 
@@ -74,8 +74,8 @@ class BliindsParity : public testing::Test {
     const Geometry& g = picture.geometry();
     SCOPED_TRACE(std::to_string(g.width) + "x" + std::to_string(g.height) + " " +
                  kWhereNames[static_cast<std::size_t>(where)] + (channel == Channel::kRed ? " red" : ""));
-    const Placed placed(picture, where, device_);
-    check(*cpu::make_bliinds_meter(g), *make(g), picture.frame(), placed.frame(), channel);
+    const FrameIn input(picture, where, device_);
+    check(*cpu::make_bliinds_meter(g), *make(g), picture.frame(), input.frame(), channel);
     EXPECT_TRUE(picture.untouched());
   }
 
@@ -167,14 +167,14 @@ TEST_F(BliindsParity, FramesInFlightComeInOrder) {
     for (int depth = 1; depth <= 4; ++depth) {
       const Geometry g{width, height, packed_rgb(8, 3, 0, 1, 2)};
       std::vector<std::unique_ptr<Picture>> pictures;
-      std::vector<std::unique_ptr<Placed>> placed;
+      std::vector<std::unique_ptr<FrameIn>> inputs;
       std::vector<Features> expected;
       const auto host = cpu::make_bliinds_meter(g);
       constexpr std::size_t kPictures = 5;
       const auto channel = [](std::size_t i) { return i % kPictures % 2 ? Channel::kRed : Channel::kLuma; };
       for (std::size_t i = 0; i < kPictures; ++i) {
         pictures.push_back(std::make_unique<Picture>(g, Fill::kRandom, kPlacements[i % kPlacements.size()], i + 1));
-        placed.push_back(std::make_unique<Placed>(*pictures[i], static_cast<MemoryKind>(i % 3), device_));
+        inputs.push_back(std::make_unique<FrameIn>(*pictures[i], static_cast<MemoryKind>(i % 3), device_));
         host->submit({pictures[i]->frame(), channel(i)});
         expected.push_back(host->collect());
       }
@@ -183,7 +183,7 @@ TEST_F(BliindsParity, FramesInFlightComeInOrder) {
       for (std::size_t i = 0; i < frames + ahead; ++i) {
         SCOPED_TRACE("frame " + std::to_string(i) + ", depth " + std::to_string(depth));
         if (i >= ahead) expect_features(expected[(i - ahead) % kPictures], meter->collect());
-        if (i < frames) meter->submit({placed[i % kPictures]->frame(), channel(i)});
+        if (i < frames) meter->submit({inputs[i % kPictures]->frame(), channel(i)});
       }
     }
 }
@@ -191,12 +191,12 @@ TEST_F(BliindsParity, FramesInFlightComeInOrder) {
 TEST_F(BliindsParity, EveryRunGivesTheSameBits) {
   const Geometry g{1920, 1080, luma_layout(8, 1)};
   Picture picture(g, Fill::kNearLimits, Placement::kTight, 8);
-  const Placed placed(picture, MemoryKind::kDevice, device_);
+  const FrameIn input(picture, MemoryKind::kDevice, device_);
   Features first{};
   // Other meters have other slots; frames in flight disturb one another.
   for (int turn = 0; turn < 5; ++turn) {
     const auto meter = make(g, 4);
-    for (int i = 0; i < 4; ++i) meter->submit({placed.frame(), Channel::kLuma});
+    for (int i = 0; i < 4; ++i) meter->submit({input.frame(), Channel::kLuma});
     for (int i = 0; i < 4; ++i) {
       const Features got = meter->collect();
       if (turn == 0 && i == 0) first = got;
@@ -208,10 +208,10 @@ TEST_F(BliindsParity, EveryRunGivesTheSameBits) {
 TEST_F(BliindsParity, PendingFramesMayBeAbandoned) {
   const Geometry g{1920, 1080, luma_layout(8, 1)};
   Picture picture(g, Fill::kRandom, Placement::kTight, 1);
-  const Placed placed(picture, MemoryKind::kPinned, device_);
+  const FrameIn input(picture, MemoryKind::kPinned, device_);
   for (int turn = 0; turn < 3; ++turn) {
     const auto meter = make(g, 3);
-    for (int i = 0; i < 3; ++i) meter->submit({placed.frame(), Channel::kLuma});
+    for (int i = 0; i < 3; ++i) meter->submit({input.frame(), Channel::kLuma});
   }
 }
 

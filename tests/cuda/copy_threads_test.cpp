@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The copying crew: every part of the work is done exactly once, whoever has time for it, and run() returns after the
+// Copy threads: every part of the work is done exactly once, whoever has time for it, and run() returns after the
 // last.
 #include "cuda/copy_threads.h"
 
@@ -87,7 +87,7 @@ TEST(CopyThreads, SeveralCallersAtOnce) {
 }
 
 TEST(CopyThreads, BusyHelpersAreNotWaitedFor) {
-  // All of the crew are held in one caller's work; another's is done by the caller alone.
+  // All threads are held in one caller's work; another's is done by the caller alone.
   constexpr int kThreads = 2;
   CopyThreads copy_threads(kThreads);
   std::atomic<int> held = 0;

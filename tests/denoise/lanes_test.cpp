@@ -71,10 +71,10 @@ TEST(DenoiseLanes, StepsMeetEachRowOfAWindowOnce) {
       for (int lane = 0; lane < kWarp; ++lane) {
         std::multiset<int> met;  // rows of the pixel's window
         const auto visit = [&](Phase phase, int step, int done) {
-          const Rows rows = rows_of(phase, step, half);
+          const RowPart part = row_part(phase, step, half);
           const int ty = 2 * (done + step) + candidate_y(lane) - radius - half * kRowsPerHalf - pixel_y(lane);
-          if (rows == Rows::kInner || (rows == Rows::kFirst && candidate_y(lane) >= pixel_y(lane)) ||
-              (rows == Rows::kLast && candidate_y(lane) <= pixel_y(lane)))
+          if (part == RowPart::kInner || (part == RowPart::kFirst && candidate_y(lane) >= pixel_y(lane)) ||
+              (part == RowPart::kLast && candidate_y(lane) <= pixel_y(lane)))
             met.insert(ty);
         };
         for (int s = 0; s < kHalves; ++s) visit(Phase::kHead, s, 0);

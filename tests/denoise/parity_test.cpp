@@ -157,12 +157,12 @@ TEST_F(DenoiseParity, MeansAreWithinTheTolerance) {
       SCOPED_TRACE(c.words());
       const std::size_t count = 150 * 37;
       const Blocks blocks(c.geometry(), c.from, c.fill, c.seed);
-      PlacedBlocks host(blocks, MemoryKind::kPageable, device_), device(blocks, MemoryKind::kDevice, device_);
-      PlacedBlocks host_out(blocks, MemoryKind::kPageable, device_), device_out(blocks, MemoryKind::kDevice, device_);
+      BlocksIn host(blocks, MemoryKind::kPageable, device_), device(blocks, MemoryKind::kDevice, device_);
+      BlocksIn host_out(blocks, MemoryKind::kPageable, device_), device_out(blocks, MemoryKind::kDevice, device_);
       std::vector<float> expected(count), got(count);
       Canvas canvas = host_out.canvas();
       canvas.unrounded[0] = expected.data();
-      const Source source{host.frame(), 0}, placed{device.frame(), 0};
+      const Source source{host.frame(), 0}, on_device{device.frame(), 0};
       const auto twin = cpu::make_denoiser(c.geometry());
       twin->submit({{&source, 1}, 0, canvas, c.settings, 1});
       twin->collect();
@@ -172,7 +172,7 @@ TEST_F(DenoiseParity, MeansAreWithinTheTolerance) {
         canvas.unrounded[0] = reinterpret_cast<float*>(means.data());
         const auto filter =
             general ? cuda::make_general_denoiser(c.geometry(), device_) : cuda::make_denoiser(c.geometry(), device_);
-        filter->submit({{&placed, 1}, 0, canvas, c.settings, 1});
+        filter->submit({{&on_device, 1}, 0, canvas, c.settings, 1});
         filter->collect();
         means.read({reinterpret_cast<std::uint8_t*>(got.data()), count * sizeof(float)});
         double most = 0;

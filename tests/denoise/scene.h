@@ -109,14 +109,14 @@ class Scene {
       device_.emplace_back(blocks, c.where, device);
     }
     const Blocks canvas(g, c.to, Random(c.seed));
-    expected_ = std::make_unique<PlacedBlocks>(canvas, MemoryKind::kPageable, device);
-    got_ = std::make_unique<PlacedBlocks>(canvas, c.where, device);
+    expected_ = std::make_unique<BlocksIn>(canvas, MemoryKind::kPageable, device);
+    got_ = std::make_unique<BlocksIn>(canvas, c.where, device);
   }
 
   /// first_serial: of the window's oldest frame.
   void submit(Filter& filter, bool on_host, std::uint64_t first_serial = 0) {
     window_.clear();
-    for (auto& placed : on_host ? host_ : device_) window_.push_back({placed.frame(), first_serial++});
+    for (auto& source : on_host ? host_ : device_) window_.push_back({source.frame(), first_serial++});
     filter.submit({window_, static_cast<std::size_t>(case_.center), (on_host ? expected_ : got_)->canvas(),
                    case_.settings, case_.fields});
   }
@@ -127,12 +127,12 @@ class Scene {
   }
   Blocks& expected() { return expected_->now(); }
   Blocks& got() { return got_->now(); }
-  PlacedBlocks& source(int f) { return device_[static_cast<std::size_t>(f)]; }
+  BlocksIn& source(int f) { return device_[static_cast<std::size_t>(f)]; }
 
  private:
   Case case_;
-  std::deque<PlacedBlocks> host_, device_;
-  std::unique_ptr<PlacedBlocks> expected_, got_;
+  std::deque<BlocksIn> host_, device_;
+  std::unique_ptr<BlocksIn> expected_, got_;
   std::vector<Source> window_;
 };
 

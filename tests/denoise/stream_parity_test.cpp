@@ -20,7 +20,7 @@ TEST_F(DenoiseParity, WindowsOfAStreamInFlight) {
           SCOPED_TRACE(c.words() + ", radius " + std::to_string(radius) + ", depth " + std::to_string(depth) + " " +
                        kWhereNames[static_cast<std::size_t>(where)]);
           const int frames = 10, ahead = depth;
-          std::deque<PlacedBlocks> host, device, expected, got;
+          std::deque<BlocksIn> host, device, expected, got;
           const PictureGeometry g = c.geometry();
           for (int f = 0; f < frames; ++f) {
             const Placement placement = kPlacements[static_cast<std::size_t>(f) % kPlacements.size()];
@@ -31,7 +31,7 @@ TEST_F(DenoiseParity, WindowsOfAStreamInFlight) {
             expected.emplace_back(canvas, MemoryKind::kPageable, device_);
             got.emplace_back(canvas, where, device_);
           }
-          const auto window = [&](std::deque<PlacedBlocks>& all, int f, std::vector<Source>& to) {
+          const auto window = [&](std::deque<BlocksIn>& all, int f, std::vector<Source>& to) {
             const int first = std::max(f - radius, 0);
             for (int i = first; i <= std::min(f + radius, frames - 1); ++i)
               to.push_back({all[static_cast<std::size_t>(i)].frame(), static_cast<std::uint64_t>(i) + 100});

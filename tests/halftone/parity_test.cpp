@@ -127,7 +127,7 @@ class Scene {
   Scene(const Case& c, int device)
       : case_(c),
         picture_(geometry_of(c.layout, c.size), codes_of(c, geometry_of(c.layout, c.size).layout.depth), c.from),
-        placed_(picture_, c.where, device),
+        input_(picture_, c.where, device),
         expected_(c.size, c.settings.packed, c.to, MemoryKind::kPageable, device),
         got_(c.size, c.settings.packed, c.to, c.out, device) {}
 
@@ -135,7 +135,7 @@ class Scene {
     twin.submit({picture_.frame(), expected_.target(), case_.settings, case_.fields});
     twin.collect();
   }
-  void submit(Filter& filter) { filter.submit({placed_.frame(), got_.target(), case_.settings, case_.fields}); }
+  void submit(Filter& filter) { filter.submit({input_.frame(), got_.target(), case_.settings, case_.fields}); }
   testing::AssertionResult same() {
     const auto &a = expected_.now(), &b = got_.now();
     const auto at = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
@@ -147,7 +147,7 @@ class Scene {
  private:
   Case case_;
   Picture picture_;
-  Placed placed_;
+  FrameIn input_;
   Sheet expected_, got_;
 };
 

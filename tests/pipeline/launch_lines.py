@@ -18,7 +18,6 @@ import tempfile
 
 NOT_RUN = ("hardware", "files", "setup")
 BLOCK = re.compile(r"^( *)```(?:sh|bash|console|shell)([^\n`]*)\n(.*?)^\1```(?:\n\n\1```\n(.*?)^\1```)?", re.MULTILINE | re.DOTALL)
-MESSAGE = re.compile(r"(sharpness\w+|bliindsmeter|focuscontroller), ")
 SCORE = re.compile(r"score=\(double\)([-+.e0-9]+)")
 BALL = "videotestsrc pattern=ball num-buffers={} ! video/x-raw,format=I420,width=320,height=240,framerate=30/1"
 # What the documents call files of their readers -> what is there instead.
@@ -48,7 +47,7 @@ def faults(command, printed, run):
     if run.returncode != 0:
         yield f"exit status {run.returncode}"
     for line in command.splitlines():
-        if re.match(r"gst-launch-1.0 .*-m ", line) and not MESSAGE.search(run.stdout):
+        if re.match(r"gst-launch-1.0 .*-m ", line) and not re.search(rf"\b{ours()}, ", run.stdout):
             yield "no message was printed"
         if "videotestsrc" in line and not re.search(r"video/x-raw,format=\w+", line):
             yield "a computed source without a format"
@@ -57,18 +56,25 @@ def faults(command, printed, run):
 
 
 @functools.cache
+def ours():
+    """The plugin's elements, as a pattern."""
+    names = re.findall(r"^  (\w+): ", inspected("framequality") or "", re.MULTILINE)
+    assert names, "gst-inspect-1.0 framequality lists no element"
+    return f"(?:{'|'.join(names)})"
+
+
+@functools.cache
 def inspected(element):
-    """What gst-inspect-1.0 prints of it; None if it is not there."""
+    """What gst-inspect-1.0 prints of it, or of a plugin; None if it is not there."""
     run = subprocess.run(["gst-inspect-1.0", element], check=False, timeout=60, capture_output=True, text=True)
     return run.stdout if run.returncode == 0 else None
 
 
 def unknown_properties(command):
     """Properties of our elements that the command sets and the elements have not, in commands that cannot run too."""
-    for element, settings in re.findall(r"\b(sharpness\w+|bliindsmeter|focuscontroller|virtuallenssrc|nlmeans|patchbilateral|halftone)"
-                                        r"((?:\s+[a-z-]+=(?:\"[^\"]*\"|\S+))+)", command):
+    for element, settings in re.findall(rf"\b({ours()})((?:\s+[a-z-]+=(?:\"[^\"]*\"|\S+))+)", command):
         about = inspected(element)
-        for name in re.findall(r"([a-z-]+)=", settings) if about else []:
+        for name in re.findall(r"([a-z-]+)=", settings):
             if not re.search(rf"^  {name} +:", about, re.MULTILINE):
                 yield f"{element} has no property {name}"
 

@@ -4,10 +4,21 @@ import pathlib
 import subprocess
 import sys
 
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+
 FRAMES = 12
 SOURCE = f"videotestsrc pattern=ball num-buffers={FRAMES} ! video/x-raw,format={{}},width=160,height=120,framerate=25/1"
-METRICS = ["variance", "roberts", "tenengrad", "laplacian", "gray-difference", "gray-difference-product", "max-min",
-           "entropy", "laplacian-variance", "brenner", "normalized-variance", "vollath-f4"]
+
+
+def metrics():
+    """Nicks of the element's metrics."""
+    Gst.init(None)
+    kind = type(Gst.ElementFactory.make("sharpnessmeter").get_property("metric"))
+    values = kind.__enum_values__.values() if hasattr(kind, "__enum_values__") else kind  # else PyGObject 3.52
+    return [value.value_nick for value in sorted(values, key=int)]
 
 
 def rows(*command):
@@ -20,7 +31,9 @@ def rows(*command):
 
 def main():
     examples, score_app = map(pathlib.Path, sys.argv[1:])
-    for index, metric in enumerate(METRICS):
+    nicks = metrics()
+    assert len(set(nicks)) == len(nicks) and "tenengrad" in nicks, nicks
+    for index, metric in enumerate(nicks):
         source = SOURCE.format(("GRAY8", "I420", "RGB")[index % 3])
         message = rows(sys.executable, examples / "score_from_message.py", "--source", source, "--metric", metric)
         meta = rows(sys.executable, examples / "score_from_meta.py", "--source", source, "--metric", metric)

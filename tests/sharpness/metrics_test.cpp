@@ -211,14 +211,14 @@ TEST(Metrics, StrideAndPaddingDoNotMatter) {
     const Geometry geometry{45, 19, named.layout};
     Picture tight(geometry, Fill::kRandom, Placement::kTight, 9);
     for (const Placement placement : kPlacements) {
-      Picture placed(geometry, tight.codes(), placement);
+      Picture padded(geometry, tight.codes(), placement);
       Picture plain(Geometry{45, 19, luma_layout(named.layout.depth, named.layout.depth > 8 ? 2 : 1)}, tight.codes());
       for (const char* nick : {"tenengrad", "entropy", "laplacian-variance"}) {
         Request request;
         request.metric = metric_index(nick);
         const double expected = scores_of(plain, request).score;
         EXPECT_EQ(scores_of(tight, request).score, expected) << named.name;
-        EXPECT_EQ(scores_of(placed, request).score, expected)
+        EXPECT_EQ(scores_of(padded, request).score, expected)
             << named.name << " " << kPlacementNames[static_cast<std::size_t>(placement)];
       }
     }

@@ -156,9 +156,9 @@ struct Blocks {
 };
 
 /// A copy of a frame or canvas in some kind of memory, strides and odd addresses as they are.
-class PlacedBlocks {
+class BlocksIn {
  public:
-  PlacedBlocks(const Blocks& blocks, MemoryKind where, int device) : blocks_(blocks), where_(where) {
+  BlocksIn(const Blocks& blocks, MemoryKind where, int device) : blocks_(blocks), where_(where) {
     for (std::size_t p = 0; p < blocks_.geometry.layout.planes; ++p) {
       const auto& bytes = blocks_.bytes[p];
       std::uint8_t* data = blocks_.bytes[p].data();
@@ -176,8 +176,8 @@ class PlacedBlocks {
     }
     canvas_.on_device = where == MemoryKind::kDevice;
   }
-  PlacedBlocks(const PlacedBlocks&) = delete;
-  PlacedBlocks& operator=(const PlacedBlocks&) = delete;
+  BlocksIn(const BlocksIn&) = delete;
+  BlocksIn& operator=(const BlocksIn&) = delete;
 
   Canvas canvas() const { return canvas_; }
   Frame frame() const {

@@ -20,10 +20,10 @@ namespace framequality::test {
 enum class MemoryKind { kPageable, kPinned, kDevice };
 inline constexpr const char* kWhereNames[] = {"pageable", "pinned", "device"};
 
-/// A picture as the GPU meets it: strides and odd addresses are those of the picture.
-class Placed {
+/// A picture's frame in one kind of memory: strides and odd addresses are those of the picture.
+class FrameIn {
  public:
-  Placed(const Picture& picture, MemoryKind where, int device) : frame_(picture.frame()) {
+  FrameIn(const Picture& picture, MemoryKind where, int device) : frame_(picture.frame()) {
     if (where == MemoryKind::kPageable) return;
     frame_.on_device = where == MemoryKind::kDevice;
     const Geometry& geometry = picture.geometry();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames per second and latency of whole pipelines, beside a bare loop over the same frames in the same process.
-#include "benchmarks/pipeline/element_pipeline.h"
+#include "benchmarks/pipeline/element.h"
 #include "benchmarks/sharpness/bare_loop.h"
 #include "benchmarks/support/picture.h"
 #include "cuda/device.h"

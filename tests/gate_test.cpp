@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The gate's decisions: sequences by hand, and the running median against sorting the window each time.
 #include "algorithms/gate.h"
+
 #include "tests/support/random.h"
 
 #include <gtest/gtest.h>
@@ -65,6 +66,16 @@ TEST(RunningMedian, TimeThatRunsBackwardsStartsAnew) {
   EXPECT_EQ(median.add(1, kMin, window), 1);
   EXPECT_EQ(median.add(3, kMax, window), 3) << "further away than any window is long";
   EXPECT_EQ(median.add(9, kMax - 1, window), 9);
+}
+
+TEST(RunningMedian, TimeThatRunsBackwardsWithinTheWindowStartsAnew) {
+  for (const WindowLength& window : {WindowLength{.time = 10}, WindowLength{.frames = 10}}) {
+    RunningMedian median;
+    median.add(1, 0, window);
+    median.add(1, 9, window);
+    EXPECT_EQ(median.add(7, 5, window), 7);
+    EXPECT_EQ(median.add(9, 5, window), 8) << "the same time again is not backwards";
+  }
 }
 
 TEST(RunningMedian, LargestScoresDoNotOverflow) {

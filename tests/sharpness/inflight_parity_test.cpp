@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kDepth = 4;
 
-class FlightParity : public testing::Test {
+class InFlightParity : public testing::Test {
  protected:
   void SetUp() override {
     require_gpu();
@@ -44,10 +44,10 @@ class FlightParity : public testing::Test {
       if (!plans.back()->refusal.empty()) plans.pop_back();
     }
     std::vector<std::unique_ptr<Picture>> pictures;
-    std::vector<std::unique_ptr<Placed>> placed;
+    std::vector<std::unique_ptr<FrameIn>> inputs;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       pictures.push_back(std::make_unique<Picture>(geometry, Fill::kRandom, placement, seed));
-      placed.push_back(std::make_unique<Placed>(*pictures.back(), where, device_));
+      inputs.push_back(std::make_unique<FrameIn>(*pictures.back(), where, device_));
     }
     const auto host = cpu::make_meter(geometry);
     const auto meter = cuda::make_meter(geometry, device_, kDepth);
@@ -60,7 +60,7 @@ class FlightParity : public testing::Test {
     };
     for (int i = 0; i < frames; ++i) {
       if (i >= kDepth) collect(i - kDepth);
-      meter->submit({placed[picture(i)]->frame(), plan(i)});
+      meter->submit({inputs[picture(i)]->frame(), plan(i)});
     }
     for (int i = std::max(0, frames - kDepth); i < frames; ++i) collect(i);
     for (const auto& p : pictures) EXPECT_TRUE(p->untouched());
@@ -69,7 +69,7 @@ class FlightParity : public testing::Test {
   int device_ = -1;
 };
 
-TEST_F(FlightParity, SmallFramesOfSeveralPlans) {
+TEST_F(InFlightParity, SmallFramesOfSeveralPlans) {
   for (const char* layout : {"GRAY8", "P010_10LE", "RGB", "GBR_10LE", "GRAY10_LE32"})
     for (const Size size : {Size{3, 3}, {77, 55}, {640, 480}})
       for (const Placement placement : kPlacements)
@@ -79,7 +79,7 @@ TEST_F(FlightParity, SmallFramesOfSeveralPlans) {
             ASSERT_NO_FATAL_FAILURE(fly(geometry_of(layout, size), where, placement, plans, 16));
 }
 
-TEST_F(FlightParity, LargeFramesOfSeveralPlans) {
+TEST_F(InFlightParity, LargeFramesOfSeveralPlans) {
   // More than 8 MB: several threads copy what is not pinned.
   for (const auto& [layout, size] : {std::pair{"GRAY16_LE", Size{2560, 1700}}, {"BGR", Size{2050, 1501}}})
     for (const Placement placement : kPlacements)
@@ -87,7 +87,7 @@ TEST_F(FlightParity, LargeFramesOfSeveralPlans) {
         ASSERT_NO_FATAL_FAILURE(fly(geometry_of(layout, size), where, placement, 3, 9));
 }
 
-TEST_F(FlightParity, OnlyTheRowsOfTheRoiAreNeeded) {
+TEST_F(InFlightParity, OnlyTheRowsOfTheRoiAreNeeded) {
   // The second frame differs from the first in all others.
   const Geometry geometry = geometry_of("GRAY8", {640, 480});
   for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned})
@@ -101,7 +101,7 @@ TEST_F(FlightParity, OnlyTheRowsOfTheRoiAreNeeded) {
       Picture whole(geometry, Fill::kRandom, placement, 5), spoilt(geometry, Fill::kRandom, placement, 5);
       spoilt.spoil_rows(0, plan->first_row);
       spoilt.spoil_rows(plan->last_row, geometry.height);
-      const Placed a(whole, where, device_), b(spoilt, where, device_);
+      const FrameIn a(whole, where, device_), b(spoilt, where, device_);
       const auto host = cpu::make_meter(geometry);
       const auto meter = cuda::make_meter(geometry, device_, 2);
       host->submit({whole.frame(), plan});
@@ -113,35 +113,35 @@ TEST_F(FlightParity, OnlyTheRowsOfTheRoiAreNeeded) {
     }
 }
 
-TEST_F(FlightParity, FramesMixAllKindsOfMemory) {
+TEST_F(InFlightParity, FramesMixAllKindsOfMemory) {
   const Geometry geometry = geometry_of("GRAY8", {641, 480});
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
   Picture picture(geometry, Fill::kRandom, Placement::kOdd, 9);
   const auto host = cpu::make_meter(geometry);
   host->submit({picture.frame(), plan});
   const auto want = host->collect();
-  std::vector<std::unique_ptr<Placed>> placed;
+  std::vector<std::unique_ptr<FrameIn>> inputs;
   for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned, MemoryKind::kDevice})
-    placed.push_back(std::make_unique<Placed>(picture, where, device_));
+    inputs.push_back(std::make_unique<FrameIn>(picture, where, device_));
   const auto meter = cuda::make_meter(geometry, device_, 3);
   for (int turn = 0; turn < 5; ++turn) {
-    for (const auto& p : placed) meter->submit({p->frame(), plan});
-    for (std::size_t i = 0; i < placed.size(); ++i) EXPECT_TRUE(equal_totals(*plan, want, meter->collect())) << i;
+    for (const auto& input : inputs) meter->submit({input->frame(), plan});
+    for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_TRUE(equal_totals(*plan, want, meter->collect())) << i;
   }
 }
 
-TEST_F(FlightParity, PendingFramesMayBeAbandoned) {
+TEST_F(InFlightParity, PendingFramesMayBeAbandoned) {
   const Geometry geometry = geometry_of("GRAY8", {4096, 2160});
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
   for (int turn = 0; turn < 5; ++turn) {
     Picture picture(geometry, Fill::kZero, Placement::kTight, 1);
-    const Placed placed(picture, MemoryKind::kPinned, device_);
+    const FrameIn input(picture, MemoryKind::kPinned, device_);
     const auto meter = cuda::make_meter(geometry, device_, kDepth);
-    for (int i = 0; i < kDepth; ++i) meter->submit({placed.frame(), plan});
+    for (int i = 0; i < kDepth; ++i) meter->submit({input.frame(), plan});
   }
 }
 
-TEST_F(FlightParity, CallsOutOfTurnAreRefused) {
+TEST_F(InFlightParity, CallsOutOfTurnAreRefused) {
   const Geometry geometry = geometry_of("GRAY8", {64, 48});
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
   Picture picture(geometry, Fill::kRandom, Placement::kTight, 1);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernels of BLIINDS-II: block statistics straight from the pixels, and percentile means by selection.
+// The kernels of BLIINDS-II that pool: means and percentile means of blocks' values, by selection.
 //
-// Nothing of a block but its four values is ever in memory: no rearranged picture, no coefficients. The kernel that
-// measures a scale also makes the next one's pixels, out of the same tile. While it stores values it counts them in
-// histograms, which tell where the highest tenth begins to within 3%; only what lies in that one place is looked at
-// more closely. Sums run in the same order every time; only integers are added by atomics.
-#include "algorithms/bliinds/arithmetic.h"
-#include "algorithms/bliinds/block.h"
+// Histograms tell where the highest tenth begins to within 3%; only what lies in that one place is looked at more
+// closely. Sums run in the same order every time; only integers are added by atomics.
+#include "cuda/bliinds/histogram.cuh"
 #include "cuda/bliinds/job.h"
 #include "cuda/runtime.h"
 
@@ -15,9 +12,6 @@ namespace {
 
 using namespace bliinds;
 
-constexpr unsigned kAll = ~0u;  // lanes of a warp
-constexpr int kWarp = 32;
-
 using Key = unsigned long long;
 
 constexpr Key kNoKey = ~Key{0};
@@ -25,114 +19,6 @@ constexpr Key kNoKey = ~Key{0};
 /// The bits of a double >= 0 as a number that is ordered alike.
 __device__ __forceinline__ Key key_of(double value) { return static_cast<Key>(__double_as_longlong(value)); }
 __device__ __forceinline__ double value_of(Key key) { return __longlong_as_double(static_cast<long long>(key)); }
-
-/// Place of a value in a histogram.
-__device__ __forceinline__ int value_bin(double value) {
-  const long long bin = (__double_as_longlong(value) >> (52 - kValueBits)) - ((1023ll - 44) << kValueBits);
-  return static_cast<int>(bin < 0 ? 0 : bin < kValueBins ? bin : kValueBins - 1);
-}
-
-/// Counts a place for each lane of `active`, all of which call it. Flat pictures put whole warps in one place: then one
-/// lane counts for all.
-__device__ __forceinline__ void count(unsigned* bins, int bin, unsigned active) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp, first = __ffs(static_cast<int>(active)) - 1;
-  const int same = __shfl_sync(active, bin, first);
-  if (__all_sync(active, bin == same)) {
-    if (lane == first) atomicAdd(bins + bin, static_cast<unsigned>(__popc(active)));
-  } else {
-    atomicAdd(bins + bin, 1u);
-  }
-}
-
-// ---- Blocks of pixels ----
-
-// One warp a row of 32 blocks of pixels, one thread a block; the tile lies in shared memory, zeros around the picture.
-// Few rows: a small picture must still occupy all processors.
-constexpr int kAcross = kWarp, kDown = 4, kThreads = kAcross * kDown;
-constexpr int kTileWidth = kStride * kAcross + 2, kTileHeight = kStride * kDown + 2;
-// Pixels of the next scale that lie around odd rows and columns inside the tile.
-constexpr int kHalfWidth = kStride * kAcross / 2, kHalfHeight = kStride * kDown / 2;
-static_assert(kStride * kAcross % 2 == 0 && kStride * kDown % 2 == 0);
-
-/// What the codes of a frame are read by.
-struct Bytes {
-  __device__ static double pixel(const BliindsJob& job, const ScaleJob&, int x, int y) {
-    return __dmul_rn(job.frame.plane[0][y * job.frame.stride[0] + x], job.unit);
-  }
-};
-struct AnyLayout {
-  __device__ static double pixel(const BliindsJob& job, const ScaleJob&, int x, int y) {
-    const Frame& f = job.frame;
-    return __dmul_rn(luma_code(job.layout, f.plane[0] + y * f.stride[0], f.plane[1] + y * f.stride[1],
-                               f.plane[2] + y * f.stride[2], x),
-                     job.unit);
-  }
-};
-/// Pixels that the scale before has made.
-struct Made {
-  __device__ static double pixel(const BliindsJob&, const ScaleJob& s, int x, int y) {
-    return s.pixels[static_cast<std::int64_t>(y) * s.scale.width + x];
-  }
-};
-
-/// One block's pixels in the tile.
-struct Window {
-  const double* first;
-  __device__ __forceinline__ Real operator()(int y, int x) const { return Real(first[y * kTileWidth + x]); }
-};
-
-/// The next scale's pixels around the tile's odd rows and columns.
-__device__ void halve(const double (&tile)[kTileHeight][kTileWidth], const Scale& scale, double* out) {
-  const Scale half = scale.half();
-  const int x0 = static_cast<int>(blockIdx.x) * kHalfWidth, y0 = static_cast<int>(blockIdx.y) * kHalfHeight;
-  for (int i = static_cast<int>(threadIdx.x); i < kHalfWidth * kHalfHeight; i += kThreads) {
-    const int x = i % kHalfWidth, y = i / kHalfWidth;
-    if (x0 + x >= half.width || y0 + y >= half.height) continue;
-    Real column[3];
-#pragma unroll
-    for (int k = 0; k < 3; ++k)
-      column[k] = weigh(Real(tile[2 * y + 1][2 * x + 1 + k]), Real(tile[2 * y + 2][2 * x + 1 + k]),
-                        Real(tile[2 * y + 3][2 * x + 1 + k]));
-    out[static_cast<std::int64_t>(y0 + y) * half.width + x0 + x] = weigh(column[0], column[1], column[2]).v;
-  }
-}
-
-template <class Pixels>
-__global__ void __launch_bounds__(kThreads)
-    measure_blocks(const __grid_constant__ BliindsJob job, const __grid_constant__ int index) {
-  __shared__ double tile[kTileHeight][kTileWidth];
-  const ScaleJob& s = job.scale[index];
-  const int first_column = static_cast<int>(blockIdx.x) * kAcross, first_row = static_cast<int>(blockIdx.y) * kDown;
-  const int x0 = kStride * first_column - 1, y0 = kStride * first_row - 1;
-#pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x); i < kTileWidth * kTileHeight; i += kThreads) {
-    const int r = i / kTileWidth, c = i % kTileWidth, x = x0 + c, y = y0 + r;
-    const bool is_inside = x >= 0 && x < s.scale.width && y >= 0 && y < s.scale.height;
-    tile[r][c] = is_inside ? Pixels::pixel(job, s, x, y) : 0;
-  }
-  __syncthreads();
-  if (index < kScales - 1 && job.half[index]) halve(tile, s.scale, job.half[index]);
-
-  const int i = static_cast<int>(threadIdx.x) % kAcross, j = static_cast<int>(threadIdx.x) / kAcross;
-  const int columns = s.scale.columns(), column = first_column + i, row = first_row + j;
-  const bool is_block = column < columns && row < s.scale.rows();
-  const unsigned active = __ballot_sync(kAll, is_block);
-  if (!is_block) return;
-  const auto out = block_statistics<Real>(Window{&tile[kStride * j][kStride * i]});
-  const int shape = shape_of(*job.table, out.rho.v);
-  const std::int64_t at = s.first + static_cast<std::int64_t>(row) * columns + column;
-  const double values[kRealStatistics] = {out.zeta.v, out.energy.v, out.orient.v};
-  unsigned* const bins = job.value_bins + index * (kRealStatistics * kValueBins);
-#pragma unroll
-  for (int k = 0; k < kRealStatistics; ++k) {
-    job.values[k][at] = values[k];
-    count(bins + k * kValueBins, value_bin(values[k]), active);
-  }
-  job.shapes[at] = static_cast<std::uint16_t>(shape);
-  count(job.shape_bins + index * kShapeBins, shape == kNoShape ? kShapes : shape - kFirstShape, active);
-}
-
-// ---- Pooling ----
 
 /// The sum over the block's threads, in the same order every time, for all of them. scratch: one place a warp.
 template <int kThreadCount, class T, class Add>
@@ -403,34 +289,20 @@ __global__ void __launch_bounds__(kPoolThreads) pool(const __grid_constant__ Bli
 }
 static_assert(kZeta == 0 && kGamma == 1 && kEnergy == 2 && kOrient == 3);
 
-void launch(const void* function, dim3 grid, int threads, void** arguments, CUstream_st* stream) {
-  check(cudaLaunchKernel(function, grid, dim3(static_cast<unsigned>(threads)), arguments, 0, stream),
-        "cudaLaunchKernel");
-}
-
-unsigned ceil_div(int a, int b) { return static_cast<unsigned>((a + b - 1) / b); }
-
 }  // namespace
-
-void queue_blocks(const BliindsJob& job, int scale, CUstream_st* stream) {
-  const Scale& s = job.scale[scale].scale;
-  const bool is_bytes = job.layout.is_plain() && job.layout.depth == 8;
-  const void* kernel = scale > 0  ? reinterpret_cast<const void*>(&measure_blocks<Made>)
-                       : is_bytes ? reinterpret_cast<const void*>(&measure_blocks<Bytes>)
-                                  : reinterpret_cast<const void*>(&measure_blocks<AnyLayout>);
-  void* arguments[] = {const_cast<BliindsJob*>(&job), &scale};
-  launch(kernel, dim3(ceil_div(s.columns(), kAcross), ceil_div(s.rows(), kDown)), kThreads, arguments, stream);
-}
 
 void queue_chunks(const BliindsJob& job, CUstream_st* stream) {
   void* arguments[] = {const_cast<BliindsJob*>(&job)};
-  launch(reinterpret_cast<const void*>(&sum_chunks), dim3(static_cast<unsigned>(job.chunks), kRealStatistics),
-         kChunkThreads, arguments, stream);
+  const dim3 grid(static_cast<unsigned>(job.chunks), kRealStatistics);
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(&sum_chunks), grid, dim3(kChunkThreads), arguments, 0, stream),
+        "cudaLaunchKernel");
 }
 
 void queue_features(const BliindsJob& job, CUstream_st* stream) {
   void* arguments[] = {const_cast<BliindsJob*>(&job)};
-  launch(reinterpret_cast<const void*>(&pool), dim3(kStatistics, kScales), kPoolThreads, arguments, stream);
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(&pool), dim3(kStatistics, kScales), dim3(kPoolThreads),
+                         arguments, 0, stream),
+        "cudaLaunchKernel");
 }
 
 }  // namespace framequality::cuda

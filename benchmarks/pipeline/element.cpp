@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A whole pipeline for benchmarks: a source, one of this build's elements, fakesink.
-#include "benchmarks/pipeline/element_pipeline.h"
+#include "benchmarks/pipeline/element.h"
 
 #include "algorithms/sharpness/score.h"
 #include "cpu/sharpness/meter.h"
@@ -38,7 +38,7 @@ GstBusSyncReply drop_results(GstBus*, GstMessage* message, gpointer) {
 /// A bin of a launch line that counts the frames it makes.
 GstElement* make_upstream(const std::string& line, SourceState& state) {
   GError* error = nullptr;
-  // Pads that are linked later, as behind a demuxer, would be taken for the bin's own: its end is named.
+  // Pads that are linked later, as those of a demuxer, would be taken for the bin's own: its end is named.
   GstElement* bin = gst_parse_bin_from_description_full((line + " ! capsfilter name=end").c_str(), FALSE, nullptr,
                                                         GST_PARSE_FLAG_FATAL_ERRORS, &error);
   if (!bin) {

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a class cannot say, for scripts/docs: what fields of messages, metadata and `stats` mean, and signals.
+
+Tables are by element, or by the base class that several share: an element has those of both.
+"""
+
+# Properties of GStreamer's own base classes that are ours to document, by our base class.
+INHERITED = {
+    "FqFilterBase": {"qos": "Drop late frames instead of filtering them"},
+}
+
+SIGNALS = {
+    "trigger": "search now",
+    "cancel": "stop searching and watching",
+    "arrived": "the lens has arrived (`wait-for-arrival=true`)",
+    "move": "move the lens to this position; emitted for every move, in the streaming thread",
+}
+
+TIMES = {
+    "timestamp": "of the frame, ns; `GST_CLOCK_TIME_NONE` where unknown",
+    "stream-time": "the same as stream time",
+    "running-time": "the same as running time",
+}
+# Of bus messages and metadata.
+FIELDS = {
+    "FqMeterBase": {
+        **TIMES,
+        "duration": "ns; `GST_CLOCK_TIME_NONE` where unknown",
+        "frame": "measured frames since start, from 0",
+        "width": "of the frame measured, pixels",
+        "height": "of the frame measured, pixels",
+        "device": "`cpu` or `cuda`",
+    },
+    "sharpnessmeter": {
+        "metric": "nick of the metric",
+        "score": "in the metric's unit, scaled to 8-bit codes at any bit depth; never NaN or infinite",
+        "roi": "as set",
+        "zone-columns": "as set",
+        "zone-rows": "as set",
+        "zones": "their scores, row by row",
+        "passed": "whether the frame passed",
+    },
+    "bliindsmeter": {
+        "score": "0 best … 99 worst, in steps of 0.5",
+        "raw-score": "the same before rounding and clamping",
+        "channel": "`luma` or `red`",
+        "features": "the 24 features that the score is computed from",
+    },
+    "sharpnessgate": {
+        **TIMES,
+        "state": "`passing`, `blocking` or `picked`",
+        "reason": "`above-min-score`, `below-min-score`, `above-resume-score`, `near-median`, `below-median`, "
+                  "`above-median` or `best-of-window`",
+        "score": "of the frame",
+        "median": "the running median, this frame included",
+    },
+    "focuscontroller": {
+        **TIMES,
+        "event": "`move` or `state`: why the message is posted",
+        "state": "nick of the property `state`",
+        "position": "last commanded position of the lens, in the actuator's unit",
+        "score": "of the frame",
+    },
+}
+# Of the property `stats`.
+STATS = {
+    "FqMeterBase": {
+        "measured": "frames that were measured",
+        "skipped": "frames that were not: skipped by `interval`, or not measurable",
+        "replayed-on-cpu": "frames measured again on the CPU after a CUDA fault",
+        "busy-ns": "time spent measuring, ns",
+    },
+    "FqFilterBase": {
+        "filtered": "frames that were filtered",
+        "replayed-on-cpu": "frames filtered again on the CPU after a CUDA fault",
+        "busy-ns": "time spent filtering, ns",
+    },
+    "sharpnessgate": {
+        "passed": "frames that passed",
+        "dropped": "frames that were dropped",
+        "marked": "frames that `action=mark` let pass with `passed=false`",
+        "unscored": "frames that passed without a score",
+        "median": "the last running median",
+    },
+}
