@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Saves the sharpest frame of a stream: a pad probe reads the GstSharpnessMeta of each buffer that passes.
 
-A probe sees every frame in the streaming thread, wherever the metadata arrives: here behind a scaler.
+A probe sees every frame in the streaming thread, wherever the metadata arrives: here downstream of a scaler.
 """
 import argparse
 import sys

@@ -3,7 +3,7 @@
 """What sharpnessoverlay costs for each I420 frame: a pipeline with it next to the same one without.
 
 Prints medians of CPU time by turns as JSON: ms a frame of each part, blended into the picture, and attached for a sink
-that draws overlays itself. The meter in front scores 8x6 zones in all of them. "none" is the pipeline without overlay.
+that draws overlays itself. The meter upstream scores 8x6 zones in all of them. "none" is the pipeline without overlay.
 Bars stand still, so that their text and heat map are drawn once; with --pattern ball both are drawn for every frame.
 """
 import argparse

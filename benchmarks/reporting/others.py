@@ -70,8 +70,8 @@ NLMEANS, BILATERAL, SMALL = "nlmeans 21x21/7x7", "patch-bilateral 7x7/3x3", "pat
 def denoise_gpu(data):
     tasks = (("`nlmeans`, 21x21 by 7x7, gray, 8 bits", "gray8", NLMEANS, "kernel as chosen"),
              ("the same, distances without tensor cores", "gray8", NLMEANS, "general kernel"),
-             ("the published scheme with two loops, mended", "gray8", NLMEANS, "two parallel loops"),
-             ("the published scheme with three loops, mended", "gray8", NLMEANS, "three parallel loops"),
+             ("the published scheme with two loops, fixed", "gray8", NLMEANS, "two parallel loops"),
+             ("the published scheme with three loops, fixed", "gray8", NLMEANS, "three parallel loops"),
              ("`nlmeans`, 10 bits", "gray10", NLMEANS, "general kernel"),
              ("the same, 16 bits", "gray16", NLMEANS, "general kernel"),
              ("NV12, `chroma=joint`", "NV12", NLMEANS, "kernel as chosen"),

@@ -8,7 +8,7 @@ import re
 import sys
 
 from . import others, sharpness
-from .results import FOLDER, figures, is_busy, load, only, pick, provenance, rounded, times
+from .results import FOLDER, figures, is_busy, load, only, pick, provenance, rounded, table, times, unique
 
 ROOT = pathlib.Path(FOLDER).resolve().parents[1]
 BLOCK = re.compile(r"(<!-- report\.py: (?!end)(?P<name>[a-z-]+) -->\n).*?(<!-- report\.py: end -->)", re.DOTALL)
@@ -41,11 +41,41 @@ def headline(cpu, pipeline, streams, denoise, denoise_cpu):
     return ["| 1920x1080 | measured | on |\n|---|---|---|\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)]
 
 
+def gpu_or_cpu(pipeline):
+    """sharpnessmeter on the GPU and on a core of its host, for gpu.md."""
+    rows = pick(pipeline["rows"], kind="pipeline", format="NV12", size="1080p")
+    texts = {"cuda": "frames in GPU memory", "pinned": "pinned system memory", "recycled": "recycled system memory",
+             "fresh": "system memory, fresh for each frame"}
+
+    def rate(memory, device, in_flight):
+        found = pick(rows, memory=memory, device=device, in_flight=in_flight)
+        return rounded(found[0]["frames_per_second"]) if found else ""
+
+    return [table(["1920x1080 NV12, frames/s", "H200, `in-flight=0`", "H200, `in-flight=2`", "one core of its host"],
+                  [[texts[memory], rate(memory, "cuda", 0), rate(memory, "cuda", 2), rate(memory, "cpu", 0)]
+                   for memory in unique(r["memory"] for r in rows)])]
+
+
+def denoise_summary(gpu, cpu):
+    """Both denoisers and what else there is, for nlmeans.md."""
+    core = times(cpu, "cpu_time")
+    nlmeans = "nlmeans-21x21-7x7/1080p"
+    kernels = [figures(only(gpu["rows"], size="1920x1080", layout="gray8", filter=name, what="kernel as chosen")["ms"])
+               for name in (others.NLMEANS, others.BILATERAL)]
+    cores = [figures(core[name][0]) for name in (f"avx512/{nlmeans}", "avx512/patchbilateral-7x7-3x3/1080p",
+                                                 f"opencv/{nlmeans}", f"ffmpeg/{nlmeans}")]
+    return [table(["ms for a gray frame of 1920x1080, 8 bits", "`nlmeans`", "`patchbilateral`", "OpenCV", "FFmpeg `nlmeans`"],
+                  [["NVIDIA H200, kernel alone", *kernels, "", ""],
+                   [machine(cpu, "CPU time of one core of an AMD EPYC with AVX-512"), *cores]])]
+
+
 CPU, CUDA, PIPELINE = "cpu-epyc.json", "cuda-h200.json", "pipeline-h200.json"
 STILL, MOVING = "overlay-epyc.json", "overlay-moving-epyc.json"
 # name -> (function, the files that it reads, whether the page says where they come from)
 TABLES = {
     "headline": (headline, (CPU, PIPELINE, "streams-h200.json", "denoise-h200.json", "denoise-epyc.json"), False),
+    "gpu-or-cpu": (gpu_or_cpu, (PIPELINE,), False),
+    "denoise-summary": (denoise_summary, ("denoise-h200.json", "denoise-epyc.json"), False),
     "summary": (sharpness.summary, (CPU, CUDA, PIPELINE), True),
     "cpu": (sharpness.cpu, (CPU,), True),
     "scan": (sharpness.scan, ("scan-epyc.json",), True),

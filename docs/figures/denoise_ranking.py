@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a denoiser in front of sharpnessmeter does for the ranking of a noisy focus sweep: the table of docs/denoising.md.
+"""What a denoiser upstream of sharpnessmeter does for the ranking of a noisy focus sweep: the table of docs/denoising.md.
 
 GST_PLUGIN_PATH=build/gst docs/figures/denoise_ranking.py FILE...
 FILE...: the photographs of one sweep in order of focus; those wider than a thousand pixels are shrunk to about 700 (by
