@@ -7,7 +7,8 @@
 namespace framequality::test {
 namespace {
 
-/// The real GPU, but the second worker of an element cannot be made.
+/// The real GPU, but an element's third worker cannot be made: the first is for the element's own context, the second
+/// for that of the first frame.
 class ContextChange : public GpuMemory {
  protected:
   void SetUp() override {
@@ -16,11 +17,11 @@ class ContextChange : public GpuMemory {
     other_ = new_context();
     ASSERT_TRUE(other_);
     backends().sharpness.cuda = [](const Geometry& g, int id, int depth) {
-      refuse_second();
+      refuse_third();
       return cuda::make_meter(g, id, depth);
     };
     backends().denoise.cuda = [](const PictureGeometry& g, int id, int depth) {
-      refuse_second();
+      refuse_third();
       return cuda::make_denoiser(g, id, depth);
     };
   }
@@ -41,8 +42,8 @@ class ContextChange : public GpuMemory {
   }
 
  private:
-  static void refuse_second() {
-    if (++made_ == 2) throw cuda::Error(cuda::Fault::kOutOfMemory, "cudaMalloc: as the test wants it");
+  static void refuse_third() {
+    if (++made_ == 3) throw cuda::Error(cuda::Fault::kOutOfMemory, "cudaMalloc: as the test wants it");
   }
   static inline int made_ = 0;
   ContextPtr other_;
