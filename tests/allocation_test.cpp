@@ -17,18 +17,18 @@ namespace {
 std::atomic<std::uint64_t> allocations = 0;
 }
 
-void* operator new(std::size_t size) {
+// None is inlined: where one is, GCC 13 and 14 take the malloc() or free() in it for a mistake.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* p = std::malloc(size ? size : 1)) return p;
   throw std::bad_alloc();
 }
-void* operator new(std::size_t size, std::align_val_t alignment) {
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
   ++allocations;
   const std::size_t to = static_cast<std::size_t>(alignment);
   if (void* p = std::aligned_alloc(to, (size + to - 1) / to * to)) return p;
   throw std::bad_alloc();
 }
-// Not inlined: where one is, GCC 14 takes the free() in it for a mistake.
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
