@@ -29,8 +29,9 @@ struct Peak {
 };
 
 struct MetricInfo {
-  const char* name;     ///< nick of the `metric` property
-  int power;            ///< unit: code to this power; 0: bit
+  const char* name;  ///< nick of the `metric` property
+  int power;         ///< of a code that the score grows with; 0: it does not depend on the codes' scale
+  const char* unit;
   const char* formula;  ///< one line, g(x,y) a working sample, N the pixels of the region
   const char* summary;  ///< what it is good for, one line, with its source
 };

@@ -8,6 +8,7 @@
 #include "algorithms/sharpness/metrics/laplacian.h"
 #include "algorithms/sharpness/metrics/laplacian_variance.h"
 #include "algorithms/sharpness/metrics/max_min.h"
+#include "algorithms/sharpness/metrics/mean_square_frequency.h"
 #include "algorithms/sharpness/metrics/roberts.h"
 #include "algorithms/sharpness/metrics/tenengrad.h"
 #include "algorithms/sharpness/metrics/variance.h"
@@ -28,7 +29,7 @@ struct MetricList {
 
 /// Append-only: a metric's place is the value of the `metric` property.
 using Metrics = MetricList<Variance, Roberts, Tenengrad, Laplacian, GrayDifference, GrayDifferenceProduct, MaxMin,
-                           Entropy, LaplacianVariance, Brenner, NormalizedVariance, VollathF4>;
+                           Entropy, LaplacianVariance, Brenner, NormalizedVariance, VollathF4, MeanSquareFrequency>;
 
 inline constexpr int kMetricCount = Metrics::kCount;
 inline constexpr int kDefaultMetric = 2;  // tenengrad

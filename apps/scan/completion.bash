@@ -8,7 +8,8 @@ _framequality_scan() {
     --format | -f) mapfile -t COMPREPLY < <(compgen -W 'csv jsonl' -- "$cur") ;;
     --metric | -m)
       mapfile -t COMPREPLY < <(compgen -W 'variance roberts tenengrad laplacian gray-difference gray-difference-product
-        max-min entropy laplacian-variance brenner normalized-variance vollath-f4' -- "$cur")
+        max-min entropy laplacian-variance brenner normalized-variance vollath-f4
+        mean-square-frequency' -- "$cur")
       ;;
     --prefilter) mapfile -t COMPREPLY < <(compgen -W 'none binomial3 binomial5' -- "$cur") ;;
     --downscale) mapfile -t COMPREPLY < <(compgen -W '1 2 4' -- "$cur") ;;

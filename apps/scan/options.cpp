@@ -114,11 +114,7 @@ std::string description() {
   std::string metrics = "Metrics, with the unit of the score (8-bit codes at every depth):\n";
   for (int i = 0; i < kMetricCount; ++i) {
     const MetricInfo& info = metric_info(i);
-    metrics += std::string("  ") + info.name + " [" +
-               (info.power == 0   ? "bit"
-                : info.power == 1 ? "code"
-                                  : "code^2") +
-               "]: " + info.summary + "\n";
+    metrics += std::string("  ") + info.name + " [" + info.unit + "]: " + info.summary + "\n";
   }
   return metrics +
          "\nColumns of the table: file, frame (its number in the clip, from 0), time (seconds; empty if unknown), "

@@ -19,9 +19,12 @@ constexpr int kDigits = 6;  // more than a plot can show
 constexpr char kDataMark[] = "\"@DATA@\"";
 
 std::string unit_of(const std::string& metric) {
-  for (int i = 0; i < kMetricCount; ++i)
-    if (metric == metric_info(i).name)
-      return metric_info(i).power == 0 ? "bit" : metric_info(i).power == 1 ? "code" : "code²";
+  for (int i = 0; i < kMetricCount; ++i) {
+    if (metric != metric_info(i).name) continue;
+    std::string unit = metric_info(i).unit;
+    if (unit.ends_with("^2")) unit.replace(unit.size() - 2, 2, "²");
+    return unit;
+  }
   return "";
 }
 

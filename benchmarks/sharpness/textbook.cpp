@@ -84,6 +84,20 @@ double score(const char* name, const std::uint8_t* pixels, int width, int height
           g(x - 1, y + 1) + 2 * g(x, y + 1) + g(x + 1, y + 1) - g(x - 1, y - 1) - 2 * g(x, y - 1) - g(x + 1, y - 1);
       return gx * gx + gy * gy;
     });
+  if (is("mean-square-frequency")) {
+    double bends = 0, slopes = 0;
+    for (int y = 1; y < h - 1; ++y)
+      for (int x = 1; x < w - 1; ++x) {
+        const int l = g(x + 1, y) + g(x - 1, y) + g(x, y + 1) + g(x, y - 1) - 4 * g(x, y);
+        const int gx =
+            g(x + 1, y - 1) + 2 * g(x + 1, y) + g(x + 1, y + 1) - g(x - 1, y - 1) - 2 * g(x - 1, y) - g(x - 1, y + 1);
+        const int gy =
+            g(x - 1, y + 1) + 2 * g(x, y + 1) + g(x + 1, y + 1) - g(x - 1, y - 1) - 2 * g(x, y - 1) - g(x + 1, y - 1);
+        bends += l * l;
+        slopes += gx * gx + gy * gy;
+      }
+    return slopes > 0 ? 64 * bends / slopes : 0;
+  }
   if (is("laplacian"))
     return mean(g, 1, w - 1, 1, h - 1, [&](int x, int y) {
       return std::abs(g(x + 1, y) + g(x - 1, y) - 2 * g(x, y)) + std::abs(g(x, y + 1) + g(x, y - 1) - 2 * g(x, y));

@@ -205,8 +205,7 @@ static GType metric_get_type() {
     EnumValue<int> values[kMetricCount];
     for (int i = 0; i < kMetricCount; ++i) {
       const MetricInfo& m = metric_info(i);
-      const char* unit = m.power == 0 ? "bit" : m.power == 1 ? "code" : "code^2";
-      const std::string text = std::string(m.formula) + " [" + unit + "]: " + m.summary;
+      const std::string text = std::string(m.formula) + " [" + m.unit + "]: " + m.summary;
       values[i] = {i, g_intern_string(text.c_str()), m.name};
     }
     return register_enum("FqSharpnessMetric", values);

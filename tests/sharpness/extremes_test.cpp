@@ -52,7 +52,8 @@ TEST(Extremes, WhiteAt16Bits) {
                  {"max-min", {0, 0}},
                  {"laplacian-variance", {0, 0}},
                  {"brenner", {0, 0}},
-                 {"vollath-f4", {0, 0}}});
+                 {"vollath-f4", {0, 0}},
+                 {"mean-square-frequency", {0, 0}}});
 }
 
 TEST(Extremes, CheckerboardAt16Bits) {
@@ -71,6 +72,7 @@ TEST(Extremes, CheckerboardAt16Bits) {
                  {"max-min", {kInterior * kMax, 0}},
                  {"laplacian-variance", {(black - whites) * 4 * kMax, kPixels * 16 * kMax * kMax}},
                  {"brenner", {0, 0}},
+                 {"mean-square-frequency", {kInterior * 16 * kMax * kMax, 0}},
                  // White pixels with x <= w-3: right neighbour black, the next white.
                  {"vollath-f4", {-firsts * kMax * kMax, 0}}});
 }
@@ -80,6 +82,7 @@ TEST(Extremes, ColumnPairsAt16Bits) {
   Picture picture(geometry, Fill::kColumns, Placement::kTight, 1);
   expect_totals(geometry, picture.frame(),
                 {{"tenengrad", {kInterior * 16 * kMax * kMax, 0}},
+                 {"mean-square-frequency", {kInterior * kMax * kMax, kInterior * 16 * kMax * kMax}},
                  {"brenner", {Wide{kWidth - 2} * kHeight * kMax * kMax, 0}},
                  {"max-min", {kInterior * kMax, 0}}});
 }

@@ -46,10 +46,11 @@ TEST(KnownAnswers, Impulse) {
                              {"gray-difference-product", 400},  // only at it both differ: 10000 / 25
                              {"max-min", 36},                   // nine squares: 900 / 25
                              {"entropy", -(0.04 * std::log2(0.04) + 0.96 * std::log2(0.96))},
-                             {"laplacian-variance", 8000},  // sum 0; (400^2 + 4 * 100^2) / 25
-                             {"brenner", 800},              // from x = 0 and to x = 4: 20000 / 25
-                             {"normalized-variance", 96},   // 384 / mean 4
-                             {"vollath-f4", 0},             // its right neighbours are both 0
+                             {"laplacian-variance", 8000},                       // sum 0; (400^2 + 4 * 100^2) / 25
+                             {"brenner", 800},                                   // from x = 0 and to x = 4: 20000 / 25
+                             {"normalized-variance", 96},                        // 384 / mean 4
+                             {"vollath-f4", 0},                                  // its right neighbours are both 0
+                             {"mean-square-frequency", 64 * 200000.0 / 240000},  // of the two above, x 25
                          });
 }
 
@@ -69,6 +70,7 @@ TEST(KnownAnswers, StepEdge) {
                              {"brenner", 12800.0 / 24},             // 40 at x = 1, 2 in 4 rows
                              {"normalized-variance", 400.0 / 30},
                              {"vollath-f4", -1600.0 / 24},  // 10 * (10 - 50) at x = 1 in 4 rows
+                             {"mean-square-frequency", 4},  // 64 * 40^2 / 160^2 at x = 2, 3 in 2 rows
                          });
 }
 
@@ -90,6 +92,7 @@ TEST(KnownAnswers, Ramp) {
                              {"brenner", 1600.0 / 35},             // 8^2 in 5 * 5
                              {"normalized-variance", 162.0 / 26},  // mean 4*3 + 7*2
                              {"vollath-f4", -2200.0 / 35},         // -4 * sum over x <= 4: 25 * (4*2 + 7*2)
+                             {"mean-square-frequency", 0},         // no bend
                          });
 }
 
@@ -169,7 +172,8 @@ TEST(Metrics, FramesSmallerThanTheWindowScoreZero) {
         EXPECT_TRUE(std::isfinite(score));
         const std::string name = metric_info(m).name;
         const bool forward = name == "roberts" || name.starts_with("gray-difference");
-        const bool interior = name == "tenengrad" || name == "laplacian" || name == "max-min";
+        const bool interior =
+            name == "tenengrad" || name == "laplacian" || name == "max-min" || name == "mean-square-frequency";
         const bool two_right = name == "brenner" || name == "vollath-f4";
         if ((forward && (w < 2 || h < 2)) || (interior && (w < 3 || h < 3)) || (two_right && w < 3) || w * h == 1) {
           EXPECT_EQ(score, 0) << name << " " << w << "x" << h;
@@ -230,7 +234,7 @@ TEST(Metrics, ZonesAverageToTheFrame) {
   Picture picture(Geometry{53, 37, kGray8}, Fill::kNearLimits, Placement::kTight, 21);
   for (int m = 0; m < kMetricCount; ++m) {
     const std::string name = metric_info(m).name;
-    if (name.ends_with("variance") || name == "entropy") continue;
+    if (name.ends_with("variance") || name == "entropy" || name == "mean-square-frequency") continue;
     Request request;
     request.metric = m;
     request.zone_columns = 5;

@@ -5,7 +5,7 @@
 usage: oracle_test.py SCORE_TOOL SHARED_DIRECTORY. SCORE_TOOL: a command, words parted by tabs. Exits 77 (skipped) where the oracle or numpy is absent.
 """
 import csv
-import importlib.util
+import importlib
 import math
 import os
 import random
@@ -30,10 +30,50 @@ try:
     import numpy as np
 except ImportError:
     skip("python3-numpy is not installed")
-spec = importlib.util.spec_from_file_location("oracle", os.path.join(folder, "oracle.py"))
-oracle = importlib.util.module_from_spec(spec)
+if not os.path.exists(os.path.join(folder, "truth.py")):
+    skip(f"no truth.py at {folder}")
 sys.dont_write_bytecode = True
-spec.loader.exec_module(oracle)
+sys.path.insert(0, folder)
+oracle, truth = importlib.import_module("oracle"), importlib.import_module("truth")
+
+# What truth.py defines of whole frames, in regions, zones and fields: what each pixel adds goes where the oracle sums
+# what pixels of other metrics add.
+RATIO = "mean-square-frequency"
+KNOWN = oracle.METRICS + [RATIO]
+oracle.POWER[RATIO] = 0
+contributions, finish = oracle.contributions, oracle.finish
+
+
+def contributions_and_ratio(g, metric, depth, f):
+    if metric != RATIO:
+        return contributions(g, metric, depth, f)
+    gradient = contributions(g, "tenengrad", depth, f)[0]
+    bends = np.zeros_like(gradient)
+    if min(g.shape) > 2:
+        bends[1:-1, 1:-1] = (g[:-2, 1:-1] + g[2:, 1:-1] + g[1:-1, :-2] + g[1:-1, 2:] - 4 * g[1:-1, 1:-1]) ** 2
+    return [bends, gradient]
+
+
+def finish_or_ratio(metric, parts, n, depth, f):
+    if metric != RATIO:
+        return finish(metric, parts, n, depth, f)
+    bends, gradient = (int(part.sum(dtype=object)) if part.size else 0 for part in parts)
+    return 64 * bends / gradient if gradient else 0.0
+
+
+oracle.contributions, oracle.finish = contributions_and_ratio, finish_or_ratio
+
+
+def definition(g, metric, **options):
+    """-> (score, [zone scores]) of any metric."""
+    if metric == RATIO:
+        options["normalize"] = "none"
+    score, zones = oracle.score(g, metric, **options)
+    if metric == RATIO and set(options) <= {"depth", "prefilter", "downscale", "normalize", "limited"}:
+        whole = {key: options[key] for key in ("depth", "prefilter", "downscale") if key in options}
+        assert math.isclose(score, truth.ratio(g, **whole), rel_tol=TOLERANCE), (score, truth.ratio(g, **whole))
+    return score, zones
+
 
 METERS = ["reference"] + subprocess.run([*tool, "isa=list"], check=True, capture_output=True, text=True).stdout.split()
 work = tempfile.TemporaryDirectory()
@@ -66,10 +106,10 @@ def expect(wanted, got, what):
 
 def compare(g, what, **options):
     """All metrics by all meters against the oracle."""
-    wanted = {m: oracle.score(g, m, **options) for m in oracle.METRICS}
+    wanted = {m: definition(g, m, **options) for m in KNOWN}
     for meter in METERS:
         got = measured(g, meter, **options)
-        assert sorted(got) == sorted(oracle.METRICS), f"the metrics differ: {sorted(got)}"
+        assert sorted(got) == sorted(KNOWN), f"the metrics differ: {sorted(got)}"
         for metric, (score, zones) in wanted.items():
             label = f"{meter} {metric} {what} {g.shape[1]}x{g.shape[0]} {options}"
             expect(score, got[metric][0], label)

@@ -40,7 +40,8 @@ TEST(Quadratic, SumsOfProductsAreFoundOut) {
                                                   {"brenner", true},
                                                   {"laplacian-variance", true},
                                                   {"vollath-f4", true},
-                                                  {"normalized-variance", true}};
+                                                  {"normalized-variance", true},
+                                                  {"mean-square-frequency", true}};
   for (int m = 0; m < kMetricCount; ++m) {
     const std::string_view name = metric_info(m).name;
     ASSERT_TRUE(expected.contains(name)) << name << " is not known to the test";
@@ -69,6 +70,8 @@ TEST(Quadratic, LagsOfOthers) {
   EXPECT_EQ(lags_of<Variance>(1), (Lags{{{0, 0}, 1}}));
   EXPECT_EQ(kLagForm<Variance>.slope[0], 1);
   EXPECT_EQ(kLagForm<LaplacianVariance>.slope[0], 0);
+  EXPECT_EQ(lags_of<MeanSquareFrequency>(0), lags_of<LaplacianVariance>(1));
+  EXPECT_EQ(lags_of<MeanSquareFrequency>(1), lags_of<Tenengrad>(0));
   EXPECT_EQ(lags_of<LaplacianVariance>(1),
             (Lags{{{0, 0}, 20}, {{0, 1}, -16}, {{1, 0}, -16}, {{0, 2}, 2}, {{2, 0}, 2}, {{1, 1}, 4}, {{1, -1}, 4}}));
 }

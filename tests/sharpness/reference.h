@@ -47,7 +47,8 @@ enum class Share {
   kBin,
   kLaplace,
   kSecondNeighbour,
-  kVollath
+  kVollath,
+  kLaplaceAndSobel
 };
 
 inline Share share_of(std::string_view nick) {
@@ -62,7 +63,8 @@ inline Share share_of(std::string_view nick) {
                                                      {"entropy", Share::kBin},
                                                      {"laplacian-variance", Share::kLaplace},
                                                      {"brenner", Share::kSecondNeighbour},
-                                                     {"vollath-f4", Share::kVollath}};
+                                                     {"vollath-f4", Share::kVollath},
+                                                     {"mean-square-frequency", Share::kLaplaceAndSobel}};
   const auto found = all.find(nick);
   if (found == all.end()) throw std::invalid_argument("the reference does not know a metric");
   return found->second;
@@ -173,6 +175,14 @@ class Reference {
     return v < 0 ? -v : v >= n ? 2 * (n - 1) - v : v;
   }
 
+  static std::int64_t sobel_squared(const Samples& s, int x, int y) {
+    const std::int64_t gx = s.at(x + 1, y - 1) + 2 * s.at(x + 1, y) + s.at(x + 1, y + 1) - s.at(x - 1, y - 1) -
+                            2 * s.at(x - 1, y) - s.at(x - 1, y + 1);
+    const std::int64_t gy = s.at(x - 1, y + 1) + 2 * s.at(x, y + 1) + s.at(x + 1, y + 1) - s.at(x - 1, y - 1) -
+                            2 * s.at(x, y - 1) - s.at(x + 1, y - 1);
+    return gx * gx + gy * gy;
+  }
+
   /// Adds what the sample at (x, y) adds to a cell's words.
   void add(Share share, const Samples& s, int x, int y, bool mean, Wide* words) const {
     const std::int64_t g = s.at(x, y);
@@ -189,12 +199,13 @@ class Reference {
         if (forward) words[0] += distance(s.at(x + 1, y + 1), g) + distance(s.at(x, y + 1), s.at(x + 1, y));
         return;
       case Share::kSobel:
+        if (interior) words[0] += sobel_squared(s, x, y);
+        return;
+      case Share::kLaplaceAndSobel:
         if (interior) {
-          const std::int64_t gx = s.at(x + 1, y - 1) + 2 * s.at(x + 1, y) + s.at(x + 1, y + 1) - s.at(x - 1, y - 1) -
-                                  2 * s.at(x - 1, y) - s.at(x - 1, y + 1);
-          const std::int64_t gy = s.at(x - 1, y + 1) + 2 * s.at(x, y + 1) + s.at(x + 1, y + 1) - s.at(x - 1, y - 1) -
-                                  2 * s.at(x, y - 1) - s.at(x + 1, y - 1);
-          words[0] += gx * gx + gy * gy;
+          const std::int64_t l = s.at(x - 1, y) + s.at(x + 1, y) + s.at(x, y - 1) + s.at(x, y + 1) - 4 * g;
+          words[0] += l * l;
+          words[1] += sobel_squared(s, x, y);
         }
         return;
       case Share::kBends:

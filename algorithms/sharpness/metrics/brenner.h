@@ -10,7 +10,7 @@ namespace framequality {
 /// Source: Brenner et al., J. Histochemistry and Cytochemistry 24 (1976).
 struct Brenner : MetricBase {
   static constexpr MetricInfo kInfo{
-      "brenner", 2, "sum (g(x+2,y) - g(x,y))^2, / N",
+      "brenner", 2, "code^2", "sum (g(x+2,y) - g(x,y))^2, / N",
       "the classic in microscopy: horizontal detail only, little affected by noise (Brenner 1976)"};
   static constexpr Reach kReach{.left = 0, .right = 2, .up = 0, .down = 0};
   static constexpr int kGain = 0;

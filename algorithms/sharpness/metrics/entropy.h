@@ -13,7 +13,7 @@ namespace framequality {
 /// Source: Shannon 1948; as a focus measure Firestone et al., Cytometry 12 (1991).
 struct Entropy : MetricBase {
   static constexpr MetricInfo kInfo{
-      "entropy", 0, "-sum p_k log2 p_k, 256 bins",
+      "entropy", 0, "bit", "-sum p_k log2 p_k, 256 bins",
       "spread of grey levels, a contrast statistic: often higher when defocused (Firestone 1991)"};
   static constexpr bool kHistogram = true;
   static constexpr Peak kPeak[] = {{1, 0}};

@@ -11,7 +11,7 @@ namespace framequality {
 /// Source: Pech-Pacheco et al., ICPR 2000, LAP4.
 struct LaplacianVariance : MetricBase {
   static constexpr MetricInfo kInfo{
-      "laplacian-variance", 2, "variance of the 4-neighbour Laplacian",
+      "laplacian-variance", 2, "code^2", "variance of the 4-neighbour Laplacian",
       "what cv2.Laplacian(g, cv2.CV_64F).var() gives, digit for digit (Pech-Pacheco 2000)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr bool kReflect = true;
