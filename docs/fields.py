@@ -38,6 +38,11 @@ FIELDS = {
         "zone-columns": "as set",
         "zone-rows": "as set",
         "zones": "their scores, row by row",
+        "noise": "standard deviation of the frame's or roi's white noise, 8-bit codes, as estimated (Immerkaer 1996, "
+                 "lower quartile of 16x16 blocks)",
+        "mean": "mean luma of the frame or roi, 8-bit codes, black included",
+        "clipped-black": "share of its pixels at black (the code 0; 16 in limited range) or below",
+        "clipped-white": "share of its pixels at white (the largest code; 235 in limited range) or above",
         "passed": "whether the frame passed",
     },
     "bliindsmeter": {

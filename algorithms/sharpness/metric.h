@@ -7,12 +7,16 @@
 //                        per row and keeps the last three
 //   pixel(up, mid, down) combines three such rows into what the pixel adds to the totals
 //   score(totals, n)     finishes the totals of a region of n pixels, on the host
+//   corrected(totals, n, inner, noise)
+//                        the same less the share of white noise, for metrics that it can be taken from: noise[i] is
+//                        what it adds to total i for each of the `inner` pixels that add to it
 // V is the backend's number: an int on the GPU, a vector of 8-, 16- or 32-bit lanes on the CPU. The declarations
 // kGain and kPeak let a backend prove that its lanes are wide enough; nothing ever rounds.
 #pragma once
 
 #include "algorithms/host_device.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace framequality {
@@ -61,6 +65,16 @@ inline double exact_variance(std::int64_t sum, std::int64_t squares, std::uint64
 inline double mean_of(std::int64_t total, std::uint64_t n) {
   return n == 0 ? 0 : static_cast<double>(total) / static_cast<double>(n);
 }
+
+/// True if the share of noise can be taken from M's score.
+template <class M>
+inline constexpr bool kIsCorrected = requires(const std::int64_t* t, const double* noise) {
+  M::corrected(t, std::uint64_t{}, std::uint64_t{}, noise);
+};
+
+/// Where less than this share of the noise's own energy is left when the noise has been taken off, there is nothing but
+/// noise: what is left is the error of the estimate.
+inline constexpr double kLeastSignal = 0.15;
 
 /// Defaults that most metrics share.
 struct MetricBase {

@@ -5,6 +5,7 @@
 #include "algorithms/layout.h"
 #include "algorithms/sharpness/metrics.h"
 #include "algorithms/sharpness/samples.h"
+#include "algorithms/sharpness/statistics.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -25,13 +26,18 @@ struct Rect {
 struct Request {
   int metric = kDefaultMetric;  ///< index into Metrics
   Prefilter prefilter = Prefilter::kNone;
-  int downscale = 1;        ///< 1, 2 or 4
-  bool mean = false;        ///< also sum the samples, for `normalize`
-  bool interlaced = false;  ///< each field is a picture of its own, their totals add
+  int downscale = 1;              ///< 1, 2 or 4
+  bool mean = false;              ///< also sum the samples, for `normalize`
+  bool interlaced = false;        ///< each field is a picture of its own, their totals add
+  bool limited = false;           ///< black and white are the 8-bit codes 16 and 235, not the ends of the range
+  bool statistics = false;        ///< also measure noise and exposure of region 0
+  bool noise_correction = false;  ///< scores less the share of noise, which is measured then too
   int zone_columns = 1, zone_rows = 1;
-  std::optional<Rect> roi;  ///< region 0; nullopt: the frame
-  std::vector<Rect> extra;  ///< regions 1...: each one zone
+  std::optional<Rect> roi = {};  ///< region 0; nullopt: the frame
+  std::vector<Rect> extra = {};  ///< regions 1...: each one zone
   bool operator==(const Request&) const = default;
+
+  bool measures_statistics() const { return statistics || noise_correction; }
 };
 
 /// A region in working samples of one field, split into columns x rows cells; x1 and y1 are past the end.
@@ -46,7 +52,8 @@ struct Grid {
   FQ_HD int row(int j) const { return y0 + static_cast<int>(static_cast<std::int64_t>(j) * (y1 - y0) / rows); }
 };
 
-/// A Request on a Geometry. Immutable once made; totals of a frame are cells * words 64-bit integers.
+/// A Request on a Geometry. Immutable once made; totals of a frame are cells * words 64-bit integers, then, if asked
+/// for, the kStatisticsWords of its statistics.
 struct Plan {
   Geometry geometry;
   Request request;
@@ -59,10 +66,15 @@ struct Plan {
   int cells = 0;                      ///< zones of region 0, then one for each extra region
   int words = kTotalWords;            ///< totals of a cell: kTotalWords, or kHistogramBins
   std::vector<std::uint64_t> pixels;  ///< N of each cell, in working samples
-  int first_row = 0, last_row = 0;    ///< rows of the frame that are read, last_row past the end
-  std::string refusal;                ///< not empty: totals could overflow 64 bits; says why. Do not measure.
+  std::vector<std::uint64_t>
+      inner;                        ///< of these, the pixels that add to the totals: all in the metric's reach is there
+  StatisticsPlan statistics;        ///< of region 0; only if request.measures_statistics()
+  int first_row = 0, last_row = 0;  ///< rows of the frame that are read, last_row past the end
+  std::string refusal;              ///< not empty: totals could overflow 64 bits; says why. Do not measure.
 
   int zones() const { return request.zone_columns * request.zone_rows; }
+  int cell_totals() const { return cells * words; }
+  int totals() const { return cell_totals() + (request.measures_statistics() ? kStatisticsWords : 0); }
 };
 
 /// Frame edge v (pixels) -> working samples of field p of `fields`, downscaled by k, clipped to 0...limit.
@@ -77,6 +89,36 @@ inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+
+/// Pixels of a rectangle; 0 where an end lies before its beginning.
+inline std::uint64_t area(int x0, int x1, int y0, int y1) {
+  return static_cast<std::uint64_t>(std::max(x1 - x0, 0)) * static_cast<std::uint64_t>(std::max(y1 - y0, 0));
+}
+
+/// The statistics of region 0, and the rows that they read.
+inline void plan_statistics(Plan& plan) {
+  const Geometry& g = plan.geometry;
+  const Rect roi = plan.request.roi.value_or(Rect{0, 0, g.width, g.height});
+  StatisticsPlan& s = plan.statistics;
+  for (int p = 0; p < plan.fields; ++p) {
+    const int rows = (g.height - p + plan.fields - 1) / plan.fields;
+    StatisticsGrid grid;
+    grid.field = p;
+    grid.x0 = sample_edge(roi.x, 0, 1, 1, g.width);
+    grid.x1 = sample_edge(saturating_add(roi.x, roi.width), 0, 1, 1, g.width);
+    grid.y0 = sample_edge(roi.y, p, plan.fields, 1, rows);
+    grid.y1 = sample_edge(saturating_add(roi.y, roi.height), p, plan.fields, 1, rows);
+    if (grid.x0 >= grid.x1 || grid.y0 >= grid.y1) continue;
+    grid.first_block = s.blocks;
+    s.add(grid);
+    plan.first_row = std::min(plan.first_row, grid.y0 * plan.fields + p);
+    plan.last_row = std::max(plan.last_row, (grid.y1 - 1) * plan.fields + p + 1);
+  }
+  if (s.overflows(g.layout.depth))
+    plan.refusal = "the squares of the noise of " + std::to_string(s.residuals) + " pixels of " +
+                   std::to_string(g.layout.depth) +
+                   " bits can overflow 64 bits; set a smaller roi, or statistics and noise-correction to false";
 }
 
 /// Resolves a request. Any geometry and any rectangles are accepted: what lies outside the frame is clipped, a
@@ -94,6 +136,7 @@ inline Plan make_plan(const Geometry& geometry, const Request& request) {
   }
   Reach reach;
   Peak worst{1, 0};
+  bool reflects = false;
   with_metric(request.metric, [&](auto m) {
     using M = decltype(m);
     if constexpr (M::kHistogram) {
@@ -101,6 +144,7 @@ inline Plan make_plan(const Geometry& geometry, const Request& request) {
     } else {
       reach = M::kReach;
     }
+    reflects = M::kReflect;
     for (const Peak& p : M::kPeak)
       if (p.power > worst.power || (p.power == worst.power && p.factor > worst.factor)) worst = p;
   });
@@ -109,6 +153,7 @@ inline Plan make_plan(const Geometry& geometry, const Request& request) {
   regions.insert(regions.end(), request.extra.begin(), request.extra.end());
   plan.cells = plan.zones() + static_cast<int>(request.extra.size());
   plan.pixels.assign(static_cast<std::size_t>(plan.cells), 0);
+  plan.inner = plan.pixels;
   plan.first_row = geometry.height;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     const Rect& r = regions[i];
@@ -128,11 +173,14 @@ inline Plan make_plan(const Geometry& geometry, const Request& request) {
       }
       g.first_cell = main ? 0 : plan.zones() + static_cast<int>(i) - 1;
       if (g.x0 == g.x1 || g.y0 == g.y1) continue;
+      const Reach border = reflects ? Reach{} : reach;
       for (int j = 0; j < g.rows; ++j)
-        for (int c = 0; c < g.columns; ++c)
-          plan.pixels[static_cast<std::size_t>(g.first_cell + j * g.columns + c)] +=
-              static_cast<std::uint64_t>(g.column(c + 1) - g.column(c)) *
-              static_cast<std::uint64_t>(g.row(j + 1) - g.row(j));
+        for (int c = 0; c < g.columns; ++c) {
+          const auto cell = static_cast<std::size_t>(g.first_cell + j * g.columns + c);
+          plan.pixels[cell] += area(g.column(c), g.column(c + 1), g.row(j), g.row(j + 1));
+          plan.inner[cell] += area(std::max(g.column(c), border.left), std::min(g.column(c + 1), w - border.right),
+                                   std::max(g.row(j), border.up), std::min(g.row(j + 1), h - border.down));
+        }
       region_pixels += static_cast<std::uint64_t>(g.x1 - g.x0) * static_cast<std::uint64_t>(g.y1 - g.y0);
       const int above = reach.up + plan.samples.radius, below = reach.down + plan.samples.radius;
       const int first = std::max(0, g.y0 - above) * k, last = std::min(h, g.y1 + below) * k - 1;
@@ -147,7 +195,8 @@ inline Plan make_plan(const Geometry& geometry, const Request& request) {
                      std::to_string(plan.samples.bits()) + " bits can overflow the 64-bit totals of " +
                      metric_info(request.metric).name + "; set a smaller roi, or downscale";
   }
-  if (plan.grids.empty()) plan.first_row = 0;
+  if (request.measures_statistics()) plan_statistics(plan);
+  if (plan.last_row == 0) plan.first_row = 0;
   return plan;
 }
 

@@ -116,6 +116,35 @@ inline constexpr LagForm kLagForm = [] {
   return form;
 }();
 
+/// What white noise of variance 1 adds to total `total` of metric M for each pixel, behind the normalised binomial of
+/// this radius: smoothed noise has the autocorrelation of its filter, and that of a binomial is one of twice the order.
+template <class M>
+constexpr double noise_gain(int total, int radius) {
+  const auto correlation = [&](int distance) {
+    double ways = 1;  // C(4r, 2r + distance) / 2^4r
+    for (int i = 1; i <= 2 * radius + distance; ++i) ways = ways * (4 * radius + 1 - i) / i;
+    for (int i = 0; i < 4 * radius; ++i) ways /= 2;
+    return distance > 2 * radius ? 0.0 : ways;
+  };
+  double gain = 0;
+  for (int dy = 0; dy <= LagForm::kDown; ++dy)
+    for (int dx = -LagForm::kAcross; dx <= LagForm::kAcross; ++dx)
+      gain += kLagForm<M>.weight(total, dy, dx) * correlation(dy) * correlation(absolute(dx));
+  return gain;
+}
+
+/// noise_gain() by the prefilter's radius, 0...2.
+template <class M>
+struct NoiseGains {
+  double gain[3][kMaxTotals] = {};
+  constexpr NoiseGains() {
+    for (int radius = 0; radius < 3; ++radius)
+      for (int total = 0; total < kMaxTotals; ++total) gain[radius][total] = noise_gain<M>(total, radius);
+  }
+};
+template <class M>
+inline constexpr NoiseGains<M> kNoiseGains;
+
 /// One lag of one total, its weight not 0. Lags of equal weight can share an accumulator; is_first: no other did
 /// before.
 struct Lag {

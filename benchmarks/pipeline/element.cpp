@@ -149,7 +149,7 @@ double expected_score(const SourceOptions& source) {
   frame.stride[0] = source.width;
   const auto meter = cpu::make_meter(geometry);
   meter->submit({frame, plan});
-  return finish(*plan, meter->collect(), 0).score;
+  return finish(*plan, meter->collect()).score;
 }
 
 double processor_seconds() {

@@ -45,11 +45,12 @@ struct Run {
   std::string isa;
   Prefilter prefilter = Prefilter::kNone;
   int depth = 8;
+  bool statistics = false;
 };
 
 double measure(Meter& meter, const Frame& frame, const std::shared_ptr<const Plan>& plan) {
   meter.submit({frame, plan});
-  return finish(*plan, meter.collect(), 0).score;
+  return finish(*plan, meter.collect()).score;
 }
 
 void ours(benchmark::State& state, const Run& run) {
@@ -69,6 +70,7 @@ void ours(benchmark::State& state, const Run& run) {
   Request request;
   request.metric = run.metric;
   request.prefilter = run.prefilter;
+  request.statistics = run.statistics;
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
   const auto meter = cpu::make_meter(geometry, run.isa);
   for (auto _ : state) benchmark::DoNotOptimize(measure(*meter, frame, plan));
@@ -171,6 +173,12 @@ int main(int argc, char** argv) {
       add("cpu/" + name, ours, Run{size, m, ""});
       for (const auto isa : cpu::instruction_sets())
         add("cpu-" + std::string(isa) + "/" + name, ours, Run{size, m, std::string(isa)});
+      add("cpu-statistics/" + name, ours, Run{size, m, "", Prefilter::kNone, 8, true});
+      for (const auto isa : cpu::instruction_sets())
+        add("cpu-statistics-" + std::string(isa) + "/" + name, ours,
+            Run{size, m, std::string(isa), Prefilter::kNone, 8, true});
+      add("cpu-statistics-binomial5/" + name, ours, Run{size, m, "", Prefilter::kBinomial5, 8, true});
+      add("cpu-statistics-16bit/" + name, ours, Run{size, m, "", Prefilter::kNone, 16, true});
       add("cpu-binomial3/" + name, ours, Run{size, m, "", Prefilter::kBinomial3});
       add("cpu-binomial5/" + name, ours, Run{size, m, "", Prefilter::kBinomial5});
       add("cpu-10bit/" + name, ours, Run{size, m, "", Prefilter::kNone, 10});

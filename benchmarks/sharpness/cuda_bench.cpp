@@ -120,7 +120,7 @@ void whole_frames(benchmark::State& state, const Run& run, bool on_cpu) {
   const auto meter = on_cpu ? cpu::make_meter(plan->geometry) : cuda::make_meter(plan->geometry, device());
   for (auto _ : state) {
     meter->submit({frame, plan});
-    benchmark::DoNotOptimize(finish(*plan, meter->collect(), 0).score);
+    benchmark::DoNotOptimize(finish(*plan, meter->collect()).score);
   }
   run.count_bytes(state);
 }

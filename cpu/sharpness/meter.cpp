@@ -4,6 +4,7 @@
 
 #include "cpu/dispatch.h"
 #include "cpu/sharpness/kernels.h"
+#include "cpu/sharpness/survey.h"
 
 #include <algorithm>
 #include <cstring>
@@ -63,7 +64,8 @@ struct PlainSums {
 
 class CpuMeter final : public Meter {
  public:
-  CpuMeter(const Geometry& geometry, const SharpnessKernels& kernels) : geometry_(geometry), kernels_(kernels) {}
+  CpuMeter(const Geometry& geometry, const SharpnessKernels& kernels, const SurveyKernels& survey)
+      : geometry_(geometry), kernels_(kernels), survey_(survey, kernels) {}
 
   void submit(const MeterTask& task) override {
     const auto& [frame, plan] = task;
@@ -77,10 +79,13 @@ class CpuMeter final : public Meter {
   std::span<const std::int64_t> collect() override {
     if (!plan_) throw std::logic_error("cpu meter: no frame is pending");
     const auto plan = std::move(plan_);
-    totals_.assign(static_cast<std::size_t>(plan->cells) * static_cast<std::size_t>(plan->words), 0);
+    totals_.assign(static_cast<std::size_t>(plan->totals()), 0);
+    const bool surveys = plan->request.measures_statistics();
+    if (surveys) survey_.begin(*plan, frame_);
     with_metric(plan->request.metric, [&](auto m) {
       for (const Grid& grid : plan->grids) Region<decltype(m)>(*this, *plan, grid).measure();
     });
+    if (surveys) survey_.finish(std::span(totals_).subspan(static_cast<std::size_t>(plan->cell_totals())));
     return totals_;
   }
 
@@ -115,7 +120,7 @@ class CpuMeter final : public Meter {
       for (int j = 0; j < grid_.rows; ++j) {
         // A histogram is finished cell by cell; everything else goes along the rows, as memory does.
         const int y1 = grid_.row(j + 1), step = M::kHistogram ? std::max(1, y1 - grid_.row(j)) : kBlockRows;
-        for (int y0 = grid_.row(j); y0 < y1; y0 += step)
+        for (int y0 = grid_.row(j); y0 < y1; y0 += step) {
           for (int i = 0; i < grid_.columns; ++i) {
             const int cell = grid_.first_cell + j * grid_.columns + i;
             totals_ = meter_.totals_.data() + static_cast<std::ptrdiff_t>(cell) * plan_.words;
@@ -127,6 +132,9 @@ class CpuMeter final : public Meter {
               }
             if (pairs_) kernels_.fold(meter_.pairs_.data(), totals_);
           }
+          if (plan_.request.measures_statistics())
+            meter_.survey_.advance(grid_.field, std::min(y0 + step, y1) * samples_.downscale);
+        }
       }
     }
 
@@ -307,6 +315,7 @@ class CpuMeter final : public Meter {
   const SharpnessKernels& kernels_;
   Frame frame_;
   std::shared_ptr<const Plan> plan_;
+  Survey survey_;
   std::vector<std::int64_t> totals_;
   std::vector<std::uint32_t> pairs_ = std::vector<std::uint32_t>(kPairCounts);
   RowBuffer codes_{kMaxDownscale, kPitch* kMaxDownscale, 2};
@@ -320,7 +329,8 @@ class CpuMeter final : public Meter {
 
 std::unique_ptr<Meter> make_meter(const Geometry& geometry, std::string_view isa) {
   constexpr KernelTables<SharpnessKernels> kTables = FQ_KERNEL_TABLES(sharpness_kernels);
-  return std::make_unique<CpuMeter>(geometry, find_kernels(kTables, isa));
+  constexpr KernelTables<SurveyKernels> kSurveyTables = FQ_KERNEL_TABLES(survey_kernels);
+  return std::make_unique<CpuMeter>(geometry, find_kernels(kTables, isa), find_kernels(kSurveyTables, isa));
 }
 
 }  // namespace framequality::cpu

@@ -41,7 +41,8 @@ class DeviceMeter final : public Meter {
     DeviceMemory<std::uint8_t> luma;  ///< codes of frames that the fast kernel cannot read as they are
     PinnedMemory<std::int64_t> results;
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
-    DeviceMemory<unsigned> ticket;            ///< zero between frames
+    DeviceMemory<unsigned> ticket;            ///< zero between frames; [1]: of the statistics
+    DeviceMemory<unsigned> noise;             ///< sums of blocks
     DeviceMemory<TiledGrid> grids;            ///< of stream_, then of tile_
     PinnedMemory<TiledGrid> staged_grids;     ///< from where they go there
     std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
@@ -61,6 +62,7 @@ class DeviceMeter final : public Meter {
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
   void extract(Slot& slot, const Frame& frame, Job& job);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
+  void survey(Slot& slot, const Job& job);
 
   Geometry geometry_;
   int id_;

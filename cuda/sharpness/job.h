@@ -45,6 +45,26 @@ struct LumaJob {
   int first_row = 0, last_row = 0;  ///< of the frame, last_row past the end
 };
 
+/// Statistics of one frame, whose luma codes are words side by side, as they stand or shifted and masked.
+struct SurveyJob {
+  Frame frame;
+  PixelLayout layout;
+  int fields = 1;
+  StatisticsGrid grid[2];
+  int grids = 0;
+  int blocks = 0, rank = 0;  ///< noise blocks of all grids, and the place of the one that counts
+  int tiles = 0;             ///< blocks of threads that sum residuals; the others expose
+  int first_tile[2] = {};    ///< of each grid
+  ClipCodes clip{};
+  unsigned* sums = nullptr;              ///< of noise blocks
+  unsigned long long* totals = nullptr;  ///< kStatisticsWords, zero before and after
+  unsigned* ticket = nullptr;            ///< blocks that have finished, zero before and after
+  std::int64_t* results = nullptr;       ///< pinned host memory, mapped
+};
+
+/// Noise blocks of one row that a block of threads sums.
+inline constexpr int kSurveyTileBlocks = 64;
+
 /// How a kernel cuts cells into tiles. Its grid is one-dimensional.
 struct Kernel {
   const void* function = nullptr;
@@ -68,6 +88,9 @@ Kernel stream_kernel(int metric, int word_bytes);
 
 /// The same for 8-bit samples, faster, of metrics that are sums of products; for others its function is null.
 Kernel quadratic_kernel(int metric);
+
+/// The kernel of the statistics; its grid: SurveyJob::tiles, then any number of blocks, at least 1. word_bytes: 1 or 2.
+Kernel survey_kernel(int word_bytes);
 
 /// The kernel that fills a plane with luma codes; its grid: tile_width pixels across, any number of rows down.
 /// is_aligned: every row of the frame begins at a multiple of 4 bytes.

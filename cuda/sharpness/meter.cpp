@@ -12,7 +12,8 @@
 namespace framequality::cuda {
 namespace {
 
-constexpr int kLumaBlocks = 16;  // on each processor
+constexpr int kLumaBlocks = 16;   // on each processor
+constexpr int kExposeBlocks = 4;  // on each processor: half of what it holds
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
 constexpr int kLeastStreamWidth = 64;
 
@@ -65,8 +66,8 @@ DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
   for (Slot& slot : slots_.all()) {
-    slot.ticket.reserve(1);
-    check(cudaMemsetAsync(slot.ticket.get(), 0, sizeof(unsigned), slot.stream.get()), "cudaMemsetAsync");
+    slot.ticket.reserve(2);
+    check(cudaMemsetAsync(slot.ticket.get(), 0, 2 * sizeof(unsigned), slot.stream.get()), "cudaMemsetAsync");
   }
 }
 
@@ -117,11 +118,12 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
   cut(plan);
   if (plan == slot.plan) return;
   slot.plan.reset();
-  const auto count = static_cast<std::size_t>(plan->cells) * static_cast<std::size_t>(plan->words);
+  const auto count = static_cast<std::size_t>(plan->totals());
   const cudaStream_t stream = slot.stream.get();
   slot.results.reserve(count);
   if (slot.totals.reserve(count))
     check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
+  slot.noise.reserve(static_cast<std::size_t>(plan->statistics.blocks));
   // From memory of the slot's own: the tilings may be cut for the next plan before the device has fetched these.
   const std::size_t grids = stream_.grids.size() + tile_.grids.size();
   slot.grids.reserve(grids);
@@ -164,6 +166,35 @@ void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
   job.readable = static_cast<int>(pitch);
 }
 
+/// Queues the kernel of the statistics. from: has the codes as words side by side, and where results go.
+void DeviceMeter::survey(Slot& slot, const Job& from) {
+  const Plan& plan = *slot.plan;
+  const StatisticsPlan& statistics = plan.statistics;
+  SurveyJob job;
+  job.frame = from.frame;
+  job.layout = from.layout;
+  job.fields = plan.fields;
+  job.grids = statistics.grids;
+  for (int i = 0; i < statistics.grids; ++i) {
+    const StatisticsGrid& grid = job.grid[i] = statistics.grid[i];
+    job.first_tile[i] = job.tiles;
+    job.tiles += ceil_div(grid.columns, kSurveyTileBlocks) * grid.rows;
+  }
+  job.blocks = statistics.blocks;
+  job.rank = statistics.rank();
+  job.clip = clip_codes(geometry_.layout.depth, plan.request.limited);
+  job.sums = slot.noise.get();
+  job.totals = slot.totals.get() + plan.cell_totals();
+  job.ticket = slot.ticket.get() + 1;
+  job.results = from.results + plan.cell_totals();
+  const Kernel kernel = survey_kernel(code_bytes(geometry_.layout));
+  const int blocks = job.tiles + kExposeBlocks * processors_;
+  void* arguments[] = {&job};
+  check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(blocks)),
+                         dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, slot.stream.get()),
+        "cudaLaunchKernel");
+}
+
 /// Queues the kernels for the slot's plan.
 void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   const Plan& plan = *slot.plan;
@@ -182,20 +213,23 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   // In our own memory there are bytes behind each row, whatever they are.
   job.readable =
       static_cast<int>(is_ours ? step : static_cast<std::ptrdiff_t>(geometry_.layout.row_bytes(luma, geometry_.width)));
-  if (fast &&
-      !(is_words(job.layout) && is_aligned(frame, luma, kLoadAlign) && step <= std::numeric_limits<int>::max() / 2))
-    extract(slot, frame, job);
+  const bool surveys = plan.statistics.pixels > 0;
+  const bool is_fit =
+      is_words(job.layout) && is_aligned(frame, luma, kLoadAlign) && step <= std::numeric_limits<int>::max() / 2;
+  if ((fast || surveys) && !is_fit) extract(slot, frame, job);
+  void* results;
+  check(cudaHostGetDevicePointer(&results, slot.results.get(), 0), "cudaHostGetDevicePointer");
+  job.results = static_cast<std::int64_t*>(results);
+  if (surveys) survey(slot, job);
   const Tiling& tiling = fast ? stream_ : tile_;
+  if (tiling.blocks == 0) return;
   job.grids = slot.grids.get() + (fast ? 0 : stream_.grids.size());
   job.grid_count = static_cast<int>(tiling.grids.size());
   job.first = tiling.grids.front();
   job.tile_rows = tiling.tile_rows;
   job.totals = slot.totals.get();
   job.ticket = slot.ticket.get();
-  void* results;
-  check(cudaHostGetDevicePointer(&results, slot.results.get(), 0), "cudaHostGetDevicePointer");
-  job.results = static_cast<std::int64_t*>(results);
-  job.total_count = plan.cells * plan.words;
+  job.total_count = plan.cell_totals();
   job.words = plan.words;
   job.mean = plan.request.mean;
   void* arguments[] = {&job};
@@ -214,8 +248,12 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   prepare(slot, std::move(plan));
   const cudaStream_t stream = slot.stream.get();
   const SyncOnThrow sync(stream);
-  if (tile_.blocks == 0) {
-    std::fill_n(slot.results.get(), slot.plan->cells * slot.plan->words, 0);
+  // What no kernel writes.
+  if (tile_.blocks == 0) std::fill_n(slot.results.get(), slot.plan->cell_totals(), 0);
+  if (slot.plan->statistics.pixels == 0)
+    std::fill_n(slot.results.get() + slot.plan->cell_totals(), slot.plan->totals() - slot.plan->cell_totals(), 0);
+  if (tile_.blocks == 0 && slot.plan->statistics.pixels == 0) {
+    // Nothing lies in the frame.
   } else if (frame.on_device) {
     if (waits) slot.wait_for_default_stream();
     launch(slot, frame, false);
@@ -230,7 +268,7 @@ std::span<const std::int64_t> DeviceMeter::collect() {
   const Slot& slot = slots_.give();
   make_current(id_);
   slot.wait();
-  return {slot.results.get(), static_cast<std::size_t>(slot.plan->cells) * static_cast<std::size_t>(slot.plan->words)};
+  return {slot.results.get(), static_cast<std::size_t>(slot.plan->totals())};
 }
 
 double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {

@@ -28,6 +28,9 @@
  * since start, from 0); string `metric`, `device`; double `score`; uint `width`, `height`; with a `roi` the array
  * `roi`; with more than one zone uint `zone-columns`, `zone-rows` and the array of double `zones`, row by row.
  *
+ * With `statistics` there are also double `noise` and `mean` (8-bit codes), `clipped-black` and `clipped-white` (shares
+ * of the pixels).
+ *
  * Scores are in 8-bit codes (or their square) at any bit depth. They are exact: the same on CPU and GPU.
  *
  * ## Example launch lines
@@ -50,10 +53,9 @@ namespace {
 constexpr char kRoiParam[] = "sharpness";
 constexpr int kMaxZones = 64;
 constexpr std::size_t kMaxRois = 64;
-constexpr int kLimitedBlack = 16;  // 8-bit code of black in video range
 
 struct Settings {
-  Request request;  ///< without what each frame brings: fields and regions of its own
+  Request request;  ///< without what the stream and each frame bring: range, fields and regions of their own
   bool roi_meta = false;
 };
 
@@ -98,7 +100,7 @@ class Sharpness {
   Sharpness(GstSharpnessMeter* element, const StreamFormat& format)
       : element_(element),
         format_(format),
-        black_(format.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235 ? kLimitedBlack : 0) {}
+        is_limited_(format.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235) {}
 
   std::unique_ptr<Meter> make(const Place& place, int depth) const {
     return backends().sharpness.make(format_.geometry, place, depth);
@@ -109,6 +111,7 @@ class Sharpness {
     const Settings settings = element_->settings->get();
     wanted_ = settings.request;
     wanted_.interlaced = is_interlaced(format_.info, buffer);
+    wanted_.limited = is_limited_;
     notes.detections.clear();
     if (settings.roi_meta) add_rois(buffer);
     notes.rois = wanted_.extra.size();
@@ -121,7 +124,7 @@ class Sharpness {
 
   double report(const Task& task, const Notes& notes, Result totals, GstStructure* fields) {
     const Request& request = task.plan->request;
-    scores_ = finish(*task.plan, totals, black_);
+    scores_ = finish(*task.plan, totals);
     metric_ = metric_info(request.metric).name;
     gst_structure_set(fields, "metric", G_TYPE_STRING, metric_, "score", G_TYPE_DOUBLE, scores_.score, nullptr);
     if (request.roi) set_array(fields, "roi", G_TYPE_INT, g_value_set_int, numbers(*request.roi));
@@ -130,6 +133,12 @@ class Sharpness {
                         G_TYPE_UINT, static_cast<guint>(request.zone_rows), nullptr);
       set_array(fields, "zones", G_TYPE_DOUBLE, g_value_set_double, scores_.zones);
     }
+    if (request.measures_statistics())
+      gst_structure_set(fields, "noise", G_TYPE_DOUBLE, scores_.statistics.noise, nullptr);
+    if (request.statistics)
+      gst_structure_set(fields, "mean", G_TYPE_DOUBLE, scores_.statistics.mean, "clipped-black", G_TYPE_DOUBLE,
+                        scores_.statistics.clipped_black, "clipped-white", G_TYPE_DOUBLE,
+                        scores_.statistics.clipped_white, nullptr);
     rois_ = notes.rois;
     if (!notes.detections.empty())
       set_detections(fields, notes.detections, std::span(scores_.extra).subspan(notes.rois));
@@ -182,7 +191,7 @@ class Sharpness {
 
   GstSharpnessMeter* element_;
   StreamFormat format_;
-  int black_;
+  bool is_limited_;
   Warnings warnings_;
   Request wanted_;                    ///< of the last frame prepared; kept for its memory
   std::shared_ptr<const Plan> plan_;  ///< of it too
@@ -274,7 +283,14 @@ static void install_properties(GstSharpnessMeterClass* klass) {
       .add(part(&R::downscale), "downscale", "Downscale",
            "Box downscaling before measuring: 1, 2 or 4. Incomplete rows and columns are ignored", 1, 4)
       .add(part(&R::mean), normalize_get_type(), "normalize", "Normalize",
-           "Compensates for exposure; has no effect on entropy")
+           "Compensates for exposure; has no effect on entropy and mean-square-frequency")
+      .add(part(&R::noise_correction), "noise-correction", "Noise correction",
+           "Take the share of white noise, as estimated from each frame, off the scores of tenengrad, brenner, "
+           "laplacian-variance and mean-square-frequency; adds 'noise' to message and metadata. With normalize=mean "
+           "frames of nothing but noise, as behind a lens cap, score 0")
+      .add(part(&R::statistics), "statistics", "Statistics",
+           "Add 'noise' (standard deviation), 'mean' luma, both in 8-bit codes, 'clipped-black' and 'clipped-white' "
+           "(shares of the pixels) of the ROI or frame to message and metadata")
       .add(Mutable::kPlaying,
            gst_param_spec_array(
                "roi", "Region of interest",

@@ -327,7 +327,7 @@ class Scorer {
     frame.plane[0] = picture;
     frame.stride[0] = geometry_.width;
     meter_->submit({frame, plan_});
-    return finish(*plan_, meter_->collect(), 0).score;
+    return finish(*plan_, meter_->collect()).score;
   }
 
  private:

@@ -281,7 +281,7 @@ inline std::vector<std::uint16_t> codes_of(const std::string& caps, GstBuffer* b
 
 /// Scores of luma codes, straight from the host twin.
 inline Scores expected(const std::vector<std::uint16_t>& codes, int width, int height, int depth,
-                       const Request& request = {}, int black = 0) {
+                       const Request& request = {}) {
   Geometry geometry{width, height, {}};
   geometry.layout.depth = static_cast<std::uint8_t>(depth);
   geometry.layout.word_bytes = geometry.layout.pixel_stride = depth > 8 ? 2 : 1;
@@ -292,17 +292,17 @@ inline Scores expected(const std::vector<std::uint16_t>& codes, int width, int h
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
   const auto meter = cpu::make_meter(geometry);
   meter->submit({frame, plan});
-  return finish(*plan, meter->collect(), black);
+  return finish(*plan, meter->collect());
 }
 
 /// The score that a buffer of these caps should get.
-inline Scores expected(const std::string& caps, GstBuffer* buffer, const Request& request = {}, int black = 0) {
+inline Scores expected(const std::string& caps, GstBuffer* buffer, const Request& request = {}) {
   const CapsPtr c(gst_caps_from_string(caps.c_str()));
   GstVideoInfo info;
   gst_video_info_from_caps(&info, c.get());
   int depth = 8;
   const auto codes = codes_of(caps, buffer, &depth);
-  return expected(codes, info.width, info.height, depth, request, black);
+  return expected(codes, info.width, info.height, depth, request);
 }
 
 inline int metric_index(const std::string& name) {

@@ -33,13 +33,16 @@ inline std::string describe(const Request& r) {
   for (const Rect& e : r.extra) s += " extra " + describe(e);
   if (r.mean) s += " mean";
   if (r.interlaced) s += " interlaced";
+  if (r.limited) s += " limited";
+  if (r.statistics) s += " statistics";
+  if (r.noise_correction) s += " noise-correction";
   return s;
 }
 
 /// Passes if the totals are equal; else names the first cell and word that differ.
 inline testing::AssertionResult equal_totals(const Plan& plan, std::span<const std::int64_t> expected,
                                              std::span<const std::int64_t> got) {
-  const auto wanted = static_cast<std::size_t>(plan.cells) * static_cast<std::size_t>(plan.words);
+  const auto wanted = static_cast<std::size_t>(plan.totals());
   if (expected.size() != wanted || got.size() != wanted)
     return testing::AssertionFailure() << "the plan has " << wanted << " totals, expected holds " << expected.size()
                                        << ", got holds " << got.size();
@@ -61,7 +64,7 @@ inline std::vector<std::int64_t> totals_of(Meter& meter, const Frame& frame, con
 }
 
 /// Scores of a picture, after every instruction set has been found to give the reference's totals.
-inline Scores scores_of(Picture& picture, const Request& request, int black = 0) {
+inline Scores scores_of(Picture& picture, const Request& request) {
   const Geometry& g = picture.geometry();
   const Plan plan = make_plan(g, request);
   EXPECT_EQ(plan.refusal, "");
@@ -74,7 +77,7 @@ inline Scores scores_of(Picture& picture, const Request& request, int black = 0)
         << isa << " " << g.width << "x" << g.height << " " << describe(request);
   }
   EXPECT_TRUE(picture.untouched());
-  return finish(plan, expected.values, black);
+  return finish(plan, expected.values);
 }
 
 /// Index of the metric with this nick; -1 if there is none.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Scores of every meter agree with the oracle script to 1e-12 relative: random frames, photographs, all options.
+"""Scores, noise and exposure of every meter agree with the oracle scripts to 1e-12 relative: random frames,
+photographs, all options.
 
 usage: oracle_test.py SCORE_TOOL SHARED_DIRECTORY. SCORE_TOOL: a command, words parted by tabs. Exits 77 (skipped) where the oracle or numpy is absent.
 """
@@ -37,8 +38,10 @@ sys.path.insert(0, folder)
 oracle, truth = importlib.import_module("oracle"), importlib.import_module("truth")
 
 # What truth.py defines of whole frames, in regions, zones and fields: what each pixel adds goes where the oracle sums
-# what pixels of other metrics add.
+# what pixels of other metrics add. Where it can, definition() compares with truth.py itself.
 RATIO = "mean-square-frequency"
+CORRECTED = ("tenengrad", "brenner", "laplacian-variance", RATIO)
+TRUTH_OPTIONS = {"depth", "prefilter", "downscale", "normalize", "limited"}
 KNOWN = oracle.METRICS + [RATIO]
 oracle.POWER[RATIO] = 0
 contributions, finish = oracle.contributions, oracle.finish
@@ -51,27 +54,122 @@ def contributions_and_ratio(g, metric, depth, f):
     bends = np.zeros_like(gradient)
     if min(g.shape) > 2:
         bends[1:-1, 1:-1] = (g[:-2, 1:-1] + g[2:, 1:-1] + g[1:-1, :-2] + g[1:-1, 2:] - 4 * g[1:-1, 1:-1]) ** 2
-    return [bends, gradient]
+    inner = np.zeros_like(gradient)  # pixels that add to both: noise does so in each of them
+    inner[1:-1, 1:-1] = 1
+    return [bends, gradient, inner]
 
 
 def finish_or_ratio(metric, parts, n, depth, f):
+    variance, gains = correcting or (0, {})
     if metric != RATIO:
-        return finish(metric, parts, n, depth, f)
-    bends, gradient = (int(part.sum(dtype=object)) if part.size else 0 for part in parts)
-    return 64 * bends / gradient if gradient else 0.0
+        return max(0.0, finish(metric, parts, n, depth, f) - gains[metric] * variance) if correcting else finish(
+            metric, parts, n, depth, f)
+    unit = float(1 << f) ** 2 * float(1 << (depth - 8)) ** 2
+    bends, gradient, inner = (int(part.sum(dtype=object)) if part.size else 0 for part in parts)
+    if not correcting:
+        return 64 * bends / gradient if gradient else 0.0
+    bends -= unit * variance * gains["laplacian-variance"] * inner
+    noise = unit * variance * gains["tenengrad"] * inner
+    gradient -= noise
+    return 64 * bends / gradient if bends > 0 and gradient > 0 and gradient >= 0.15 * noise else 0.0
+
+
+def crops(g, roi, interlaced):
+    """The roi of each field."""
+    fields = 2 if interlaced else 1
+    x, y, w, h = roi or (0, 0, g.shape[1], g.shape[0])
+    for p in range(fields):
+        field = g[p::fields]
+        (x0, x1), (y0, y1) = (oracle.span(x, x + w, 0, 1, 1, field.shape[1]),
+                              oracle.span(y, y + h, p, fields, 1, field.shape[0]))
+        if x1 > x0 and y1 > y0:
+            yield field[y0:y1, x0:x1]
+
+
+def statistics(g, depth=8, limited=False, roi=None, interlaced=False, **_):
+    """-> noise, mean, clipped black, clipped white, root mean square noise of the roi; 0 of nothing."""
+    parts = [np.asarray(c, np.int64) for c in crops(np.asarray(g), roi, interlaced)]
+    if not parts:
+        return [0.0] * 5
+    residuals = []
+    for c in parts:
+        h, w = c.shape
+        k = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]])
+        residuals.append(abs(sum(k[j, i] * c[j:h - 2 + j, i:w - 2 + i] for j in range(3) for i in range(3)))
+                         if min(h, w) > 2 else np.zeros((0, 0), np.int64))
+    blocks = [r[:r.shape[0] // 16 * 16, :r.shape[1] // 16 * 16] for r in residuals]
+    sums = np.sort(np.concatenate([
+        b.reshape(b.shape[0] // 16, 16, b.shape[1] // 16, 16).sum((1, 3)).ravel() for b in blocks if b.size]
+        or [np.zeros(0, np.int64)]))
+    counted = [r for r in (blocks if sums.size else residuals) if r.size]
+    n = sum(r.size for r in counted)
+    mean = (sums[(sums.size - 1) // 4] / 256 / truth.QUARTILE if sums.size
+            else sum(int(r.sum()) for r in counted) / n if n else 0.0)
+    noise = math.sqrt(math.pi / 2) / 6 * mean / 2 ** (depth - 8)
+    rms = math.sqrt(sum(int((r.astype(object) ** 2).sum()) for r in counted) / n) / 6 / 2 ** (depth - 8) if n else 0.0
+    pixels = np.concatenate([c.ravel() for c in parts])
+    if len(parts) == 1:
+        assert math.isclose(noise, truth.noise(parts[0], depth), rel_tol=TOLERANCE)
+    return [noise, *truth.exposure(pixels, depth, limited), rms]
+
+
+def is_noise(g, metric, options):
+    """Nothing that normalize=mean could make sharp: no more energy than white noise of all the residual's power has."""
+    depth, prefilter, k = (options.get(key, value) for key, value in (("depth", 8), ("prefilter", "none"),
+                                                                      ("downscale", 1)))
+    whole = {key: options[key] for key in ("depth", "prefilter", "downscale", "roi", "interlaced") if key in options}
+    seen = {}
+
+    def remember(name, parts, n, *rest):
+        seen["sum"] = int(parts[-1].sum(dtype=object)) if parts[-1].size else 0
+        seen["n"], seen["f"] = n, rest[1]
+        return 0.0
+
+    oracle.finish = remember
+    oracle.score(g, metric, **whole)
+    oracle.finish = finish_or_ratio
+    s, f = oracle.working_samples(np.zeros((8, 8), np.int64), depth, prefilter, k)
+    rms = max(statistics(g, **options)[4], math.sqrt(1 / 12) * 2.0 ** (8 - depth)) / k * 2.0 ** (f + depth - 8)
+    inner = inner_pixels(g, metric, options)
+    return seen["sum"] <= 1.15 * inner * truth.gain(metric, prefilter) * rms * rms
+
+
+def inner_pixels(g, metric, options):
+    """Pixels of the roi whose neighbours are all in the frame."""
+    fields, k = 2 if options.get("interlaced") else 1, options.get("downscale", 1)
+    x, y, w, h = options.get("roi") or (0, 0, g.shape[1], g.shape[0])
+    left, right, up, down = {"tenengrad": (1, 1, 1, 1), "brenner": (0, 2, 0, 0)}.get(metric, (0, 0, 0, 0))
+    n = 0
+    for p in range(fields):
+        rows, columns = len(range(p, g.shape[0], fields)) // k, g.shape[1] // k
+        (x0, x1), (y0, y1) = (oracle.span(x, x + w, 0, 1, k, columns), oracle.span(y, y + h, p, fields, k, rows))
+        n += max(0, min(x1, columns - right) - max(x0, left)) * max(0, min(y1, rows - down) - max(y0, up))
+    return n
+
+
+correcting = None  # variance of the noise in a working sample, and what of it each metric sees
 
 
 oracle.contributions, oracle.finish = contributions_and_ratio, finish_or_ratio
 
 
-def definition(g, metric, **options):
+def definition(g, metric, correct=False, **options):
     """-> (score, [zone scores]) of any metric."""
+    global correcting
     if metric == RATIO:
         options["normalize"] = "none"
+    correct = correct and metric in CORRECTED
+    if correct:
+        prefilter, k = options.get("prefilter", "none"), options.get("downscale", 1)
+        correcting = (statistics(g, **options)[0] / k) ** 2, {m: truth.gain(m, prefilter) for m in truth.KERNEL}
     score, zones = oracle.score(g, metric, **options)
-    if metric == RATIO and set(options) <= {"depth", "prefilter", "downscale", "normalize", "limited"}:
+    correcting = None
+    if (metric == RATIO or correct) and set(options) <= TRUTH_OPTIONS and options.get("normalize", "none") == "none":
         whole = {key: options[key] for key in ("depth", "prefilter", "downscale") if key in options}
-        assert math.isclose(score, truth.ratio(g, **whole), rel_tol=TOLERANCE), (score, truth.ratio(g, **whole))
+        direct = truth.corrected(g, metric if metric != RATIO else "ratio", **whole) if correct else truth.ratio(g, **whole)
+        assert math.isclose(score, direct, rel_tol=1e-9, abs_tol=1e-9), (metric, options, score, direct)
+    if correct and options.get("normalize") == "mean" and is_noise(g, metric, options):
+        return 0.0, [0.0] * len(zones)
     return score, zones
 
 
@@ -81,14 +179,15 @@ compared, failures = 0, []
 
 
 def measured(g, meter, depth=8, prefilter="none", downscale=1, normalize="none", limited=False, roi=None,
-             zones=(1, 1), interlaced=False):
-    """-> {metric: (score, [zone scores])} of the picture by one meter; options as those of oracle.score."""
+             zones=(1, 1), interlaced=False, correct=False):
+    """-> {metric: (score, [zone scores])} of the picture by one meter; options as those of definition(). The entry
+    "statistics" has what statistics() returns."""
     path = os.path.join(work.name, "picture.raw")
     g.astype("<u2" if depth > 8 else "u1").tofile(path)
     command = [*tool, path, f"isa={meter}", f"width={g.shape[1]}", f"height={g.shape[0]}", f"depth={depth}",
                f"prefilter={['none', 'binomial3', 'binomial5'].index(prefilter)}", f"downscale={downscale}",
                f"normalize={int(normalize == 'mean')}", f"limited={int(limited)}", f"interlaced={int(interlaced)}",
-               f"columns={zones[0]}", f"rows={zones[1]}"]
+               f"columns={zones[0]}", f"rows={zones[1]}", f"corrected={int(correct)}", "statistics=1"]
     if roi:
         command.append("roi=" + ",".join(map(str, roi)))
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -96,9 +195,11 @@ def measured(g, meter, depth=8, prefilter="none", downscale=1, normalize="none",
     return {r[0]: (float(r[1]), [float(v) for v in r[2:]]) for r in rows}
 
 
-def expect(wanted, got, what):
+def expect(wanted, got, what, least=0):
     global compared
     compared += 1
+    if abs(wanted) < least and abs(got) < least:
+        return
     # Scores far below one code are differences of integers: exact in both, or 0.
     if not (math.isfinite(got) and abs(got - wanted) <= TOLERANCE * abs(wanted)):
         failures.append(f"{what}: expected {wanted!r}, got {got!r}")
@@ -107,15 +208,21 @@ def expect(wanted, got, what):
 def compare(g, what, **options):
     """All metrics by all meters against the oracle."""
     wanted = {m: definition(g, m, **options) for m in KNOWN}
+    exposed = statistics(g, **options)
+    # Corrected scores are differences: what is left of two equal numbers is their rounding.
+    least = 1e-9 if options.get("correct") else 0
     for meter in METERS:
         got = measured(g, meter, **options)
+        first, rest = got.pop("statistics")
+        for name, a, b in zip(("noise", "mean", "black", "white", "rms"), exposed, [first, *rest]):
+            expect(a, b, f"{meter} {name} {what} {g.shape[1]}x{g.shape[0]} {options}")
         assert sorted(got) == sorted(KNOWN), f"the metrics differ: {sorted(got)}"
         for metric, (score, zones) in wanted.items():
             label = f"{meter} {metric} {what} {g.shape[1]}x{g.shape[0]} {options}"
-            expect(score, got[metric][0], label)
+            expect(score, got[metric][0], label, least)
             assert len(zones) == len(got[metric][1]), label
             for i, (a, b) in enumerate(zip(zones, got[metric][1])):
-                expect(a, b, f"{label} zone {i}")
+                expect(a, b, f"{label} zone {i}", least)
 
 
 def picture(dice, fill, width, height, depth):
@@ -130,6 +237,9 @@ def picture(dice, fill, width, height, depth):
         "columns": lambda: x // 2 % 2 * top,
         "ramp": lambda: (x + 2 * y) * top // (width + 2 * height),
         "dim": lambda: noise.integers(0, 24 << (depth - 8), (height, width)),  # normalize: around black
+        "noisy": lambda: np.clip(np.rint((x + 2 * y) * top / (width + 2 * height)
+                                         + noise.normal(0, 3 << (depth - 8), (height, width))), 0, top).astype(np.int64),
+        "covered": lambda: np.clip(np.rint(noise.normal(0, 4 << (depth - 8), (height, width))), 0, top).astype(np.int64),
     }[fill]()
 
 
@@ -147,11 +257,12 @@ def sweep(seed, rounds):
     for n in range(rounds):
         width, height = sizes[n % len(sizes)]
         depth = dice.choice([8, 10, 12, 16])
-        fill = dice.choice(["random", "random", "random", "black", "white", "checker", "columns", "ramp", "dim"])
+        fill = dice.choice(["random", "random", "random", "black", "white", "checker", "columns", "ramp", "dim", "noisy",
+                            "noisy", "covered"])
         compare(picture(dice, fill, width, height, depth), f"{fill} seed {seed} round {n}", depth=depth,
                 prefilter=dice.choice(["none", "binomial3", "binomial5"]), downscale=dice.choice([1, 2, 4]),
                 normalize=dice.choice(["none", "mean"]), limited=dice.random() < 0.5,
-                interlaced=dice.random() < 0.3, zones=dice.choice([(1, 1), (1, 1), (2, 3), (5, 4), (9, 11)]),
+                correct=dice.random() < 0.5, interlaced=dice.random() < 0.3, zones=dice.choice([(1, 1), (1, 1), (2, 3), (5, 4), (9, 11)]),
                 roi=random_roi(dice, width, height) if dice.random() < 0.5 else None)
 
 
@@ -169,6 +280,8 @@ def photographs():
         g = oracle.read(os.path.join(stack, name))[300:811, 700:1347]
         for options in ({}, dict(prefilter="binomial3"), dict(prefilter="binomial5", downscale=2, normalize="mean"),
                         dict(downscale=4, interlaced=True, zones=(4, 3)),
+                        dict(correct=True), dict(correct=True, prefilter="binomial5"),
+                        dict(correct=True, prefilter="binomial3", normalize="mean", zones=(4, 3), interlaced=True),
                         dict(normalize="mean", limited=True, roi=(101, 57, 333, 222), zones=(3, 5))):
             compare(g, name, **options)
         compare(g << 2 | g >> 6, name + " as 10 bits", depth=10, prefilter="binomial3", zones=(2, 2))

@@ -111,6 +111,7 @@ class Reference {
       if (v != static_cast<std::int64_t>(v)) throw std::overflow_error("total beyond 64 bits");
       t.values.push_back(static_cast<std::int64_t>(v));
     }
+    if (request.statistics || request.noise_correction) add_statistics(request, t.values);
     return t;
   }
 
@@ -173,6 +174,57 @@ class Reference {
   static int reflect(int v, int n) {
     if (n == 1) return 0;
     return v < 0 ? -v : v >= n ? 2 * (n - 1) - v : v;
+  }
+
+  /// Sums of codes, clipped ones, and residuals of all whole blocks of 16 x 16, or of all of the roi.
+  void add_statistics(const Request& request, std::vector<std::int64_t>& words) const {
+    const Rect roi = request.roi.value_or(Rect{0, 0, width_, height_});
+    const int fields = request.interlaced ? 2 : 1;
+    const std::int64_t black = request.limited ? std::int64_t{16} << (depth_ - 8) : 0,
+                       white = request.limited ? std::int64_t{235} << (depth_ - 8) : (std::int64_t{1} << depth_) - 1;
+    std::int64_t sum = 0, blacks = 0, whites = 0;
+    std::vector<std::int64_t> blocks;
+    std::int64_t all = 0;
+    std::uint64_t squares_of_blocks = 0, all_squares = 0;
+    for (int p = 0; p < fields; ++p) {
+      const int rows = (height_ - p + fields - 1) / fields;
+      const int x0 = edge(roi.x, 0, 1, 1, width_), x1 = edge(static_cast<Wide>(roi.x) + roi.width, 0, 1, 1, width_);
+      const int y0 = edge(roi.y, p, fields, 1, rows),
+                y1 = edge(static_cast<Wide>(roi.y) + roi.height, p, fields, 1, rows);
+      const auto at = [&](int x, int y) { return code(x, y * fields + p); };
+      for (int y = y0; y < y1; ++y)
+        for (int x = x0; x < x1; ++x) {
+          sum += at(x, y);
+          blacks += at(x, y) <= black;
+          whites += at(x, y) >= white;
+        }
+      const auto residual = [&](int x, int y) {
+        std::int64_t r = 0;
+        for (int j = -1; j <= 1; ++j)
+          for (int i = -1; i <= 1; ++i) r += (i ? 1 : -2) * (j ? 1 : -2) * at(x + i, y + j);
+        return r < 0 ? -r : r;
+      };
+      for (int y = y0 + 1; y < y1 - 1; ++y)
+        for (int x = x0 + 1; x < x1 - 1; ++x) {
+          const std::int64_t r = residual(x, y);
+          all += r;
+          all_squares += static_cast<std::uint64_t>(r) * static_cast<std::uint64_t>(r);
+        }
+      for (int y = y0 + 1; y + 16 <= y1 - 1; y += 16)
+        for (int x = x0 + 1; x + 16 <= x1 - 1; x += 16) {
+          std::int64_t of_block = 0;
+          for (int i = 0; i < 256; ++i) {
+            const std::int64_t r = residual(x + i % 16, y + i / 16);
+            of_block += r;
+            squares_of_blocks += static_cast<std::uint64_t>(r) * static_cast<std::uint64_t>(r);
+          }
+          blocks.push_back(of_block);
+        }
+    }
+    std::sort(blocks.begin(), blocks.end());
+    const bool whole = !blocks.empty();
+    words.insert(words.end(), {sum, blacks, whites, whole ? blocks[(blocks.size() - 1) / 4] : all,
+                               static_cast<std::int64_t>(whole ? squares_of_blocks : all_squares)});
   }
 
   static std::int64_t sobel_squared(const Samples& s, int x, int y) {

@@ -38,7 +38,7 @@ TEST(Score, NothingMeasuredScoresZero) {
       request.zone_columns = 3;
       const Plan plan = make_plan(Geometry{16, 16, luma_layout(8, 1)}, request);
       const std::vector<std::int64_t> totals(static_cast<std::size_t>(plan.cells * plan.words), 0);
-      const Scores s = finish(plan, totals, 0);
+      const Scores s = finish(plan, totals);
       EXPECT_EQ(s.score, 0);
       EXPECT_EQ(s.zones, (std::vector<double>{0, 0, 0}));
       EXPECT_EQ(s.extra, (std::vector<double>{0}));
@@ -56,7 +56,8 @@ TEST(Score, NormalizeDividesByTheMeanAboveBlackToTheUnitsPower) {
     const auto score = [&](const char* nick, bool mean, int black) {
       request.metric = metric_index(nick);
       request.mean = mean;
-      return scores_of(picture, request, black).score;
+      request.limited = black > 0;
+      return scores_of(picture, request).score;
     };
     EXPECT_DOUBLE_EQ(score("variance", true, 0), 100.0 / (50 * 50));
     EXPECT_DOUBLE_EQ(score("variance", true, 16), 100.0 / (34 * 34));
@@ -77,7 +78,8 @@ TEST(Score, NormalizeOfAFrameNotAboveBlackIsZero) {
     Request request;
     request.metric = m;
     request.mean = true;
-    const double v = scores_of(picture, request, 16).score;
+    request.limited = true;
+    const double v = scores_of(picture, request).score;
     EXPECT_EQ(v, m == metric_index("entropy") ? 1 : 0) << metric_info(m).name;
   }
 }
@@ -100,7 +102,7 @@ TEST(Score, FrameIsTheSumOfItsZones) {
   totals[0] = 2;                       // left zone: two black pixels
   totals[kHistogramBins + 255] = 2;    // right zone: two white ones
   totals[2 * kHistogramBins + 0] = 1;  // the extra region's one
-  const Scores s = finish(plan, totals, 0);
+  const Scores s = finish(plan, totals);
   EXPECT_EQ(s.score, 1);
   EXPECT_EQ(s.zones, (std::vector<double>{0, 0}));
   EXPECT_EQ(s.extra, (std::vector<double>{0}));
@@ -117,10 +119,13 @@ TEST(Score, NeverNaNOrInfinite) {
     request.metric = n % kMetricCount;
     request.prefilter = static_cast<Prefilter>(random.below(3));
     request.downscale = 1 << random.below(3);
+    request.limited = random.one_in(2);
+    request.statistics = random.one_in(2);
+    request.noise_correction = random.one_in(2);
     choose_regions(request, random, size);
     const Plan plan = make_plan(geometry, request);
     Reference reference(picture.codes(), size.width, size.height, depth);
-    const Scores s = finish(plan, reference.totals(request).values, random.one_in(2) ? 16 : 0);
+    const Scores s = finish(plan, reference.totals(request).values);
     EXPECT_TRUE(std::isfinite(s.score)) << describe(request);
     for (const double v : s.zones) EXPECT_TRUE(std::isfinite(v)) << describe(request);
     for (const double v : s.extra) EXPECT_TRUE(std::isfinite(v)) << describe(request);

@@ -25,9 +25,12 @@ using namespace framequality;
 
 constexpr const char* kUsage =
     "usage: score_tool FILE width=N height=N [depth=8] [isa=NAME|reference|cuda] [prefilter=0|1|2] [downscale=1|2|4]\n"
-    "                  [normalize=1] [limited=1] [interlaced=1] [roi=x,y,w,h] [columns=N] [rows=N]\n"
+    "                  [normalize=1] [limited=1] [interlaced=1] [corrected=1] [statistics=1] [roi=x,y,w,h] [columns=N] "
+    "[rows=N]\n"
     "FILE: luma codes row by row, bytes at depth 8, else little-endian 16-bit words. isa=list names the choices.\n"
-    "Prints a line for each metric: its nick, the score, the zones' scores.\n";
+    "Prints a line for each metric: its nick, the score, the zones' scores; and one with noise, mean, clipped black "
+    "and\n"
+    "white, and the root mean square noise.\n";
 
 std::vector<std::int64_t> measure(const std::string& isa, const test::Picture& picture, const Plan& plan) {
   const Geometry& g = plan.geometry;
@@ -77,6 +80,9 @@ int run(int argc, char** argv) {
   request.prefilter = static_cast<Prefilter>(number("prefilter", 0));
   request.downscale = number("downscale", 1);
   request.mean = number("normalize", 0);
+  request.limited = number("limited", 0);
+  request.noise_correction = number("corrected", 0);
+  request.statistics = number("statistics", 0);
   request.interlaced = number("interlaced", 0);
   request.zone_columns = number("columns", 1);
   request.zone_rows = number("rows", 1);
@@ -89,10 +95,14 @@ int run(int argc, char** argv) {
   for (int m = 0; m < kMetricCount; ++m) {
     request.metric = m;
     const Plan plan = make_plan(geometry, request);
-    const Scores s = finish(plan, measure(options["isa"], picture, plan), number("limited", 0) ? 16 : 0);
+    const Scores s = finish(plan, measure(options["isa"], picture, plan));
     std::printf("%s %.17g", metric_info(m).name, s.score);
     for (const double v : s.zones) std::printf(" %.17g", v);
     std::puts("");
+    const Statistics& t = s.statistics;
+    if (request.measures_statistics() && m == 0)
+      std::printf("statistics %.17g %.17g %.17g %.17g %.17g\n", t.noise, t.mean, t.clipped_black, t.clipped_white,
+                  t.rms_noise);
   }
   return 0;
 }

@@ -85,6 +85,9 @@ inline void choose_regions(Request& request, Random& random, Size size) {
       request.extra.push_back(random_rect(random, size));
   request.mean = random.one_in(2);
   request.interlaced = random.one_in(3);
+  request.limited = random.one_in(2);
+  request.statistics = random.one_in(3);
+  request.noise_correction = random.one_in(6);
 }
 
 /// Shots of one layout (any number that names it) at one size. The same arguments give the same list.

@@ -33,6 +33,9 @@ struct LaplacianVariance : MetricBase {
     totals.template add_product<1>(bend, bend);
   }
   static double score(const std::int64_t* t, std::uint64_t n) { return exact_variance(t[0], t[1], n); }
+  static double corrected(const std::int64_t* t, std::uint64_t n, std::uint64_t, const double* noise) {
+    return std::max(0.0, exact_variance(t[0], t[1], n) - noise[1]);
+  }
 };
 
 }  // namespace framequality

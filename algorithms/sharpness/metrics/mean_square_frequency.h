@@ -40,6 +40,12 @@ struct MeanSquareFrequency : MetricBase {
   static double score(const std::int64_t* t, std::uint64_t) {
     return t[1] > 0 ? 64 * static_cast<double>(t[0]) / static_cast<double>(t[1]) : 0;
   }
+  static double corrected(const std::int64_t* t, std::uint64_t, std::uint64_t inner, const double* noise) {
+    const auto n = static_cast<double>(inner);
+    const double bends = static_cast<double>(t[0]) - n * noise[0], slopes = static_cast<double>(t[1]) - n * noise[1];
+    if (bends <= 0 || slopes <= 0 || slopes < kLeastSignal * n * noise[1]) return 0;
+    return 64 * bends / slopes;
+  }
 };
 
 }  // namespace framequality

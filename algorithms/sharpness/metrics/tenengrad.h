@@ -30,6 +30,9 @@ struct Tenengrad : MetricBase {
     totals.template add_product<0>(gy, gy);
   }
   static double score(const std::int64_t* t, std::uint64_t n) { return mean_of(t[0], n); }
+  static double corrected(const std::int64_t* t, std::uint64_t n, std::uint64_t, const double* noise) {
+    return std::max(0.0, mean_of(t[0], n) - noise[0]);
+  }
 };
 
 }  // namespace framequality

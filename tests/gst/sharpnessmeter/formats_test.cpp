@@ -129,8 +129,8 @@ TEST(Formats, BlackFollowsTheRange) {
     Rig rig{{"normalize", "mean"}};
     rig.caps(caps);
     BufferPtr buffer = random_buffer(caps, 11);
-    const double full = expected(caps, buffer.get(), {.mean = true}, 0).score;
-    const double limited = expected(caps, buffer.get(), {.mean = true}, 16).score;
+    const double full = expected(caps, buffer.get(), {.mean = true}).score;
+    const double limited = expected(caps, buffer.get(), {.mean = true, .limited = true}).score;
     EXPECT_NE(full, limited);
     const double score = rig.score(std::move(buffer));
     return score == full ? 0 : score == limited ? 16 : -1;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cpu/sharpness/survey.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace framequality::cpu {
+
+void Survey::begin(const Plan& plan, const Frame& frame) {
+  plan_ = &plan;
+  frame_ = &frame;
+  const PixelLayout& layout = plan.geometry.layout;
+  code_ = layout.depth == 8 ? Code::kByte : layout.depth <= 12 ? Code::kShort : Code::kWord;
+  clip_ = clip_codes(layout.depth, plan.request.limited);
+  words_ = {};
+  for (int i = 0; i < plan.statistics.grids; ++i) {
+    const StatisticsGrid& grid = plan.statistics.grid[i];
+    passes_[static_cast<std::size_t>(i)] = {grid, 0, grid.y0};
+  }
+  sums_.resize(static_cast<std::size_t>(plan.statistics.blocks));
+  made_.fill(-1);
+}
+
+/// Codes of row y of the grid's field from x0 on, as bytes or words.
+const std::uint8_t* Survey::row(const StatisticsGrid& grid, int y) {
+  const PixelLayout& layout = plan_->geometry.layout;
+  const std::size_t bytes = code_ == Code::kByte ? 1 : 2;
+  const std::ptrdiff_t line = std::ptrdiff_t{y} * plan_->fields + grid.field;
+  const std::uint8_t* planes[3] = {};
+  for (int p = 0; p < layout.planes(); ++p) planes[p] = frame_->plane[p] + frame_->stride[p] * line;
+  if (layout.is_plain()) return planes[0] + static_cast<std::size_t>(grid.x0) * bytes;
+  const auto place = static_cast<std::size_t>(y % kBandRows);
+  const auto n = static_cast<std::size_t>(grid.x1 - grid.x0), pitch = n * bytes + kSlack;
+  codes_.resize(std::max(codes_.size(), pitch * kBandRows));
+  std::uint8_t* to = codes_.data() + place * pitch;
+  if (made_[place] != line) luma_.luma(layout, planes, grid.x0, static_cast<int>(n), to);
+  made_[place] = line;
+  return to;
+}
+
+void Survey::expose(Pass& pass, int end) {
+  for (; pass.y < end; ++pass.y)
+    kernels_.expose[static_cast<int>(code_)](row(pass.grid, pass.y), pass.grid.x1 - pass.grid.x0, clip_, words_.data());
+}
+
+void Survey::measure_band(Pass& pass) {
+  const StatisticsGrid& grid = pass.grid;
+  const int first = grid.y0 + pass.bands * kNoiseBlock;
+  const std::uint8_t* rows[kBandRows];
+  for (int i = 0; i < kBandRows; ++i) rows[i] = row(grid, first + i);
+  const std::size_t block = static_cast<std::size_t>(grid.first_block) +
+                            static_cast<std::size_t>(pass.bands) * static_cast<std::size_t>(grid.columns);
+  kernels_.residuals[static_cast<int>(code_)](rows, grid.columns, sums_.data() + block, words_[kSquaredResidual]);
+  ++pass.bands;
+  expose(pass, first + kNoiseBlock);
+}
+
+void Survey::advance(int field, int end) {
+  for (int i = 0; i < plan_->statistics.grids; ++i) {
+    Pass& pass = passes_[static_cast<std::size_t>(i)];
+    if (pass.grid.field != field) continue;
+    while (pass.bands < pass.grid.rows && pass.grid.y0 + pass.bands * kNoiseBlock + kBandRows <= end)
+      measure_band(pass);
+  }
+}
+
+/// All residuals of pictures that are less than a block high or wide.
+void Survey::sum_all(const StatisticsGrid& grid) {
+  const auto code = [&](const std::uint8_t* p, int x) -> int {
+    if (code_ == Code::kByte) return p[x];
+    std::uint16_t v;
+    std::memcpy(&v, p + std::ptrdiff_t{2} * x, sizeof v);
+    return v;
+  };
+  for (int y = 0; y < grid.height(); ++y) {
+    const std::uint8_t* rows[3];
+    for (int j = 0; j < 3; ++j) rows[j] = row(grid, grid.y0 + y + j);
+    for (int x = 0; x < grid.width(); ++x) {
+      int g[3][3];
+      for (int j = 0; j < 3; ++j)
+        for (int i = 0; i < 3; ++i) g[j][i] = code(rows[j], x + i);
+      const auto r = static_cast<std::uint64_t>(noise_residual(g[0], g[1], g[2]));
+      words_[kResidual] += r;
+      words_[kSquaredResidual] += r * r;
+    }
+  }
+}
+
+void Survey::finish(std::span<std::int64_t> words) {
+  const StatisticsPlan& plan = plan_->statistics;
+  for (int i = 0; i < plan.grids; ++i) {
+    Pass& pass = passes_[static_cast<std::size_t>(i)];
+    advance(pass.grid.field, pass.grid.y1);
+    expose(pass, pass.grid.y1);
+    if (plan.blocks == 0) sum_all(pass.grid);
+  }
+  if (plan.blocks > 0) {
+    const auto at = sums_.begin() + plan.rank();
+    std::nth_element(sums_.begin(), at, sums_.end());
+    words_[kResidual] = *at;
+  }
+  for (std::size_t i = 0; i < words_.size(); ++i) words[i] = static_cast<std::int64_t>(words_[i]);
+}
+
+}  // namespace framequality::cpu

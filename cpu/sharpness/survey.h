@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The statistics of a frame on the host: noise and exposure, a band of rows at a time, while the metric's pass has them
+// in the cache.
+#pragma once
+
+#include "algorithms/sharpness/plan.h"
+#include "cpu/sharpness/kernels.h"
+#include "cpu/sharpness/survey_kernels.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace framequality::cpu {
+
+/// Measures one frame after the other.
+class Survey {
+ public:
+  /// luma: codes from pixels, of the same instruction set.
+  Survey(const SurveyKernels& kernels, const SharpnessKernels& luma) : kernels_(kernels), luma_(luma) {}
+
+  /// Begins with a frame. plan and frame outlive what follows.
+  void begin(const Plan& plan, const Frame& frame);
+  /// Measures the bands that end at row `end` of a field, or before it: rows that are in the cache now.
+  void advance(int field, int end);
+  /// Measures what is left. words: kStatisticsWords, which are written.
+  void finish(std::span<std::int64_t> words);
+
+ private:
+  struct Pass {
+    StatisticsGrid grid;
+    int bands = 0;  ///< done
+    int y = 0;      ///< first row that is not exposed
+  };
+
+  void measure_band(Pass& pass);
+  void expose(Pass& pass, int end);
+  void sum_all(const StatisticsGrid& grid);
+  const std::uint8_t* row(const StatisticsGrid& grid, int y);
+
+  const SurveyKernels& kernels_;
+  const SharpnessKernels& luma_;
+  const Plan* plan_ = nullptr;
+  const Frame* frame_ = nullptr;
+  Code code_ = Code::kByte;
+  ClipCodes clip_{};
+  std::array<Pass, 2> passes_;
+  std::array<std::uint64_t, kStatisticsWords> words_{};
+  std::vector<std::uint32_t> sums_;    ///< of |r| over each block
+  std::vector<std::uint8_t> codes_;    ///< rows that have to be made
+  std::array<std::ptrdiff_t, kBandRows> made_{};  ///< row of the frame in each of their places
+};
+
+}  // namespace framequality::cpu

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The inner loops of the statistics. This file is compiled once for each instruction set, named by FQ_ISA.
+//
+// A vector of columns walks down the 18 rows of a band of blocks. Rows are bent first, l - 2c + r, and the last row's
+// bend and the step to it stay in registers: the residual is a step less the step before it. No code right of the last
+// block's is read.
+#include "cpu/sharpness/survey_kernels.h"
+
+#include "cpu/simd.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace framequality::cpu {
+namespace {
+
+/// Lanes first...last-1 of a vector have ones.
+template <class V>
+FQ_HD V lanes(int first, int last) {
+  V m{};
+  for (int i = 0; i < static_cast<int>(sizeof(V) / sizeof(m[0])); ++i) {
+    using Element = std::remove_reference_t<decltype(m[0])>;
+    m[i] = static_cast<Element>(i >= first && i < last ? -1 : 0);
+  }
+  return m;
+}
+
+// Each has kColumns residuals at once: bend() of a row, the residual from two steps, and what becomes of |r| and r^2.
+
+/// Bytes: even and odd residuals in words of their own.
+struct ByteColumns {
+  static constexpr int kColumns = kVec, kBytes = 1;
+  struct Bend {
+    S16v even, odd;
+  };
+  using Mask = Bend;
+  U16v sums{};  ///< |r| of both: at most 16 * 2 * 2040
+  S32v squares{};
+
+  FQ_HD static Bend bend(const std::uint8_t* p) {
+    const U16v a = load<U16v>(p), b = load<U16v>(p + 2);
+    const S16v a0 = reinterpret_cast<S16v>(a & 0xff), a1 = reinterpret_cast<S16v>(a >> 8),
+               b0 = reinterpret_cast<S16v>(b & 0xff), b1 = reinterpret_cast<S16v>(b >> 8);
+    const S16v step = a1 - b0;
+    return {(a0 - a1) - step, step - (b0 - b1)};
+  }
+  FQ_HD static Bend minus(const Bend& a, const Bend& b) { return {a.even - b.even, a.odd - b.odd}; }
+  FQ_HD static Bend masked(const Bend& a, const Mask& m) { return {a.even & m.even, a.odd & m.odd}; }
+  FQ_HD static Mask mask(int first, int last) {
+    return {lanes<S16v>((first + 1) / 2, (last + 1) / 2), lanes<S16v>(first / 2, last / 2)};
+  }
+  FQ_HD void add(const Bend& r) {
+    sums += reinterpret_cast<U16v>(abs_shorts(r.even)) + reinterpret_cast<U16v>(abs_shorts(r.odd));
+    squares = dot(dot(squares, r.even, r.even), r.odd, r.odd);  // at most 16 * 4 * 2040^2 in a lane
+  }
+  FQ_HD void finish(std::uint32_t* out, S64v& all_squares) {
+    // A block's eight words are two 64-bit lanes.
+    const U64v s = sum_bytes(reinterpret_cast<U8v>(sums & 0xff)) + (sum_bytes(reinterpret_cast<U8v>(sums >> 8)) << 8);
+    for (int j = 0; j < kColumns / kNoiseBlock; ++j) out[j] += static_cast<std::uint32_t>(s[2 * j] + s[2 * j + 1]);
+    all_squares += wide_sums(squares);
+  }
+};
+
+/// Words of at most 12 bits: |r| fits a signed word.
+struct ShortColumns {
+  static constexpr int kColumns = kVec / 2, kBytes = 2;
+  using Bend = S16v;
+  using Mask = S16v;
+  S32v sums{};  ///< of pairs
+  S64v squares{};
+
+  FQ_HD static S16v bend(const std::uint8_t* p) {
+    const S16v c = load<S16v>(p + 2);
+    return (load<S16v>(p) - c) + (load<S16v>(p + 4) - c);
+  }
+  FQ_HD static S16v minus(S16v a, S16v b) { return a - b; }
+  FQ_HD static S16v masked(S16v a, S16v m) { return a & m; }
+  FQ_HD static S16v mask(int first, int last) { return lanes<S16v>(first, last); }
+  FQ_HD void add(S16v r) {
+    sums = dot(sums, abs_shorts(r), S16v{} + 1);
+    squares += wide_sums(dot(S32v{}, r, r));
+  }
+  FQ_HD void finish(std::uint32_t* out, S64v& all_squares) {
+    for (int j = 0; j < kColumns / kNoiseBlock; ++j)
+      for (int i = 0; i < kNoiseBlock / 2; ++i) out[j] += static_cast<std::uint32_t>(sums[j * kNoiseBlock / 2 + i]);
+    if constexpr (kColumns < kNoiseBlock)
+      for (int i = 0; i < kColumns / 2; ++i) out[0] += static_cast<std::uint32_t>(sums[i]);
+    all_squares += squares;
+  }
+};
+
+/// Words of up to 16 bits.
+struct WordColumns {
+  static constexpr int kColumns = kVec / 4, kBytes = 2;
+  using Bend = S32v;
+  using Mask = S32v;
+  S32v sums{};
+  S64v squares{};
+
+  FQ_HD static S32v at(const std::uint8_t* p) { return __builtin_convertvector(load<U16half>(p), S32v); }
+  FQ_HD static S32v bend(const std::uint8_t* p) {
+    const S32v c = at(p + 2);
+    return (at(p) - c) + (at(p + 4) - c);
+  }
+  FQ_HD static S32v minus(S32v a, S32v b) { return a - b; }
+  FQ_HD static S32v masked(S32v a, S32v m) { return a & m; }
+  FQ_HD static S32v mask(int first, int last) { return lanes<S32v>(first, last); }
+  FQ_HD void add(S32v r) {
+    sums += r < 0 ? -r : r;
+    squares += wide_products(r, r);
+  }
+  FQ_HD void finish(std::uint32_t* out, S64v& all_squares) {
+    for (int i = 0; i < kColumns; ++i) out[i / kNoiseBlock] += static_cast<std::uint32_t>(sums[i]);
+    all_squares += squares;
+  }
+};
+
+/// kColumns residuals of a band from column x on; of these the mask counts, if there is one.
+template <class C, bool kMasked>
+FQ_HD void walk(const std::uint8_t* const* rows, int x, const typename C::Mask& mask, std::uint32_t* sums,
+                S64v& squares) {
+  const std::ptrdiff_t at = std::ptrdiff_t{x} * C::kBytes;
+  C columns;
+  auto last = C::bend(rows[1] + at);
+  auto step = C::minus(last, C::bend(rows[0] + at));
+#pragma GCC unroll 4
+  for (int y = 2; y < kBandRows; ++y) {
+    const auto bend = C::bend(rows[y] + at);
+    const auto next = C::minus(bend, last);
+    auto r = C::minus(next, step);
+    if constexpr (kMasked) r = C::masked(r, mask);
+    columns.add(r);
+    last = bend;
+    step = next;
+  }
+  columns.finish(sums + x / kNoiseBlock, squares);
+}
+
+template <class C>
+void residuals(const std::uint8_t* const* rows, int blocks, std::uint32_t* sums, std::uint64_t& squares) {
+  const int width = blocks * kNoiseBlock;
+  for (int j = 0; j < blocks; ++j) sums[j] = 0;
+  S64v all{};
+  int x = 0;
+  for (; x + C::kColumns <= width; x += C::kColumns) walk<C, false>(rows, x, typename C::Mask{}, sums, all);
+  if (x < width && width >= C::kColumns) {  // again some columns that have been counted, without counting them
+    const int start = width - C::kColumns;
+    walk<C, true>(rows, start, C::mask(x - start, C::kColumns), sums, all);
+  } else if (x < width) {
+    constexpr int kPitch = (C::kColumns + 2) * C::kBytes;
+    std::uint8_t codes[kBandRows][kPitch] = {};
+    const std::uint8_t* copies[kBandRows];
+    std::uint32_t of_vector[C::kColumns / kNoiseBlock + 1] = {};
+    for (int y = 0; y < kBandRows; ++y) {
+      std::memcpy(codes[y], rows[y], static_cast<std::size_t>(width + 2) * C::kBytes);
+      copies[y] = codes[y];
+    }
+    walk<C, true>(copies, 0, C::mask(0, width), of_vector, all);
+    for (int j = 0; j < blocks; ++j) sums[j] = of_vector[j];
+  }
+  squares += static_cast<std::uint64_t>(total(all));
+}
+
+/// True if a byte of v is at least `least`.
+FQ_HD bool any_from(U8v v, std::uint8_t least) {
+  const U64v hits = reinterpret_cast<U64v>(v >= least);
+  std::uint64_t any = 0;
+  for (int i = 0; i < kVec / 8; ++i) any |= hits[i];
+  return any != 0;
+}
+
+template <class T>
+FQ_HD void expose_rest(const std::uint8_t* row, int n, ClipCodes clip, std::uint64_t* words) {
+  std::uint64_t sum = 0;
+  std::uint32_t black = 0, white = 0;
+  for (int i = 0; i < n; ++i) {
+    T v;
+    std::memcpy(&v, row + static_cast<std::size_t>(i) * sizeof v, sizeof v);
+    sum += v;
+    black += v <= clip.black;
+    white += v >= clip.white;
+  }
+  words[kLumaSum] += sum;
+  words[kBlackCount] += black;
+  words[kWhiteCount] += white;
+}
+
+/// Most pictures clip in few places: vectors are only summed and looked through for clipped codes, which, moved down by
+/// those that are black, are the largest; what has some is counted.
+void expose_bytes(const std::uint8_t* row, int n, ClipCodes clip, std::uint64_t* words) {
+  constexpr int kVectors = 16;  // counts of so many fit a byte
+  const auto above_black = static_cast<std::uint8_t>(clip.black + 1),
+             clipped = static_cast<std::uint8_t>(clip.white - clip.black - 1);
+  U64v sum{}, black{}, white{};
+  int x = 0;
+  while (x + kVec <= n) {
+    const int vectors = (n - x) / kVec < kVectors ? (n - x) / kVec : kVectors;
+    const std::uint8_t* p = row + x;
+    U8v most{};
+    for (int i = 0; i < vectors; ++i) {
+      const U8v v = load<U8v>(p + i * kVec);
+      sum += sum_bytes(v);
+      most = max_bytes(most, v - above_black);
+    }
+    if (any_from(most, clipped)) {
+      U8v blacks{}, whites{};
+      for (int i = 0; i < vectors; ++i) {
+        const U8v v = load<U8v>(p + i * kVec);
+        blacks -= reinterpret_cast<U8v>(v <= static_cast<std::uint8_t>(clip.black));
+        whites -= reinterpret_cast<U8v>(v >= static_cast<std::uint8_t>(clip.white));
+      }
+      black += sum_bytes(blacks);
+      white += sum_bytes(whites);
+    }
+    x += vectors * kVec;
+  }
+  words[kLumaSum] += static_cast<std::uint64_t>(total(reinterpret_cast<S64v>(sum)));
+  words[kBlackCount] += static_cast<std::uint64_t>(total(reinterpret_cast<S64v>(black)));
+  words[kWhiteCount] += static_cast<std::uint64_t>(total(reinterpret_cast<S64v>(white)));
+  expose_rest<std::uint8_t>(row + x, n - x, clip, words);
+}
+
+void expose_words(const std::uint8_t* row, int n, ClipCodes clip, std::uint64_t* words) {
+  constexpr int kRun = 1 << 15;  // sums of so many words fit 32 bits
+  for (int x = 0; x < n; x += kRun)
+    expose_rest<std::uint16_t>(row + std::ptrdiff_t{2} * x, n - x < kRun ? n - x : kRun, clip, words);
+}
+
+struct Table : SurveyKernels {
+  Table() : SurveyKernels() {
+    residuals[static_cast<int>(Code::kByte)] = cpu::residuals<ByteColumns>;
+    residuals[static_cast<int>(Code::kShort)] = cpu::residuals<ShortColumns>;
+    residuals[static_cast<int>(Code::kWord)] = cpu::residuals<WordColumns>;
+    expose[static_cast<int>(Code::kByte)] = expose_bytes;
+    expose[static_cast<int>(Code::kShort)] = expose_words;
+    expose[static_cast<int>(Code::kWord)] = expose_words;
+  }
+};
+
+}  // namespace
+
+const SurveyKernels& FQ_ISA::survey_kernels() {
+  static const Table table;
+  return table;
+}
+
+}  // namespace framequality::cpu

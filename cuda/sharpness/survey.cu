@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The statistics of a frame: residuals of its noise, summed over blocks of 16 x 16, and its exposure. Ends with the
+// choice of the block that counts, so that a frame needs one launch and nothing but five words go to the host.
+//
+// The first job.tiles blocks sum residuals: thread t takes columns 4 t ... 4 t + 3 of a row of noise blocks and walks
+// down its 16 rows, the last row's bend and the step to it in registers; four threads make up a noise block. The others
+// take rows of the roi in turn, a thread every kThreads-th code, for the exposure. All reads are of adjacent codes by
+// adjacent threads; those of rows that two blocks share come from the cache.
+#include "cuda/loop_bound.cuh"
+#include "cuda/sharpness/job.h"
+
+#include <cstdint>
+
+namespace framequality::cuda {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kColumns = 4, kLanesPerBlock = kNoiseBlock / kColumns, kBlocksPerTile = kThreads / kLanesPerBlock;
+static_assert(kBlocksPerTile == kSurveyTileBlocks);
+// Ranks are found digit by digit: 20 bits of bytes' sums are two digits, 28 of words' three.
+constexpr int kDigitBits = 10, kDigits = 1 << kDigitBits;
+
+template <class Word>
+struct Codes {
+  const SurveyJob& job;
+  unsigned mask = (1u << job.layout.depth) - 1u;
+
+  __device__ const Word* row(const StatisticsGrid& grid, int y) const {
+    const int plane = job.layout.plane[0];
+    const std::ptrdiff_t line = static_cast<std::ptrdiff_t>(y) * job.fields + grid.field;
+    return reinterpret_cast<const Word*>(job.frame.plane[plane] + line * job.frame.stride[plane]) + grid.x0;
+  }
+  __device__ int at(const Word* p) const {
+    if constexpr (sizeof(Word) == 1) return __ldg(p);
+    return static_cast<int>(static_cast<unsigned>(__ldg(p)) >> job.layout.shift & mask);
+  }
+};
+
+/// Sums of one thread, then of all of them.
+struct Sums {
+  unsigned long long word[kStatisticsWords] = {};
+
+  /// Adds them to the frame's. All threads of the block call it.
+  __device__ void add_to_frame(const SurveyJob& job) {
+    __shared__ unsigned long long of_warp[kStatisticsWords][kWarps];
+#pragma unroll
+    for (int i = 0; i < kStatisticsWords; ++i) {
+      unsigned long long sum = word[i];
+#pragma unroll
+      for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+      if (threadIdx.x % 32 == 0) of_warp[i][threadIdx.x / 32] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x >= kStatisticsWords) return;
+    unsigned long long sum = 0;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) sum += of_warp[threadIdx.x][w];
+    if (sum) atomicAdd(job.totals + threadIdx.x, sum);
+  }
+};
+
+template <class Word>
+__device__ void sum_blocks(const SurveyJob& job, int tile, Sums& sums) {
+  const Codes<Word> codes{job};
+  const int g = job.grids > 1 && tile >= job.first_tile[1] ? 1 : 0;
+  const StatisticsGrid& grid = job.grid[g];
+  tile -= job.first_tile[g];
+  const int tiles_x = (grid.columns + kBlocksPerTile - 1) / kBlocksPerTile;
+  const int band = tile / tiles_x, lane = static_cast<int>(threadIdx.x);
+  const int column = tile % tiles_x * kBlocksPerTile + lane / kLanesPerBlock;
+  const bool is_block = column < grid.columns;
+  const int x = column * kNoiseBlock + lane % kLanesPerBlock * kColumns, y0 = grid.y0 + band * kNoiseBlock;
+  unsigned sum = 0;
+  if (is_block) {
+    int bend[kColumns], step[kColumns];
+    // The first two rows begin bend and step; the others end residuals.
+#pragma unroll
+    for (int j = 0; j < kNoiseBlock + 2; ++j) {
+      const Word* p = codes.row(grid, y0 + j) + x;
+      int g4[kColumns + 2];
+#pragma unroll
+      for (int i = 0; i < kColumns + 2; ++i) g4[i] = codes.at(p + i);
+#pragma unroll
+      for (int i = 0; i < kColumns; ++i) {
+        const int now = g4[i] - 2 * g4[i + 1] + g4[i + 2];
+        if (j > 0) {
+          const int next = now - bend[i];
+          if (j > 1) {
+            const auto r = static_cast<unsigned>(abs(next - step[i]));
+            sum += r;
+            sums.word[kSquaredResidual] += static_cast<unsigned long long>(r) * r;
+          }
+          step[i] = next;
+        }
+        bend[i] = now;
+      }
+    }
+  }
+#pragma unroll
+  for (int d = 1; d < kLanesPerBlock; d *= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  if (is_block && lane % kLanesPerBlock == 0) job.sums[grid.first_block + band * grid.columns + column] = sum;
+}
+
+template <class Word>
+__device__ void expose(const SurveyJob& job, int first, int step, Sums& sums) {
+  const Codes<Word> codes{job};
+  for (int g = 0; g < job.grids; ++g) {
+    const StatisticsGrid& grid = job.grid[g];
+    const int width = grid.x1 - grid.x0;
+    for (int y = grid.y0 + first; y < grid.y1; y += step) {
+      const Word* p = codes.row(grid, y);
+      unsigned sum = 0, black = 0, white = 0;  // of at most 2^31 / kThreads codes
+      for (int x = static_cast<int>(threadIdx.x); x < width; x += kThreads) {
+        const int code = codes.at(p + x);
+        sum += static_cast<unsigned>(code);
+        black += code <= job.clip.black;
+        white += code >= job.clip.white;
+      }
+      sums.word[kLumaSum] += sum;
+      sums.word[kBlackCount] += black;
+      sums.word[kWhiteCount] += white;
+      if (job.blocks > 0 || y == grid.y0 || y >= grid.y1 - 1) continue;
+      for (int x = static_cast<int>(threadIdx.x); x < grid.width(); x += kThreads) {
+        int around[3][3];
+#pragma unroll
+        for (int j = 0; j < 3; ++j)
+#pragma unroll
+          for (int i = 0; i < 3; ++i) around[j][i] = codes.at(codes.row(grid, y + j - 1) + x + i);
+        const auto r = static_cast<unsigned long long>(noise_residual(around[0], around[1], around[2]));
+        sums.word[kResidual] += r;
+        sums.word[kSquaredResidual] += r * r;
+      }
+    }
+  }
+}
+
+/// Value number `rank`, from 0 in ascending order, of the sums of all noise blocks. All threads of one block call it.
+__device__ unsigned select(const unsigned* sums, int count, int rank, int digits) {
+  __shared__ unsigned histogram[kDigits], of_warp[kWarps], digit, below;
+  const int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
+  unsigned prefix = 0;
+  for (int d = digits - 1; d >= 0; --d) {
+    const int shift = d * kDigitBits;
+    for (int i = t; i < kDigits; i += kThreads) histogram[i] = 0;
+    __syncthreads();
+    for (int i = t; i < count; i += kThreads) {
+      const unsigned v = __ldcg(sums + i);
+      if (v >> (shift + kDigitBits) != prefix) continue;
+      // Blocks of flat pictures are alike: one of the threads that have the same digit counts for all of them.
+      const unsigned mine = v >> shift & (kDigits - 1), alike = __match_any_sync(__activemask(), mine);
+      if (lane == __ffs(static_cast<int>(alike)) - 1) atomicAdd(&histogram[mine], static_cast<unsigned>(__popc(alike)));
+    }
+    __syncthreads();
+    constexpr int kEach = kDigits / kThreads;
+    unsigned own[kEach], sum = 0;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) sum += own[i] = histogram[t * kEach + i];
+    unsigned up_to = sum;
+#pragma unroll
+    for (int i = 1; i < 32; i *= 2) {
+      const unsigned other = __shfl_up_sync(~0u, up_to, i);
+      if (lane >= i) up_to += other;
+    }
+    if (lane == 31) of_warp[warp] = up_to;
+    __syncthreads();
+    for (int w = 0; w < warp; ++w) up_to += of_warp[w];
+    unsigned at = up_to - sum;
+    const auto wanted = static_cast<unsigned>(rank);
+    if (at <= wanted && wanted < up_to)
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) {
+        if (at <= wanted && wanted < at + own[i]) digit = static_cast<unsigned>(t * kEach + i), below = at;
+        at += own[i];
+      }
+    __syncthreads();
+    prefix = prefix << kDigitBits | digit;
+    rank -= static_cast<int>(below);
+    __syncthreads();
+  }
+  return prefix;
+}
+
+template <class Word>
+__global__ void __launch_bounds__(kThreads) survey(const __grid_constant__ SurveyJob job) {
+  __shared__ bool is_last;
+  const int block = static_cast<int>(blockIdx.x);
+  Sums sums;
+  if (block < job.tiles)
+    sum_blocks<Word>(job, block, sums);
+  else
+    expose<Word>(job, block - job.tiles, static_cast<int>(gridDim.x) - job.tiles, sums);
+  sums.add_to_frame(job);
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicInc(job.ticket, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  constexpr int kWordDigits = sizeof(Word) == 1 ? 2 : 3;
+  const unsigned chosen = job.blocks > 0 ? select(job.sums, job.blocks, job.rank, kWordDigits) : 0;
+  const int i = static_cast<int>(threadIdx.x);
+  if (i >= kStatisticsWords) return;
+  const unsigned long long sum = atomicExch(job.totals + i, 0ull);
+  job.results[i] = static_cast<std::int64_t>(i == kResidual && job.blocks > 0 ? chosen : sum);
+}
+
+}  // namespace
+
+Kernel survey_kernel(int word_bytes) {
+  Kernel k;
+  k.function = word_bytes == 1 ? reinterpret_cast<const void*>(&survey<std::uint8_t>)
+                               : reinterpret_cast<const void*>(&survey<std::uint16_t>);
+  k.threads = kThreads;
+  return k;
+}
+
+}  // namespace framequality::cuda
