@@ -110,11 +110,11 @@ inline void plan_statistics(Plan& plan) {
     grid.y0 = sample_edge(roi.y, p, plan.fields, 1, rows);
     grid.y1 = sample_edge(saturating_add(roi.y, roi.height), p, plan.fields, 1, rows);
     if (grid.x0 >= grid.x1 || grid.y0 >= grid.y1) continue;
-    grid.first_block = s.blocks;
     s.add(grid);
     plan.first_row = std::min(plan.first_row, grid.y0 * plan.fields + p);
     plan.last_row = std::max(plan.last_row, (grid.y1 - 1) * plan.fields + p + 1);
   }
+  s.choose_blocks();
   if (s.overflows(g.layout.depth))
     plan.refusal = "the squares of the noise of " + std::to_string(s.residuals) + " pixels of " +
                    std::to_string(g.layout.depth) +

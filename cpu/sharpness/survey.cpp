@@ -17,7 +17,7 @@ void Survey::begin(const Plan& plan, const Frame& frame) {
     const StatisticsGrid& grid = plan.statistics.grid[i];
     passes_[static_cast<std::size_t>(i)] = {grid, 0, grid.y0};
   }
-  sums_.resize(static_cast<std::size_t>(plan.statistics.blocks));
+  sums_.assign(static_cast<std::size_t>(plan.statistics.sums), kNoBlock);
   made_.fill(-1);
 }
 
@@ -45,12 +45,17 @@ void Survey::expose(Pass& pass, int end) {
 
 void Survey::measure_band(Pass& pass) {
   const StatisticsGrid& grid = pass.grid;
-  const int first = grid.y0 + pass.bands * kNoiseBlock;
+  const int first = grid.y0 + pass.bands * kNoiseBlock, in_row = grid.groups_in_row(), step = plan_->statistics.step;
   const std::uint8_t* rows[kBandRows];
   for (int i = 0; i < kBandRows; ++i) rows[i] = row(grid, first + i);
-  const std::size_t block = static_cast<std::size_t>(grid.first_block) +
-                            static_cast<std::size_t>(pass.bands) * static_cast<std::size_t>(grid.columns);
-  kernels_.residuals[static_cast<int>(code_)](rows, grid.columns, sums_.data() + block, words_[kSquaredResidual]);
+  // The groups of this row that count: numbers that are multiples of the step.
+  for (int i = (pass.bands * in_row + step - 1) / step; i * step < (pass.bands + 1) * in_row; ++i) {
+    const int column = (i * step - pass.bands * in_row) * kNoiseGroup;
+    const int blocks = std::min(step == 1 ? grid.columns : kNoiseGroup, grid.columns - column);
+    std::uint32_t* sums = sums_.data() + grid.first_sum + static_cast<std::ptrdiff_t>(i) * kNoiseGroup;
+    kernels_.residuals[static_cast<int>(code_)](rows, column * kNoiseBlock, blocks, sums, words_[kSquaredResidual]);
+    if (step == 1) break;  // all of them, side by side
+  }
   ++pass.bands;
   expose(pass, first + kNoiseBlock);
 }

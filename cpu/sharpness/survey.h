@@ -48,8 +48,8 @@ class Survey {
   ClipCodes clip_{};
   std::array<Pass, 2> passes_;
   std::array<std::uint64_t, kStatisticsWords> words_{};
-  std::vector<std::uint32_t> sums_;    ///< of |r| over each block
-  std::vector<std::uint8_t> codes_;    ///< rows that have to be made
+  std::vector<std::uint32_t> sums_;               ///< of |r| over each block
+  std::vector<std::uint8_t> codes_;               ///< rows that have to be made
   std::array<std::ptrdiff_t, kBandRows> made_{};  ///< row of the frame in each of their places
 };
 

@@ -133,26 +133,27 @@ FQ_HD void walk(const std::uint8_t* const* rows, int x, const typename C::Mask& 
     last = bend;
     step = next;
   }
-  columns.finish(sums + x / kNoiseBlock, squares);
+  columns.finish(sums, squares);
 }
 
 template <class C>
-void residuals(const std::uint8_t* const* rows, int blocks, std::uint32_t* sums, std::uint64_t& squares) {
+void residuals(const std::uint8_t* const* rows, int x, int blocks, std::uint32_t* sums, std::uint64_t& squares) {
   const int width = blocks * kNoiseBlock;
   for (int j = 0; j < blocks; ++j) sums[j] = 0;
   S64v all{};
-  int x = 0;
-  for (; x + C::kColumns <= width; x += C::kColumns) walk<C, false>(rows, x, typename C::Mask{}, sums, all);
-  if (x < width && width >= C::kColumns) {  // again some columns that have been counted, without counting them
+  int i = 0;
+  for (; i + C::kColumns <= width; i += C::kColumns)
+    walk<C, false>(rows, x + i, typename C::Mask{}, sums + i / kNoiseBlock, all);
+  if (i < width && width >= C::kColumns) {  // again some columns that have been counted, without counting them
     const int start = width - C::kColumns;
-    walk<C, true>(rows, start, C::mask(x - start, C::kColumns), sums, all);
-  } else if (x < width) {
+    walk<C, true>(rows, x + start, C::mask(i - start, C::kColumns), sums + start / kNoiseBlock, all);
+  } else if (i < width) {
     constexpr int kPitch = (C::kColumns + 2) * C::kBytes;
     std::uint8_t codes[kBandRows][kPitch] = {};
     const std::uint8_t* copies[kBandRows];
     std::uint32_t of_vector[C::kColumns / kNoiseBlock + 1] = {};
     for (int y = 0; y < kBandRows; ++y) {
-      std::memcpy(codes[y], rows[y], static_cast<std::size_t>(width + 2) * C::kBytes);
+      std::memcpy(codes[y], rows[y] + std::ptrdiff_t{x} * C::kBytes, static_cast<std::size_t>(width + 2) * C::kBytes);
       copies[y] = codes[y];
     }
     walk<C, true>(copies, 0, C::mask(0, width), of_vector, all);

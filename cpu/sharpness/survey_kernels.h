@@ -20,10 +20,10 @@ enum class Code : std::uint8_t {
 inline constexpr int kCodes = 3;
 
 struct SurveyKernels {
-  /// sums[j]: |r| over block j of a band; squares: r^2 over all of them is added. rows: kBandRows of blocks *
-  /// kNoiseBlock
-  /// + 2 codes; none beyond is read.
-  void (*residuals[kCodes])(const std::uint8_t* const* rows, int blocks, std::uint32_t* sums, std::uint64_t& squares);
+  /// sums[j]: |r| over block j of `blocks` side by side; squares: r^2 over all of them is added. rows: kBandRows that
+  /// from code x on have blocks * kNoiseBlock + 2 codes; none beyond is read.
+  void (*residuals[kCodes])(const std::uint8_t* const* rows, int x, int blocks, std::uint32_t* sums,
+                            std::uint64_t& squares);
   /// Adds what n codes of a row add to words[kLumaSum], [kBlackCount] and [kWhiteCount].
   void (*expose[kCodes])(const std::uint8_t* row, int n, ClipCodes clip, std::uint64_t* words);
 };

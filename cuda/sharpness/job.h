@@ -52,9 +52,10 @@ struct SurveyJob {
   int fields = 1;
   StatisticsGrid grid[2];
   int grids = 0;
-  int blocks = 0, rank = 0;  ///< noise blocks of all grids, and the place of the one that counts
-  int tiles = 0;             ///< blocks of threads that sum residuals; the others expose
-  int first_tile[2] = {};    ///< of each grid
+  int step = 1;                 ///< of groups of noise blocks
+  int sum_count = 0, rank = 0;  ///< of noise blocks of all grids, and the place of the one that counts
+  int tiles = 0;                ///< blocks of threads that sum residuals; the others expose
+  int first_tile[2] = {};       ///< of each grid
   ClipCodes clip{};
   unsigned* sums = nullptr;              ///< of noise blocks
   unsigned long long* totals = nullptr;  ///< kStatisticsWords, zero before and after
@@ -62,8 +63,8 @@ struct SurveyJob {
   std::int64_t* results = nullptr;       ///< pinned host memory, mapped
 };
 
-/// Noise blocks of one row that a block of threads sums.
-inline constexpr int kSurveyTileBlocks = 64;
+/// Groups of noise blocks that a block of threads sums.
+inline constexpr int kSurveyTileGroups = 16;
 
 /// How a kernel cuts cells into tiles. Its grid is one-dimensional.
 struct Kernel {

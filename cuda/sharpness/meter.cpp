@@ -123,7 +123,7 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
   slot.results.reserve(count);
   if (slot.totals.reserve(count))
     check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
-  slot.noise.reserve(static_cast<std::size_t>(plan->statistics.blocks));
+  slot.noise.reserve(static_cast<std::size_t>(plan->statistics.sums));
   // From memory of the slot's own: the tilings may be cut for the next plan before the device has fetched these.
   const std::size_t grids = stream_.grids.size() + tile_.grids.size();
   slot.grids.reserve(grids);
@@ -178,9 +178,10 @@ void DeviceMeter::survey(Slot& slot, const Job& from) {
   for (int i = 0; i < statistics.grids; ++i) {
     const StatisticsGrid& grid = job.grid[i] = statistics.grid[i];
     job.first_tile[i] = job.tiles;
-    job.tiles += ceil_div(grid.columns, kSurveyTileBlocks) * grid.rows;
+    job.tiles += ceil_div(grid.groups, kSurveyTileGroups);
   }
-  job.blocks = statistics.blocks;
+  job.step = statistics.step;
+  job.sum_count = statistics.sums;
   job.rank = statistics.rank();
   job.clip = clip_codes(geometry_.layout.depth, plan.request.limited);
   job.sums = slot.noise.get();

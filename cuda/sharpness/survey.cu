@@ -2,10 +2,10 @@
 // The statistics of a frame: residuals of its noise, summed over blocks of 16 x 16, and its exposure. Ends with the
 // choice of the block that counts, so that a frame needs one launch and nothing but five words go to the host.
 //
-// The first job.tiles blocks sum residuals: thread t takes columns 4 t ... 4 t + 3 of a row of noise blocks and walks
-// down its 16 rows, the last row's bend and the step to it in registers; four threads make up a noise block. The others
-// take rows of the roi in turn, a thread every kThreads-th code, for the exposure. All reads are of adjacent codes by
-// adjacent threads; those of rows that two blocks share come from the cache.
+// The first job.tiles blocks sum residuals: a thread takes four columns of a noise block and walks down its 16 rows,
+// the last row's bend and the step to it in registers; four threads make up a noise block, 16 a group of them. The
+// others take rows of the roi in turn, a thread every kThreads-th code, for the exposure. All reads are of adjacent
+// codes by adjacent threads; those of rows that two blocks share come from the cache.
 #include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
 
@@ -15,8 +15,8 @@ namespace framequality::cuda {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kColumns = 4, kLanesPerBlock = kNoiseBlock / kColumns, kBlocksPerTile = kThreads / kLanesPerBlock;
-static_assert(kBlocksPerTile == kSurveyTileBlocks);
+constexpr int kColumns = 4, kLanesPerBlock = kNoiseBlock / kColumns, kLanesPerGroup = kLanesPerBlock * kNoiseGroup;
+static_assert(kThreads / kLanesPerGroup == kSurveyTileGroups);
 // Ranks are found digit by digit: 20 bits of bytes' sums are two digits, 28 of words' three.
 constexpr int kDigitBits = 10, kDigits = 1 << kDigitBits;
 
@@ -64,11 +64,11 @@ __device__ void sum_blocks(const SurveyJob& job, int tile, Sums& sums) {
   const Codes<Word> codes{job};
   const int g = job.grids > 1 && tile >= job.first_tile[1] ? 1 : 0;
   const StatisticsGrid& grid = job.grid[g];
-  tile -= job.first_tile[g];
-  const int tiles_x = (grid.columns + kBlocksPerTile - 1) / kBlocksPerTile;
-  const int band = tile / tiles_x, lane = static_cast<int>(threadIdx.x);
-  const int column = tile % tiles_x * kBlocksPerTile + lane / kLanesPerBlock;
-  const bool is_block = column < grid.columns;
+  const int lane = static_cast<int>(threadIdx.x), in_row = grid.groups_in_row();
+  const int group = (tile - job.first_tile[g]) * kSurveyTileGroups + lane / kLanesPerGroup;
+  const int number = group * job.step, band = number / in_row, block = lane / kLanesPerBlock % kNoiseGroup;
+  const int column = number % in_row * kNoiseGroup + block;
+  const bool is_block = group < grid.groups && column < grid.columns;
   const int x = column * kNoiseBlock + lane % kLanesPerBlock * kColumns, y0 = grid.y0 + band * kNoiseBlock;
   unsigned sum = 0;
   if (is_block) {
@@ -98,7 +98,8 @@ __device__ void sum_blocks(const SurveyJob& job, int tile, Sums& sums) {
   }
 #pragma unroll
   for (int d = 1; d < kLanesPerBlock; d *= 2) sum += __shfl_xor_sync(~0u, sum, d);
-  if (is_block && lane % kLanesPerBlock == 0) job.sums[grid.first_block + band * grid.columns + column] = sum;
+  if (group < grid.groups && lane % kLanesPerBlock == 0)
+    job.sums[grid.first_sum + group * kNoiseGroup + block] = is_block ? sum : kNoBlock;
 }
 
 template <class Word>
@@ -119,7 +120,7 @@ __device__ void expose(const SurveyJob& job, int first, int step, Sums& sums) {
       sums.word[kLumaSum] += sum;
       sums.word[kBlackCount] += black;
       sums.word[kWhiteCount] += white;
-      if (job.blocks > 0 || y == grid.y0 || y >= grid.y1 - 1) continue;
+      if (job.sum_count > 0 || y == grid.y0 || y >= grid.y1 - 1) continue;
       for (int x = static_cast<int>(threadIdx.x); x < grid.width(); x += kThreads) {
         int around[3][3];
 #pragma unroll
@@ -197,11 +198,11 @@ __global__ void __launch_bounds__(kThreads) survey(const __grid_constant__ Surve
   if (!is_last) return;
   __threadfence();
   constexpr int kWordDigits = sizeof(Word) == 1 ? 2 : 3;
-  const unsigned chosen = job.blocks > 0 ? select(job.sums, job.blocks, job.rank, kWordDigits) : 0;
+  const unsigned chosen = job.sum_count > 0 ? select(job.sums, job.sum_count, job.rank, kWordDigits) : 0;
   const int i = static_cast<int>(threadIdx.x);
   if (i >= kStatisticsWords) return;
   const unsigned long long sum = atomicExch(job.totals + i, 0ull);
-  job.results[i] = static_cast<std::int64_t>(i == kResidual && job.blocks > 0 ? chosen : sum);
+  job.results[i] = static_cast<std::int64_t>(i == kResidual && job.sum_count > 0 ? chosen : sum);
 }
 
 }  // namespace
