@@ -61,6 +61,16 @@ FQ_HD U64v sum_bytes(U8v v) {
 #endif
 }
 
+/// acc + the bytes of v, some to each lane: less than 2^22 vectors may be added. What lane they go to is unspecified.
+FQ_HD U32v add_bytes(U32v acc, U8v v) {
+#if defined(__AVX512VNNI__)
+  return reinterpret_cast<U32v>(
+      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(acc), reinterpret_cast<__m512i>(v), _mm512_set1_epi8(1)));
+#else
+  return acc + reinterpret_cast<U32v>(sum_bytes(v));
+#endif
+}
+
 FQ_HD U8v min_bytes(U8v a, U8v b) {
 #if defined(__AVX512BW__)
   return reinterpret_cast<U8v>(_mm512_min_epu8(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));

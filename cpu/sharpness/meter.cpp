@@ -81,7 +81,7 @@ class CpuMeter final : public Meter {
     const auto plan = std::move(plan_);
     totals_.assign(static_cast<std::size_t>(plan->totals()), 0);
     const bool surveys = plan->request.measures_statistics();
-    if (surveys) survey_.begin(*plan, frame_);
+    if (surveys) survey_.begin(*plan, frame_, is_direct(*plan, 0));
     with_metric(plan->request.metric, [&](auto m) {
       for (const Grid& grid : plan->grids) Region<decltype(m)>(*this, *plan, grid).measure();
     });
@@ -90,6 +90,11 @@ class CpuMeter final : public Meter {
   }
 
  private:
+  /// True if a field's samples are the frame's own bytes or words.
+  static bool is_direct(const Plan& plan, int field) {
+    return plan.samples.is_identity() && plan.geometry.layout.is_plain() && plan.size[field].width >= kSlack;
+  }
+
   /// One grid of a plan, measured with metric M.
   template <class M>
   class Region {
@@ -108,7 +113,8 @@ class CpuMeter final : public Meter {
         plane_[p] = meter.frame_.plane[p] + meter.frame_.stride[p] * grid.field;
       }
       if constexpr (!M::kHistogram) reach_ = M::kReach;
-      direct_ = samples_.is_identity() && layout_.is_plain() && width_ >= kSlack;
+      direct_ = is_direct(plan, grid.field);
+      exposes_ = direct_ && plan.request.measures_statistics() && grid.first_cell == 0;
       split_ = samples_.radius > 0 && samples_.downscale == 1 && layout_.depth == 8;
       code_bytes_ = layout_.depth == 8 ? 1 : 2;
       sample_bytes_ = samples_.is_identity() ? code_bytes_ : 2;
@@ -193,6 +199,7 @@ class CpuMeter final : public Meter {
           if (x1 == width_ && width_ > 1) reflected_column(all, width_ - 1, left);
         }
       }
+      if (exposes_) meter_.survey_.expose(rows, y1 - y0, x0, x1);
     }
 
     int metric() const { return plan_.request.metric; }
@@ -302,8 +309,9 @@ class CpuMeter final : public Meter {
     const std::uint8_t* plane_[3] = {};
     std::ptrdiff_t stride_[3] = {};
     Reach reach_;
-    bool split_;   // samples are in the layout of Lane::kSplit
-    bool direct_;  // samples are the frame's own bytes or words
+    bool split_;    // samples are in the layout of Lane::kSplit
+    bool direct_;   // samples are the frame's own bytes or words
+    bool exposes_;  // these are also the codes whose exposure is taken
     int code_bytes_, scaled_bytes_, sample_bytes_;
     std::int64_t* totals_ = nullptr;  // of the cell being measured
     bool pairs_ = false;              // its histogram is counted in pairs

@@ -6,7 +6,7 @@
 
 namespace framequality::cpu {
 
-void Survey::begin(const Plan& plan, const Frame& frame) {
+void Survey::begin(const Plan& plan, const Frame& frame, bool is_exposed) {
   plan_ = &plan;
   frame_ = &frame;
   const PixelLayout& layout = plan.geometry.layout;
@@ -15,22 +15,24 @@ void Survey::begin(const Plan& plan, const Frame& frame) {
   words_ = {};
   for (int i = 0; i < plan.statistics.grids; ++i) {
     const StatisticsGrid& grid = plan.statistics.grid[i];
-    passes_[static_cast<std::size_t>(i)] = {grid, 0, grid.y0};
+    Pass& pass = passes_[static_cast<std::size_t>(i)] = {grid, 0, is_exposed ? grid.y1 : grid.y0};
+    if (!layout.is_plain()) continue;
+    pass.stride = frame.stride[0] * plan.fields;
+    pass.origin = frame.plane[0] + frame.stride[0] * grid.field + std::ptrdiff_t{grid.x0} * layout.word_bytes;
   }
   sums_.assign(static_cast<std::size_t>(plan.statistics.sums), kNoBlock);
   made_.fill(-1);
 }
 
-/// Codes of row y of the grid's field from x0 on, as bytes or words.
-const std::uint8_t* Survey::row(const StatisticsGrid& grid, int y) {
+/// Codes of row y of the grid's field from x0 on, as bytes or words, in a buffer.
+const std::uint8_t* Survey::make_row(const StatisticsGrid& grid, int y) {
   const PixelLayout& layout = plan_->geometry.layout;
-  const std::size_t bytes = code_ == Code::kByte ? 1 : 2;
   const std::ptrdiff_t line = std::ptrdiff_t{y} * plan_->fields + grid.field;
   const std::uint8_t* planes[3] = {};
   for (int p = 0; p < layout.planes(); ++p) planes[p] = frame_->plane[p] + frame_->stride[p] * line;
-  if (layout.is_plain()) return planes[0] + static_cast<std::size_t>(grid.x0) * bytes;
   const auto place = static_cast<std::size_t>(y % kBandRows);
-  const auto n = static_cast<std::size_t>(grid.x1 - grid.x0), pitch = n * bytes + kSlack;
+  const auto n = static_cast<std::size_t>(grid.x1 - grid.x0);
+  const std::size_t pitch = n * (code_ == Code::kByte ? 1 : 2) + kSlack;
   codes_.resize(std::max(codes_.size(), pitch * kBandRows));
   std::uint8_t* to = codes_.data() + place * pitch;
   if (made_[place] != line) luma_.luma(layout, planes, grid.x0, static_cast<int>(n), to);
@@ -38,26 +40,26 @@ const std::uint8_t* Survey::row(const StatisticsGrid& grid, int y) {
   return to;
 }
 
-void Survey::expose(Pass& pass, int end) {
-  for (; pass.y < end; ++pass.y)
-    kernels_.expose[static_cast<int>(code_)](row(pass.grid, pass.y), pass.grid.x1 - pass.grid.x0, clip_, words_.data());
+void Survey::expose_rows(Pass& pass, int end) {
+  for (; pass.y < end; ++pass.y) {
+    const std::uint8_t* codes = row(pass, pass.y);
+    expose(&codes, 1, 0, pass.grid.x1 - pass.grid.x0);
+  }
 }
 
 void Survey::measure_band(Pass& pass) {
   const StatisticsGrid& grid = pass.grid;
   const int first = grid.y0 + pass.bands * kNoiseBlock, in_row = grid.groups_in_row(), step = plan_->statistics.step;
   const std::uint8_t* rows[kBandRows];
-  for (int i = 0; i < kBandRows; ++i) rows[i] = row(grid, first + i);
-  // The groups of this row that count: numbers that are multiples of the step.
-  for (int i = (pass.bands * in_row + step - 1) / step; i * step < (pass.bands + 1) * in_row; ++i) {
-    const int column = (i * step - pass.bands * in_row) * kNoiseGroup;
-    const int blocks = std::min(step == 1 ? grid.columns : kNoiseGroup, grid.columns - column);
-    std::uint32_t* sums = sums_.data() + grid.first_sum + static_cast<std::ptrdiff_t>(i) * kNoiseGroup;
-    kernels_.residuals[static_cast<int>(code_)](rows, column * kNoiseBlock, blocks, sums, words_[kSquaredResidual]);
-    if (step == 1) break;  // all of them, side by side
-  }
+  for (int i = 0; i < kBandRows; ++i) rows[i] = row(pass, first + i);
+  // The groups of this row that count: those whose numbers are multiples of the step. All of them are one run.
+  const int i = (pass.bands * in_row + step - 1) / step, column = (i * step - pass.bands * in_row) * kNoiseGroup;
+  std::uint32_t* sums = sums_.data() + grid.first_sum + static_cast<std::ptrdiff_t>(i) * kNoiseGroup;
+  kernels_.residuals[static_cast<int>(code_)](rows, column, step == 1 ? grid.columns : step * kNoiseGroup,
+                                              step == 1 ? grid.columns : kNoiseGroup, grid.columns, sums,
+                                              words_[kSquaredResidual]);
   ++pass.bands;
-  expose(pass, first + kNoiseBlock);
+  expose_rows(pass, first + kNoiseBlock);
 }
 
 void Survey::advance(int field, int end) {
@@ -70,7 +72,8 @@ void Survey::advance(int field, int end) {
 }
 
 /// All residuals of pictures that are less than a block high or wide.
-void Survey::sum_all(const StatisticsGrid& grid) {
+void Survey::sum_all(const Pass& pass) {
+  const StatisticsGrid& grid = pass.grid;
   const auto code = [&](const std::uint8_t* p, int x) -> int {
     if (code_ == Code::kByte) return p[x];
     std::uint16_t v;
@@ -79,7 +82,7 @@ void Survey::sum_all(const StatisticsGrid& grid) {
   };
   for (int y = 0; y < grid.height(); ++y) {
     const std::uint8_t* rows[3];
-    for (int j = 0; j < 3; ++j) rows[j] = row(grid, grid.y0 + y + j);
+    for (int j = 0; j < 3; ++j) rows[j] = row(pass, grid.y0 + y + j);
     for (int x = 0; x < grid.width(); ++x) {
       int g[3][3];
       for (int j = 0; j < 3; ++j)
@@ -96,8 +99,8 @@ void Survey::finish(std::span<std::int64_t> words) {
   for (int i = 0; i < plan.grids; ++i) {
     Pass& pass = passes_[static_cast<std::size_t>(i)];
     advance(pass.grid.field, pass.grid.y1);
-    expose(pass, pass.grid.y1);
-    if (plan.blocks == 0) sum_all(pass.grid);
+    expose_rows(pass, pass.grid.y1);
+    if (plan.blocks == 0) sum_all(pass);
   }
   if (plan.blocks > 0) {
     const auto at = sums_.begin() + plan.rank();

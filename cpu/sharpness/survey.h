@@ -21,8 +21,12 @@ class Survey {
   /// luma: codes from pixels, of the same instruction set.
   Survey(const SurveyKernels& kernels, const SharpnessKernels& luma) : kernels_(kernels), luma_(luma) {}
 
-  /// Begins with a frame. plan and frame outlive what follows.
-  void begin(const Plan& plan, const Frame& frame);
+  /// Begins with a frame. plan and frame outlive what follows. is_exposed: expose() is called for all of the roi.
+  void begin(const Plan& plan, const Frame& frame, bool is_exposed);
+  /// Takes the exposure of codes x0...x1-1 of `count` rows: bytes or words that the metric has just read.
+  void expose(const std::uint8_t* const* rows, int count, int x0, int x1) {
+    kernels_.expose[static_cast<int>(code_)](rows, count, x0, x1 - x0, clip_, words_.data());
+  }
   /// Measures the bands that end at row `end` of a field, or before it: rows that are in the cache now.
   void advance(int field, int end);
   /// Measures what is left. words: kStatisticsWords, which are written.
@@ -31,14 +35,19 @@ class Survey {
  private:
   struct Pass {
     StatisticsGrid grid;
-    int bands = 0;  ///< done
-    int y = 0;      ///< first row that is not exposed
+    int bands = 0;                         ///< done
+    int y = 0;                             ///< first row that is not exposed
+    const std::uint8_t* origin = nullptr;  ///< code (x0, 0) of the field, where codes are bytes or words side by side
+    std::ptrdiff_t stride = 0;             ///< from there to row 1
   };
 
   void measure_band(Pass& pass);
-  void expose(Pass& pass, int end);
-  void sum_all(const StatisticsGrid& grid);
-  const std::uint8_t* row(const StatisticsGrid& grid, int y);
+  void expose_rows(Pass& pass, int end);
+  void sum_all(const Pass& pass);
+  const std::uint8_t* row(const Pass& pass, int y) {
+    return pass.origin ? pass.origin + pass.stride * y : make_row(pass.grid, y);
+  }
+  const std::uint8_t* make_row(const StatisticsGrid& grid, int y);
 
   const SurveyKernels& kernels_;
   const SharpnessKernels& luma_;

@@ -136,11 +136,11 @@ FQ_HD void walk(const std::uint8_t* const* rows, int x, const typename C::Mask& 
   columns.finish(sums, squares);
 }
 
+/// The run of blocks from column x on.
 template <class C>
-void residuals(const std::uint8_t* const* rows, int x, int blocks, std::uint32_t* sums, std::uint64_t& squares) {
+FQ_HD void sum_run(const std::uint8_t* const* rows, int x, int blocks, std::uint32_t* sums, S64v& all) {
   const int width = blocks * kNoiseBlock;
   for (int j = 0; j < blocks; ++j) sums[j] = 0;
-  S64v all{};
   int i = 0;
   for (; i + C::kColumns <= width; i += C::kColumns)
     walk<C, false>(rows, x + i, typename C::Mask{}, sums + i / kNoiseBlock, all);
@@ -159,6 +159,17 @@ void residuals(const std::uint8_t* const* rows, int x, int blocks, std::uint32_t
     walk<C, true>(copies, 0, C::mask(0, width), of_vector, all);
     for (int j = 0; j < blocks; ++j) sums[j] = of_vector[j];
   }
+}
+
+template <class C>
+void residuals(const std::uint8_t* const* rows, int first, int step, int run, int columns, std::uint32_t* sums,
+               std::uint64_t& squares) {
+  S64v all{};
+  for (int column = first; column < columns; column += step) {
+    const int blocks = columns - column < run ? columns - column : run;
+    sum_run<C>(rows, column * kNoiseBlock, blocks, sums, all);
+    sums += run;
+  }
   squares += static_cast<std::uint64_t>(total(all));
 }
 
@@ -171,12 +182,11 @@ FQ_HD bool any_from(U8v v, std::uint8_t least) {
 }
 
 template <class T>
-FQ_HD void expose_rest(const std::uint8_t* row, int n, ClipCodes clip, std::uint64_t* words) {
-  std::uint64_t sum = 0;
-  std::uint32_t black = 0, white = 0;
+FQ_HD void expose_codes(const std::uint8_t* p, int n, ClipCodes clip, std::uint64_t* words) {
+  std::uint32_t sum = 0, black = 0, white = 0;
   for (int i = 0; i < n; ++i) {
     T v;
-    std::memcpy(&v, row + static_cast<std::size_t>(i) * sizeof v, sizeof v);
+    std::memcpy(&v, p + static_cast<std::size_t>(i) * sizeof v, sizeof v);
     sum += v;
     black += v <= clip.black;
     white += v >= clip.white;
@@ -186,45 +196,51 @@ FQ_HD void expose_rest(const std::uint8_t* row, int n, ClipCodes clip, std::uint
   words[kWhiteCount] += white;
 }
 
-/// Most pictures clip in few places: vectors are only summed and looked through for clipped codes, which, moved down by
-/// those that are black, are the largest; what has some is counted.
-void expose_bytes(const std::uint8_t* row, int n, ClipCodes clip, std::uint64_t* words) {
-  constexpr int kVectors = 16;  // counts of so many fit a byte
+/// Most pictures clip in few places: codes are only summed and looked through for clipped ones, which, moved down by
+/// those that are black, are the largest; if there are some, all are counted.
+void expose_bytes(const std::uint8_t* const* rows, int count, int x, int n, ClipCodes clip, std::uint64_t* words) {
   const auto above_black = static_cast<std::uint8_t>(clip.black + 1),
              clipped = static_cast<std::uint8_t>(clip.white - clip.black - 1);
-  U64v sum{}, black{}, white{};
-  int x = 0;
-  while (x + kVec <= n) {
-    const int vectors = (n - x) / kVec < kVectors ? (n - x) / kVec : kVectors;
-    const std::uint8_t* p = row + x;
-    U8v most{};
-    for (int i = 0; i < vectors; ++i) {
-      const U8v v = load<U8v>(p + i * kVec);
-      sum += sum_bytes(v);
+  const int whole = n / kVec * kVec;
+  S64v sums{};
+  U64v black{}, white{};
+  U8v most{};
+  for (int y = 0; y < count; ++y) {
+    const std::uint8_t* p = rows[y] + x;
+    U32v sum{};
+#pragma GCC unroll 4
+    for (int i = 0; i < whole; i += kVec) {
+      const U8v v = load<U8v>(p + i);
+      sum = add_bytes(sum, v);
       most = max_bytes(most, v - above_black);
     }
-    if (any_from(most, clipped)) {
-      U8v blacks{}, whites{};
-      for (int i = 0; i < vectors; ++i) {
-        const U8v v = load<U8v>(p + i * kVec);
-        blacks -= reinterpret_cast<U8v>(v <= static_cast<std::uint8_t>(clip.black));
-        whites -= reinterpret_cast<U8v>(v >= static_cast<std::uint8_t>(clip.white));
-      }
-      black += sum_bytes(blacks);
-      white += sum_bytes(whites);
-    }
-    x += vectors * kVec;
+    sums += wide_sums(reinterpret_cast<S32v>(sum));
+    if (whole < n) expose_codes<std::uint8_t>(p + whole, n - whole, clip, words);
   }
-  words[kLumaSum] += static_cast<std::uint64_t>(total(reinterpret_cast<S64v>(sum)));
+  if (any_from(most, clipped)) {
+    constexpr int kMost = 255 * kVec;  // counts of so many vectors fit a byte
+    for (int y = 0; y < count; ++y)
+      for (int from = 0; from < whole; from += kMost) {
+        U8v blacks{}, whites{};
+        for (int i = from; i < whole && i < from + kMost; i += kVec) {
+          const U8v v = load<U8v>(rows[y] + x + i);
+          blacks -= reinterpret_cast<U8v>(v <= static_cast<std::uint8_t>(clip.black));
+          whites -= reinterpret_cast<U8v>(v >= static_cast<std::uint8_t>(clip.white));
+        }
+        black += sum_bytes(blacks);
+        white += sum_bytes(whites);
+      }
+  }
+  words[kLumaSum] += static_cast<std::uint64_t>(total(sums));
   words[kBlackCount] += static_cast<std::uint64_t>(total(reinterpret_cast<S64v>(black)));
   words[kWhiteCount] += static_cast<std::uint64_t>(total(reinterpret_cast<S64v>(white)));
-  expose_rest<std::uint8_t>(row + x, n - x, clip, words);
 }
 
-void expose_words(const std::uint8_t* row, int n, ClipCodes clip, std::uint64_t* words) {
+void expose_words(const std::uint8_t* const* rows, int count, int x, int n, ClipCodes clip, std::uint64_t* words) {
   constexpr int kRun = 1 << 15;  // sums of so many words fit 32 bits
-  for (int x = 0; x < n; x += kRun)
-    expose_rest<std::uint16_t>(row + std::ptrdiff_t{2} * x, n - x < kRun ? n - x : kRun, clip, words);
+  for (int y = 0; y < count; ++y)
+    for (int i = 0; i < n; i += kRun)
+      expose_codes<std::uint16_t>(rows[y] + (std::ptrdiff_t{x} + i) * 2, n - i < kRun ? n - i : kRun, clip, words);
 }
 
 struct Table : SurveyKernels {

@@ -20,12 +20,14 @@ enum class Code : std::uint8_t {
 inline constexpr int kCodes = 3;
 
 struct SurveyKernels {
-  /// sums[j]: |r| over block j of `blocks` side by side; squares: r^2 over all of them is added. rows: kBandRows that
-  /// from code x on have blocks * kNoiseBlock + 2 codes; none beyond is read.
-  void (*residuals[kCodes])(const std::uint8_t* const* rows, int x, int blocks, std::uint32_t* sums,
-                            std::uint64_t& squares);
-  /// Adds what n codes of a row add to words[kLumaSum], [kBlackCount] and [kWhiteCount].
-  void (*expose[kCodes])(const std::uint8_t* row, int n, ClipCodes clip, std::uint64_t* words);
+  /// Sums of |r| over runs of blocks side by side: at block column `first`, and then every `step` columns up to
+  /// `columns`, `run` blocks or as many as are left; they go to sums one after the other. r^2 over all of them is added
+  /// to squares. rows: kBandRows of columns * kNoiseBlock + 2 codes; none beyond is read.
+  void (*residuals[kCodes])(const std::uint8_t* const* rows, int first, int step, int run, int columns,
+                            std::uint32_t* sums, std::uint64_t& squares);
+  /// Adds what n codes from code x on of each of `count` rows add to words[kLumaSum], [kBlackCount], [kWhiteCount].
+  void (*expose[kCodes])(const std::uint8_t* const* rows, int count, int x, int n, ClipCodes clip,
+                         std::uint64_t* words);
 };
 
 namespace baseline {
