@@ -23,8 +23,8 @@ def metrics():
 METRICS = metrics()
 
 
-def run(source, settings=(), feed=None):
-    """The scores, settings x frames, of what `source` (as gst-launch-1.0 takes it) delivers. Without settings it just
+def run(source, settings=(), feed=None, field="score"):
+    """The scores, or another field of the message, settings x frames, of what `source` (as gst-launch-1.0 takes it) delivers. Without settings it just
     runs to its end."""
     meters = "".join(f" ! sharpnessmeter name=m{i} {text}" for i, text in enumerate(settings))
     pipeline = Gst.parse_launch(f"{source}{meters} ! fakesink" if settings else source)
@@ -41,12 +41,12 @@ def run(source, settings=(), feed=None):
         if message.type == Gst.MessageType.EOS:
             break
         if message.get_structure().get_name() == "sharpnessmeter":
-            scores[int(message.src.get_name()[1:])].append(message.get_structure()["score"])
+            scores[int(message.src.get_name()[1:])].append(message.get_structure()[field])
     pipeline.set_state(Gst.State.NULL)
     return numpy.array(scores)
 
 
-def run_gray(pictures, settings, caps=""):
+def run_gray(pictures, settings, caps="", field="score"):
     """The same for a list of 8-bit gray arrays of one size."""
     pictures = list(pictures)
     height, width = pictures[0].shape
@@ -58,7 +58,7 @@ def run_gray(pictures, settings, caps=""):
         source.end_of_stream()
 
     return run(f"appsrc name=in format=time max-bytes=0 caps=video/x-raw,format=GRAY8,width={width},height={height},"
-               f"framerate=30/1{caps}", settings, feed)
+               f"framerate=30/1{caps}", settings, feed, field)
 
 
 def load_luma(path):

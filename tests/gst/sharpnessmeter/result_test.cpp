@@ -53,7 +53,7 @@ TEST(Result, FieldsOfOptionsNotUsedAreAbsent) {
   rig.caps(kCaps);
   rig.pass(random_buffer(kCaps, 1));
   const Heard heard = rig.heard();
-  for (const char* field : {"roi", "zones", "zone-columns", "zone-rows"})
+  for (const char* field : {"roi", "zones", "zone-columns", "zone-rows", "noise", "mean", "clipped-black"})
     EXPECT_FALSE(gst_structure_has_field(heard.results.at(0).get(), field)) << field;
 }
 
@@ -119,6 +119,53 @@ TEST(Result, EveryMetricAndOption) {
         EXPECT_EQ(zones(heard.results.at(0).get()), want.zones);
         EXPECT_EQ(text(heard.results.at(0).get(), "metric"), metric_info(metric).name);
       }
+}
+
+TEST(Result, StatisticsOfTheRoi) {
+  const std::string caps = video_caps("I420", 64, 48, ",interlace-mode=interleaved");
+  Rig rig{{"statistics", "true"}, {"roi", "<3,4,50,41>"}, {"zone-columns", "2"}, {"downscale", "2"}};
+  rig.caps(caps);
+  BufferPtr buffer = random_buffer(caps, 2);
+  const Statistics want = expected(caps, buffer.get(),
+                                   {.downscale = 2,
+                                    .interlaced = true,
+                                    .limited = true,
+                                    .statistics = true,
+                                    .zone_columns = 2,
+                                    .roi = Rect{3, 4, 50, 41}})
+                              .statistics;
+  const BufferPtr out = rig.pass(std::move(buffer));
+  const Heard heard = rig.heard();
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(out.get(), "GstSharpnessMeta");
+  ASSERT_TRUE(meta);
+  for (const GstStructure* s :
+       std::initializer_list<const GstStructure*>{heard.results.at(0).get(), gst_custom_meta_get_structure(meta)}) {
+    EXPECT_EQ(number(s, "noise"), want.noise);
+    EXPECT_EQ(number(s, "mean"), want.mean);
+    EXPECT_EQ(number(s, "clipped-black"), want.clipped_black);
+    EXPECT_EQ(number(s, "clipped-white"), want.clipped_white);
+  }
+  EXPECT_GT(want.noise, 10);
+  EXPECT_GT(want.clipped_white, 0.02);
+}
+
+TEST(Result, NoiseCorrectionTellsTheNoiseThatItTakesOff) {
+  Rig rig{{"noise-correction", "true"}, {"normalize", "mean"}, {"prefilter", "binomial3"}};
+  rig.caps(kCaps);
+  BufferPtr buffer = random_buffer(kCaps, 2);
+  Request request{.mean = true, .noise_correction = true};
+  request.prefilter = Prefilter::kBinomial3;
+  const Scores want = expected(kCaps, buffer.get(), request);
+  rig.pass(std::move(buffer));
+  rig.set("noise-correction", "false");
+  rig.pass(random_buffer(kCaps, 2, GST_SECOND));
+  const Heard heard = rig.heard();
+  EXPECT_EQ(number(heard.results.at(0).get(), "score"), want.score);
+  EXPECT_EQ(number(heard.results.at(0).get(), "noise"), want.statistics.noise);
+  EXPECT_FALSE(gst_structure_has_field(heard.results.at(0).get(), "mean"));
+  EXPECT_EQ(want.score, 0) << "random codes are noise";
+  EXPECT_GT(number(heard.results.at(1).get(), "score"), 0);
+  EXPECT_FALSE(gst_structure_has_field(heard.results.at(1).get(), "noise"));
 }
 
 TEST(Result, StatsAndLastScore) {
