@@ -77,6 +77,19 @@ std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& f) {
   return l;
 }
 
+PictureLayout::Component component_of(const GstVideoFormatInfo& f, int c) {
+  const unsigned word_bytes = f.depth[0] > 8 ? 2 : 1;
+  unsigned offset = f.poffset[c];
+  // GStreamer 1.22 gives V's place in 16-bit semi-planar formats in words.
+  if (offset % word_bytes != 0) offset *= word_bytes;
+  // It takes U for V in VYUY, and says 0 for Y, U and V of Y212 and Y216, which are packed as YUY2.
+  if (f.format == GST_VIDEO_FORMAT_VYUY && c > 0) offset = c == 1 ? 2 : 0;
+  if (c > 0 && f.plane[c] == f.plane[0] && f.poffset[c] == f.poffset[0]) offset = (c == 1 ? 1 : 3) * word_bytes;
+  return {static_cast<std::uint8_t>(f.plane[c]), static_cast<std::uint8_t>(offset),
+          static_cast<std::uint8_t>(f.pixel_stride[c]), static_cast<std::uint8_t>(f.w_sub[c]),
+          static_cast<std::uint8_t>(f.h_sub[c])};
+}
+
 std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
   PictureLayout l;
   l.components = GST_VIDEO_FORMAT_INFO_IS_GRAY(&f) ? 1 : 3;
@@ -89,18 +102,10 @@ std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
   l.shift = static_cast<std::uint8_t>(f.shift[0]);
   unsigned written = 0;  // bit p: plane p holds a component
   for (int c = 0; c < l.components; ++c) {
-    // GStreamer 1.22 gives V's place in 16-bit semi-planar formats in words.
-    const unsigned given = f.poffset[c], offset = given % l.word_bytes == 0 ? given : given * l.word_bytes;
-    l.component[c] = {static_cast<std::uint8_t>(f.plane[c]), static_cast<std::uint8_t>(offset),
-                      static_cast<std::uint8_t>(f.pixel_stride[c]), static_cast<std::uint8_t>(f.w_sub[c]),
-                      static_cast<std::uint8_t>(f.h_sub[c])};
+    l.component[c] = component_of(f, c);
     written |= 1u << f.plane[c];
     for (int other = 0; other < c; ++other)
-      if (l.component[other].plane == f.plane[c] && l.component[other].offset == offset) return std::nullopt;
-  }
-  if (f.format == GST_VIDEO_FORMAT_VYUY) {  // it takes U for V here too
-    l.component[1].offset = 2;
-    l.component[2].offset = 0;
+      if (f.plane[other] == f.plane[c] && f.poffset[other] == f.poffset[c]) return std::nullopt;
   }
   if (written != (1u << l.planes) - 1) return std::nullopt;
   return l;
@@ -125,12 +130,12 @@ bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer) {
 }
 
 MappedPlanes::Maps::~Maps() {
-  while (count > 0) {
-    --count;
+  for (int p = GST_VIDEO_MAX_PLANES - 1; p >= 0; --p) {
+    if (!(mapped >> p & 1)) continue;
     if (meta)
-      gst_video_meta_unmap(meta, static_cast<guint>(count), &plane[count]);
+      gst_video_meta_unmap(meta, static_cast<guint>(p), &plane[p]);
     else
-      gst_buffer_unmap(buffer, &plane[count]);
+      gst_buffer_unmap(buffer, &plane[p]);
   }
 }
 
@@ -158,6 +163,7 @@ MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::spa
   check_size(info);
   for (int p = 0; p < static_cast<int>(planes.size()); ++p) {
     const Extent& extent = planes[static_cast<std::size_t>(p)];
+    if (extent.rows == 0) continue;
     stride[p] = maps_.meta ? map_meta_plane(p) : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
     const gsize bytes = bytes_of(info, p, extent);
     if (!maps_.meta) map_plain_plane(info, p, bytes);
@@ -205,7 +211,7 @@ gssize MappedPlanes::map_meta_plane(int plane) {
   gint step = 0;
   if (!gst_video_meta_map(meta, static_cast<guint>(plane), &maps_.plane[plane], &at, &step, maps_.flags))
     cannot_map(plane);
-  ++maps_.count;
+  maps_.mapped |= 1u << plane;
   data[plane] = static_cast<std::uint8_t*>(at);
   return step;
 }
@@ -220,7 +226,7 @@ void MappedPlanes::map_plain_plane(const GstVideoInfo& info, int plane, gsize ne
            std::to_string(offset) + ", but the buffer holds " + std::to_string(gst_buffer_get_size(maps_.buffer)));
   if (!gst_buffer_map_range(maps_.buffer, first, static_cast<gint>(count), &maps_.plane[plane], maps_.flags))
     cannot_map(plane);
-  ++maps_.count;
+  maps_.mapped |= 1u << plane;
   data[plane] = maps_.plane[plane].data + skip;
 }
 

@@ -82,6 +82,9 @@ namespace framequality {
 /// Where luma lies in a format of FQ_LUMA_FORMATS; nullopt for formats packed in a way that PixelLayout cannot say.
 std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& format);
 
+/// Where the samples of component c lie in a format of FQ_LUMA_FORMATS.
+PictureLayout::Component component_of(const GstVideoFormatInfo& format, int c);
+
 /// Where all samples lie in a format of FQ_PICTURE_FORMATS; nullopt for formats that PictureLayout cannot say, or that
 /// have alpha in a plane of its own.
 std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& format);
@@ -98,7 +101,8 @@ bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer);
 /// Planes of a buffer, mapped while this lives. The buffer must outlive it.
 class MappedPlanes {
  public:
-  /// What of a plane is used: rows of so many bytes or, of formats in tiles, rows of so many tiles.
+  /// What of a plane is used: rows of so many bytes or, of formats in tiles, rows of so many tiles. No rows: the plane
+  /// is not mapped.
   struct Extent {
     gsize row_bytes;
     int rows;
@@ -114,7 +118,7 @@ class MappedPlanes {
   std::ptrdiff_t stride[GST_VIDEO_MAX_PLANES] = {};
 
  private:
-  /// The first `count` planes' maps; unmapped in the end, also when the rest of the frame is refused.
+  /// Maps of planes; unmapped in the end, also when the rest of the frame is refused.
   struct Maps {
     Maps(GstBuffer* buffer, GstMapFlags flags)
         : buffer(buffer), meta(gst_buffer_get_video_meta(buffer)), flags(flags) {}
@@ -125,7 +129,7 @@ class MappedPlanes {
     GstVideoMeta* meta;  ///< maps the planes, if there is one
     GstMapFlags flags;
     GstMapInfo plane[GST_VIDEO_MAX_PLANES];
-    int count = 0;
+    unsigned mapped = 0;  ///< bit p: plane p is
   };
   void check_size(const GstVideoInfo& info) const;
   gsize bytes_of(const GstVideoInfo& info, int plane, const Extent& extent) const;
