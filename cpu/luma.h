@@ -115,9 +115,11 @@ bool luma_fast(const PixelLayout& l, const std::uint8_t* const* rows, int x, int
   }
   if (l.pixel_stride == 2 && l.big_endian) luma_words<std::uint16_t, std::uint16_t, true>(l, p, n, out);
   if (l.pixel_stride == 2 && !l.big_endian) luma_words<std::uint16_t, std::uint16_t, false>(l, p, n, out);
+  if (l.pixel_stride == 4 && l.big_endian) luma_words<std::uint32_t, std::uint16_t, true>(l, p, n, out);
+  if (l.pixel_stride == 4 && !l.big_endian) luma_words<std::uint32_t, std::uint16_t, false>(l, p, n, out);
   if (l.pixel_stride == 8 && l.big_endian) luma_words<std::uint64_t, std::uint16_t, true>(l, p, n, out);
   if (l.pixel_stride == 8 && !l.big_endian) luma_words<std::uint64_t, std::uint16_t, false>(l, p, n, out);
-  return l.pixel_stride == 2 || l.pixel_stride == 8;
+  return l.pixel_stride == 2 || l.pixel_stride == 4 || l.pixel_stride == 8;
 }
 
 void luma(const PixelLayout& l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {

@@ -17,7 +17,7 @@ constexpr const char* kReason = "built without CUDA: build with -Dcuda=enabled, 
 
 Device find_device(int) { return {-1, "", kReason}; }
 std::unique_ptr<Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
-std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry&, int, int) {
+std::unique_ptr<bliinds::Meter> make_bliinds_meter(const bliinds::Input&, int, int) {
   throw Error(Fault::kNoDevice, kReason);
 }
 std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry&, int, int) {

@@ -6,6 +6,7 @@
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
+#include "tests/bliinds/yuv_picture.h"
 #include "tests/support/gpu.h"
 
 #include <atomic>
@@ -74,23 +75,17 @@ TEST(Allocation, RunningMedianNoneOnceItsWindowIsFull) {
   EXPECT_EQ(allocations, before);
 }
 
-void expect_none(bliinds::Meter& meter, const Geometry& geometry) {
-  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(geometry.width * geometry.height));
-  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * i >> 3);
-  Frame frame;
-  frame.plane[0] = pixels.data();
-  frame.stride[0] = geometry.width;
-  const std::uint64_t before = allocations;
-  for (int i = 0; i < 10; ++i) {
-    meter.submit({frame, bliinds::Channel::kLuma});
-    meter.collect();
-  }
-  EXPECT_EQ(allocations, before);
-}
-
 TEST(Allocation, CpuBliindsMeterNonePerFrame) {
-  const Geometry geometry{640, 480, {}};
-  expect_none(*cpu::make_bliinds_meter(geometry), geometry);
+  for (const test::NamedYuv& named : test::yuv_layouts()) {
+    const test::YuvPicture picture(named.input(640, 480, test::kColorimetries[0]), false, false, 1);
+    const auto meter = cpu::make_bliinds_meter(picture.input());
+    const std::uint64_t before = allocations;
+    for (int i = 0; i < 4; ++i) {
+      meter->submit({picture.frame(), i % 2 ? bliinds::Channel::kRed : bliinds::Channel::kLuma});
+      meter->collect();
+    }
+    EXPECT_EQ(allocations, before) << named.name;
+  }
 }
 
 TEST(Allocation, CpuDenoiserNonePerFrame) {

@@ -2,11 +2,14 @@
 // What the CPU and CUDA twins of BLIINDS-II measure: frames in, 24 features out.
 #pragma once
 
+#include "algorithms/bliinds/red.h"
 #include "algorithms/bliinds/scale.h"
 #include "algorithms/layout.h"
 #include "algorithms/worker.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -23,27 +26,51 @@ using Features = std::array<double, kFeatures>;
 /// Which codes of a frame are the picture.
 enum class Channel : std::uint8_t {
   kLuma,  ///< as for sharpness
-  kRed,   ///< of RGB layouts only: what the published model was trained on
+  kRed,   ///< what the published model was trained on: R as it is, of YUV as RedOfYuv says, of gray the gray itself
+};
+
+/// What all frames of a stream share.
+struct Input {
+  Geometry geometry;
+  RedOfYuv red;  ///< of YUV layouts
+  Input(const Geometry& geometry, const RedOfYuv& red = {}) : geometry(geometry), red(red) {}
+
+  FQ_HD bool makes_red(Channel channel) const { return channel == Channel::kRed && red.exists(); }
 };
 
 /// Whether frames of this geometry can be measured.
 FQ_HD bool measurable(const Geometry& g) { return g.width >= kLeastSide && g.height >= kLeastSide; }
-FQ_HD bool has_channel(const PixelLayout& layout, Channel channel) {
-  return channel == Channel::kLuma || layout.kind == PixelLayout::Kind::kRgb;
-}
 
-/// Layout and frame in which a channel stands as luma.
+/// Layout and frame in which a channel stands as luma; Y, where red has to be made of it.
 inline PixelLayout channel_layout(PixelLayout layout, Channel channel) {
-  if (channel == Channel::kLuma) return layout;
+  if (channel == Channel::kLuma || layout.kind != PixelLayout::Kind::kRgb) return layout;
   layout.kind = PixelLayout::Kind::kLuma;
   layout.plane[0] = 0;
   return layout;
 }
 inline Frame channel_frame(const PixelLayout& layout, Frame frame, Channel channel) {
-  if (channel == Channel::kLuma) return frame;
+  if (channel == Channel::kLuma || layout.kind != PixelLayout::Kind::kRgb) return frame;
   frame.plane[0] = frame.plane[layout.plane[0]];
   frame.stride[0] = frame.stride[layout.plane[0]];
   return frame;
+}
+
+/// What is read of a frame's plane p; no bytes: nothing.
+struct PlaneExtent {
+  std::size_t row_bytes = 0;
+  int rows = 0;
+};
+inline PlaneExtent channel_extent(const Input& input, Channel channel, int p) {
+  const Geometry& g = input.geometry;
+  const bool alone = channel == Channel::kRed && g.layout.kind == PixelLayout::Kind::kRgb;  // it becomes plane 0
+  PlaneExtent extent;
+  if (alone ? p == g.layout.plane[0] : p < g.layout.planes())
+    extent = {channel_layout(g.layout, channel).row_bytes(alone ? 0 : p, g.width), g.height};
+  if (input.makes_red(channel) && p == input.red.v.plane[0]) {
+    extent.row_bytes = std::max(extent.row_bytes, input.red.v.row_bytes(p, input.red.width(g.width)));
+    extent.rows = std::max(extent.rows, input.red.height(g.height));
+  }
+  return extent;
 }
 
 /// Size of one code in the unit of 8-bit codes, a power of two.
@@ -55,10 +82,11 @@ struct BlockValues {
   std::vector<std::uint16_t> shape;  ///< gamma in thousandths, kNoShape where the table has none
 };
 
-/// A frame of the worker's measurable() geometry, whose layout has the channel.
+/// A frame of the worker's measurable() geometry.
 struct Task {
   Frame frame;
-  Channel channel = Channel::kLuma;
+  Channel channel = Channel::kRed;
+  bool interlaced = false;  ///< its chroma rows belong to fields
 };
 
 class Meter : public Worker<Task, Features> {

@@ -32,7 +32,7 @@ constexpr char kUsage[] =
 features  prints CSV: name, frame (from 0), and the 24 features of every picture or frame of video that GStreamer
           decodes
 score     prints CSV: name, frame, score (0 best ... 99 worst), raw-score (before rounding and clamping)
-  --channel luma|red   what is measured (default luma; red is what the published model was trained on)
+  --channel luma|red   what is measured (default red, which the published model was trained on)
   --device DEVICE      auto (default), cpu or cuda
   --interval SECONDS   least time between measured frames (default 0: every frame)
   --model FILE         score by this model (default: the published one)

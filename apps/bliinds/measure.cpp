@@ -16,10 +16,6 @@ constexpr char kElement[] = "bliindsmeter";
 constexpr char kNothing[] = "no-video";  // message: the file has been looked through
 constexpr int kInFlight = 2;             // CUDA: the next frames are copied while one is measured
 
-// 8 to 16 bits, packed and planar: videoconvert takes what loses least.
-constexpr char kRgbCaps[] =
-    "video/x-raw,format={ RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, GBR, GBR_10LE, GBR_12LE, ARGB64 }";
-
 struct Release {
   void operator()(gpointer object) const { gst_object_unref(object); }
   void operator()(GstMessage* message) const { gst_message_unref(message); }
@@ -76,7 +72,7 @@ GstElement* make(const char* factory) {
   return element;
 }
 
-/// uridecodebin, videoconvert, the caps of the channel, the meter, fakesink.
+/// uridecodebin, videoconvert, caps of system memory, the meter, fakesink.
 Owned<GstElement> make_pipeline(const char* uri, const MeasureOptions& options) {
   Owned<GstElement> pipeline(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
   GstBin* bin = GST_BIN(pipeline.get());
@@ -89,12 +85,11 @@ Owned<GstElement> make_pipeline(const char* uri, const MeasureOptions& options) 
   GstElement* filter = add(make("capsfilter"));
   GstElement* meter = add(make_meter(options));
   GstElement* sink = add(make("fakesink"));
-  const bool red = options.channel == "red";
   // Of any features: libav's decoders also make format:Interlaced, and uridecodebin wants all that a decoder makes.
   GstCaps* video = gst_caps_from_string("video/x-raw(ANY)");
   g_object_set(source, "uri", uri, "caps", video, "expose-all-streams", FALSE, nullptr);
   gst_caps_unref(video);
-  gst_util_set_object_arg(G_OBJECT(filter), "caps", red ? kRgbCaps : "video/x-raw");
+  gst_util_set_object_arg(G_OBJECT(filter), "caps", "video/x-raw");
   g_object_set(sink, "sync", FALSE, nullptr);
   gst_element_link_many(convert, filter, meter, sink, nullptr);
   g_signal_connect(source, "pad-added", G_CALLBACK(link_video), convert);

@@ -11,9 +11,9 @@
 namespace framequality::tools {
 
 struct MeasureOptions {
-  std::string channel = "luma", device = "auto";  ///< nicks of the element's properties
-  std::string model;                              ///< file; empty: the published one
-  std::uint64_t interval = 0;                     ///< ns between measured frames
+  std::string channel = "red", device = "auto";  ///< nicks of the element's properties
+  std::string model;                             ///< file; empty: the published one
+  std::uint64_t interval = 0;                    ///< ns between measured frames
 };
 
 struct Measured {

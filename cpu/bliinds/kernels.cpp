@@ -10,6 +10,8 @@
 #include "cpu/luma.h"
 #include "cpu/simd.h"
 
+#include <type_traits>
+
 namespace framequality::cpu {
 namespace {
 
@@ -56,6 +58,41 @@ void widen(const std::uint8_t* codes, int n, double unit, double* __restrict out
   for (int i = 0; i < n; ++i) {
     T code;
     std::memcpy(&code, codes + static_cast<std::size_t>(i) * sizeof code, sizeof code);
+    out[i] = code * unit;
+  }
+}
+
+template <class T>
+FQ_HD T code_at(const std::uint8_t* codes, int i) {
+  T code;
+  std::memcpy(&code, codes + static_cast<std::size_t>(i) * sizeof code, sizeof code);
+  return code;
+}
+
+template <int kTimes, class T>
+void repeat(const std::uint8_t* codes, int n, std::uint8_t* __restrict out) {
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < kTimes; ++k) put<T>(out, kTimes * i + k, code_at<T>(codes, i));
+}
+
+/// What red_code() says, in numbers that become vectors: 8 bits need no more than 32 for the sum; that of deeper codes
+/// is exact in doubles too, and above 0 what is cut off is what a shift cuts off.
+template <class T>
+void red(const bliinds::RedOfYuv& red, const std::uint8_t* y, const std::uint8_t* v, int n, double unit,
+         double* __restrict out) {
+  using Sum = std::conditional_t<sizeof(T) == 1, int, double>;
+  constexpr int kAbove = 1 << 17;  // codes that make any sum positive
+  const int y_zero = red.y_zero, v_zero = red.v_zero, most = (1 << red.v.depth) - 1;
+  const Sum y_gain = red.y_gain, v_gain = red.v_gain, half = 1 << (bliinds::kRedBits - 1);
+  for (int i = 0; i < n; ++i) {
+    const Sum sum = y_gain * (code_at<T>(y, i) - y_zero) + v_gain * (code_at<T>(v, i) - v_zero) + half;
+    int code;
+    if constexpr (sizeof(T) == 1)
+      code = sum >> bliinds::kRedBits;
+    else
+      code = static_cast<int>(sum * (1.0 / (1 << bliinds::kRedBits)) + kAbove) - kAbove;
+    code = code < 0 ? 0 : code;
+    code = code > most ? most : code;
     out[i] = code * unit;
   }
 }
@@ -186,7 +223,16 @@ double above(const double* values, int n, int bin, double* inside, int* found) {
 
 const BliindsKernels& FQ_ISA::bliinds_kernels() {
   static const BliindsKernels table = {
-      luma, {widen<std::uint8_t>, widen<std::uint16_t>}, part, halve, blocks, shapes, count, above};
+      luma,
+      {widen<std::uint8_t>, widen<std::uint16_t>},
+      {red<std::uint8_t>, red<std::uint16_t>},
+      {{repeat<2, std::uint8_t>, repeat<2, std::uint16_t>}, {repeat<4, std::uint8_t>, repeat<4, std::uint16_t>}},
+      part,
+      halve,
+      blocks,
+      shapes,
+      count,
+      above};
   return table;
 }
 

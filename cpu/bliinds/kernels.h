@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/bliinds/gamma.h"
+#include "algorithms/bliinds/red.h"
 #include "algorithms/layout.h"
 
 #include <cstdint>
@@ -23,6 +24,11 @@ struct BliindsKernels {
   void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
   /// out[i] = code i times unit; [0] bytes, [1] native words.
   void (*widen[2])(const std::uint8_t* codes, int n, double unit, double* out);
+  /// The same of red made from code i of Y and of V.
+  void (*red[2])(const bliinds::RedOfYuv&, const std::uint8_t* y, const std::uint8_t* v, int n, double unit,
+                 double* out);
+  /// Each of n codes as often as a sample of V is wide; by [halvings of V's width - 1][bytes, native words].
+  void (*repeat[2][2])(const std::uint8_t* codes, int n, std::uint8_t* out);
   /// out[k][i] = row[3 i + k]; out: three rows of `pitch` doubles, one after the other.
   void (*part)(const double* row, int n, std::int64_t pitch, double* out);
   /// n pixels of half size from three rows whose first column is the one left of the picture. scratch: 2 n + 2.

@@ -167,37 +167,31 @@ class Level {
 
 class BliindsMeter final : public bliinds::Meter {
  public:
-  BliindsMeter(const Geometry& geometry, const BliindsKernels& kernels)
-      : geometry_(geometry),
+  BliindsMeter(const Input& input, const BliindsKernels& kernels)
+      : input_(input),
         kernels_(kernels),
-        codes_(static_cast<std::size_t>(geometry.width) * 2 + kCodeSlack),
-        third_(Scale{geometry.width, geometry.height}.half().half(), kernels, nullptr),
-        second_(Scale{geometry.width, geometry.height}.half(), kernels, &third_),
-        first_({geometry.width, geometry.height}, kernels, &second_),
+        codes_(static_cast<std::size_t>(input.geometry.width) * 2 + kCodeSlack),
+        chroma_(input.red.exists() ? codes_.size() : 0),
+        repeated_(chroma_.size()),
+        third_(Scale{input.geometry.width, input.geometry.height}.half().half(), kernels, nullptr),
+        second_(Scale{input.geometry.width, input.geometry.height}.half(), kernels, &third_),
+        first_({input.geometry.width, input.geometry.height}, kernels, &second_),
         scratch_(first_.blocks()) {}
 
   void submit(const Task& task) override {
-    const auto& [frame, channel] = task;
     if (pending_) throw std::logic_error("cpu bliinds meter: a frame is pending");
-    if (!has_channel(geometry_.layout, channel) || frame.on_device)
-      throw std::invalid_argument("cpu bliinds meter: not a frame or a channel of this meter");
-    pending_.emplace(channel_frame(geometry_.layout, frame, channel), channel_layout(geometry_.layout, channel));
+    if (task.frame.on_device) throw std::invalid_argument("cpu bliinds meter: the frame is not in host memory");
+    pending_ = task;
+    pending_->frame = channel_frame(input_.geometry.layout, task.frame, task.channel);
   }
 
   Features collect() override {
     if (!pending_) throw std::logic_error("cpu bliinds meter: no frame is pending");
-    const auto [frame, layout] = *std::exchange(pending_, std::nullopt);
+    const Task task = *std::exchange(pending_, std::nullopt);
     for (Level* level : levels()) level->begin();
-    const bool words = layout.depth > 8;
-    const double unit = code_unit(layout);
-    for (int y = 0; y < geometry_.height; ++y) {
-      const std::uint8_t* planes[3] = {};
-      for (int p = 0; p < layout.planes(); ++p) planes[p] = frame.plane[p] + frame.stride[p] * y;
-      if (!layout.is_plain()) {
-        kernels_.luma(layout, planes, 0, geometry_.width, codes_.data());
-        planes[0] = codes_.data();
-      }
-      kernels_.widen[words](planes[0], geometry_.width, unit, first_.slot());
+    v_row_ = -1;
+    for (int y = 0; y < input_.geometry.height; ++y) {
+      fill(task, y, first_.slot());
       first_.push();
     }
     Features features;
@@ -214,20 +208,61 @@ class BliindsMeter final : public bliinds::Meter {
  private:
   std::array<Level*, kScales> levels() { return {&first_, &second_, &third_}; }
 
-  const Geometry geometry_;
+  /// The pixels of row y.
+  void fill(const Task& task, int y, double* out) {
+    const Geometry& g = input_.geometry;
+    const PixelLayout layout = channel_layout(g.layout, task.channel);
+    const bool words = layout.depth > 8;
+    const double unit = code_unit(layout);
+    const std::uint8_t* const codes = row_of(layout, task.frame, y, g.width, codes_);
+    if (!input_.makes_red(task.channel)) return kernels_.widen[words](codes, g.width, unit, out);
+    const std::uint8_t* const v_codes = v_row(task, input_.red.row(y, g.height, task.interlaced));
+    kernels_.red[words](input_.red, codes, v_codes, g.width, unit, out);
+  }
+
+  /// The codes of a row of V, one for each pixel.
+  const std::uint8_t* v_row(const Task& task, int row) {
+    if (row == v_row_) return v_codes_;  // as for the row before
+    v_row_ = row;
+    const RedOfYuv& red = input_.red;
+    Frame frame;
+    frame.plane[0] = task.frame.plane[red.v.plane[0]];
+    frame.stride[0] = task.frame.stride[red.v.plane[0]];
+    PixelLayout v = red.v;
+    v.plane[0] = 0;
+    const int n = red.width(input_.geometry.width);
+    v_codes_ = row_of(v, frame, row, n, chroma_);
+    if (red.x_shift == 0) return v_codes_;
+    kernels_.repeat[red.x_shift - 1][v.depth > 8](v_codes_, n, repeated_.data());
+    return v_codes_ = repeated_.data();
+  }
+
+  /// The n codes of a row: where they lie, or extracted.
+  const std::uint8_t* row_of(const PixelLayout& layout, const Frame& frame, int y, int n,
+                             std::vector<std::uint8_t>& extracted) const {
+    const std::uint8_t* planes[3] = {};
+    for (int p = 0; p < layout.planes(); ++p) planes[p] = frame.plane[p] + frame.stride[p] * y;
+    if (layout.is_plain()) return planes[0];
+    kernels_.luma(layout, planes, 0, n, extracted.data());
+    return extracted.data();
+  }
+
+  const Input input_;
   const BliindsKernels& kernels_;
-  std::optional<std::pair<Frame, PixelLayout>> pending_;
-  std::vector<std::uint8_t> codes_;
+  std::optional<Task> pending_;
+  std::vector<std::uint8_t> codes_, chroma_, repeated_;
+  int v_row_ = -1;                         ///< the row of V last looked at
+  const std::uint8_t* v_codes_ = nullptr;  ///< its codes
   Level third_, second_, first_;
   Scratch scratch_;
 };
 
 }  // namespace
 
-std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry& geometry, std::string_view isa) {
-  if (!measurable(geometry)) throw std::invalid_argument("cpu bliinds meter: the picture is smaller than 4x4");
+std::unique_ptr<bliinds::Meter> make_bliinds_meter(const bliinds::Input& input, std::string_view isa) {
+  if (!measurable(input.geometry)) throw std::invalid_argument("cpu bliinds meter: the picture is smaller than 4x4");
   constexpr KernelTables<BliindsKernels> kTables = FQ_KERNEL_TABLES(bliinds_kernels);
-  return std::make_unique<BliindsMeter>(geometry, find_kernels(kTables, isa));
+  return std::make_unique<BliindsMeter>(input, find_kernels(kTables, isa));
 }
 
 }  // namespace framequality::cpu

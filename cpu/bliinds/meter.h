@@ -9,9 +9,9 @@
 
 namespace framequality::cpu {
 
-/// A meter for frames of `geometry` in host memory. Measures in collect(); one frame may be pending at a time.
+/// A meter for frames of `input` in host memory. Measures in collect(); one frame may be pending at a time.
 /// isa: one of instruction_sets(), or empty for the best; all give the same bits.
 /// Throws std::invalid_argument if the geometry is not measurable().
-std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry& geometry, std::string_view isa = {});
+std::unique_ptr<bliinds::Meter> make_bliinds_meter(const bliinds::Input& input, std::string_view isa = {});
 
 }  // namespace framequality::cpu

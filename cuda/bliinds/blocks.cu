@@ -37,6 +37,17 @@ struct AnyLayout {
                      job.unit);
   }
 };
+/// Red of YUV.
+struct RedLayout {
+  __device__ static double pixel(const BliindsJob& job, const ScaleJob& s, int x, int y) {
+    const Frame& f = job.frame;
+    const RedOfYuv& red = job.red;
+    const int plane = red.v.plane[0], row = red.row(y, s.scale.height, job.interlaced);
+    const std::uint32_t luma = component_code(job.layout, f.plane[0] + y * f.stride[0], 0, x);
+    const std::uint32_t v = component_code(red.v, f.plane[plane] + row * f.stride[plane], 0, x >> red.x_shift);
+    return __dmul_rn(red_code(red, luma, v), job.unit);
+  }
+};
 /// Pixels that the scale before has made.
 struct Made {
   __device__ static double pixel(const BliindsJob&, const ScaleJob& s, int x, int y) {
@@ -108,9 +119,10 @@ unsigned ceil_div(int a, int b) { return static_cast<unsigned>((a + b - 1) / b);
 void queue_blocks(const BliindsJob& job, int scale, CUstream_st* stream) {
   const Scale& s = job.scale[scale].scale;
   const bool is_bytes = job.layout.is_plain() && job.layout.depth == 8;
-  const void* kernel = scale > 0  ? reinterpret_cast<const void*>(&measure_blocks<Made>)
-                       : is_bytes ? reinterpret_cast<const void*>(&measure_blocks<ByteLayout>)
-                                  : reinterpret_cast<const void*>(&measure_blocks<AnyLayout>);
+  const void* kernel = scale > 0          ? reinterpret_cast<const void*>(&measure_blocks<Made>)
+                       : job.red.exists() ? reinterpret_cast<const void*>(&measure_blocks<RedLayout>)
+                       : is_bytes         ? reinterpret_cast<const void*>(&measure_blocks<ByteLayout>)
+                                          : reinterpret_cast<const void*>(&measure_blocks<AnyLayout>);
   void* arguments[] = {const_cast<BliindsJob*>(&job), &scale};
   const dim3 grid(ceil_div(s.columns(), kAcross), ceil_div(s.rows(), kDown));
   check(cudaLaunchKernel(kernel, grid, dim3(kThreads), arguments, 0, stream), "cudaLaunchKernel");

@@ -16,7 +16,7 @@ namespace framequality::cuda {
 class BliindsMeter final : public bliinds::Meter {
  public:
   /// id: device number; negative: the context that is current in every call, that of the destructor included.
-  BliindsMeter(const Geometry& geometry, int id, int depth);
+  BliindsMeter(const bliinds::Input& input, int id, int depth);
   ~BliindsMeter() override;
 
   void submit(const bliinds::Task& task) override;
@@ -57,7 +57,7 @@ class BliindsMeter final : public bliinds::Meter {
   void prepare(Slot& slot);
   static void clear(const Slot& slot);
 
-  Geometry geometry_;
+  bliinds::Input input_;
   int id_;
   DeviceMemory<bliinds::ShapeTable> table_;
   Upload upload_[2];  ///< by channel

@@ -43,8 +43,10 @@ struct ScaleJob {
 /// One frame's work; passed to kernels by value. Device pointers, histograms zero before and after.
 struct BliindsJob {
   Frame frame;
-  PixelLayout layout;  ///< with the channel that is measured as luma
-  double unit = 1;     ///< code_unit()
+  PixelLayout layout;       ///< with the channel that is measured as luma
+  bliinds::RedOfYuv red;    ///< where it exists(), red is to be made of that luma
+  bool interlaced = false;  ///< as in Task
+  double unit = 1;          ///< code_unit()
   ScaleJob scale[bliinds::kScales] = {};
   int blocks = 0;  ///< of pixels, all scales together
   int chunks = 0;

@@ -13,9 +13,13 @@ using namespace bliinds;
 
 namespace {
 
-Geometry channel_geometry(Geometry geometry, Channel channel) {
-  geometry.layout = channel_layout(geometry.layout, channel);
-  return geometry;
+Upload upload_of(const Input& input, Channel channel, int id) {
+  PlaneSize sizes[3];
+  for (int p = 0; p < 3; ++p) {
+    const auto [row_bytes, rows] = channel_extent(input, channel, p);
+    sizes[p] = {row_bytes, rows};
+  }
+  return Upload(sizes, id);
 }
 
 template <class T>
@@ -27,11 +31,10 @@ std::vector<T> to_host(const T* from, int count) {
 
 }  // namespace
 
-BliindsMeter::BliindsMeter(const Geometry& geometry, int id, int depth)
-    : geometry_(geometry),
+BliindsMeter::BliindsMeter(const Input& input, int id, int depth)
+    : input_(input),
       id_(make_current(id)),
-      upload_{{channel_geometry(geometry, Channel::kLuma), id},
-              {has_channel(geometry.layout, Channel::kRed) ? channel_geometry(geometry, Channel::kRed) : geometry, id}},
+      upload_{upload_of(input, Channel::kLuma, id), upload_of(input, Channel::kRed, id)},
       slots_(depth) {
   table_.reserve(1);
   // It may return before the table has arrived; the slots wait for it.
@@ -50,7 +53,7 @@ BliindsMeter::~BliindsMeter() {
 /// Takes the slot's memory and sets its job up.
 void BliindsMeter::prepare(Slot& slot) {
   BliindsJob& job = slot.job;
-  Scale scale{geometry_.width, geometry_.height};
+  Scale scale{input_.geometry.width, input_.geometry.height};
   std::size_t pixels = 0;
   for (ScaleJob& s : job.scale) {
     s.scale = scale;
@@ -89,7 +92,7 @@ void BliindsMeter::prepare(Slot& slot) {
   check(cudaHostGetDevicePointer(&features, slot.features.get(), 0), "cudaHostGetDevicePointer");
   job.features = static_cast<double*>(features);
   job.table = table_.get();
-  job.unit = code_unit(geometry_.layout);
+  job.unit = code_unit(input_.geometry.layout);
 }
 
 /// Queues zeros for the histograms.
@@ -99,19 +102,21 @@ void BliindsMeter::clear(const Slot& slot) {
 }
 
 void BliindsMeter::submit(const bliinds::Task& task) {
-  const auto& [frame, channel] = task;
-  if (!has_channel(geometry_.layout, channel))
-    throw std::invalid_argument("cuda bliinds meter: its frames have no such channel");
+  const auto& [frame, channel, interlaced] = task;
   Slot& slot = slots_.next();
   make_current(id_);
   const SyncOnThrow sync(slot.stream.get());
   BliindsJob& job = slot.job;
-  job.layout = channel_layout(geometry_.layout, channel);
-  job.frame = channel_frame(geometry_.layout, frame, channel);
+  const PixelLayout& layout = input_.geometry.layout;
+  job.layout = channel_layout(layout, channel);
+  job.red = input_.makes_red(channel) ? input_.red : RedOfYuv();
+  job.interlaced = interlaced;
+  Frame ours = frame;
   if (frame.on_device)
     slot.wait_for_default_stream();
   else
-    job.frame = upload_[static_cast<int>(channel)](slot.host, slot.stream.get(), job.frame, 0, geometry_.height);
+    ours = upload_[static_cast<int>(channel)](slot.host, slot.stream.get(), frame, 7u);
+  job.frame = channel_frame(layout, ours, channel);
   if (!slot.is_clear) clear(slot);
   slot.is_clear = false;
   for (int scale = 0; scale < kScales; ++scale) queue_blocks(job, scale, slot.stream.get());
@@ -142,9 +147,9 @@ BlockValues BliindsMeter::blocks(int scale) {
   return {values(0), values(1), values(2), to_host(job.shapes + s.first, s.blocks)};
 }
 
-std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry& geometry, int id, int depth) {
-  if (!measurable(geometry)) throw std::invalid_argument("cuda bliinds meter: the picture is smaller than 4x4");
-  return std::make_unique<BliindsMeter>(geometry, id, depth);
+std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Input& input, int id, int depth) {
+  if (!measurable(input.geometry)) throw std::invalid_argument("cuda bliinds meter: the picture is smaller than 4x4");
+  return std::make_unique<BliindsMeter>(input, id, depth);
 }
 
 }  // namespace framequality::cuda

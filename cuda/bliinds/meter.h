@@ -9,11 +9,11 @@
 
 namespace framequality::cuda {
 
-/// A meter for frames of `geometry` on device `id`; up to `depth` frames may be pending at a time. Everything else as
+/// A meter for frames of `input` on device `id`; up to `depth` frames may be pending at a time. Everything else as
 /// make_meter() of cuda/sharpness/meter.h: where frames may lie, contexts, waiting. The same frame gives the same bits
 /// every time. Device memory for each of them: about 20 bytes a pixel, or 40 MB at 1920x1080. blocks() may be called
 /// until the slot is used again, that is before the next submit() if `depth` frames were pending. Throws Error;
 /// std::invalid_argument if the geometry is not measurable().
-std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Geometry& geometry, int id, int depth = 1);
+std::unique_ptr<bliinds::Meter> make_bliinds_meter(const bliinds::Input& input, int id, int depth = 1);
 
 }  // namespace framequality::cuda

@@ -31,8 +31,8 @@ struct Twins {
 struct Backends {
   cuda::Device (*find_device)(int wanted) = cuda::find_device;
   Twins<Meter, Geometry> sharpness{[](const Geometry& g, int) { return cpu::make_meter(g); }, cuda::make_meter};
-  Twins<bliinds::Meter, Geometry> bliinds{[](const Geometry& g, int) { return cpu::make_bliinds_meter(g); },
-                                          cuda::make_bliinds_meter};
+  Twins<bliinds::Meter, bliinds::Input> bliinds{[](const bliinds::Input& i, int) { return cpu::make_bliinds_meter(i); },
+                                                cuda::make_bliinds_meter};
   Twins<denoise::Filter, PictureGeometry> denoise{
       [](const PictureGeometry& g, int threads) { return cpu::make_denoiser(g, threads); }, cuda::make_denoiser};
   Twins<halftone::Filter, Geometry> halftone{

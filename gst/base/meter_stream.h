@@ -19,6 +19,7 @@ namespace framequality {
 ///   make(place, depth)  a worker, as Relay asks for it
 ///   prepare(buffer, task, notes)  fills both in, but for task.frame, with the options as they are now; false: the
 ///                       frame cannot be measured and passes without a score. May throw ElementError
+///   extents(task)       what is read of the frame's planes
 ///   report(task, notes, result, fields)  the score; adds the element's own fields to those of message and meta
 ///   annotate(buffer)    adds what the frame that was reported last gets beside the meta; buffer is writable
 template <class Kind>
@@ -74,8 +75,8 @@ class MeterStream final : public Stream {
   /// A frame between chain and push.
   struct Held {
     BufferPtr buffer;
-    StructurePtr result;                ///< null: the frame passes unmeasured
-    std::optional<MappedFrame> mapped;  ///< of `buffer`
+    StructurePtr result;                  ///< null: the frame passes unmeasured
+    std::optional<MappedPicture> mapped;  ///< of `buffer`
     typename Kind::Task task;
     typename Kind::Notes notes;
     MeterSettings outputs;  ///< as they were when the frame came
@@ -117,8 +118,8 @@ class MeterStream final : public Stream {
     const Busy busy(*this);
     GstBuffer* buffer = held.buffer.get();
     prepare_to_read(buffer);
-    held.mapped.emplace(format_.info, format_.geometry.layout, buffer, is_on_device());
-    if (!kind_.prepare(buffer, held.task, held.notes)) return held.mapped.reset();
+    if (!kind_.prepare(buffer, held.task, held.notes)) return;
+    held.mapped.emplace(format_.info, kind_.extents(held.task), buffer, is_on_device());
     held.task.frame = held.mapped->frame();
     relay_.submit(held.task);
     held.result = start_result(meter(), format_, buffer);

@@ -2,6 +2,7 @@
 // bliindsmeter: predicts the perceived quality of each video frame, without a reference.
 #include "gst/base/backends.h"
 #include "gst/base/meter_stream.h"
+#include "gst/bliindsmeter/input.h"
 #include "gst/bliindsmeter/model.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
@@ -19,7 +20,8 @@
  * @short_description: predicts the perceived quality of each video frame without a reference
  *
  * Measures each frame with BLIINDS-II (Saad, Bovik, Charrier, IEEE TIP 2012), which was trained on people's ratings of
- * blurred, noisy and compressed photographs. Pixels are neither changed nor copied. The score is posted as an element
+ * compressed, noisy and blurred photographs. It notices compression and noise; softness hardly, once there is noise:
+ * for that there is sharpnessmeter. Pixels are neither changed nor copied. The score is posted as an element
  * message named `bliindsmeter`, and is in the custom metadata `GstBliindsMeta` on the buffer and in the property
  * `last-score`.
  * Message and metadata carry the same fields: guint64 `timestamp`, `stream-time`, `running-time`, `duration` (ns),
@@ -27,7 +29,8 @@
  * same before rounding and clamping; string `channel`, `device`; uint `width`, `height`; with `features=true` an array
  * of 24 doubles `features`.
  *
- * The published model was trained on the red channel of 8-bit pictures: `channel=red` on RGB gives its scores.
+ * The published model was trained on the red channel of 8-bit pictures, and `channel=red` is the default. Red of YUV
+ * formats is made by the matrix and the range in the caps; gray formats are measured as they are.
  *
  * Frames smaller than 4x4 pass without a score. Interlaced frames are measured as they are, woven, and the comb of
  * moving edges counts as a distortion: put deinterlace upstream.
@@ -37,9 +40,8 @@
  * gst-launch-1.0 -m videotestsrc pattern=ball num-buffers=3 ! video/x-raw,format=I420 ! bliindsmeter ! fakesink
  * ]| prints one message for each frame.
  * |[
- * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! videoconvert ! video/x-raw,format=RGB !
- *     bliindsmeter channel=red features=true interval=1000000000 ! fakesink
- * ]| scores one frame a second on the published model's channel, and prints the features too.
+ * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! bliindsmeter features=true interval=1000000000 ! fakesink
+ * ]| scores one frame a second, and prints the features too.
  */
 
 GST_DEBUG_CATEGORY_STATIC(bliindsmeter_debug);
@@ -52,7 +54,7 @@ namespace {
 using bliinds::Channel;
 
 struct Settings {
-  Channel channel = Channel::kLuma;
+  Channel channel = Channel::kRed;
   bool features = false;
   ModelPtr model;
 };
@@ -99,12 +101,13 @@ class Bliinds {
   using Result = bliinds::Features;
   using Notes = Settings;
 
-  Bliinds(GstBliindsMeter* element, const StreamFormat& format) : element_(element), format_(format) {}
+  Bliinds(GstBliindsMeter* element, const StreamFormat& format)
+      : element_(element), format_(format), input_(input_of(format.info, format.geometry)) {}
 
   /// Null for frames that are never submitted.
   std::unique_ptr<Worker<Task, Result>> make(const Place& place, int depth) const {
     if (!bliinds::measurable(format_.geometry)) return nullptr;
-    return backends().bliinds.make(format_.geometry, place, depth);
+    return backends().bliinds.make(input_, place, depth);
   }
 
   bool prepare(GstBuffer* buffer, Task& task, Settings& settings) {
@@ -114,19 +117,17 @@ class Bliinds {
                           " are too small to be scored, at least 4x4 is required: they pass without a score");
       return false;
     }
-    if (is_interlaced(format_.info, buffer))
+    settings = element_->state->settings.get();
+    task.channel = settings.channel;
+    task.interlaced = is_interlaced(format_.info, buffer);
+    if (task.interlaced)
       warn(kInterlaced,
            "Interlaced frames are measured as they are, and combed edges count as a distortion: put deinterlace "
            "upstream");
-    settings = element_->state->settings.get();
-    if (!bliinds::has_channel(format_.geometry.layout, settings.channel))
-      throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-                         std::string("channel=red requires RGB, but these frames are ") +
-                             GST_VIDEO_INFO_NAME(&format_.info) +
-                             ": put videoconvert ! video/x-raw,format=RGB upstream, or use channel=luma");
-    task.channel = settings.channel;
     return true;
   }
+
+  const PlaneExtents& extents(const Task& task) const { return extents_[static_cast<int>(task.channel)]; }
 
   double report(const Task&, const Settings& settings, const bliinds::Features& features, GstStructure* fields) {
     const auto [score, raw] = bliinds::score_of(*settings.model, features);
@@ -143,6 +144,8 @@ class Bliinds {
 
   GstBliindsMeter* element_;
   StreamFormat format_;
+  bliinds::Input input_;
+  PlaneExtents extents_[2] = {extents_of(input_, Channel::kLuma), extents_of(input_, Channel::kRed)};
   Warnings warnings_;
 };
 
@@ -212,7 +215,10 @@ static void change_model(GstBliindsMeter* self, const std::string& location) {
 static GType channel_get_type() {
   static const GType type = register_enum<Channel>(
       "FqBliindsChannel", {{Channel::kLuma, "the Y plane, or BT.601 luma of RGB", "luma"},
-                           {Channel::kRed, "red, which the published model was trained on; RGB input only", "red"}});
+                           {Channel::kRed,
+                            "red, which the published model was trained on; of YUV by its matrix and range, of "
+                            "gray the gray itself",
+                            "red"}});
   return type;
 }
 
@@ -232,7 +238,7 @@ static void install_properties(GstBliindsMeterClass* klass) {
   Properties<GstBliindsMeter, S>::install(
       klass, [](GstBliindsMeter * self) -> auto& { return self->state->settings; })
       .add(&S::channel, channel_get_type(), "channel", "Channel",
-           "Channel to measure. The published model was trained on red, which requires RGB input")
+           "Channel to measure. The published model was trained on red")
       .add(g_param_spec_string(
                "model-location", "Model location",
                "Model file, as written by framequality-bliinds train; unset = the built-in published model. An invalid "

@@ -122,6 +122,8 @@ class Sharpness {
     return true;
   }
 
+  PlaneExtents extents(const Task&) const { return format_.geometry; }
+
   double report(const Task& task, const Notes& notes, Result totals, GstStructure* fields) {
     const Request& request = task.plan->request;
     scores_ = finish(*task.plan, totals);

@@ -83,7 +83,7 @@ TEST_F(BliindsOracle, FeaturesAndScoresAreTheAuthorsOwn) {
         EXPECT_EQ(bliinds::score_of(model, features).score, row.score) << row.name << " " << who;
       };
       for (const std::string_view isa : cpu::instruction_sets()) {
-        const auto meter = cpu::make_bliinds_meter({row.width, row.height, {}}, isa);
+        const auto meter = cpu::make_bliinds_meter(Geometry{row.width, row.height, {}}, isa);
         meter->submit({frame, bliinds::Channel::kLuma});
         compare(meter->collect(), isa);
       }

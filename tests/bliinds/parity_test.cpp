@@ -7,6 +7,7 @@
 #include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 #include "tests/bliinds/same_bits.h"
+#include "tests/bliinds/yuv_picture.h"
 #include "tests/support/gpu.h"
 #include "tests/support/layouts.h"
 #include "tests/support/memory_kinds.h"
@@ -39,8 +40,8 @@ class BliindsParity : public testing::Test {
     device_ = cuda::find_device().id;
   }
 
-  std::unique_ptr<bliinds::Meter> make(const Geometry& geometry, int depth = 1) const {
-    return cuda::make_bliinds_meter(geometry, device_, depth);
+  std::unique_ptr<bliinds::Meter> make(const Input& input, int depth = 1) const {
+    return cuda::make_bliinds_meter(input, device_, depth);
   }
 
   static void expect_features(const Features& expected, const Features& got) {
@@ -53,10 +54,10 @@ class BliindsParity : public testing::Test {
 
   /// One frame by both twins: everything they can be asked for, the device twice.
   static void check(bliinds::Meter& host, bliinds::Meter& device, const Frame& frame, const Frame& input,
-                    Channel channel = Channel::kLuma) {
-    host.submit({frame, channel});
+                    Channel channel = Channel::kLuma, bool interlaced = false) {
+    host.submit({frame, channel, interlaced});
     const Features expected = host.collect();
-    device.submit({input, channel});
+    device.submit({input, channel, interlaced});
     const Features got = device.collect();
     expect_features(expected, got);
     for (int scale = 0; scale < kScales; ++scale) {
@@ -66,7 +67,7 @@ class BliindsParity : public testing::Test {
       EXPECT_TRUE(same_bits(wanted.energy, values.energy)) << "energy, scale " << scale;
       EXPECT_TRUE(same_bits(wanted.orient, values.orient)) << "orient, scale " << scale;
     }
-    device.submit({input, channel});
+    device.submit({input, channel, interlaced});
     EXPECT_TRUE(same_bits(got, device.collect())) << "not the same features again";
   }
 
@@ -158,8 +159,87 @@ TEST_F(BliindsParity, EveryLayoutAndPlaceInMemory) {
         SCOPED_TRACE(named.name + " " + kPlacementNames[static_cast<std::size_t>(placement)]);
         Picture picture(Geometry{107, 45, named.layout}, Fill::kRandom, placement, 9);
         check(picture, where);
-        if (has_channel(named.layout, Channel::kRed)) check(picture, where, Channel::kRed);
+        check(picture, where, Channel::kRed);
       }
+}
+
+/// A YUV frame in one kind of memory: every plane's bytes as they lie there, and no more.
+class YuvIn {
+ public:
+  YuvIn(const YuvPicture& picture, MemoryKind where, int device) : frame_(picture.frame()) {
+    frame_.on_device = where == MemoryKind::kDevice;
+    for (int p = 0; p < 3; ++p) {
+      const auto block = picture.block(p);
+      if (block.empty() || where == MemoryKind::kPageable) continue;
+      if (where == MemoryKind::kDevice) {
+        device_.emplace_back(block, device);
+        frame_.plane[p] = device_.back().data() + picture.origin(p);
+      } else {
+        pinned_.push_back(std::make_unique<cuda::PinnedBytes>(block.size(), device));
+        std::memcpy(pinned_.back()->data(), block.data(), block.size());
+        frame_.plane[p] = static_cast<const std::uint8_t*>(pinned_.back()->data()) + picture.origin(p);
+      }
+    }
+  }
+  const Frame& frame() const { return frame_; }
+
+ private:
+  Frame frame_;
+  std::vector<cuda::DeviceBytes> device_;
+  std::vector<std::unique_ptr<cuda::PinnedBytes>> pinned_;
+};
+
+TEST_F(BliindsParity, RedOfEveryYuvLayoutAndPlaceInMemory) {
+  int n = 0;
+  for (const NamedYuv& named : yuv_layouts())
+    for (const auto& [width, height] : {std::pair{107, 45}, {96, 48}, {5, 7}, {641, 363}})
+      for (const MemoryKind where : {MemoryKind::kPageable, MemoryKind::kPinned, MemoryKind::kDevice})
+        for (const bool interlaced : {false, true}) {
+          const Colorimetry& colours = kColorimetries[static_cast<std::size_t>(n) % std::size(kColorimetries)];
+          const YuvPicture picture(named.input(width, height, colours), n % 2, n % 5 == 0,
+                                   static_cast<std::uint64_t>(n));
+          ++n;
+          SCOPED_TRACE(named.name + " " + std::to_string(width) + "x" + std::to_string(height) + " " + colours.name +
+                       " " + kWhereNames[static_cast<std::size_t>(where)] + (interlaced ? " interlaced" : ""));
+          const YuvIn input(picture, where, device_);
+          const auto host = cpu::make_bliinds_meter(picture.input()), device = make(picture.input());
+          for (const auto channel : {Channel::kRed, Channel::kLuma, Channel::kRed})
+            check(*host, *device, picture.frame(), input.frame(), channel, interlaced);
+        }
+}
+
+TEST_F(BliindsParity, ChannelsOfYuvInFlightComeInOrder) {
+  for (const char* name : {"I420", "NV12", "P010_10LE"})
+    for (int depth = 1; depth <= 4; ++depth) {
+      const auto named = std::find_if(yuv_layouts().begin(), yuv_layouts().end(),
+                                      [&](const NamedYuv& layout) { return layout.name == name; });
+      const Input input = named->input(642, 480, kColorimetries[1]);
+      std::vector<YuvPicture> pictures;
+      std::vector<std::unique_ptr<YuvIn>> inputs;
+      std::vector<Features> expected;
+      constexpr std::size_t kPictures = 5;
+      const auto task = [&](std::size_t i) {
+        return Task{inputs[i % kPictures]->frame(), i % 3 ? Channel::kRed : Channel::kLuma, i % 4 == 0};
+      };
+      pictures.reserve(kPictures);
+      for (std::size_t i = 0; i < kPictures; ++i) pictures.emplace_back(input, i % 2, i % 3 == 0, i + 1);
+      for (std::size_t i = 0; i < kPictures; ++i)
+        inputs.push_back(std::make_unique<YuvIn>(pictures[i], static_cast<MemoryKind>(i % 3), device_));
+      const auto host = cpu::make_bliinds_meter(input);
+      const std::size_t frames = 40, ahead = static_cast<std::size_t>(depth);
+      for (std::size_t i = 0; i < frames; ++i) {
+        Task on_host = task(i);
+        on_host.frame = pictures[i % kPictures].frame();
+        host->submit(on_host);
+        expected.push_back(host->collect());
+      }
+      const auto meter = make(input, depth);
+      for (std::size_t i = 0; i < frames + ahead; ++i) {
+        SCOPED_TRACE(std::string(name) + " frame " + std::to_string(i) + ", depth " + std::to_string(depth));
+        if (i >= ahead) expect_features(expected[i - ahead], meter->collect());
+        if (i < frames) meter->submit(task(i));
+      }
+    }
 }
 
 TEST_F(BliindsParity, FramesInFlightComeInOrder) {
@@ -216,13 +296,12 @@ TEST_F(BliindsParity, PendingFramesMayBeAbandoned) {
 }
 
 TEST_F(BliindsParity, MisuseThrows) {
-  EXPECT_THROW(make({3, 100, {}}), std::invalid_argument);
-  EXPECT_THROW(make({100, 3, {}}), std::invalid_argument);
+  EXPECT_THROW(make(Geometry{3, 100, {}}), std::invalid_argument);
+  EXPECT_THROW(make(Geometry{100, 3, {}}), std::invalid_argument);
   Picture picture(Geometry{8, 8, luma_layout(8, 1)}, Fill::kRamp, Placement::kTight, 1);
   const auto meter = make(picture.geometry());
   EXPECT_THROW(meter->collect(), std::logic_error);
   EXPECT_THROW(meter->blocks(0), std::logic_error);
-  EXPECT_THROW(meter->submit({picture.frame(), Channel::kRed}), std::invalid_argument);
   meter->submit({picture.frame(), Channel::kLuma});
   EXPECT_THROW(meter->submit({picture.frame(), Channel::kLuma}), std::logic_error);
   meter->collect();

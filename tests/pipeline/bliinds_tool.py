@@ -116,8 +116,19 @@ class Files(Case):
         picture = str(self.folder / "p.png")
         launch("videotestsrc", "num-buffers=1", "!", "video/x-raw,format=RGB", "!", "pngenc", "!", "filesink",
                f"location={picture}")
-        red, luma = (rows(self.expect(run("features", f"--channel={c}", picture), 0))[0] for c in ("red", "luma"))
+        default, red, luma = (rows(self.expect(run("features", *c, picture), 0))[0]
+                              for c in ([], ["--channel=red"], ["--channel=luma"]))
         self.assertNotEqual(red, luma)
+        self.assertEqual(default, red)
+
+    def test_red_of_yuv_is_another_picture_than_luma_too(self):
+        clip = str(self.folder / "c.y4m")
+        launch("videotestsrc", "num-buffers=1", "!", "video/x-raw,format=I420,width=64,height=48", "!", "y4menc", "!",
+               "filesink", f"location={clip}")
+        default, red, luma = (rows(self.expect(run("features", *c, clip), 0))[0]
+                              for c in ([], ["--channel=red"], ["--channel=luma"]))
+        self.assertNotEqual(red, luma)
+        self.assertEqual(default, red)
 
     def test_output_that_cannot_be_written_is_an_error(self):
         picture = str(self.folder / "p.png")

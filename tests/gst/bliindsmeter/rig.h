@@ -4,10 +4,12 @@
 
 #include "algorithms/bliinds/model.h"
 #include "cpu/bliinds/meter.h"
-#include "gst/buffer/frame.h"
+#include "tests/bliinds/yuv_picture.h"
 #include "tests/gst/rig.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace framequality::test {
 
@@ -57,18 +59,66 @@ inline bliinds::Features features_of(const std::vector<std::uint16_t>& codes, in
   return meter->collect();
 }
 
+/// Red codes of a buffer: R, the gray, or of YUV what the caps' matrix and range make of Y and V as GStreamer's own
+/// unpacker sees them; depth: bits of a code.
+inline std::vector<std::uint16_t> red_of(const std::string& caps, GstBuffer* buffer, int* depth) {
+  const GstVideoInfo info = video_info(caps);
+  const GstVideoFormatInfo* f = info.finfo;
+  if (GST_VIDEO_INFO_IS_GRAY(&info)) return codes_of(caps, buffer, depth);
+  *depth = static_cast<int>(f->depth[0]);
+  const std::map<GstVideoColorMatrix, double> kr{{GST_VIDEO_COLOR_MATRIX_FCC, 0.30},
+                                                 {GST_VIDEO_COLOR_MATRIX_BT709, 0.2126},
+                                                 {GST_VIDEO_COLOR_MATRIX_BT601, 0.299},
+                                                 {GST_VIDEO_COLOR_MATRIX_SMPTE240M, 0.212},
+                                                 {GST_VIDEO_COLOR_MATRIX_BT2020, 0.2627}};
+  const auto found = kr.find(info.colorimetry.matrix);
+  const bool is_yuv = GST_VIDEO_INFO_IS_YUV(&info);
+  EXPECT_EQ(is_yuv, found != kr.end()) << caps;
+  const Colorimetry colours{"", is_yuv ? found->second : 0, info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255};
+  const bliinds::RedOfYuv how = red_gains(colours, *depth);
+  GstVideoFrame frame;
+  std::vector<std::uint16_t> codes;
+  if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ)) {
+    ADD_FAILURE() << caps;
+    return codes;
+  }
+  const auto flags = GST_VIDEO_FRAME_IS_INTERLACED(&frame) ? GST_VIDEO_PACK_FLAG_INTERLACED : GST_VIDEO_PACK_FLAG_NONE;
+  const bool wide = GST_VIDEO_FORMAT_INFO_DEPTH(gst_video_format_get_info(f->unpack_format), 0) == 16;
+  std::vector<std::uint16_t> line(static_cast<std::size_t>(info.width) * 4 + 64);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(line.data());
+  for (int y = 0; y < info.height; ++y) {
+    f->unpack_func(f, flags, line.data(), frame.data, frame.info.stride, 0, y, info.width);
+    for (std::size_t x = 0; x < static_cast<std::size_t>(info.width); ++x) {
+      const auto at = [&](std::size_t k) {
+        return static_cast<std::int64_t>((wide ? line[4 * x + k] : bytes[4 * x + k]) >> ((wide ? 16 : 8) - *depth));
+      };
+      std::int64_t code = at(1);
+      if (is_yuv) {
+        const std::int64_t sum = how.y_gain * (at(1) - how.y_zero) + how.v_gain * (at(3) - how.v_zero);
+        code = std::clamp<std::int64_t>((sum + 524288) >> 20, 0, (1 << *depth) - 1);
+        const double exact =
+            exact_red(colours, *depth, static_cast<std::uint32_t>(at(1)), static_cast<std::uint32_t>(at(3)));
+        EXPECT_LE(std::abs(static_cast<double>(code) - exact), 0.55) << caps;
+      }
+      codes.push_back(static_cast<std::uint16_t>(code));
+    }
+  }
+  gst_video_frame_unmap(&frame);
+  return codes;
+}
+
 /// The features that a buffer of these caps should get.
-inline bliinds::Features features_of(const std::string& caps, GstBuffer* buffer) {
-  const CapsPtr c(gst_caps_from_string(caps.c_str()));
-  GstVideoInfo info;
-  gst_video_info_from_caps(&info, c.get());
+inline bliinds::Features features_of(const std::string& caps, GstBuffer* buffer,
+                                     bliinds::Channel channel = bliinds::Channel::kRed) {
+  const GstVideoInfo info = video_info(caps);
   int depth = 8;
-  const auto codes = codes_of(caps, buffer, &depth);
+  const auto codes = channel == bliinds::Channel::kRed ? red_of(caps, buffer, &depth) : codes_of(caps, buffer, &depth);
   return features_of(codes, info.width, info.height, depth);
 }
 
-inline bliinds::Score bliinds_score(const std::string& caps, GstBuffer* buffer) {
-  return bliinds::score_of(bliinds::published_model(), features_of(caps, buffer));
+inline bliinds::Score bliinds_score(const std::string& caps, GstBuffer* buffer,
+                                    bliinds::Channel channel = bliinds::Channel::kRed) {
+  return bliinds::score_of(bliinds::published_model(), features_of(caps, buffer, channel));
 }
 
 }  // namespace framequality::test

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a meter of BLIINDS-II reads of GStreamer's frames.
+#include "gst/bliindsmeter/input.h"
+
+#include <cmath>
+
+namespace framequality {
+
+namespace {
+
+/// Without a matrix of Y and colour differences Y is red, as in GStreamer's own conversion.
+bliinds::RedOfYuv red_of(const GstVideoInfo& info, const PixelLayout& y) {
+  const PictureLayout::Component v = component_of(*info.finfo, 2);
+  bliinds::RedOfYuv red;
+  red.v = y;
+  red.v.plane[0] = v.plane;
+  red.v.offset[0] = v.offset;
+  red.v.pixel_stride = v.pixel_stride;
+  red.x_shift = v.x_shift;
+  red.y_shift = v.y_shift;
+  gint zero[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
+  gst_video_color_range_offsets(info.colorimetry.range, info.finfo, zero, scale);
+  double kr = 0, kb = 0;
+  const bool has_matrix = gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &kr, &kb);
+  const double white = std::ldexp((1 << y.depth) - 1, bliinds::kRedBits);
+  red.y_gain = static_cast<std::int32_t>(std::lround(white / scale[0]));
+  red.v_gain = has_matrix ? static_cast<std::int32_t>(std::lround(2 * (1 - kr) * white / scale[2])) : 0;
+  red.y_zero = zero[0];
+  red.v_zero = zero[2];
+  return red;
+}
+
+}  // namespace
+
+bliinds::Input input_of(const GstVideoInfo& info, const Geometry& geometry) {
+  if (!GST_VIDEO_INFO_IS_YUV(&info)) return geometry;
+  return {geometry, red_of(info, geometry.layout)};
+}
+
+PlaneExtents extents_of(const bliinds::Input& input, bliinds::Channel channel) {
+  PlaneExtents extents;
+  for (int p = 0; p < 3; ++p) {
+    const auto [row_bytes, rows] = bliinds::channel_extent(input, channel, p);
+    if (row_bytes == 0) continue;
+    extents.count = static_cast<std::size_t>(p) + 1;
+    extents.plane[static_cast<std::size_t>(p)] = {row_bytes, rows};
+  }
+  return extents;
+}
+
+}  // namespace framequality

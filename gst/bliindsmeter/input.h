@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a meter of BLIINDS-II reads of GStreamer's frames.
+#pragma once
+
+#include "algorithms/bliinds/meter.h"
+#include "gst/buffer/frame.h"
+
+namespace framequality {
+
+/// Frames of these caps; red by their matrix and range. GStreamer has a default for both where caps say none.
+bliinds::Input input_of(const GstVideoInfo& info, const Geometry& geometry);
+
+/// What of a frame's planes the channel needs.
+PlaneExtents extents_of(const bliinds::Input& input, bliinds::Channel channel);
+
+}  // namespace framequality
