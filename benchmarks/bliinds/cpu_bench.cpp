@@ -31,8 +31,48 @@ bliinds::Features measure(bliinds::Meter& meter, const std::vector<std::uint8_t>
 
 void ours(benchmark::State& state, const Size& size, const std::string& isa) {
   const auto pixels = make_picture(size.width, size.height);
-  const auto meter = cpu::make_bliinds_meter({size.width, size.height, {}}, isa);
+  const auto meter = cpu::make_bliinds_meter(Geometry{size.width, size.height, {}}, isa);
   for (auto _ : state) benchmark::DoNotOptimize(measure(*meter, pixels, size.width));
+  state.SetItemsProcessed(state.iterations());
+}
+
+/// A YUV format, by where V lies.
+struct Format {
+  const char* name;
+  int depth, shift, plane, offset, pixel_stride, y_shift;
+};
+constexpr Format kFormats[] = {{"I420", 8, 0, 2, 0, 1, 1}, {"NV12", 8, 0, 1, 1, 2, 1}, {"P010", 10, 6, 1, 2, 4, 1}};
+
+/// Red made from Y and V, beside Y alone.
+void yuv(benchmark::State& state, const Size& size, const std::string& isa, const Format& format,
+         bliinds::Channel channel) {
+  bliinds::RedOfYuv red;
+  Geometry g{size.width, size.height, {}};
+  g.layout.depth = static_cast<std::uint8_t>(format.depth);
+  g.layout.word_bytes = g.layout.pixel_stride = format.depth > 8 ? 2 : 1;
+  g.layout.shift = static_cast<std::uint8_t>(format.shift);
+  red.v = g.layout;
+  red.v.plane[0] = static_cast<std::uint8_t>(format.plane);
+  red.v.offset[0] = static_cast<std::uint8_t>(format.offset);
+  red.v.pixel_stride = static_cast<std::uint8_t>(format.pixel_stride);
+  red.x_shift = 1;
+  red.y_shift = static_cast<std::uint8_t>(format.y_shift);
+  red.y_gain = 1220945;  // BT.601, limited range
+  red.v_gain = 1673555;
+  red.y_zero = 16 << (format.depth - 8);
+  red.v_zero = 128 << (format.depth - 8);
+  const int row = size.width * g.layout.word_bytes, chroma_row = size.width / 2 * format.pixel_stride;
+  const auto y = make_picture(row, size.height), v = make_picture(chroma_row, size.height);
+  Frame frame;
+  frame.plane[0] = y.data();
+  frame.stride[0] = row;
+  frame.plane[format.plane] = v.data();
+  frame.stride[format.plane] = chroma_row;
+  const auto meter = cpu::make_bliinds_meter({g, red}, isa);
+  for (auto _ : state) {
+    meter->submit({frame, channel});
+    benchmark::DoNotOptimize(meter->collect());
+  }
   state.SetItemsProcessed(state.iterations());
 }
 
@@ -48,7 +88,7 @@ void plain(benchmark::State& state, const Size& size) {
 void check_features() {
   const Size& size = kSizes[0];
   const auto pixels = make_picture(size.width, size.height);
-  const auto meter = cpu::make_bliinds_meter({size.width, size.height, {}});
+  const auto meter = cpu::make_bliinds_meter(Geometry{size.width, size.height, {}});
   const auto a = measure(*meter, pixels, size.width);
   const auto b = test::BliindsReference().features({size.width, size.height, {pixels.begin(), pixels.end()}});
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -73,6 +113,12 @@ int main(int argc, char** argv) {
     add("plain" + suffix, plain, size);
     for (const auto isa : cpu::instruction_sets())
       add("cpu-" + std::string(isa) + suffix, ours, size, std::string(isa));
+    for (const auto isa : cpu::instruction_sets())
+      for (const Format& format : kFormats)
+        for (const auto channel : {bliinds::Channel::kLuma, bliinds::Channel::kRed})
+          add("cpu-" + std::string(isa) + "/" + format.name + "-" +
+                  (channel == bliinds::Channel::kRed ? "red" : "luma") + suffix,
+              yuv, size, std::string(isa), format, channel);
   }
   benchmark::RunSpecifiedBenchmarks();
 }
