@@ -2,6 +2,7 @@
 // Non-local means and the patch-based bilateral filter: what is averaged, and with what weights.
 #pragma once
 
+#include "algorithms/denoise/noise.h"
 #include "algorithms/host_device.h"
 #include "algorithms/picture.h"
 
@@ -41,9 +42,11 @@ struct Settings {
   int search_radius = 10;       ///< 0...kMaxSearchRadius
   double range = 100;           ///< luma, gray and RGB; squared grey levels, > 0
   double range_chroma = 100;    ///< U and V
+  bool follows = false;         ///< luma, gray and RGB follow the noise: see Pass
+  bool follows_chroma = false;  ///< U and V
   double spatial = 0;           ///< exponent for each squared pixel of |t|, >= 0
   double sigma = 0;             ///< noise whose share is taken off distances; grey levels
-  bool estimate_sigma = false;  ///< of each component by noise.h instead, in the frame that is filtered
+  bool estimate_sigma = false;  ///< of each component by noise.h instead, field by field, in the frame that is filtered
   CenterWeight center = CenterWeight::kOne;
   Border border = Border::kSymmetric;
   Chroma chroma = Chroma::kNone;
@@ -55,6 +58,9 @@ struct Pass {
   int count = 0;  ///< 1...3
   int component[3] = {};
   double range = 0;
+  /// sigma is then the noise of the components above the picture's grain (noise.h), and the range so many times its
+  /// square. Without such noise nothing changes.
+  bool follows = false;
 };
 struct Passes {
   int count = 0;
@@ -63,16 +69,16 @@ struct Passes {
 inline Passes passes_of(const PictureLayout& layout, const Settings& s) {
   Passes all;
   if (layout.is_rgb) {
-    all.pass[all.count++] = {3, {0, 1, 2}, s.range};
+    all.pass[all.count++] = {3, {0, 1, 2}, s.range, s.follows};
     return all;
   }
-  all.pass[all.count++] = {1, {0}, s.range};
+  all.pass[all.count++] = {1, {0}, s.range, s.follows};
   if (layout.components < 3 || s.chroma == Chroma::kNone) return all;
   if (s.chroma == Chroma::kJoint) {
-    all.pass[all.count++] = {2, {1, 2}, s.range_chroma};
+    all.pass[all.count++] = {2, {1, 2}, s.range_chroma, s.follows_chroma};
   } else {
-    all.pass[all.count++] = {1, {1}, s.range_chroma};
-    all.pass[all.count++] = {1, {2}, s.range_chroma};
+    all.pass[all.count++] = {1, {1}, s.range_chroma, s.follows_chroma};
+    all.pass[all.count++] = {1, {2}, s.range_chroma, s.follows_chroma};
   }
   return all;
 }
@@ -82,17 +88,34 @@ inline Passes passes_of(const PictureLayout& layout, const Settings& s) {
 struct Weights {
   float scale = 0, floor = 0, spatial = 0;
 };
-FQ_HD float floor_of(double range, double sigma) {
-  return static_cast<float>(std::numbers::log2e / range * 2 * sigma * sigma);
+/// range: squared grey levels; sigma: grey levels; samples: of a patch, all planes; spatial: of Settings.
+FQ_HD Weights weights_of(double range, double sigma, int samples, int depth, double spatial) {
+  const double grey = ((1 << depth) - 1) / 255.0, per_grey = std::numbers::log2e / range;
+  return {static_cast<float>(per_grey / (grey * grey * samples)), static_cast<float>(per_grey * 2 * sigma * sigma),
+          static_cast<float>(std::numbers::log2e * spatial)};
 }
-/// sigma: noise of the pass's components, root of their mean square; grey levels.
-inline Weights weights_of(const Settings& s, const Pass& pass, int depth, double sigma) {
-  const double grey = ((1 << depth) - 1) / 255.0;
+/// A range so small that one 16-bit code in the largest patch has no weight left.
+inline constexpr double kLeastRange = 1e-12;
+
+/// How a pass's weights come of its noise; see Pass.
+struct WeightRule {
+  double range = 0;
+  bool follows = false;
+  int samples = 0, depth = 8;
+  double spatial = 0;
+};
+inline WeightRule rule_of(const Settings& s, const Pass& pass, int depth) {
   const int side = 2 * s.patch_radius + 1;
-  const double per_grey = std::numbers::log2e / pass.range;
-  return {static_cast<float>(per_grey / (grey * grey * side * side * pass.count)), floor_of(pass.range, sigma),
-          static_cast<float>(std::numbers::log2e * s.spatial)};
+  return {pass.range, pass.follows, side * side * pass.count, depth, s.spatial};
 }
+/// variance: of the noise, mean over the pass's components; squared grey levels.
+FQ_HD Weights weights_of(const WeightRule& rule, double variance) {
+  if (!rule.follows) return weights_of(rule.range, std::sqrt(variance), rule.samples, rule.depth, rule.spatial);
+  const double sigma = followed_sigma(variance), range = rule.range * sigma * sigma;
+  return weights_of(range > kLeastRange ? range : kLeastRange, sigma, rule.samples, rule.depth, rule.spatial);
+}
+/// Whether a pass's noise has to be estimated.
+inline bool estimates(const Settings& s, const Pass& pass) { return s.estimate_sigma || pass.follows; }
 
 // The twins compute weights with the operations below and add them in the same order, so above 8 bits they give the
 // same codes, on every instruction set: no operation here may be contracted (-ffp-contract=off, -fmad=false).
@@ -131,6 +154,9 @@ FQ_HD float exponent(const Weights& w, float distance, float spatial) {
   x = (x > 0 ? x : 0) + spatial;
   return x < kLargestExponent ? x : kLargestExponent;
 }
+
+/// Whether only equal patches weigh anything beside the pixel's own: then its value is its mean, and no sums are made.
+FQ_HD bool keeps(const Weights& w) { return w.scale - w.floor >= kLargestExponent; }
 
 /// The code of a mean: sum of weighted values less 2^(depth - 1), over the sum of weights.
 FQ_HD float mean_of(float values, float weights, int depth) {

@@ -140,7 +140,7 @@ Result filter(const std::vector<std::uint8_t>& pixels, int width, int height, co
   job.height = height;
   job.patch = settings.patch_radius;
   job.reach = settings.search_radius;
-  job.weights = denoise::weights_of(settings, {1, {0}, settings.range}, 8, 0);
+  job.weights = denoise::weights_of(denoise::rule_of(settings, {1, {0}, settings.range}, 8), 0);
   const std::size_t count = pixels.size();
   const auto around = 2 * static_cast<std::size_t>(job.patch + job.reach);
   const std::size_t images = scheme == Scheme::kTwoLoops ? 1 : 2 * static_cast<std::size_t>(job.reach) + 1;

@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -59,7 +59,7 @@ class CpuDenoiser final : public Filter {
     choose_slots();
     prepare();
     make_jobs();
-    if (s_.estimate_sigma) estimate();
+    estimate();
     filter();
   }
 
@@ -74,16 +74,18 @@ class CpuDenoiser final : public Filter {
   struct Own {
     TileFilter tiles;
     std::vector<std::uint16_t> codes;
+    std::vector<float> fine, coarse;
+    std::vector<std::int32_t> clipped;
   };
   /// Rows of a component that are to be prepared.
   struct Filling {
     std::size_t frame;
     int component, field, first, last;
   };
+  /// A row of the noise's blocks in a plane.
   struct NoisePart {
-    int pass, field, plane;
-    int first, last;
-    std::uint64_t sum;
+    int pass, plane, field, row;
+    std::size_t first;  ///< of its blocks in blocks_
   };
 
   /// Calls work(i, what the thread has for itself) for i = 0...count-1, on all threads.
@@ -215,7 +217,7 @@ class CpuDenoiser final : public Filter {
         job.planes = pass.count;
         job.own = planes_of(*slot_of_[center_], pass, field);
         job.others = {first, others};
-        job.weights = weights_of(s_, pass, g_.layout.depth, s_.sigma);
+        job.weights = weights_of(rule_of(s_, pass, g_.layout.depth), s_.sigma * s_.sigma);
         job.center = s_.center;
         job.distances = distances_of(g_.layout, s_, pass);
         job.layout = &g_.layout;
@@ -231,41 +233,94 @@ class CpuDenoiser final : public Filter {
             out_.unrounded[c] ? out_.unrounded[c] + field * width : nullptr, fields_ * width};
   }
 
-  const DenoisePlane& plane_of(const NoisePart& n) const {
-    return slot_of_[center_]->plane[passes_.pass[n.pass].component[n.plane]][n.field];
+  const DenoisePlane& plane_of(int pass, int plane, int field) const {
+    return slot_of_[center_]->plane[passes_.pass[pass].component[plane]][field];
   }
 
-  /// Puts the noise of each job's planes into its weights.
-  void estimate() {
-    noise_.clear();
-    each_plane([&](int i, int k, int field) {
-      NoisePart part{i, field, k, 0, 0, 0};
-      const int rows = plane_of(part).shape().height;
-      for (part.first = 1; part.first < rows - 1; part.first = part.last) {
-        part.last = std::min(part.first + kRowsAtOnce, rows - 1);
-        noise_.push_back(part);
+  NoiseGrid noise_grid(int pass, int plane, int field) const {
+    const auto& shape = plane_of(pass, plane, field).shape();
+    return {shape.width, shape.height};
+  }
+
+  /// Fills a row of blocks.
+  void add_noise(const NoisePart& part, Own& own) {
+    const DenoisePlane& plane = plane_of(part.pass, part.plane, part.field);
+    const NoiseGrid grid = noise_grid(part.pass, part.plane, part.field);
+    const int width = plane.shape().width, middle = 1 << (g_.layout.depth - 1);
+    std::fill(own.fine.begin(), own.fine.end(), 0.0f);
+    std::fill(own.coarse.begin(), own.coarse.end(), 0.0f);
+    std::fill(own.clipped.begin(), own.clipped.end(), 0);
+    static_assert(kNoiseBlock <= 16);
+    for (int i = 0; i < grid.height; ++i) {
+      const float* rows[2 * kNoiseReach + 1];
+      for (int j = 0; j <= 2 * kNoiseReach; ++j) rows[j] = plane.values(0, part.row * grid.height + i + j);
+      kernels_.noise(rows, width, static_cast<float>(-middle), static_cast<float>(g_.layout.largest() - middle),
+                     {own.fine.data(), own.coarse.data(), own.clipped.data()});
+    }
+    for (int b = 0; b < grid.columns; ++b) {
+      std::uint32_t fine = 0, coarse = 0;
+      int clipped = 0;
+      for (int i = b * grid.width; i < (b + 1) * grid.width; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        fine += static_cast<std::uint32_t>(own.fine[at]);
+        coarse += static_cast<std::uint32_t>(own.coarse[at]);
+        clipped += own.clipped[at];
       }
+      blocks_[part.first + static_cast<std::size_t>(b)] = noise_block(fine, coarse, clipped, grid.pixels());
+    }
+  }
+
+  /// Of a plane with these blocks.
+  double variance_of(std::span<const NoiseBlock> blocks, int pixels) {
+    if (blocks.empty()) return 0;
+    const auto voters = std::count_if(blocks.begin(), blocks.end(), [](const NoiseBlock& b) { return b.votes(); });
+    const bool all = all_vote(static_cast<int>(voters), static_cast<int>(blocks.size()));
+    const auto ranked = [&](auto sum) {
+      ranked_.clear();
+      for (const NoiseBlock& b : blocks)
+        if (all || b.votes()) ranked_.push_back(sum(b));
+      const auto at = ranked_.begin() + noise_rank(static_cast<int>(ranked_.size()));
+      std::nth_element(ranked_.begin(), at, ranked_.end());
+      return *at;
+    };
+    const std::uint32_t fine = ranked([](const NoiseBlock& b) { return b.fine_sum(); });
+    const std::uint32_t coarse = ranked([](const NoiseBlock& b) { return b.coarse; });
+    return noise_variance(fine, coarse, pixels, g_.layout.depth);
+  }
+
+  /// Puts the noise of each job's planes into its weights, where it is asked for.
+  void estimate() {
+    parts_.clear();
+    std::size_t blocks = 0;
+    const auto asked = [&](int pass) { return estimates(s_, passes_.pass[pass]); };
+    each_plane([&](int i, int k, int field) {
+      const NoiseGrid grid = noise_grid(i, k, field);
+      for (int row = 0; asked(i) && row < grid.rows; ++row, blocks += static_cast<std::size_t>(grid.columns))
+        parts_.push_back({i, k, field, row, blocks});
     });
-    share(noise_.size(), [&](std::size_t i, Own&) {
-      NoisePart& part = noise_[i];
-      const DenoisePlane& plane = plane_of(part);
-      for (int y = part.first; y < part.last; ++y)
-        part.sum +=
-            kernels_.noise(plane.values(0, y - 1), plane.values(0, y), plane.values(0, y + 1), plane.shape().width);
+    if (blocks_.size() < blocks) blocks_.resize(blocks);
+    ranked_.reserve(blocks);
+    for (Own& own : own_) {
+      const auto grow = [&](auto& sums) {
+        const auto room = static_cast<std::size_t>(g_.width + kDenoiseSlack);
+        if (!parts_.empty() && sums.size() < room) sums.resize(room);
+      };
+      grow(own.fine), grow(own.coarse), grow(own.clipped);
+    }
+    share(parts_.size(), [&](std::size_t i, Own& own) { add_noise(parts_[i], own); });
+    double variance[3][kMaxFields] = {};  // of passes
+    std::size_t first = 0;
+    each_plane([&](int i, int k, int field) {
+      if (!asked(i)) return;
+      const NoiseGrid grid = noise_grid(i, k, field);
+      const auto count = static_cast<std::size_t>(grid.count());
+      variance[i][field] += variance_of(std::span(blocks_).subspan(first, count), grid.pixels());
+      first += count;
     });
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       const int i = static_cast<int>(j) / fields_, field = static_cast<int>(j) % fields_;
       const Pass& pass = passes_.pass[i];
-      double squares = 0;
-      for (int k = 0; k < pass.count; ++k) {
-        std::uint64_t sum = 0;
-        for (const NoisePart& part : noise_)
-          if (part.pass == i && part.field == field && part.plane == k) sum += part.sum;
-        const auto& shape = jobs_[j].own.plane[k]->shape();
-        const double sigma = noise_sigma(sum, shape.width, shape.height, g_.layout.depth);
-        squares += sigma * sigma;
-      }
-      jobs_[j].weights = weights_of(s_, pass, g_.layout.depth, std::sqrt(squares / pass.count));
+      if (asked(i)) jobs_[j].weights = weights_of(rule_of(s_, pass, g_.layout.depth), variance[i][field] / pass.count);
     }
   }
 
@@ -304,7 +359,9 @@ class CpuDenoiser final : public Filter {
   std::vector<Filling> fillings_, copies_;
   std::vector<DenoisePlanes> others_;  // of all jobs
   std::vector<DenoiseJob> jobs_;
-  std::vector<NoisePart> noise_;
+  std::vector<NoisePart> parts_;
+  std::vector<NoiseBlock> blocks_;  // of all parts
+  std::vector<std::uint32_t> ranked_;
 };
 
 }  // namespace

@@ -329,17 +329,20 @@ void finish(const float* values, const float* weights, int n, int depth, float* 
   }
 }
 
-std::uint64_t noise(const float* above, const float* middle, const float* below, int n) {
-  constexpr int kRun = 2048;  // shares are below 2^20
-  std::uint64_t total = 0;
-  for (int start = 1; start < n - 1; start += kRun) {
-    const int end = start + kRun < n - 1 ? start + kRun : n - 1;
-    std::uint32_t sum = 0;
-    // Their weights add up to 0, so values serve as well as codes; floats of 20 bits are exact.
-    for (int x = start; x < end; ++x) sum += denoise::noise_share(above, middle, below, x);
-    total += sum;
+void noise(const float* const rows[5], int n, float lowest, float highest, const NoiseSums& sums) {
+  const F32v least = F32v{} + lowest, most = F32v{} + highest;
+  for (int i = 0; i < n - 2 * denoise::kNoiseReach; i += kLanesOf) {
+    const auto value = [&](int row, int column) { return load_at<F32v>(rows[row] + i + column); };
+    const F32v own = value(2, 2);
+    // The weights of a residual add up to 0, so values serve as well as codes.
+    const F32v fine = denoise::noise_residual(value(1, 1), value(1, 2), value(1, 3), value(2, 1), own, value(2, 3),
+                                              value(3, 1), value(3, 2), value(3, 3));
+    const F32v coarse = denoise::noise_residual(value(0, 0), value(0, 2), value(0, 4), value(2, 0), own, value(2, 4),
+                                                value(4, 0), value(4, 2), value(4, 4));
+    store(sums.fine + i, load_at<F32v>(sums.fine + i) + maximum(fine, -fine));
+    store(sums.coarse + i, load_at<F32v>(sums.coarse + i) + maximum(coarse, -coarse));
+    store(sums.clipped + i, load_at<S32v>(sums.clipped + i) - reinterpret_cast<S32v>((own == least) | (own == most)));
   }
-  return total;
 }
 
 template <Distances kKind, int... kRadius>

@@ -28,6 +28,12 @@ struct Collected {
   float* largest;  ///< weight; null if nobody asks
 };
 
+/// Sums of columns of pixels.
+struct NoiseSums {
+  float *fine, *coarse;
+  std::int32_t* clipped;
+};
+
 struct DenoiseKernels {
   /// values[i] = codes[i] - middle.
   void (*widen)(const std::uint16_t* codes, int n, int middle, float* values);
@@ -47,8 +53,9 @@ struct DenoiseKernels {
   void (*add[3])(const Term* terms, int count, int n, const Collected&);
   /// The means of a row's values in one plane, and their codes.
   void (*finish)(const float* values, const float* weights, int n, int depth, float* means, std::uint16_t* codes);
-  /// Sum of the shares of noise.h of pixels 1...n-2 of a row, exact.
-  std::uint64_t (*noise)(const float* above, const float* middle, const float* below, int n);
+  /// Adds what noise.h sums up of pixels 2...n-3 of the middle one of five rows of n, pixel 2 first: |residuals|, and 1
+  /// for each value that is lowest or highest. Exact for 16 rows.
+  void (*noise)(const float* const rows[5], int n, float lowest, float highest, const NoiseSums& sums);
 };
 
 namespace baseline {

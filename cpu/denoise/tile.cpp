@@ -172,9 +172,11 @@ struct TileFilter::Walk {
 void TileFilter::filter(const DenoiseKernels& kernels, const DenoiseJob& job, const Tile& tile) {
   const Walk walk{*this, kernels, job, tile};
   walk.begin();
-  for (int ty = 0; ty <= walk.search; ++ty) walk.add_own(ty);
-  for (const DenoisePlanes& other : job.others)
-    for (int ty = -walk.search; ty <= walk.search; ++ty) walk.add_other(other, ty);
+  if (!keeps(job.weights)) {
+    for (int ty = 0; ty <= walk.search; ++ty) walk.add_own(ty);
+    for (const DenoisePlanes& other : job.others)
+      for (int ty = -walk.search; ty <= walk.search; ++ty) walk.add_other(other, ty);
+  }
   walk.finish();
 }
 

@@ -36,7 +36,8 @@ class DeviceDenoiser final : public denoise::Filter {
  private:
   struct Slot : FrameSlot {
     Download::Memory result;
-    DeviceMemory<unsigned long long> noise;  ///< DenoiseJob::noise of all passes, one after the other
+    DeviceMemory<denoise::NoiseBlock> blocks;  ///< of one pass after the other
+    DeviceMemory<denoise::Weights> weights;    ///< DenoiseJob::estimated of all passes
     Canvas out;
   };
   /// A host frame on the device.

@@ -18,7 +18,7 @@ using denoise::Source;
 
 namespace {
 
-constexpr int kMostSums = 2 * 3;  ///< of noise: of each field and component
+constexpr int kMostPasses = 3, kMostFields = 2;
 
 std::array<PlaneSize, 3> sizes_of(const PictureGeometry& geometry) {
   std::array<PlaneSize, 3> sizes;
@@ -150,9 +150,9 @@ DenoiseJob DeviceDenoiser::job_for(std::size_t center, const Canvas& target, con
   job.search_radius = settings.search_radius;
   job.border = settings.border;
   job.center_weight = settings.center;
-  job.weights =
-      denoise::weights_of(settings, pass, geometry_.layout.depth, settings.estimate_sigma ? 1 : settings.sigma);
-  job.range = pass.range;
+  const double sigma = denoise::estimates(settings, pass) ? 1 : settings.sigma;
+  job.weights = denoise::weights_of(pass.range, sigma, rule_of(settings, pass, geometry_.layout.depth).samples,
+                                    geometry_.layout.depth, settings.spatial);
   for (int k = 0; k < pass.count; ++k) {
     const int c = pass.component[k];
     const PictureLayout::Component& at = geometry_.layout.component[c];
@@ -177,17 +177,21 @@ void DeviceDenoiser::launch(Slot& slot, std::size_t center, const Canvas& target
     const bool is_read = frames_[center].plane[p] != nullptr;
     if (is_read && !(work.whole >> p & 1)) copy_plane(stream, target, frames_[center], p, download_.size(p));
   }
-  if (settings.estimate_sigma) {
-    slot.noise.reserve(kMostSums);
-    check(cudaMemsetAsync(slot.noise.get(), 0, kMostSums * sizeof(unsigned long long), stream), "cudaMemsetAsync");
-  }
-  unsigned long long* sums = slot.noise.get();
+  DenoiseJob jobs[kMostPasses];
+  std::size_t blocks = 0;
   for (int i = 0; i < passes.count; ++i) {
-    DenoiseJob job = job_for(center, target, settings, passes.pass[i], fields);
-    if (settings.estimate_sigma) {
-      launch_noise(job, sums, stream);
-      job.noise = sums;
-      sums += fields * job.count;
+    jobs[i] = job_for(center, target, settings, passes.pass[i], fields);
+    if (denoise::estimates(settings, passes.pass[i])) blocks = std::max(blocks, noise_blocks(jobs[i]));
+  }
+  // Planes too small for any block have weights too.
+  slot.blocks.reserve(blocks);
+  slot.weights.reserve(kMostPasses * kMostFields);
+  for (int i = 0; i < passes.count; ++i) {
+    DenoiseJob& job = jobs[i];
+    if (denoise::estimates(settings, passes.pass[i])) {
+      denoise::Weights* const weights = slot.weights.get() + i * kMostFields;
+      launch_noise(job, rule_of(settings, passes.pass[i], geometry_.layout.depth), slot.blocks.get(), weights, stream);
+      job.estimated = weights;
     }
     if (takes_tensor_ && suits_tensor_denoise(job, capability_))
       launch_tensor_denoise(job, stream);

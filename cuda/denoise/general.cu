@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The denoiser for any patch and any number of planes, which of them all kernels a job gets, and the noise estimate.
+// The denoiser for any patch and any number of planes, and which of them all kernels a job gets.
 #include "cuda/denoise/kernels.h"
 #include "cuda/denoise/near.h"
 #include "cuda/denoise/tile.cuh"
@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(32 * kMostWarps) filter_any(const __grid_const
   const int y0 = static_cast<int>(blockIdx.y) * warps * kRows - patch;
   if (y0 + patch >= height) return;
   const denoise::Weights weights = weights_in(job, field);
+  const bool keeps = denoise::keeps(weights);
 
   // Tiles of all planes: of the frame that is filtered, then of one of the window, which may be the same.
   extern __shared__ float4 shared[];
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(32 * kMostWarps) filter_any(const __grid_const
     fill_all(other, plane, frame_of(job, turn), rows, reach);
     __syncthreads();
     if (turn == 0 && job.center_weight == CenterWeight::kOne) add_own([](int, int) { return 1.0f; });
-    for (Offsets t(reach, turn == 0); t.left > 0; t.next()) {
+    for (Offsets t(reach, turn == 0); t.left > 0 && !keeps; t.next()) {
       const float spatial = static_cast<float>(t.tx * t.tx + t.ty * t.ty) * weights.spatial;
       const auto place = other.at(warp * kRows + reach + t.ty, reach + t.tx, lane);
       Sum column[kQuad] = {};
@@ -202,42 +203,6 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// One thread a column of a strip of rows.
-constexpr int kNoiseThreads = 128, kNoiseRows = 32;
-__global__ void __launch_bounds__(kNoiseThreads)
-    noise(const __grid_constant__ DenoiseJob job, unsigned long long* sums) {
-  const int k = static_cast<int>(blockIdx.z) % job.count, field = static_cast<int>(blockIdx.z) / job.count;
-  const int x = static_cast<int>(blockIdx.x) * kNoiseThreads + static_cast<int>(threadIdx.x) + 1;
-  const int first = static_cast<int>(blockIdx.y) * kNoiseRows + 1;
-  const int last = loop_bound(min(first + kNoiseRows, job.field_height(field) - 1));
-  const DenoiseJob::Plane& plane = job.source[job.center][k];
-  unsigned sum = 0;  // of kNoiseRows shares of less than 2^20 each
-  if (x + 1 < job.width && first < last) {
-    int rows[3][3];
-    const auto read = [&](int y, int(&to)[3]) {
-      const std::uint8_t* const row = plane.data + (y * job.fields + field) * plane.stride;
-#pragma unroll
-      for (int i = 0; i < 3; ++i)
-        to[i] = static_cast<int>(
-            read_sample(job.layout, row + static_cast<std::ptrdiff_t>(x - 1 + i) * job.pixel_stride[k]));
-    };
-    read(first - 1, rows[1]);
-    read(first, rows[2]);
-    for (int y = first; y < last; ++y) {
-#pragma unroll
-      for (int i = 0; i < 3; ++i) {
-        rows[0][i] = rows[1][i];
-        rows[1][i] = rows[2][i];
-      }
-      read(y + 1, rows[2]);
-      sum += denoise::noise_share(rows[0], rows[1], rows[2], 1);
-    }
-  }
-#pragma unroll
-  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(kAll, sum, d);
-  if (threadIdx.x % 32 == 0 && sum > 0) atomicAdd(sums + field * job.count + k, static_cast<unsigned long long>(sum));
-}
-
 unsigned blocks(int n, int each) { return static_cast<unsigned>((n + each - 1) / each); }
 
 }  // namespace
@@ -264,13 +229,6 @@ void launch_denoise(const DenoiseJob& job, cudaStream_t stream) {
                             blocks(job.field_height(0), shape.warps * kernel.rows), static_cast<unsigned>(job.fields)),
                        dim3(32, static_cast<unsigned>(shape.warps)), arguments, shape.bytes, stream),
       "cudaLaunchKernel");
-}
-
-void launch_noise(const DenoiseJob& job, unsigned long long* sums, cudaStream_t stream) {
-  noise<<<dim3(blocks(job.width, kNoiseThreads), blocks(job.field_height(0), kNoiseRows),
-               static_cast<unsigned>(job.fields * job.count)),
-          kNoiseThreads, 0, stream>>>(job, sums);
-  check(cudaGetLastError(), "a kernel's launch");
 }
 
 }  // namespace framequality::cuda

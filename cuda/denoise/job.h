@@ -33,17 +33,21 @@ struct DenoiseJob {
   denoise::Border border = denoise::Border::kSymmetric;
   denoise::CenterWeight center_weight = denoise::CenterWeight::kOne;
   denoise::Weights weights;
-  /// Sums of noise_share() over the source frame, at field * count + plane: weights.floor is then to be made from them,
-  /// being for a sigma of 1 grey level; null: weights are complete.
-  const unsigned long long* noise = nullptr;
-  double range = 0;  ///< for that: of the pass
+  /// Each field's, in device memory; null: `weights` are all of them's. Of `weights` then counts only which are 0.
+  const denoise::Weights* estimated = nullptr;
 
   FQ_HD int field_height(int field) const { return (height - field + fields - 1) / fields; }
 };
 
-/// Adds the frame's noise_share() to `sums`, as DenoiseJob::noise has them; they are zero before. One launch. Throws
-/// Error.
-void launch_noise(const DenoiseJob& job, unsigned long long* sums, cudaStream_t stream);
+/// Blocks that launch_noise() needs room for.
+inline std::size_t noise_blocks(const DenoiseJob& job) {
+  return static_cast<std::size_t>(job.fields) * static_cast<std::size_t>(job.count) *
+         static_cast<std::size_t>(denoise::NoiseGrid(job.width, job.field_height(0)).count());
+}
+/// Estimates the noise of each field of the frame and makes its weights of it. blocks: noise_blocks(), of which the
+/// kernels alone know the order. Two launches. Throws Error.
+void launch_noise(const DenoiseJob& job, const denoise::WeightRule& rule, denoise::NoiseBlock* blocks,
+                  denoise::Weights* weights, cudaStream_t stream);
 
 /// Filters any job. One launch. Throws Error.
 void launch_denoise(const DenoiseJob& job, cudaStream_t stream);

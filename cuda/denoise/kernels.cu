@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
       }
   }
 
-  for (int turn = 0;;) {
+  for (int turn = 0; !denoise::keeps(weights);) {
     for (Offsets t(reach, turn == 0); t.left > 0; t.next()) {
       const float spatial = static_cast<float>(t.tx * t.tx + t.ty * t.ty) * weights.spatial;
       typename T::Place place[kPlanes];

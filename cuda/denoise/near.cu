@@ -257,8 +257,8 @@ NearKernel kernel() {
   return {reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor>), kPlanes, kReach, kFloor};
 }
 
-const NearKernel kKernels[] = {kernel<1, 3, 5, false>(), kernel<1, 3, 5, true>(), kernel<1, 2, 5, false>(),
-                               kernel<3, 3, 2, false>()};
+const NearKernel kKernels[] = {kernel<1, 3, 5, false>(), kernel<1, 3, 5, true>(),  kernel<1, 2, 5, false>(),
+                               kernel<1, 2, 5, true>(),  kernel<3, 3, 2, false>(), kernel<3, 3, 2, true>()};
 
 bool suits(const NearKernel& kernel, const DenoiseJob& job) {
   return job.layout.depth == 8 && job.layout.word_bytes == 1 && job.layout.shift == 0 && job.patch_radius == 1 &&

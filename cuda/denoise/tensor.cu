@@ -38,8 +38,12 @@ bool suits_tensor_denoise(const DenoiseJob& job, int capability) {
 
 void launch_tensor_denoise(const DenoiseJob& job, cudaStream_t stream) {
   const unsigned features = features_of(job);
-  const bool usual = features == 0 && job.search_radius == kUsualRadius;
-  launch<Usual>(usual ? filter<Usual, kUsualRadius, 0> : kKernels[features], job, stream);
+  Kernel kernel = kKernels[features];
+  if (job.search_radius == kUsualRadius) {
+    if (features == 0) kernel = filter<Usual, kUsualRadius, 0>;
+    if (features == kFloor) kernel = filter<Usual, kUsualRadius, kFloor>;
+  }
+  launch<Usual>(kernel, job, stream);
 }
 
 }  // namespace framequality::cuda

@@ -8,7 +8,6 @@
 // shared memory eight bytes at a time and serves the next step too.
 #pragma once
 
-#include "algorithms/denoise/noise.h"
 #include "cuda/denoise/job.h"
 #include "cuda/denoise/search.cuh"
 #include "cuda/runtime.h"
@@ -41,13 +40,8 @@ __device__ __forceinline__ float pick(const float* v, int lane) {
   return upper ? odd ? v[3] : v[2] : odd ? v[1] : v[0];
 }
 
-__device__ __forceinline__ float floor_of(const DenoiseJob& job, int field, int height) {
-  if (!job.noise) return job.weights.floor;
-  const double sigma = denoise::noise_sigma(job.noise[field], job.width, height, 8);
-  return static_cast<float>(job.weights.floor * sigma * sigma);
-}
-
 /// Grid: thread blocks across, down, fields. kRadius: as of Search. job.weights.scale, given: as launch() makes them.
+/// Estimated weights: with kFloor only.
 template <class Cut, int kRadius, unsigned kFeatures>
 __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
     filter(const __grid_constant__ DenoiseJob job, const __grid_constant__ Layout given) {
@@ -72,8 +66,15 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
 
   Patches<Cut::kStack, kFeatures> patches;
   Sums<kHalves> sums;
-  const float floor = kFeatures & kFloor ? floor_of(job, field, height) : 0;
-  const float scale = job.weights.scale;
+  float floor = 0, scale = job.weights.scale;
+  if constexpr (kFeatures & kFloor) {
+    floor = job.weights.floor;
+    if (job.estimated) {
+      const denoise::Weights& weights = job.estimated[field];
+      floor = weights.floor;
+      scale = 2 * weights.scale;
+    }
+  }
   const float unrounding = is_exact(kFeatures) ? 0 : exp2_of(-scale / 2);
   const auto value_of = [&](bool odd, float code) {
     if constexpr (is_exact(kFeatures)) return make_float2(odd ? -scale / 2 : 0.0f, code);
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
 using Kernel = void (*)(DenoiseJob, Layout);
 
 inline unsigned features_of(const DenoiseJob& job) {
-  return (job.noise || job.weights.floor > 0 ? kFloor : 0) | (job.weights.spatial > 0 ? kSpatial : 0) |
+  return (job.weights.floor > 0 ? kFloor : 0) | (job.weights.spatial > 0 ? kSpatial : 0) |
          (job.center_weight == denoise::CenterWeight::kMax ? kMaxCenter : 0);
 }
 

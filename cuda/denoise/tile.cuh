@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the denoising kernels share: tiles of codes in shared memory, the noise's share of a weight, and the way out.
+// What the denoising kernels share: tiles of codes in shared memory, where weights are from, and the way out.
 #pragma once
 
-#include "algorithms/denoise/noise.h"
 #include "cuda/denoise/job.h"
 
 namespace framequality::cuda {
@@ -95,18 +94,9 @@ __device__ __forceinline__ void fill(Tile<T, kVector> tile, const DenoiseJob& jo
   }
 }
 
-/// The job's weights in a field, the estimated noise's share included.
+/// The job's weights in a field.
 __device__ inline denoise::Weights weights_in(const DenoiseJob& job, int field) {
-  denoise::Weights weights = job.weights;
-  if (!job.noise) return weights;
-  double squares = 0;
-  for (int k = 0; k < job.count; ++k) {
-    const double sigma =
-        denoise::noise_sigma(job.noise[field * job.count + k], job.width, job.field_height(field), job.layout.depth);
-    squares += sigma * sigma;
-  }
-  weights.floor = denoise::floor_of(job.range, sqrt(squares / job.count));
-  return weights;
+  return job.estimated ? job.estimated[field] : job.weights;
 }
 
 /// Writes pixel (x, y) of a field of plane k.

@@ -46,7 +46,8 @@ struct Case {
            std::to_string(l.components) + " texture " + std::to_string(static_cast<int>(texture)) + " border " +
            std::to_string(static_cast<int>(settings.border)) + " frames " + std::to_string(frames) + " fields " +
            std::to_string(fields) + " max " + std::to_string(settings.center == denoise::CenterWeight::kMax) +
-           " sigma " + std::to_string(settings.sigma) + " range " + std::to_string(settings.range);
+           " sigma " + std::to_string(settings.sigma) + (settings.estimate_sigma ? " estimated" : "") + " range " +
+           std::to_string(settings.range) + (settings.follows ? " follows" : "");
   }
 };
 
@@ -88,6 +89,10 @@ Case random_case(Random& r) {
   c.settings.spatial = r.one_in(2) ? 0 : 0.01 * r.below(60);
   c.settings.sigma = r.one_in(2) ? 0 : r.below(40);
   c.settings.estimate_sigma = r.one_in(4);
+  c.settings.follows = r.one_in(4);
+  c.settings.follows_chroma = r.one_in(4);
+  if (c.settings.follows) c.settings.range = 0.1 * (1 + r.below(20));
+  if (c.settings.follows_chroma) c.settings.range_chroma = 0.1 * (1 + r.below(20));
   c.settings.center = static_cast<denoise::CenterWeight>(r.below(2));
   c.settings.border = static_cast<denoise::Border>(r.below(3));
   c.settings.chroma = static_cast<denoise::Chroma>(r.below(3));

@@ -2,8 +2,8 @@
 // Cases for denoisers of 8-bit codes, and their means as the definition has them, summed in double precision.
 #pragma once
 
-#include "algorithms/denoise/noise.h"
 #include "algorithms/denoise/weight.h"
+#include "tests/denoise/plain_noise.h"
 #include "tests/support/random.h"
 
 #include <algorithm>
@@ -78,11 +78,8 @@ struct Padded {
   const int* at(int x, int y) const { return &codes[static_cast<std::size_t>((y + pad) * pitch + x + pad)]; }
 };
 
-inline std::uint64_t noise_sum(const Padded& p) {
-  std::uint64_t sum = 0;
-  for (int y = 1; y + 1 < p.height; ++y)
-    for (int x = 1; x + 1 < p.width; ++x) sum += denoise::noise_share(p.at(0, y - 1), p.at(0, y), p.at(0, y + 1), x);
-  return sum;
+inline double noise_variance(const Padded& p) {
+  return plain_noise_variance(p.width, p.height, 8, [&](int x, int y) { return *p.at(x, y); });
 }
 
 inline double squares(const Padded& a, const int* p, const Padded& b, const int* q, int patch) {
@@ -102,7 +99,7 @@ inline std::vector<double> reference(const Case& c, const std::vector<Codes>& fr
     std::vector<Padded> padded;
     for (const Codes& f : frames) padded.emplace_back(c, f, field);
     const Padded& own = padded[middle];
-    const double sigma = c.estimate ? denoise::noise_sigma(noise_sum(own), own.width, own.height, 8) : c.sigma;
+    const double sigma = c.estimate ? std::sqrt(noise_variance(own)) : c.sigma;
     const double side = 2 * c.patch + 1;
     for (int y = 0; y < own.height; ++y)
       for (int x = 0; x < own.width; ++x) {

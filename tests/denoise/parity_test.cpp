@@ -106,6 +106,10 @@ Case random_case(Random& random) {
     s.spatial = random.one_in(2) ? 0 : 0.01 * random.below(40);
     s.sigma = random.one_in(2) ? 0 : random.below(300) / 10.0;
     s.estimate_sigma = random.one_in(4);
+    s.follows = random.one_in(4);
+    s.follows_chroma = random.one_in(4);
+    if (s.follows) s.range = 0.1 * (1 + random.below(20));
+    if (s.follows_chroma) s.range_chroma = 0.1 * (1 + random.below(20));
     s.center = static_cast<CenterWeight>(random.one_in(4));
     s.border = static_cast<Border>(random.below(3));
     s.chroma = static_cast<Chroma>(random.below(3));

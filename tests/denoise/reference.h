@@ -3,7 +3,7 @@
 #pragma once
 
 #include "algorithms/denoise/filter.h"
-#include "algorithms/denoise/noise.h"
+#include "tests/denoise/plain_noise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -67,29 +67,21 @@ class DenoiseReference final : public denoise::Filter {
     return all;
   }
 
-  double sigma(const Planes& own) const {
-    if (!s_.estimate_sigma) return s_.sigma;
-    double squares = 0;
-    for (const Plane& p : own) {
-      std::uint64_t sum = 0;
-      for (int y = 1; y + 1 < p.height; ++y)
-        for (int x = 1; x + 1 < p.width; ++x) {
-          int rows[3][3];
-          for (int j = 0; j < 3; ++j)
-            for (int i = 0; i < 3; ++i) rows[j][i] = p.at(x + i - 1, y + j - 1);
-          sum += denoise::noise_share(rows[0], rows[1], rows[2], 1);
-        }
-      const double sigma = denoise::noise_sigma(sum, p.width, p.height, g_.layout.depth);
-      squares += sigma * sigma;
-    }
-    return std::sqrt(squares / static_cast<double>(own.size()));
+  denoise::Weights weights(const denoise::Pass& pass, const Planes& own) const {
+    const int depth = g_.layout.depth;
+    if (!pass.follows && !s_.estimate_sigma)
+      return denoise::weights_of(denoise::rule_of(s_, pass, depth), s_.sigma * s_.sigma);
+    double variance = 0;
+    for (const Plane& p : own)
+      variance += plain_noise_variance(p.width, p.height, depth, [&](int x, int y) { return p.at(x, y); });
+    return denoise::weights_of(denoise::rule_of(s_, pass, depth), variance / static_cast<double>(own.size()));
   }
 
   void filter(const denoise::Pass& pass, int field) const {
     std::vector<Planes> frames;
     for (std::size_t f = 0; f < window_.size(); ++f) frames.push_back(planes(f, pass, field));
     const Planes& own = frames[center_];
-    const denoise::Weights weights = denoise::weights_of(s_, pass, g_.layout.depth, sigma(own));
+    const denoise::Weights weights = this->weights(pass, own);
     for (int y = 0; y < own[0].height; ++y)
       for (int x = 0; x < own[0].width; ++x) filter(pass, weights, frames, field, x, y);
   }
@@ -118,12 +110,13 @@ class DenoiseReference final : public denoise::Filter {
       add(w, other, x + tx, y + ty);
     };
     if (s_.center == denoise::CenterWeight::kOne) add(1, own, x, y);
-    for (int ty = 0; ty <= r; ++ty)
+    const bool keeps = denoise::keeps(weights);
+    for (int ty = 0; ty <= r && !keeps; ++ty)
       for (int tx = ty ? -r : 1; tx <= r; ++tx) {
         visit(own, tx, ty);
         visit(own, -tx, -ty);
       }
-    for (std::size_t f = 0; f < frames.size(); ++f)
+    for (std::size_t f = 0; f < frames.size() && !keeps; ++f)
       for (int ty = -r; f != center_ && ty <= r; ++ty)
         for (int tx = -r; tx <= r; ++tx) visit(frames[f], tx, ty);
     if (s_.center == denoise::CenterWeight::kMax) add(largest, own, x, y);

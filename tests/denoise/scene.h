@@ -47,12 +47,13 @@ struct Case {
     const auto name = [](const auto& names, auto i) { return names[static_cast<std::size_t>(i)]; };
     std::ostringstream out;
     out << layout << " " << size.width << "x" << size.height << " patch " << settings.patch_radius << " search "
-        << settings.search_radius << " range " << settings.range << " " << settings.range_chroma << " spatial "
-        << settings.spatial << " sigma " << settings.sigma << (settings.estimate_sigma ? " estimated" : "")
-        << " center " << static_cast<int>(settings.center) << " border " << static_cast<int>(settings.border)
-        << " chroma " << static_cast<int>(settings.chroma) << ", frame " << center << " of " << frames << ", fields "
-        << fields << ", " << name(kWhereNames, where) << " " << name(kPlacementNames, from) << " to "
-        << name(kPlacementNames, to) << ", " << name(kFillNames, fill) << " seed " << seed;
+        << settings.search_radius << " range " << settings.range << (settings.follows ? " follows " : " ")
+        << settings.range_chroma << (settings.follows_chroma ? " follows" : "") << " spatial " << settings.spatial
+        << " sigma " << settings.sigma << (settings.estimate_sigma ? " estimated" : "") << " center "
+        << static_cast<int>(settings.center) << " border " << static_cast<int>(settings.border) << " chroma "
+        << static_cast<int>(settings.chroma) << ", frame " << center << " of " << frames << ", fields " << fields
+        << ", " << name(kWhereNames, where) << " " << name(kPlacementNames, from) << " to " << name(kPlacementNames, to)
+        << ", " << name(kFillNames, fill) << " seed " << seed;
     return out.str();
   }
   /// Samples of patches that are compared, about: what the host twin's time goes with.

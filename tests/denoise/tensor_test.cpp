@@ -3,6 +3,7 @@
 #include "cuda/denoise/job.h"
 #include "cuda/runtime.h"
 #include "tests/denoise/means.h"
+#include "tests/denoise/on_device.h"
 #include "tests/support/gpu.h"
 
 #include <algorithm>
@@ -17,25 +18,6 @@ namespace {
 
 using cuda::check;
 using cuda::DenoiseJob;
-
-template <class T>
-class OnDevice {
- public:
-  explicit OnDevice(const std::vector<T>& from) : size_(from.size()) {
-    memory_.reserve(size_);
-    check(cudaMemcpy(memory_.get(), from.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
-  }
-  T* get() const { return memory_.get(); }
-  std::vector<T> fetched() const {
-    std::vector<T> to(size_);
-    check(cudaMemcpy(to.data(), memory_.get(), size_ * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    return to;
-  }
-
- private:
-  std::size_t size_;
-  cuda::DeviceMemory<T> memory_;
-};
 
 constexpr std::uint8_t kSentinel = 0xA5;
 
@@ -68,14 +50,14 @@ int device_capability() {
   return 10 * major + minor;
 }
 
+denoise::Weights weights_of(const Case& c, double sigma) {
+  const int side = 2 * c.patch + 1;
+  return denoise::weights_of(c.range, sigma, side * side, 8, c.spatial);
+}
+
 DenoiseJob job_of(const Case& c) {
   DenoiseJob job;
-  denoise::Settings s;
-  s.patch_radius = c.patch;
-  s.search_radius = c.search;
-  s.range = c.range;
-  s.spatial = c.spatial;
-  job.weights = denoise::weights_of(s, {1, {0}, c.range}, 8, c.estimate ? 1 : c.sigma);
+  job.weights = weights_of(c, c.estimate ? 1 : c.sigma);
   job.pixel_stride[0] = c.step;
   job.frames = c.frames;
   job.center = c.frames / 2;
@@ -110,11 +92,12 @@ void compare(const Case& c, Tally& tally) {
     sources.emplace_back(c, &frames[i]);
     job.source[i][0] = sources[i].plane(c);
   }
-  std::vector<unsigned long long> noise(2);
+  std::vector<denoise::Weights> weights(2);
   for (int field = 0; field < std::min(c.fields, c.height); ++field)
-    noise[static_cast<std::size_t>(field)] = noise_sum(Padded(c, frames[middle], field));
-  const OnDevice<unsigned long long> sums(noise);
-  if (c.estimate) job.noise = sums.get();
+    weights[static_cast<std::size_t>(field)] =
+        weights_of(c, std::sqrt(noise_variance(Padded(c, frames[middle], field))));
+  const OnDevice<denoise::Weights> estimated(weights);
+  if (c.estimate) job.estimated = estimated.get();
   const Plane out(c, nullptr);
   const OnDevice<float> unrounded(std::vector<float>(expected.size() + 1, -1.0f));
   job.out[0] = out.plane(c);
