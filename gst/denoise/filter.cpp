@@ -17,10 +17,6 @@ GType denoise_chroma_get_type() {
   return type;
 }
 
-double range_of(double grey_levels) {
-  constexpr double kLeast = 1e-6;  // one 16-bit code in the largest patch has no weight left
-  const double h = std::max(grey_levels, kLeast);
-  return h * h;
-}
+double range_of(double grey_levels) { return std::max(grey_levels * grey_levels, denoise::kLeastRange); }
 
 }  // namespace framequality

@@ -14,6 +14,9 @@
  * patches around the two. With `patch-radius=0` it is the ordinary bilateral filter. It takes a fraction of the time
  * of nlmeans, which searches a larger window.
  *
+ * `sigma-range` follows the noise, which is estimated in each frame and whose share is then subtracted from d; clean
+ * frames stay as they are. Set, it is in 8-bit grey levels at any depth.
+ *
  * The paper gives sigma-spatial as 10, which may mean 10 pixels, the default here, or a variance of 10, that is
  * `sigma-spatial=3.16`. In a window of 7x7 the two differ little.
  *
@@ -37,16 +40,20 @@ namespace framequality {
 namespace {
 
 struct BilateralSettings {
-  double sigma_spatial = 10, sigma_range = 20;
+  double sigma_spatial = 10, sigma_range = -1;
   int patch_radius = 1, window_radius = 3;
   denoise::Chroma chroma = denoise::Chroma::kNone;
 };
+
+// sigma-range for a noise of 1, of which the distances are less 2: docs/denoising.md.
+constexpr double kRangeOfNoise = 0.85;
 
 denoise::Settings settings_of(const BilateralSettings& s) {
   denoise::Settings all;
   all.patch_radius = s.patch_radius;
   all.search_radius = s.window_radius;
-  all.range = all.range_chroma = 2 * range_of(s.sigma_range);
+  all.follows = all.follows_chroma = s.sigma_range < 0;
+  all.range = all.range_chroma = 2 * range_of(s.sigma_range < 0 ? kRangeOfNoise : s.sigma_range);
   all.spatial = 1 / (2 * s.sigma_spatial * s.sigma_spatial);
   all.chroma = s.chroma;
   return all;
@@ -86,8 +93,8 @@ static void install_properties(GstPatchBilateralClass* klass) {
            1000)
       .add(&S::sigma_range, "sigma-range", "Range sigma",
            "Standard deviation of the range weight in 8-bit grey levels at any depth; about that of the noise. 0 = no "
-           "effect",
-           0, 255)
+           "effect, -1 = follows the noise of each frame",
+           -1, 255)
       .add(&S::patch_radius, "patch-radius", "Patch radius", "Patch size is 2r+1 pixels: 1 = 3x3, 0 = single pixels", 0,
            denoise::kMaxPatchRadius)
       .add(&S::window_radius, "window-radius", "Window radius",

@@ -56,13 +56,128 @@ TEST(Nlmeans, PropertiesAreSettings) {
   expect_asks_for("nlmeans", {{"search-radius", "1"}, {"patch-radius", "1"}, {"strength", "60"}}, quick(), "Y444_10LE");
 }
 
+TEST(Nlmeans, FollowsTheNoiseUnlessToldOtherwise) {
+  using P = std::pair<const char*, const char*>;
+  denoise::Settings s;
+  s.search_radius = 2;
+  s.follows = s.follows_chroma = true;
+  s.range = s.range_chroma = 0.7 * 0.7;
+  const P search{"search-radius", "2"};
+  for (const char* format : {"GRAY8", "GRAY16_LE", "RGB", "I420_10LE"}) expect_asks_for("nlmeans", {search}, s, format);
+  auto other = s;
+  other.chroma = denoise::Chroma::kJoint;
+  expect_asks_for("nlmeans", {search, {"chroma", "joint"}}, other, "NV12");
+  expect_asks_for("nlmeans", {search, {"chroma", "joint"}, {"strength", "-1"}, {"sigma", "-1"}}, other, "NV12");
+  // What it is to follow is given.
+  other.follows = other.follows_chroma = false;
+  other.sigma = 65;
+  other.range = other.range_chroma = (0.7 * 65) * (0.7 * 65);
+  expect_asks_for("nlmeans", {search, {"chroma", "joint"}, {"sigma", "65"}}, other, "NV12");
+  // One of both is fixed.
+  other = s;
+  other.chroma = denoise::Chroma::kSeparate;
+  other.follows_chroma = false;
+  other.range_chroma = 6400;
+  expect_asks_for("nlmeans", {search, {"chroma", "separate"}, {"strength-chroma", "80"}}, other, "NV12");
+  other.follows = false;
+  other.range = other.range_chroma = 6400;
+  expect_asks_for("nlmeans", {search, {"chroma", "separate"}, {"strength", "80"}}, other, "NV12");
+}
+
+/// A frame of gentle shades with noise of up to +-amplitude.
+BufferPtr shaded(const std::string& caps, int amplitude, std::uint64_t seed) {
+  const GstVideoInfo info = video_info(caps);
+  const PictureGeometry g = geometry_of(info);
+  Random random(seed);
+  BufferPtr buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
+  gst_buffer_memset(buffer.get(), 0, 0, info.size);
+  const MappedCanvas canvas(info, g, buffer.get());
+  for (int c = 0; c < g.layout.components; ++c)
+    for (int y = 0; y < g.height_of(c); ++y)
+      for (int x = 0; x < g.width_of(c); ++x) {
+        const auto& at = g.layout.component[c];
+        const int code = 100 + x / 2 + (x / 31 + y / 23) % 2 * 40 + random.below(2 * amplitude + 1) - amplitude;
+        write_sample(g.layout,
+                     canvas.canvas().plane[at.plane] + y * canvas.canvas().stride[at.plane] + at.offset +
+                         std::ptrdiff_t{x} * at.pixel_stride,
+                     static_cast<std::uint32_t>(code) << (g.layout.depth - 8));
+      }
+  return buffer;
+}
+
+TEST(Denoise, CleanFramesPassAsTheyAre) {
+  for (const char* factory : {"nlmeans", "patchbilateral"})
+    for (const char* format : {"GRAY8", "I420_10LE", "GRAY16_LE", "RGB", "NV12"}) {
+      const std::string caps = video_caps(format, 96, 64);
+      Rig rig({{"chroma", "joint"}}, factory);
+      rig.caps(caps);
+      for (const int amplitude : {0, 1}) {
+        BufferPtr buffer = shaded(caps, amplitude, 3);
+        const auto same = rows_of(caps, buffer.get());
+        const BufferPtr out = rig.pass(std::move(buffer));
+        ASSERT_TRUE(out);
+        EXPECT_TRUE(rows_of(caps, out.get()) == same) << factory << " " << format << " " << amplitude;
+      }
+    }
+}
+
+TEST(Denoise, StrengthIsFixedAndFreedWhilePlaying) {
+  for (const auto& [factory, property, fixed] :
+       {std::tuple{"nlmeans", "strength", "10"}, {"patchbilateral", "sigma-range", "20"}}) {
+    const std::string caps = video_caps("GRAY8", 96, 64);
+    Rig rig({}, factory);
+    rig.caps(caps);
+    const auto changes = [&] {
+      BufferPtr buffer = shaded(caps, 1, 3);
+      const auto before = rows_of(caps, buffer.get());
+      const BufferPtr out = rig.pass(std::move(buffer));
+      return rows_of(caps, out.get()) != before;
+    };
+    EXPECT_FALSE(changes()) << factory;
+    rig.set(property, fixed);
+    EXPECT_TRUE(changes()) << factory;
+    rig.set(property, "-1");
+    EXPECT_FALSE(changes()) << factory;
+  }
+}
+
+/// The noise is that of the frame which is filtered, not of its neighbours.
+TEST(Nlmeans, NoiseIsThatOfTheFrameThatComesOut) {
+  const std::string caps = video_caps("GRAY8", 96, 64);
+  Rig rig({{"temporal-radius", "1"}, {"search-radius", "2"}}, "nlmeans");
+  rig.caps(caps);
+  std::vector<BufferPtr> frames;
+  std::vector<GstBuffer*> window;
+  for (const int amplitude : {1, 30, 1}) {
+    frames.push_back(shaded(caps, amplitude, frames.size()));
+    window.push_back(frames.back().get());
+    BufferPtr copy(gst_buffer_copy_deep(window.back()));
+    GST_BUFFER_PTS(copy.get()) = time_of(frames.size() - 1);
+    EXPECT_EQ(rig.push(std::move(copy)), GST_FLOW_OK);
+  }
+  denoise::Settings s;
+  s.search_radius = 2;
+  s.follows = true;
+  s.range = 0.7 * 0.7;
+  const BufferPtr first = rig.pull(), middle = rig.pull();
+  ASSERT_TRUE(first && middle);
+  EXPECT_TRUE(rows_of(caps, first.get()) == rows_of(caps, window[0])) << "clean";
+  EXPECT_TRUE(rows_of(caps, middle.get()) == filtered(caps, window, 1, s));
+  EXPECT_FALSE(rows_of(caps, middle.get()) == rows_of(caps, window[1]));
+}
+
 TEST(PatchBilateral, PropertiesAreSettings) {
   denoise::Settings s;
   s.patch_radius = 1;
   s.search_radius = 3;
-  s.range = s.range_chroma = 2 * 20 * 20;
+  s.follows = s.follows_chroma = true;
+  s.range = s.range_chroma = 2 * 0.85 * 0.85;
   s.spatial = 1 / 200.0;
   expect_asks_for("patchbilateral", {{"device", "auto"}}, s);
+  expect_asks_for("patchbilateral", {{"sigma-range", "-1"}}, s, "RGB");
+  s.follows = s.follows_chroma = false;
+  s.range = s.range_chroma = 2 * 20 * 20;
+  expect_asks_for("patchbilateral", {{"sigma-range", "20"}}, s);
   auto other = s;
   other.range = other.range_chroma = 2 * 90 * 90;
   expect_asks_for("patchbilateral", {{"sigma-range", "90"}}, other);
