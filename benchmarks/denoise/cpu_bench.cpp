@@ -68,10 +68,17 @@ denoise::Settings bilateral() {
   return s;
 }
 
-const Run kRuns[] = {{"nlmeans-21x21-7x7/1080p", nlmeans(10, 3)},
-                     {"nlmeans-21x21-7x7/1080p-10bit", nlmeans(10, 3), 10},
-                     {"nlmeans-21x21-7x7/1080p-16bit", nlmeans(10, 3), 16},
-                     {"patchbilateral-7x7-3x3/1080p", bilateral()}};
+/// At strengths that follow the noise, as the elements' defaults are.
+denoise::Settings following(denoise::Settings s) {
+  s.follows = true;
+  s.range = s.spatial > 0 ? 2 * 0.85 * 0.85 : 0.49;
+  return s;
+}
+
+const Run kRuns[] = {
+    {"nlmeans-21x21-7x7/1080p", nlmeans(10, 3)},           {"nlmeans-21x21-7x7/1080p-10bit", nlmeans(10, 3), 10},
+    {"nlmeans-21x21-7x7/1080p-16bit", nlmeans(10, 3), 16}, {"patchbilateral-7x7-3x3/1080p", bilateral()},
+    {"nlmeans-follows/1080p", following(nlmeans(10, 3))},  {"patchbilateral-follows/1080p", following(bilateral())}};
 
 void ours(benchmark::State& state, const Run& run, const std::string& isa, int threads) {
   PictureGeometry geometry{kWidth, kHeight, {}};

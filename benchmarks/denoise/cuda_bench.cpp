@@ -45,6 +45,14 @@ Settings patch_bilateral(int radius) {
   return s;
 }
 
+/// The same at strengths that follow the noise, as the elements' defaults are.
+Settings following(Settings s) {
+  const bool bilateral = s.spatial > 0;
+  s.follows = s.follows_chroma = true;
+  s.range = s.range_chroma = bilateral ? 2 * 0.85 * 0.85 : 0.49;
+  return s;
+}
+
 PictureLayout layout_of(const std::string& name) {
   PictureLayout l;
   if (name == "gray10" || name == "gray16") {
@@ -156,6 +164,8 @@ class Bench {
       kernels(layout, "nlmeans 21x21/7x7", nlmeans());
     kernels("gray16", "patch-bilateral 7x7/3x3", patch_bilateral(3));
     kernels("RGB", "patch-bilateral 7x7/3x3", patch_bilateral(3));
+    kernels("gray8", "nlmeans, follows the noise", following(nlmeans()));
+    kernels("gray8", "patch-bilateral, follows", following(patch_bilateral(3)));
     published();
     frames("gray8", "nlmeans 21x21/7x7", nlmeans());
     frames("NV12", "nlmeans 21x21/7x7", nlmeans());

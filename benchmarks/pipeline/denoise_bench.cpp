@@ -26,9 +26,10 @@ constexpr double kWarmUp = 0.15;  // seconds
 constexpr double kPatience = 120;
 constexpr std::uint64_t kLeastFrames = 5;
 
-/// An element and its defaults as settings.
+/// An element, the strength that makes its time independent of what it sees, and all as settings.
 struct Element {
   const char* name;
+  const char* strength;  ///< name=value
   denoise::Settings settings;
 };
 std::vector<Element> elements() {
@@ -37,7 +38,7 @@ std::vector<Element> elements() {
   bilateral.search_radius = 3;
   bilateral.range = bilateral.range_chroma = 2 * 20 * 20;
   bilateral.spatial = 1.0 / (2 * 10 * 10);
-  return {{"nlmeans", {}}, {"patchbilateral", bilateral}};
+  return {{"nlmeans", "strength=10", {}}, {"patchbilateral", "sigma-range=20", bilateral}};
 }
 
 /// What a row calls the source's memory, and where the frames of the loop beside it lie.
@@ -219,6 +220,7 @@ class Bench {
     spec.source.cuda_device = std::max(id_, 0);
     spec.element = element.name;
     spec.device = device;
+    spec.properties = {element.strength};
     return spec;
   }
 
@@ -280,7 +282,7 @@ class Bench {
 int main(int argc, char** argv) try {
   const Options options(
       argc, argv,
-      {{"elements", "nlmeans,patchbilateral", "with their defaults"},
+      {{"elements", "nlmeans,patchbilateral", "at fixed strengths, else with their defaults"},
        {"devices", "cuda,cpu", "of the elements"},
        {"memory", "cuda,pinned,recycled", "where the source's frames lie"},
        {"in-flight", "0,1,2,4", "the element's in-flight, with cuda"},
