@@ -85,7 +85,7 @@ FQ_HD double noise_variance(std::uint32_t fine, std::uint32_t coarse, int pixels
 /// What filters that follow the noise take for its standard deviation: the noise above the picture's own grain, which
 /// stays. Grey levels; 0 where the picture is to stay as it is.
 FQ_HD double followed_sigma(double variance) {
-  constexpr double kGrain = 1.8;
+  constexpr double kGrain = 1.9;
   const double above = variance - kGrain * kGrain;
   return above > 0 ? std::sqrt(above) : 0;
 }

@@ -45,7 +45,7 @@ struct BilateralSettings {
   denoise::Chroma chroma = denoise::Chroma::kNone;
 };
 
-// sigma-range for a noise of 1, of which the distances are less 2: docs/denoising.md.
+// sigma-range for a noise of 1, whose share is taken off the distances. How it does: docs/denoising.md.
 constexpr double kRangeOfNoise = 0.85;
 
 denoise::Settings settings_of(const BilateralSettings& s) {
