@@ -20,10 +20,12 @@ SIGMAS = (0, 5, 10, 20, 40)
 WAYS = {
     "as it is": ("", "none"),
     "`prefilter=binomial5`": ("", "binomial5"),
-    "`patchbilateral`": (" ! patchbilateral sigma-range={sigma}", "none"),
-    "`nlmeans`": (" ! nlmeans strength={strength}", "none"),
-    "`nlmeans sigma=-1`": (" ! nlmeans strength={less} sigma=-1", "none"),
-    "`nlmeans`, `prefilter=binomial5`": (" ! nlmeans strength={strength}", "binomial5"),
+    "`patchbilateral`": (" ! patchbilateral", "none"),
+    "`patchbilateral sigma-range=` σ": (" ! patchbilateral sigma-range={sigma}", "none"),
+    "`nlmeans`": (" ! nlmeans", "none"),
+    "`nlmeans strength=` 0.8 σ": (" ! nlmeans strength={strength}", "none"),
+    "`nlmeans strength=` 0.5 σ `sigma=` σ": (" ! nlmeans strength={less} sigma={sigma}", "none"),
+    "`nlmeans`, `prefilter=binomial5`": (" ! nlmeans", "binomial5"),
 }
 
 
@@ -44,7 +46,7 @@ def main():
         for sigma in SIGMAS:
             random = numpy.random.default_rng(sigma)
             noisy = [numpy.clip(numpy.rint(p + sigma * random.standard_normal(p.shape)), 0, 255).astype(numpy.uint8) for p in pictures]
-            text = elements.format(sigma=max(sigma, 1), strength=max(0.8 * sigma, 1), less=max(0.4 * sigma, 1))
+            text = elements.format(sigma=max(sigma, 1), strength=max(0.8 * sigma, 1), less=max(0.5 * sigma, 1))
             scores = scoring.run_gray(noisy, [f"metric=tenengrad prefilter={prefilter}"], text)[0]
             off = abs(int(scores.argmax()) - int(clean.argmax()))
             cells.append(f"{off}, {spearmanr(scores, clean).statistic:.2f}, {scores.max() / scores.min():.2f}")
