@@ -51,6 +51,7 @@ struct Run {
   Prefilter prefilter = Prefilter::kNone;
   Content kind = Content::kPicture;
   int in_flight = 1;
+  bool statistics = false;
 
   std::shared_ptr<const Plan> plan() const {
     Geometry geometry{size.width, size.height, {}};
@@ -61,6 +62,7 @@ struct Run {
     Request request;
     request.metric = metric;
     request.prefilter = prefilter;
+    request.statistics = statistics;
     return std::make_shared<const Plan>(make_plan(geometry, request));
   }
   std::ptrdiff_t stride() const { return std::ptrdiff_t{size.width} * (depth > 8 ? 2 : 1); }
@@ -155,6 +157,9 @@ int main(int argc, char** argv) {
       add("cuda-kernel-binomial5/" + name, kernel, Run{size, m, 8, Prefilter::kBinomial5})
           ->UseManualTime()
           ->Iterations(5);
+      const Run statistics{.size = size, .metric = m, .statistics = true};
+      add("cuda-kernel-statistics/" + name, kernel, statistics)->UseManualTime()->Iterations(5);
+      add("cuda-frame-statistics/" + name, whole_frames, statistics, false)->UseRealTime()->MinTime(0.2);
       add("cuda-frame/" + name, whole_frames, Run{size, m}, false)->UseRealTime()->MinTime(0.2);
       add("cpu-frame/" + name, whole_frames, Run{size, m}, true)->UseRealTime()->MinTime(0.2);
     }

@@ -64,8 +64,9 @@ struct Case {
   }
 };
 
-/// Whether the bytes are those that the host twin gave. 8 bits: but for codes one beside, as many as tolerance allows.
-inline testing::AssertionResult same(Blocks& expected, Blocks& got, const Settings& settings, int& differing) {
+/// Whether the bytes are those that the host twin gave. 8 bits: but for codes one beside, one and one of `one_in` more.
+inline testing::AssertionResult same(Blocks& expected, Blocks& got, const Settings& settings, int& differing,
+                                     int one_in = 10000) {
   const PictureGeometry& g = expected.geometry;
   const Passes passes = passes_of(g.layout, settings);
   for (int i = 0; i < passes.count; ++i)
@@ -85,7 +86,7 @@ inline testing::AssertionResult same(Blocks& expected, Blocks& got, const Settin
           *b = *a;  // the rest is compared as bytes
         }
       differing += count;
-      if (count > 1 + g.width_of(c) * g.height_of(c) / 10000)
+      if (count > 1 + g.width_of(c) * g.height_of(c) / one_in)
         return testing::AssertionFailure() << "component " << c << ": " << count << " codes differ by one";
     }
   for (int p = 0; p < g.layout.planes; ++p) {
@@ -153,8 +154,11 @@ class DenoiseParity : public testing::Test {
         general ? cuda::make_general_denoiser(c.geometry(), device_) : cuda::make_denoiser(c.geometry(), device_);
     scene.submit(*filter, false);
     filter->collect();
-    EXPECT_TRUE(same(scene.expected(), scene.got(), c.settings, differing_));
-    if (HasFailure()) ++failures_;
+    // Means over a ramp lie halfway between two codes as often as not, where the last bit decides.
+    const auto result =
+        same(scene.expected(), scene.got(), c.settings, differing_, c.fill == Fill::kRamp ? 500 : 10000);
+    EXPECT_TRUE(result);
+    failures_ += !result;
     ASSERT_LT(failures_, 10) << "enough";
   }
   /// By the tensor cores' kernel, if it suits, and without.
