@@ -52,17 +52,33 @@ inline bool is_apart(std::int64_t earlier, std::int64_t later, std::int64_t leng
 class Hysteresis {
  public:
   /// Frames pass from the start and until one scores below min_score; then again from the first one that scores
-  /// resume_score or more. A resume_score below min_score counts as min_score.
-  Verdict judge(double score, double min_score, double resume_score) {
+  /// resume_score or more. A resume_score below min_score counts as min_score. After a change between the two nothing
+  /// changes for hold_time; time: of the frame. Both in ns; time that runs backwards ends the hold.
+  Verdict judge(double score, double min_score, double resume_score, std::int64_t time = 0,
+                std::int64_t hold_time = 0) {
     const bool was_blocking = blocking_;
     blocking_ = score < (was_blocking ? std::max(min_score, resume_score) : min_score);
+    if (blocking_ != was_blocking) {
+      if (changed_ && time >= *changed_ && !is_apart(*changed_, time, hold_time))
+        blocking_ = was_blocking;
+      else
+        changed_ = time;
+    }
     if (blocking_) return {false, Reason::kBelowMinScore};
     return {true, was_blocking ? Reason::kAboveResumeScore : Reason::kAboveMinScore};
   }
 
  private:
   bool blocking_ = false;
+  std::optional<std::int64_t> changed_;  ///< when
 };
+
+/// Of scores in ascending order, at least one; of an even number the mean of the middle two.
+inline double median_of(const std::vector<double>& ascending) {
+  const std::size_t middle = ascending.size() / 2;
+  // Halved first: the sum of two large scores could overflow.
+  return ascending.size() % 2 ? ascending[middle] : ascending[middle - 1] / 2 + ascending[middle] / 2;
+}
 
 /// Median of the scores in a window that ends with the newest one. Memory grows to the most frames that a window ever
 /// held and stays.
@@ -80,10 +96,11 @@ class RunningMedian {
     if (window_.full()) grow();
     window_.push({score, time});
     sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), score), score);
-    const std::size_t middle = sorted_.size() / 2;
-    // Halved first: the sum of two large scores could overflow.
-    return sorted_.size() % 2 ? sorted_[middle] : sorted_[middle - 1] / 2 + sorted_[middle] / 2;
+    return median_of(sorted_);
   }
+
+  /// Frames in the window, the newest included.
+  std::size_t size() const { return sorted_.size(); }
 
   void clear() {
     window_.clear();
@@ -107,8 +124,90 @@ class RunningMedian {
   std::vector<double> sorted_;  ///< the same scores in ascending order
 };
 
+/// Frames after a frame that it can be compared with at most.
+inline constexpr int kMaxLookAhead = 250;
+
+/// What a frame's score is to be compared with, from the scores before and after it.
+///
+/// A blur is a dip: the score falls and, `ahead` frames later at the latest, is back. What stays away for longer is
+/// another scene, other light or other noise; what rises is no blur either. Filling all dips of the sequence that are
+/// no longer than `ahead` frames is its closing (Serra, Image Analysis and Mathematical Morphology, 1982): of all
+/// windows of ahead + 1 frames in which this one is, the highest score of each, and of these the lowest. It leaves
+/// steps and ramps as they are, so that no frame of theirs is below it, and needs no time to get used to a new scene.
+///
+/// Highest scores follow outliers, and where every third frame is sharper than the others (as frames of some codecs
+/// are) all others are dips. So the level is at most the higher of two medians: of the window that ends with the frame,
+/// and of the frame and the `ahead` after it.
+///
+/// Memory grows to the most frames that there ever were and stays.
+class RunningLevel {
+ public:
+  /// True if a frame of this time is of another sequence than those before it: time runs backwards. All that wait for
+  /// their level are to get it first.
+  bool begins_anew(std::int64_t time) const { return !entries_.empty() && time < entries_.back().time; }
+
+  /// Takes in a frame, which waits for its level. As RunningMedian::add().
+  void add(double score, std::int64_t time, const WindowLength& window) {
+    const double median = median_.add(score, time, window);
+    if (entries_.full()) entries_.reserve(std::max<std::size_t>(2 * entries_.capacity(), 16));
+    entries_.push({score, time, median, median_.size() - 1});
+  }
+
+  /// Frames that wait.
+  std::size_t waiting() const { return entries_.size() - judged_; }
+
+  /// The level for the frame that has waited longest, and does not any more. ahead: at most kMaxLookAhead; 0: the
+  /// running median. Frames before it count as far as they are in the median's window. At a scene's first frames the
+  /// windows begin with the first frame, so that a rise drops nothing; but if there are less than `ahead` after it,
+  /// windows end with the last frame and are as long as ever: the end of a stream is no lower level.
+  double next(int ahead) {
+    const Entry& own = entries_[judged_];
+    const double level = ahead > 0 ? closing(own, static_cast<std::size_t>(ahead)) : own.median;
+    ++judged_;
+    for (; judged_ > static_cast<std::size_t>(ahead); --judged_) entries_.pop();
+    return level;
+  }
+
+  void clear() {
+    entries_.clear();
+    judged_ = 0;
+    median_.clear();
+  }
+
+ private:
+  struct Entry {
+    double score;
+    std::int64_t time;
+    double median;       ///< of the window that ends with it
+    std::size_t before;  ///< frames in that window before it
+  };
+
+  double closing(const Entry& own, std::size_t ahead) {
+    const std::size_t after = std::min(ahead, waiting() - 1), before = std::min(judged_, own.before);
+    after_.clear();
+    peaks_.clear();
+    for (std::size_t i = 0; i <= after; ++i) {
+      after_.push_back(entries_[judged_ + i].score);
+      peaks_.push_back(i > 0 ? std::max(peaks_.back(), after_.back()) : after_.back());
+    }
+    double level = std::numeric_limits<double>::max(), peak = own.score;
+    for (std::size_t back = 0; back <= ahead; ++back) {  // where the window begins
+      if (back <= before) peak = std::max(peak, entries_[judged_ - back].score);
+      if (ahead - back <= after) level = std::min(level, std::max(peak, peaks_[ahead - back]));
+    }
+    std::sort(after_.begin(), after_.end());
+    return std::min(level, std::max(own.median, median_of(after_)));
+  }
+
+  RunningMedian median_;
+  Ring<Entry> entries_;        ///< as many that have their level as are needed, then those that wait
+  std::size_t judged_ = 0;     ///< of entries_
+  std::vector<double> after_;  ///< scores of a frame and of those after it
+  std::vector<double> peaks_;  ///< the highest of the first 1, 2, ... of them
+};
+
 /// Passes while min_ratio x median <= score <= max_ratio x median; max_ratio 0: no upper limit. Nothing can be said
-/// against a frame while the median is 0 or less.
+/// against a frame while the median, or level, is 0 or less.
 inline Verdict judge_by_median(double score, double median, double min_ratio, double max_ratio) {
   if (median <= 0) return {true, Reason::kNearMedian};
   if (score < min_ratio * median) return {false, Reason::kBelowMedian};

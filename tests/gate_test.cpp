@@ -4,6 +4,7 @@
 
 #include "tests/support/random.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -40,6 +41,29 @@ TEST(Hysteresis, ThresholdsMayChangeBetweenFrames) {
   EXPECT_EQ(hysteresis.judge(15, 16, 12), (Verdict{false, Reason::kBelowMinScore}));
   EXPECT_EQ(hysteresis.judge(16, 16, 12), (Verdict{true, Reason::kAboveResumeScore}));
   EXPECT_EQ(hysteresis.judge(16, 16, 12), (Verdict{true, Reason::kAboveMinScore}));
+}
+
+/// The same with frames at these times.
+std::string judged_at(const std::vector<std::pair<std::int64_t, double>>& frames, std::int64_t hold_time) {
+  Hysteresis hysteresis;
+  std::string text;
+  for (const auto& [time, score] : frames) text += hysteresis.judge(score, 10, 15, time, hold_time).pass ? 'P' : '-';
+  return text;
+}
+
+TEST(HoldTime, NothingChangesForSoLongAfterAChange) {
+  EXPECT_EQ(judged_at({{0, 20}, {10, 5}, {20, 20}, {39, 20}, {40, 20}, {50, 5}, {69, 5}, {70, 5}}, 30), "P---PPP-");
+}
+
+TEST(HoldTime, FirstFramesAreNoChange) { EXPECT_EQ(judged_at({{0, 5}, {10, 20}, {30, 20}}, 30), "--P"); }
+
+TEST(HoldTime, AShortChangeIsNeverSeen) {
+  EXPECT_EQ(judged_at({{0, 20}, {10, 5}, {20, 20}, {30, 5}, {40, 20}, {50, 5}}, 30), "P---PP");
+}
+
+TEST(HoldTime, JumpsInTimeEndIt) {
+  EXPECT_EQ(judged_at({{kMin, 20}, {kMin + 1, 5}, {kMax, 20}}, kMax), "P-P") << "further away than any time is long";
+  EXPECT_EQ(judged_at({{1000, 20}, {1010, 5}, {20, 20}, {40, 5}, {60, 5}}, 30), "P-PP-") << "and counts from there";
 }
 
 TEST(RunningMedian, OfFramesByHand) {
@@ -124,6 +148,169 @@ TEST(RunningMedian, HoldsNoMoreThanTheMostFrames) {
   double last = 0;
   for (std::int64_t i = 0; i < most / 2 + 1; ++i) last = median.add(1, most + i, {});
   EXPECT_EQ(last, 1) << "more than half of what is held, not of what was added";
+}
+
+/// Levels of frames 40 ms apart, each as soon as `ahead` frames after it are there.
+std::vector<double> levels(const std::vector<double>& scores, int ahead, const WindowLength& window = {}) {
+  RunningLevel level;
+  std::vector<double> all;
+  std::int64_t time = 0;
+  for (const double score : scores) {
+    level.add(score, time += kSecond / 25, window);
+    if (std::cmp_greater(level.waiting(), ahead)) all.push_back(level.next(ahead));
+  }
+  while (level.waiting() > 0) all.push_back(level.next(ahead));
+  return all;
+}
+
+/// P for each frame of at least 0.8 of its level, - for others.
+std::string passed(const std::vector<double>& scores, int ahead, const WindowLength& window = {}) {
+  const std::vector<double> all = levels(scores, ahead, window);
+  std::string text;
+  for (std::size_t i = 0; i < scores.size(); ++i) text += judge_by_median(scores[i], all[i], 0.8, 0).pass ? 'P' : '-';
+  return text;
+}
+
+/// Runs of scores, one after the other.
+std::vector<double> runs(const std::vector<std::pair<int, double>>& parts) {
+  std::vector<double> scores;
+  for (const auto& [count, score] : parts) scores.insert(scores.end(), static_cast<std::size_t>(count), score);
+  return scores;
+}
+
+std::string all_pass(std::size_t count) { return std::string(count, 'P'); }
+
+TEST(RunningLevel, WithoutLookAheadIsTheRunningMedian) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Random random(seed);
+    RunningLevel level;
+    RunningMedian median;
+    std::int64_t time = 0;
+    for (int i = 0; i < 300; ++i) {
+      time += random.one_in(50) ? -100 : random.below(10);
+      const WindowLength window{.time = 1 + random.below(99), .frames = random.one_in(2) ? 0 : 1 + random.below(20)};
+      const double score = random.below(30) - 5;
+      level.add(score, time, window);
+      ASSERT_EQ(level.next(0), median.add(score, time, window)) << "seed " << seed << ", frame " << i;
+    }
+  }
+}
+
+TEST(RunningLevel, ByHand) {
+  // Lowest maximum of a window of three: 10 10 8 8 8 9 9. Medians before: 10 10 10 8 8 8.5 8; after: 10 6 6 8 8 8.5 8.
+  EXPECT_EQ(levels({10, 10, 4, 6, 8, 9, 8}, 2), (std::vector<double>{10, 10, 8, 8, 8, 8.5, 8}));
+}
+
+TEST(RunningLevel, BlurredFramesAreDips) {
+  EXPECT_EQ(passed({10, 10, 10, 5, 10, 10, 10, 10}, 3), "PPP-PPPP");
+  EXPECT_EQ(passed(runs({{8, 10}, {6, 4}, {8, 10}}), 6), all_pass(8) + "------" + all_pass(8));
+  EXPECT_EQ(passed(runs({{8, 10}, {2, 4}, {1, 10}, {2, 4}, {8, 10}}), 6), all_pass(8) + "--P--" + all_pass(8));
+}
+
+TEST(RunningLevel, WhatLastsLongerThanTheLookAheadIsAnotherScene) {
+  EXPECT_EQ(passed(runs({{8, 10}, {7, 4}, {8, 10}}), 6), all_pass(23));
+  EXPECT_EQ(passed(runs({{8, 10}, {7, 4}, {8, 10}}), 0), all_pass(8) + "-------" + all_pass(8));
+}
+
+TEST(RunningLevel, CutsDropNothing) {
+  for (const double to : {1., 3., 7.9, 12., 40.})
+    for (const int frames : {7, 20, 60})
+      EXPECT_EQ(passed(runs({{30, 10}, {frames, to}, {30, 10}}), 6), all_pass(static_cast<std::size_t>(60 + frames)));
+}
+
+TEST(RunningLevel, BlurBesideACutIsSeen) {
+  for (const double to : {3., 40.}) {
+    // The frame before the cut, and two of the new scene after its first.
+    const auto scores = runs({{30, 10}, {1, to < 10 ? 2. : 5.}, {1, to}, {2, to / 2}, {30, to}});
+    EXPECT_EQ(passed(scores, 6), all_pass(30) + "-P--" + all_pass(30)) << to;
+  }
+}
+
+TEST(RunningLevel, RampsDropNothing) {
+  std::vector<double> fade;
+  for (int i = 0; i < 60; ++i) fade.push_back(100 * std::pow(0.95, i < 30 ? i : 60 - i));
+  fade.insert(fade.end(), 10, 100);
+  EXPECT_EQ(passed(fade, 6), all_pass(70));
+  std::vector<double> blurred = fade;
+  blurred[10] /= 3;
+  blurred[50] /= 3;
+  EXPECT_EQ(passed(blurred, 6), all_pass(10) + "-" + all_pass(39) + "-" + all_pass(19));
+}
+
+TEST(RunningLevel, SharperFramesNowAndThenDoNotRaiseIt) {
+  std::vector<double> scores;
+  for (int i = 0; i < 60; ++i) scores.push_back(i % 3 ? 10 : 14);
+  EXPECT_EQ(passed(scores, 6), all_pass(60));
+  scores.assign(40, 10);
+  scores[20] = 1e6;
+  EXPECT_EQ(passed(scores, 6), all_pass(40));
+}
+
+TEST(RunningLevel, StartPassesAndEndIsComparedWithWhatWasBefore) {
+  EXPECT_EQ(passed({2, 4, 10, 10, 10, 10}, 3), "PPPPPP") << "a rise";
+  EXPECT_EQ(passed({10, 10, 10, 10, 10, 3, 3}, 3), "PPPPP--");
+  EXPECT_EQ(passed({10}, 3), "P");
+  EXPECT_EQ(passed({10, 3}, 3), "P-");
+}
+
+TEST(RunningLevel, FramesThatLeftTheWindowAreForgotten) {
+  const auto scores = runs({{5, 10}, {1, 3}, {9, 10}});
+  EXPECT_EQ(passed(scores, 3, {.frames = 2}), "PPPPP-PPPPPPPPP");
+  EXPECT_EQ(passed(scores, 3, {.frames = 1}), all_pass(15)) << "nothing is before a frame";
+  RunningLevel level;
+  for (const std::int64_t time : {0, 10, 20}) level.add(10, time, {.time = 100});
+  while (level.waiting() > 0) level.next(2);
+  EXPECT_TRUE(level.begins_anew(19));
+  EXPECT_FALSE(level.begins_anew(20));
+  level.add(3, 5, {.time = 100});
+  EXPECT_EQ(level.next(2), 3) << "time ran backwards";
+  level.clear();
+  EXPECT_FALSE(level.begins_anew(kMin));
+}
+
+TEST(RunningLevel, LargestScoresDoNotOverflow) {
+  constexpr double kHuge = std::numeric_limits<double>::max();
+  for (const double level : levels({kHuge, kHuge, -kHuge, kHuge, kHuge, -kHuge, -kHuge, kHuge, kHuge}, 2))
+    EXPECT_TRUE(std::isfinite(level));
+}
+
+TEST(RunningLevel, LookAheadMayChangeBetweenFrames) {
+  Random random(7);
+  RunningLevel level;
+  int ahead = 0;
+  for (int i = 0; i < 2000; ++i) {
+    if (random.one_in(20)) ahead = random.one_in(10) ? kMaxLookAhead : random.below(8);
+    level.add(random.below(100), i, {.frames = 50});
+    while (std::cmp_greater(level.waiting(), ahead)) ASSERT_TRUE(std::isfinite(level.next(ahead)));
+  }
+}
+
+TEST(RunningLevel, EqualsTheDefinition) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    const int ahead = 1 + random.below(8), frames = 1 + random.below(60);
+    const WindowLength window{.frames = 1 + random.below(20)};
+    std::vector<double> s;
+    for (int i = 0; i < frames; ++i) s.push_back(random.below(100));
+    const std::vector<double> got = levels(s, ahead, window);
+    const auto median = [&](int from, int to) {
+      std::vector<double> part(s.begin() + from, s.begin() + to);
+      std::sort(part.begin(), part.end());
+      return (part[part.size() / 2] + part[(part.size() - 1) / 2]) / 2;
+    };
+    for (int i = 0; i < frames; ++i) {
+      const int first = std::max(0, i - std::min(ahead, window.frames - 1));
+      double want = std::numeric_limits<double>::max();
+      for (int from = i - ahead; from <= i; ++from) {
+        if (from > i - ahead && from + ahead >= frames) continue;  // it would end after the last frame
+        const int to = std::min(from + ahead + 1, frames);
+        want = std::min(want, *std::max_element(s.begin() + std::max(from, first), s.begin() + to));
+      }
+      const double before = median(std::max(0, i + 1 - window.frames), i + 1);
+      want = std::min(want, std::max(before, median(i, std::min(i + ahead + 1, frames))));
+      ASSERT_EQ(got[static_cast<std::size_t>(i)], want) << "seed " << seed << ", frame " << i;
+    }
+  }
 }
 
 TEST(JudgeByMedian, BothEndsBelong) {
