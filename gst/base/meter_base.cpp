@@ -120,10 +120,10 @@ static void install_properties(FqMeterBaseClass* klass) {
   using S = MeterSettings;
   Properties<FqMeterBase, S>::install(
       klass, [](FqMeterBase * self) -> auto& { return self->state->settings; })
-      .add(&S::interval, "interval", "Interval",
-           "Minimum time between measured frames in ns, by timestamp; 0 = measure every frame. Frames in between pass "
-           "without message or metadata",
-           0, G_MAXUINT64)
+      .add_time(&S::interval, "interval", "Interval",
+                "Minimum time between measured frames in ns, by timestamp; 0 = measure every frame. Frames in between "
+                "pass without message or metadata",
+                0)
       .add(&S::post_messages, "post-messages", "Post messages", "Post an element message for each measured frame")
       .add(&S::attach_meta, "attach-meta", "Attach metadata",
            "Attach the result to each measured buffer as metadata. If false, buffers pass unchanged")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The check for changes that come too late.
+// The checks for changes that come too late, and for times in a wrong unit.
 #include "gst/object/properties.h"
 
 namespace framequality {
@@ -11,6 +11,12 @@ bool is_too_late(GObject* object, const GParamSpec* spec) {
   if (started)
     g_warning("%s: %s can only be changed in READY or NULL; value kept", GST_OBJECT_NAME(object), spec->name);
   return started;
+}
+
+void warn_if_tiny(GObject* object, const char* property, guint64 time) {
+  if (time == 0 || time >= GST_MSECOND) return;
+  g_warning("%s: %s=%" G_GUINT64_FORMAT " is in nanoseconds: 1 ms is 1000000, 1 s is 1000000000",
+            GST_OBJECT_NAME(object), property, time);
 }
 
 }  // namespace framequality

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -33,6 +34,9 @@ constexpr GParamFlags flags_of(Mutable when) {
 
 /// True if a property that is read on the way to PAUSED can no longer be changed; says so.
 bool is_too_late(GObject* object, const GParamSpec* spec);
+
+/// Says that a time of more than 0 and less than a millisecond is one of nanoseconds: who set 1 meant another unit.
+void warn_if_tiny(GObject* object, const char* property, guint64 time);
 
 /// A value of an enum type: what gst-inspect-1.0 says of it, and its name.
 template <class E>
@@ -158,6 +162,22 @@ class Properties {
         [part](const Settings& s, GValue* v) { Type::set(v, std::invoke(part, s)); },
         [part](Object*, Settings& s, const GValue* v) {
           std::invoke(part, s) = Type::get(v);
+          return true;
+        });
+  }
+  /// The same of a time in ns, from `least` on. A tiny one is taken with a warning.
+  template <class Part>
+  Properties& add_time(Part part, const char* name, const char* nick, const char* blurb, guint64 least) {
+    using T = std::remove_cvref_t<std::invoke_result_t<Part, Settings&>>;
+    const auto most = static_cast<guint64>(std::numeric_limits<T>::max());
+    return add(
+        Mutable::kPlaying,
+        PropertyType<T>::spec(name, nick, blurb, flags_of(Mutable::kPlaying), std::invoke(part, defaults_), least,
+                              most),
+        [part](const Settings& s, GValue* v) { PropertyType<T>::set(v, std::invoke(part, s)); },
+        [part, name](Object* object, Settings& s, const GValue* v) {
+          std::invoke(part, s) = PropertyType<T>::get(v);
+          warn_if_tiny(reinterpret_cast<GObject*>(object), name, g_value_get_uint64(v));
           return true;
         });
   }
