@@ -57,7 +57,7 @@ FIELDS = {
         "reason": "`above-min-score`, `below-min-score`, `above-resume-score`, `near-median`, `below-median`, "
                   "`above-median` or `best-of-window`",
         "score": "of the frame",
-        "median": "the running median, this frame included",
+        "median": "the level that the frame is compared with",
     },
     "focuscontroller": {
         **TIMES,
@@ -85,6 +85,6 @@ STATS = {
         "dropped": "frames that were dropped",
         "marked": "frames that `action=mark` let pass with `passed=false`",
         "unscored": "frames that passed without a score",
-        "median": "the last running median",
+        "median": "the last level that a frame was compared with",
     },
 }

@@ -21,8 +21,9 @@
  * frame. Takes any caps in any memory, and never changes pixels or timestamps.
  *
  * - mode=threshold: frames pass that score at least min-score; after one was dropped, at least resume-score.
- * - mode=relative: frames pass that score at least min-ratio and at most max-ratio times the running median of
- *   window-time or window-frames.
+ * - mode=relative: frames pass that score at least min-ratio and at most max-ratio times the level of the frames around
+ *   them: those of window-time or window-frames before, and look-ahead frames after, for which the element holds them
+ *   and reports latency. What falls for longer than look-ahead frames (cuts, fades, light) drops nothing.
  * - mode=best-of: only the sharpest frame of each window-time or window-frames passes. It is held until its window is
  *   over, which the element reports as latency.
  *
@@ -59,14 +60,17 @@ struct GateState {
 
   /// How long a frame may be held, in ns.
   GstClockTime latency(const GateSettings& settings) const {
-    if (settings.mode != GateMode::kBestOf) return 0;
-    if (settings.window.frames == 0) return static_cast<GstClockTime>(settings.window.time);
+    if (settings.mode == GateMode::kThreshold) return 0;
+    const bool is_relative = settings.mode == GateMode::kRelative;
+    if (!is_relative && settings.window.frames == 0) return static_cast<GstClockTime>(settings.window.time);
+    const auto frames = static_cast<GstClockTime>(is_relative ? settings.look_ahead : settings.window.frames);
     const GstClockTime duration = frame_duration;
-    return GST_CLOCK_TIME_IS_VALID(duration) ? static_cast<GstClockTime>(settings.window.frames) * duration : 0;
+    return GST_CLOCK_TIME_IS_VALID(duration) ? frames * duration : 0;
   }
   /// How many frames may be held.
   guint held(const GateSettings& settings) const {
-    if (settings.mode != GateMode::kBestOf) return 0;
+    if (settings.mode == GateMode::kThreshold) return 0;
+    if (settings.mode == GateMode::kRelative) return static_cast<guint>(settings.look_ahead);
     if (!settings.marks()) return 1;
     if (settings.window.frames > 0) return static_cast<guint>(settings.window.frames);
     const GstClockTime duration = frame_duration;
@@ -75,8 +79,16 @@ struct GateState {
     return static_cast<guint>(std::min<guint64>(frames, kMaxWindowFrames));
   }
 
+  /// As the stream is to be judged now: a live one waits for nothing while nobody can say how long that takes.
+  GateSettings now() const {
+    GateSettings now = settings.get();
+    if (is_live && !GST_CLOCK_TIME_IS_VALID(frame_duration)) now.look_ahead = 0;
+    return now;
+  }
+
   Shared<GateSettings> settings;
   std::atomic<GstClockTime> frame_duration = GST_CLOCK_TIME_NONE;
+  std::atomic<bool> is_live = false;
   Shared<GstClockTime> told{0};  ///< the latency that the pipeline knows of
   GateStream stream;
 };
@@ -115,7 +127,7 @@ static void tell_latency(GstSharpnessGate* self) {
 static GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* taken) {
   GateState& s = *gate(parent)->state;
   BufferPtr buffer(taken);
-  return guard(GST_ELEMENT(parent), GST_FLOW_ERROR, [&] { return s.stream.take(std::move(buffer), s.settings.get()); });
+  return guard(GST_ELEMENT(parent), GST_FLOW_ERROR, [&] { return s.stream.take(std::move(buffer), s.now()); });
 }
 
 static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
@@ -139,7 +151,7 @@ static gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   // Who asks for a drain wants its buffers back.
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN) s.stream.drain();
   if (!gst_pad_query_default(pad, parent, query)) return FALSE;
-  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) reserve_held_buffers(query, s.held(s.settings.get()));
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) reserve_held_buffers(query, s.held(s.now()));
   return TRUE;
 }
 
@@ -150,6 +162,7 @@ static gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
     gboolean live;
     GstClockTime least, most;
     gst_query_parse_latency(query, &live, &least, &most);
+    s.is_live = live;
     const GstClockTime own = s.latency(s.settings.get());
     gst_query_set_latency(query, live, least + own, GST_CLOCK_TIME_IS_VALID(most) ? most + own : most);
   }
@@ -161,6 +174,7 @@ static GstStateChangeReturn change_state(GstElement* element, GstStateChange tra
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
     const StreamLock streaming(self->sink);
     self->state->stream.restart();
+    self->state->is_live = false;
   }
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_sharpness_gate_parent_class)->change_state(element, transition);
@@ -177,7 +191,8 @@ static GType mode_get_type() {
   static const GType type = register_enum<GateMode>(
       "FqGateMode",
       {{GateMode::kThreshold, "frames that score at least min-score; after a drop, at least resume-score", "threshold"},
-       {GateMode::kRelative, "frames that score between min-ratio and max-ratio times the running median of the window",
+       {GateMode::kRelative,
+        "frames that score between min-ratio and max-ratio times the level of the frames before and after them",
         "relative"},
        {GateMode::kBestOf, "the sharpest frame of each window; held until the window is over", "best-of"}});
   return type;
@@ -213,19 +228,27 @@ static void install_properties(GstSharpnessGateClass* klass) {
            "mode=threshold: score at which frames pass again after one was dropped; below min-score (the default) = "
            "min-score",
            -G_MAXDOUBLE, G_MAXDOUBLE)
-      .add(
-          &S::min_ratio, "min-ratio", "Minimum ratio",
-          "mode=relative: frames below this multiple of the median do not pass. All pass while the median is 0 or less",
-          0, G_MAXDOUBLE)
+      .add_time(&S::hold_time, "hold-time", "Hold time",
+                "mode=threshold: for so long after a change between passing and dropping nothing changes; in ns of "
+                "running time",
+                0)
+      .add(&S::min_ratio, "min-ratio", "Minimum ratio",
+           "mode=relative: frames below this multiple of the level do not pass. All pass while the level is 0 or less",
+           0, G_MAXDOUBLE)
       .add(&S::max_ratio, "max-ratio", "Maximum ratio",
-           "mode=relative: frames above this multiple of the median do not pass (corrupt frames score high). 0 = no "
+           "mode=relative: frames above this multiple of the level do not pass (corrupt frames score high). 0 = no "
            "limit",
            0, G_MAXDOUBLE)
-      .add(
+      .add(&S::look_ahead, "look-ahead", "Look-ahead",
+           "mode=relative: frames after a frame that it is compared with too, and so the longest blur that is dropped "
+           "for certain; it is held until they are there, which is reported as latency. 0 = compare with the running "
+           "median of the frames before alone",
+           0, kMaxLookAhead)
+      .add_time(
           [](auto& s) -> auto& { return s.window.time; }, "window-time", "Window",
           "Length of the window in ns of running time; unused with window-frames. mode=relative: of the running "
           "median; mode=best-of: of which one frame passes",
-          1, G_MAXINT64)
+          1)
       .add(
           [](auto& s) -> auto& { return s.window.frames; }, "window-frames", "Window in frames",
           "Length of the window in scored frames; 0 = use window-time", 0, static_cast<int>(kMaxWindowFrames))
@@ -234,7 +257,7 @@ static void install_properties(GstSharpnessGateClass* klass) {
            "memory")
       .add(g_param_spec_boxed("stats", "Statistics",
                               "Since start: frames passed, dropped, marked (did not pass, with action=mark), unscored "
-                              "(passed without a score); with mode=relative also the last median",
+                              "(passed without a score); with mode=relative also the last level, as median",
                               GST_TYPE_STRUCTURE, kReadable),
            get_stats)
       .when_changed([](GstSharpnessGate* self, const S&, const S&) { tell_latency(self); });

@@ -94,7 +94,7 @@ GateStream::Moment GateStream::moment_of(GstBuffer* buffer) {
   if (const auto time = running_time(GST_BUFFER_PTS(buffer))) {
     m.begin = m.end = *time;
     m.pts = GST_BUFFER_PTS(buffer);
-    lost_.close_at(m.pts);
+    if (settings_.mode != GateMode::kRelative) lost_.close_at(m.pts);  // else by the frame that waits
     behind_.close_at(m.pts);
   } else if (!GST_CLOCK_TIME_IS_VALID(m.duration) && settings_.window.frames == 0 &&
              settings_.mode != GateMode::kThreshold) {
@@ -168,7 +168,7 @@ GstFlowReturn GateStream::release(bool is_window_complete) {
   best_of_.close(is_window_complete, settings_.window);
   if (held_.empty()) return GST_FLOW_OK;
   const Held& best = held_[best_];
-  post("picked", {true, Reason::kBestOfWindow}, best.score, best.moment.pts);
+  post("picked", {true, Reason::kBestOfWindow}, *best.score, best.moment.pts);
   GstFlowReturn flow = GST_FLOW_OK;
   for (std::size_t i = 0; i < held_.size(); ++i) {
     if (held_[i].event)
@@ -194,8 +194,36 @@ void GateStream::displace() {
   held_.clear();
 }
 
+GstFlowReturn GateStream::let_out(std::size_t most) {
+  GstFlowReturn flow = GST_FLOW_OK;
+  std::size_t out = 0;
+  auto frames = static_cast<std::size_t>(
+      std::count_if(held_.begin(), held_.end(), [](const Held& held) { return held.buffer != nullptr; }));
+  for (; out < held_.size() && (held_[out].event || frames > most); ++out) {
+    Held& held = held_[out];
+    if (held.event) {
+      tell_gap();
+      gst_pad_push_event(src_, held.event.release());
+      continue;
+    }
+    --frames;
+    const double level = held.score ? level_.next(settings_.look_ahead) : 0;
+    if (flow != GST_FLOW_OK) continue;
+    lost_.close_at(held.moment.pts);
+    if (!held.score) {
+      flow = push(std::move(held.buffer), std::nullopt);
+      continue;
+    }
+    stats_.median = level;
+    const Verdict verdict = judge_by_median(*held.score, level, settings_.min_ratio, settings_.max_ratio);
+    flow = carry_out(verdict, std::move(held.buffer), held.moment, *held.score);
+  }
+  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(out));
+  return flow;
+}
+
 void GateStream::drain() {
-  const GstFlowReturn flow = release(false);
+  const GstFlowReturn flow = settings_.mode == GateMode::kRelative ? let_out(0) : release(false);
   if (flow != GST_FLOW_OK) flow_ = flow;
   tell_gap();
 }
@@ -211,26 +239,35 @@ GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
   if (flow_ != GST_FLOW_OK) return std::exchange(flow_, GST_FLOW_OK);
   const Moment moment = moment_of(buffer.get());
   const std::optional<double> score = score_of(buffer.get());
-  if (score)
-    return settings.mode == GateMode::kBestOf ? compete(std::move(buffer), moment, *score)
-                                              : judge(std::move(buffer), moment, *score);
-  ++stats_.unscored;
-  warn_once(warned_unscored_,
-            "A frame without a score passes as it is: put sharpnessmeter upstream of sharpnessgate. Its interval and "
-            "attach-meta=false leave frames without a score too");
-  const GstFlowReturn flow = release(false);
-  return flow == GST_FLOW_OK ? push(std::move(buffer), std::nullopt) : flow;
+  if (!score) {
+    ++stats_.unscored;
+    warn_once(warned_unscored_,
+              "A frame without a score passes as it is: put sharpnessmeter upstream of sharpnessgate. Its interval and "
+              "attach-meta=false leave frames without a score too");
+  }
+  if (settings.mode == GateMode::kRelative) return wait(std::move(buffer), moment, score);
+  if (!score) {
+    const GstFlowReturn flow = release(false);
+    return flow == GST_FLOW_OK ? push(std::move(buffer), std::nullopt) : flow;
+  }
+  if (settings.mode == GateMode::kBestOf) return compete(std::move(buffer), moment, *score);
+  const Verdict verdict =
+      hysteresis_.judge(*score, settings.min_score, settings.resume_score, moment.begin, settings.hold_time);
+  return carry_out(verdict, std::move(buffer), moment, *score);
 }
 
-GstFlowReturn GateStream::judge(BufferPtr buffer, const Moment& moment, double score) {
-  Verdict verdict;
-  if (settings_.mode == GateMode::kRelative) {
-    const double median = median_.add(score, moment.begin, settings_.window);
-    stats_.median = median;
-    verdict = judge_by_median(score, median, settings_.min_ratio, settings_.max_ratio);
-  } else {
-    verdict = hysteresis_.judge(score, settings_.min_score, settings_.resume_score);
+GstFlowReturn GateStream::wait(BufferPtr buffer, const Moment& moment, std::optional<double> score) {
+  GstFlowReturn flow = GST_FLOW_OK;
+  if (score) {
+    if (level_.begins_anew(moment.begin)) flow = let_out(0);
+    level_.add(*score, moment.begin, settings_.window);
   }
+  held_.push_back({std::move(buffer), nullptr, moment, score});
+  const GstFlowReturn last = let_out(static_cast<std::size_t>(settings_.look_ahead));
+  return flow == GST_FLOW_OK ? last : flow;
+}
+
+GstFlowReturn GateStream::carry_out(const Verdict& verdict, BufferPtr buffer, const Moment& moment, double score) {
   if (was_passing_ != verdict.pass) {
     was_passing_ = verdict.pass;
     post(verdict.pass ? "passing" : "blocking", verdict, score, moment.pts);
@@ -278,6 +315,25 @@ bool GateStream::take_gap(GstEvent* event) {
   return true;
 }
 
+/// The same for frames that wait. Those for which no frame can come in time any more are judged with what is there.
+bool GateStream::wait_gap(GstEvent* event) {
+  GstClockTime pts, duration;
+  gst_event_parse_gap(event, &pts, &duration);
+  const auto begin = running_time(pts);
+  if (!begin || !GST_CLOCK_TIME_IS_VALID(frame_duration_)) return false;
+  const auto known = GST_CLOCK_TIME_IS_VALID(duration) ? running_time(pts + duration) : begin;
+  const std::int64_t end = known.value_or(*begin);
+  const auto ahead = static_cast<guint64>(settings_.look_ahead) * frame_duration_;
+  const auto in_time = std::count_if(held_.begin(), held_.end(), [&](const Held& held) {
+    return held.buffer && later_by(held.moment.begin, signed_time(ahead)) > end;
+  });
+  const GstFlowReturn flow = let_out(static_cast<std::size_t>(in_time));
+  if (flow != GST_FLOW_OK) flow_ = flow;
+  if (held_.empty()) return false;
+  held_.push_back({nullptr, EventPtr(event)});
+  return true;
+}
+
 void GateStream::take_caps(GstEvent* event) {
   GstCaps* caps;
   gst_event_parse_caps(event, &caps);
@@ -285,7 +341,7 @@ void GateStream::take_caps(GstEvent* event) {
   drain();
   caps_.reset(gst_caps_ref(caps));
   frame_duration_ = frame_duration_of(caps);
-  median_.clear();  // scores of another picture size are other numbers
+  level_.clear();  // scores of another picture size are other numbers
 }
 
 bool GateStream::take_event(GstEvent* event) {
@@ -306,7 +362,7 @@ bool GateStream::take_event(GstEvent* event) {
       gst_event_copy_segment(event, &segment_);
       return false;
     case GST_EVENT_GAP:
-      if (is_holding && take_gap(event)) return true;
+      if (is_holding && (settings_.mode == GateMode::kRelative ? wait_gap(event) : take_gap(event))) return true;
       drain();
       return false;
     case GST_EVENT_TAG:
@@ -331,7 +387,7 @@ bool GateStream::take_event(GstEvent* event) {
 
 void GateStream::forget() {
   hysteresis_ = {};
-  median_.clear();
+  level_.clear();
   best_of_ = {};
   was_passing_.reset();
 }

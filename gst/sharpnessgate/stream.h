@@ -21,6 +21,8 @@ struct GateSettings {
   double min_score = 0, resume_score = -G_MAXDOUBLE;
   double min_ratio = 0.8, max_ratio = 0;
   WindowLength window;
+  int look_ahead = 6;
+  std::int64_t hold_time = 0;
   GateAction action = GateAction::kDrop;
 
   bool marks() const { return action == GateAction::kMark; }
@@ -84,12 +86,17 @@ class GateStream {
     BufferPtr buffer;
     EventPtr event;
     Moment moment{};
-    double score = 0;
+    std::optional<double> score{};
   };
 
-  GstFlowReturn judge(BufferPtr buffer, const Moment& moment, double score);
+  /// mode=relative: the frame waits for its look-ahead.
+  GstFlowReturn wait(BufferPtr buffer, const Moment& moment, std::optional<double> score);
+  /// Lets frames out, and events behind them, until no more than `most` frames are held.
+  GstFlowReturn let_out(std::size_t most);
+  GstFlowReturn carry_out(const Verdict& verdict, BufferPtr buffer, const Moment& moment, double score);
   GstFlowReturn compete(BufferPtr buffer, const Moment& moment, double score);
   bool take_gap(GstEvent* event);
+  bool wait_gap(GstEvent* event);
   void take_caps(GstEvent* event);
   void forget();
 
@@ -119,15 +126,16 @@ class GateStream {
   std::int64_t expected_ = 0;  ///< running time of the next frame, if it does not say itself
 
   Hysteresis hysteresis_;
-  RunningMedian median_;
+  RunningLevel level_;
   BestOf best_of_;
   std::optional<bool> was_passing_;  ///< what the last edge message said
 
-  std::vector<Held> held_;            ///< the best frame of the window so far; to be marked, all its frames
-  std::size_t best_ = 0;              ///< of held_
-  Lost lost_;                         ///< downstream does not know of it yet
-  Lost behind_;                       ///< the same, but what is held must leave first
-  bool gap_was_told_ = false;         ///< since the last frame that left
+  std::vector<Held> held_;     ///< the best frame of the window so far; to be marked, all its frames; mode=relative:
+                               ///< those that wait
+  std::size_t best_ = 0;       ///< of held_
+  Lost lost_;                  ///< downstream does not know of it yet
+  Lost behind_;                ///< the same, but what is held must leave first
+  bool gap_was_told_ = false;  ///< since the last frame that left
   GstFlowReturn flow_ = GST_FLOW_OK;  ///< of a frame that an event let out, for the next frame to return
   bool warned_unscored_ = false, warned_timeless_ = false;
 };

@@ -44,8 +44,8 @@ def make_clip(folder):
         rows = blurred(rows)
     with open(folder / "walk.raw", "wb") as raw:
         for i in range(FRAMES):
-            # Blurred at the start; then sharpest once in 17 frames, which lies anywhere in a second.
-            picture = list(levels[7 if i < 4 else min(7, abs(i % 17 - 9))])
+            # Four frames much blurred and one sharpest in 17, which lie anywhere in a second.
+            picture = list(levels[(7, 7, 7, 7, 3, 3, 2, 2, 1, 0, 1, 1, 2, 2, 3, 3, 3)[i % 17]])
             for y in range(16):
                 digits = b"".join(bytes([76 + 32 * (i >> shift & 3)]) * 16 for shift in (6, 4, 2, 0))
                 picture[y] = digits + picture[y][64:]
@@ -110,9 +110,14 @@ def recipes(page):
             for line in text.splitlines() if line.startswith("gst-launch-1.0")]
 
 
-def by_median(scores, ratio):
+def by_level(scores, ratio, ahead=6):
     """Numbers of the frames that pass mode=relative with the default window of a second."""
-    return [i for i in range(FRAMES) if scores[i] >= ratio * statistics.median(scores[max(0, i - RATE + 1):i + 1])]
+    def level(i):
+        windows = [scores[max(k, 0):k + ahead + 1] for k in range(i - ahead, i + 1) if k + ahead < FRAMES]
+        filled = min(max(window) for window in windows)
+        before, after = scores[max(0, i - RATE + 1):i + 1], scores[i:i + ahead + 1]
+        return min(filled, max(statistics.median(before), statistics.median(after)))
+    return [i for i in range(FRAMES) if scores[i] >= ratio * level(i)]
 
 
 def by_threshold(scores, least, resume):
@@ -135,7 +140,7 @@ def check_recording(folder, recipe):
         want = by_threshold(scores, least, resume)
         assert want[0] > 0 and want != by_threshold(scores, least, least), want
     else:
-        want = by_median(scores, 0.8)
+        want = by_level(scores, 0.8)
     assert 10 < len(want) < FRAMES - 10, want
     launch(folder, recipe)
     got = frames_of(folder, f"filesrc location={re.search(r'filesink location=(.*)', recipe)[1]} ! decodebin")

@@ -76,7 +76,7 @@ TEST(Gate, FramesWithoutTimestampsLeaveNoGapButDiscont) {
 }
 
 TEST(Gate, RelativeDropsBelowTheMedianAndOutliersAboveIt) {
-  GateRig rig({{"mode", "relative"}, {"min-ratio", "0.5"}, {"max-ratio", "3"}, {"window-frames", "5"}});
+  GateRig rig({kRelative, kAtOnce, {"min-ratio", "0.5"}, {"max-ratio", "3"}, {"window-frames", "5"}});
   //                          medians: 10  10   10  10  10  10
   EXPECT_EQ(rig.feed(0, {10, 10, 4.9, 5, 31, 30}), "0+ 40+ [80,120) 120!+ [160,200) 200!+");
   EXPECT_EQ(rig.said(),
@@ -86,7 +86,7 @@ TEST(Gate, RelativeDropsBelowTheMedianAndOutliersAboveIt) {
 }
 
 TEST(Gate, RelativeFollowsALastingChange) {
-  GateRig rig({{"mode", "relative"}, {"window-time", "200000000"}});
+  GateRig rig({kRelative, kAtOnce, {"window-time", "200000000"}});
   EXPECT_EQ(rig.feed(0, {100, 100, 100, 100, 100, 10, 10, 10, 10}),
             "0+ 40+ 80+ 120+ 160+ [200,240) [240,280) 280!+ 320+")
       << "the third of five is the median";
@@ -98,12 +98,12 @@ TEST(Gate, RelativeFollowsALastingChange) {
 }
 
 TEST(Gate, RelativePassesWhileTheMedianIsZeroOrLess) {
-  GateRig rig({{"mode", "relative"}, {"max-ratio", "1"}, {"window-frames", "100"}});
+  GateRig rig({kRelative, kAtOnce, {"max-ratio", "1"}, {"window-frames", "100"}});
   EXPECT_EQ(rig.feed(0, {0, -5, 0, 7}), "0+ 40+ 80+ 120+");
 }
 
 TEST(Gate, RelativeStartsAnewWithOtherCaps) {
-  GateRig rig({{"mode", "relative"}});
+  GateRig rig({kRelative, kAtOnce});
   rig.feed(0, {100, 100, 100});
   rig.send(caps_event(kGateCaps));
   EXPECT_EQ(rig.feed(120, {10}), "[120,160)") << "the same caps again";
@@ -152,6 +152,73 @@ TEST(Gate, ScoreThatIsNoNumberIsNoScore) {
   EXPECT_EQ(rig.stats(), "0 0 0 3");
 }
 
+TEST(Gate, HoldTimeKeepsAThresholdFromFlapping) {
+  GateRig rig({{"min-score", "10"}, {"hold-time", "120000000"}});
+  EXPECT_EQ(rig.feed(0, {20, 5, 20, 5, 20, 5, 20, 20}), "0+ [40,80) [80,160) 160!+ 200+ 240+ 280+");
+  EXPECT_EQ(rig.said(),
+            "passing above-min-score 20@0, blocking below-min-score 5@40, passing above-resume-score 20@160");
+}
+
+TEST(Gate, HoldTimeEndsWithAFlush) {
+  GateRig rig({{"min-score", "10"}, {"hold-time", "1000000000"}});
+  EXPECT_EQ(rig.feed(0, {20, 5, 20}), "0+ [40,80)");
+  rig.send(gst_event_new_flush_start());
+  rig.send(gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  rig.send(gst_event_new_segment(&segment));
+  EXPECT_EQ(rig.feed(0, {20, 5}), "0+ [40,80)");
+}
+
+TEST(Gate, HoldTimeIsOfRunningTimeAndOfThresholdsAlone) {
+  GateRig rig({{"min-score", "10"}, {"hold-time", "120000000"}});
+  EXPECT_EQ(rig.feed(0, {20, 5}), "0+ [40,80)");
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.start = 900 * ms;
+  segment.base = 80 * ms;
+  rig.send(gst_event_new_segment(&segment));
+  EXPECT_EQ(rig.feed(900, {20, 20, 20}), "[900,980) 980!+") << "80 ms, 120 ms and 160 ms of running time";
+  rig.set("mode", "relative");
+  rig.set("look-ahead", "0");
+  EXPECT_EQ(rig.feed(1020, {20, 5, 20}), "1020+ [1060,1100) 1100!+");
+}
+
+/// What GLib warned of while `action` ran.
+template <class F>
+std::vector<std::string> warnings_of(F&& action) {
+  std::vector<std::string> all;
+  const auto old =
+      g_log_set_default_handler([](const char*, GLogLevelFlags, const char* text,
+                                   gpointer list) { static_cast<std::vector<std::string>*>(list)->emplace_back(text); },
+                                &all);
+  action();
+  g_log_set_default_handler(old, nullptr);
+  return all;
+}
+
+TEST(Gate, TimesBelowAMillisecondAreTakenWithAWarning) {
+  for (const auto& [factory, property] : {std::pair("sharpnessgate", "window-time"),
+                                          {"sharpnessgate", "hold-time"},
+                                          {"sharpnessmeter", "interval"},
+                                          {"bliindsmeter", "interval"}}) {
+    Rig rig({}, factory);
+    for (const guint64 time : {guint64{1}, guint64{999'999}, guint64{1'000'000}, guint64{1'000'000'000}}) {
+      const auto warnings = warnings_of([&] { g_object_set(rig.element(), property, time, nullptr); });
+      ASSERT_EQ(warnings.size(), time < GST_MSECOND ? 1u : 0u) << property << "=" << time;
+      if (time == 1) {
+        EXPECT_NE(warnings[0].find(std::string(property) + "=1 is in nanoseconds: 1 ms is 1000000"), std::string::npos)
+            << warnings[0];
+      }
+      guint64 got = 0;
+      g_object_get(rig.element(), property, &got, nullptr);
+      EXPECT_EQ(got, time);
+    }
+  }
+  GateRig rig({});
+  EXPECT_TRUE(warnings_of([&] { rig.set("hold-time", "0"); }).empty()) << "off";
+}
+
 TEST(Gate, MarkPassesAllAndTellsThemApart) {
   GateRig rig({{"min-score", "10"}, {"action", "mark"}});
   EXPECT_EQ(rig.feed(0, {10, 9, 12}), "0+ 40- 80+");
@@ -161,7 +228,7 @@ TEST(Gate, MarkPassesAllAndTellsThemApart) {
 }
 
 TEST(Gate, PropertiesChangeBetweenFrames) {
-  GateRig rig({});
+  GateRig rig({kAtOnce});
   EXPECT_EQ(rig.feed(0, {5}), "0+");
   rig.set("min-score", "10");
   EXPECT_EQ(rig.feed(40, {5}), "[40,80)");
@@ -250,7 +317,7 @@ BufferPtr unshared(GstClockTime at_ms, double score) {
 
 TEST(Gate, SharedFramesKeepTheirMemoryAndTheOriginalItsMeta) {
   for (const char* mode : {"threshold", "relative", "best-of"}) {
-    GateRig rig({{"mode", mode}, {"window-frames", "1"}});
+    GateRig rig({{"mode", mode}, {"window-frames", "1"}, kAtOnce});
     const BufferPtr original = unshared(0, 20);
     const GstMemory* memory = gst_buffer_peek_memory(original.get(), 0);
     const BufferPtr out = rig.pass(BufferPtr(gst_buffer_ref(original.get())));

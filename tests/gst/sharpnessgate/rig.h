@@ -11,6 +11,9 @@ namespace framequality::test {
 inline constexpr GstClockTime ms = GST_MSECOND;
 inline const std::string kGateCaps = "video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1";
 
+/// mode=relative that judges each frame at once.
+inline constexpr std::pair<const char*, const char*> kRelative{"mode", "relative"}, kAtOnce{"look-ahead", "0"};
+
 /// Gives a buffer a score as a meter does.
 inline void set_score(GstBuffer* buffer, double score) {
   GstCustomMeta* meta = gst_buffer_add_custom_meta(buffer, "GstSharpnessMeta");
@@ -25,6 +28,15 @@ inline BufferPtr shot(GstClockTime at_ms, std::optional<double> score, GstClockT
   GST_BUFFER_DURATION(buffer.get()) = duration;
   if (score) set_score(buffer.get(), *score);
   return buffer;
+}
+
+inline GstEvent* tag(const char* title) { return gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, title, nullptr)); }
+
+inline GstEvent* segment_at(GstClockTime start) {
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.start = start;
+  return gst_event_new_segment(&segment);
 }
 
 inline GstEvent* caps_event(const std::string& caps) {
@@ -89,6 +101,27 @@ class GateRig : public Rig {
     for (const char* field : {"passed", "dropped", "marked", "unscored"})
       all += (all.empty() ? "" : " ") + std::to_string(stat(field));
     return all;
+  }
+
+  /// Least and most buffers that upstream is told to have where downstream asks for 2 and 4.
+  std::pair<guint, guint> least_buffers() {
+    const gulong probe = gst_pad_add_probe(
+        harness()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+        [](GstPad*, GstPadProbeInfo* info, gpointer) {
+          GstQuery* query = gst_pad_probe_info_get_query(info);
+          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
+          gst_query_add_allocation_pool(query, nullptr, 64, 2, 4);
+          return GST_PAD_PROBE_HANDLED;
+        },
+        nullptr, nullptr);
+    const CapsPtr caps(gst_caps_from_string(kGateCaps.c_str()));
+    GstQuery* query = gst_query_new_allocation(caps.get(), TRUE);
+    EXPECT_TRUE(gst_pad_peer_query(harness()->srcpad, query));
+    guint size, min = 0, max = 0;
+    gst_query_parse_nth_allocation_pool(query, 0, nullptr, &size, &min, &max);
+    gst_query_unref(query);
+    gst_pad_remove_probe(harness()->sinkpad, probe);
+    return std::pair(min, max);
   }
 
   std::optional<GstFlowReturn> flow;  ///< what downstream answers to frames instead of taking them
