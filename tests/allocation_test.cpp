@@ -75,6 +75,17 @@ TEST(Allocation, RunningMedianNoneOnceItsWindowIsFull) {
   EXPECT_EQ(allocations, before);
 }
 
+TEST(Allocation, RunningLevelNoneOnceItsWindowIsFull) {
+  RunningLevel level;
+  std::uint64_t before = 0;
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    if (i == 300) before = allocations;
+    level.add(static_cast<double>(i * 7919 % 1000), i, {.time = 200});
+    if (level.waiting() > 6) level.next(6);
+  }
+  EXPECT_EQ(allocations, before);
+}
+
 TEST(Allocation, CpuBliindsMeterNonePerFrame) {
   for (const test::NamedYuv& named : test::yuv_layouts()) {
     const test::YuvPicture picture(named.input(640, 480, test::kColorimetries[0]), false, false, 1);
