@@ -13,7 +13,7 @@ namespace framequality::cuda {
 namespace {
 
 constexpr int kLumaBlocks = 16;   // on each processor
-constexpr int kExposeBlocks = 4;  // on each processor: half of what it holds
+constexpr int kExposeBlocks = 2;  // on each processor
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
 constexpr int kLeastStreamWidth = 64;
 

@@ -111,12 +111,28 @@ __device__ void expose(const SurveyJob& job, int first, int step, Sums& sums) {
     for (int y = grid.y0 + first; y < grid.y1; y += step) {
       const Word* p = codes.row(grid, y);
       unsigned sum = 0, black = 0, white = 0;  // of at most 2^31 / kThreads codes
-      for (int x = static_cast<int>(threadIdx.x); x < width; x += kThreads) {
+      const auto take = [&](int x) {
         const int code = codes.at(p + x);
         sum += static_cast<unsigned>(code);
         black += code <= job.clip.black;
         white += code >= job.clip.white;
+      };
+      int x0 = 0, x1 = 0;  // what is taken four at a time
+      if constexpr (sizeof(Word) == 1) {
+        x0 = loop_bound(min(static_cast<int>(-reinterpret_cast<std::uintptr_t>(p) & 3u), width));
+        x1 = x0 + (width - x0) / 4 * 4;
+        const auto* fours = reinterpret_cast<const unsigned*>(p + x0);
+        const unsigned blacks = static_cast<unsigned>(job.clip.black) * 0x01010101u,
+                       whites = static_cast<unsigned>(job.clip.white) * 0x01010101u;
+        for (int i = static_cast<int>(threadIdx.x); i < (x1 - x0) / 4; i += kThreads) {
+          const unsigned four = __ldg(fours + i);
+          sum = __dp4a(four, 0x01010101u, sum);
+          black = __dp4a(__vsetleu4(four, blacks), 0x01010101u, black);
+          white = __dp4a(__vsetgeu4(four, whites), 0x01010101u, white);
+        }
       }
+      for (int x = static_cast<int>(threadIdx.x); x < x0; x += kThreads) take(x);
+      for (int x = x1 + static_cast<int>(threadIdx.x); x < width; x += kThreads) take(x);
       sums.word[kLumaSum] += sum;
       sums.word[kBlackCount] += black;
       sums.word[kWhiteCount] += white;
@@ -139,17 +155,29 @@ __device__ void expose(const SurveyJob& job, int first, int step, Sums& sums) {
 __device__ unsigned select(const unsigned* sums, int count, int rank, int digits) {
   __shared__ unsigned histogram[kDigits], of_warp[kWarps], digit, below;
   const int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
+  // As a rule there are few, and each thread keeps its own.
+  constexpr int kKept = 8;
+  const bool keeps = count <= kKept * kThreads;
+  unsigned kept[kKept];
+  if (keeps)
+#pragma unroll
+    for (int i = 0; i < kKept; ++i) kept[i] = i * kThreads + t < count ? __ldcg(sums + i * kThreads + t) : kNoBlock;
   unsigned prefix = 0;
   for (int d = digits - 1; d >= 0; --d) {
     const int shift = d * kDigitBits;
     for (int i = t; i < kDigits; i += kThreads) histogram[i] = 0;
     __syncthreads();
-    for (int i = t; i < count; i += kThreads) {
-      const unsigned v = __ldcg(sums + i);
-      if (v >> (shift + kDigitBits) != prefix) continue;
+    const auto sort_in = [&](unsigned v) {
+      if (v >> (shift + kDigitBits) != prefix) return;
       // Blocks of flat pictures are alike: one of the threads that have the same digit counts for all of them.
       const unsigned mine = v >> shift & (kDigits - 1), alike = __match_any_sync(__activemask(), mine);
       if (lane == __ffs(static_cast<int>(alike)) - 1) atomicAdd(&histogram[mine], static_cast<unsigned>(__popc(alike)));
+    };
+    if (keeps) {
+#pragma unroll
+      for (int i = 0; i < kKept; ++i) sort_in(kept[i]);
+    } else {
+      for (int i = t; i < count; i += kThreads) sort_in(__ldcg(sums + i));
     }
     __syncthreads();
     constexpr int kEach = kDigits / kThreads;
