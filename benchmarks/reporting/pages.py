@@ -78,6 +78,7 @@ TABLES = {
     "denoise-summary": (denoise_summary, ("denoise-h200.json", "denoise-epyc.json"), False),
     "summary": (sharpness.summary, (CPU, CUDA, PIPELINE), True),
     "cpu": (sharpness.cpu, (CPU,), True),
+    "statistics": (sharpness.statistics, ("statistics-epyc.json", "statistics-h200.json"), True),
     "scan": (sharpness.scan, ("scan-epyc.json",), True),
     "overlay": (sharpness.overlay, (STILL,), True),
     "overlay-moving": (sharpness.overlay, (MOVING,), True),

@@ -42,6 +42,26 @@ def cpu(data):
     return parts
 
 
+def statistics(cpu_data, gpu_data):
+    """What noise and exposure cost, on one core and on a GPU."""
+    rows, body = times(cpu_data), []
+    kinds = {"": "AVX-512", "-avx2": "AVX2", "-baseline": "SSE2", "-binomial5": "AVX-512, `binomial5`", "-16bit": "AVX-512, 16 bits"}
+    for size in ("1080p", "2160p"):
+        for kind, text in kinds.items():
+            alone, both = (rows[f"{what}{kind}/tenengrad/{size}"][0] for what in ("cpu", "cpu-statistics"))
+            body.append([f"{size}, {text}", f"{alone:.3f}", f"{both:.3f}", f"+{both / alone - 1:.0%}"])
+    parts = [table(["`tenengrad`, one core, ms", "alone", "with `statistics`", "more"], body)]
+    gpu, body = times(gpu_data), []
+    for size in ("1080p", "2160p", "8192x8192"):
+        name = f"tenengrad/{size}"
+        cells = [gpu[f"cuda-{what}/{name}"][0] * 1e3 for what in
+                 ("kernel", "kernel-statistics", "frame", "frame-statistics")]
+        body.append([size] + [f"{us:.1f}" for us in cells])
+    parts.append(table(["`tenengrad`, GPU, us", "kernel", "with `statistics`", "frame from pageable host memory",
+                        "with `statistics`"], body))
+    return parts
+
+
 def kernels(data):
     rows = times(data)
     sizes = [s for s in ("1080p", "2160p", "8192x8192") if metrics_of(rows, "cuda-kernel", s)]
