@@ -48,6 +48,7 @@ void expect_none(Meter& meter, const Geometry& geometry) {
     request.metric = metric;
     request.prefilter = metric % 2 ? Prefilter::kBinomial3 : Prefilter::kNone;
     request.zone_columns = request.zone_rows = 1 + metric % 3;
+    request.statistics = metric % 3 != 0;
     const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
     meter.submit({frame, plan});  // the first frame of a plan may
     meter.collect();

@@ -11,7 +11,7 @@ import sys
 import numpy
 import scoring
 
-CONTRAST = ("variance", "normalized-variance", "entropy")
+NO_PEAK = ("variance", "normalized-variance", "entropy", "mean-square-frequency")
 
 
 def main():
@@ -36,10 +36,10 @@ def main():
     styles = itertools.cycle(("-", "--", "-.", ":"))
     best = positions[scores[0].argmax()]
     for metric, row in zip(scoring.METRICS, scores):
-        contrast = metric in CONTRAST
-        style = "-" if contrast else next(styles)
-        axes[int(contrast)].plot(positions, row / row.max(), style, linewidth=1.5, label=metric)
-    for one, title in zip(axes, ("gradient and correlation metrics", "contrast statistics")):
+        other = metric in NO_PEAK
+        style = "-" if other else next(styles)
+        axes[int(other)].plot(positions, row / row.max(), style, linewidth=1.5, label=metric)
+    for one, title in zip(axes, ("gradient and correlation metrics", "not for finding a peak")):
         one.axvline(best, color="black", linewidth=0.8, alpha=0.5)
         one.set(title=title, xlabel="stage position [mm]", ylim=(0, 1.05), xlim=(positions[0], positions[-1]))
         one.grid(alpha=0.3)
