@@ -23,8 +23,8 @@ _framequality_scan() {
       $split && return
       if [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W '--help --help-all --help-gst --format= --metric= --prefilter= --downscale=
-          --normalize= --zones= --roi= --device= --interval= --best= --export= --report= --jobs= --shard= --files-from=
-          --null --quiet --version' -- "$cur")
+          --normalize= --noise-correction --zones= --roi= --device= --interval= --best= --export= --report= --jobs=
+          --shard= --files-from= --null --quiet --version' -- "$cur")
         if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace; fi
       else
         _filedir

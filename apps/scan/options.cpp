@@ -27,7 +27,7 @@ struct Raw {
   gchar *format = nullptr, *metric = nullptr, *prefilter = nullptr, *downscale = nullptr, *normalize = nullptr,
         *zones = nullptr, *roi = nullptr, *device = nullptr, *interval = nullptr, *best = nullptr,
         *export_dir = nullptr, *report = nullptr, *jobs = nullptr, *shard = nullptr, *files_from = nullptr;
-  gboolean null = FALSE, quiet = FALSE, version = FALSE;
+  gboolean noise_correction = FALSE, null = FALSE, quiet = FALSE, version = FALSE;
   gchar** files = nullptr;
 };
 
@@ -92,6 +92,7 @@ std::vector<GOptionEntry> entries(Raw& raw) {
       text("prefilter", &raw.prefilter, "Smoothing first: none, binomial3 (default) or binomial5", "FILTER"),
       text("downscale", &raw.downscale, "Box average of 1 (default), 2 or 4 pixels each way first", "K"),
       text("normalize", &raw.normalize, "none (default) or mean: exposure cancels", "HOW"),
+      flag("noise-correction", &raw.noise_correction, "Take the share of noise off the scores of four metrics"),
       text("zones", &raw.zones, "Score a grid of zones too, for example 8x6", "CxR"),
       text("roi", &raw.roi, "Measure this region only, in pixels", "X,Y,W,H"),
       text("device", &raw.device, "auto (default), cpu or cuda; the scores are the same", "DEVICE"),
@@ -178,6 +179,7 @@ Options parse_options(int argc, char** argv) {
   take_into(meter.metric, raw.metric);
   take_into(meter.prefilter, raw.prefilter);
   take_into(meter.normalize, raw.normalize);
+  meter.noise_correction = raw.noise_correction;
   take_into(meter.device, raw.device);
   if (raw.downscale) {
     meter.downscale = demand<1>("--downscale", take(raw.downscale).c_str(), ' ', 1, 4, "1, 2 or 4")[0];

@@ -92,10 +92,10 @@ def test_scores_are_the_elements(clips):
         assert len(rows) == 50 and [float(row["score"]) for row in rows] == [score for score, _ in expected], path
         assert [int(row["frame"]) for row in rows] == list(range(50))
         assert all(abs(float(row["time"]) - i * 0.04) < 0.002 for i, row in enumerate(rows)), rows[:3]
-    options = ["--metric", "brenner", "--prefilter", "none", "--downscale", "2", "--normalize", "mean", "--zones", "3x2",
-               "--roi", "10,10,100,80", "--device", "cpu"]
-    expected = element_scores(clips.mkv, "metric=brenner downscale=2 normalize=mean zone-columns=3 zone-rows=2"
-                              " roi=<10,10,100,80> device=cpu")
+    options = ["--metric", "brenner", "--prefilter", "none", "--downscale", "2", "--normalize", "mean",
+               "--noise-correction", "--zones", "3x2", "--roi", "10,10,100,80", "--device", "cpu"]
+    expected = element_scores(clips.mkv, "metric=brenner downscale=2 normalize=mean noise-correction=true"
+                              " zone-columns=3 zone-rows=2 roi=<10,10,100,80> device=cpu")
     rows = rows_of(scan(*options, clips.mkv))
     names = [f"zone_{r}_{c}" for r in range(2) for c in range(3)]
     assert [(float(row["score"]), [float(row[name]) for name in names]) for row in rows] == expected
