@@ -78,9 +78,10 @@ inline constexpr double kLeastSignal = 0.15;
 
 /// Defaults that most metrics share.
 struct MetricBase {
-  static constexpr bool kSigned = false;     ///< true: totals may be negative
-  static constexpr bool kReflect = false;    ///< true: defined on all pixels, border reflected without its edge
-  static constexpr bool kHistogram = false;  ///< true: totals are 256 bins of the top 8 bits, no row() or pixel()
+  static constexpr bool kSigned = false;        ///< true: totals may be negative
+  static constexpr bool kReflect = false;       ///< true: defined on all pixels, border reflected without its edge
+  static constexpr bool kCancelsLight = false;  ///< true: the same picture in less light scores the same
+  static constexpr bool kHistogram = false;     ///< true: totals are 256 bins of the top 8 bits, no row() or pixel()
 };
 
 }  // namespace framequality

@@ -60,9 +60,9 @@ bool is_noise(const Plan& plan, const RegionTotals& r, const Statistics& statist
   return static_cast<double>(r.totals[kSum]) <= (1 + kLeastSignal) * static_cast<double>(r.inner) * noise[kSum];
 }
 
-/// Score of one region. nothing: there is nothing but noise in the frame, and a score relative to the light is 0.
+/// Score of one region. nothing: in the frame there is nothing but noise, which is not sharp in however little light.
 inline double finish(const Plan& plan, const RegionTotals& r, const Statistics& statistics, bool nothing) {
-  if (r.n == 0) return 0;
+  if (r.n == 0 || nothing) return 0;
   const double unit = detail::sample_unit(plan);
   const int power = metric_info(plan.request.metric).power;
   double v = with_metric(plan.request.metric, [&](auto m) -> double {
@@ -80,7 +80,7 @@ inline double finish(const Plan& plan, const RegionTotals& r, const Statistics& 
   if (!plan.request.mean || power == 0) return v;
   const int black = plan.request.limited ? clip_codes(8, true).black : 0;
   const double mean = mean_of(r.totals[kMeanTotal], r.n) / unit - black;
-  if (!(mean > 0) || nothing) return 0;
+  if (!(mean > 0)) return 0;
   for (int e = 0; e < power; ++e) v /= mean;
   return v;
 }
@@ -100,11 +100,12 @@ inline Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
     whole.inner += plan.inner[cell];
     for (std::size_t i = 0; i < words; ++i) sum[i] += totals[cell * words + i];
   }
-  const bool nothing =
-      plan.request.noise_correction && plan.request.mean && with_metric(plan.request.metric, [&](auto m) {
-        if constexpr (kIsCorrected<decltype(m)>) return is_noise<decltype(m)>(plan, whole, s.statistics);
-        return false;
-      });
+  const bool nothing = plan.request.noise_correction && with_metric(plan.request.metric, [&](auto m) {
+                         using M = decltype(m);
+                         if constexpr (kIsCorrected<M>)
+                           return (plan.request.mean || M::kCancelsLight) && is_noise<M>(plan, whole, s.statistics);
+                         return false;
+                       });
   for (std::size_t cell = 0; cell < plan.pixels.size(); ++cell) {
     const RegionTotals region{totals.data() + cell * words, plan.pixels[cell], plan.inner[cell]};
     (cell < zones ? s.zones : s.extra).push_back(finish(plan, region, s.statistics, nothing));

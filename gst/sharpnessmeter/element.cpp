@@ -288,8 +288,8 @@ static void install_properties(GstSharpnessMeterClass* klass) {
            "Compensates for exposure; has no effect on entropy and mean-square-frequency")
       .add(part(&R::noise_correction), "noise-correction", "Noise correction",
            "Take the share of white noise, as estimated from each frame, off the scores of tenengrad, brenner, "
-           "laplacian-variance and mean-square-frequency; adds 'noise' to message and metadata. With normalize=mean "
-           "frames of nothing but noise, as behind a lens cap, score 0")
+           "laplacian-variance and mean-square-frequency; adds 'noise' to message and metadata. With normalize=mean, "
+           "and by mean-square-frequency, frames of nothing but noise, as behind a lens cap, score 0")
       .add(part(&R::statistics), "statistics", "Statistics",
            "Add 'noise' (standard deviation), 'mean' luma, both in 8-bit codes, 'clipped-black' and 'clipped-white' "
            "(shares of the pixels) of the ROI or frame to message and metadata")

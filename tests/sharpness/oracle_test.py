@@ -118,14 +118,15 @@ def statistics(g, depth=8, limited=False, roi=None, interlaced=False, **_):
 
 
 def is_noise(g, metric, options):
-    """Nothing that normalize=mean could make sharp: no more energy than white noise of all the residual's power has."""
+    """Nothing that little light could make sharp: no more energy than white noise of all the residual's power has."""
     depth, prefilter, k = (options.get(key, value) for key, value in (("depth", 8), ("prefilter", "none"),
                                                                       ("downscale", 1)))
     whole = {key: options[key] for key in ("depth", "prefilter", "downscale", "roi", "interlaced") if key in options}
     seen = {}
 
     def remember(name, parts, n, *rest):
-        seen["sum"] = int(parts[-1].sum(dtype=object)) if parts[-1].size else 0
+        squares = parts[1] if metric == RATIO else parts[-1]
+        seen["sum"] = int(squares.sum(dtype=object)) if squares.size else 0
         seen["n"], seen["f"] = n, rest[1]
         return 0.0
 
@@ -135,14 +136,15 @@ def is_noise(g, metric, options):
     s, f = oracle.working_samples(np.zeros((8, 8), np.int64), depth, prefilter, k)
     rms = max(statistics(g, **options)[4], math.sqrt(1 / 12) * 2.0 ** (8 - depth)) / k * 2.0 ** (f + depth - 8)
     inner = inner_pixels(g, metric, options)
-    return seen["sum"] <= 1.15 * inner * truth.gain(metric, prefilter) * rms * rms
+    gain = truth.gain("tenengrad" if metric == RATIO else metric, prefilter)
+    return seen["sum"] <= 1.15 * inner * gain * rms * rms
 
 
 def inner_pixels(g, metric, options):
     """Pixels of the roi whose neighbours are all in the frame."""
     fields, k = 2 if options.get("interlaced") else 1, options.get("downscale", 1)
     x, y, w, h = options.get("roi") or (0, 0, g.shape[1], g.shape[0])
-    left, right, up, down = {"tenengrad": (1, 1, 1, 1), "brenner": (0, 2, 0, 0)}.get(metric, (0, 0, 0, 0))
+    left, right, up, down = {"tenengrad": (1, 1, 1, 1), RATIO: (1, 1, 1, 1), "brenner": (0, 2, 0, 0)}.get(metric, (0, 0, 0, 0))
     n = 0
     for p in range(fields):
         rows, columns = len(range(p, g.shape[0], fields)) // k, g.shape[1] // k
@@ -172,7 +174,7 @@ def definition(g, metric, correct=False, **options):
         whole = {key: options[key] for key in ("depth", "prefilter", "downscale") if key in options}
         direct = truth.corrected(g, metric if metric != RATIO else "ratio", **whole) if correct else truth.ratio(g, **whole)
         assert math.isclose(score, direct, rel_tol=1e-9, abs_tol=1e-9), (metric, options, score, direct)
-    if correct and options.get("normalize") == "mean" and is_noise(g, metric, options):
+    if correct and (options.get("normalize") == "mean" or metric == RATIO) and is_noise(g, metric, options):
         return 0.0, [0.0] * len(zones)
     return score, zones
 

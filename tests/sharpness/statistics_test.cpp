@@ -166,39 +166,40 @@ TEST(NoiseCorrection, OtherMetricsStayAsTheyAre) {
   }
 }
 
-/// The recipe for changing light.
-double relative_score(Picture& picture, bool limited, Prefilter prefilter) {
-  Request request{.mean = true, .limited = limited, .noise_correction = true};
+/// The recipes for changing light.
+double relative_score(Picture& picture, bool limited, Prefilter prefilter, const char* nick = "tenengrad") {
+  Request request{.metric = metric_index(nick), .mean = true, .limited = limited, .noise_correction = true};
   request.prefilter = prefilter;
   return scores_of(picture, request).score;
 }
 
 // A lens cap at any gain, black level and depth scores less than a tenth of any sharp scene, at any light down to 1/64.
 TEST(NoiseCorrection, ACoveredLensIsNotSharp) {
-  for (const bool limited : {false, true})
-    for (const int depth : {8, 10}) {
-      double least = 1e9, most = 0;
-      for (const std::uint64_t seed : {1, 2, 3})
-        for (const double light : {1.0, 1.0 / 4, 1.0 / 16, 1.0 / 64}) {
-          Picture picture = taken(leaves(seed), {.light = light, .noise = 0.5, .limited = limited, .depth = depth});
-          least = std::min(least, relative_score(picture, limited, Prefilter::kBinomial5));
-        }
-      std::uint64_t seed = 0;
-      for (const double noise : {0.3, 1.0, 3.0, 5.0, 10.0, 20.0})
-        for (const double level : {-2.0, -1.0, 0.0, 0.5, 1.0, 2.0}) {
-          Picture picture =
-              taken(flat(0), {.noise = noise, .offset = level * noise, .limited = limited, .depth = depth}, ++seed);
-          most = std::max(most, relative_score(picture, limited, Prefilter::kBinomial5));
-        }
-      std::vector<double> hot = flat(0);
-      Random random(5);
-      for (int i = 0; i < 40; ++i)
-        hot[static_cast<std::size_t>(random.below(kWidth * kHeight))] = 40 + random.below(200);
-      Picture hot_pixels = taken(hot, {.limited = limited, .depth = depth});
-      most = std::max(most, relative_score(hot_pixels, limited, Prefilter::kBinomial5));
-      EXPECT_LT(most, least / 10) << (limited ? "limited" : "full") << " " << depth;
-      EXPECT_GT(least, 0.01);
-    }
+  for (const char* nick : {"tenengrad", "mean-square-frequency"})
+    for (const bool limited : {false, true})
+      for (const int depth : {8, 10}) {
+        double least = 1e9, most = 0;
+        for (const std::uint64_t seed : {1, 2, 3})
+          for (const double light : {1.0, 1.0 / 4, 1.0 / 16, 1.0 / 64}) {
+            Picture picture = taken(leaves(seed), {.light = light, .noise = 0.5, .limited = limited, .depth = depth});
+            least = std::min(least, relative_score(picture, limited, Prefilter::kBinomial5, nick));
+          }
+        std::uint64_t seed = 0;
+        for (const double noise : {0.3, 1.0, 3.0, 5.0, 10.0, 20.0})
+          for (const double level : {-2.0, -1.0, 0.0, 0.5, 1.0, 2.0}) {
+            Picture picture =
+                taken(flat(0), {.noise = noise, .offset = level * noise, .limited = limited, .depth = depth}, ++seed);
+            most = std::max(most, relative_score(picture, limited, Prefilter::kBinomial5, nick));
+          }
+        std::vector<double> hot = flat(0);
+        Random random(5);
+        for (int i = 0; i < 40; ++i)
+          hot[static_cast<std::size_t>(random.below(kWidth * kHeight))] = 40 + random.below(200);
+        Picture hot_pixels = taken(hot, {.limited = limited, .depth = depth});
+        most = std::max(most, relative_score(hot_pixels, limited, Prefilter::kBinomial5, nick));
+        EXPECT_LT(most, least / 10) << nick << " " << (limited ? "limited" : "full") << " " << depth;
+        EXPECT_GT(least, 0.01);
+      }
 }
 
 // The same scene from full light down to 1/64, where its brightest code is 3.

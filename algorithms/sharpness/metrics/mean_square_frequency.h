@@ -18,6 +18,7 @@ struct MeanSquareFrequency : MetricBase {
       "mean-square-frequency", 0, "(rad/px)^2", "64 sum L^2 / sum Gx^2 + Gy^2 (4-neighbour Laplacian, 3x3 Sobel)",
       "how fine the edges are: compares scenes, light and contrast cancel; not for finding a peak (Subbarao 1993)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
+  static constexpr bool kCancelsLight = true;
   static constexpr int kGain = 4;
   static constexpr Peak kPeak[] = {{16, 2}, {20, 2}};
   template <class V>
