@@ -4,7 +4,7 @@
 // Noise is estimated from the residual of Immerkaer, r = | 1 -2 1; -2 4 -2; 1 -2 1 | * g of luma codes g, which cancels
 // whatever is linear along rows or columns and leaves 6 sigma of white noise. A picture's own detail adds to it; noise
 // lies on all of the picture alike and detail does not, so that the picture is cut into blocks and the mean residual of
-// the block at the lower quartile counts. On photographs this is within 3% for sigma 2 to 20.
+// the block at the lower quartile counts. Grain and the finest texture of a scene are noise to it: docs/metrics.md.
 // A thousand blocks, evenly spread, say that as well as all of them do: in pictures of more than twice as many every
 // n-th group of four counts (noise of sigma 2 to 20: 0.4% off in the mean, 0.9% at most, in 19 pictures of 1080p), at a
 // seventh of the time.

@@ -15,6 +15,8 @@ Gst.init(None)
 def metrics():
     """Nicks of the element's metrics, the default first."""
     meter = Gst.ElementFactory.make("sharpnessmeter")
+    if meter is None:
+        sys.exit("GStreamer finds no element 'sharpnessmeter': set GST_PLUGIN_PATH to the folder of libgstframequality.so")
     kind, default = type(meter.get_property("metric")), meter.find_property("metric").default_value
     values = kind.__enum_values__.values() if hasattr(kind, "__enum_values__") else kind  # else PyGObject 3.52
     return tuple(value.value_nick for value in sorted(values, key=lambda v: (int(v) != int(default), int(v))))
