@@ -80,9 +80,10 @@ struct StatisticsPlan {
     }
     step = whole > kNoiseBlocksEnough ? whole / kNoiseBlocksEnough : 1;
     for (StatisticsGrid& g : grid) {
-      const int in_row = g.groups_in_row(), groups = in_row * g.rows, last = g.columns - (in_row - 1) * kNoiseGroup;
-      g.groups = (groups + step - 1) / step;
       g.first_sum = sums;
+      const int in_row = g.groups_in_row(), last = g.columns - (in_row - 1) * kNoiseGroup;
+      if (in_row == 0) continue;
+      g.groups = (in_row * g.rows + step - 1) / step;
       sums += g.groups * kNoiseGroup;
       for (int i = 0; i < g.groups; ++i) blocks += (i * step + 1) % in_row == 0 ? last : kNoiseGroup;
     }
