@@ -11,20 +11,13 @@ import sys
 
 import numpy
 import scoring
+from scoring import table
 
 PREFILTERS = ("none", "binomial3", "binomial5")
 EXPOSURES = (0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5)
 MAX_SIGMA = 80
 # kbit/s; x264enc has no B frames unless told.
 ENCODERS = ("bitrate=300", "bitrate=1000", "bitrate=1000 bframes=2 b-adapt=false", "bitrate=4000")
-
-
-def table(*rows):
-    print("| " + " | ".join(str(cell) for cell in rows[0]) + " |")
-    print("|" + "---|" * len(rows[0]))
-    for row in rows[1:]:
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-    print()
 
 
 def best_and_worst(files):

@@ -18,19 +18,12 @@ import sys
 
 import numpy
 import scoring
+from scoring import table
 
 SEED = 1
 STEPS = numpy.arange(-10, 11)  # of a made sweep
 RADIUS = 0.7                   # of its disks, pixels for each step
 PROMINENCE = 0.02              # of the highest score: less is no maximum
-
-
-def table(*rows):
-    print("| " + " | ".join(str(cell) for cell in rows[0]) + " |")
-    print("|" + "---|" * len(rows[0]))
-    for row in rows[1:]:
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-    print()
 
 
 def luma(path):

@@ -63,6 +63,15 @@ def run_gray(pictures, settings, caps="", field="score"):
                f"framerate=30/1{caps}", settings, feed, field)
 
 
+def table(*rows):
+    """Prints rows of cells as Markdown, the first one the head."""
+    print("| " + " | ".join(str(cell) for cell in rows[0]) + " |")
+    print("|" + "---|" * len(rows[0]))
+    for row in rows[1:]:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print()
+
+
 def load_luma(path):
     """The luma plane of a JPEG file as it is stored."""
     from PIL import Image
