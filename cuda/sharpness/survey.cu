@@ -7,7 +7,7 @@
 // others take rows of the roi in turn, a thread every kThreads-th code, for the exposure. All reads are of adjacent
 // codes by adjacent threads; those of rows that two blocks share come from the cache.
 #include "cuda/loop_bound.cuh"
-#include "cuda/sharpness/job.h"
+#include "cuda/sharpness/tile.cuh"
 
 #include <cstdint>
 
@@ -211,7 +211,6 @@ __device__ unsigned select(const unsigned* sums, int count, int rank, int digits
 
 template <class Word>
 __global__ void __launch_bounds__(kThreads) survey(const __grid_constant__ SurveyJob job) {
-  __shared__ bool is_last;
   const int block = static_cast<int>(blockIdx.x);
   Sums sums;
   if (block < job.tiles)
@@ -219,12 +218,7 @@ __global__ void __launch_bounds__(kThreads) survey(const __grid_constant__ Surve
   else
     expose<Word>(job, block - job.tiles, static_cast<int>(gridDim.x) - job.tiles, sums);
   sums.add_to_frame(job);
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) is_last = atomicInc(job.ticket, gridDim.x - 1) == gridDim.x - 1;
-  __syncthreads();
-  if (!is_last) return;
-  __threadfence();
+  if (!is_last_block(job.ticket)) return;
   constexpr int kWordDigits = sizeof(Word) == 1 ? 2 : 3;
   const unsigned chosen = job.sum_count > 0 ? select(job.sums, job.sum_count, job.rank, kWordDigits) : 0;
   const int i = static_cast<int>(threadIdx.x);

@@ -99,16 +99,22 @@ __device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kT
   }
 }
 
-/// Ends every kernel, called by all threads of every block: the last block to arrive moves the totals to the host and
-/// leaves zeros for the next frame, so that a frame needs neither a memset nor a copy back.
-__device__ inline void finish_block(const Job& job) {
+/// True in the last block of a launch to call it, with what the others wrote to be seen. All threads of every block
+/// call it. ticket: zero before and after.
+__device__ inline bool is_last_block(unsigned* ticket) {
   __shared__ bool is_last;
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0) is_last = atomicInc(job.ticket, gridDim.x - 1) == gridDim.x - 1;
+  if (threadIdx.x == 0) is_last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
   __syncthreads();
-  if (!is_last) return;
-  __threadfence();
+  if (is_last) __threadfence();
+  return is_last;
+}
+
+/// Ends every kernel, called by all threads of every block: the last block to arrive moves the totals to the host and
+/// leaves zeros for the next frame, so that a frame needs neither a memset nor a copy back.
+__device__ inline void finish_block(const Job& job) {
+  if (!is_last_block(job.ticket)) return;
   for (int i = static_cast<int>(threadIdx.x); i < job.total_count; i += static_cast<int>(blockDim.x))
     job.results[i] = static_cast<std::int64_t>(atomicExch(job.totals + i, 0ull));
 }
