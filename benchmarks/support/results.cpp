@@ -141,6 +141,11 @@ Fields machine_context(const std::string& program, const std::string& gpu, const
   return context;
 }
 
+Fields& Fields::put(std::string name, Value v) {
+  items_.emplace_back(std::move(name), std::move(v));
+  return *this;
+}
+
 void Results::add(Fields row) {
   rows_.push_back(std::move(row));
   if (file_.empty()) return;

@@ -48,10 +48,7 @@ class Fields {
   const std::vector<std::pair<std::string, Value>>& items() const { return items_; }
 
  private:
-  Fields& put(std::string name, Value v) {
-    items_.emplace_back(std::move(name), std::move(v));
-    return *this;
-  }
+  Fields& put(std::string name, Value v);  // not inline: GCC 12 then sees values that are used uninitialized
   std::vector<std::pair<std::string, Value>> items_;
 };
 

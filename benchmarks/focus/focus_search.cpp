@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// FocusSearch as an Autofocus: the one place that knows its interface.
+#include "algorithms/focus/search.h"
+#include "benchmarks/focus/autofocus.h"
+
+namespace framequality::bench {
+namespace {
+
+FocusSettings settings_for(const LensRange& range, const Settings& settings) {
+  FocusSettings s;
+  s.min = range.min;
+  s.max = range.max;
+  s.step = range.step;
+  s.settle_frames = range.settle_frames;
+  s.mode = range.continuous ? FocusMode::kContinuous : FocusMode::kOneShot;
+  SettingsReader(settings)
+      .take("coarse_step", s.coarse_step)
+      .take("average_frames", s.average_frames)
+      .take("loss", s.loss)
+      .take("loss_frames", s.loss_frames)
+      .finish("focus");
+  return s;
+}
+
+class FocusSearchAutofocus : public Autofocus {
+ public:
+  FocusSearchAutofocus(const FocusSettings& settings, double position) : search_(settings, position) {}
+
+  std::optional<double> frame(const Sight& sight) override { return search_.frame(sight.score); }
+  bool done() const override {
+    const FocusState s = search_.state();
+    return s == FocusState::kFocused || s == FocusState::kFailed || s == FocusState::kIdle;
+  }
+  bool failed() const override { return search_.state() == FocusState::kFailed; }
+  double position() const override { return search_.position(); }
+
+ private:
+  FocusSearch search_;
+};
+
+}  // namespace
+
+std::unique_ptr<Autofocus> make_focus_search(const LensRange& range, const Settings& settings) {
+  return std::make_unique<FocusSearchAutofocus>(settings_for(range, settings), range.position);
+}
+
+}  // namespace framequality::bench

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tables of single searches: how many frames they take and how well they end, by positions, contrast and noise.
+#include "benchmarks/focus/tables.h"
+
+namespace framequality::bench {
+namespace {
+
+struct Source {
+  const char* name;
+  std::vector<Subject>* subjects;
+};
+std::vector<Source> sources(Bench& bench) {
+  std::vector<Source> all{{"photographs", &bench.photographs}};
+  if (!bench.sweeps.empty()) all.push_back({"sweeps", &bench.sweeps});
+  return all;
+}
+
+/// Searches from random starts; the same views and starts for every algorithm.
+Tally searches(const Bench& bench, const Algorithm& algorithm, std::vector<Subject>& subjects, int positions,
+               double contrast, Light light) {
+  Tally tally;
+  for (std::size_t i = 0; i < bench.runs; ++i) {
+    SplitMix random(i * 1000003 + static_cast<std::size_t>(positions));
+    const int n = positions_for(positions, random);
+    const View view = random_view(subjects[i % subjects.size()], n, contrast, random);
+    Rig rig(algorithm, view, light, {.seed = random.next()});
+    tally.search(rig);
+  }
+  return tally;
+}
+
+const std::vector<std::string> kHeader = {"algorithm",    "N",         "frames", "p90",    "moves",
+                                          "90% of swing", "within 1%", "1 step", "failed", "no end"};
+void show(TextTable& table, const std::string& name, const std::string& column, const Tally& t) {
+  table.add({name, column, whole(t.median_frames()), whole(t.p90_frames()), whole(t.median_moves()),
+             percent(t.reached()), percent(t.near()), percent(t.within_step()), percent(t.failed()),
+             percent(t.unfinished())});
+}
+
+}  // namespace
+
+void focusing(Bench& bench) {
+  for (const Source& source : sources(bench)) {
+    for (const double sigma : {0.0, 1.0, 3.0, 5.0}) {
+      TextTable table(std::string("focusing: ") + source.name + ", noise " + whole(sigma) +
+                          (sigma > 0 ? ", flicker 10%" : "") + "; frames: median, 90th percentile; shares in %",
+                      kHeader);
+      for (const Algorithm& a : bench.algorithms) {
+        for (const int positions : {0, 101, 256, 337}) {
+          const Light light{.sigma = sigma, .flicker = sigma > 0 ? 0.1 : 0};
+          const Tally t = searches(bench, a, *source.subjects, positions, 1, light);
+          show(table, a.label, column_name(positions), t);
+          Fields row;
+          row.add("table", "focusing").add("algorithm", a.label).add("source", source.name);
+          row.add("positions", column_name(positions)).add("sigma", sigma);
+          t.write(row);
+          bench.results.add(std::move(row));
+        }
+      }
+    }
+  }
+}
+
+void low_contrast(Bench& bench) {
+  for (const Source& source : sources(bench)) {
+    for (const double contrast : {0.5, 0.08, 0.03}) {
+      for (const double sigma : {0.0, 1.0, 3.0, 5.0}) {
+        TextTable table(std::string("contrast: ") + source.name + ", contrast " + percent(contrast) + "%, noise " +
+                            whole(sigma) + "; shares in %",
+                        kHeader);
+        for (const Algorithm& a : bench.algorithms) {
+          for (const int positions : {101, 256}) {
+            const Tally t = searches(bench, a, *source.subjects, positions, contrast, {.sigma = sigma});
+            show(table, a.label, column_name(positions), t);
+            Fields row;
+            row.add("table", "contrast").add("algorithm", a.label).add("source", source.name);
+            row.add("positions", column_name(positions)).add("contrast", contrast).add("sigma", sigma);
+            t.write(row);
+            bench.results.add(std::move(row));
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace framequality::bench

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How the score of a picture depends on where the lens is and how noisy the frame is: measured once, then looked up, so
+// that thousands of searches take seconds.
+//
+// At each node (a radius of blur, or a picture of a real focus sweep) the picture is rendered, given noise and rounded
+// to 8 bits several times, and measured as sharpnessmeter prefilter=binomial5 normalize=mean statistics=true does. The
+// mean is kept as it is. The standard deviation is smoothed over neighbouring nodes, for a few measurements say little
+// about it. Between nodes the logarithm of the mean is interpolated by a cubic; between levels of noise it is
+// linear in the variance, which is exact for sums of squares as long as nothing clips.
+#pragma once
+
+#include "algorithms/focus/disk_blur.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace framequality::bench {
+
+using Pixels = std::vector<std::uint8_t>;  ///< kWidth x kHeight luma codes, rows touching
+inline constexpr int kWidth = 320, kHeight = 240;
+
+/// One frame's score, as a distribution.
+struct Expected {
+  double mean = 0, sd = 0;
+  double noise = 0;  ///< mean of the estimated sigma of the noise
+  double luma = 0;   ///< mean of the frame, 8-bit codes
+};
+
+class ScoreTable {
+ public:
+  /// rows: for each of kSigmas, one Expected for each node; nodes rise.
+  ScoreTable(std::vector<double> nodes, std::vector<std::vector<Expected>> rows, bool is_sweep);
+
+  /// x: as the nodes, clamped to them. sigma: of the noise, 8-bit codes, >= 0.
+  Expected at(double x, double sigma) const;
+  /// Score without noise.
+  double clean(double x) const { return at(x, 0).mean; }
+  double last() const { return nodes_.back(); }
+
+  static constexpr double kSigmas[] = {0, 1, 3, 5, 10};  ///< where it is measured, codes
+
+ private:
+  struct Row {
+    std::vector<Expected> at;
+    std::vector<double> log_mean, slope;
+  };
+  Expected look(const Row& row, std::size_t node, double x) const;
+
+  std::vector<double> nodes_;
+  std::vector<Row> rows_;
+};
+
+/// A thing to be focused on: one picture to be blurred, or the pictures of a focus sweep. Its tables are measured when
+/// they are first asked for.
+class Subject {
+ public:
+  /// Nodes are radii of a disk of blur, 0...kMostBlur pixels.
+  static Subject blurred(std::string name, const Pixels& picture);
+  /// Nodes are numbers of pictures.
+  static Subject swept(std::string name, const std::vector<Pixels>& pictures);
+
+  /// contrast: codes are scaled by it about 128 before noise is added.
+  const ScoreTable& table(double contrast = 1);
+
+  const std::string& name() const { return name_; }
+  bool is_sweep() const { return is_sweep_; }
+
+  static constexpr double kMostBlur = 30;
+
+ private:
+  using Plane = std::vector<std::uint16_t>;  ///< 1/256 codes
+  Subject(std::string name, bool is_sweep, std::vector<double> nodes)
+      : name_(std::move(name)), is_sweep_(is_sweep), nodes_(std::move(nodes)) {}
+
+  std::string name_;
+  bool is_sweep_;
+  std::vector<double> nodes_;
+  std::vector<Plane> planes_;
+  std::map<double, std::unique_ptr<ScoreTable>> tables_;
+};
+
+/// Radii at which a picture is rendered: dense where the score changes fast. Never more than `most`.
+std::vector<double> blur_nodes(double first, double growth, double most);
+
+}  // namespace framequality::bench
