@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace framequality::bench {
 namespace {
 
 constexpr int kMeasurements = 6;    ///< of each node with noise
-constexpr std::size_t kSmooth = 3;  ///< nodes on each side whose variances are averaged
+constexpr std::size_t kSmooth = 5;  ///< nodes on each side whose variances are averaged
 constexpr double kLeast = 1e-12;    ///< scores have a logarithm
 
 /// Slopes of a cubic through the points. The peak of a sweep lies between two pictures, where the parabola through
@@ -39,7 +40,7 @@ Expected mix(const Expected& a, const Expected& b, double t) {
 }
 
 /// Averages squares of relative deviations over neighbours.
-void smooth(std::vector<Expected>& row) {
+void smooth_deviations(std::vector<Expected>& row) {
   std::vector<double> sd(row.size());
   for (std::size_t i = 0; i < row.size(); ++i) {
     double sum = 0, weight = 0;
@@ -54,11 +55,50 @@ void smooth(std::vector<Expected>& row) {
   for (std::size_t i = 0; i < row.size(); ++i) row[i].sd = sd[i];
 }
 
+/// The cubic that is nearest to y(0), y(1), ..., by its values there.
+std::vector<double> cubic_through(const std::vector<double>& y) {
+  constexpr int kTerms = 4;
+  const auto n = static_cast<double>(y.size());
+  // Orthogonal polynomials, each from the one before by Gram and Schmidt.
+  std::vector<std::vector<double>> basis;
+  std::vector<double> fit(y.size(), 0.0);
+  for (int k = 0; k < kTerms && k < static_cast<int>(y.size()); ++k) {
+    std::vector<double> p(y.size());
+    for (std::size_t i = 0; i < p.size(); ++i) p[i] = std::pow(2 * (static_cast<double>(i) + 0.5) / n - 1, k);
+    for (const std::vector<double>& b : basis) {
+      const double share = std::inner_product(p.begin(), p.end(), b.begin(), 0.0);
+      for (std::size_t i = 0; i < p.size(); ++i) p[i] -= share * b[i];
+    }
+    const double length = std::sqrt(std::inner_product(p.begin(), p.end(), p.begin(), 0.0));
+    for (double& v : p) v /= length;
+    const double share = std::inner_product(p.begin(), p.end(), y.begin(), 0.0);
+    for (std::size_t i = 0; i < p.size(); ++i) fit[i] += share * p[i];
+    basis.push_back(std::move(p));
+  }
+  return fit;
+}
+
+/// What noise adds to the means, smooth.
+void smooth_means(std::vector<Expected>& row, const std::vector<double>& clean) {
+  std::vector<double> excess;
+  for (std::size_t i = 0; i < row.size(); ++i) excess.push_back(row[i].mean - clean[i]);
+  excess = cubic_through(excess);
+  for (std::size_t i = 0; i < row.size(); ++i) row[i].mean = clean[i] + excess[i];
+}
+
 }  // namespace
 
-ScoreTable::ScoreTable(std::vector<double> nodes, std::vector<std::vector<Expected>> rows, bool is_sweep)
-    : nodes_(std::move(nodes)) {
-  for (std::vector<Expected>& row : rows) {
+ScoreTable::ScoreTable(std::vector<double> nodes, std::vector<double> sigmas, std::vector<std::vector<Expected>> rows,
+                       bool is_sweep, std::vector<double> clean)
+    : nodes_(std::move(nodes)), sigmas_(std::move(sigmas)) {
+  if (clean.empty())
+    for (const Expected& e : rows[0]) clean.push_back(e.mean);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    std::vector<Expected>& row = rows[k];
+    if (sigmas_[k] > 0) {
+      smooth_means(row, clean);
+      smooth_deviations(row);
+    }
     std::vector<double> logs;
     for (const Expected& e : row) logs.push_back(std::log(std::max(e.mean, kLeast)));
     std::vector<double> slopes = slopes_of(nodes_, logs, is_sweep);
@@ -82,8 +122,8 @@ Expected ScoreTable::at(double x, double sigma) const {
   const auto node = static_cast<std::size_t>(above - nodes_.begin() - 1);
   if (sigma <= 0) return look(rows_[0], node, x);
   std::size_t k = 1;
-  while (k + 1 < std::size(kSigmas) && kSigmas[k] < sigma) ++k;
-  const double s0 = kSigmas[k - 1], s1 = kSigmas[k];
+  while (k + 1 < sigmas_.size() && sigmas_[k] < sigma) ++k;
+  const double s0 = sigmas_[k - 1], s1 = sigmas_[k];
   if (sigma == s1) return look(rows_[k], node, x);
   const Expected low = look(rows_[k - 1], node, x), high = look(rows_[k], node, x);
   Expected e = mix(low, high, (sigma - s0) / (s1 - s0));
@@ -99,7 +139,7 @@ std::vector<double> blur_nodes(double first, double growth, double most) {
 }
 
 Subject Subject::blurred(std::string name, const Pixels& picture) {
-  Subject s(std::move(name), false, blur_nodes(0.12, 1.12, kMostBlur));
+  Subject s(std::move(name), false, blur_nodes(0.06, 1.12, kMostBlur));
   DiskBlur blur(kWidth, kHeight);
   for (const double radius : s.nodes_) {
     s.planes_.emplace_back(picture.size());
@@ -122,14 +162,20 @@ Subject Subject::swept(std::string name, const std::vector<Pixels>& pictures) {
 const ScoreTable& Subject::table(double contrast) {
   std::unique_ptr<ScoreTable>& table = tables_[contrast];
   if (table) return *table;
+  const std::vector<double> sigmas{0, 1, 3, 5, 10};
   Camera camera(1);
   std::vector<std::vector<Expected>> rows;
-  for (const double sigma : ScoreTable::kSigmas) {
+  for (const double sigma : sigmas) {
     std::vector<Expected>& row = rows.emplace_back();
     for (const Plane& plane : planes_) row.push_back(camera.measure(plane, contrast, sigma, kMeasurements));
-    smooth(row);
   }
-  table = std::make_unique<ScoreTable>(nodes_, std::move(rows), is_sweep_);
+  // Without noise and rounding the score is that of full contrast, times the contrast squared; the mean changes too.
+  std::vector<double> clean;
+  for (std::size_t i = 0; contrast != 1 && i < nodes_.size(); ++i) {
+    const Expected full = this->table().at(nodes_[i], 0);
+    clean.push_back(full.mean * std::pow(contrast * full.luma / rows[0][i].luma, 2));
+  }
+  table = std::make_unique<ScoreTable>(nodes_, sigmas, std::move(rows), is_sweep_, std::move(clean));
   return *table;
 }
 

@@ -3,10 +3,12 @@
 // that thousands of searches take seconds.
 //
 // At each node (a radius of blur, or a picture of a real focus sweep) the picture is rendered, given noise and rounded
-// to 8 bits several times, and measured as sharpnessmeter prefilter=binomial5 normalize=mean statistics=true does. The
-// mean is kept as it is. The standard deviation is smoothed over neighbouring nodes, for a few measurements say little
-// about it. Between nodes the logarithm of the mean is interpolated by a cubic; between levels of noise it is
-// linear in the variance, which is exact for sums of squares as long as nothing clips.
+// to 8 bits several times, and measured as sharpnessmeter prefilter=binomial5 normalize=mean statistics=true does. What
+// noise adds to the mean varies slowly with the node, so a cubic is fitted to it: else errors of these few measurements
+// would be peaks that every frame shows. Standard deviations are smoothed over neighbouring nodes. Between nodes the
+// logarithm of the mean is interpolated by a cubic; between levels of noise it is linear in the variance, which is
+// exact for sums of squares as long as nothing clips. Against 40 frames each of other blurs and levels, 9 of 10 means
+// are within 0.2% and standard deviations within 30% (medians 0.04% and 10%).
 #pragma once
 
 #include "algorithms/focus/disk_blur.h"
@@ -32,16 +34,16 @@ struct Expected {
 
 class ScoreTable {
  public:
-  /// rows: for each of kSigmas, one Expected for each node; nodes rise.
-  ScoreTable(std::vector<double> nodes, std::vector<std::vector<Expected>> rows, bool is_sweep);
+  /// rows: for each of the sigmas, one Expected for each node. Nodes and sigmas rise; the first sigma is 0. clean:
+  /// means without noise and rounding; empty: those of the first row.
+  ScoreTable(std::vector<double> nodes, std::vector<double> sigmas, std::vector<std::vector<Expected>> rows,
+             bool is_sweep, std::vector<double> clean = {});
 
   /// x: as the nodes, clamped to them. sigma: of the noise, 8-bit codes, >= 0.
   Expected at(double x, double sigma) const;
   /// Score without noise.
   double clean(double x) const { return at(x, 0).mean; }
   double last() const { return nodes_.back(); }
-
-  static constexpr double kSigmas[] = {0, 1, 3, 5, 10};  ///< where it is measured, codes
 
  private:
   struct Row {
@@ -50,7 +52,7 @@ class ScoreTable {
   };
   Expected look(const Row& row, std::size_t node, double x) const;
 
-  std::vector<double> nodes_;
+  std::vector<double> nodes_, sigmas_;
   std::vector<Row> rows_;
 };
 
