@@ -15,8 +15,26 @@ namespace {
 struct Table {
   const char* name;
   void (*run)(Bench&);
+  const char* summary;
 };
-constexpr Table kTables[] = {{"focusing", focusing}, {"contrast", low_contrast}};
+constexpr Table kTables[] = {
+    {"focusing", focusing, "frames until it is in focus, and how well, by positions of the lens and noise"},
+    {"contrast", low_contrast, "the same with 50%, 8% and 3% of the contrast"},
+    {"refocus", refocusing, "the best position jumps, or drifts slowly"},
+    {"lenses", real_lenses, "play, slow motors, long exposures, lag that is not what one was told"},
+    {"moving", moving_scenes, "clips in front of the lens (--clips)"},
+    {"disturbances", disturbances, "noise, light and passers-by in front of a scene that stays in focus"},
+    {"flat", flat_scenes, "a gray wall: there is nothing to find"},
+};
+
+void introduce() {
+  std::printf("Autofocus algorithms on virtual lenses, in front of pictures, clips and real focus sweeps.\n");
+  std::printf("Seeds are fixed: the same command gives the same figures. Settle frames 3, lag 2.\n\nTables:\n");
+  for (const Table& t : kTables) std::printf("  %-14s%s\n", t.name, t.summary);
+  std::printf("Algorithms:\n");
+  for (const auto& [name, summary] : algorithm_names()) std::printf("  %-14s%s\n", name.c_str(), summary.c_str());
+  std::printf("\n");
+}
 
 /// "--sweep A --sweep B" and "--clips A B" as "--sweep=A,B" and "--clips=A,B".
 std::vector<std::string> joined(int argc, char** argv) {
@@ -53,27 +71,27 @@ Options parse(int argc, char** argv) {
   std::vector<std::string> arguments = joined(argc, argv);
   std::vector<char*> pointers;
   for (std::string& a : arguments) pointers.push_back(a.data());
-  return Options(static_cast<int>(pointers.size()), pointers.data(),
-                 {{"only", tables, "tables to make"},
-                  {"algorithms", algorithms, "to compare; NAME:SETTING=VALUE:... for other settings than the defaults"},
-                  {"runs", "400", "searches for each cell"},
-                  {"sweep", "", "folder with the pictures of a real focus sweep; may be given more than once"},
-                  {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
-                  {"photos-most", "16", "so many of them, evenly chosen"},
-                  {"clips", "", "video files for the table of moving scenes"},
-                  {"set", "", "settings of FocusSearch, such as average_frames=1,loss=0.2"}});
+  return Options(
+      static_cast<int>(pointers.size()), pointers.data(),
+      {{"only", tables, "tables to make"},
+       {"algorithms", algorithms, "to compare; NAME:SETTING=VALUE:... for other settings than the defaults"},
+       {"runs", "400", "searches for each cell; of disturbances a quarter of it, of moving scenes an eighth"},
+       {"sweep", "", "folder with the pictures of a real focus sweep; may be given more than once"},
+       {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
+       {"photos-most", "16", "so many of them, evenly chosen"},
+       {"clips", "", "video files for the table of moving scenes; more than one: separated by spaces"},
+       {"set", "", "settings of FocusSearch, such as average_frames=1,loss=0.2"}});
 }
 
-std::vector<Subject> photographs(const Options& options) {
+std::vector<Subject> photographs(const std::string& folder, double most) {
   constexpr std::uint64_t kDrawn = 4;
   std::vector<Subject> subjects;
-  const std::string& folder = options.text("photos");
   if (folder.empty()) {
     for (std::uint64_t i = 1; i <= kDrawn; ++i)
       subjects.push_back(Subject::blurred("leaves " + std::to_string(i), dead_leaves(kWidth, kHeight, i)));
     return subjects;
   }
-  for (const auto& [name, picture] : read_photographs(folder, static_cast<std::size_t>(options.number("photos-most"))))
+  for (const auto& [name, picture] : read_photographs(folder, static_cast<std::size_t>(most)))
     subjects.push_back(Subject::blurred(name, picture));
   return subjects;
 }
@@ -97,14 +115,20 @@ int run(const Options& options) {
   Bench bench{.algorithms = {},
               .photographs = {},
               .sweeps = {},
-              .clips = options.list("clips"),
+              .clips = {},
               .runs = static_cast<std::size_t>(options.number("runs")),
               .results = Results(options.text("out"), machine_context("focus_bench", "", options))};
   const Settings settings = settings_of(options);
   for (const std::string& text : options.list("algorithms")) bench.algorithms.push_back(find_algorithm(text, settings));
-  bench.photographs = photographs(options);
-  for (const std::string& folder : options.list("sweep"))
-    bench.sweeps.push_back(Subject::swept(short_name(folder), read_sweep(folder)));
+  const bool can_read = can_read_pictures();
+  if (!can_read && !(options.text("photos") + options.text("sweep") + options.text("clips")).empty())
+    std::printf("built without OpenCV: --photos, --sweep and --clips are left out\n");
+  bench.photographs = photographs(can_read ? options.text("photos") : "", options.number("photos-most"));
+  if (can_read) {
+    bench.clips = options.list("clips");
+    for (const std::string& folder : options.list("sweep"))
+      bench.sweeps.push_back(Subject::swept(short_name(folder), read_sweep(folder)));
+  }
   std::printf("%zu pictures, %zu sweeps, %zu clips; %zu runs\n", bench.photographs.size(), bench.sweeps.size(),
               bench.clips.size(), bench.runs);
   for (const Table& t : kTables)
@@ -117,6 +141,8 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace framequality::bench;
+  for (int i = 1; i < argc; ++i)
+    if (std::strcmp(argv[i], "--help") == 0) introduce();
   const Options options = parse(argc, argv);
   try {
     return run(options);

@@ -84,4 +84,23 @@ void low_contrast(Bench& bench) {
   }
 }
 
+void flat_scenes(Bench& bench) {
+  std::vector<Subject> wall;
+  wall.push_back(Subject::blurred("wall", Pixels(std::size_t{kWidth} * kHeight, 128)));
+  TextTable table("flat: a gray wall, 101 positions; there is nothing to find; shares in %",
+                  {"algorithm", "noise", "flicker", "frames", "p90", "moves", "failed", "no end"});
+  for (const Algorithm& a : bench.algorithms) {
+    for (const Light& light : {Light{.sigma = 0.5}, Light{.sigma = 1}, Light{.sigma = 3}, Light{.sigma = 5},
+                               Light{.sigma = 3, .flicker = 0.1}}) {
+      const Tally t = searches(bench, a, wall, 101, 1, light);
+      table.add({a.label, decimal(light.sigma), percent(light.flicker), whole(t.median_frames()), whole(t.p90_frames()),
+                 whole(t.median_moves()), percent(t.failed()), percent(t.unfinished())});
+      Fields row;
+      row.add("table", "flat").add("algorithm", a.label).add("sigma", light.sigma).add("flicker", light.flicker);
+      t.write(row);
+      bench.results.add(std::move(row));
+    }
+  }
+}
+
 }  // namespace framequality::bench

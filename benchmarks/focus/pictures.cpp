@@ -19,6 +19,8 @@ std::string short_name(const std::string& path) {
   return (p.has_filename() ? p : p.parent_path()).stem().string();
 }
 
+bool can_read_pictures() { return FQ_HAVE_OPENCV; }
+
 #if FQ_HAVE_OPENCV
 namespace {
 

@@ -10,6 +10,9 @@
 
 namespace framequality::bench {
 
+/// False in a build without OpenCV: reading throws.
+bool can_read_pictures();
+
 /// The middle of each JPEG and PNG of a folder, by name; at most so many, evenly chosen. Pictures of twice the size or
 /// more are shrunk first, smaller ones than a frame left out. Throws std::runtime_error if none can be read.
 std::vector<std::pair<std::string, Pixels>> read_photographs(const std::string& folder, std::size_t most);

@@ -89,7 +89,10 @@ Sight Rig::look(std::span<const double> positions) {
 bool Rig::frame() {
   const std::span<const double> positions = drive_.frame(target_);
   lens_ = positions.back();
+  const bool was_done = autofocus_->done();
   const std::optional<double> to = autofocus_->frame(look(positions));
+  searches_ += was_done && !autofocus_->done();
+  failed_searches_ += !was_done && autofocus_->done() && autofocus_->failed();
   if (!to || *to == target_) return false;
   target_ = *to;
   ++moves_;

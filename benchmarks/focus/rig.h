@@ -62,6 +62,8 @@ class Rig {
   double lens() const { return lens_; }      ///< where it was when the last frame ended
   double target() const { return target_; }  ///< where it was sent
   int moves() const { return moves_; }
+  int searches() const { return searches_; }                ///< that began after another had ended
+  int failed_searches() const { return failed_searches_; }  ///< that ended so
 
   View view;
   Light light;
@@ -74,7 +76,7 @@ class Rig {
   LensDrive drive_;
   double target_, lens_;
   std::unique_ptr<Autofocus> autofocus_;
-  int moves_ = 0;
+  int moves_ = 0, searches_ = 0, failed_searches_ = 0;
 };
 
 }  // namespace framequality::bench

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Searches with lenses as they are: with play, slow, exposed while they move, later than one was told.
+#include "benchmarks/focus/tables.h"
+
+namespace framequality::bench {
+namespace {
+
+struct Lens {
+  std::string name;
+  DriveSettings drive;
+};
+
+std::vector<Lens> lenses() {
+  std::vector<Lens> all;
+  for (const int play : {0, 1, 2, 5, 10, 20})
+    all.push_back({"play " + std::to_string(play), {.lag = 2, .backlash = static_cast<double>(play)}});
+  for (const int speed : {8, 4, 2, 1})
+    all.push_back({"slew " + std::to_string(speed), {.lag = 2, .slew = static_cast<double>(speed)}});
+  all.push_back({"slew 8, exposure 1", {.lag = 2, .slew = 8, .exposure = 1}});
+  all.push_back({"slew 8, exposure 1, play 5", {.lag = 2, .slew = 8, .backlash = 5, .exposure = 1}});
+  for (int lag = 0; lag <= 6; ++lag) all.push_back({"lag " + std::to_string(lag), {.lag = lag}});
+  return all;
+}
+
+Tally searches(Bench& bench, const Algorithm& algorithm, const DriveSettings& drive) {
+  Tally tally;
+  for (std::size_t i = 0; i < bench.runs; ++i) {
+    SplitMix random(i * 1000003 + 4);
+    const View view = random_view(bench.photographs[i % bench.photographs.size()], 101, 1, random);
+    Rig rig(algorithm, view, {.sigma = 1}, {.drive = drive, .seed = random.next()});
+    tally.search(rig);
+  }
+  return tally;
+}
+
+}  // namespace
+
+void real_lenses(Bench& bench) {
+  TextTable table(
+      "lenses: 101 positions, noise 1, settle frames 3; wrong: done, but more than 2 steps off; shares in %",
+      {"algorithm", "lens", "frames", "p90", "moves", "1 step", "90% of swing", "wrong", "failed", "no end"});
+  for (const Algorithm& a : bench.algorithms) {
+    for (const Lens& lens : lenses()) {
+      const Tally t = searches(bench, a, lens.drive);
+      table.add({a.label, lens.name, whole(t.median_frames()), whole(t.p90_frames()), whole(t.median_moves()),
+                 percent(t.within_step()), percent(t.reached()), percent(t.wrong()), percent(t.failed()),
+                 percent(t.unfinished())});
+      Fields row;
+      row.add("table", "lenses").add("algorithm", a.label).add("lens", lens.name).add("lag", lens.drive.lag);
+      row.add("slew", lens.drive.slew).add("backlash", lens.drive.backlash).add("exposure", lens.drive.exposure);
+      t.write(row);
+      bench.results.add(std::move(row));
+    }
+  }
+}
+
+}  // namespace framequality::bench
