@@ -16,6 +16,12 @@ constexpr double kDriftSpeed = 0.02;           ///< steps per frame
 constexpr double kMoreBlur = 1, kVisible = 2;  ///< pixels, radius
 constexpr double kBlurs[] = {0.1, 0.3, 0.6};   ///< pixels for a step
 
+struct Range {
+  const char* name;
+  double least, most;
+};
+constexpr Range kJumps[] = {{"2-5", 2, 5}, {"10-30", 10, 30}};  ///< steps
+
 Light light() { return {.sigma = 1}; }
 
 struct Jump {
@@ -57,44 +63,71 @@ Rig focused(Bench& bench, const Algorithm& algorithm, std::size_t i, double blur
 
 double sign(SplitMix& random) { return random.next() % 2 ? 1 : -1; }
 
+/// What became of all jumps.
+struct Jumps {
+  std::size_t runs = 0;
+  std::vector<double> noticed, search, settled, more, visible;
+
+  void add(const Jump& j) {
+    ++runs;
+    if (j.settled) settled.push_back(*j.settled);
+    if (!j.noticed) return;
+    noticed.push_back(*j.noticed);
+    if (j.done) search.push_back(*j.done - *j.noticed);
+    more.push_back(j.more_blur);
+    visible.push_back(j.visible);
+  }
+  double share(const std::vector<double>& of) const {
+    return static_cast<double>(of.size()) / static_cast<double>(runs);
+  }
+  std::vector<std::string> cells() const {
+    return {percent(share(noticed)),
+            whole(median(noticed)),
+            whole(median(search)),
+            percent(share(settled)),
+            whole(median(settled)),
+            pair(median(more), quantile(more, 0.9)),
+            pair(median(visible), quantile(visible, 0.9))};
+  }
+  void write(Fields& row) const {
+    row.add("runs", runs).add("noticed", share(noticed)).add("settled", share(settled));
+    const auto both = [&](const std::string& name, const std::vector<double>& values) {
+      row.add(name, median(values)).add(name + "_p90", quantile(values, 0.9));
+    };
+    both("frames_until_noticed", noticed);
+    both("frames_of_search", search);
+    both("frames_until_settled", settled);
+    both("frames_of_more_blur", more);
+    both("frames_of_visible_blur", visible);
+  }
+};
+
 void jumps(Bench& bench) {
-  TextTable table(
-      "refocus: the best position jumps by 2 to 5 steps (101 positions, noise 1); medians of frames, since the jump "
-      "but "
-      "for 'search': first move to done; then medians / 90th percentiles of frames since the first move",
-      {"algorithm", "px per step", "noticed %", "noticed after", "search", "in focus for good %", "after",
-       "1 px more blur", "blur > 2 px"});
-  for (const Algorithm& a : bench.algorithms) {
-    if (!a.watches) continue;
-    for (const double blur : kBlurs) {
-      std::vector<double> noticed, search, settled, more, visible;
-      for (std::size_t i = 0; i < bench.runs; ++i) {
-        SplitMix random(i * 1000003 + 3);
-        const double steps = (2 + 3 * random.uniform()) * sign(random);
-        Rig rig = focused(bench, a, i, blur, random);
-        const Jump j = jump(rig, steps);
-        if (j.settled) settled.push_back(*j.settled);
-        if (!j.noticed) continue;
-        noticed.push_back(*j.noticed);
-        if (j.done) search.push_back(*j.done - *j.noticed);
-        more.push_back(j.more_blur);
-        visible.push_back(j.visible);
+  for (const Range& range : kJumps) {
+    TextTable table(
+        std::string("refocus: the best position jumps by ") + range.name +
+            " steps (101 positions, noise 1); medians of frames, since the jump but for 'search': first move to done; "
+            "then medians / 90th percentiles of frames since the first move",
+        {"algorithm", "px per step", "noticed %", "noticed after", "search", "in focus for good %", "after",
+         "1 px more blur", "blur > 2 px"});
+    for (const Algorithm& a : bench.algorithms) {
+      if (!a.watches) continue;
+      for (const double blur : kBlurs) {
+        Jumps all;
+        for (std::size_t i = 0; i < bench.runs; ++i) {
+          SplitMix random(i * 1000003 + 3);
+          const double steps = (range.least + (range.most - range.least) * random.uniform()) * sign(random);
+          Rig rig = focused(bench, a, i, blur, random);
+          all.add(jump(rig, steps));
+        }
+        std::vector<std::string> cells = all.cells();
+        cells.insert(cells.begin(), {a.label, decimal(blur)});
+        table.add(std::move(cells));
+        Fields row;
+        row.add("table", "refocus").add("algorithm", a.label).add("steps", range.name).add("blur_per_step", blur);
+        all.write(row);
+        bench.results.add(std::move(row));
       }
-      const auto runs = static_cast<double>(bench.runs);
-      const double noticed_share = static_cast<double>(noticed.size()) / runs;
-      const double settled_share = static_cast<double>(settled.size()) / runs;
-      table.add({a.label, decimal(blur), percent(noticed_share), whole(median(noticed)), whole(median(search)),
-                 percent(settled_share), whole(median(settled)), pair(median(more), quantile(more, 0.9)),
-                 pair(median(visible), quantile(visible, 0.9))});
-      Fields row;
-      row.add("table", "refocus").add("algorithm", a.label).add("blur_per_step", blur).add("runs", bench.runs);
-      row.add("noticed", noticed_share).add("frames_until_noticed", median(noticed));
-      row.add("frames_until_noticed_p90", quantile(noticed, 0.9)).add("frames_of_search", median(search));
-      row.add("frames_of_search_p90", quantile(search, 0.9)).add("settled", settled_share);
-      row.add("frames_until_settled", median(settled)).add("frames_until_settled_p90", quantile(settled, 0.9));
-      row.add("frames_of_more_blur", median(more)).add("frames_of_more_blur_p90", quantile(more, 0.9));
-      row.add("frames_of_visible_blur", median(visible)).add("frames_of_visible_blur_p90", quantile(visible, 0.9));
-      bench.results.add(std::move(row));
     }
   }
 }
