@@ -11,6 +11,7 @@
 
 namespace framequality {
 
+/// Values out of range count as the nearest that is in range, values that are no number as 0.
 struct DriveSettings {
   int lag = 0;          ///< 0...LensDrive::kMaxLag: frames between a command and the first that could show it
   double slew = 0;      ///< most positions that the motor moves in one frame's time; 0: any number at once
@@ -27,48 +28,61 @@ class LensDrive {
   static constexpr int kMaxLag = 64;
   static constexpr std::size_t kMoments = 8;  ///< positions that stand for those of an exposure of a moving lens
 
-  /// For the next frame on.
-  void configure(const DriveSettings& settings) { settings_ = settings; }
+  explicit LensDrive(const DriveSettings& settings = {}) { configure(settings); }
 
-  /// The next frame, `target` being where the lens has been sent by now. Returns positions that the lens has during the
-  /// exposure, at equal distances of time: one if it does not move, else kMoments. Until `lag` frames are over, the lens
-  /// stands where the first frame's target is. The span holds until the next call.
+  /// For the next frame on. A lag that grows lets the motor wait; it does not go back to what it was sent to before.
+  void configure(const DriveSettings& settings) {
+    // With the bound first, std::max takes what is no number for it.
+    settings_ = {.lag = std::clamp(settings.lag, 0, kMaxLag),
+                 .slew = std::max(0.0, settings.slew),
+                 .backlash = std::max(0.0, settings.backlash),
+                 .exposure = std::min(std::max(0.0, settings.exposure), 1.0)};
+  }
+
+  /// Where the lens was at the end of the last frame; 0 before the first.
+  double position() const { return lens_; }
+
+  /// The next frame, `target` being where the lens has been sent by now; one that is not finite is no command. Returns
+  /// positions that the lens has during the exposure, at equal distances of time: one if it does not move, else
+  /// kMoments. Until `lag` frames are over, the lens stands where the first frame's target is. The span holds until the
+  /// next call.
   std::span<const double> frame(double target) {
-    if (frame_ == 0) {
-      sent_.fill(target);
-      motor_ = lens_ = target;
-    }
+    if (!std::isfinite(target)) target = frame_ > 0 ? sent_[(frame_ - 1) % sent_.size()] : 0;
+    if (frame_ == 0) motor_ = lens_ = target;
     sent_[frame_ % sent_.size()] = target;
-    const auto lag = static_cast<std::uint64_t>(std::clamp(settings_.lag, 0, kMaxLag));
-    const double goal = sent_[(frame_ + sent_.size() - lag) % sent_.size()];
+    const auto lag = static_cast<std::uint64_t>(settings_.lag);
+    obeyed_ = std::max(obeyed_, frame_ - std::min(frame_, lag));
+    const double goal = sent_[obeyed_ % sent_.size()];
     ++frame_;
     const double from = motor_, way = goal - from;
-    const double most = settings_.slew > 0 ? settings_.slew : std::abs(way);
+    const bool at_once = settings_.slew == 0 || way == 0;
     const auto go = [&](double time) {  // 0...1, within the frame
-      // At once means before the exposure begins.
-      const double gone = settings_.slew > 0 ? std::min(most * time, std::abs(way)) : most;
-      motor_ = gone < std::abs(way) ? from + std::copysign(gone, way) : goal;
-      lens_ = std::clamp(lens_, motor_, motor_ + std::max(0.0, settings_.backlash));
+      const double gone = settings_.slew * time;
+      motor_ = at_once || gone >= std::abs(way) ? goal : from + std::copysign(gone, way);
+      lens_ = std::clamp(lens_, motor_, motor_ + settings_.backlash);
     };
-    const double exposure = std::clamp(settings_.exposure, 0.0, 1.0);
-    if (exposure == 0 || settings_.slew <= 0 || way == 0) {
+    // At once means before the exposure begins.
+    if (at_once || settings_.exposure == 0) {
       go(1);
       moments_[0] = lens_;
       return {moments_.data(), 1};
     }
     for (std::size_t i = 0; i < kMoments; ++i) {
-      go(1 - exposure + exposure * (static_cast<double>(i) + 0.5) / kMoments);
+      const double middle = (static_cast<double>(i) + 0.5) / kMoments;
+      go(1 - settings_.exposure + settings_.exposure * middle);
       moments_[i] = lens_;
     }
     go(1);
-    const bool moves = moments_.front() != moments_.back();
-    return {moments_.data(), moves ? kMoments : 1};
+    // The lens goes one way in a frame, so that the ends tell whether it moved.
+    const bool moved = moments_.front() != moments_.back();
+    return {moments_.data(), moved ? kMoments : 1};
   }
 
  private:
   DriveSettings settings_;
   std::array<double, kMaxLag + 1> sent_{};  ///< targets of the last frames, round and round
   std::uint64_t frame_ = 0;
+  std::uint64_t obeyed_ = 0;  ///< frame whose target the motor goes to
   double motor_ = 0, lens_ = 0;
   std::array<double, kMoments> moments_{};
 };
