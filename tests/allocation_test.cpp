@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // No memory is allocated per frame: every operator new is counted while meters run.
+#include "algorithms/focus/virtual_lens.h"
 #include "algorithms/gate.h"
 #include "cpu/bliinds/meter.h"
 #include "cpu/denoise/filter.h"
@@ -126,6 +127,18 @@ TEST(Allocation, CpuDenoiserNonePerFrame) {
   frame(0, 3, 3);  // the first frame of settings that want more may
   const std::uint64_t before = allocations;
   for (std::uint64_t i = 0; i < 20; ++i) frame(i, i % 5 ? 3 : 1, 1 + static_cast<int>(i / 7));
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(Allocation, VirtualLensNoneAtPositionsNearerThanTheFirst) {
+  VirtualLens lens(
+      64, 48, dead_leaves(64, 48, 1),
+      {.best_position = 0, .drive = {.lag = 1, .slew = 7, .backlash = 1, .exposure = 1}, .noise = 2, .flicker = 0.1});
+  std::vector<std::uint8_t> out(64 * 48);
+  // The largest blur needs the most memory, as does the first exposure of a lens that moves.
+  for (const double position : {-60, -60, 0, 0, 0}) lens.render(position, out.data());
+  const std::uint64_t before = allocations;
+  for (int i = 0; i < 40; ++i) lens.render(i % 20 < 10 ? -40 : 30, out.data());
   EXPECT_EQ(allocations, before);
 }
 

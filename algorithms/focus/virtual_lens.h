@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A lens that is not there: the picture that belongs to each of its positions, late, noisy and flickering on request.
+// A lens that is not there: the picture that belongs to each of its positions, late, slow, noisy and flickering on
+// request.
 //
-//   VirtualLens lens(320, 240, dead_leaves(320, 240, 1), {.best_position = 40, .lag = 2, .noise = 3, .seed = 7});
+//   VirtualLens lens(320, 240, dead_leaves(320, 240, 1), {.best_position = 40, .drive = {.lag = 2}, .noise = 3});
 //   std::vector<std::uint8_t> picture(320 * 240);
 //   lens.render(position, picture.data());  // once for each frame, with the position that the lens is sent to by now
 #pragma once
 
 #include "algorithms/focus/disk_blur.h"
+#include "algorithms/focus/lens_drive.h"
 #include "algorithms/split_mix.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -47,17 +52,17 @@ struct LensSettings {
   double best_position = 50;   ///< of one still picture: where it is sharp
   double blur_per_unit = 0.1;  ///< of one still picture: radius of the blur, pixels for one unit away from there
   double shift = 0;            ///< position p shows what p - shift would show
-  int lag = 0;                 ///< 0...kMaxLag: a position is shown `lag` frames after the first that could show it
+  DriveSettings drive{};       ///< how the lens follows what it is sent to
   double noise = 0;            ///< sigma of Gaussian noise, 8-bit codes
   double flicker = 0;          ///< exposure of each frame is random in 1 - flicker...1 + flicker
   std::uint64_t seed = 0;      ///< of noise and flicker
 };
 
 /// Renders 8-bit luma frames. Deterministic: the same settings and positions give the same frames.
-/// Thread-safety: one thread at a time. Renders from memory that it keeps; only a new position costs much.
+/// Thread-safety: one thread at a time. Renders from memory that it keeps, which grows when a position is the first
+/// that needs more; only a new position costs much.
 class VirtualLens {
  public:
-  static constexpr int kMaxLag = 64;
   using Pixels = std::vector<std::uint8_t>;  ///< width x height, rows touching
 
   /// One still picture, blurred by a disk away from its best position.
@@ -71,56 +76,83 @@ class VirtualLens {
         height_(height),
         sweep_(std::move(sweep)),
         settings_(settings),
+        drive_(settings.drive),
         blur_(width, height),
         plane_(static_cast<std::size_t>(width) * static_cast<std::size_t>(height)),
         noise_(static_cast<std::size_t>(width)) {}
 
   int width() const { return width_; }
   int height() const { return height_; }
-  /// Position that the last frame shows.
-  double shown() const { return shown_; }
+  /// Where the lens was at the end of the last frame.
+  double shown() const { return drive_.position(); }
   /// For the next frame on.
-  void configure(const LensSettings& settings) { settings_ = settings; }
+  void configure(const LensSettings& settings) {
+    settings_ = settings;
+    drive_.configure(settings.drive);
+  }
 
-  /// The next frame, `position` being where the lens has been sent by now. Until `lag` frames are over, the lens stands
-  /// where the first frame found it. stride: bytes; 0: rows touch.
+  /// The next frame, `position` being where the lens has been sent by now. Until `drive.lag` frames are over, the lens
+  /// stands where the first frame found it. A frame that sees the lens move is the mean of LensDrive::kMoments pictures
+  /// on its way. stride: bytes; 0: rows touch.
   void render(double position, std::uint8_t* out, std::ptrdiff_t stride = 0) {
-    if (frame_ == 0) sent_.fill(position);
-    sent_[frame_ % sent_.size()] = position;
-    const auto lag = static_cast<std::uint64_t>(std::clamp(settings_.lag, 0, kMaxLag));
-    shown_ = sent_[(frame_ + sent_.size() - lag) % sent_.size()];
-    make_plane();
-    expose(out, stride ? stride : width_);
+    if (stride == 0) stride = width_;
+    const auto positions = drive_.frame(position);
+    if (positions.size() == 1) {
+      make_plane(positions[0]);
+      expose(plane_.data(), 1, out, stride);
+    } else {
+      sum_.assign(plane_.size(), 0);
+      for (const double at : positions) {
+        make_plane(at);
+        for (std::size_t i = 0; i < sum_.size(); ++i) sum_[i] += plane_[i];
+      }
+      expose(sum_.data(), static_cast<double>(positions.size()), out, stride);
+    }
     ++frame_;
   }
 
  private:
-  /// Fills plane_ with the picture of shown_, unless it is there already.
-  void make_plane() {
-    const double at = shown_ - settings_.shift;
+  /// What a plane is made of: a picture and the radius of its blur.
+  struct Look {
+    const Pixels* picture = nullptr;
+    double radius = 0;
+    bool operator==(const Look&) const = default;
+  };
+
+  Look look_at(double position) const {
+    const double at = position - settings_.shift;
+    Look look;
     if (sweep_.empty()) {
-      const double radius = std::abs(at - settings_.best_position) * settings_.blur_per_unit;
-      if (std::exchange(made_radius_, radius) != radius) blur_(still_.data(), radius, plane_.data());
-      return;
+      look.picture = &still_;
+      look.radius = std::abs(at - settings_.best_position) * settings_.blur_per_unit;
+      return look;
     }
     auto nearest = sweep_.lower_bound(at);
     if (nearest == sweep_.end() || (nearest != sweep_.begin() && at - std::prev(nearest)->first < nearest->first - at))
       --nearest;
-    if (std::exchange(made_from_, &nearest->second) != &nearest->second)
-      blur_(nearest->second.data(), 0, plane_.data());
+    look.picture = &nearest->second;
+    return look;
   }
 
-  void expose(std::uint8_t* out, std::ptrdiff_t stride) {
+  /// Fills plane_ with the picture of this position, unless it is there already.
+  void make_plane(double position) {
+    const Look look = look_at(position);
+    if (std::exchange(made_, look) == look) return;
+    blur_(look.picture->data(), look.radius, plane_.data());
+  }
+
+  /// picture: sum of `count` planes in 1/256 codes.
+  template <class Code>
+  void expose(const Code* picture, double count, std::uint8_t* out, std::ptrdiff_t stride) {
     SplitMix random(SplitMix(settings_.seed).next() ^ SplitMix(~frame_).next());
     const double gain = 1 + settings_.flicker * (2 * random.uniform() - 1);
-    const auto scale = static_cast<float>(gain / 256), sigma = static_cast<float>(settings_.noise);
+    const auto scale = static_cast<float>(gain / (256 * count)), sigma = static_cast<float>(settings_.noise);
     constexpr float kRound = 0.5f;
-    const std::uint16_t* row = plane_.data();
-    for (int y = 0; y < height_; ++y, row += width_, out += stride) {
+    for (int y = 0; y < height_; ++y, picture += width_, out += stride) {
       if (sigma > 0) make_noise(random);
       for (int x = 0; x < width_; ++x) {
-        const float code = static_cast<float>(row[x]) * scale + sigma * noise_[static_cast<std::size_t>(x)] + kRound;
-        out[x] = static_cast<std::uint8_t>(std::min(std::max(code, kRound), 255 + kRound));
+        const float code = static_cast<float>(picture[x]) * scale + sigma * noise_[static_cast<std::size_t>(x)];
+        out[x] = static_cast<std::uint8_t>(std::min(std::max(0.0f, code), 255.0f) + kRound);
       }
     }
   }
@@ -160,14 +192,13 @@ class VirtualLens {
   Pixels still_;
   std::map<double, Pixels> sweep_;
   LensSettings settings_;
+  LensDrive drive_;
   DiskBlur blur_;
-  std::vector<std::uint16_t> plane_;  ///< the picture of one position in 1/256 codes, and which:
-  double made_radius_ = -1;
-  const Pixels* made_from_ = nullptr;
+  std::vector<std::uint16_t> plane_;  ///< a picture in 1/256 codes, and which
+  Look made_;
+  std::vector<std::int32_t> sum_;  ///< of the planes of one exposure
   std::vector<float> noise_;
-  std::array<double, kMaxLag + 1> sent_{};  ///< positions of the last frames, round and round
   std::uint64_t frame_ = 0;
-  double shown_ = 0;
 };
 
 }  // namespace framequality

@@ -23,8 +23,9 @@
  * file names that are numbers are positions), or by blurring one still picture the more, the further `position` is from
  * `best-position`. Without `location` the still is drawn by the element itself, in the size that the caps ask for.
  *
- * A position that is set now is shown by the frame `lag` frames after the next one. Frames can have `noise` and
- * `flicker`, random but repeatable: the same settings give the same frames.
+ * The lens obeys as real ones do: a position that is set now is obeyed by the frame `lag` frames after the next one,
+ * the motor moves up to `slew` positions a frame, `backlash` is its play, and `exposure` lets a frame see the lens
+ * move. Frames can have `noise` and `flicker`, random but repeatable: the same settings give the same frames.
  *
  * With `is-live` it behaves as a camera does: a frame shows the scene at its timestamp, and is output one frame
  * duration later.
@@ -195,11 +196,15 @@ static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
     GST_ELEMENT_ERROR(src, RESOURCE, WRITE, ("Cannot map an output buffer for writing"), (nullptr));
     return GST_FLOW_ERROR;
   }
-  const LensOptions options = s.options.get();
-  s.lens->configure(options.lens);
-  s.lens->render(options.position, static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)),
-                 GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0));
+  const bool drawn = guard(GST_ELEMENT_CAST(src), false, [&] {
+    const LensOptions options = s.options.get();
+    s.lens->configure(options.lens);
+    s.lens->render(options.position, static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)),
+                   GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0));
+    return true;
+  });
   gst_video_frame_unmap(&frame);
+  if (!drawn) return GST_FLOW_ERROR;
   GST_BUFFER_PTS(buffer) = time_of(s, s.frame);
   GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
   GST_BUFFER_DURATION(buffer) = time_of(s, s.frame + 1) - GST_BUFFER_PTS(buffer);
@@ -244,7 +249,9 @@ static void set_is_live(GstVirtualLensSrc* self, const GValue* value) {
 
 static void install_properties(GstVirtualLensSrcClass* klass) {
   const In part{&LensOptions::lens};
+  const In drive{&LensSettings::drive};
   using S = LensSettings;
+  using D = DriveSettings;
   Properties<GstVirtualLensSrc, LensOptions>::install(
       klass, [](GstVirtualLensSrc * self) -> auto& { return self->source->options; })
       .add(g_param_spec_string(
@@ -266,10 +273,20 @@ static void install_properties(GstVirtualLensSrcClass* klass) {
            "Moves the scene: position p shows what p - shift would show. With a folder "
            "of pictures this moves the best position",
            -G_MAXDOUBLE, G_MAXDOUBLE)
-      .add(part(&S::lag), "lag", "Lag",
+      .add(part(drive(&D::lag)), "lag", "Lag",
            "Number of frames that still show the old position after a new one was set; 0 = the next frame shows the "
            "new one",
-           0, VirtualLens::kMaxLag)
+           0, LensDrive::kMaxLag)
+      .add(part(drive(&D::slew)), "slew", "Slew",
+           "Most positions that the motor moves in one frame's time, after lag; 0 = any number at once", 0, G_MAXDOUBLE)
+      .add(part(drive(&D::backlash)), "backlash", "Backlash",
+           "Play between motor and lens, in positions: moving up, the lens is where it was sent to; moving down, so "
+           "much above; while the motor reverses within the play, it stays. 0 = none",
+           0, G_MAXDOUBLE)
+      .add(part(drive(&D::exposure)), "exposure", "Exposure",
+           "Share of the frame's time, up to its end, in which it is exposed: a frame in which the lens moves by slew "
+           "is the mean of 8 pictures on its way; 0 = the picture at the end, 1 = all the time",
+           0, 1)
       .add(part(&S::noise), "noise", "Noise", "Standard deviation of Gaussian noise, in 8-bit codes", 0, 255)
       .add(part(&S::flicker), "flicker", "Flicker",
            "Random exposure variation from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0, 1)
@@ -294,7 +311,7 @@ static void gst_virtual_lens_src_class_init(GstVirtualLensSrcClass* klass) {
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(
       element, "Virtual lens", "Source/Video",
-      "Simulated camera with a movable lens, with lag, noise and flicker, for tests and demos of autofocus",
+      "Simulated camera with a movable lens, with lag, backlash, noise and flicker, for tests and demos of autofocus",
       "The framequality authors");
   static GstStaticPadTemplate pad =
       GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,

@@ -375,7 +375,7 @@ LensSettings random_lens(SplitMix& random) {
   LensSettings lens;
   lens.best_position = 100 * random.uniform();
   lens.blur_per_unit = 0.05 + 0.25 * random.uniform();
-  lens.lag = static_cast<int>(random.next() % 6);
+  lens.drive.lag = static_cast<int>(random.next() % 6);
   lens.noise = 5 * random.uniform();
   lens.flicker = 0.1;
   lens.seed = random.next();
@@ -387,14 +387,14 @@ TEST(VirtualLensFocus, NinetyEightOfAHundredEndWithinOneStepInHalfTheMoves) {
   int good = 0, worst_moves = 0, total_moves = 0, total_frames = 0;
   for (int i = 0; i < 100; ++i) {
     const LensSettings lens = random_lens(random);
-    Camera camera(lens, settings(lens.lag), random.next());
+    Camera camera(lens, settings(lens.drive.lag), random.next());
     total_frames += camera.run(2000);
     const double off = std::abs(camera.search.position() - lens.best_position);
     const bool focused = camera.search.state() == FocusState::kFocused && off <= 1;
     good += focused;
     if (!focused)
       std::printf("lens %d: best %.1f found %.0f blur %.2f lag %d noise %.1f moves %d\n", i, lens.best_position,
-                  camera.search.position(), lens.blur_per_unit, lens.lag, lens.noise, camera.search.moves());
+                  camera.search.position(), lens.blur_per_unit, lens.drive.lag, lens.noise, camera.search.moves());
     worst_moves = std::max(worst_moves, camera.search.moves());
     total_moves += camera.search.moves();
   }
@@ -409,7 +409,7 @@ TEST(VirtualLensFocus, RefocusesWhenThePeakMoves) {
   int good = 0;
   for (int i = 0; i < 10; ++i) {
     LensSettings lens = random_lens(random);
-    Camera camera(lens, settings(lens.lag), random.next());
+    Camera camera(lens, settings(lens.drive.lag), random.next());
     camera.run(2000);
     for (int k = 0; k < 60; ++k) camera.frame();
     lens.best_position = std::fmod(lens.best_position + 40, 100);
@@ -426,7 +426,7 @@ TEST(VirtualLensFocus, DoesNotHunt) {
   for (int i = 0; i < 5; ++i) {
     LensSettings lens = random_lens(random);
     lens.noise = 5;
-    Camera camera(lens, settings(lens.lag), random.next());
+    Camera camera(lens, settings(lens.drive.lag), random.next());
     camera.run(2000);
     ASSERT_EQ(camera.search.state(), FocusState::kFocused);
     int moves = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The virtual lens: its blur is an average over a disk, its lag, noise and flicker are what was asked for.
+// The virtual lens: its blur is an average over a disk; its way, noise and flicker are what was asked for.
 #include "algorithms/focus/virtual_lens.h"
 
 #include "tests/sharpness/measure.h"
@@ -147,8 +147,8 @@ TEST(VirtualLens, BothSidesOfTheBestPositionLookAlike) {
 }
 
 TEST(VirtualLens, PositionShowsAfterLagFrames) {
-  for (const int lag : {0, 1, 2, 5, VirtualLens::kMaxLag}) {
-    VirtualLens lens = scale({.lag = lag});
+  for (const int lag : {0, 1, 2, 5, LensDrive::kMaxLag}) {
+    VirtualLens lens = scale({.drive = {.lag = lag}});
     for (int i = 0; i < 3; ++i) EXPECT_EQ(shot(lens, 10)[0], 10);
     for (int i = 0; i < lag; ++i) EXPECT_EQ(shot(lens, 20)[0], 10) << i << " of " << lag;
     EXPECT_EQ(shot(lens, lag ? 30 : 20)[0], 20) << lag;
@@ -222,8 +222,54 @@ TEST(VirtualLens, BrightPixelsClip) {
   }
 }
 
+/// What a frame is that averages these planes in 1/256 codes.
+Pixels mean_of(const std::vector<std::vector<std::uint16_t>>& planes) {
+  Pixels all(planes[0].size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    double sum = 0;
+    for (const auto& plane : planes) sum += plane[i];
+    all[i] = static_cast<std::uint8_t>(sum / 256 / static_cast<double>(planes.size()) + 0.5);
+  }
+  return all;
+}
+
+TEST(VirtualLens, SlewAndBacklashDecideWhatIsShown) {
+  VirtualLens lens = scale({.drive = {.lag = 1, .slew = 10, .backlash = 4}});
+  std::vector<int> codes;
+  for (const double position : {50, 80, 80, 80, 80, 80, 60, 60, 60, 60}) codes.push_back(shot(lens, position)[0]);
+  EXPECT_EQ(codes, (std::vector{50, 50, 60, 70, 80, 80, 80, 74, 64, 64}));
+  EXPECT_EQ(lens.shown(), 64);
+}
+
+TEST(VirtualLens, ExposureAveragesThePicturesOnTheWay) {
+  const Pixels still = dead_leaves(kWidth, kHeight, 1);
+  const LensSettings settings{.best_position = 0, .blur_per_unit = 0.25, .drive = {.slew = 16, .exposure = 1}};
+  VirtualLens lens(kWidth, kHeight, still, settings);
+  EXPECT_EQ(shot(lens, 0), still);
+  std::vector<std::vector<std::uint16_t>> planes;
+  for (int i = 0; i < 8; ++i) planes.push_back(blurred(still, kWidth, kHeight, 0.25 * (1 + 2 * i)));
+  EXPECT_EQ(shot(lens, 16), mean_of(planes));
+  EXPECT_EQ(lens.shown(), 16);
+  EXPECT_EQ(shot(lens, 16), mean_of({blurred(still, kWidth, kHeight, 4)})) << "at rest";
+}
+
+TEST(VirtualLens, ExposureOfASweepAveragesItsPictures) {
+  VirtualLens lens = scale({.drive = {.slew = 16, .exposure = 1}});
+  EXPECT_EQ(shot(lens, 20)[0], 20);
+  EXPECT_EQ(shot(lens, 90)[0], 28) << "of 21, 23 ... 35";
+}
+
+TEST(VirtualLens, ExposureIsFlickeredAndNoisyOnce) {
+  LensSettings settings{.drive = {.slew = 4, .exposure = 1}, .noise = 5, .flicker = 0.1, .seed = 3};
+  const Pixels flat(200 * 200, 128);
+  VirtualLens moving(200, 200, flat, settings), standing(200, 200, flat, settings);
+  // A flat picture looks alike from everywhere, so what differs would be the exposure's own.
+  for (const double position : {0, 100, 100, 3}) EXPECT_EQ(shot(moving, position), shot(standing, 50));
+}
+
 TEST(VirtualLens, SameSeedSameFrames) {
-  const LensSettings settings{.lag = 1, .noise = 4, .flicker = 0.1, .seed = 11};
+  const LensSettings settings{
+      .drive = {.lag = 1, .slew = 7, .backlash = 2, .exposure = 0.5}, .noise = 4, .flicker = 0.1, .seed = 11};
   LensSettings other = settings;
   other.seed = 12;
   const Pixels still = dead_leaves(kWidth, kHeight, 1);

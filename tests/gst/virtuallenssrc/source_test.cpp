@@ -2,6 +2,8 @@
 // virtuallenssrc: the right picture for every position, in time, from files of all names, and errors that help.
 #include "tests/gst/virtuallenssrc/rig.h"
 
+#include <tuple>
+
 namespace framequality::test {
 namespace {
 
@@ -121,6 +123,32 @@ TEST(VirtualLensSrc, CapsChooseTheSizeOfTheBuiltInScene) {
   }
 }
 
+TEST(VirtualLensSrc, SlewAndBacklashDecideWhatIsShown) {
+  const Folder folder;
+  for (int i = 0; i < 30; ++i) folder.add(std::to_string(i) + ".png", i);
+  FromPictures watched(folder.path(), "num-buffers=12 position=5 lag=1 slew=4 backlash=3");
+  EXPECT_EQ(codes(watched,
+                  [&](int n) {
+                    if (n == 1) watched.set("lens", "position", 15);
+                    if (n == 6) watched.set("lens", "position", 6);
+                  }),
+            (std::vector{5, 5, 5, 9, 13, 15, 15, 15, 14, 10, 9, 9}));
+}
+
+TEST(VirtualLensSrc, ExposureShowsTheWay) {
+  const Folder folder;
+  for (int i = 0; i < 40; ++i) folder.add(std::to_string(i) + ".png", i);
+  for (const auto& [exposure, first, second] : {std::tuple{"0", 16, 32}, {"1", 8, 24}, {"0.25", 14, 30}}) {
+    FromPictures watched(folder.path(), std::string("num-buffers=5 slew=16 exposure=") + exposure);
+    EXPECT_EQ(codes(watched,
+                    [&](int n) {
+                      if (n == 0) watched.set("lens", "position", 32);
+                    }),
+              (std::vector{0, first, second, 32, 32}))
+        << exposure;
+  }
+}
+
 TEST(VirtualLensSrc, TimestampsFollowTheRate) {
   Watched watched(
       "virtuallenssrc num-buffers=4 ! video/x-raw,width=8,height=8,framerate=30000/1001 ! fakesink name=sink");
@@ -171,6 +199,8 @@ TEST(VirtualLensSrc, SameSeedSameFrames) {
   EXPECT_NE(noisy[0], noisy[1]);
   EXPECT_EQ(noisy, checksums("noise=3 flicker=0.1 seed=5"));
   EXPECT_NE(noisy, checksums("noise=3 flicker=0.1 seed=6"));
+  const std::string moving = "slew=1 backlash=2 exposure=0.5 noise=3 flicker=0.1 ";
+  EXPECT_EQ(checksums(moving), checksums(moving));
 }
 
 TEST(VirtualLensSrc, LiveFramesShowWhatTheirTimestampsSay) {
