@@ -131,9 +131,12 @@ TEST(Allocation, CpuDenoiserNonePerFrame) {
 }
 
 TEST(Allocation, VirtualLensNoneAtPositionsNearerThanTheFirst) {
-  VirtualLens lens(
-      64, 48, dead_leaves(64, 48, 1),
-      {.best_position = 0, .drive = {.lag = 1, .slew = 7, .backlash = 1, .exposure = 1}, .noise = 2, .flicker = 0.1});
+  VirtualLens lens(64, 48, dead_leaves(64, 48, 1),
+                   {.best_position = 0,
+                    .breathing = 0.01,
+                    .drive = {.lag = 1, .slew = 7, .backlash = 1, .exposure = 1},
+                    .noise = 2,
+                    .flicker = 0.1});
   std::vector<std::uint8_t> out(64 * 48);
   // The largest blur needs the most memory, as does the first exposure of a lens that moves.
   for (const double position : {-60, -60, 0, 0, 0}) lens.render(position, out.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A lens that is not there: the picture that belongs to each of its positions, late, slow, noisy and flickering on
-// request.
+// A lens that is not there: the picture that belongs to each of its positions, late, slow, breathing, noisy and
+// flickering on request.
 //
 //   VirtualLens lens(320, 240, dead_leaves(320, 240, 1), {.best_position = 40, .drive = {.lag = 2}, .noise = 3});
 //   std::vector<std::uint8_t> picture(320 * 240);
@@ -51,11 +51,12 @@ inline std::vector<std::uint8_t> dead_leaves(int width, int height, std::uint64_
 struct LensSettings {
   double best_position = 50;   ///< of one still picture: where it is sharp
   double blur_per_unit = 0.1;  ///< of one still picture: radius of the blur, pixels for one unit away from there
-  double shift = 0;            ///< position p shows what p - shift would show
-  DriveSettings drive{};       ///< how the lens follows what it is sent to
-  double noise = 0;            ///< sigma of Gaussian noise, 8-bit codes
-  double flicker = 0;          ///< exposure of each frame is random in 1 - flicker...1 + flicker
-  std::uint64_t seed = 0;      ///< of noise and flicker
+  double breathing = 0;    ///< change of the picture's size for one unit above best_position, relative to that there
+  double shift = 0;        ///< position p shows what p - shift would show
+  DriveSettings drive{};   ///< how the lens follows what it is sent to
+  double noise = 0;        ///< sigma of Gaussian noise, 8-bit codes
+  double flicker = 0;      ///< exposure of each frame is random in 1 - flicker...1 + flicker
+  std::uint64_t seed = 0;  ///< of noise and flicker
 };
 
 /// Renders 8-bit luma frames. Deterministic: the same settings and positions give the same frames.
@@ -63,7 +64,8 @@ struct LensSettings {
 /// that needs more; only a new position costs much.
 class VirtualLens {
  public:
-  using Pixels = std::vector<std::uint8_t>;  ///< width x height, rows touching
+  static constexpr double kLeastScale = 0.25, kMostScale = 4;  ///< breathing goes no further
+  using Pixels = std::vector<std::uint8_t>;                    ///< width x height, rows touching
 
   /// One still picture, blurred by a disk away from its best position.
   VirtualLens(int width, int height, Pixels still, const LensSettings& settings = {})
@@ -112,19 +114,22 @@ class VirtualLens {
   }
 
  private:
-  /// What a plane is made of: a picture and the radius of its blur.
+  /// What a plane is made of: a picture, the radius of its blur in its own pixels, and the scale after that.
   struct Look {
     const Pixels* picture = nullptr;
-    double radius = 0;
+    double radius = 0, scale = 1;
     bool operator==(const Look&) const = default;
   };
 
   Look look_at(double position) const {
-    const double at = position - settings_.shift;
+    const double at = position - settings_.shift, away = at - settings_.best_position;
+    const double scale = 1 + settings_.breathing * away;
     Look look;
+    if (!std::isnan(scale)) look.scale = std::clamp(scale, kLeastScale, kMostScale);
     if (sweep_.empty()) {
       look.picture = &still_;
-      look.radius = std::abs(at - settings_.best_position) * settings_.blur_per_unit;
+      // The blur has the radius that was asked for when it has been scaled.
+      look.radius = std::min(DiskBlur::kMaxRadius, std::abs(away) * settings_.blur_per_unit) / look.scale;
       return look;
     }
     auto nearest = sweep_.lower_bound(at);
@@ -139,6 +144,44 @@ class VirtualLens {
     const Look look = look_at(position);
     if (std::exchange(made_, look) == look) return;
     blur_(look.picture->data(), look.radius, plane_.data());
+    if (look.scale != 1) magnify(look.scale);
+  }
+
+  /// Two neighbours in a row or column, and how much of the second makes a pixel between them.
+  struct Tap {
+    std::size_t first, second;
+    float share;
+  };
+  /// What pixel i of `size` shows when these are scaled about their centre; beyond the edges, the edge.
+  static Tap tap(int i, int size, double scale) {
+    const double centre = (size - 1) / 2.0, at = std::clamp(centre + (i - centre) / scale, 0.0, size - 1.0);
+    const auto first = static_cast<std::size_t>(at);
+    return {first, std::min(first + 1, static_cast<std::size_t>(size - 1)),
+            static_cast<float>(at - static_cast<double>(first))};
+  }
+
+  /// Scales plane_ about its centre, bilinearly.
+  void magnify(double scale) {
+    const auto w = static_cast<std::size_t>(width_);
+    scaled_.resize(plane_.size());
+    columns_.resize(w);
+    for (int x = 0; x < width_; ++x) columns_[static_cast<std::size_t>(x)] = tap(x, width_, scale);
+    std::uint16_t* out = scaled_.data();
+    for (int y = 0; y < height_; ++y, out += w) {
+      const Tap row = tap(y, height_, scale);
+      const std::uint16_t *above = &plane_[row.first * w], *below = &plane_[row.second * w];
+      for (std::size_t x = 0; x < w; ++x) {
+        const Tap& column = columns_[x];
+        const auto between = [&](const std::uint16_t* codes) {
+          const float first = codes[column.first], second = codes[column.second];
+          return first + column.share * (second - first);
+        };
+        const float top = between(above), bottom = between(below);
+        const float code = top + row.share * (bottom - top) + 0.5f;  // rounds
+        out[x] = static_cast<std::uint16_t>(code);
+      }
+    }
+    plane_.swap(scaled_);
   }
 
   /// picture: sum of `count` planes in 1/256 codes.
@@ -196,6 +239,8 @@ class VirtualLens {
   DiskBlur blur_;
   std::vector<std::uint16_t> plane_;  ///< a picture in 1/256 codes, and which
   Look made_;
+  std::vector<std::uint16_t> scaled_;  ///< the next plane_, while it is scaled
+  std::vector<Tap> columns_;
   std::vector<std::int32_t> sum_;  ///< of the planes of one exposure
   std::vector<float> noise_;
   std::uint64_t frame_ = 0;

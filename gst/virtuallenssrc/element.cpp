@@ -24,8 +24,9 @@
  * `best-position`. Without `location` the still is drawn by the element itself, in the size that the caps ask for.
  *
  * The lens obeys as real ones do: a position that is set now is obeyed by the frame `lag` frames after the next one,
- * the motor moves up to `slew` positions a frame, `backlash` is its play, and `exposure` lets a frame see the lens
- * move. Frames can have `noise` and `flicker`, random but repeatable: the same settings give the same frames.
+ * the motor moves up to `slew` positions a frame, `backlash` is its play, `exposure` lets a frame see the lens move,
+ * and with `breathing` the picture's size changes with focus. Frames can have `noise` and `flicker`, random but
+ * repeatable: the same settings give the same frames.
  *
  * With `is-live` it behaves as a camera does: a frame shows the scene at its timestamp, and is output one frame
  * duration later.
@@ -264,7 +265,8 @@ static void install_properties(GstVirtualLensSrcClass* klass) {
       .add(&LensOptions::position, "position", "Position", "Commanded lens position, in arbitrary units", -G_MAXDOUBLE,
            G_MAXDOUBLE)
       .add(part(&S::best_position), "best-position", "Best position",
-           "Position where a still picture is sharp; has no effect on a folder, see shift", -G_MAXDOUBLE, G_MAXDOUBLE)
+           "Position where a still picture is sharp; a folder's pictures say that themselves, see shift", -G_MAXDOUBLE,
+           G_MAXDOUBLE)
       .add(part(&S::blur_per_unit), "blur-per-unit", "Blur per unit",
            "Radius in pixels (at most 128) of the disk that blurs a still picture, per unit of distance between "
            "position and best-position",
@@ -287,6 +289,11 @@ static void install_properties(GstVirtualLensSrcClass* klass) {
            "Share of the frame's time, up to its end, in which it is exposed: a frame in which the lens moves by slew "
            "is the mean of 8 pictures on its way; 0 = the picture at the end, 1 = all the time",
            0, 1)
+      .add(part(&S::breathing), "breathing", "Breathing",
+           "Change of magnification with focus: position p shows the picture scaled about its centre by "
+           "1 + breathing * (p - shift - best-position), within 1/4 and 4, its edges repeated where it ends. With a "
+           "folder, best-position counts for this alone. 0 = none",
+           -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::noise), "noise", "Noise", "Standard deviation of Gaussian noise, in 8-bit codes", 0, 255)
       .add(part(&S::flicker), "flicker", "Flicker",
            "Random exposure variation from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0, 1)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The virtual lens: its blur is an average over a disk; its way, noise and flicker are what was asked for.
+// The virtual lens: its blur is an average over a disk; its way, breathing, noise and flicker are what was asked for.
 #include "algorithms/focus/virtual_lens.h"
 
 #include "tests/sharpness/measure.h"
 #include "tests/support/layouts.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 #include <numeric>
 
 namespace framequality::test {
@@ -267,9 +268,99 @@ TEST(VirtualLens, ExposureIsFlickeredAndNoisyOnce) {
   for (const double position : {0, 100, 100, 3}) EXPECT_EQ(shot(moving, position), shot(standing, 50));
 }
 
+TEST(VirtualLens, BreathingScalesThePictureAboutItsCentre) {
+  constexpr int kSide = 65, kMiddle = 32;
+  // A ramp tells where each pixel comes from.
+  Pixels still(kSide * kSide);
+  for (int y = 0; y < kSide; ++y)
+    for (int x = 0; x < kSide; ++x)
+      still[static_cast<std::size_t>(y * kSide + x)] = static_cast<std::uint8_t>(2 * x + y);
+  VirtualLens lens(kSide, kSide, still, {.best_position = 10, .blur_per_unit = 0, .breathing = 0.01, .shift = 5});
+  for (const auto& [position, factor] : {std::pair{15.0, 1.0}, {65.0, 1.5}, {35.0, 1.2}, {-5.0, 0.8}, {115.0, 2.0}}) {
+    const Pixels out = shot(lens, position);
+    for (int y = 0; y < kSide; ++y)
+      for (int x = 0; x < kSide; ++x) {
+        const auto from = [&, factor = factor](int i) {
+          return std::clamp(kMiddle + (i - kMiddle) / factor, 0.0, kSide - 1.0);
+        };
+        ASSERT_NEAR(out[static_cast<std::size_t>(y * kSide + x)], 2 * from(x) + from(y), 0.51)
+            << position << " at " << x << "," << y;
+      }
+  }
+}
+
+TEST(VirtualLens, NegativeBreathingShrinksUpwards) {
+  const Pixels still = dead_leaves(kWidth, kHeight, 1);
+  VirtualLens up(kWidth, kHeight, still, {.best_position = 50, .breathing = 0.002});
+  VirtualLens down(kWidth, kHeight, still, {.best_position = 50, .breathing = -0.002});
+  EXPECT_EQ(shot(up, 50), still);
+  EXPECT_EQ(shot(down, 50), still);
+  EXPECT_EQ(shot(up, 70), shot(down, 30));
+  EXPECT_NE(shot(up, 70), shot(up, 30));
+}
+
+TEST(VirtualLens, BreathingKeepsTheRadiusOfTheBlur) {
+  constexpr int kSide = 121, kMiddle = 60;
+  // Larger than a pixel, so that it is magnified without becoming a pyramid.
+  Pixels still(kSide * kSide, 0);
+  for (int y = 0; y < kSide; ++y)
+    for (int x = 0; x < kSide; ++x)
+      if (std::hypot(x - kMiddle, y - kMiddle) < 10) still[static_cast<std::size_t>(y * kSide + x)] = 200;
+  const auto edge = [&](const LensSettings& settings) {
+    VirtualLens lens(kSide, kSide, still, settings);
+    const Pixels out = shot(lens, 8);
+    // From the disk's middle outwards, the width in which it falls from all to nothing.
+    const std::uint8_t* row = &out[kMiddle * kSide + kMiddle];
+    return std::count_if(row, row + kMiddle, [](int v) { return v > 2 && v < 198; });
+  };
+  const LensSettings plain{.best_position = 0, .blur_per_unit = 0.5};
+  for (const double breathing : {0.125, -0.0625}) {  // times 2, times 1/2
+    LensSettings breathes = plain;
+    breathes.breathing = breathing;
+    EXPECT_NEAR(static_cast<double>(edge(breathes)), static_cast<double>(edge(plain)), 1) << breathing;
+  }
+}
+
+TEST(VirtualLens, BreathingScalesASweep) {
+  std::map<double, Pixels> sweep{{0, {0, 0, 90, 0, 0}}, {10, {0, 0, 200, 0, 0}}};
+  VirtualLens lens(5, 1, std::move(sweep), {.best_position = 0, .breathing = 0.1});
+  EXPECT_EQ(shot(lens, 0), (Pixels{0, 0, 90, 0, 0}));
+  EXPECT_EQ(shot(lens, 10), (Pixels{0, 100, 200, 100, 0}));
+  // Between pictures the scale goes on, the picture stays.
+  EXPECT_EQ(shot(lens, 6), (Pixels{0, 75, 200, 75, 0}));
+  EXPECT_EQ(shot(lens, 1e9), (Pixels{100, 150, 200, 150, 100})) << "four times is the most";
+  lens.configure({.best_position = 0, .breathing = -1});
+  EXPECT_EQ(shot(lens, 1e9), shot(lens, 11)) << "a quarter is the least";
+}
+
+TEST(VirtualLens, BreathingRepeatsTheEdges) {
+  VirtualLens lens(5, 1, Pixels{10, 0, 0, 0, 70}, {.best_position = 0, .blur_per_unit = 0, .breathing = -0.05});
+  EXPECT_EQ(shot(lens, 10), (Pixels{10, 10, 0, 70, 70}));
+}
+
+TEST(VirtualLens, OnePixelBreathes) {
+  VirtualLens lens(1, 1, Pixels{77}, {.breathing = 0.01, .drive = {.slew = 5, .exposure = 1}});
+  for (const double position : {0.0, 100.0, 100.0}) EXPECT_EQ(shot(lens, position), Pixels{77});
+}
+
+TEST(VirtualLens, SettingsThatAreNoNumbersAreHarmless) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kHuge = std::numeric_limits<double>::max();
+  const Pixels still = dead_leaves(kWidth, kHeight, 1);
+  for (const double bad : {kNan, kHuge, -kHuge}) {
+    VirtualLens lens(kWidth, kHeight, still,
+                     {.best_position = bad, .blur_per_unit = bad, .breathing = bad, .shift = bad});
+    for (const double position : {bad, 0.0, -bad}) shot(lens, position);
+    VirtualLens breathes(kWidth, kHeight, still, {.best_position = 0, .blur_per_unit = 0, .breathing = bad});
+    EXPECT_EQ(shot(breathes, 0), still) << bad;
+  }
+}
+
 TEST(VirtualLens, SameSeedSameFrames) {
-  const LensSettings settings{
-      .drive = {.lag = 1, .slew = 7, .backlash = 2, .exposure = 0.5}, .noise = 4, .flicker = 0.1, .seed = 11};
+  const LensSettings settings{.breathing = 0.001,
+                              .drive = {.lag = 1, .slew = 7, .backlash = 2, .exposure = 0.5},
+                              .noise = 4,
+                              .flicker = 0.1,
+                              .seed = 11};
   LensSettings other = settings;
   other.seed = 12;
   const Pixels still = dead_leaves(kWidth, kHeight, 1);

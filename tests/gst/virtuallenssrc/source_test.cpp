@@ -123,6 +123,47 @@ TEST(VirtualLensSrc, CapsChooseTheSizeOfTheBuiltInScene) {
   }
 }
 
+/// Every frame's planes, rows joined without their padding.
+struct Planes {
+  std::string format;
+  GstVideoColorimetry colorimetry;
+  std::vector<std::vector<std::uint8_t>> of;
+};
+std::vector<Planes> planes_of(const std::string& properties, const std::string& caps) {
+  std::vector<Planes> all;
+  Watched watched("virtuallenssrc name=lens " + properties + " ! " + caps + " ! fakesink name=sink");
+  const ElementPtr lens = watched.get("lens");
+  GstPad* pad = gst_element_get_static_pad(lens.get(), "src");
+  watched.on_frame = [&](GstBuffer* buffer, int) {
+    const CapsPtr now(gst_pad_get_current_caps(pad));
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    ASSERT_TRUE(gst_video_info_from_caps(&info, now.get()));
+    ASSERT_TRUE(gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ));
+    Planes planes{gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)), info.colorimetry, {}};
+    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); ++p) {
+      std::vector<std::uint8_t> codes;
+      // Half of an odd number of pixels is rounded up; NV12 has U and V side by side.
+      const bool chroma = p > 0;
+      const int width = chroma ? (info.width + 1) / 2 * (planes.format == "NV12" ? 2 : 1) : info.width;
+      const int height = chroma ? (info.height + 1) / 2 : info.height;
+      for (int y = 0; y < height; ++y) {
+        const auto* row = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, p)) +
+                          std::ptrdiff_t{y} * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p);
+        codes.insert(codes.end(), row, row + width);
+      }
+      planes.of.push_back(std::move(codes));
+    }
+    gst_video_frame_unmap(&frame);
+    all.push_back(std::move(planes));
+  };
+  const Heard heard = watched.run_to_end();
+  EXPECT_TRUE(heard.eos) << caps;
+  for (const auto& e : heard.errors) ADD_FAILURE() << caps << ": " << e.text;
+  gst_object_unref(pad);
+  return all;
+}
+
 TEST(VirtualLensSrc, SlewAndBacklashDecideWhatIsShown) {
   const Folder folder;
   for (int i = 0; i < 30; ++i) folder.add(std::to_string(i) + ".png", i);
@@ -147,6 +188,25 @@ TEST(VirtualLensSrc, ExposureShowsTheWay) {
               (std::vector{0, first, second, 32, 32}))
         << exposure;
   }
+}
+
+TEST(VirtualLensSrc, BreathingMagnifies) {
+  const auto frame = [](const std::string& properties) {
+    return planes_of("num-buffers=1 blur-per-unit=0 " + properties, "video/x-raw,width=33,height=33").at(0).of[0];
+  };
+  const auto plain = frame("position=50"), large = frame("position=60 breathing=0.1");
+  EXPECT_EQ(frame("position=50 breathing=0.1"), plain);
+  EXPECT_EQ(frame("position=60"), plain);
+  EXPECT_EQ(large, frame("position=40 breathing=-0.1"));
+  // Twice as large: every second pixel is one of the picture's.
+  for (int y = 0; y <= 32; y += 2)
+    for (int x = 0; x <= 32; x += 2)
+      ASSERT_EQ(large[static_cast<std::size_t>(y * 33 + x)],
+                plain[static_cast<std::size_t>((8 + y / 2) * 33 + 8 + x / 2)])
+          << x << "," << y;
+  const auto small = frame("position=60 breathing=-1e300");
+  EXPECT_EQ(small[0], plain[0]) << "the corner goes on";
+  EXPECT_EQ(small[16 * 33 + 16], plain[16 * 33 + 16]);
 }
 
 TEST(VirtualLensSrc, TimestampsFollowTheRate) {
@@ -199,7 +259,7 @@ TEST(VirtualLensSrc, SameSeedSameFrames) {
   EXPECT_NE(noisy[0], noisy[1]);
   EXPECT_EQ(noisy, checksums("noise=3 flicker=0.1 seed=5"));
   EXPECT_NE(noisy, checksums("noise=3 flicker=0.1 seed=6"));
-  const std::string moving = "slew=1 backlash=2 exposure=0.5 noise=3 flicker=0.1 ";
+  const std::string moving = "best-position=60 breathing=0.01 slew=1 backlash=2 exposure=0.5 noise=3 flicker=0.1 ";
   EXPECT_EQ(checksums(moving), checksums(moving));
 }
 
