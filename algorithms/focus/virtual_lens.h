@@ -59,6 +59,12 @@ struct LensSettings {
   std::uint64_t seed = 0;  ///< of noise and flicker
 };
 
+/// The codes that black and white are stored as; between them codes are linear.
+struct LumaRange {
+  int black = 0, white = 255;
+};
+inline constexpr LumaRange kLimitedRange{16, 235};
+
 /// Renders 8-bit luma frames. Deterministic: the same settings and positions give the same frames.
 /// Thread-safety: one thread at a time. Renders from memory that it keeps, which grows when a position is the first
 /// that needs more; only a new position costs much.
@@ -96,19 +102,19 @@ class VirtualLens {
   /// The next frame, `position` being where the lens has been sent by now. Until `drive.lag` frames are over, the lens
   /// stands where the first frame found it. A frame that sees the lens move is the mean of LensDrive::kMoments pictures
   /// on its way. stride: bytes; 0: rows touch.
-  void render(double position, std::uint8_t* out, std::ptrdiff_t stride = 0) {
+  void render(double position, std::uint8_t* out, std::ptrdiff_t stride = 0, LumaRange range = {}) {
     if (stride == 0) stride = width_;
     const auto positions = drive_.frame(position);
     if (positions.size() == 1) {
       make_plane(positions[0]);
-      expose(plane_.data(), 1, out, stride);
+      expose(plane_.data(), 1, out, stride, range);
     } else {
       sum_.assign(plane_.size(), 0);
       for (const double at : positions) {
         make_plane(at);
         for (std::size_t i = 0; i < sum_.size(); ++i) sum_[i] += plane_[i];
       }
-      expose(sum_.data(), static_cast<double>(positions.size()), out, stride);
+      expose(sum_.data(), static_cast<double>(positions.size()), out, stride, range);
     }
     ++frame_;
   }
@@ -186,16 +192,17 @@ class VirtualLens {
 
   /// picture: sum of `count` planes in 1/256 codes.
   template <class Code>
-  void expose(const Code* picture, double count, std::uint8_t* out, std::ptrdiff_t stride) {
+  void expose(const Code* picture, double count, std::uint8_t* out, std::ptrdiff_t stride, LumaRange range) {
     SplitMix random(SplitMix(settings_.seed).next() ^ SplitMix(~frame_).next());
     const double gain = 1 + settings_.flicker * (2 * random.uniform() - 1);
     const auto scale = static_cast<float>(gain / (256 * count)), sigma = static_cast<float>(settings_.noise);
-    constexpr float kRound = 0.5f;
+    const float contrast = static_cast<float>(range.white - range.black) / 255;
+    const float black = static_cast<float>(range.black) + 0.5f;  // rounds
     for (int y = 0; y < height_; ++y, picture += width_, out += stride) {
       if (sigma > 0) make_noise(random);
       for (int x = 0; x < width_; ++x) {
         const float code = static_cast<float>(picture[x]) * scale + sigma * noise_[static_cast<std::size_t>(x)];
-        out[x] = static_cast<std::uint8_t>(std::min(std::max(0.0f, code), 255.0f) + kRound);
+        out[x] = static_cast<std::uint8_t>(std::min(std::max(0.0f, code), 255.0f) * contrast + black);
       }
     }
   }

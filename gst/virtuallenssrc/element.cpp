@@ -10,6 +10,7 @@
 #include <gst/base/gstpushsrc.h>
 #include <gst/video/video.h>
 
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,10 @@
  * the motor moves up to `slew` positions a frame, `backlash` is its play, `exposure` lets a frame see the lens move,
  * and with `breathing` the picture's size changes with focus. Frames can have `noise` and `flicker`, random but
  * repeatable: the same settings give the same frames.
+ *
+ * The picture is luma: GRAY8 wherever downstream takes it, else NV12 or I420 without color. Codes are of full range
+ * (colorimetry 1:4:0:0), the same in all formats, so that scores are the same; where downstream asks for a colorimetry
+ * of limited range, they are scaled to 16...235.
  *
  * With `is-live` it behaves as a camera does: a frame shows the scene at its timestamp, and is output one frame
  * duration later.
@@ -50,6 +55,7 @@ namespace {
 
 constexpr int kWidth = 320, kHeight = 240, kRate = 30;  // where the caps leave it open
 constexpr std::uint64_t kSceneSeed = 1;
+constexpr const char* kFullRange = "1:4:0:0";  // BT.601 of full range, as JPEG has it
 
 struct LensOptions {
   LensSettings lens;
@@ -140,9 +146,42 @@ static GstCaps* get_caps(GstBaseSrc* src, GstCaps* filter) {
   return filtered;
 }
 
+/// Whether a value of the field colorimetry stands for codes from 0 to 255.
+static bool is_full_range(const GValue* value) {
+  GstVideoColorimetry colorimetry{};
+  return G_VALUE_HOLDS_STRING(value) && gst_video_colorimetry_from_string(&colorimetry, g_value_get_string(value)) &&
+         colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+}
+
+/// Full range where the caps leave it open: without a word YUV would be taken for limited range.
+static void fixate_colorimetry(GstStructure* s) {
+  const GValue* asked = gst_structure_get_value(s, "colorimetry");
+  if (!asked) {
+    gst_structure_set(s, "colorimetry", G_TYPE_STRING, kFullRange, nullptr);
+    return;
+  }
+  if (!GST_VALUE_HOLDS_LIST(asked)) return;
+  for (guint i = 0; i < gst_value_list_get_size(asked); ++i) {
+    const GValue* one = gst_value_list_get_value(asked, i);
+    if (!is_full_range(one)) continue;
+    gst_structure_set(s, "colorimetry", G_TYPE_STRING, g_value_get_string(one), nullptr);
+    return;
+  }
+}
+
 static GstCaps* fixate(GstBaseSrc* src, GstCaps* caps) {
+  // Gray wherever downstream takes it, even if it would rather have YUV.
+  const CapsPtr gray(gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "GRAY8", nullptr));
+  if (gst_caps_can_intersect(caps, gray.get())) {
+    GstCaps* only = gst_caps_intersect_full(caps, gray.get(), GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref(caps);
+    caps = only;
+  }
   caps = gst_caps_make_writable(caps);
   GstStructure* s = gst_caps_get_structure(caps, 0);
+  gst_structure_fixate_field(s, "format");
+  if (g_strcmp0(gst_structure_get_string(s, "format"), "GRAY8") != 0 || gst_structure_has_field(s, "colorimetry"))
+    fixate_colorimetry(s);
   gst_structure_fixate_field_nearest_int(s, "width", kWidth);
   gst_structure_fixate_field_nearest_int(s, "height", kHeight);
   gst_structure_fixate_field_nearest_fraction(s, "framerate", kRate, 1);
@@ -190,6 +229,17 @@ static gboolean decide_allocation(GstBaseSrc* src, GstQuery* query) {
   return GST_BASE_SRC_CLASS(gst_virtual_lens_src_parent_class)->decide_allocation(src, query);
 }
 
+/// Makes a plane of chroma colorless. In NV12 and I420 a plane's number is that of its first component.
+static void clear_chroma(const GstVideoFrame& frame, guint plane) {
+  constexpr int kNoColor = 128;
+  const auto row = static_cast<std::size_t>(GST_VIDEO_FRAME_COMP_WIDTH(&frame, plane)) *
+                   static_cast<std::size_t>(GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, plane));
+  auto* out = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+  for (int y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, plane);
+       ++y, out += GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane))
+    std::memset(out, kNoColor, row);
+}
+
 static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
   LensSource& s = source_of(src);
   GstVideoFrame frame;
@@ -199,9 +249,12 @@ static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
   }
   const bool drawn = guard(GST_ELEMENT_CAST(src), false, [&] {
     const LensOptions options = s.options.get();
+    const bool limited = s.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
     s.lens->configure(options.lens);
     s.lens->render(options.position, static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)),
-                   GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0));
+                   GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0), limited ? kLimitedRange : LumaRange{});
+    // Every time: an element downstream may have painted on it in place.
+    for (guint plane = 1; plane < GST_VIDEO_FRAME_N_PLANES(&frame); ++plane) clear_chroma(frame, plane);
     return true;
   });
   gst_video_frame_unmap(&frame);
@@ -320,10 +373,10 @@ static void gst_virtual_lens_src_class_init(GstVirtualLensSrcClass* klass) {
       element, "Virtual lens", "Source/Video",
       "Simulated camera with a movable lens, with lag, backlash, noise and flicker, for tests and demos of autofocus",
       "The framequality authors");
-  static GstStaticPadTemplate pad =
-      GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-                              GST_STATIC_CAPS("video/x-raw, format=GRAY8, width=[1,32767], height=[1,32767], "
-                                              "framerate=[1/2147483647,2147483647/1]"));
+  static GstStaticPadTemplate pad = GST_STATIC_PAD_TEMPLATE(
+      "src", GST_PAD_SRC, GST_PAD_ALWAYS,
+      GST_STATIC_CAPS("video/x-raw, format={GRAY8,NV12,I420}, width=[1,32767], height=[1,32767], "
+                      "framerate=[1/2147483647,2147483647/1]"));
   gst_element_class_add_static_pad_template(element, &pad);
   auto* src = GST_BASE_SRC_CLASS(klass);
   src->start = start;

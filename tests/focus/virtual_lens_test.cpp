@@ -355,6 +355,23 @@ TEST(VirtualLens, SettingsThatAreNoNumbersAreHarmless) {
   }
 }
 
+TEST(VirtualLens, LimitedRangeScalesAllCodes) {
+  Pixels ramp(256);
+  std::iota(ramp.begin(), ramp.end(), std::uint8_t{0});
+  VirtualLens lens(256, 1, ramp);
+  Pixels out(256);
+  lens.render(50, out.data(), 0, kLimitedRange);
+  for (int i = 0; i < 256; ++i)
+    EXPECT_EQ(out[static_cast<std::size_t>(i)], static_cast<int>(16 + i * 219 / 255.0 + 0.5)) << i;
+  VirtualLens noisy(256, 1, ramp, {.noise = 50, .flicker = 1});
+  for (int i = 0; i < 20; ++i) {
+    noisy.render(50, out.data(), 0, kLimitedRange);
+    const auto [low, high] = std::minmax_element(out.begin(), out.end());
+    EXPECT_GE(*low, 16);
+    EXPECT_LE(*high, 235);
+  }
+}
+
 TEST(VirtualLens, SameSeedSameFrames) {
   const LensSettings settings{.breathing = 0.001,
                               .drive = {.lag = 1, .slew = 7, .backlash = 2, .exposure = 0.5},
