@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws scores with Cairo and Pango: text, graph, heat map. Knows pixels, not pipelines.
+// Draws scores with Cairo and Pango: text, graph, heat map, a search's curve. Knows pixels, not pipelines.
 #include "gst/sharpnessoverlay/drawing.h"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <pango/pangocairo.h>
 
 namespace framequality::overlay {
 
@@ -18,6 +17,7 @@ struct Colour {
 };
 constexpr Colour kPlate{0.05, 0.06, 0.08, 0.62}, kWhite{1, 1, 1}, kDim{1, 1, 1, 0.62}, kShadow{0, 0, 0, 0.85};
 constexpr Colour kCurve{0.45, 0.85, 1}, kUnderCurve{0.45, 0.85, 1, 0.25}, kNow{1, 0.8, 0.25}, kGrid{1, 1, 1, 0.16};
+constexpr Colour kAround{1, 0.8, 0.25, 0.3};
 constexpr double kHeat = 0.42;  // opacity of the heat map
 
 void set(cairo_t* cr, const Colour& c) { cairo_set_source_rgba(cr, c.r, c.g, c.b, c.a); }
@@ -91,6 +91,37 @@ std::string number_text(double score, int digits) {
   return {text, end.ptr};
 }
 
+/// The same with no zeros at the end that say nothing.
+std::string short_text(double number) {
+  std::string text = number_text(number, 4);
+  if (text.find('.') == std::string::npos || text.find('e') != std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+/// A position with as many decimals as two digits of its standard error have, and that one.
+std::string position_text(double position, double error) {
+  if (!(error > 0)) return short_text(position);
+  constexpr double kMostDecimals = 6;
+  if (std::abs(position) >= 1e7 || error >= 1e7 || error < 1e-6)
+    return number_text(position, 4) + " ±" + number_text(error, 2);
+  const int decimals = static_cast<int>(std::clamp(1 - std::floor(std::log10(error)), 0.0, kMostDecimals));
+  const auto fixed = [&](double value) {
+    char text[32];
+    return std::string(text,
+                       std::to_chars(std::begin(text), std::end(text), value, std::chars_format::fixed, decimals).ptr);
+  };
+  return fixed(position) + " ±" + fixed(error);
+}
+
+/// Where a number lies between two others: 0 at the first, 1 at the second, 0.5 if they are the same. No difference of
+/// doubles is too large for this.
+double share(double value, double least, double greatest) {
+  const double spread = greatest / 2 - least / 2;
+  return spread > 0 ? (value / 2 - least / 2) / spread : 0.5;
+}
+
 std::string span_text(std::uint64_t ns) {
   const double seconds = static_cast<double>(ns) / 1e9;
   const auto [value, unit] = seconds < 120    ? std::pair{seconds, " s"}
@@ -128,6 +159,19 @@ Layout lay_out(int width, int height, int par_n, int par_d) {
   l.graph = {left, 0, std::min(across(15 * l.em), width - 2 * left), down(4.2 * l.em)};
   l.graph.y = height - top - l.graph.height;
   if (l.graph.width < across(9 * l.em) || l.graph.y < l.text.y + l.text.height + top) l.graph = {};
+  // Right of the text, or below it where the picture is too narrow for both.
+  const int least = across(9 * l.em), end = width - left;
+  const auto start = [&](int edge, int gap) { return edge > 0 ? edge + gap : gap; };
+  int from = start(l.text.x + l.text.width, left);
+  l.curve.y = top;
+  if (end - from < least) {
+    from = left;
+    l.curve.y = start(l.text.y + l.text.height, top);
+  }
+  l.curve.width = std::min(across(13 * l.em), end - from);
+  l.curve.x = end - l.curve.width;
+  l.curve.height = std::min(down(6.2 * l.em), (l.graph.empty() ? height : l.graph.y) - top - l.curve.y);
+  if (l.curve.width < least || l.curve.height < down(4.6 * l.em)) l.curve = {};
   return l;
 }
 
@@ -161,24 +205,72 @@ std::pair<double, double> Pen::measure(const std::string& text) {
   return {static_cast<double>(logical.width) / PANGO_SCALE, static_cast<double>(logical.height) / PANGO_SCALE};
 }
 
+void Pen::write(cairo_t* cr, const std::string& text, double x, double y, double room) {
+  const double wide = measure(text).first;
+  cairo_save(cr);
+  cairo_move_to(cr, x, y);
+  if (wide > room) cairo_scale(cr, room / wide, 1);
+  pango_cairo_show_layout(cr, words_.get());
+  cairo_restore(cr);
+}
+
+void Pen::write_label(cairo_t* cr, const std::string& text, double right, double y, double align) {
+  const auto [wide, high] = measure(text);
+  cairo_move_to(cr, right - wide, y - align * high);
+  pango_cairo_show_layout(cr, words_.get());
+}
+
+void Pen::write_range(cairo_t* cr, const ScoreHistory::Range& range, double right, double top, double bottom) {
+  if (range.least < range.greatest) {
+    write_label(cr, number_text(range.greatest, 4), right, top, 0.5);
+    write_label(cr, number_text(range.least, 4), right, bottom, 0.5);
+  } else {
+    write_label(cr, number_text(range.least, 4), right, (top + bottom) / 2, 0.5);
+  }
+}
+
 void Pen::draw_text(const Canvas& canvas, const Layout& l, const Text& text) {
   Sheet cr(canvas);
   cairo_scale(cr, l.stretch, 1);
   const double width = canvas.width / l.stretch;
   draw_plate(cr, width, canvas.height, 0.3 * l.em);
   set(cr, text.stale ? kDim : kWhite);
-  const auto line = [&](const std::string& words, double y) {
-    const double wide = measure(words).first, room = width - 0.9 * l.em;
-    cairo_save(cr);
-    cairo_move_to(cr, 0.45 * l.em, y);
-    if (wide > room) cairo_scale(cr, room / wide, 1);
-    pango_cairo_show_layout(cr, words_.get());
-    cairo_restore(cr);
-  };
+  const double pad = 0.45 * l.em, room = width - 2 * pad;
   set_font(l.em, true);
-  line(number_text(text.score, 4), 0.2 * l.em);
+  write(cr, number_text(text.score, 4), pad, 0.2 * l.em, room);
   set_font(l.small, false);
-  line(text.stale ? "no score" : text.metric, 0.2 * l.em + 1.15 * l.em);
+  write(cr, text.stale ? "no score" : text.metric, pad, 0.2 * l.em + 1.15 * l.em, room);
+}
+
+void Pen::reach(Place to) {
+  const auto last = static_cast<double>(bars_.size() - 1);
+  Bar& bar = bars_[static_cast<std::size_t>(std::clamp(to.x, 0.0, last))];
+  bar = {std::min(bar.top, to.y), std::max(bar.bottom, to.y)};
+}
+
+void Pen::join(Place from, Place to) {
+  // Where the line crosses from one column of pixels to the next, both reach to that height.
+  const int last = static_cast<int>(std::floor(to.x));
+  for (int edge = static_cast<int>(std::floor(from.x)) + 1; edge <= last; ++edge) {
+    const double at = from.y + (to.y - from.y) * (edge - from.x) / (to.x - from.x);
+    reach({edge - 1.0, at});
+    reach({static_cast<double>(edge), at});
+  }
+}
+
+/// Upright bars, which Cairo fills many times faster than it strokes a line; and the area below them, down to bottom.
+void Pen::fill_bars(cairo_t* cr, double bottom, double thick) {
+  const auto each_bar = [&](auto&& add) {
+    for (std::size_t x = 0; x < bars_.size(); ++x)
+      if (bars_[x].top <= bars_[x].bottom) add(static_cast<double>(x), bars_[x]);
+  };
+  each_bar([&](double x, const Bar& bar) { cairo_rectangle(cr, x, bar.bottom, 1, bottom - bar.bottom); });
+  set(cr, kUnderCurve);
+  cairo_fill(cr);
+  each_bar(
+      [&](double x, const Bar& bar) { cairo_rectangle(cr, x, bar.top - thick / 2, 1, bar.bottom - bar.top + thick); });
+  set(cr, kCurve);
+  cairo_fill(cr);
 }
 
 /// Makes bars_ the curve of the graph, a bar for each column of pixels.
@@ -192,25 +284,12 @@ void Pen::trace(const Graph& graph, double left, double top, double width, doubl
   const auto y_of = [&](double score) {
     return top + height * (spread > 0 ? (graph.range.greatest - score) / spread : 0.5);
   };
-  const auto reach = [&](double x, double y) {
-    Bar& bar = bars_[static_cast<std::size_t>(std::clamp(x, 0.0, static_cast<double>(count - 1)))];
-    bar = {std::min(bar.top, y), std::max(bar.bottom, y)};
-  };
-  double old_x = 0, old_y = 0;
+  Place old{};
   for (const ScoreHistory::Column& c : graph.columns) {
-    const double x = x_of(c.time), y = y_of(c.first);
-    if (c.joined) {
-      // Where the line crosses from one column of pixels to the next, both reach to that height.
-      const int last = static_cast<int>(std::floor(x));
-      for (int edge = static_cast<int>(std::floor(old_x)) + 1; edge <= last; ++edge) {
-        const double at = old_y + (y - old_y) * (edge - old_x) / (x - old_x);
-        reach(edge - 1, at);
-        reach(edge, at);
-      }
-    }
-    for (const double score : {c.first, c.least, c.greatest, c.last}) reach(x, y_of(score));
-    old_x = x;
-    old_y = y_of(c.last);
+    const double x = x_of(c.time);
+    if (c.joined) join(old, {x, y_of(c.first)});
+    for (const double score : {c.first, c.least, c.greatest, c.last}) reach({x, y_of(score)});
+    old = {x, y_of(c.last)};
   }
 }
 
@@ -223,19 +302,9 @@ void Pen::draw_graph(const Canvas& canvas, const Layout& l, const Graph& graph) 
   draw_plate(cr, plate, canvas.height, 0.3 * l.em);
   set_font(l.small, false);
   set(cr, kDim);
-  const auto label = [&](const std::string& text, double right, double y, double align) {
-    const auto [wide, high] = measure(text);
-    cairo_move_to(cr, right - wide, y - align * high);
-    pango_cairo_show_layout(cr, words_.get());
-  };
   const double top = pad, bottom = canvas.height - 1.4 * l.small - 0.2 * l.em;
-  if (graph.range.least < graph.range.greatest) {
-    label(number_text(graph.range.greatest, 4), pad / 2 + label_width, top, 0.5);
-    label(number_text(graph.range.least, 4), pad / 2 + label_width, bottom, 0.5);
-  } else if (!graph.columns.empty()) {
-    label(number_text(graph.range.least, 4), pad / 2 + label_width, (top + bottom) / 2, 0.5);
-  }
-  label(span_text(graph.span), plate - pad, canvas.height - 0.15 * l.em, 1);
+  if (!graph.columns.empty()) write_range(cr, graph.range, pad / 2 + label_width, top, bottom);
+  write_label(cr, span_text(graph.span), plate - pad, canvas.height - 0.15 * l.em, 1);
   cairo_restore(cr);
 
   const double left = std::round(l.stretch * (pad + label_width)), right = canvas.width - l.stretch * pad;
@@ -245,18 +314,7 @@ void Pen::draw_graph(const Canvas& canvas, const Layout& l, const Graph& graph) 
   if (graph.columns.empty()) return;
 
   trace(graph, left, top, right - left, bottom - top);
-  // Upright bars, which Cairo fills many times faster than it strokes a line.
-  const auto each_bar = [&](auto&& add) {
-    for (std::size_t x = 0; x < bars_.size(); ++x)
-      if (bars_[x].top <= bars_[x].bottom) add(static_cast<double>(x), bars_[x]);
-  };
-  each_bar([&](double x, const Bar& bar) { cairo_rectangle(cr, x, bar.bottom, 1, bottom - bar.bottom); });
-  set(cr, kUnderCurve);
-  cairo_fill(cr);
-  each_bar(
-      [&](double x, const Bar& bar) { cairo_rectangle(cr, x, bar.top - thick / 2, 1, bar.bottom - bar.top + thick); });
-  set(cr, kCurve);
-  cairo_fill(cr);
+  fill_bars(cr, bottom, thick);
 
   const ScoreHistory::Column& last = graph.columns.back();
   const double spread = graph.range.greatest - graph.range.least;
@@ -302,7 +360,7 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
       const Box box{zones.region.x + static_cast<int>(x), zones.region.y + static_cast<int>(y),
                     static_cast<int>(std::ceil(wide * l.stretch)) + 1, static_cast<int>(std::ceil(high)) + 1};
       // Half a number beside another part of the overlay, or beneath it, would only be in the way.
-      if (overlap(box, l.text) || overlap(box, l.graph)) continue;
+      if (overlap(box, l.text) || overlap(box, l.graph) || overlap(box, zones.kept_free)) continue;
       cairo_save(cr);
       cairo_translate(cr, x, y);
       cairo_scale(cr, l.stretch, 1);
@@ -314,6 +372,95 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
       cairo_restore(cr);
     }
   }
+}
+
+void Pen::draw_curve(const Canvas& canvas, const Layout& l, const Curve& curve) {
+  Sheet cr(canvas);
+  const double pad = 0.45 * l.em, dot = 0.12 * l.em, thick = std::max(1.5, 0.06 * l.em);
+  const double plate = canvas.width / l.stretch, label_width = 4 * l.small;
+  const auto& points = curve.points;
+  ScoreHistory::Range scores;
+  double first = 0, last = 0;
+  if (!points.empty()) {
+    const auto by_score = [](const Curve::Point& a, const Curve::Point& b) { return a.score < b.score; };
+    const auto [least, greatest] = std::minmax_element(points.begin(), points.end(), by_score);
+    scores = {least->score, greatest->score};
+    first = points.front().position;
+    last = points.back().position;
+  }
+
+  cairo_save(cr);
+  cairo_scale(cr, l.stretch, 1);
+  draw_plate(cr, plate, canvas.height, 0.3 * l.em);
+  set_font(l.small, true);
+  set(cr, curve.failed ? kNow : kWhite);
+  std::string title = curve.failed ? "failed" : "";
+  if (std::isfinite(curve.top) && !points.empty())
+    title.append(curve.failed ? ", " : "").append(position_text(curve.top, curve.certainty));
+  write(cr, title, pad, 0.25 * l.em, plate - 2 * pad);
+  set_font(l.small, false);
+  set(cr, kDim);
+  const double top = 0.65 * l.em + 1.4 * l.small, bottom = canvas.height - 1.4 * l.small - 0.25 * l.em;
+  const double foot = canvas.height - 0.15 * l.em, near = pad + label_width, far = plate - pad;
+  if (!points.empty()) {
+    write_range(cr, scores, pad / 2 + label_width, top, bottom);
+    // Half of the width each, so that they cannot run into each other.
+    const double half = (far - near) / 2;
+    const std::string lowest = short_text(first);
+    const double high = measure(lowest).second;
+    if (first < last) {
+      write(cr, lowest, near, foot - high, half);
+      write_label(cr, short_text(last), far, foot, 1);
+    } else {
+      write_label(cr, lowest, near + half + measure(lowest).first / 2, foot, 1);
+    }
+  }
+  cairo_restore(cr);
+
+  const double left = std::round(l.stretch * near), right = canvas.width - l.stretch * pad;
+  set(cr, kGrid);
+  for (const double y : {top, (top + bottom) / 2, bottom}) cairo_rectangle(cr, left, std::round(y), right - left, 1);
+  cairo_fill(cr);
+  if (points.empty()) return;
+
+  const auto x_of = [&](double position) { return left + (right - left) * share(position, first, last); };
+  const auto place_of = [&](const Curve::Point& p) {
+    return Place{x_of(p.position), bottom - (bottom - top) * share(p.score, scores.least, scores.greatest)};
+  };
+  bars_.assign(static_cast<std::size_t>(std::ceil(right)), {1e9, -1e9});
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Place place = place_of(points[i]);
+    if (i > 0) join(place_of(points[i - 1]), place);
+    reach(place);
+  }
+  fill_bars(cr, bottom, thick);
+  // No more dots than have room side by side.
+  double free_from = left - 2 * dot * l.stretch;
+  set(cr, kCurve);
+  for (const Curve::Point& point : points) {
+    const Place at = place_of(point);
+    if (at.x < free_from) continue;
+    free_from = at.x + 2 * dot * l.stretch;
+    cairo_save(cr);
+    cairo_translate(cr, at.x, at.y);
+    cairo_scale(cr, l.stretch, 1);
+    cairo_arc(cr, 0, 0, dot, 0, 2 * G_PI);
+    cairo_restore(cr);
+    cairo_fill(cr);
+  }
+
+  if (!(curve.top >= first && curve.top <= last)) return;
+  const auto band = [&](double from, double to, const Colour& colour) {
+    from = std::max(from, left);
+    cairo_rectangle(cr, from, top, std::min(to, right) - from, bottom - top);
+    set(cr, colour);
+    cairo_fill(cr);
+  };
+  const double at = x_of(curve.top), half = thick * l.stretch / 2;
+  if (curve.certainty > 0 && first < last)
+    band(x_of(std::max(curve.top - curve.certainty, first)), x_of(std::min(curve.top + curve.certainty, last)),
+         kAround);
+  band(at - half, at + half, curve.failed ? kDim : kNow);
 }
 
 }  // namespace framequality::overlay

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws scores with Cairo and Pango: text, graph, heat map. Knows pixels, not pipelines.
+// Draws scores with Cairo and Pango: text, graph, heat map, a search's curve. Knows pixels, not pipelines.
 #pragma once
 
 #include "algorithms/score_history.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
-#include <pango/pango.h>
+#include <pango/pangocairo.h>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,7 +33,7 @@ struct Layout {
   int width = 0, height = 0;
   double em = 0, small = 0;  ///< height of the two fonts, pixels
   double stretch = 1;        ///< pixels across for each pixel down
-  Box text, graph;
+  Box text, graph, curve;
 };
 /// par_n/par_d: width of a pixel over its height.
 Layout lay_out(int width, int height, int par_n, int par_d);
@@ -55,10 +57,22 @@ struct Zones {
   int columns = 1, rows = 1;
   std::vector<double> scores;
   ScoreHistory::Range range;  ///< scores that get the ends of the palette
+  Box kept_free;              ///< part of the picture without numbers, besides those of text and graph
   bool operator==(const Zones& other) const {
     return region == other.region && columns == other.columns && rows == other.rows && scores == other.scores &&
-           range.least == other.range.least && range.greatest == other.range.greatest;
+           range.least == other.range.least && range.greatest == other.range.greatest && kept_free == other.kept_free;
   }
+};
+
+/// What an autofocus search saw and found. Positions are in the lens's unit, all numbers finite but where it says so.
+struct Curve {
+  struct Point {
+    double position, score;
+  };
+  std::vector<Point> points;                              ///< by ascending position; may be empty
+  double top = std::numeric_limits<double>::quiet_NaN();  ///< position found; not finite if that is not known
+  double certainty = 0;                                   ///< standard error of top; 0 if unknown
+  bool failed = false;
 };
 
 /// Draws, and keeps fonts between frames. For one thread at a time.
@@ -69,18 +83,32 @@ class Pen {
   void draw_graph(const Canvas& canvas, const Layout& layout, const Graph& graph);
   /// The canvas is the region.
   void draw_zones(const Canvas& canvas, const Layout& layout, const Zones& zones);
+  void draw_curve(const Canvas& canvas, const Layout& layout, const Curve& curve);
 
  private:
   struct Release {
     void operator()(void* object) const;
   };
-  /// A line of the curve in one column of pixels; empty if top > bottom.
+  /// A line in one column of pixels; empty if top > bottom.
   struct Bar {
     double top, bottom;
+  };
+  struct Place {
+    double x, y;
   };
   void set_font(double height, bool bold);
   /// Width and height of the text in the current font, pixels.
   std::pair<double, double> measure(const std::string& text);
+  /// Shows text with its upper left corner at x, y; what is wider than `room` is squeezed.
+  void write(cairo_t* cr, const std::string& text, double x, double y, double room);
+  /// The same with the right end at `right`, and `align` (0 ... 1) of the height above y.
+  void write_label(cairo_t* cr, const std::string& text, double right, double y, double align);
+  /// Scores at the height they have between two lines, or one score in the middle.
+  void write_range(cairo_t* cr, const ScoreHistory::Range& range, double right, double top, double bottom);
+  /// Makes bars_ reach to this place, and along the line between two of them, from left to right.
+  void reach(Place to);
+  void join(Place from, Place to);
+  void fill_bars(cairo_t* cr, double bottom, double thick);
   void trace(const Graph& graph, double left, double top, double width, double height);
 
   std::unique_ptr<PangoFontMap, Release> fonts_;

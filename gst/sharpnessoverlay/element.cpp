@@ -7,6 +7,7 @@
 #include "gst/object/score_meta.h"
 #include "gst/sharpnessoverlay/blend.h"
 #include "gst/sharpnessoverlay/caps.h"
+#include "gst/sharpnessoverlay/curve.h"
 #include "gst/sharpnessoverlay/painter.h"
 
 #include <limits>
@@ -18,7 +19,8 @@
  *
  * Draws, from the `GstSharpnessMeta` on each buffer: the score and its metric, a graph of the scores of the last
  * seconds, the zones as a heat map, and, from the picture itself, focus peaking: strong edges, which are in focus,
- * highlighted.
+ * highlighted. With `curve=true` also what the last search of a `focuscontroller` upstream saw and found: its scores by
+ * lens position, and the top of them with its standard error, from the sticky event that it sends downstream then.
  *
  * The overlay is attached to the buffer as a `GstVideoOverlayCompositionMeta` when the caps and the ALLOCATION query
  * say that downstream draws such overlays: pixels stay unchanged then, and frames may be in any memory. Otherwise it is
@@ -37,6 +39,11 @@
  * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420 ! sharpnessmeter prefilter=binomial5 !
  *     sharpnessoverlay text=false history=30000000000 ! glimagesink
  * ]| shows a graph of the last half minute, drawn by the sink.
+ * |[
+ * gst-launch-1.0 virtuallenssrc name=lens is-live=true best-position=62 noise=3 !
+ *     sharpnessmeter normalize=mean prefilter=binomial5 !
+ *     focuscontroller actuator=lens.position min=0 max=100 ! sharpnessoverlay curve=true ! videoconvert ! autovideosink
+ * ]| focuses a simulated lens, then shows the curve that the search saw.
  */
 
 GST_DEBUG_CATEGORY_STATIC(sharpnessoverlay_debug);
@@ -222,6 +229,13 @@ static bool set_caps(GstSharpnessOverlay* self, GstCaps* caps) {
   });
 }
 
+static void take_curve(GstSharpnessOverlay* self, GstEvent* event) {
+  guard(GST_ELEMENT_CAST(self), false, [&] {
+    if (auto curve = overlay::curve_in(event)) self->state->painter.set_curve(std::move(*curve));
+    return true;
+  });
+}
+
 static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   GstSharpnessOverlay* self = overlay_of(parent);
   switch (GST_EVENT_TYPE(event)) {
@@ -232,10 +246,14 @@ static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       gst_event_unref(event);
       return taken;
     }
+    case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
+      take_curve(self, event);
+      break;
     case GST_EVENT_SEGMENT:
       gst_event_copy_segment(event, &self->state->segment);
       break;
     case GST_EVENT_FLUSH_STOP:
+      // What a search found stays, as its sticky event stays on the pad and is not sent again.
       gst_segment_init(&self->state->segment, GST_FORMAT_UNDEFINED);
       self->state->painter.reset();
       self->state->last_time = 0;
@@ -256,6 +274,7 @@ static GstStateChangeReturn change_state(GstElement* element, GstStateChange tra
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
     OverlayState& state = *reinterpret_cast<GstSharpnessOverlay*>(element)->state;
     state.painter.reset();
+    state.painter.set_curve({});
     gst_segment_init(&state.segment, GST_FORMAT_UNDEFINED);
     state.last_time = 0;
     state.warned_no_score = state.warned_no_peaking = false;
@@ -273,6 +292,9 @@ static void install_properties(GstSharpnessOverlayClass* klass) {
       .add(&S::graph, "graph", "Graph", "Draw a graph of the scores within 'history', with minimum and maximum")
       .add(&S::zones, "zones", "Zones",
            "Draw the meter's zones (zone-columns, zone-rows) as a heat map; without zones, the outline of its roi")
+      .add(&S::curve, "curve", "Curve",
+           "Draw the scores by lens position that focuscontroller, upstream, saw in its last search, with the position "
+           "that it found; nothing before the first")
       .add(&S::peaking, "peaking", "Focus peaking", "Highlight strong edges, which are in focus")
       .add(&S::history, "history", "History", "Time span of the graph and of the heat map's scale, in ns", GST_MSECOND,
            86400 * GST_SECOND)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From the scores on buffers to an overlay composition; draws again only what changed.
+// From the scores on buffers, and what a search found, to an overlay composition; draws again only what changed.
 #include "gst/sharpnessoverlay/painter.h"
 
 #include "gst/buffer/frame.h"
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <type_traits>
+#include <utility>
 
 namespace framequality::overlay {
 
@@ -86,7 +87,7 @@ void Painter::set_format(const GstVideoInfo& info) {
                     GST_VIDEO_INFO_PAR_D(&info));
   edges_.reset();
   cannot_read_ = false;
-  for (Layer* layer : {&zone_layer_, &peaking_layer_, &graph_layer_, &text_layer_}) layer->hide();
+  for (Layer* layer : {&zone_layer_, &peaking_layer_, &curve_layer_, &graph_layer_, &text_layer_}) layer->hide();
 }
 
 void Painter::reset() {
@@ -94,6 +95,11 @@ void Painter::reset() {
   zone_history_.clear();
   zones_.reset();
   cannot_read_ = false;
+}
+
+void Painter::set_curve(Curve curve) {
+  curve_ = std::move(curve);
+  curve_layer_.hide();  // what it shows is of the one before
 }
 
 void Painter::take_scores(GstBuffer* buffer, std::uint64_t time) {
@@ -182,9 +188,17 @@ void Painter::paint_graph(bool wanted, std::uint64_t time) {
 void Painter::paint_zones(bool wanted, std::uint64_t time) {
   if (!wanted || !zones_ || zones_->region.empty() || history_.paused(time)) return zone_layer_.hide();
   zones_->range = zone_history_.range(time);
+  zones_->kept_free = curve_layer_.rectangle() ? layout_.curve : Box{};
   if (zone_layer_.rectangle() && *zones_ == drawn_zones_) return;
   zone_layer_.show(zones_->region, [&](const Canvas& canvas) { pen_.draw_zones(canvas, layout_, *zones_); });
   drawn_zones_ = *zones_;
+}
+
+void Painter::paint_curve(bool wanted) {
+  const bool has_result = !curve_.points.empty() || curve_.failed;
+  if (!wanted || layout_.curve.empty() || !has_result) return curve_layer_.hide();
+  if (curve_layer_.rectangle()) return;
+  curve_layer_.show(layout_.curve, [&](const Canvas& canvas) { pen_.draw_curve(canvas, layout_, curve_); });
 }
 
 void Painter::paint_peaking(const Settings& settings, GstBuffer* buffer) {
@@ -210,13 +224,14 @@ GstVideoOverlayComposition* Painter::paint(const Settings& settings, GstBuffer* 
   zone_history_.set_span(settings.history);
   take_scores(buffer, time);
   paint_peaking(settings, buffer);
+  paint_curve(settings.curve);  // before the zones, whose numbers leave room for it
   paint_zones(settings.zones, time);
   paint_graph(settings.graph, time);
   paint_text(settings.text, time);
 
   // The same composition as long as it shows the same, so that a sink can keep its textures.
-  const std::array shown{peaking_layer_.rectangle(), zone_layer_.rectangle(), graph_layer_.rectangle(),
-                         text_layer_.rectangle()};
+  const std::array shown{peaking_layer_.rectangle(), zone_layer_.rectangle(), curve_layer_.rectangle(),
+                         graph_layer_.rectangle(), text_layer_.rectangle()};
   if (shown == shown_) return composition_.get();
   composition_.reset();
   for (GstVideoOverlayRectangle* rectangle : shown) {

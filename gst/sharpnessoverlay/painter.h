@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From the scores on buffers to an overlay composition; draws again only what changed.
+// From the scores on buffers, and what a search found, to an overlay composition; draws again only what changed.
 #pragma once
 
 #include "algorithms/score_history.h"
@@ -18,7 +18,7 @@ namespace framequality::overlay {
 
 /// What the user chooses.
 struct Settings {
-  bool text = true, graph = true, zones = true, peaking = false;
+  bool text = true, graph = true, zones = true, curve = false, peaking = false;
   std::uint64_t history = 10 * GST_SECOND;
   std::uint32_t peaking_colour = 0xffff3030;  ///< ARGB, not premultiplied
   int peaking_threshold = 32;                 ///< see cpu::EdgeMarker
@@ -63,8 +63,10 @@ class Painter {
  public:
   /// Frames are like this from now on. The history stays.
   void set_format(const GstVideoInfo& info);
-  /// Forgets all scores.
+  /// Forgets all scores; what a search found stays.
   void reset();
+  /// Shows this from the next frame on; nothing for one without points that did not fail.
+  void set_curve(Curve curve);
   bool has_score() const { return !history_.empty(); }
   /// True if peaking was wanted for frames that cannot be read; it rests until the next format or reset.
   bool cannot_read() const { return cannot_read_; }
@@ -80,6 +82,7 @@ class Painter {
   void paint_text(bool wanted, std::uint64_t time);
   void paint_graph(bool wanted, std::uint64_t time);
   void paint_zones(bool wanted, std::uint64_t time);
+  void paint_curve(bool wanted);
   void paint_peaking(const Settings& settings, GstBuffer* buffer);
 
   GstVideoInfo info_{};
@@ -91,11 +94,12 @@ class Painter {
   Text text_, drawn_text_;
   std::optional<Zones> zones_;  ///< of the last score
   Zones drawn_zones_;
+  Curve curve_;
   std::vector<ScoreHistory::Column> columns_;
   Pen pen_;
 
-  Layer zone_layer_, peaking_layer_, graph_layer_, text_layer_;
-  std::array<GstVideoOverlayRectangle*, 4> shown_{};  ///< those that composition_ was made of, which keeps them alive
+  Layer zone_layer_, peaking_layer_, curve_layer_, graph_layer_, text_layer_;
+  std::array<GstVideoOverlayRectangle*, 5> shown_{};  ///< those that composition_ was made of, which keeps them alive
   CompositionPtr composition_;
 };
 

@@ -58,7 +58,7 @@ TEST(OverlayPicture, PixelsOfAnyShapeKeepPartsInThePicture) {
       for (const bool wide : {true, false}) {
         const int n = wide ? static_cast<int>(shape) : 1, d = wide ? 1 : static_cast<int>(shape);
         const overlay::Layout layout = lay_out(width, 480, n, d);
-        for (const Box& box : {layout.text, layout.graph}) {
+        for (const Box& box : {layout.text, layout.graph, layout.curve}) {
           if (box.empty()) continue;
           EXPECT_GE(box.x, 0) << width << " " << n << "/" << d;
           EXPECT_GE(box.y, 0) << width << " " << n << "/" << d;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads what an autofocus search found from what focuscontroller says of it.
+#include "gst/sharpnessoverlay/curve.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace framequality::overlay {
+
+namespace {
+
+/// The number at this place of a GST_TYPE_ARRAY; NaN for what is no double.
+double number_at(const GValue* array, guint i) {
+  const GValue* item = gst_value_array_get_value(array, i);
+  return G_VALUE_HOLDS_DOUBLE(item) ? g_value_get_double(item) : std::nan("");
+}
+
+double number_in(const GstStructure* fields, const char* field) {
+  double value = 0;
+  return gst_structure_get_double(fields, field, &value) ? value : std::nan("");
+}
+
+std::vector<Curve::Point> points_of(const GstStructure* fields) {
+  const GValue *positions = gst_structure_get_value(fields, "positions"),
+               *scores = gst_structure_get_value(fields, "scores");
+  if (!positions || !scores || !GST_VALUE_HOLDS_ARRAY(positions) || !GST_VALUE_HOLDS_ARRAY(scores)) return {};
+  const guint count = gst_value_array_get_size(positions);
+  if (count > kMostSamples || count != gst_value_array_get_size(scores)) return {};
+  std::vector<Curve::Point> points;
+  points.reserve(count);
+  for (guint i = 0; i < count; ++i) {
+    const Curve::Point point{number_at(positions, i), number_at(scores, i)};
+    if (std::isfinite(point.position) && std::isfinite(point.score)) points.push_back(point);
+  }
+  const auto by_position = [](const Curve::Point& a, const Curve::Point& b) { return a.position < b.position; };
+  std::stable_sort(points.begin(), points.end(), by_position);
+  return points;
+}
+
+}  // namespace
+
+std::optional<Curve> curve_in(GstEvent* event) {
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CUSTOM_DOWNSTREAM_STICKY || !gst_event_has_name(event, "focuscontroller"))
+    return {};
+  const GstStructure* fields = gst_event_get_structure(event);
+  const char* state = gst_structure_get_string(fields, "state");
+  const bool failed = g_strcmp0(state, "failed") == 0;
+  if (!failed && g_strcmp0(state, "focused") != 0) return {};
+  const double certainty = number_in(fields, "certainty");
+  return Curve{.points = points_of(fields),
+               .top = number_in(fields, "top"),
+               .certainty = std::isfinite(certainty) ? std::max(0.0, certainty) : 0,
+               .failed = failed};
+}
+
+}  // namespace framequality::overlay
