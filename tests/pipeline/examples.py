@@ -129,6 +129,63 @@ def autofocus():
     assert abs(float(position) - 62) <= 1 and int(moves) <= 50 and "focused at" in out, out
 
 
+def refused(*command):
+    """What a command that must fail says."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, f"{command}: {done.stdout}{done.stderr}"
+    return done.stderr
+
+
+def focus_stage():
+    program = [sys.executable, examples / "focus_stage.py"]
+    rate = " ! video/x-raw,width=320,height=240,framerate=100/1"
+    lens = "virtuallenssrc name=lens best-position=62.3 noise=3"
+    with tempfile.TemporaryDirectory() as folder:
+        picture, table = pathlib.Path(folder) / "plane.png", pathlib.Path(folder) / "curve.csv"
+        files = ["--output", picture, "--csv", table]
+        for source in (f"{lens} is-live=true{rate}", lens + rate):
+            out = run(*program, *files, "--camera", source, "--speed", 2000, "--spacing", 3)
+            position, moves = re.search(r"^focused at (\S+) after (\d+) moves, score", out, re.M).groups()
+            assert abs(float(position) - 62.3) <= 1 and int(moves) <= 50, out
+            stack = [(int(number), float(at), float(score))
+                     for number, at, score in re.findall(r"^plane (\d+) at (\S+): (\S+)$", out, re.M)]
+            assert [number for number, _, _ in stack] == list(range(1, 8)), out
+            # The farther from the best position, on either side, the lower they score: no frame is of another plane.
+            number, at, _ = max(stack, key=lambda plane: plane[2])
+            scores_of = [score for _, _, score in stack]
+            assert abs(at - 62.3) <= 1.5 and scores_of[:number] == sorted(scores_of[:number]), out
+            assert scores_of[number - 1:] == sorted(scores_of[number - 1:], reverse=True), out
+            assert f"plane {number} of 7 at {at:g} is the sharpest, in {picture}\n" in out, out
+            header = picture.read_bytes()[:26]
+            assert header.startswith(b"\x89PNG\r\n") and header[16:24] == bytes((0, 0, 1, 64, 0, 0, 0, 240)), header
+            samples = re.search(r"^(\d+) samples of the curve", out, re.M)
+            assert table.exists() == bool(samples), out
+            if samples:
+                assert len(table.read_text().splitlines()) == 1 + int(samples[1]), table.read_text()
+        # Planes outside the range are left out.
+        out = run(*program, *files, "--camera", f"{lens} is-live=true{rate}", "--speed", 2000, "--max", 65, "--spacing", 5)
+        assert re.search(r"^plane \d of 4 at 6", out, re.M), out
+
+        still = f"videotestsrc is-live=true ! video/x-raw,format=GRAY8{rate.split('raw')[1]}"
+        assert "the camera's stream ended" in refused(*program, *files, "--camera", "videotestsrc num-buffers=5")
+        assert "no position is sharper" in refused(*program, *files, "--camera", still, "--speed", 1e6)
+        assert "stage: " in refused(*program, *files, "--camera", "videotestsrc is-live=true name=lens")
+        assert "did not end within 1 s" in refused(*program, *files, "--speed", 0.1, "--timeout", 1)
+        assert "no element" in refused(*program, *files, "--camera", "nonsense")
+        unwritable = pathlib.Path(folder) / "nowhere" / "plane.png"
+        assert str(unwritable) in refused(*program, "--output", unwritable, "--csv", table, "--camera",
+                                          f"{lens} is-live=true{rate}", "--speed", 2000, "--planes", 0)
+
+        sys.path.insert(0, str(examples))
+        import focus_stage as module
+
+        fields = Gst.Structure.new_from_string(
+            "focuscontroller, state=focused, position=62.0, score=1.4, top=62.3, width=8.0, certainty=0.0, "
+            "positions=<(double)0, (double)60.5, (double)100>, scores=<(double)0.25, (double)1.5, (double)0.125>")
+        module.print_result(fields, 3, table)
+        assert table.read_text() == "position,score\n0.0,0.25\n60.5,1.5\n100.0,0.125\n", table.read_text()
+
+
 def webcam():
     out = run(examples / "webcam.sh", SOURCE=BALL.format(30).split(" !")[0] + " is-live=true",
               SINK="fakesink name=end silent=false -v")
