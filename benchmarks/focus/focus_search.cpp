@@ -16,6 +16,10 @@ FocusSettings settings_for(const LensRange& range, const Settings& settings) {
   SettingsReader(settings)
       .take("coarse_step", s.coarse_step)
       .take("average_frames", s.average_frames)
+      .take("lag_frames", s.lag_frames)
+      .take("backlash", s.backlash)
+      .take("stop_and_go", s.stop_and_go)
+      .take("tracking", s.tracking)
       .take("loss", s.loss)
       .take("loss_frames", s.loss_frames)
       .finish("focus");
@@ -26,10 +30,18 @@ class FocusSearchAutofocus : public Autofocus {
  public:
   FocusSearchAutofocus(const FocusSettings& settings, double position) : search_(settings, position) {}
 
-  std::optional<double> frame(const Sight& sight) override { return search_.frame(sight.score); }
+  std::optional<double> frame(const Sight& sight) override {
+    FocusFrame f;
+    f.score = sight.score;
+    f.noise = sight.noise;
+    f.mean = sight.mean;
+    f.light_power = sight.normalized ? 0 : 2;
+    return search_.frame(f);
+  }
   bool done() const override {
     const FocusState s = search_.state();
-    return s == FocusState::kFocused || s == FocusState::kFailed || s == FocusState::kIdle;
+    return s == FocusState::kFocused || s == FocusState::kFailed || s == FocusState::kIdle ||
+           s == FocusState::kTracking;
   }
   bool failed() const override { return search_.state() == FocusState::kFailed; }
   double position() const override { return search_.position(); }

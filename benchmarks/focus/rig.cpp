@@ -82,6 +82,7 @@ Sight Rig::look(std::span<const double> positions) {
   sight.mean = std::min(255.0, sum.luma * gain);
   sight.noise = sum.noise * gain;
   sight.score = (sum.mean + sum.sd * gaussian()) * light.veil;
+  sight.normalized = light.normalized;
   if (!light.normalized) sight.score *= gain * gain;
   return sight;
 }

@@ -96,7 +96,7 @@ TEST(FocusSearch, FindsThePeakFromEveryStart) {
       bench.run();
       EXPECT_EQ(bench.search.state(), FocusState::kFocused);
       EXPECT_LE(std::abs(bench.search.position() - best), 1) << "from " << start;
-      EXPECT_LE(bench.search.moves(), 25) << best << " from " << start;
+      EXPECT_LE(bench.search.moves(), 32) << best << " from " << start;
       EXPECT_EQ(bench.search.moves(), static_cast<int>(bench.commands.size()));
     }
   }
@@ -137,7 +137,9 @@ TEST(FocusSearch, FramesBeforeTheLensArrivedAreNotUsed) {
   // Whatever is in flight scores ten times too high: using one such frame would end the search in a wrong place.
   for (int lag = 1; lag <= 5; ++lag) {
     double commanded = 0;
-    FocusSearch search(settings(lag), 0);
+    FocusSettings s = settings(lag);
+    s.stop_and_go = true;
+    FocusSearch search(s, 0);
     std::deque<double> sent(static_cast<std::size_t>(lag), 0);
     const auto score = peak_at(42);
     for (int i = 0; i < 1000 && search.state() != FocusState::kFocused; ++i) {
@@ -192,10 +194,14 @@ TEST(FocusSearch, NoiseWithoutPeakFails) {
   EXPECT_GE(failed, 45);
 }
 
-TEST(FocusSearch, LensThatIsLaterThanSettleFramesFails) {
-  Bench bench(settings(0), 0, 12, peak_at(50, 3));
-  bench.run();
-  EXPECT_EQ(bench.search.state(), FocusState::kFailed);
+TEST(FocusSearch, LensThatIsLaterThanSettleFramesIsFoundOut) {
+  for (const int lag : {2, 4, 6}) {
+    Bench bench(settings(0), 0, lag, peak_at(50, 6));
+    bench.run();
+    EXPECT_EQ(bench.search.state(), FocusState::kFocused);
+    EXPECT_NEAR(bench.search.position(), 50, 1) << lag;
+    EXPECT_EQ(bench.search.lag(), lag);
+  }
 }
 
 TEST(FocusSearch, PeakThatMovesIsFollowed) {
@@ -217,7 +223,7 @@ TEST(FocusSearch, ShortDisturbanceIsIgnored) {
   bench.run();
   EXPECT_EQ(bench.moves_in(100), 0);
   const auto scene = std::exchange(bench.scene, peak_at(90));
-  EXPECT_EQ(bench.moves_in(14), 0);
+  EXPECT_EQ(bench.moves_in(9), 0);
   bench.scene = scene;
   EXPECT_EQ(bench.moves_in(1000), 0);
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which position of the lens a frame shows: commands take effect late, and how late is learned from the frames.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace framequality {
+
+/// The commands that a lens was given, in the time of frames. Positions are in steps.
+class FocusMotion {
+ public:
+  static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+  static constexpr int kMaxLag = 64;
+
+  struct Timing {
+    int lag = -1;    ///< frames between a command and the first that shows its position; -1: learned
+    int settle = 0;  ///< frames after a command in which the lens may still move
+  };
+  void configure(const Timing& timing) { timing_ = timing; }
+
+  /// The lens is told to go there.
+  void send(int at) { commands_.push_back({at, kAll}); }
+  /// A frame has come; known: how many of all commands so far were given before it was exposed, all but those are not
+  /// in it.
+  void frame(std::uint64_t known) {
+    ++now_;
+    for (std::size_t i = 0; i < commands_.size(); ++i)
+      if (commands_[i].first == kAll && forgotten_ + i < known) commands_[i].first = now_;
+  }
+  /// Forgets all commands but the last.
+  void forget() {
+    if (commands_.size() < 2) return;
+    forgotten_ += commands_.size() - 1;
+    commands_.erase(commands_.begin(), commands_.end() - 1);
+  }
+
+  /// Commands that are not forgotten, the oldest first.
+  std::size_t kept() const { return commands_.size(); }
+  int sent(std::size_t i) const { return commands_[i].at; }
+
+  std::uint64_t now() const { return now_; }
+  /// Commands so far.
+  std::uint64_t commands() const { return forgotten_ + commands_.size(); }
+  /// Frames since the last command that could be in them, this one included; 0 if it cannot be in this one.
+  int since() const {
+    if (commands_.empty()) return std::numeric_limits<int>::max();
+    if (commands_.back().first == kAll) return 0;
+    return static_cast<int>(std::min<std::uint64_t>(now_ - commands_.back().first + 1, 1u << 20));
+  }
+  /// True if this frame shows the lens where it was told to go last.
+  bool at_rest() const { return since() > rest(); }
+  /// Frames to leave out after a command.
+  int rest() const { return std::max(timing_.settle, lag_is_known() ? lag() + taken_ : taken_); }
+  /// The move that begins takes so many frames.
+  void take_time(int frames) { taken_ = frames; }
+
+  /// Frames between a command and the first one that shows it, as set, as learned, or as settling suggests: who counts
+  /// frames until the picture is still counts the last that moves.
+  int lag() const {
+    if (timing_.lag >= 0) return timing_.lag;
+    const auto most = std::max_element(seen_.begin(), seen_.end());
+    if (*most > 0)
+      return seen_[static_cast<std::size_t>(latest_)] == *most ? latest_ : static_cast<int>(most - seen_.begin());
+    return std::max(0, timing_.settle - 1);
+  }
+  bool lag_is_known() const { return timing_.lag >= 0 || *std::max_element(seen_.begin(), seen_.end()) > 0; }
+  /// A command was seen to take effect after so many frames.
+  void learn(int lag) {
+    if (lag < 0 || lag > kMaxLag) return;
+    constexpr int kFull = 8;  // what is older counts less
+    latest_ = lag;
+    int& count = seen_[static_cast<std::size_t>(lag)];
+    if (++count < kFull) return;
+    for (int& c : seen_) c /= 2;
+  }
+
+  /// Position that a frame of this number shows; nothing if its command has been forgotten or not been seen.
+  std::optional<int> shown(std::uint64_t frame) const {
+    const auto late = static_cast<std::uint64_t>(lag());
+    for (auto c = commands_.rbegin(); c != commands_.rend(); ++c)
+      if (c->first != kAll && c->first + late <= frame) return c->at;
+    return {};
+  }
+
+ private:
+  struct Command {
+    int at;
+    std::uint64_t first;  ///< frame that could show it
+  };
+
+  Timing timing_;
+  std::vector<Command> commands_;
+  std::uint64_t forgotten_ = 0;  ///< commands
+  std::uint64_t now_ = 0;
+  int latest_ = 0;                       ///< lag that was seen last
+  int taken_ = 0;                        ///< frames that the lens needs to get there
+  std::array<int, kMaxLag + 1> seen_{};  ///< how often each lag was seen
+};
+
+}  // namespace framequality

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Whether a lens at rest is still in focus, told from the scores of its frames.
+//
+// Noise and light change scores as well as focus does. Where the frames tell how noisy and how light they are, what
+// these explain is no loss: noise adds to a score at most what the whole score was where nothing was in focus, and
+// light scales it.
+#pragma once
+
+#include "algorithms/focus/peak.h"
+#include "algorithms/ring.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+
+namespace framequality {
+
+/// What is known of a frame.
+struct FocusFrame {
+  std::optional<double> score;                              ///< finite; nothing if it was not measured
+  double noise = std::numeric_limits<double>::quiet_NaN();  ///< its standard deviation, 8-bit codes; NaN: not known
+  double mean = std::numeric_limits<double>::quiet_NaN();   ///< luma, 8-bit codes; NaN: not known
+  int light_power = 0;  ///< the score goes with this power of the light: 0 if it is normalized
+  std::uint64_t known = std::numeric_limits<std::uint64_t>::max();  ///< commands so far that it may show
+};
+
+struct WatchSettings {
+  double loss = 0.3;                       ///< relative change of the score that loses focus, 0...1
+  int loss_frames = 10;                    ///< frames that it must last, >= 1
+  bool tracking = true;                    ///< smaller changes that last count too
+  double noise_gain = 0;                   ///< most that noise adds to a score: so much times its variance, 8-bit codes
+  double noise_least = 0, noise_most = 0;  ///< standard deviations that were estimated while nothing but focus changed:
+                                           ///< texture counts as noise where it is in focus
+};
+
+class FocusWatch {
+ public:
+  enum class Sign {
+    kNone,
+    kSlipped,  ///< a small lasting loss
+    kLost      ///< a large one, and the scene has come to rest
+  };
+
+  /// The lens has come to rest in another place, or the same one again.
+  void begin() {
+    reference_ = {};
+    recent_.clear();
+    outside_ = waited_ = explained_ = 0;
+    was_outside_ = false;
+    block_ = {};
+    base_ = {};
+    calm_ = 0;
+  }
+  /// The last search, or probe, ended where it began: the next needs more patience, until all has been calm.
+  void was_useless(bool useless) { patience_ = useless ? std::min(2 * patience_, kMostPatience) : 1; }
+  void probe_was_useless(bool useless) {
+    probe_patience_ = useless ? std::min(2 * probe_patience_, kMostProbePatience) : std::max(1, probe_patience_ / 2);
+    quiet_ = 0;
+  }
+
+  /// A frame with a score.
+  Sign frame(const FocusFrame& f, const WatchSettings& s) {
+    const double score = *f.score;
+    if (recent_.full()) recent_.pop();
+    recent_.push({score, f.mean});
+    ++quiet_;
+    if (reference_.frames < s.loss_frames) {
+      reference_.add(f);
+      block(f);
+      return Sign::kNone;
+    }
+    const auto [low, high] = explained(f, s);
+    const bool outside = is_outside(score, low, high, s.loss);
+    if (std::exchange(was_outside_, outside) && !outside) {
+      // What passed by is not what is seen now.
+      recent_.clear();
+      recent_.push({score, f.mean});
+    }
+    // Single frames inside take back one, so that a noisy score near the limit still counts.
+    outside_ = std::max(0, outside_ + (outside ? 1 : -1));
+    calm_ = outside_ > 0 ? 0 : calm_ + 1;
+    if (calm_ == kCalm * s.loss_frames * patience_) {
+      calm_ = 0;
+      patience_ = std::max(1, patience_ / 2);
+    }
+    if (outside_ >= s.loss_frames * patience_) {
+      outside_ = s.loss_frames * patience_;
+      ++waited_;
+      if (is_calm() || waited_ >= kLongestWait) return Sign::kLost;
+      return Sign::kNone;
+    }
+    waited_ = 0;
+    if (outside) return Sign::kNone;
+    if (!is_alike(low, high)) {
+      // Another light or noise that stays is what is compared with from now on.
+      if (++explained_ < kRebase) return Sign::kNone;
+      begin();
+      return Sign::kNone;
+    }
+    explained_ = 0;
+    return s.tracking ? track(f) : Sign::kNone;
+  }
+
+  /// What it sees now.
+  FocusSample level() const {
+    FocusSample sample{.at = 0, .score = 0, .frames = static_cast<int>(recent_.size())};
+    for (std::size_t i = 0; i < recent_.size(); ++i) sample.score += recent_[i].score / sample.frames;
+    return sample;
+  }
+  /// Standard deviation of single scores; 0 before it is known.
+  double noise() const { return base_.frames ? base_.deviation : 0; }
+  /// What it saw first; 0 before it has seen enough.
+  double reference() const { return reference_.score(); }
+
+ private:
+  static constexpr int kMostPatience = 16, kMostProbePatience = 16;
+  static constexpr int kCalm = 4;            ///< so many times patience without a frame of another scene halve it
+  static constexpr int kLongestWait = 90;    ///< frames, for a scene that does not come to rest
+  static constexpr double kSteady = 0.06;    ///< a score that has varied by less than this share is steady,
+  static constexpr double kSteadyNoise = 6;  ///< or by so many standard deviations
+  static constexpr double kSteadyLight = 0.04;
+  static constexpr std::size_t kRecent = 8;
+  static constexpr int kBlock = 30, kRebase = 30;
+  static constexpr double kSlip = 0.04, kSlipNoise = 6;          ///< of the recent frames
+  static constexpr double kSlowSlip = 0.02, kSlowSlipNoise = 5;  ///< of a block
+
+  struct Seen {
+    double score, mean;
+  };
+  struct Reference {
+    double sum = 0, noise_sum = 0, mean_sum = 0;
+    int frames = 0;
+    void add(const FocusFrame& f) {
+      sum += *f.score;
+      noise_sum += f.noise * f.noise;
+      mean_sum += f.mean;
+      ++frames;
+    }
+    double score() const { return frames ? sum / frames : 0; }
+    double variance() const { return noise_sum / frames; }  ///< of noise
+    double mean() const { return mean_sum / frames; }
+  };
+  /// Mean and standard deviation of a number of frames.
+  struct Block {
+    double sum = 0, squares = 0, first = 0;
+    int frames = 0;
+    double mean = 0, deviation = 0;
+    void add(double score) {
+      if (frames++ == 0) first = score;
+      sum += score - first;
+      squares += (score - first) * (score - first);
+    }
+    void end() {
+      const double m = sum / frames;
+      mean = first + m;
+      deviation = std::sqrt(std::max(0.0, squares / frames - m * m));
+    }
+  };
+
+  static bool is_outside(double score, double low, double high, double loss) {
+    const double keep = 1 - loss, grow = 1 / std::max(1 - loss, 1e-3);
+    return score < std::min(low * keep, low * grow) || score > std::max(high * keep, high * grow);
+  }
+
+  /// Scores that the reference would have with this frame's noise and light.
+  std::pair<double, double> explained(const FocusFrame& f, const WatchSettings& s) const {
+    double low = reference_.score(), high = low;
+    const double mean = reference_.mean();
+    const double light = mean > 0 && f.mean > 0 ? f.mean / mean : 1;
+    if (f.light_power > 0) low = high = low * std::pow(light, f.light_power);
+    const double before = variance(std::sqrt(reference_.variance()), s);
+    // A normalized score's noise goes with the inverse square of the light.
+    for (const double noise : {f.noise, f.light_power > 0 ? f.noise : f.noise / light}) {
+      const double more = s.noise_gain * (variance(noise, s) - before);
+      if (more < 0) low += more;
+      if (more > 0) high += more;
+    }
+    return {low, high};
+  }
+  /// Of noise, where what focus does to its estimate does not count; NaN if it is not known.
+  static double variance(double noise, const WatchSettings& s) {
+    const double most = s.noise_most * s.noise_most, least = s.noise_least * s.noise_least;
+    if (noise > s.noise_most) return noise * noise;
+    return noise < s.noise_least ? noise * noise + most - least : noise >= 0 ? most : noise;
+  }
+  bool is_alike(double low, double high) const {
+    const double score = std::abs(reference_.score());
+    return std::abs(low - reference_.score()) <= kSlip * score && std::abs(high - reference_.score()) <= kSlip * score;
+  }
+
+  bool is_calm() const {
+    constexpr std::size_t kFrames = 5;
+    if (recent_.size() < kFrames) return false;
+    double least = recent_.back().score, most = least, darkest = recent_.back().mean, lightest = darkest;
+    for (std::size_t i = recent_.size() - kFrames; i < recent_.size(); ++i) {
+      least = std::min(least, recent_[i].score), most = std::max(most, recent_[i].score);
+      darkest = std::min(darkest, recent_[i].mean), lightest = std::max(lightest, recent_[i].mean);
+    }
+    const double allowed = std::max(kSteady * std::max(std::abs(least), std::abs(most)), kSteadyNoise * noise());
+    return most - least <= allowed && !(lightest - darkest > kSteadyLight * lightest + 1);
+  }
+
+  /// Adds to the block; true if it is full.
+  bool block(const FocusFrame& f) {
+    block_.add(*f.score);
+    if (block_.frames < kBlock) return false;
+    block_.end();
+    return true;
+  }
+
+  Sign track(const FocusFrame& f) {
+    bool slipped = false;
+    if (block(f)) {
+      const Block full = std::exchange(block_, {});
+      if (base_.frames == 0) {
+        base_ = full;
+      } else {
+        const double error = base_.deviation * std::sqrt(2.0 / kBlock);
+        slipped = base_.mean - full.mean > std::max(kSlowSlip * std::abs(base_.mean), kSlowSlipNoise * error) &&
+                  full.deviation < 3 * base_.deviation + kSlowSlip * std::abs(base_.mean);
+        if (full.mean > base_.mean + kSlowSlipNoise * error) base_ = full;
+      }
+    }
+    if (base_.frames == 0 || quiet_ < kBlock * probe_patience_) return Sign::kNone;
+    const double error = base_.deviation / std::sqrt(static_cast<double>(kRecent));
+    slipped = slipped || (recent_.full() &&
+                          base_.mean - level().score > std::max(kSlip * std::abs(base_.mean), kSlipNoise * error));
+    return slipped && is_calm() ? Sign::kSlipped : Sign::kNone;
+  }
+
+  Reference reference_;
+  Ring<Seen, std::array<Seen, kRecent>> recent_;
+  Block block_, base_;  ///< being filled; the first full one
+  int outside_ = 0, calm_ = 0,
+      waited_ = 0;  ///< frames of another scene, without one since, and that it has moved since
+  bool was_outside_ = false;
+  int explained_ = 0;  ///< frames whose difference noise or light explains
+  int quiet_ = 0;      ///< frames since the last probe
+  int patience_ = 1, probe_patience_ = 1;
+};
+
+}  // namespace framequality
