@@ -27,6 +27,12 @@ class FocusMotion {
 
   /// The lens is told to go there.
   void send(int at) { commands_.push_back({at, kAll}); }
+  /// The lens stands there, though nobody sent it: counts as no command.
+  void stands(int at) {
+    if (!commands_.empty()) return;
+    commands_.push_back({at, 0});
+    --forgotten_;  // modulo 2^64
+  }
   /// A frame has come; known: how many of all commands so far were given before it was exposed, all but those are not
   /// in it.
   void frame(std::uint64_t known) {
@@ -97,8 +103,8 @@ class FocusMotion {
 
   Timing timing_;
   std::vector<Command> commands_;
-  std::uint64_t forgotten_ = 0;  ///< commands
-  std::uint64_t now_ = 0;
+  std::uint64_t forgotten_ = 0;          ///< commands
+  std::uint64_t now_ = 1u << 20;         ///< what was before the first frame is long ago
   int latest_ = 0;                       ///< lag that was seen last
   int taken_ = 0;                        ///< frames that the lens needs to get there
   std::array<int, kMaxLag + 1> seen_{};  ///< how often each lag was seen

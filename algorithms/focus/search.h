@@ -127,7 +127,10 @@ class FocusSearch {
   /// Ends a search, and watching, where the lens is; only trigger() starts again.
   void cancel() { rest(FocusState::kIdle); }
   /// Ends a search without result (no scores come, say). It is not tried again before trigger().
-  void give_up() { rest(FocusState::kFailed); }
+  void give_up() {
+    is_lost_ = true;
+    rest(FocusState::kFailed);
+  }
 
   /// Takes effect at once. Another range, step or timing starts a search under way, or found in focus, anew.
   void configure(const FocusSettings& settings) {
@@ -199,17 +202,23 @@ class FocusSearch {
   static constexpr double kCertainShare = 0.03;  ///< or widths of the peak
   static constexpr double kFewWidth = 2.5;  ///< below so many steps of width the best position is seen, not computed
   static constexpr int kMostStops = 10, kMostLocalStops = 7, kMostTrackingStops = 5;
-  static constexpr int kMostFrames = 8;      ///< at a stop
-  static constexpr int kPatientSettle = 6;   ///< frames to wait for an answer while the lag is not known
-  static constexpr int kLongestSettle = 40;  ///< frames that a stop waits for the lens to come to rest
-  static constexpr double kAgree = 0.06;     ///< share of the height that the end may be below what was promised
-  static constexpr double kLess = 0.2;       ///< share of the height that the end may be below the sweep's best
-  static constexpr double kFail = 0.4;       ///< the same, without which it has failed
-  static constexpr double kNothing = 0.01;   ///< share of the height that is not worth a move,
-  static constexpr int kFine = 90;           ///< where there are so many steps
-  static constexpr double kNoiseGain = 2;    ///< for the texture that the estimate of noise has in it
-  static constexpr double kNear = 0.12;      ///< share of the height that is left near the last peak
-  static constexpr double kDeep = 0.25;      ///< of the range: play that is thought possible
+  static constexpr int kMostFrames = 8;     ///< at a stop
+  static constexpr int kPatientSettle = 6;  ///< frames to wait for an answer while the lag is not known
+  static constexpr int kSceneMoves = 3;     ///< frames that a stop waits for a lens that is known to be at once there
+  static constexpr std::uint64_t kMostTime = 8;  ///< stops' time after which a search is to end,
+  static constexpr double kSlowNoise = 0.05;     ///< unless noise makes it slow
+  static constexpr int kLongestSettle = 40;      ///< frames that a stop waits for the lens to come to rest
+  static constexpr double kAgree = 0.06;         ///< share of the height that the end may be below what was promised
+  static constexpr double kLess = 0.2;           ///< share of the height that the end may be below the sweep's best
+  static constexpr double kFail = 0.4;           ///< the same, without which it has failed
+  static constexpr double kNothing = 0.01;       ///< share of the height that is not worth a move,
+  static constexpr int kFine = 90;               ///< where there are so many steps
+  static constexpr double kLevelNear = 0.35;     ///< the same, with which one stays where all around looks the same
+  static constexpr double kLocalStep = 1;        ///< first step of a local search at most, widths of the peak,
+  static constexpr double kLocalReach = 1.2;     ///< and each later one
+  static constexpr double kNoiseGain = 2;        ///< for the texture that the estimate of noise has in it
+  static constexpr double kNear = 0.3;           ///< share of the height that is left near the last peak
+  static constexpr double kDeep = 0.25;          ///< of the range: play that is thought possible
   static constexpr int kRetries = 2;
   static constexpr std::size_t kMostTrail = 256;
 
@@ -243,7 +252,7 @@ class FocusSearch {
     const double to = position_of(at);
     from_ = std::exchange(at_, at);
     motion_.take_time(slew_ > 0 ? static_cast<int>(std::ceil(1.5 * std::abs(at_ - from_) / slew_)) : 0);
-    if (to == position_) return {};
+    if (to == position_ && !std::exchange(is_lost_, false)) return {};
     position_ = to;
     motion_.send(at);
     ++moves_;
@@ -267,6 +276,7 @@ class FocusSearch {
 
   void clear() {
     motion_.forget();
+    if (const std::optional<int> at = here()) motion_.stands(*at);
     row_.clear();
     trace_.clear();
     rest_.clear();
@@ -296,7 +306,7 @@ class FocusSearch {
     if (!(spacing > 0)) {
       spacing = n / divisions / slower_;
       // A peak of known width needs a sample on each flank.
-      if (shape_) spacing = std::clamp(1.2 * shape_->width, 0.6 * spacing, 2 * spacing);
+      if (shape_) spacing = std::clamp(0.9 * shape_->width, 0.5 * spacing, 1.4 * spacing);
       if (slew_ > 0) spacing = std::min(spacing, 0.9 * slew_);
     }
     // Within the range first: a coarse step of any size is no number of steps that an int would hold.
@@ -420,7 +430,8 @@ class FocusSearch {
     const auto best = std::max_element(trace_.begin() + static_cast<std::ptrdiff_t>(leg_begin_), trace_.end(),
                                        [](const Seen& a, const Seen& b) { return a.score < b.score; });
     const auto index = static_cast<std::size_t>(best - trace_.begin());
-    if (best->score < most || index == leg_begin_ || index + 2 >= n) return false;
+    if (best->score < most || index <= leg_begin_ + static_cast<std::size_t>(motion_.lag()) || index + 2 >= n)
+      return false;
     const double last = trace_[n - 1].score, down = most - kPast * (most - least);
     if (!(least > 0 && most > kPeak * least && last < down && trace_[n - 2].score < most)) return false;
     // Where noise made the least so little, or the best so high, there may be higher peaks to come.
@@ -431,6 +442,7 @@ class FocusSearch {
   /// What the sweep saw, by position.
   void make_row() {
     row_.clear();
+    repeated_ = repeats_ = 0;
     lag_used_ = motion_.lag();
     for (const Seen& s : trace_)
       if (const std::optional<int> at = motion_.shown(s.frame)) row_.push_back({static_cast<double>(*at), s.score, 1});
@@ -439,6 +451,8 @@ class FocusSearch {
     for (const FocusSample& s : row_) {
       if (n > 0 && row_[n - 1].at == s.at) {
         FocusSample& same = row_[n - 1];
+        repeated_ += (s.score - same.score) * (s.score - same.score) * same.frames / (same.frames + 1);
+        ++repeats_;
         ++same.frames;
         same.score += (s.score - same.score) / same.frames;
       } else {
@@ -448,13 +462,28 @@ class FocusSearch {
     row_.resize(n);
   }
 
+  /// What the sweep saw there, or beside it.
+  double score_at(int at) const {
+    const auto nearest = std::min_element(row_.begin(), row_.end(), [&](const FocusSample& a, const FocusSample& b) {
+      return std::abs(a.at - at) < std::abs(b.at - at);
+    });
+    return nearest->score;
+  }
+
   std::optional<double> leg_done() {
     const bool past = is_past();
     if (!past && !legs_.empty()) return begin_leg();
     legs_.clear();
     ++passes_;
     make_row();
+    if (row_.empty()) {  // no frame has shown a position of the sweep yet
+      --passes_;
+      phase_ = Phase::kLegEnd;
+      return {};
+    }
     noise_ = focus::noise_of(row_);
+    constexpr int kEnoughRepeats = 6;
+    if (repeats_ >= kEnoughRepeats) noise_ = std::min(noise_, 1.3 * std::sqrt(repeated_ / repeats_));
     const int n = last();
     if (n > 0 && !past) {
       const auto [least, most] = extremes();
@@ -466,9 +495,9 @@ class FocusSearch {
         // Between the positions seen so far: for a narrow peak, and for certainty.
         const bool may_be = passes_ == 1 || stands_out >= kMay;
         const bool is_narrow = spacing > 1.2 * std::sqrt(n / 2.0);
-        if (passes_ < kPasses && stride_ > 1 && (is_flat ? is_narrow : may_be)) {
+        if (passes_ < kPasses && (is_flat ? is_narrow : may_be)) {
           constexpr double kOffsets[kPasses] = {0, 0.5, 0.25, 0.75};
-          const int off = std::max(1, static_cast<int>(std::lround(kOffsets[passes_] * stride_)));
+          const int off = static_cast<int>(std::lround(kOffsets[passes_] * stride_)) % stride_;
           const bool down = at_ > n / 2;
           legs_ = {{clamped(down ? n - off : off), down ? 0 : n}};
           score_began_.reset();
@@ -480,6 +509,17 @@ class FocusSearch {
     prior_ = focus::peak_of(row_, noise_);
     if (!(prior_.height > 0)) prior_.height = std::max(std::abs(prior_.floor) * 0.01, 1e-300);
     state_ = FocusState::kFine;
+    fine_began_ = motion_.now();
+    const int began = clamped((began_at_ - settings_.min) / settings_.step);
+    if (from_here_ && motion_.lag_is_known() && std::abs(prior_.top - began) < 0.75 * stride_) {
+      // Nothing is sharper than where the lens was.
+      kind_ = Kind::kLocal;
+      stops_ = kMostLocalStops;
+      fine_began_ = 0;
+      rest_.clear();
+      add({static_cast<double>(began), score_at(began), 1});
+      return refine();
+    }
     return refine();
   }
 
@@ -552,6 +592,8 @@ class FocusSearch {
       if (!motion_.lag_is_known() && std::abs(at_ - from_) > prior_.width / 2 && tolerance() < 0.3 * prior_.height &&
           !has_answered() && motion_.since() <= std::max(motion_.rest(), kPatientSettle) + 2)
         return false;
+      // A scene that moves does not wait for the lens.
+      if (motion_.lag_is_known() && !(slew_ > 0) && motion_.since() > motion_.rest() + kSceneMoves) return true;
       return std::abs(score - before.score) <= tolerance();
     }
     double least = score, most = score;
@@ -654,7 +696,8 @@ class FocusSearch {
       return refine();
     }
     if (state_ == FocusState::kSettle && fit_) {
-      const double promised = fit_->score(sample.at);
+      // No more than was seen: a peak may have an edge where the fit is round.
+      const double promised = std::min(fit_->score(sample.at), best_seen());
       if (promised - sample.score > std::max(kAgree * fit_->height, tolerance())) return broken(sample, promised);
     }
     add(sample);
@@ -675,6 +718,12 @@ class FocusSearch {
     for (const FocusSample& s : rest_)
       if (s.at == at) return &s;
     return nullptr;
+  }
+  double best_seen() const {
+    double most = rest_.empty() ? -std::numeric_limits<double>::infinity() : best().score;
+    if (trusts_sweep_)
+      for (const FocusSample& s : row_) most = std::max(most, s.score);
+    return most;
   }
   const FocusSample& best() const {
     return *std::max_element(rest_.begin(), rest_.end(),
@@ -704,11 +753,17 @@ class FocusSearch {
     }
     const double height = promised - prior_.floor;
     add(sample);
+    if (best().at != sample.at && retries_ == kRetries) {
+      ++retries_;
+      return settle(static_cast<int>(best().at));
+    }
     return finish(sample.score - prior_.floor >= kFail * height);
   }
 
   /// True if play that is not known could be why a stop shows something else than it should.
-  bool may_be_play(int at) const { return !suspect_ && settings_.backlash < 0 && !takes_up(at, kDeep * last()); }
+  bool may_be_play(int at) const {
+    return !suspect_ && settings_.backlash < 0 && (!play_ || is_new_play_) && !takes_up(at, kDeep * last());
+  }
   /// Takes it that the lens has play: from now on all stops are approached from far beyond, this one again.
   std::optional<double> suspect(const FocusSample& sample) {
     if (!other_) other_ = sample;
@@ -733,9 +788,15 @@ class FocusSearch {
     fit_ = fitted();
     if (std::exchange(contradicts_, false) && may_be_play(at_) && seen(at_)) return suspect(*seen(at_));
     check_play();
+    if (takes_too_long()) {
+      const int end =
+          kind_ == Kind::kSweep && motion_.lag_is_known() ? clamped(prior_.top) : static_cast<int>(best().at);
+      if (at_ == end) return finish(true);
+      return settle(end);
+    }
     if (kind_ == Kind::kSweep && rest_.empty() && !(trusts_sweep_ && other_)) return first_stop();
     if (rest_.size() == 1 && !trusts_sweep_) return go(second_stop());
-    if (kind_ != Kind::kSweep && is_level()) return nothing_here();
+    if (kind_ != Kind::kSweep && is_level()) return share_left_ < kLevelNear ? nothing_here() : to_top(*ended_at_);
     if (is_lost()) return sweep_slower();
     const int most = kind_ == Kind::kSweep ? kMostStops : kind_ == Kind::kLocal ? kMostLocalStops : kMostTrackingStops;
     const double sure = std::max(kCertain, kCertainShare * prior_.width);
@@ -745,6 +806,11 @@ class FocusSearch {
     const double reach = 1.5 * prior_.width;
     double top = fit_ ? fit_->top : best().at == from ? from - reach : best().at == to ? to + reach : best().at;
     top = std::clamp(top, std::max(0.0, from - reach), std::min<double>(last(), to + reach));
+    if (kind_ != Kind::kSweep) {
+      // Step by step: what changes may be the scene rather than focus.
+      const double step = std::max(1.0, kLocalReach * prior_.width);
+      top = std::clamp(top, best().at - step, best().at + step);
+    }
     if (kind_ == Kind::kTracking) top = std::clamp(top, *ended_at_ - 2 * prior_.width, *ended_at_ + 2 * prior_.width);
     const int there = clamped(top);
     if (stops_ < most && !trusts_sweep_) {
@@ -772,6 +838,14 @@ class FocusSearch {
     return to_top(there);
   }
 
+  /// True if the stops have gone on for so long that it is the scene that does not stand still.
+  bool takes_too_long() const {
+    const std::uint64_t stop = static_cast<std::uint64_t>(motion_.rest()) + 4;
+    const std::uint64_t most = (suspect_ ? 2 * kMostTime : kMostTime) * stop;
+    return !rest_.empty() && !(slew_ > 0) && noise_ < kSlowNoise * prior_.height &&
+           (fine_began_ == 0 || motion_.now() - fine_began_ > most);
+  }
+
   /// Where stops alone tell: the middle of the wider gap beside the best one, until its neighbours are near.
   std::optional<int> between(double top) const {
     const auto b = std::max_element(rest_.begin(), rest_.end(),
@@ -795,6 +869,9 @@ class FocusSearch {
     trusts_sweep_ = kind_ == Kind::kSweep && motion_.lag_is_known() && !distrusts_ && row_.size() >= 3 &&
                     (!(slew_ > 0) || stride_ <= slew_);
     if (trusts_sweep_) {
+      const double highest = std::max_element(row_.begin(), row_.end(), [](const FocusSample& a, const FocusSample& b) {
+                               return a.score < b.score;
+                             })->at;
       // From both sides, or as near the top as noise lets it be: farther out a peak may lean to one side.
       std::optional<FocusPeak> fit;
       if (prior_.width > kWide * stride_) fit = focus::bisected(prior_, row_, noise_);
@@ -804,7 +881,8 @@ class FocusSearch {
           samples_.clear();
           for (const auto* all : {&rest_, &row_})
             for (const FocusSample& s : *all)
-              if (std::abs(s.at - prior_.top) <= std::max(widths * prior_.width, 1.01 * stride_)) samples_.push_back(s);
+              if (std::abs(s.at - prior_.top) <= widths * prior_.width || std::abs(s.at - highest) <= 1.01 * stride_)
+                samples_.push_back(s);
           if (samples_.size() < 3) continue;
           fit = focus::refined(prior_, samples_, noise_);
           if (fit && fit->error <= std::max(kCertain, kCertainShare * prior_.width)) break;
@@ -857,7 +935,7 @@ class FocusSearch {
     }
     const FocusSample* is_seen = seen(end);
     if (is_seen && at_ == end && !from_other_side_) return finish(true);
-    if (settled_ > kRetries + 2 && is_seen && at_ == end) return finish(true);
+    if ((settled_ > kRetries + 2 || takes_too_long()) && is_seen && at_ == end) return finish(true);
     ++settled_;
     return settle(end);
   }
@@ -965,12 +1043,13 @@ class FocusSearch {
     return start(f);
   }
 
-  std::optional<double> begin_local(Kind kind, double distance) {
+  std::optional<double> begin_local(Kind kind, double distance, double share) {
     clear();
     moves_ = 0;
     kind_ = kind;
     settled_ = 0;
-    noise_ = watch_.noise();
+    noise_ = std::max(watch_.noise(), watch_.unrest());
+    share_left_ = share;
     state_ = kind == Kind::kTracking ? FocusState::kTracking : FocusState::kFine;
     FocusSample level = watch_.level();
     at_ = here().value_or(0);
@@ -979,8 +1058,9 @@ class FocusSearch {
     prior_.top = at_;
     fit_.reset();
     add(level);
-    local_step_ = (drift_ < 0 ? -1 : 1) * std::clamp(distance, 1.0, 2 * prior_.width);
-    retries_ = 0;
+    local_step_ = (drift_ < 0 ? -1 : 1) * std::clamp(distance, 1.0, std::max(1.0, kLocalStep * prior_.width));
+    retries_ = kRetries - 1;
+    fine_began_ = motion_.now();
     from_other_side_ = false;
     return refine();
   }
@@ -990,7 +1070,7 @@ class FocusSearch {
     WatchSettings s{.loss = settings_.loss,
                     .loss_frames = settings_.loss_frames,
                     .tracking = settings_.tracking && shape_ && state_ == FocusState::kFocused,
-                    .noise_gain = noise_gain_,
+                    .noise_gain = state_ == FocusState::kFocused ? noise_gain_ : 0,
                     .noise_least = noise_least_,
                     .noise_most = noise_most_};
     const FocusWatch::Sign sign = watch_.frame(f, s);
@@ -1002,8 +1082,8 @@ class FocusSearch {
       FocusPeak now = *shape_;
       now.height = std::max(reference - now.floor, 0.1 * now.height);
       const double share = (level - now.floor) / now.height;
-      if (sign == FocusWatch::Sign::kSlipped) return begin_local(Kind::kTracking, now.distance(level, 1));
-      if (share > kNear) return begin_local(Kind::kLocal, share < 1 ? now.distance(level, 2) : 0.6 * now.width);
+      if (sign == FocusWatch::Sign::kSlipped) return begin_local(Kind::kTracking, now.distance(level, 1), share);
+      if (share > kNear) return begin_local(Kind::kLocal, share < 1 ? now.distance(level, 2) : 0.6 * now.width, share);
     }
     retries_ = resweeps_ = 0;
     slower_ = 1;
@@ -1018,7 +1098,8 @@ class FocusSearch {
     if (focused && kind_ == Kind::kSweep && !rest_.empty() && last() > 0) {
       // Never for less than the best that was seen.
       const double seen = extremes().second, least = seen - std::max(kLess * prior_.height, 6 * noise_);
-      if (best().score < least) {
+      // Of a lens that does what it is told the scene has changed.
+      if (best().score < least && (slew_ > 0 || suspect_ || !motion_.lag_is_known())) {
         if (resweeps_ < kRetries) return sweep_slower();
         focused = false;
       }
@@ -1077,6 +1158,7 @@ class FocusSearch {
   std::optional<double> score_began_;    ///< of the frame with which the search began
   double began_at_ = 0;                  ///< position
   int moves_ = 0;
+  bool is_lost_ = false;  ///< the lens may not be where it was sent
 
   FocusMotion motion_;
   FocusWatch watch_;
@@ -1095,8 +1177,11 @@ class FocusSearch {
   std::vector<Seen> trace_;
   std::vector<FocusSample> row_;
   int lag_used_ = 0;
+  double repeated_ = 0;  ///< sum of squared differences of scores of the same position, and their number
+  int repeats_ = 0;
 
   // Stops.
+  std::uint64_t fine_began_ = 0;      ///< frame
   std::vector<FocusSample> rest_;     ///< by position, approached from the right side
   std::optional<FocusSample> other_;  ///< approached from the other one
   std::vector<FocusSample> samples_, scratch_;
@@ -1112,6 +1197,7 @@ class FocusSearch {
   bool contradicts_ = false;   ///< a stop does
   int resweeps_ = 0;
   double local_step_ = 1;
+  double share_left_ = 1;  ///< of the height of the last peak, when the search began
   double sum_ = 0, previous_ = 0;
   int summed_ = 0;
   double spread_ = 0;  ///< sum of squared changes from frame to frame, lens at rest, and their number

@@ -103,12 +103,22 @@ class FocusWatch {
 
   /// What it sees now.
   FocusSample level() const {
-    FocusSample sample{.at = 0, .score = 0, .frames = static_cast<int>(recent_.size())};
-    for (std::size_t i = 0; i < recent_.size(); ++i) sample.score += recent_[i].score / sample.frames;
+    const std::size_t n = std::min(kCalmFrames, recent_.size());
+    FocusSample sample{.at = 0, .score = 0, .frames = static_cast<int>(n)};
+    for (std::size_t i = recent_.size() - n; i < recent_.size(); ++i) sample.score += recent_[i].score / sample.frames;
     return sample;
   }
   /// Standard deviation of single scores; 0 before it is known.
   double noise() const { return base_.frames ? base_.deviation : 0; }
+  /// Standard deviation of what it sees now, of the scene's own motion too.
+  double unrest() const {
+    Block all;
+    for (std::size_t i = recent_.size() - std::min(kCalmFrames, recent_.size()); i < recent_.size(); ++i)
+      all.add(recent_[i].score);
+    if (all.frames < 2) return 0;
+    all.end();
+    return all.deviation;
+  }
   /// What it saw first; 0 before it has seen enough.
   double reference() const { return reference_.score(); }
 
@@ -119,7 +129,8 @@ class FocusWatch {
   static constexpr double kSteady = 0.06;    ///< a score that has varied by less than this share is steady,
   static constexpr double kSteadyNoise = 6;  ///< or by so many standard deviations
   static constexpr double kSteadyLight = 0.04;
-  static constexpr std::size_t kRecent = 8;
+  static constexpr double kOtherScene = 3;  ///< light so many times brighter or darker is that of another scene
+  static constexpr std::size_t kRecent = 8, kCalmFrames = 5;
   static constexpr int kBlock = 30, kRebase = 30;
   static constexpr double kSlip = 0.04, kSlipNoise = 6;          ///< of the recent frames
   static constexpr double kSlowSlip = 0.02, kSlowSlipNoise = 5;  ///< of a block
@@ -168,6 +179,7 @@ class FocusWatch {
     const double mean = reference_.mean();
     const double light = mean > 0 && f.mean > 0 ? f.mean / mean : 1;
     if (f.light_power > 0) low = high = low * std::pow(light, f.light_power);
+    if (light > kOtherScene || light < 1 / kOtherScene) return {low, high};
     const double before = variance(std::sqrt(reference_.variance()), s);
     // A normalized score's noise goes with the inverse square of the light.
     for (const double noise : {f.noise, f.light_power > 0 ? f.noise : f.noise / light}) {
@@ -189,10 +201,9 @@ class FocusWatch {
   }
 
   bool is_calm() const {
-    constexpr std::size_t kFrames = 5;
-    if (recent_.size() < kFrames) return false;
+    if (recent_.size() < kCalmFrames) return false;
     double least = recent_.back().score, most = least, darkest = recent_.back().mean, lightest = darkest;
-    for (std::size_t i = recent_.size() - kFrames; i < recent_.size(); ++i) {
+    for (std::size_t i = recent_.size() - kCalmFrames; i < recent_.size(); ++i) {
       least = std::min(least, recent_[i].score), most = std::max(most, recent_[i].score);
       darkest = std::min(darkest, recent_[i].mean), lightest = std::max(lightest, recent_[i].mean);
     }
