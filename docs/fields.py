@@ -43,6 +43,7 @@ FIELDS = {
         "mean": "mean luma of the frame or roi, 8-bit codes, black included",
         "clipped-black": "share of its pixels at black (the code 0; 16 in limited range) or below",
         "clipped-white": "share of its pixels at white (the largest code; 235 in limited range) or above",
+        "normalize": "as set: `none` or `mean`",
         "passed": "whether the frame passed",
     },
     "bliindsmeter": {

@@ -29,7 +29,7 @@
  * `roi`; with more than one zone uint `zone-columns`, `zone-rows` and the array of double `zones`, row by row.
  *
  * With `statistics` there are also double `noise` and `mean` (8-bit codes), `clipped-black` and `clipped-white` (shares
- * of the pixels).
+ * of the pixels), and string `normalize`, as set.
  *
  * Scores are in 8-bit codes (or their square) at any bit depth. They are exact: the same on CPU and GPU.
  *
@@ -60,6 +60,10 @@ struct Settings {
 };
 
 enum Warning : unsigned { kRoiOutside, kTooManyRois };
+
+constexpr EnumValue<bool> kNormalize[] = {
+    {false, "the score as defined by the metric", "none"},
+    {true, "divided by the mean luma above black, or by its square for code^2 metrics", "mean"}};
 
 /// A roi as the property and the message have it.
 std::array<int, 4> numbers(const Rect& r) {
@@ -140,7 +144,8 @@ class Sharpness {
     if (request.statistics)
       gst_structure_set(fields, "mean", G_TYPE_DOUBLE, scores_.statistics.mean, "clipped-black", G_TYPE_DOUBLE,
                         scores_.statistics.clipped_black, "clipped-white", G_TYPE_DOUBLE,
-                        scores_.statistics.clipped_white, nullptr);
+                        scores_.statistics.clipped_white, "normalize", G_TYPE_STRING,
+                        kNormalize[request.mean ? 1 : 0].nick, nullptr);
     rois_ = notes.rois;
     if (!notes.detections.empty())
       set_detections(fields, notes.detections, std::span(scores_.extra).subspan(notes.rois));
@@ -234,9 +239,7 @@ static GType prefilter_get_type() {
 
 /// Values of Request::mean.
 static GType normalize_get_type() {
-  static const GType type = register_enum<bool>(
-      "FqNormalize", {{false, "the score as defined by the metric", "none"},
-                      {true, "divided by the mean luma above black, or by its square for code^2 metrics", "mean"}});
+  static const GType type = register_enum("FqNormalize", kNormalize);
   return type;
 }
 
@@ -292,7 +295,7 @@ static void install_properties(GstSharpnessMeterClass* klass) {
            "and by mean-square-frequency, frames of nothing but noise, as behind a lens cap, score 0")
       .add(part(&R::statistics), "statistics", "Statistics",
            "Add 'noise' (standard deviation), 'mean' luma, both in 8-bit codes, 'clipped-black' and 'clipped-white' "
-           "(shares of the pixels) of the ROI or frame to message and metadata")
+           "(shares of the pixels) of the ROI or frame, and 'normalize' as set, to message and metadata")
       .add(Mutable::kPlaying,
            gst_param_spec_array(
                "roi", "Region of interest",

@@ -53,7 +53,7 @@ TEST(Result, FieldsOfOptionsNotUsedAreAbsent) {
   rig.caps(kCaps);
   rig.pass(random_buffer(kCaps, 1));
   const Heard heard = rig.heard();
-  for (const char* field : {"roi", "zones", "zone-columns", "zone-rows", "noise", "mean", "clipped-black"})
+  for (const char* field : {"roi", "zones", "zone-columns", "zone-rows", "noise", "mean", "clipped-black", "normalize"})
     EXPECT_FALSE(gst_structure_has_field(heard.results.at(0).get(), field)) << field;
 }
 
@@ -144,9 +144,24 @@ TEST(Result, StatisticsOfTheRoi) {
     EXPECT_EQ(number(s, "mean"), want.mean);
     EXPECT_EQ(number(s, "clipped-black"), want.clipped_black);
     EXPECT_EQ(number(s, "clipped-white"), want.clipped_white);
+    EXPECT_EQ(text(s, "normalize"), "none");
   }
   EXPECT_GT(want.noise, 10);
   EXPECT_GT(want.clipped_white, 0.02);
+}
+
+TEST(Result, StatisticsTellWhetherTheScoreIsNormalized) {
+  Rig rig{{"statistics", "true"}, {"normalize", "mean"}};
+  rig.caps(kCaps);
+  rig.pass(random_buffer(kCaps, 2));
+  rig.set("normalize", "none");
+  rig.pass(random_buffer(kCaps, 2, GST_SECOND));
+  rig.set("statistics", "false");
+  rig.pass(random_buffer(kCaps, 2, 2 * GST_SECOND));
+  const Heard heard = rig.heard();
+  EXPECT_EQ(text(heard.results.at(0).get(), "normalize"), "mean");
+  EXPECT_EQ(text(heard.results.at(1).get(), "normalize"), "none");
+  EXPECT_FALSE(gst_structure_has_field(heard.results.at(2).get(), "normalize"));
 }
 
 TEST(Result, NoiseCorrectionTellsTheNoiseThatItTakesOff) {
