@@ -111,11 +111,21 @@ static GType state_get_type() {
       "FqFocusState",
       {{FocusState::kIdle, "waits for a trigger", nick_of(FocusState::kIdle)},
        {FocusState::kCoarse, "sweeps the range", nick_of(FocusState::kCoarse)},
-       {FocusState::kFine, "closes in on the peak", nick_of(FocusState::kFine)},
+       {FocusState::kFine, "stops beside the peak, or searches beside the last one", nick_of(FocusState::kFine)},
        {FocusState::kSettle, "checks the final position", nick_of(FocusState::kSettle)},
        {FocusState::kFocused, "in focus", nick_of(FocusState::kFocused)},
        {FocusState::kFailed, "no position is sharper than others, there are no scores, or the lens fails",
-        nick_of(FocusState::kFailed)}});
+        nick_of(FocusState::kFailed)},
+       {FocusState::kTracking, "probes a small loss beside the focus", nick_of(FocusState::kTracking)}});
+  return type;
+}
+
+static GType approach_get_type() {
+  static const GType type = register_enum<FocusApproach>(
+      "FqFocusApproach",
+      {{FocusApproach::kAuto, "from where the sweep came, as long as the lens has play or may have", "auto"},
+       {FocusApproach::kFromBelow, "from lower positions, whatever the play", "from-below"},
+       {FocusApproach::kFromAbove, "from higher positions, whatever the play", "from-above"}});
   return type;
 }
 
@@ -154,17 +164,32 @@ static void install_properties(GstFocusControllerClass* klass) {
            "own (1 for integers), else 1/100 of the range",
            0, G_MAXDOUBLE)
       .add(part(&S::coarse_step), "coarse-step", "Coarse step",
-           "Distance between positions in the first sweep, in the actuator's unit; must be less than the width of the "
-           "peak. 0 = automatic",
+           "Distance between positions in the sweep, in the actuator's unit; must be less than the width of the peak. "
+           "0 = automatic: 1/20 of the range, and once a peak has been found, from its width",
            0, G_MAXDOUBLE)
+      .add(part(&S::lag_frames), "lag-frames", "Lag frames",
+           "Frames between a move and the first one that shows its position, for a lens that moves in no time: what "
+           "camera and pipeline hold. The time that the lens takes is in settle-frames. -1 = learned",
+           -1, FocusMotion::kMaxLag)
       .add(part(&S::settle_frames), "settle-frames", "Settle frames",
-           "Frames to skip after a move, while the lens may still be moving", 0, 1000)
+           "Frames to skip at each stop, while the lens may still be moving; those of lag-frames included", 0, 1000)
       .add(part(&S::average_frames), "average-frames", "Average frames",
-           "Scores averaged at each position: more are slower and more robust to noise", 1, 1000)
+           "Least number of scores averaged at each stop; more are taken where noise asks for it", 1, 1000)
+      .add(part(&S::stop_and_go), "stop-and-go", "Stop and go",
+           "Stop at each position of the sweep, too, until the lens is at rest, instead of sending it on with each "
+           "frame: slower, for lenses that must not be sent on while they move. Implied by wait-for-arrival")
+      .add(part(&S::backlash), "backlash", "Backlash",
+           "Play between motor and lens, which is how far the motor turns back before the lens follows, in the "
+           "actuator's unit; 0 = none, -1 = learned",
+           -1, G_MAXDOUBLE)
+      .add(part(&S::approach), approach_get_type(), "approach", "Approach",
+           "From which side stops are approached, so that play does not count")
       .add(part(&S::loss), "loss", "Loss",
            "Fraction by which the score must change, up or down, for focus to count as lost (mode=continuous)", 0, 1)
       .add(part(&S::loss_frames), "loss-frames", "Loss frames",
            "Frames that such a change must last; raised after an unsuccessful search (mode=continuous)", 1, 10000)
+      .add(part(&S::tracking), "tracking", "Tracking",
+           "Probe beside the focus when a change of score that is smaller than 'loss' lasts (mode=continuous)")
       .add(part(&S::mode), mode_get_type(), "mode", "Mode", "When to search")
       .add(&O::timeout, "timeout", "Timeout",
            "Running time without a usable score after which a search fails, in ns; "
@@ -172,7 +197,7 @@ static void install_properties(GstFocusControllerClass* klass) {
            0, G_MAXUINT64)
       .add(&O::wait_for_arrival, "wait-for-arrival", "Wait for arrival",
            "After each move, ignore frames until the action signal 'arrived' is emitted; settle-frames are counted "
-           "from there")
+           "from there. Implies stop-and-go")
       .add(g_param_spec_enum("state", "State", "State of the search", state_get_type(),
                              static_cast<int>(FocusState::kIdle), kReadable),
            get_state)

@@ -30,7 +30,7 @@ std::string text_of(double number) {
 }  // namespace
 
 const char* nick_of(FocusState state) {
-  constexpr const char* kNicks[] = {"idle", "coarse", "fine", "settle", "focused", "failed"};
+  constexpr const char* kNicks[] = {"idle", "coarse", "fine", "settle", "focused", "failed", "tracking"};
   return kNicks[static_cast<int>(state)];
 }
 
@@ -121,6 +121,7 @@ void FocusLoop::take_options() {
 FocusSettings FocusLoop::settings_of(const FocusOptions& options) const {
   const Travel travel = actuator_ ? actuator_->travel() : Travel{};
   FocusSettings s = options.search;
+  s.stop_and_go = s.stop_and_go || options.wait_for_arrival;
   const auto low = s.min > Range::lowest() ? s.min : -Range::infinity();
   const auto high = s.max < Range::max() ? s.max : Range::infinity();
   if (low > high) refuse("min is " + text_of(low) + ", above max, which is " + text_of(high));
@@ -195,7 +196,8 @@ void FocusLoop::mind_timeout(GstClockTime running, bool used) {
 
 bool FocusLoop::is_searching() const {
   const FocusState state = search_->state();
-  return state == FocusState::kCoarse || state == FocusState::kFine || state == FocusState::kSettle;
+  return state == FocusState::kCoarse || state == FocusState::kFine || state == FocusState::kSettle ||
+         state == FocusState::kTracking;
 }
 
 /// Publishes what the search has become; a new state is told.

@@ -74,17 +74,87 @@ TEST(Focus, SegmentTurnsTimestampsIntoRunningTime) {
 }
 
 TEST(Focus, SettleFramesAreNotUsed) {
-  for (const int settle : {0, 1, 4}) {
-    FocusRig rig(std::string(kLens) + "settle-frames=" + std::to_string(settle));
-    int since = 1000;
-    for (int i = 0; i < 600 && rig.state() != "focused"; ++i) {
-      const int before = rig.lens()->moves;
-      // What the lens shows on its way would be the sharpest of all.
-      rig.frame(since < settle ? 1e9 : FocusRig::peak(rig.position(), 61));
-      since = rig.lens()->moves != before ? 0 : since + 1;
+  for (const bool stops : {true, false})
+    for (const int settle : {0, 1, 4}) {
+      FocusRig rig(std::string(kLens) + "settle-frames=" + std::to_string(settle) +
+                   " stop-and-go=" + (stops ? "true" : "false"));
+      int since = 1000;
+      for (int i = 0; i < 600 && rig.state() != "focused"; ++i) {
+        const int before = rig.lens()->moves;
+        // What the lens shows on its way to a stop would be the sharpest of all.
+        const bool on_its_way = since < settle && (stops || rig.state() != "coarse");
+        rig.frame(on_its_way ? 1e9 : FocusRig::peak(rig.position(), 61));
+        since = rig.lens()->moves != before ? 0 : since + 1;
+      }
+      EXPECT_EQ(rig.state(), "focused");
+      EXPECT_NEAR(rig.position(), 61, 1) << settle << (stops ? ", stop and go" : "");
     }
-    EXPECT_EQ(rig.state(), "focused");
-    EXPECT_NEAR(rig.position(), 61, 1) << settle;
+}
+
+TEST(Focus, LagIsLearnedOrSet) {
+  for (const int lag : {0, 2, 6}) {
+    for (const bool is_set : {false, true}) {
+      FocusRig rig(std::string(kLens) + "lag-frames=" + std::to_string(is_set ? lag : -1));
+      LensDrive late;
+      late.configure({.lag = lag});
+      ASSERT_TRUE(rig.watch(late, 61, "focused")) << lag;
+      EXPECT_NEAR(rig.position(), 61, 1) << "lag " << lag << (is_set ? ", set" : ", learned");
+      EXPECT_LT(rig.frames(), 70u);
+    }
+  }
+}
+
+TEST(Focus, SweepDoesNotWaitForTheLensUnlessItStopsAndGoes) {
+  for (const bool stops : {false, true}) {
+    FocusRig rig(std::string(kLens) + "settle-frames=4 stop-and-go=" + (stops ? "true" : "false"));
+    ASSERT_TRUE(rig.watch(90, "fine"));
+    std::vector<GstClockTime> moved_at;
+    for (const auto& e : rig.heard().events)
+      if (e.event == "move" && e.state == "coarse") moved_at.push_back(e.timestamp / FocusRig::kFrame);
+    ASSERT_GT(moved_at.size(), 5u);
+    for (std::size_t i = 1; i < moved_at.size(); ++i)
+      EXPECT_EQ(moved_at[i] - moved_at[i - 1], stops ? 5u : 1u) << "move " << i;
+  }
+}
+
+TEST(Focus, PlayIsLearnedOrSet) {
+  for (const double play : {0.0, 7.0})
+    for (const bool is_set : {false, true}) {
+      FocusRig rig(std::string(kLens) + "backlash=" + std::to_string(is_set ? play : -1));
+      LensDrive loose;
+      loose.configure({.backlash = play});
+      ASSERT_TRUE(rig.watch(loose, 61, "focused")) << play;
+      EXPECT_NEAR(rig.shown(), 61, 1.5) << play << (is_set ? ", set" : ", learned");
+    }
+}
+
+TEST(Focus, StopsAreApproachedFromTheSideThatIsSet) {
+  for (const bool above : {false, true}) {
+    FocusRig rig(std::string(kLens) + "backlash=7 approach=" + (above ? "from-above" : "from-below"));
+    LensDrive loose;
+    loose.configure({.backlash = 7});
+    ASSERT_TRUE(rig.watch(loose, 50, "focused"));
+    EXPECT_NEAR(rig.shown(), 50, 1.5);
+    const std::vector<double> moves = rig.heard().moves();
+    EXPECT_EQ(moves.back() < moves[moves.size() - 2], above);
+    // So the motor is short of the lens by its play, or not.
+    EXPECT_EQ(rig.shown() - rig.position(), above ? 7 : 0);
+  }
+}
+
+TEST(Focus, SmallLossIsProbed) {
+  for (const bool tracking : {true, false}) {
+    FocusRig rig(std::string(kLens) + "tracking=" + (tracking ? "true" : "false"));
+    ASSERT_TRUE(rig.watch(50, "focused"));
+    const int moves = rig.lens()->moves;
+    EXPECT_FALSE(rig.watch(50, "tracking", 100)) << "no loss";
+    EXPECT_EQ(rig.watch(55, "tracking", 100), tracking) << "8%, less than loss";
+    EXPECT_EQ(rig.lens()->moves > moves, tracking);
+    if (!tracking) continue;
+    ASSERT_TRUE(rig.watch(55, "focused"));
+    EXPECT_NEAR(rig.position(), 55, 1);
+    const std::vector<std::string> states = rig.heard().states();
+    EXPECT_EQ(std::vector(states.end() - 2, states.end()), (std::vector<std::string>{"tracking", "focused"}));
   }
 }
 
@@ -135,6 +205,20 @@ TEST(Focus, ContinuousFocusesAgainWhenFocusIsLost) {
   EXPECT_TRUE(rig.watch(80, "coarse", 100));
   EXPECT_TRUE(rig.watch(80, "focused"));
   EXPECT_NEAR(rig.position(), 80, 1);
+}
+
+TEST(Focus, LostFocusIsLookedForNearbyFirst) {
+  FocusRig rig(kLens);
+  ASSERT_TRUE(rig.watch(50, "focused"));
+  ASSERT_FALSE(rig.watch(50, "fine", 30));
+  rig.heard();
+  // Half of the peak's height is left.
+  EXPECT_TRUE(rig.watch(64, "fine", 100));
+  EXPECT_TRUE(rig.watch(64, "focused"));
+  EXPECT_NEAR(rig.position(), 64, 1);
+  const FocusHeard heard = rig.heard();
+  EXPECT_EQ(heard.states(), (std::vector<std::string>{"fine", "settle", "focused"}));
+  EXPECT_LT(heard.moves().size(), 8u);
 }
 
 TEST(Focus, CancelledSearchDoesNotMove) {

@@ -2,6 +2,7 @@
 // A focuscontroller beside an element with a lens of every kind, fed with frames whose scores the test makes up.
 #pragma once
 
+#include "algorithms/focus/lens_drive.h"
 #include "gst/object/score_meta.h"
 #include "tests/gst/virtuallenssrc/rig.h"
 
@@ -167,12 +168,21 @@ class FocusRig {
   }
   /// Frames of a scene that is sharp at `best`, until the state is `end`; false after `most` of them.
   bool watch(double best, const std::string& end, int most = 400) {
+    LensDrive obedient;
+    return watch(obedient, best, end, most);
+  }
+  /// The same, where the lens is moved by this.
+  bool watch(LensDrive& drive, double best, const std::string& end, int most = 400) {
     for (int i = 0; i < most; ++i) {
-      frame(peak(position(), best));
+      shown_ = drive.frame(position()).back();
+      frame(peak(shown_, best));
       if (state() == end) return true;
     }
     return false;
   }
+  /// Where the lens was in the last frame of watch().
+  double shown() const { return shown_; }
+  GstClockTime frames() const { return frames_; }
   FocusHeard heard() {
     FocusHeard all;
     while (const MessagePtr message{gst_bus_pop(bus_.get())}) all.listen(message.get());
@@ -185,6 +195,7 @@ class FocusRig {
   ElementPtr controller_, lens_;
   std::unique_ptr<GstHarness, Free<gst_harness_teardown>> harness_;
   GstClockTime frames_ = 0;
+  double shown_ = 0;
 };
 
 }  // namespace framequality::test
