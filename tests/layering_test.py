@@ -32,7 +32,7 @@ GROUNDS = {"gst": {"object": [], "buffer": ["object"], "base": ["buffer", "objec
 BELOW = {
     "gst/sharpnessmeter": ["sharpness"],
     "gst/bliindsmeter": ["bliinds"],
-    "gst/focuscontroller": ["focus"],
+    "gst/focuscontroller": ["focus", "sharpness"],
     "gst/virtuallenssrc": ["focus"],
     "gst/sharpnessoverlay": ["overlay"],
     "apps/scan": ["sharpness"],

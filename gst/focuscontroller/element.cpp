@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // focuscontroller: autofocus; moves a lens to the highest sharpnessmeter score, and again when focus is lost.
+#include "algorithms/sharpness/metrics.h"
 #include "gst/focuscontroller/loop.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
@@ -7,8 +8,6 @@
 #include "gst/object/score_meta.h"
 
 #include <gst/base/gstbasetransform.h>
-
-#include <optional>
 
 /**
  * SECTION:element-focuscontroller
@@ -63,13 +62,32 @@ static FocusLoop& loop_of(gpointer instance) { return *static_cast<GstFocusContr
 
 // --- Stream ---------------------------------------------------------------------------------------------------------
 
+/// The power of the light that these scores go with; 0 if that is not known.
+static int light_power(const GstStructure* fields) {
+  const char *normalize = gst_structure_get_string(fields, "normalize"),
+             *metric = gst_structure_get_string(fields, "metric");
+  if (!metric || g_strcmp0(normalize, "none") != 0) return 0;
+  for (const MetricInfo* info : Metrics::kInfos)
+    if (g_str_equal(info->name, metric)) return info->power;
+  return 0;
+}
+
+/// What the meter says of a frame.
+static FocusFrame seen_in(GstBuffer* buffer) {
+  FocusFrame seen;
+  const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
+  double score;
+  if (!fields || !gst_structure_get_double(fields, "score", &score)) return seen;
+  seen.score = score;
+  gst_structure_get_double(fields, "noise", &seen.noise);
+  gst_structure_get_double(fields, "mean", &seen.mean);
+  seen.light_power = light_power(fields);
+  return seen;
+}
+
 static GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   return guard(GST_ELEMENT_CAST(trans), GST_FLOW_ERROR, [&] {
-    std::optional<double> score;
-    double value;
-    const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
-    if (fields && gst_structure_get_double(fields, "score", &value)) score = value;
-    loop_of(trans).frame(buffer, trans->segment, score);
+    loop_of(trans).frame(buffer, trans->segment, seen_in(buffer));
     return GST_FLOW_OK;
   });
 }

@@ -5,6 +5,7 @@
 #include "gst/object/guard.h"
 #include "gst/object/structure.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -42,26 +43,30 @@ FocusLoop::Status FocusLoop::status() {
 void FocusLoop::arrived() {
   const GstClockTime now = gst_element_get_current_running_time(element_);
   const std::lock_guard lock(mutex_);
-  if (std::exchange(travelling_, false) && GST_CLOCK_TIME_IS_VALID(moved_at_)) moved_at_ = now;
+  if (std::exchange(travelling_, false) && !given_.empty() && GST_CLOCK_TIME_IS_VALID(given_.back()))
+    given_.back() = now;
 }
 
-void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, std::optional<double> score) {
+void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame seen) {
   frame_ = buffer;
   segment_ = &segment;
   take_options();
-  has_seen_score_ = has_seen_score_ || score;
+  has_seen_score_ = has_seen_score_ || seen.score;
   if (!has_seen_score_ && !std::exchange(has_warned_, true))
     warn("Frames have no score: put sharpnessmeter, with attach-meta=true, upstream of focuscontroller");
   const GstClockTime running = segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID(buffer)
                                    ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer))
                                    : GST_CLOCK_TIME_NONE;
-  const bool stale = is_stale(running);
   std::optional<double> to;
-  if (stale)
-    GST_LOG_OBJECT(element_, "frame of %" GST_TIME_FORMAT " is from before the lens arrived", GST_TIME_ARGS(running));
-  else
-    to = search_->frame(score);
-  mind_timeout(running, score && !stale);
+  bool used = false;
+  // Frames while the lens travels are none to the search: it must not send it on.
+  if (const std::optional<std::uint64_t> known = commands_before(running)) {
+    // A frame that shows neither the last move nor more of them than the one before brings nothing new.
+    used = seen.score && (*known == commands_ || *known > known_);
+    seen.known = known_ = *known;
+    to = search_->frame(seen);
+  }
+  mind_timeout(running, used);
   tell();
   if (to) move(*to);
   frame_ = nullptr;
@@ -70,9 +75,9 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, std::optiona
 void FocusLoop::start_anew() {
   {
     const std::lock_guard lock(mutex_);
-    moved_at_ = GST_CLOCK_TIME_NONE;
+    given_.clear();
   }
-  waiting_since_ = GST_CLOCK_TIME_NONE;
+  waiting_since_ = last_ = GST_CLOCK_TIME_NONE;
   if (!search_) return;
   const bool watching = taken_.search.mode == FocusMode::kContinuous && search_->state() != FocusState::kIdle;
   if (is_searching() || watching) search_->trigger();
@@ -85,11 +90,19 @@ void FocusLoop::reset() {
   has_seen_score_ = has_warned_ = false;
   waiting_since_ = GST_CLOCK_TIME_NONE;
   is_new_ = true;
+  forget_commands();
   const std::lock_guard lock(mutex_);
   command_ = Command::kNone;
   status_ = {};
+}
+
+/// No search has moved the lens yet.
+void FocusLoop::forget_commands() {
+  commands_ = known_ = 0;
+  last_ = GST_CLOCK_TIME_NONE;
+  const std::lock_guard lock(mutex_);
   travelling_ = false;
-  moved_at_ = GST_CLOCK_TIME_NONE;
+  given_.clear();
 }
 
 /// Brings the search up to what users have set and asked for since the last frame.
@@ -106,12 +119,15 @@ void FocusLoop::take_options() {
     taken_ = std::move(*fresh);
     if (other_lens) {
       search_.reset();
+      forget_commands();
       actuator_ = taken_.actuator.empty() ? nullptr : find_actuator(element_, taken_.actuator);
       search_.emplace(settings_of(taken_), actuator_ ? actuator_->position() : Range::quiet_NaN());
     } else if (!(taken_.search.min > taken_.search.max)) {
       // Else one end of the range has been set, and the other one is to follow.
       search_->configure(settings_of(taken_));
     }
+    const std::lock_guard lock(mutex_);
+    travelling_ = travelling_ && taken_.wait_for_arrival;
   }
   if (command == Command::kTrigger) search_->trigger();
   if (command == Command::kCancel) search_->cancel();
@@ -143,33 +159,50 @@ FocusSettings FocusLoop::settings_of(const FocusOptions& options) const {
   return s;
 }
 
-/// True if the frame may have been exposed before the lens arrived.
-bool FocusLoop::is_stale(GstClockTime running) {
+/// How many of all commands so far were given before a frame of this running time was exposed; nothing while the lens
+/// travels.
+std::optional<std::uint64_t> FocusLoop::commands_before(GstClockTime running) {
   const std::lock_guard lock(mutex_);
-  return travelling_ || (GST_CLOCK_TIME_IS_VALID(moved_at_) && GST_CLOCK_TIME_IS_VALID(running) && running < moved_at_);
+  if (GST_CLOCK_TIME_IS_VALID(running)) {
+    // Times from before time went back say nothing of frames from after that.
+    if (GST_CLOCK_TIME_IS_VALID(last_) && running < last_) given_.clear();
+    last_ = running;
+  }
+  if (travelling_) return {};
+  const auto later = std::find_if(given_.begin(), given_.end(), [&](GstClockTime at) {
+    return GST_CLOCK_TIME_IS_VALID(at) && GST_CLOCK_TIME_IS_VALID(running) && running < at;
+  });
+  given_.erase(given_.begin(), later);
+  return commands_ - given_.size();
 }
 
 void FocusLoop::move(double position) {
+  const bool live = is_live();
+  ++commands_;
   {
     // Before anybody can move the lens, and tell at once that it has arrived.
     const std::lock_guard lock(mutex_);
     travelling_ = taken_.wait_for_arrival;
-    moved_at_ = GST_CLOCK_TIME_NONE;
+    given_.push_back(GST_CLOCK_TIME_NONE);
   }
   try {
     if (actuator_) actuator_->move(position);
   } catch (const ElementError& e) {
     warn(std::string("The lens does not move; focusing stops until it is triggered: ") + e.what());
+    {
+      const std::lock_guard lock(mutex_);
+      travelling_ = false;
+    }
     search_->give_up();
     tell();
     return;
   }
   GST_DEBUG_OBJECT(element_, "moved to %g", position);
   g_signal_emit_by_name(element_, "move", position);
-  if (is_live()) {
+  if (live) {
     const GstClockTime now = gst_element_get_current_running_time(element_);
     const std::lock_guard lock(mutex_);
-    moved_at_ = now;
+    given_.back() = now;
   }
   post("move");
   g_object_notify(G_OBJECT(element_), "position");

@@ -9,11 +9,13 @@
 #include <gst/gst.h>
 
 #include <atomic>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace framequality {
 
@@ -48,8 +50,9 @@ class FocusLoop {
   void arrived();
   Status status();
 
-  /// Takes one frame; score: if it was measured. May move the lens. Throws ElementError if the options cannot work.
-  void frame(GstBuffer* buffer, const GstSegment& segment, std::optional<double> score);
+  /// Takes one frame; seen: what is known of it but for the commands that it may show. May move the lens. Throws
+  /// ElementError if the options cannot work.
+  void frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame seen);
   /// The frames to come are of another scene or size, or their running time begins anew.
   void start_anew();
   /// The stream has ended: lets go of the actuator.
@@ -65,7 +68,8 @@ class FocusLoop {
   }
   void take_options();
   FocusSettings settings_of(const FocusOptions& options) const;
-  bool is_stale(GstClockTime running);
+  std::optional<std::uint64_t> commands_before(GstClockTime running);
+  void forget_commands();
   void move(double position);
   void mind_timeout(GstClockTime running, bool used);
   bool is_searching() const;
@@ -81,13 +85,17 @@ class FocusLoop {
   std::mutex mutex_;  ///< of the following, up to the blank line
   Command command_ = Command::kNone;
   Status status_;
-  bool travelling_ = false;                      ///< until arrived()
-  GstClockTime moved_at_ = GST_CLOCK_TIME_NONE;  ///< live: running time when the lens had its last command, or arrived
+  bool travelling_ = false;  ///< until arrived()
+  /// Running times when the lens had its last commands, or arrived: those that no frame so far was exposed after. NONE:
+  /// any frame may show it, as it is where frames are not live.
+  std::vector<GstClockTime> given_;
 
   FocusOptions taken_;
   std::unique_ptr<Actuator> actuator_;
   std::optional<FocusSearch> search_;
   std::optional<bool> live_;
+  std::uint64_t commands_ = 0, known_ = 0;   ///< of the search; those that the last frame may show
+  GstClockTime last_ = GST_CLOCK_TIME_NONE;  ///< running time of the last frame
   bool has_seen_score_ = false, has_warned_ = false;
   GstClockTime waiting_since_ = GST_CLOCK_TIME_NONE;  ///< running time of the first frame without a score
   GstBuffer* frame_ = nullptr;                        ///< being taken, and its segment

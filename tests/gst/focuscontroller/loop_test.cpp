@@ -3,6 +3,8 @@
 #include "tests/gst/focuscontroller/rig.h"
 
 #include <atomic>
+#include <deque>
+#include <functional>
 #include <thread>
 
 namespace framequality::test {
@@ -302,19 +304,102 @@ TEST(Focus, TimeThatGoesBackwardsBeginsTheTimeoutAnew) {
   EXPECT_EQ(rig.state(), "failed");
 }
 
-TEST(Focus, LiveFramesFromBeforeTheMoveAreNotUsed) {
-  FocusRig rig(kLens);
+/// Pushes live frames that arrive so many frames after their exposure, each of which shows where the lens was then,
+/// until the lens is in focus at `best`; how many that took.
+int live_frames(FocusRig& rig, int late, double best) {
+  std::deque<double> waiting(static_cast<std::size_t>(late), rig.position());
+  for (int i = 0; i < 400; ++i) {
+    waiting.push_back(rig.position());  // exposed now; the one that arrives now is older
+    const auto now = static_cast<GstClockTime>(i) * FocusRig::kFrame;
+    const auto delay = static_cast<GstClockTime>(late) * FocusRig::kFrame;
+    // A millisecond between exposure and command.
+    gst_harness_set_time(rig.harness(), GST_SECOND * 10 + now + GST_MSECOND);
+    rig.frame(FocusRig::peak(waiting.front(), best), GST_SECOND * 10 + now - delay);
+    waiting.pop_front();
+    if (rig.state() == "focused") return i + 1;
+  }
+  return -1;
+}
+
+TEST(Focus, LiveFramesShowTheMovesFromBeforeTheirExposure) {
+  FocusRig prompt(kLens);
+  const Source prompt_source(prompt, true);
+  const int fewest = live_frames(prompt, 0, 73);
+  EXPECT_NEAR(prompt.position(), 73, 1);
+  for (const int late : {1, 5, 20}) {
+    FocusRig rig(kLens);
+    const Source source(rig, true);
+    const int frames = live_frames(rig, late, 73);
+    ASSERT_GT(frames, 0) << late << " frames late";
+    EXPECT_NEAR(rig.position(), 73, 1) << late << " frames late";
+    int stops = 1;  // the end of the sweep
+    std::vector<GstClockTime> swept_at;
+    for (const auto& e : rig.heard().events)
+      if (e.event == "move" && e.state == "coarse")
+        swept_at.push_back(e.timestamp / FocusRig::kFrame);
+      else
+        stops += e.event == "move";
+    EXPECT_LE(frames, fewest + (late + 2) * (stops + 1)) << late << " frames late, stops " << stops;
+    ASSERT_GT(swept_at.size(), 5u);
+    for (std::size_t i = 1; i < swept_at.size(); ++i)
+      EXPECT_EQ(swept_at[i] - swept_at[i - 1], 1u) << "the sweep waits: " << late << " frames late, move " << i;
+  }
+}
+
+TEST(Focus, LiveFramesFromBeforeAStopAreNotUsed) {
+  FocusRig rig(std::string(kLens) + "stop-and-go=true");
   const Source source(rig, true);
-  constexpr GstClockTime kDelay = 5 * FocusRig::kFrame;  // between exposure and controller
-  std::vector<double> shown{0};                          // what the lens shows at each frame's exposure
-  for (int i = 0; i < 600 && rig.state() != "focused"; ++i) {
-    const GstClockTime exposed = static_cast<GstClockTime>(i) * FocusRig::kFrame;
-    gst_harness_set_time(rig.harness(), exposed + kDelay);
-    rig.frame(FocusRig::peak(i < 5 ? 0 : shown[static_cast<std::size_t>(i)], 73), exposed);
-    while (shown.size() <= static_cast<std::size_t>(i) + 5) shown.push_back(rig.position());
+  rig.frame(1, 0);
+  const int moves = rig.lens()->moves;
+  ASSERT_EQ(moves, 1) << "of the sweep";
+  gst_harness_set_time(rig.harness(), GST_SECOND);
+  rig.frame(1, FocusRig::kFrame);
+  ASSERT_EQ(rig.lens()->moves, moves + 1) << "given at 1 s";
+  for (GstClockTime i = 2; i < 25; ++i) rig.frame(1e9, i * FocusRig::kFrame);
+  EXPECT_EQ(rig.lens()->moves, moves + 1);
+  rig.frame(1, GST_SECOND);
+  EXPECT_EQ(rig.lens()->moves, moves + 2);
+}
+
+TEST(Focus, LiveFramesFromBeforeTheArrivalAreNotUsed) {
+  FocusRig rig("min=0 max=100 step=1 settle-frames=0 wait-for-arrival=true");
+  const Source source(rig, true);
+  double at = 0;
+  bool travels = false;
+  std::pair<double*, bool*> lens{&at, &travels};
+  g_signal_connect(rig.controller(), "move", G_CALLBACK(+[](GstElement*, gdouble position, decltype(lens)* l) {
+                     *l->first = position;
+                     *l->second = true;
+                   }),
+                   &lens);
+  GstClockTime exposed = 0;
+  const auto push = [&](double score) {
+    rig.frame(score, exposed);
+    exposed += FocusRig::kFrame;
+  };
+  for (int i = 0; i < 60 && rig.state() != "focused"; ++i) {
+    if (std::exchange(travels, false)) {
+      push(1e9);  // on the way
+      gst_harness_set_time(rig.harness(), exposed + 3 * FocusRig::kFrame);
+      rig.emit("arrived");
+      for (int queued = 0; queued < 3; ++queued) push(1e9);
+    }
+    push(FocusRig::peak(at, 44));
   }
   EXPECT_EQ(rig.state(), "focused");
-  EXPECT_NEAR(rig.position(), 73, 1);
+  EXPECT_NEAR(at, 44, 1);
+}
+
+TEST(Focus, LiveFramesThatNeverShowAMoveTimeOut) {
+  FocusRig rig(std::string(kLens) + "timeout=1000000000");
+  const Source source(rig, true);
+  // The source's timestamps are far behind the clock.
+  gst_harness_set_time(rig.harness(), 1000 * GST_SECOND);
+  for (int i = 0; i < 20; ++i) rig.frame(3);
+  EXPECT_EQ(rig.state(), "coarse");
+  for (int i = 0; i < 20; ++i) rig.frame(3);
+  EXPECT_EQ(rig.state(), "failed");
+  EXPECT_EQ(rig.heard().warnings.size(), 1u);
 }
 
 TEST(Focus, RecordedFramesAreUsedWhateverTheClockSays) {
@@ -333,22 +418,77 @@ TEST(Focus, LiveFramesWithoutTimeAreUsed) {
   EXPECT_EQ(rig.state(), "focused");
 }
 
-TEST(Focus, FlushForgetsTheTimeOfTheMove) {
+TEST(Focus, TimesOfMovesAreForgottenWhenTimeBeginsAnew) {
+  const auto flush = [](FocusRig& rig) {
+    gst_harness_push_event(rig.harness(), gst_event_new_flush_start());
+    gst_harness_push_event(rig.harness(), gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_harness_push_event(rig.harness(), gst_event_new_segment(&segment));
+  };
+  const auto caps = [](FocusRig& rig) {
+    gst_harness_set_src_caps_str(rig.harness(), "video/x-raw,format=GRAY8,width=2,height=1,framerate=25/1");
+  };
+  const auto nothing = [](FocusRig&) {};
+  for (const std::function<void(FocusRig&)>& begin_anew :
+       std::vector<std::function<void(FocusRig&)>>{flush, caps, nothing}) {
+    FocusRig rig(std::string(kLens) + "stop-and-go=true");
+    const Source source(rig, true);
+    gst_harness_set_time(rig.harness(), 1000 * GST_SECOND);
+    for (int i = 0; i < 6; ++i) rig.frame(1, 999 * GST_SECOND);
+    EXPECT_EQ(rig.lens()->moves, 1) << "the frames after it are older";
+    begin_anew(rig);
+    rig.frame(1, 2 * GST_SECOND);
+    EXPECT_GT(rig.lens()->moves, 1);
+  }
+}
+
+TEST(Focus, ArrivalIsNotWaitedForWhenThatIsSwitchedOff) {
+  FocusRig rig(std::string(kLens) + "wait-for-arrival=true");
+  for (int i = 0; i < 9; ++i) rig.frame(FocusRig::peak(rig.position(), 30));
+  EXPECT_EQ(rig.lens()->moves, 1);
+  rig.set("wait-for-arrival", "false");
+  EXPECT_TRUE(rig.watch(30, "focused"));
+}
+
+// --- What the meter tells besides the score -------------------------------------------------------------------------
+
+/// Whether a change of score, of a frame with these other fields before and after, begins a search.
+bool searches(double factor, const std::string& before, const std::string& after) {
   FocusRig rig(kLens);
-  const Source source(rig, true);
-  gst_harness_set_time(rig.harness(), 1000 * GST_SECOND);
-  for (int i = 0; i < 6; ++i) rig.frame(1, 999 * GST_SECOND);
-  EXPECT_EQ(rig.lens()->moves, 1) << "the frames after it are stale";
-  gst_harness_push_event(rig.harness(), gst_event_new_flush_start());
-  gst_harness_push_event(rig.harness(), gst_event_new_flush_stop(TRUE));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(rig.harness(), gst_event_new_segment(&segment));
-  gst_harness_set_time(rig.harness(), 1000 * GST_SECOND);
+  const auto frames = [&](int n, double f, const std::string& others) {
+    for (int i = 0; i < n && (i < 3 || rig.state() != "focused"); ++i)
+      rig.frame(f * FocusRig::peak(rig.position(), 50), {}, others);
+  };
+  frames(100, 1, before);
+  EXPECT_EQ(rig.state(), "focused");
   const int moves = rig.lens()->moves;
-  rig.frame(1, 0);
-  rig.frame(1, 0);
-  EXPECT_GT(rig.lens()->moves, moves);
+  for (int i = 0; i < 40; ++i) rig.frame(FocusRig::peak(rig.position(), 50), {}, before);
+  for (int i = 0; i < 60; ++i) rig.frame(factor * FocusRig::peak(rig.position(), 50), {}, after);
+  return rig.lens()->moves > moves;
+}
+
+TEST(Focus, LightChangesScoresThatAreNotNormalized) {
+  const auto fields = [](const char* metric, const char* normalize, double mean) {
+    return std::string(", metric=") + metric + ", mean=" + std::to_string(mean) + normalize;
+  };
+  constexpr char kNone[] = ", normalize=none", kMean[] = ", normalize=mean";
+  const double half = 0.5, quarter = 0.25;
+  EXPECT_TRUE(searches(quarter, "", "")) << "nothing is known";
+  EXPECT_FALSE(searches(quarter, fields("tenengrad", kNone, 100), fields("tenengrad", kNone, 50))) << "code^2";
+  EXPECT_FALSE(searches(half, fields("laplacian", kNone, 100), fields("laplacian", kNone, 50))) << "code";
+  EXPECT_TRUE(searches(half, fields("entropy", kNone, 100), fields("entropy", kNone, 50)));
+  EXPECT_TRUE(searches(quarter, fields("unheard-of", kNone, 100), fields("unheard-of", kNone, 50)));
+  EXPECT_TRUE(searches(quarter, fields("tenengrad", kMean, 100), fields("tenengrad", kMean, 50)));
+  EXPECT_TRUE(searches(quarter, fields("tenengrad", "", 100), fields("tenengrad", "", 50))) << "a meter before 0.3";
+  EXPECT_TRUE(searches(quarter, fields("tenengrad", kNone, 100), fields("tenengrad", kNone, 100)));
+}
+
+TEST(Focus, NoiseAddsToScores) {
+  EXPECT_TRUE(searches(2, "", ""));
+  EXPECT_TRUE(searches(2, ", noise=1.0", ", noise=1.0"));
+  // What was seen out of focus, 1% of the peak, is all noise at the most: ten times its deviation may add a whole one.
+  EXPECT_FALSE(searches(2, ", noise=1.0", ", noise=12.0"));
 }
 
 TEST(Focus, OtherCapsStartASearchAnew) {

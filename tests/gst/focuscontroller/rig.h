@@ -94,12 +94,13 @@ inline GType type() {
 
 }  // namespace fake_lens
 
-/// A frame of one byte with this score, if any.
-inline BufferPtr scored_frame(std::optional<double> score, GstClockTime pts) {
+/// A frame of one byte with this score, if any, and other fields of the meta, as gst_structure_from_string has them.
+inline BufferPtr scored_frame(std::optional<double> score, GstClockTime pts, const std::string& others = "") {
   BufferPtr buffer(gst_buffer_new_allocate(nullptr, 1, nullptr));
   GST_BUFFER_PTS(buffer.get()) = pts;
   if (score) {
-    const StructurePtr fields(gst_structure_new("x", "score", G_TYPE_DOUBLE, *score, nullptr));
+    const StructurePtr fields(gst_structure_from_string(("x" + others).c_str(), nullptr));
+    gst_structure_set(fields.get(), "score", G_TYPE_DOUBLE, *score, nullptr);
     set_score_meta(buffer.get(), kSharpnessMeta, fields.get());
   }
   return buffer;
@@ -153,9 +154,9 @@ class FocusRig {
     g_object_get(controller_.get(), property, &v, nullptr);
     return v;
   }
-  /// Pushes one frame, which must come out again as it was.
-  void frame(std::optional<double> score, std::optional<GstClockTime> pts = {}) {
-    BufferPtr buffer = scored_frame(score, pts ? *pts : frames_ * kFrame);
+  /// Pushes one frame, which must come out again as it was. others: as of scored_frame().
+  void frame(std::optional<double> score, std::optional<GstClockTime> pts = {}, const std::string& others = "") {
+    BufferPtr buffer = scored_frame(score, pts ? *pts : frames_ * kFrame, others);
     ++frames_;
     GstBuffer* in = buffer.get();
     ASSERT_EQ(gst_harness_push(harness_.get(), buffer.release()), GST_FLOW_OK);
