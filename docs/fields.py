@@ -66,6 +66,13 @@ FIELDS = {
         "state": "nick of the property `state`",
         "position": "last commanded position of the lens, in the actuator's unit",
         "score": "of the frame",
+        "positions": "where the search saw scores, in ascending order; empty if it was given up",
+        "scores": "the scores seen there",
+        "top": "position of the peak's top, between steps; 0 of a failed search, as the next two",
+        "width": "of the peak: half of it at half its height, in the actuator's unit",
+        "certainty": "standard error of `top`",
+        "lag-frames": "as set or learned; absent while not known",
+        "backlash": "as set or learned, in the actuator's unit; absent while not known",
     },
 }
 # Of the property `stats`.

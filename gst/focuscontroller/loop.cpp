@@ -3,6 +3,7 @@
 #include "gst/focuscontroller/loop.h"
 
 #include "gst/object/guard.h"
+#include "gst/object/owned.h"
 #include "gst/object/structure.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
     to = search_->frame(seen);
   }
   mind_timeout(running, used);
-  tell();
+  tell(search_->curve());
   if (to) move(*to);
   frame_ = nullptr;
 }
@@ -193,8 +194,7 @@ void FocusLoop::move(double position) {
       const std::lock_guard lock(mutex_);
       travelling_ = false;
     }
-    search_->give_up();
-    tell();
+    give_up();
     return;
   }
   GST_DEBUG_OBJECT(element_, "moved to %g", position);
@@ -218,7 +218,7 @@ void FocusLoop::mind_timeout(GstClockTime running, bool used) {
   if (!GST_CLOCK_TIME_IS_VALID(waiting_since_) || running < waiting_since_) waiting_since_ = running;
   if (running - waiting_since_ < taken_.timeout) return;
   waiting_since_ = GST_CLOCK_TIME_NONE;
-  search_->give_up();
+  give_up();
   {
     const std::lock_guard lock(mutex_);
     travelling_ = false;
@@ -233,8 +233,14 @@ bool FocusLoop::is_searching() const {
          state == FocusState::kTracking;
 }
 
-/// Publishes what the search has become; a new state is told.
-void FocusLoop::tell() {
+/// Ends the search. What it has seen until then is no curve of anything.
+void FocusLoop::give_up() {
+  search_->give_up();
+  tell({});
+}
+
+/// Publishes what the search has become; a new state is told. curve: what it has seen if it has ended.
+void FocusLoop::tell(const FocusCurve& curve) {
   const Status now{search_->state(), std::isnan(search_->position()) ? 0 : search_->position(), search_->score()};
   bool is_another;
   {
@@ -243,17 +249,34 @@ void FocusLoop::tell() {
   }
   if (!is_another) return;
   GST_INFO_OBJECT(element_, "%s at %g, score %g", nick_of(now.state), now.position, now.score);
-  post("state");
+  const bool has_ended = now.state == FocusState::kFocused || now.state == FocusState::kFailed;
+  post("state", has_ended ? &curve : nullptr);
   g_object_notify(G_OBJECT(element_), "state");
 }
 
-void FocusLoop::post(const char* event) {
+void FocusLoop::post(const char* event, const FocusCurve* result) {
   const Status now = status();
-  GstStructure* fields =
-      gst_structure_new("focuscontroller", "event", G_TYPE_STRING, event, "state", G_TYPE_STRING, nick_of(now.state),
-                        "position", G_TYPE_DOUBLE, now.position, "score", G_TYPE_DOUBLE, now.score, nullptr);
-  set_times(fields, *segment_, GST_BUFFER_PTS(frame_));
-  gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields));
+  StructurePtr fields(gst_structure_new("focuscontroller", "event", G_TYPE_STRING, event, "state", G_TYPE_STRING,
+                                        nick_of(now.state), "position", G_TYPE_DOUBLE, now.position, "score",
+                                        G_TYPE_DOUBLE, now.score, nullptr));
+  set_times(fields.get(), *segment_, GST_BUFFER_PTS(frame_));
+  if (result) {
+    set_result(fields.get(), *result);
+    GstPad* pad = gst_element_get_static_pad(element_, "src");
+    gst_pad_push_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(fields.get())));
+    gst_object_unref(pad);
+  }
+  gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields.release()));
+}
+
+/// What the search that has ended saw and found.
+void FocusLoop::set_result(GstStructure* fields, const FocusCurve& curve) const {
+  set_array(fields, "positions", G_TYPE_DOUBLE, g_value_set_double, curve.positions);
+  set_array(fields, "scores", G_TYPE_DOUBLE, g_value_set_double, curve.scores);
+  gst_structure_set(fields, "top", G_TYPE_DOUBLE, curve.top, "width", G_TYPE_DOUBLE, curve.width, "certainty",
+                    G_TYPE_DOUBLE, curve.certainty, nullptr);
+  if (const auto lag = search_->lag()) gst_structure_set(fields, "lag-frames", G_TYPE_INT, gint{*lag}, nullptr);
+  if (const auto play = search_->backlash()) gst_structure_set(fields, "backlash", G_TYPE_DOUBLE, *play, nullptr);
 }
 
 void FocusLoop::warn(const std::string& text) {

@@ -73,8 +73,10 @@ class FocusLoop {
   void move(double position);
   void mind_timeout(GstClockTime running, bool used);
   bool is_searching() const;
-  void tell();
-  void post(const char* event);
+  void give_up();
+  void tell(const FocusCurve& curve);
+  void post(const char* event, const FocusCurve* result = nullptr);
+  void set_result(GstStructure* fields, const FocusCurve& curve) const;
   void warn(const std::string& text);
   bool is_live();
 

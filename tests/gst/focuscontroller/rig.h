@@ -106,6 +106,39 @@ inline BufferPtr scored_frame(std::optional<double> score, GstClockTime pts, con
   return buffer;
 }
 
+/// What the message of a search that has ended says besides the state.
+struct FocusResult {
+  std::vector<double> positions, scores;
+  double top, width, certainty;
+  std::optional<int> lag;
+  std::optional<double> backlash;
+
+  static std::optional<FocusResult> of(const GstStructure* s) {
+    if (!gst_structure_has_field(s, "positions")) return {};
+    FocusResult result{doubles(s, "positions"),
+                       doubles(s, "scores"),
+                       number(s, "top"),
+                       number(s, "width"),
+                       number(s, "certainty"),
+                       std::optional<int>(),
+                       {}};
+    int lag;
+    double backlash;
+    if (gst_structure_get_int(s, "lag-frames", &lag)) result.lag = lag;
+    if (gst_structure_get_double(s, "backlash", &backlash)) result.backlash = backlash;
+    return result;
+  }
+
+ private:
+  static std::vector<double> doubles(const GstStructure* s, const char* field) {
+    const GValue* array = gst_structure_get_value(s, field);
+    std::vector<double> all;
+    for (guint i = 0; array && i < gst_value_array_get_size(array); ++i)
+      all.push_back(g_value_get_double(gst_value_array_get_value(array, i)));
+    return all;
+  }
+};
+
 class FocusRig {
  public:
   static constexpr GstClockTime kFrame = 40 * GST_MSECOND;
@@ -186,12 +219,19 @@ class FocusRig {
   GstClockTime frames() const { return frames_; }
   FocusHeard heard() {
     FocusHeard all;
-    while (const MessagePtr message{gst_bus_pop(bus_.get())}) all.listen(message.get());
+    while (const MessagePtr message{gst_bus_pop(bus_.get())}) {
+      all.listen(message.get());
+      const GstStructure* s = gst_message_get_structure(message.get());
+      if (s && FocusResult::of(s)) ends_.emplace_back(gst_structure_copy(s));
+    }
     return all;
   }
+  /// The messages of searches that had ended when heard() was called.
+  const std::vector<StructurePtr>& ends() const { return ends_; }
 
  private:
   BusPtr bus_;
+  std::vector<StructurePtr> ends_;
   GstElement* bin_;
   ElementPtr controller_, lens_;
   std::unique_ptr<GstHarness, Free<gst_harness_teardown>> harness_;
