@@ -15,9 +15,10 @@ from gi.repository import Gst
 FRAMES, MOVED_AT = 360, 170
 BEST = (62.0, 25.0)
 SETTLE = 2
-PIPELINE = (f"virtuallenssrc name=lens num-buffers={FRAMES} best-position={BEST[0]} lag={SETTLE} noise=3 flicker=0.05 ! "
-            "sharpnessmeter normalize=mean prefilter=binomial5 ! focuscontroller name=focus actuator=lens.position "
-            f"min=0 max=100 settle-frames={SETTLE} ! fakesink name=sink signal-handoffs=true")
+PIPELINE = (f"virtuallenssrc name=lens num-buffers={FRAMES} best-position={BEST[0]} lag={SETTLE} noise=3 "
+            "flicker=0.05 ! sharpnessmeter normalize=mean prefilter=binomial5 statistics=true ! "
+            f"focuscontroller name=focus actuator=lens.position min=0 max=100 settle-frames={SETTLE} ! "
+            "fakesink name=sink signal-handoffs=true")
 
 
 def record():
@@ -53,7 +54,7 @@ def main():
     top.step(range(FRAMES), positions, where="post", color="tab:blue", label="position")
     top.step((0, MOVED_AT, FRAMES), (*BEST, BEST[1]), where="post", color="black", linestyle=":", label="best position")
     bottom.plot(scores, color="tab:orange", label="score")
-    colours = {"coarse": "tab:blue", "fine": "tab:green", "settle": "tab:green"}
+    colours = {"coarse": "tab:blue", "fine": "tab:green", "settle": "tab:green", "tracking": "tab:red"}
     begin = 0
     for state, run in itertools.groupby(states):
         end = begin + len(list(run))
@@ -62,7 +63,8 @@ def main():
             axes.axvspan(begin, end, color=colours.get(state, "white"), alpha=0.13, linewidth=0)
         begin = end
     top.set(ylabel="lens position", xlim=(0, FRAMES), ylim=(-3, 103))
-    bottom.set(ylabel="score", xlabel="frame (blue: coarse, green: fine and settle, white: focused)", ylim=(0, None))
+    bottom.set(ylabel="score", ylim=(0, None),
+               xlabel="frame (blue: coarse, green: fine and settle, red: tracking, white: focused)")
     for axes in (top, bottom):
         axes.grid(alpha=0.3)
         axes.legend(loc="lower right", fontsize=8)

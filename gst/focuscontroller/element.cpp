@@ -17,6 +17,11 @@
  * Closes the autofocus loop: reads the score that `sharpnessmeter` attached to each frame, searches for the lens
  * position with the highest score, moves there and watches. Frames pass unchanged.
  *
+ * A search sweeps the range without stopping, then stops a few times beside the peak and at its top. A focus that is
+ * lost is looked for beside the last peak first; a small loss is probed. How late frames are and how much play the lens
+ * has is learned, or set: `lag-frames`, `backlash`. With `statistics=true` on the meter, changes of noise and light
+ * begin no search.
+ *
  * The lens is named by `actuator`: a numeric property of any element in the pipeline (`lens.position`), a field of a
  * structure property (`camera.extra-controls.focus_absolute` of a `v4l2src name=camera`), or a V4L2 device
  * (`/dev/video0`). Without one the application moves the lens when the signal `move` or the message tells it to.
@@ -24,16 +29,21 @@
  * Every move and every change of state is an element message named `focuscontroller`: string `event` (`move` or
  * `state`), `state`; double `position`, `score`; guint64 `timestamp`, `stream-time`, `running-time` of the frame.
  *
- * A frame that was exposed before the lens arrived is never used: `settle-frames` are skipped after each move and, in
- * live pipelines, all frames with a timestamp from before the move.
+ * When a search has ended (`state` is `focused` or `failed`) the message also has what it saw: the arrays of double
+ * `positions` and `scores`, double `top`, `width` and `certainty` of the peak, and, where known, int `lag-frames` and
+ * double `backlash`. The same structure goes downstream as a sticky event before the frame; `sharpnessoverlay` draws
+ * it.
+ *
+ * A score counts for the position that its frame shows. At stops `settle-frames` are skipped after each move, and in
+ * live pipelines all frames with a timestamp from before it.
  *
  * ## Example launch lines
  * |[
- * gst-launch-1.0 -m virtuallenssrc name=lens num-buffers=300 ! sharpnessmeter normalize=mean prefilter=binomial5 !
- *     focuscontroller actuator=lens.position min=0 max=100 ! fakesink
+ * gst-launch-1.0 -m virtuallenssrc name=lens num-buffers=300 ! sharpnessmeter normalize=mean prefilter=binomial5
+ *     statistics=true ! focuscontroller actuator=lens.position min=0 max=100 ! fakesink
  * ]| focuses a simulated lens.
  * |[
- * gst-launch-1.0 -m v4l2src ! videoconvert ! sharpnessmeter normalize=mean prefilter=binomial5 !
+ * gst-launch-1.0 -m v4l2src ! videoconvert ! sharpnessmeter normalize=mean prefilter=binomial5 statistics=true !
  *     focuscontroller actuator=/dev/video0 ! autovideosink
  * ]| focuses a webcam, with the range and step that its driver reports.
  */
