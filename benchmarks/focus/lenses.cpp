@@ -26,7 +26,9 @@ Tally searches(Bench& bench, const Algorithm& algorithm, const DriveSettings& dr
   Tally tally;
   for (std::size_t i = 0; i < bench.runs; ++i) {
     SplitMix random(i * 1000003 + 4);
-    const View view = random_view(bench.photographs[i % bench.photographs.size()], 101, 1, random);
+    View view = random_view(bench.photographs[i % bench.photographs.size()], 101, 1, random);
+    // A lens with play does not come below where its motor can pull it.
+    view.best = drive.backlash + view.best * (100 - drive.backlash) / 100;
     Rig rig(algorithm, view, {.sigma = 1}, {.drive = drive, .seed = random.next()});
     tally.search(rig);
   }
