@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from . import others, sharpness
+from . import focus, others, sharpness
 from .results import FOLDER, figures, is_busy, load, only, pick, provenance, rounded, table, times, unique
 
 ROOT = pathlib.Path(FOLDER).resolve().parents[1]
@@ -99,6 +99,12 @@ TABLES = {
     "denoise-limits": (others.denoise_limits, ("denoise-tensor-h200.json",), True),
     "denoise-transfers": (others.denoise_transfers, ("denoise-h200.json",), True),
     "denoise-pipelines": (others.denoise_pipelines, ("denoise-pipeline-h200.json",), True),
+    "focus-speed": (focus.speed, ("focus-epyc.json",), True),
+    "focus-contrast": (focus.contrast, ("focus-epyc.json",), False),
+    "focus-refocus": (focus.refocus, ("focus-epyc.json",), False),
+    "focus-lenses": (focus.lenses, ("focus-epyc.json",), False),
+    "focus-moving": (focus.moving, ("focus-epyc.json",), False),
+    "focus-disturbances": (focus.disturbances, ("focus-epyc.json",), False),
     "halftone-cpu": (others.halftone_cpu, ("halftone-epyc.json",), True),
     "halftone-gpu": (others.halftone_gpu, ("halftone-h200.json",), True),
     "halftone-strips": (others.halftone_strips, ("halftone-h200.json",), True),

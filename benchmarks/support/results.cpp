@@ -2,6 +2,7 @@
 // What the benchmark programs share: options, medians, and results as JSON with the context they were measured in.
 #include "benchmarks/support/results.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,18 @@
 
 namespace framequality::bench {
 namespace {
+
+/// Each of the paths of a list by its last part.
+std::string without_directories(const std::string& list) {
+  std::string names;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string one = list.substr(begin, end - begin);
+    names += (begin > 0 ? "," : "") + (one.starts_with('/') ? one.substr(one.find_last_of('/') + 1) : one);
+    begin = end + 1;
+  }
+  return names;
+}
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -93,8 +106,7 @@ Options::Options(int argc, char** argv, std::vector<Option> known) {
     name = name.substr(2);
     values_[name] = value;
     if (name == "out" || name == "commit") continue;
-    const std::size_t folder = value.starts_with('/') ? value.find_last_of('/') + 1 : 0;
-    command_.append(" --").append(name).append(" ").append(value.substr(folder));
+    command_.append(" --").append(name).append(" ").append(without_directories(value));
   }
 }
 
