@@ -27,8 +27,10 @@ constexpr double kLocalReach = 1.2;     // each later step of a local search at 
 std::optional<double> FocusSearch::refine() {
   if (kind_ == Kind::kSweep && motion_.lag() != lag_used_ && !row_.empty()) {
     make_row();
-    const FocusPeak again = focus::peak_of(row_, noise_);
-    if (again.height > 0) prior_ = again;
+    if (!row_.empty()) {
+      const FocusPeak again = focus::peak_of(row_, noise_);
+      if (again.height > 0) prior_ = again;
+    }
     if (is_new_play_) play_.reset();
   }
   if (last_step() == 0) return stops_.empty() ? settle(0) : finish(true);
@@ -42,7 +44,8 @@ std::optional<double> FocusSearch::refine() {
   }
   if (kind_ == Kind::kSweep && stops_.empty() && !(trusts_sweep_ && other_side_)) return first_stop();
   if (stops_.size() == 1 && !trusts_sweep_) return go(second_stop());
-  if (kind_ != Kind::kSweep && is_level()) return share_left_ < kLevelNear ? nothing_here() : to_top(*ended_at_);
+  if (kind_ != Kind::kSweep && is_level())
+    return share_left_ < kLevelNear ? nothing_here() : to_top(ended_at_.value_or(static_cast<int>(best().at)));
   if (misses_peak()) return sweep_slower();
   const double top = believed_top();
   const int there = clamped(top);

@@ -77,8 +77,8 @@ struct FocusCurve {
 };
 
 /// Searches the position with the highest score and watches over it. Positions are in the unit of FocusSettings, scores
-/// in any unit; only their order and ratios count. Its only clock are the frames it is told of. Allocates nothing per
-/// frame once a search has grown its memory. Thread-safety: none.
+/// in any unit; only their order and ratios count. Its only clock are the frames it is told of. Allocates while it
+/// searches, not while it watches. Thread-safety: none.
 class FocusSearch {
  public:
   /// position: where the lens is; NaN if that is not known.

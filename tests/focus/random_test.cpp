@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Whatever a focus search is told, and whatever it sees, it keeps within its range and comes to an end.
+#include "algorithms/focus/search.h"
+#include "algorithms/split_mix.h"
+
+#include <cmath>
+#include <deque>
+#include <gtest/gtest.h>
+
+namespace framequality::test {
+namespace {
+
+/// Random settings of a random range.
+FocusSettings random_settings(SplitMix& random) {
+  constexpr int kPositions[] = {1, 2, 9, 101, 2000};
+  FocusSettings s;
+  s.min = -50 + 100 * random.uniform();
+  s.step = 0.01 + 3 * random.uniform();
+  s.max = s.min + s.step * (kPositions[random.next() % std::size(kPositions)] - 1 + 0.4 * random.uniform());
+  s.coarse_step = random.next() % 6 ? 0 : s.step * (1 + 20 * random.uniform());
+  s.settle_frames = static_cast<int>(random.next() % 6);
+  s.lag_frames = static_cast<int>(random.next() % 8) - 1;
+  s.average_frames = 1 + static_cast<int>(random.next() % 3);
+  s.stop_and_go = random.next() % 5 == 0;
+  s.backlash = random.next() % 3 ? -1 : 10 * random.uniform() * s.step;
+  s.approach = static_cast<FocusApproach>(random.next() % 3);
+  s.loss = random.uniform();
+  s.loss_frames = 1 + static_cast<int>(random.next() % 20);
+  s.tracking = random.next() % 2;
+  s.mode = static_cast<FocusMode>(random.next() % 3);
+  return s;
+}
+
+/// Score of a scene, some of which no lens would make.
+double score_of(int scene, double x, SplitMix& random) {
+  switch (scene) {
+    case 0:
+      return 1 / (1 + x * x) + 0.05;
+    case 1:
+      return -std::abs(x);
+    case 2:
+      return 100 * random.uniform() - 50;
+    case 3:
+      return 0;
+    default:
+      return 1e6 * std::exp(-x * x) + (random.next() % 50 ? 0 : 1e12 * random.uniform());
+  }
+}
+
+void run(std::uint64_t seed) {
+  SplitMix random(seed);
+  FocusSettings s = random_settings(random);
+  const double start = random.next() % 5 ? s.min + (s.max - s.min) * (1.5 * random.uniform() - 0.25) : std::nan("");
+  FocusSearch search(s, start);
+  const int scene = static_cast<int>(random.next() % 5);
+  const double width = (s.max - s.min) * (0.02 + 0.3 * random.uniform()) + 1e-9, noise = random.uniform();
+  double best = s.min, sent = start;
+  std::deque<double> shown(1 + random.next() % 8, start);
+  std::deque<std::uint64_t> known(1 + random.next() % 4, 0);
+  std::uint64_t commands = 0;
+  for (int k = 0; k < 1000; ++k) {
+    if (random.next() % 300 == 0) best = s.min + (s.max - s.min) * random.uniform();
+    if (random.next() % 400 == 0) search.trigger();
+    if (random.next() % 900 == 0) search.cancel();
+    if (random.next() % 900 == 0) search.give_up();
+    if (random.next() % 500 == 0) {
+      s.backlash = 5 * random.uniform() * s.step;
+      s.mode = static_cast<FocusMode>(random.next() % 3);
+      search.configure(s);
+    }
+    FocusFrame frame;
+    const double x = std::isnan(shown.front()) ? 0 : (shown.front() - best) / width;
+    if (random.next() % 7) frame.score = score_of(scene, x, random) + noise * (random.uniform() - 0.5);
+    if (random.next() % 2) frame.noise = 5 * random.uniform(), frame.mean = 255 * random.uniform();
+    frame.light_power = static_cast<int>(random.next() % 3);
+    frame.known = known.front();
+    if (const std::optional<double> to = search.frame(frame)) {
+      ++commands;
+      sent = *to;
+      const bool back = *to == start;  // where it began may be outside
+      ASSERT_TRUE(back || (*to >= s.min && *to <= s.max)) << *to << ", seed " << seed << ", frame " << k;
+    }
+    shown.push_back(sent), shown.pop_front();
+    known.push_back(commands), known.pop_front();
+  }
+  const FocusCurve& curve = search.curve();
+  ASSERT_EQ(curve.positions.size(), curve.scores.size());
+  EXPECT_TRUE(std::isfinite(curve.top) && std::isfinite(curve.width) && std::isfinite(curve.certainty)) << seed;
+}
+
+TEST(FocusSearch, KeepsWithinItsRangeWhateverItSees) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) run(seed);
+}
+
+TEST(FocusSearch, EndsWhateverItSees) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SplitMix random(seed);
+    FocusSettings s = random_settings(random);
+    s.max = s.min + 100 * s.step;
+    s.mode = FocusMode::kOneShot;
+    FocusSearch search(s, s.min);
+    const auto has_ended = [&] {
+      return search.state() == FocusState::kFocused || search.state() == FocusState::kFailed;
+    };
+    int frames = 0;
+    for (; frames < 20000 && !has_ended(); ++frames) search.frame(100 * random.uniform());
+    EXPECT_TRUE(has_ended()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace framequality::test
