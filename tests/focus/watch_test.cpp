@@ -227,6 +227,21 @@ TEST(FocusWatch, LightScalesTheScoreByItsPower) {
     }
 }
 
+TEST(FocusWatch, LightThatStaysIsWhatIsComparedWithFromNowOn) {
+  const auto lit = [](double light) {
+    FocusFrame f = frame_of(100 * light * light);
+    f.mean = 80 * light;
+    f.light_power = 2;
+    return f;
+  };
+  Watched w;
+  ASSERT_EQ(w.frames_to_sign([&](int) { return lit(1); }, 100), -1);
+  ASSERT_EQ(w.frames_to_sign([&](int) { return lit(2); }, 20), -1);
+  EXPECT_NEAR(w.watch.reference(), 100, 1e-9) << "it may go as it came";
+  ASSERT_EQ(w.frames_to_sign([&](int) { return lit(2); }, 80), -1);
+  EXPECT_NEAR(w.watch.reference(), 400, 1e-9);
+}
+
 TEST(FocusWatch, LightOfAFewStepsIsFollowedForEver) {
   const auto lit = [](double light) {
     FocusFrame f = frame_of(100 * light * light);
