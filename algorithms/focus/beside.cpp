@@ -6,7 +6,7 @@ namespace framequality {
 
 namespace {
 
-constexpr double kLocalStep = 1;  // first step at most, widths of the peak
+constexpr double kLocalStep = 1, kTrackingStep = 0.6;  // first step at most, widths of the peak
 constexpr double kNear = 0.3;     // share of the height that is left near the last peak
 
 }  // namespace
@@ -50,7 +50,8 @@ std::optional<double> FocusSearch::begin_local(Kind kind, double distance, doubl
   prior_ = *shape_;
   prior_.top = at_;
   add(level);
-  local_step_ = (drift_ < 0 ? -1 : 1) * std::clamp(distance, 1.0, std::max(1.0, kLocalStep * prior_.width));
+  const double most = kind == Kind::kTracking ? kTrackingStep : kLocalStep;
+  local_step_ = (drift_ < 0 ? -1 : 1) * std::clamp(distance, 1.0, std::max(1.0, most * prior_.width));
   retries_ = kRetries - 1;
   fine_began_ = motion_.now();
   from_other_side_ = false;

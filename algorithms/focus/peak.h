@@ -75,7 +75,8 @@ inline double significance(std::span<const FocusSample> row, double window, doub
   const auto low = level.begin() + static_cast<std::ptrdiff_t>(level.size() / 4);
   std::nth_element(level.begin(), low, level.end());
   const double rise = best - *low;
-  if (!(rise > 0)) return 0;
+  // Less is rounding.
+  if (!(rise > 1e-12 * std::abs(best))) return 0;
   return noise > 0 ? rise / (noise * error) : 1e9;
 }
 

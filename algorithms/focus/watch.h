@@ -233,7 +233,7 @@ class FocusWatch {
       }
     }
     if (base_.frames == 0 || quiet_ < kBlock * probe_patience_) return Sign::kNone;
-    const double error = base_.deviation / std::sqrt(static_cast<double>(kRecent));
+    const double error = base_.deviation * std::sqrt(1.0 / kCalmFrames + 1.0 / kBlock);
     slipped = slipped || (recent_.full() &&
                           base_.mean - level().score > std::max(kSlip * std::abs(base_.mean), kSlipNoise * error));
     return slipped && is_calm() ? Sign::kSlipped : Sign::kNone;
