@@ -7,7 +7,7 @@ namespace framequality {
 namespace {
 
 constexpr double kLocalStep = 1, kTrackingStep = 0.6;  // first step at most, widths of the peak
-constexpr double kNear = 0.3;     // share of the height that is left near the last peak
+constexpr double kNear = 0.3;                          // share of the height that is left near the last peak
 
 }  // namespace
 

@@ -38,7 +38,8 @@ std::optional<double> FocusSearch::refine() {
   if (std::exchange(stop_contradicts_, false) && may_be_play(at_) && stop_at(at_)) return suspect_play(*stop_at(at_));
   learn_play();
   if (takes_too_long()) {
-    const int end = kind_ == Kind::kSweep && motion_.lag_is_known() ? clamped(prior_.top) : static_cast<int>(best().at);
+    const int end =
+        kind_ == Kind::kSweep && motion_.lag_is_known() ? reachable(prior_.top) : static_cast<int>(best().at);
     if (at_ == end) return finish(true);
     return settle(end);
   }
@@ -48,7 +49,7 @@ std::optional<double> FocusSearch::refine() {
     return share_left_ < kLevelNear ? nothing_here() : to_top(ended_at_.value_or(static_cast<int>(best().at)));
   if (misses_peak()) return sweep_slower();
   const double top = believed_top();
-  const int there = clamped(top);
+  const int there = reachable(top);
   if (!trusts_sweep_) {
     if (const std::optional<int> at = next_stop(top)) return *at == there ? settle(*at) : go(*at);
     if (kind_ == Kind::kSweep && stops_made_ < kMostStops + kMoreStops)
@@ -60,14 +61,14 @@ std::optional<double> FocusSearch::refine() {
 std::optional<double> FocusSearch::first_stop() {
   settled_ = 0;
   const double w = std::max(prior_.width, 0.7);
-  const auto beside = [&](double widths) { return clamped(prior_.top - direction_ * widths * w); };
-  const int near = beside(kSideNear) == clamped(prior_.top) ? clamped(prior_.top - direction_) : beside(kSideNear);
+  const auto beside = [&](double widths) { return reachable(prior_.top - direction_ * widths * w); };
+  const int near = beside(kSideNear) == reachable(prior_.top) ? reachable(prior_.top - direction_) : beside(kSideNear);
   if (!play_ && settings_.approach == FocusApproach::kAuto && !other_side_ && !suspects_play_) {
     int far = beside(kSideFar);
-    if (far == near) far = clamped(near - direction_);
+    if (far == near) far = reachable(near - direction_);
     if (std::abs(far - prior_.top) > w && (at_ - far) * direction_ > 0) return go(far, true);
     // Where the range begins: behind the peak.
-    far = clamped(prior_.top + direction_ * kSideBehind * w);
+    far = reachable(prior_.top + direction_ * kSideBehind * w);
     if ((at_ - far) * direction_ > 0.3 * w) return go(far, true);
   }
   return go(near, other_side_.has_value());
@@ -76,16 +77,16 @@ std::optional<double> FocusSearch::first_stop() {
 int FocusSearch::second_stop() const {
   const FocusSample& s = stops_.front();
   if (kind_ != Kind::kSweep) {
-    const int to = clamped(s.at + local_step_);
-    return to != static_cast<int>(s.at) ? to : clamped(s.at - local_step_);
+    const int to = reachable(s.at + local_step_);
+    return to != static_cast<int>(s.at) ? to : reachable(s.at - local_step_);
   }
   double top = prior_.top;
   const double share = (s.score - prior_.floor) / prior_.height;
   if (share > 0.1 && share < 0.97) top = s.at + direction_ * prior_.distance(s.score, 2);
   const double most = 2 * prior_.width + 1;
-  int at = clamped(std::clamp(top, s.at - most, s.at + most));
-  if (at == static_cast<int>(s.at)) at = clamped(s.at + direction_ * side());
-  if (at == static_cast<int>(s.at)) at = clamped(s.at - direction_ * side());
+  int at = reachable(std::clamp(top, s.at - most, s.at + most));
+  if (at == static_cast<int>(s.at)) at = reachable(s.at + direction_ * side());
+  if (at == static_cast<int>(s.at)) at = reachable(s.at - direction_ * side());
   return at;
 }
 
@@ -108,13 +109,13 @@ double FocusSearch::believed_top() const {
 std::optional<int> FocusSearch::next_stop(double top) const {
   const int most = kind_ == Kind::kSweep ? kMostStops : kind_ == Kind::kLocal ? kMostLocalStops : kMostTrackingStops;
   if (stops_made_ >= most) return {};
-  const int there = clamped(top);
+  const int there = reachable(top);
   // Beyond what was seen: there first.
   const bool is_beyond = top < stops_.front().at - 0.3 * prior_.width || top > stops_.back().at + 0.3 * prior_.width;
   if (!stop_at(there) && is_beyond) return there;
   if (!fit_ || fit_->error > error_wanted()) {
     const bool left = stops_.front().at<top - 0.4 * side(), right = stops_.back().at> top + 0.4 * side();
-    const int low = clamped(top - side()), high = clamped(top + side());
+    const int low = reachable(top - side()), high = reachable(top + side());
     if (!right && !stop_at(high) && high != there) return high;
     if (!left && !stop_at(low) && low != there) return low;
   }
@@ -134,13 +135,13 @@ std::optional<int> FocusSearch::between(double top) const {
   const double right = std::next(b) == stops_.end() ? last_step() - b->at : std::next(b)->at - b->at;
   const double near = std::max(2.0, 0.12 * prior_.width);
   if (std::max(left, right) <= near) return {};
-  const int there = clamped(top);
+  const int there = reachable(top);
   if (!stop_at(there) && std::abs(there - b->at) < std::max(left, right)) return there;
   const bool to_right = left <= near || (right > near && top >= b->at);
   const double gap = to_right ? right : left;
   // A third of a wide gap: the top is nearer to the best one.
   const double step = gap > 3 * near ? gap / 3 : gap / 2;
-  return clamped(b->at + (to_right ? 1 : -1) * std::max(1.0, step));
+  return reachable(b->at + (to_right ? 1 : -1) * std::max(1.0, step));
 }
 
 std::optional<double> FocusSearch::to_top(int there) {
@@ -204,22 +205,36 @@ std::optional<FocusPeak> FocusSearch::fitted_with_sweep() {
   return fit;
 }
 
+int FocusSearch::reachable(double at) const {
+  // Where the lens turns in at an end of the range, it does not follow until its play is used up.
+  const double dead = play_ && *play_ > 0.5 ? std::floor(*play_) : 0;
+  const double low = direction_ > 0 ? dead : 0, high = direction_ > 0 ? last_step() : last_step() - dead;
+  return low < high ? clamped(std::clamp(at, low, high)) : clamped(at);
+}
+
 double FocusSearch::error_wanted() const { return std::max(kCertain, kCertainShare * prior_.width); }
 
 double FocusSearch::side() const { return std::max(1.0, kSide * prior_.width); }
 
 void FocusSearch::learn_play() {
-  if (!other_side_ || play_ || kind_ != Kind::kSweep || !fit_ || (!trusts_sweep_ && stops_.size() < 2)) return;
+  if (!other_side_ || play_ || kind_ != Kind::kSweep) return;
   if (suspects_play_ && stops_.empty()) return;
-  const double share = (other_side_->score - fit_->floor) / fit_->height;
+  // At an end of the range nothing is fitted yet: the sweep itself says where it saw this score.
+  const bool is_fitted = fit_ && (trusts_sweep_ || stops_.size() >= 2);
+  if (!is_fitted && !(motion_.lag_is_known() && !is_slow() && stops_.empty())) return;
+  const FocusPeak& peak = is_fitted ? *fit_ : prior_;
+  const double share = (other_side_->score - peak.floor) / peak.height;
   // There are two places with this score. The lens went down from beyond the peak, so it is beyond the stop.
   const double off = std::max({1.0, 0.15 * stride_, 0.1 * prior_.width});
-  const double stood = (other_side_->at - fit_->top) * direction_;
+  const double stood = (other_side_->at - peak.top) * direction_;
   const double near = -swept_distance(share, -direction_) - stood, far = swept_distance(share, direction_) - stood;
   is_new_play_ = true;
   const bool tells = share > 0.05 && share < 0.9;
   if (!suspects_play_) {
-    if (tells && near > -3 * off) play_ = near > off ? near : 0;
+    // Behind the peak, where an end of the range is near, too little is seen to tell that there is none.
+    const bool is_behind = stood > 0;
+    const double told = is_behind ? far : near;
+    if (tells && told > (is_behind ? off : -3 * off)) play_ = told > off ? told : 0;
   } else {
     // It is known then that it has some.
     play_ = !tells ? kDeep * last_step() / 1.2 : near > off && near > refuted_play_ + off ? near : std::max(far, 0.0);

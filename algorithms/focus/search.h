@@ -164,6 +164,8 @@ class FocusSearch {
   int last_step() const;
   double position_of(int at) const { return std::min(settings_.min + at * settings_.step, settings_.max); }
   int clamped(double at) const { return static_cast<int>(std::lround(std::clamp<double>(at, 0, last_step()))); }
+  /// The same, where a lens with play follows its motor.
+  int reachable(double at) const;
   int nearest(double position) const { return clamped((position - settings_.min) / settings_.step); }
   /// Nearest to where the lens was sent; nothing if that is not known.
   std::optional<int> here() const { return std::isnan(position_) ? std::nullopt : std::optional(nearest(position_)); }
