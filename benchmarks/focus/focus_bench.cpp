@@ -75,7 +75,7 @@ Options parse(int argc, char** argv) {
       static_cast<int>(pointers.size()), pointers.data(),
       {{"only", tables, "tables to make"},
        {"algorithms", algorithms, "to compare; NAME:SETTING=VALUE:... for other settings than the defaults"},
-       {"runs", "400", "searches for each cell; of disturbances a quarter of it, of moving scenes an eighth"},
+       {"runs", "400", "searches for each cell; of disturbances a quarter of it, of moving scenes a half"},
        {"sweep", "", "folder with the pictures of a real focus sweep; may be given more than once"},
        {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
        {"photos-most", "16", "so many of them, evenly chosen"},

@@ -71,7 +71,7 @@ void moving_scenes(Bench& bench) {
     std::printf("\nmoving: left out, no --clips\n");
     return;
   }
-  const std::size_t runs = std::max<std::size_t>(1, bench.runs / 8);
+  const std::size_t runs = std::max<std::size_t>(1, bench.runs / 2);
   TextTable table(
       "moving: clips played to their end and back (101 positions, noise 2); means of all runs; in focus: found on the "
       "still first frame",
