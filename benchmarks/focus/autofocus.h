@@ -14,8 +14,8 @@ namespace framequality::bench {
 /// What one frame tells.
 struct Sight {
   double score = 0;
-  double noise = 0;  ///< sigma of the noise as it is estimated from the frame, 8-bit codes
-  double mean = 0;   ///< luma, 8-bit codes
+  double noise = 0;        ///< sigma of the noise as it is estimated from the frame, 8-bit codes
+  double mean = 0;         ///< luma, 8-bit codes
   bool normalized = true;  ///< the score does not go with the light
 };
 

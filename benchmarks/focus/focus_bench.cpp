@@ -71,16 +71,15 @@ Options parse(int argc, char** argv) {
   std::vector<std::string> arguments = joined(argc, argv);
   std::vector<char*> pointers;
   for (std::string& a : arguments) pointers.push_back(a.data());
-  return Options(
-      static_cast<int>(pointers.size()), pointers.data(),
-      {{"only", tables, "tables to make"},
-       {"algorithms", algorithms, "to compare; NAME:SETTING=VALUE:... for other settings than the defaults"},
-       {"runs", "400", "searches for each cell; of disturbances a quarter of it, of moving scenes a half"},
-       {"sweep", "", "folder with the pictures of a real focus sweep; may be given more than once"},
-       {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
-       {"photos-most", "16", "so many of them, evenly chosen"},
-       {"clips", "", "video files for the table of moving scenes; more than one: separated by spaces"},
-       {"set", "", "settings of FocusSearch, such as average_frames=1,loss=0.2"}});
+  return Options(static_cast<int>(pointers.size()), pointers.data(),
+                 {{"only", tables, "tables to make"},
+                  {"algorithms", algorithms, "to compare; NAME:SETTING=VALUE:... for other settings than the defaults"},
+                  {"runs", "400", "searches for each cell; of disturbances a quarter of it, of moving scenes a half"},
+                  {"sweep", "", "folder with the pictures of a real focus sweep; may be given more than once"},
+                  {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
+                  {"photos-most", "16", "so many of them, evenly chosen"},
+                  {"clips", "", "video files for the table of moving scenes; more than one: separated by spaces"},
+                  {"set", "", "settings of FocusSearch, such as average_frames=1,loss=0.2"}});
 }
 
 std::vector<Subject> photographs(const std::string& folder, double most) {
