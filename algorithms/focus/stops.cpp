@@ -29,8 +29,9 @@ std::optional<double> FocusSearch::go(int at, bool directly) {
       phase_ = Phase::kPass;
       // As fast as it has followed the sweep, at least.
       const int distance = std::abs(beyond - at_);
-      passing_ = suspects_play_ ? std::max(1, motion_.rest())
-                                : std::clamp(distance / std::max(1, 2 * stride_), 1, std::max(1, motion_.rest()));
+      const int rest = std::max(1, motion_.rest());
+      passing_ = suspects_play_ ? rest : std::clamp(distance / std::max(1, 2 * stride_), 1, rest);
+      if (settings_.stop_and_go) passing_ = motion_.rest() + 1;
       if (is_slow()) passing_ = std::max(passing_, static_cast<int>(std::ceil(distance / slew_)));
       return send(beyond);
     }
