@@ -227,13 +227,15 @@ TEST(FocusWatch, LightScalesTheScoreByItsPower) {
     }
 }
 
+/// In so much light, of which the score is not freed.
+FocusFrame lit(double light) {
+  FocusFrame f = frame_of(100 * light * light);
+  f.mean = 80 * light;
+  f.light_power = 2;
+  return f;
+}
+
 TEST(FocusWatch, LightThatStaysIsWhatIsComparedWithFromNowOn) {
-  const auto lit = [](double light) {
-    FocusFrame f = frame_of(100 * light * light);
-    f.mean = 80 * light;
-    f.light_power = 2;
-    return f;
-  };
   Watched w;
   ASSERT_EQ(w.frames_to_sign([&](int) { return lit(1); }, 100), -1);
   ASSERT_EQ(w.frames_to_sign([&](int) { return lit(2); }, 20), -1);
@@ -243,12 +245,6 @@ TEST(FocusWatch, LightThatStaysIsWhatIsComparedWithFromNowOn) {
 }
 
 TEST(FocusWatch, LightOfAFewStepsIsFollowedForEver) {
-  const auto lit = [](double light) {
-    FocusFrame f = frame_of(100 * light * light);
-    f.mean = 80 * light;
-    f.light_power = 2;
-    return f;
-  };
   // A day: twice as bright at noon, each level stays long enough to be what is compared with.
   Watched w;
   EXPECT_EQ(

@@ -139,6 +139,9 @@ struct FocusResult {
   }
 };
 
+/// Of a lens that is at once where it is sent.
+inline constexpr char kLens[] = "actuator=lens.as-double min=0 max=100 step=1 settle-frames=0 ";
+
 class FocusRig {
  public:
   static constexpr GstClockTime kFrame = 40 * GST_MSECOND;
