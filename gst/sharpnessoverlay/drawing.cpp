@@ -2,9 +2,10 @@
 // Draws scores with Cairo and Pango: text, graph, heat map, a search's curve. Knows pixels, not pipelines.
 #include "gst/sharpnessoverlay/drawing.h"
 
+#include "gst/sharpnessoverlay/number_text.h"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -76,45 +77,6 @@ Colour palette(double at) {
   return {mix(0), mix(1), mix(2), kHeat};
 }
 
-/// A number with so many digits (1...4), but all of those left of the decimal point; at most 8 characters.
-std::string number_text(double score, int digits) {
-  const double size = std::abs(score);
-  char text[32];
-  std::to_chars_result end{};
-  if (size >= 1e7 || (size > 0 && size < 1e-3)) {
-    end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::scientific, 1);
-  } else {
-    const int before = size < 10 ? 1 : size < 100 ? 2 : size < 1000 ? 3 : 4;
-    end = std::to_chars(std::begin(text), std::end(text), score, std::chars_format::fixed,
-                        size > 0 ? std::max(0, digits - before) : 0);
-  }
-  return {text, end.ptr};
-}
-
-/// The same with no zeros at the end that say nothing.
-std::string short_text(double number) {
-  std::string text = number_text(number, 4);
-  if (text.find('.') == std::string::npos || text.find('e') != std::string::npos) return text;
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
-/// A position with as many decimals as two digits of its standard error have, and that one.
-std::string position_text(double position, double error) {
-  if (!(error > 0)) return short_text(position);
-  constexpr double kMostDecimals = 6;
-  if (std::abs(position) >= 1e7 || error >= 1e7 || error < 1e-6)
-    return number_text(position, 4) + " ±" + number_text(error, 2);
-  const int decimals = static_cast<int>(std::clamp(1 - std::floor(std::log10(error)), 0.0, kMostDecimals));
-  const auto fixed = [&](double value) {
-    char text[32];
-    return std::string(text,
-                       std::to_chars(std::begin(text), std::end(text), value, std::chars_format::fixed, decimals).ptr);
-  };
-  return fixed(position) + " ±" + fixed(error);
-}
-
 /// Where a number lies between two others: 0 at the first, 1 at the second, 0.5 if they are the same. No difference of
 /// doubles is too large for this.
 double share(double value, double least, double greatest) {
@@ -122,58 +84,7 @@ double share(double value, double least, double greatest) {
   return spread > 0 ? (value / 2 - least / 2) / spread : 0.5;
 }
 
-std::string span_text(std::uint64_t ns) {
-  const double seconds = static_cast<double>(ns) / 1e9;
-  const auto [value, unit] = seconds < 120    ? std::pair{seconds, " s"}
-                             : seconds < 7200 ? std::pair{seconds / 60, " min"}
-                                              : std::pair{seconds / 3600, " h"};
-  char text[32];
-  const auto end = std::to_chars(std::begin(text), std::end(text), value, std::chars_format::general, 3);
-  return std::string(text, end.ptr).append(unit);
-}
-
-/// True if two boxes share a pixel.
-bool overlap(const Box& a, const Box& b) {
-  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
-}
-
 }  // namespace
-
-Layout lay_out(int width, int height, int par_n, int par_d) {
-  // Smaller letters cannot be read, so that what does not hold them stays away.
-  constexpr double kLeastEm = 14, kLeastSmall = 10;
-  Layout l;
-  l.width = width;
-  l.height = height;
-  l.stretch = par_n > 0 && par_d > 0 ? static_cast<double>(par_d) / par_n : 1;
-  l.em = std::max(kLeastEm, std::min<double>(height, width / l.stretch) / 24);
-  l.small = std::max(kLeastSmall, 0.56 * l.em);
-  // No wider than just too wide: the pixels of hostile caps make lengths that no int holds.
-  const auto across = [&](double length) {
-    return static_cast<int>(std::lround(std::min<double>(length * l.stretch, width + 1)));
-  };
-  const auto down = [](double length) { return static_cast<int>(std::lround(length)); };
-  const int left = across(0.5 * l.em), top = down(0.5 * l.em);
-  l.text = {left, top, across(std::max(5.9 * l.em, 10.6 * l.small)), down(1.35 * l.em + 1.75 * l.small)};
-  if (l.text.x + l.text.width > width || l.text.y + l.text.height > height) l.text = {};
-  l.graph = {left, 0, std::min(across(15 * l.em), width - 2 * left), down(4.2 * l.em)};
-  l.graph.y = height - top - l.graph.height;
-  if (l.graph.width < across(9 * l.em) || l.graph.y < l.text.y + l.text.height + top) l.graph = {};
-  // Right of the text, or below it where the picture is too narrow for both.
-  const int least = across(9 * l.em), end = width - left;
-  const auto start = [&](int edge, int gap) { return edge > 0 ? edge + gap : gap; };
-  int from = start(l.text.x + l.text.width, left);
-  l.curve.y = top;
-  if (end - from < least) {
-    from = left;
-    l.curve.y = start(l.text.y + l.text.height, top);
-  }
-  l.curve.width = std::min(across(13 * l.em), end - from);
-  l.curve.x = end - l.curve.width;
-  l.curve.height = std::min(down(6.2 * l.em), (l.graph.empty() ? height : l.graph.y) - top - l.curve.y);
-  if (l.curve.width < least || l.curve.height < down(4.6 * l.em)) l.curve = {};
-  return l;
-}
 
 void Pen::Release::operator()(void* object) const { g_object_unref(object); }
 

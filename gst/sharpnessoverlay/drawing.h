@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/score_history.h"
+#include "gst/sharpnessoverlay/layout.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,23 +21,6 @@ struct Canvas {
   std::uint8_t* pixels = nullptr;
   int stride = 0, width = 0, height = 0;  ///< stride: bytes
 };
-
-/// A part of a picture, pixels; edges are first + length.
-struct Box {
-  int x = 0, y = 0, width = 0, height = 0;
-  bool empty() const { return width <= 0 || height <= 0; }
-  bool operator==(const Box&) const = default;
-};
-
-/// Where the parts go in a picture, and how large they are. A part that would be illegible there has an empty box.
-struct Layout {
-  int width = 0, height = 0;
-  double em = 0, small = 0;  ///< height of the two fonts, pixels
-  double stretch = 1;        ///< pixels across for each pixel down
-  Box text, graph, curve;
-};
-/// par_n/par_d: width of a pixel over its height.
-Layout lay_out(int width, int height, int par_n, int par_d);
 
 struct Text {
   double score = 0;

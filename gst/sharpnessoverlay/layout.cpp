@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where text, graph and curve go in a picture.
+#include "gst/sharpnessoverlay/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace framequality::overlay {
+
+bool overlap(const Box& a, const Box& b) {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+Layout lay_out(int width, int height, int par_n, int par_d) {
+  // Smaller letters cannot be read, so that what does not hold them stays away.
+  constexpr double kLeastEm = 14, kLeastSmall = 10;
+  Layout l;
+  l.width = width;
+  l.height = height;
+  l.stretch = par_n > 0 && par_d > 0 ? static_cast<double>(par_d) / par_n : 1;
+  l.em = std::max(kLeastEm, std::min<double>(height, width / l.stretch) / 24);
+  l.small = std::max(kLeastSmall, 0.56 * l.em);
+  // No wider than just too wide: the pixels of hostile caps make lengths that no int holds.
+  const auto across = [&](double length) {
+    return static_cast<int>(std::lround(std::min<double>(length * l.stretch, width + 1)));
+  };
+  const auto down = [](double length) { return static_cast<int>(std::lround(length)); };
+  const int left = across(0.5 * l.em), top = down(0.5 * l.em);
+  l.text = {left, top, across(std::max(5.9 * l.em, 10.6 * l.small)), down(1.35 * l.em + 1.75 * l.small)};
+  if (l.text.x + l.text.width > width || l.text.y + l.text.height > height) l.text = {};
+  l.graph = {left, 0, std::min(across(15 * l.em), width - 2 * left), down(4.2 * l.em)};
+  l.graph.y = height - top - l.graph.height;
+  if (l.graph.width < across(9 * l.em) || l.graph.y < l.text.y + l.text.height + top) l.graph = {};
+  // Right of the text, or below it where the picture is too narrow for both.
+  const int least = across(9 * l.em), end = width - left;
+  const auto start = [&](int edge, int gap) { return edge > 0 ? edge + gap : gap; };
+  int from = start(l.text.x + l.text.width, left);
+  l.curve.y = top;
+  if (end - from < least) {
+    from = left;
+    l.curve.y = start(l.text.y + l.text.height, top);
+  }
+  l.curve.width = std::min(across(13 * l.em), end - from);
+  l.curve.x = end - l.curve.width;
+  l.curve.height = std::min(down(6.2 * l.em), (l.graph.empty() ? height : l.graph.y) - top - l.curve.y);
+  if (l.curve.width < least || l.curve.height < down(4.6 * l.em)) l.curve = {};
+  return l;
+}
+
+}  // namespace framequality::overlay

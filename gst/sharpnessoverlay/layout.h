@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where text, graph and curve go in a picture.
+#pragma once
+
+namespace framequality::overlay {
+
+/// A part of a picture, pixels; edges are first + length.
+struct Box {
+  int x = 0, y = 0, width = 0, height = 0;
+  bool empty() const { return width <= 0 || height <= 0; }
+  bool operator==(const Box&) const = default;
+};
+
+/// True if two boxes share a pixel.
+bool overlap(const Box& a, const Box& b);
+
+/// Where the parts go in a picture, and how large they are. A part that would be illegible there has an empty box.
+struct Layout {
+  int width = 0, height = 0;
+  double em = 0, small = 0;  ///< height of the two fonts, pixels
+  double stretch = 1;        ///< pixels across for each pixel down
+  Box text, graph, curve;
+};
+/// par_n/par_d: width of a pixel over its height.
+Layout lay_out(int width, int height, int par_n, int par_d);
+
+}  // namespace framequality::overlay
