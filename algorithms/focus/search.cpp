@@ -122,7 +122,6 @@ void FocusSearch::begin() {
 
 void FocusSearch::begin_anew() {
   retries_ = resweeps_ = 0;
-  slower_ = 1;
   begin();
 }
 

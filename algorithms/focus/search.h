@@ -313,7 +313,6 @@ class FocusSearch {
   double began_at_ = 0;                  ///< position
   double score_ = 0, score_before_ = 0;  ///< of the last frames that had one
   std::optional<double> score_began_;    ///< of the frame with which the search began
-  double slower_ = 1;                    ///< so many times smaller are the steps of a sweep, for resweeps_
   FocusState state_ = FocusState::kIdle;
   Phase phase_ = Phase::kWatch;
   Kind kind_ = Kind::kSweep;

@@ -16,6 +16,7 @@ constexpr double kPastNoise = 6;       // and has come down by so many standard 
 constexpr double kFlat = 0.01;         // a sweep whose scores differ by less than this share has no peak,
 constexpr double kStandsOut = 6;       // nor one whose peak stands out by less than so many standard deviations;
 constexpr double kMay = 3.5;           // one that stands out by so many may be one
+constexpr double kSlower = 2.5;        // times smaller are the steps of the next sweep where stops found no peak
 constexpr int kPasses = 4;             // sweeps to find out
 
 }  // namespace
@@ -30,7 +31,7 @@ std::optional<double> FocusSearch::start_sweep(std::optional<double> score) {
   const double divisions = settings_.stop_and_go ? kStopDivisions : kDivisions;
   double spacing = settings_.coarse_step / settings_.step;
   if (!(spacing > 0)) {
-    spacing = n / divisions / slower_;
+    spacing = n / divisions / std::pow(kSlower, resweeps_);
     // A peak of known width needs a sample on each flank.
     if (shape_) spacing = std::clamp(0.9 * shape_->width, 0.5 * spacing, 1.4 * spacing);
     if (is_slow()) spacing = std::min(spacing, 0.9 * slew_);
@@ -52,7 +53,6 @@ std::optional<double> FocusSearch::start_sweep(std::optional<double> score) {
 
 std::optional<double> FocusSearch::sweep_slower() {
   ++resweeps_;
-  slower_ *= 2.5;
   state_ = FocusState::kCoarse;
   return start_sweep(score_);
 }
