@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct Scores {
   std::vector<double> zones;  ///< its zones, row-major
   std::vector<double> extra;  ///< regions 1...
   Statistics statistics;      ///< of region 0; zeros if the plan has none
+  /// Energy of the gradient, which is the score of `tenengrad`, less the share of white noise: of region 0 and of its
+  /// zones. Unit: code^2. At least 0; only for metrics that have it besides their score, with statistics.
+  std::optional<double> gradient_energy;
+  std::vector<double> zone_gradient_energies;
 };
 
 /// A region's totals and what they are of.
@@ -42,6 +47,12 @@ void noise_of(const Plan& plan, double sigma, double (&noise)[kMaxTotals]) {
   const double s = sigma / plan.samples.downscale * sample_unit(plan);
   for (int i = 0; i < kMaxTotals; ++i) noise[i] = kNoiseGains<M>.gain[plan.samples.radius][i] * s * s;
 }
+
+/// True if the metric has the energy of the gradient among its totals.
+template <class M>
+inline constexpr bool kHasGradient = requires {
+  M::kGradientTotal;
+};
 
 }  // namespace detail
 
@@ -85,6 +96,23 @@ inline double finish(const Plan& plan, const RegionTotals& r, const Statistics& 
   return v;
 }
 
+/// As Scores::gradient_energy, of one region; nothing if the metric has none.
+inline std::optional<double> gradient_energy(const Plan& plan, const RegionTotals& r, const Statistics& statistics) {
+  return with_metric(plan.request.metric, [&](auto m) -> std::optional<double> {
+    using M = decltype(m);
+    if constexpr (detail::kHasGradient<M>) {
+      if (r.n == 0) return 0;
+      double noise[kMaxTotals];
+      detail::noise_of<M>(plan, statistics.noise, noise);
+      const double share = static_cast<double>(r.inner) * noise[M::kGradientTotal],
+                   energy = static_cast<double>(r.totals[M::kGradientTotal]) - share;
+      const double unit = detail::sample_unit(plan);
+      return energy > kLeastSignal * share ? energy / static_cast<double>(r.n) / unit / unit : 0;
+    }
+    return std::nullopt;
+  });
+}
+
 /// Scores of a frame from what Meter::collect returned for it.
 inline Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
   const auto words = static_cast<std::size_t>(plan.words);
@@ -109,8 +137,11 @@ inline Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
   for (std::size_t cell = 0; cell < plan.pixels.size(); ++cell) {
     const RegionTotals region{totals.data() + cell * words, plan.pixels[cell], plan.inner[cell]};
     (cell < zones ? s.zones : s.extra).push_back(finish(plan, region, s.statistics, nothing));
+    if (plan.request.statistics && cell < zones)
+      if (const auto energy = gradient_energy(plan, region, s.statistics)) s.zone_gradient_energies.push_back(*energy);
   }
   s.score = finish(plan, whole, s.statistics, nothing);
+  if (plan.request.statistics) s.gradient_energy = gradient_energy(plan, whole, s.statistics);
   return s;
 }
 

@@ -21,6 +21,7 @@ struct MeanSquareFrequency : MetricBase {
   static constexpr bool kCancelsLight = true;
   static constexpr int kGain = 4;
   static constexpr Peak kPeak[] = {{16, 2}, {20, 2}};
+  static constexpr int kGradientTotal = 1;
   template <class V>
   struct Row {
     V c, step, smooth;
