@@ -32,6 +32,7 @@ GROUNDS = {"gst": {"object": [], "buffer": ["object"], "base": ["buffer", "objec
 BELOW = {
     "gst/sharpnessmeter": ["sharpness"],
     "gst/bliindsmeter": ["bliinds"],
+    "gst/camerawatch": ["watch"],
     "gst/focuscontroller": ["focus", "sharpness"],
     "gst/virtuallenssrc": ["focus"],
     "gst/sharpnessoverlay": ["overlay"],

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a camera's picture is like when all is well, at each level of light: learned from its readings.
+//
+// Every figure is a slow quantile: a value that goes up by a small step when a reading lies above it and down when one
+// lies below, each in proportion to time, so that it comes to rest where the wanted share of readings lies below and
+// never moves faster than its rate, whatever it sees. (Robbins, Monro, Annals of Mathematical Statistics 22 (1951);
+// with steps of one size they follow slow change.) The first values are quantiles of the first readings.
+// A camera by night is another one than by day, hence the levels: octaves of mean luma.
+#pragma once
+
+#include "algorithms/watch/reading.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace framequality {
+
+/// Octaves of the mean luma above black, in 8-bit codes: below 2, 2...4, ..., 128 and above. One where it is not known.
+inline constexpr int kLightLevels = 8;
+
+/// How the zones of a picture differ from each other: binary logarithms of what they hold, in which light and contrast
+/// are only an offset. Empty if there is nothing in them.
+class Pattern {
+ public:
+  void set(std::span<const double> zones) {
+    logs_.clear();
+    if (zones.size() < kFewest) return;
+    double sum = 0;
+    for (const double z : zones) sum += std::max(z, 0.0);
+    // Zones without anything in them are as alike as those with next to nothing.
+    const double floor = kFloor * sum / static_cast<double>(zones.size());
+    if (!(floor > 0)) return;
+    logs_.reserve(zones.size());
+    for (const double z : zones) logs_.push_back(std::log2(std::max(z, 0.0) + floor));
+  }
+  void clear() { logs_.clear(); }
+  bool empty() const { return logs_.empty(); }
+  std::size_t size() const { return logs_.size(); }
+  std::span<const double> logs() const { return logs_; }
+  std::vector<double>& edit() { return logs_; }
+
+  /// 1 - Pearson's correlation: 0 of one pattern, about 1 of any two. Nothing if one is empty or flat.
+  /// b_unit: b holds logarithms over this, a sum of 1 / b_unit of them.
+  static std::optional<double> difference(std::span<const double> a, std::span<const double> b, double b_unit = 1) {
+    if (a.empty() || a.size() != b.size()) return std::nullopt;
+    const auto n = static_cast<double>(a.size());
+    double mean_a = 0, mean_b = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) mean_a += a[i] / n, mean_b += b[i] * b_unit / n;
+    double aa = 0, bb = 0, ab = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double x = a[i] - mean_a, y = b[i] * b_unit - mean_b;
+      aa += x * x, bb += y * y, ab += x * y;
+    }
+    if (aa < kFlat * kFlat * n || bb < kFlat * kFlat * n) return std::nullopt;
+    return 1 - ab / std::sqrt(aa * bb);
+  }
+
+  /// True if all zones hold about as much.
+  static bool is_flat(std::span<const double> logs) {
+    const auto n = static_cast<double>(logs.size());
+    double mean = 0, squares = 0;
+    for (const double v : logs) mean += v / n;
+    for (const double v : logs) squares += (v - mean) * (v - mean);
+    return !logs.empty() && squares < kFlat * kFlat * n;
+  }
+
+  /// Share of the zones, 0...1, that differ by more than half an octave once what all have in common is taken off.
+  double changed(std::span<const double> from) {
+    differences_.resize(logs_.size());
+    for (std::size_t i = 0; i < logs_.size(); ++i) differences_[i] = logs_[i] - from[i];
+    const auto middle = differences_.begin() + static_cast<std::ptrdiff_t>(differences_.size() / 2);
+    std::nth_element(differences_.begin(), middle, differences_.end());
+    const double common = *middle;
+    const auto count = std::count_if(logs_.begin(), logs_.end(), [&, i = std::size_t{0}](double v) mutable {
+      return std::abs(v - from[i++] - common) > kChanged;
+    });
+    return static_cast<double>(count) / static_cast<double>(logs_.size());
+  }
+
+ private:
+  static constexpr std::size_t kFewest = 12;  ///< zones that make a pattern: chance makes fewer look alike
+  static constexpr double kFloor = 0.01;
+  static constexpr double kFlat = 0.15;  ///< standard deviation of the logarithms: of a picture alike everywhere
+  static constexpr double kChanged = 0.5;
+
+  std::vector<double> logs_, differences_;
+};
+
+/// What is known of one level of light. Logarithms are binary.
+struct LevelBaseline {
+  double seconds = 0;   ///< of readings that it was learned from
+  double score = 0;     ///< logarithm of the median
+  double low = 0;       ///< the same of what 2% of the readings lie below
+  double noise = 0;     ///< logarithm of the median; standard deviation, 8-bit codes
+  double energy = 0;    ///< the same of the gradient's energy over the square of the mean luma; what is known of it
+  double restless = 0;  ///< what 98% of differences of patterns lie below
+  double activity = 0;  ///< what 5% of readings' distances from all before lie below; 0: some repeat exactly
+  double longest_still = 0;     ///< s that the picture stood still at most
+  std::vector<double> pattern;  ///< logarithms; empty if there are no zones
+
+  bool learned() const { return seconds > 0; }
+};
+
+/// One reading of how the picture compares, as far as it is known.
+struct Likeness {
+  double noise = kUnknown, energy = kUnknown;  ///< as in LevelBaseline
+  std::optional<double> difference;            ///< of the pattern from the level's
+  double distance = kUnknown;                  ///< from all readings of the last while, by zone in octaves
+  double still = 0;                            ///< s that it has stood still
+};
+
+/// Levels of light, and learning them. Memory: constant once the number of zones is known.
+class Baseline {
+ public:
+  /// Level of a mean luma; a little above or below it the level before is kept.
+  int level_of(double mean, int before) const {
+    if (!(mean >= 0)) return 0;
+    const auto at = [](double m) {
+      return std::clamp(static_cast<int>(std::floor(std::log2(std::max(m, 1.0)))), 0, kLightLevels - 1);
+    };
+    if (before >= 0 && at(mean * kHysteresis) >= before && at(mean / kHysteresis) <= before) return before;
+    return at(mean);
+  }
+
+  /// What readings of this level are compared with: its own or, before that is learned, the nearest level's; null if
+  /// nothing is learned yet.
+  const LevelBaseline* nearest(int level) const {
+    for (int away = 0; away < kLightLevels; ++away)
+      for (const int other : {level - away, level + away})
+        if (other >= 0 && other < kLightLevels && levels_[static_cast<std::size_t>(other)].learned())
+          return &levels_[static_cast<std::size_t>(other)];
+    return nullptr;
+  }
+  bool knows(int level) const { return levels_[static_cast<std::size_t>(level)].learned(); }
+  bool empty() const { return nearest(0) == nullptr; }
+
+  /// Learns from a reading with nothing wrong. learn: s of a level's readings that make its baseline.
+  void learn(int level, const Reading& reading, const Pattern& pattern, const Likeness& likeness, double learn) {
+    LevelBaseline& l = levels_[static_cast<std::size_t>(level)];
+    if (l.learned())
+      follow(l, reading, pattern, likeness);
+    else
+      start(l, level, reading, pattern, likeness, learn);
+  }
+  /// Seconds of this level learned so far.
+  double progress(int level) const {
+    if (knows(level)) return levels_[static_cast<std::size_t>(level)].seconds;
+    return level == learning_ ? first_.seconds : 0;
+  }
+
+  void forget() {
+    levels_ = {};
+    forget_begun();
+  }
+  void forget_begun() {
+    first_.count = 0;
+    first_.seconds = 0;
+    learning_ = -1;
+  }
+
+  std::array<LevelBaseline, kLightLevels>& levels() { return levels_; }
+  const std::array<LevelBaseline, kLightLevels>& levels() const { return levels_; }
+
+  static double log_of(double v) { return std::log2(std::max(v, kLeast)); }
+
+ private:
+  static constexpr double kLeast = 1e-9;
+  static constexpr double kHysteresis = 1.1;
+  static constexpr double kHour = 3600;
+  // Octaves an hour. Score: half a per cent an hour, an eighth a day, so that a lens that drifts by day is not
+  // followed.
+  static constexpr double kScoreRate = 0.0144, kNoiseRate = 0.2, kRestlessRate = 0.3;
+  static constexpr double kPatternTime = kHour;  ///< s: shadows go round with the sun
+  /// How much faster a baseline follows that was learned from little: as if so many seconds were its first.
+  static constexpr double kYoung = 600, kYoungRate = 20;
+
+  /// The first readings of a level, thinned out where they are many.
+  struct First {
+    static constexpr std::size_t kMost = 256;
+    int count = 0, every = 1, skipped = 0;
+    double seconds = 0;
+    std::array<double, kMost> score{}, noise{}, energy{}, difference{}, distance{};
+    std::vector<double> pattern;  ///< sums of logarithms
+    int patterns = 0;
+    double longest_still = 0;
+  };
+
+  static double quantile(std::array<double, First::kMost> values, int count, double q) {
+    const auto end = std::remove_if(values.begin(), values.begin() + count, [](double v) { return !(v == v); });
+    const auto n = end - values.begin();
+    if (n == 0) return kUnknown;
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(n - 1) + 0.5);
+    std::nth_element(values.begin(), at, end);
+    return *at;
+  }
+
+  static void step(double& value, double reading, double q, double rate, double seconds) {
+    if (!(reading == reading)) return;
+    if (!(value == value)) {
+      value = reading;
+      return;
+    }
+    value += rate / kHour * seconds * (reading > value ? q : reading < value ? q - 1 : 0);
+  }
+
+  void follow(LevelBaseline& l, const Reading& r, const Pattern& pattern, const Likeness& likeness) {
+    const double seconds = r.seconds, young = 1 + kYoungRate / (1 + std::pow(l.seconds / kYoung, 2));
+    const double score = log_of(r.frame.score);
+    step(l.score, score, 0.5, 2 * kScoreRate * young, seconds);
+    step(l.low, score, 0.02, kScoreRate * young, seconds);
+    step(l.noise, likeness.noise, 0.5, 2 * kNoiseRate * young, seconds);
+    step(l.energy, likeness.energy, 0.5, 2 * kNoiseRate * young, seconds);
+    if (likeness.difference) step(l.restless, *likeness.difference, 0.98, kRestlessRate * young, seconds);
+    // Of activity only less is learned: a quiet night is no reason to call the next day frozen.
+    if (likeness.distance < l.activity) l.activity += (likeness.distance - l.activity) * 0.02;
+    l.longest_still = std::max(l.longest_still, likeness.still);
+    if (l.pattern.empty()) l.pattern.assign(pattern.logs().begin(), pattern.logs().end());
+    if (pattern.size() == l.pattern.size())
+      for (std::size_t i = 0; i < l.pattern.size(); ++i)
+        l.pattern[i] += (pattern.logs()[i] - l.pattern[i]) * std::min(1.0, seconds * young / kPatternTime);
+    l.seconds += seconds;
+  }
+
+  void start(LevelBaseline& l, int level, const Reading& r, const Pattern& pattern, const Likeness& likeness,
+             double learn) {
+    if (level != learning_) {
+      forget_begun();
+      learning_ = level;
+      first_.every = 1;
+      first_.skipped = first_.patterns = 0;
+      first_.longest_still = 0;
+      first_.pattern.assign(pattern.size(), 0);
+    }
+    First& f = first_;
+    f.seconds += r.seconds;
+    f.longest_still = std::max(f.longest_still, likeness.still);
+    if (pattern.size() == f.pattern.size() && !pattern.empty()) {
+      for (std::size_t i = 0; i < f.pattern.size(); ++i) f.pattern[i] += pattern.logs()[i];
+      ++f.patterns;
+    }
+    if (++f.skipped >= f.every) {
+      f.skipped = 0;
+      if (f.count == static_cast<int>(First::kMost)) thin(f);
+      const auto i = static_cast<std::size_t>(f.count++);
+      f.score[i] = log_of(r.frame.score);
+      f.noise[i] = likeness.noise;
+      f.energy[i] = likeness.energy;
+      f.difference[i] = mean_difference(f, pattern);
+      f.distance[i] = likeness.distance;
+    }
+    if (f.seconds < learn) return;
+    l.seconds = f.seconds;
+    l.score = quantile(f.score, f.count, 0.5);
+    l.low = quantile(f.score, f.count, 0.02);
+    l.noise = quantile(f.noise, f.count, 0.5);
+    l.energy = quantile(f.energy, f.count, 0.5);
+    const double restless = quantile(f.difference, f.count, 0.98), activity = quantile(f.distance, f.count, 0.05);
+    l.restless = restless == restless ? restless : 0;
+    l.activity = activity == activity ? activity : 0;
+    l.longest_still = f.longest_still;
+    l.pattern.clear();
+    if (f.patterns > 0)
+      for (const double sum : f.pattern) l.pattern.push_back(sum / f.patterns);
+    forget_begun();
+  }
+
+  /// The difference from the mean of those before, NaN for the first.
+  static double mean_difference(const First& f, const Pattern& pattern) {
+    if (f.patterns < 2 || pattern.size() != f.pattern.size()) return kUnknown;
+    return Pattern::difference(pattern.logs(), f.pattern, 1.0 / f.patterns).value_or(kUnknown);
+  }
+
+  static void thin(First& f) {
+    for (auto* values : {&f.score, &f.noise, &f.energy, &f.difference, &f.distance})
+      for (std::size_t i = 0; i < First::kMost / 2; ++i) (*values)[i] = (*values)[2 * i];
+    f.count = static_cast<int>(First::kMost / 2);
+    f.every *= 2;
+  }
+
+  std::array<LevelBaseline, kLightLevels> levels_;
+  First first_;
+  int learning_ = -1;  ///< level
+};
+
+}  // namespace framequality

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Why a camera's state changed, in one sentence with the figures that led to it.
+#pragma once
+
+#include "algorithms/watch/camera_watch.h"
+
+#include <string>
+
+namespace framequality {
+
+/// Nick of a state: `good`, `defocused` ...
+const char* nick_of(CameraState state);
+
+/// English, one line, no full stop.
+std::string reason_of(const CameraNews& news, const CameraFigures& figures, const CameraWatchSettings& settings);
+
+}  // namespace framequality

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The watch over one stream: metadata in, messages out, and the file that what was learned is kept in.
+#include "gst/camerawatch/stream.h"
+
+#include "gst/camerawatch/reason.h"
+#include "gst/object/guard.h"
+#include "gst/object/score_meta.h"
+#include "gst/object/structure.h"
+
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+GST_DEBUG_CATEGORY_EXTERN(camerawatch_debug);
+#define GST_CAT_DEFAULT camerawatch_debug
+
+namespace framequality {
+
+namespace {
+
+constexpr GstClockTime kSaveInterval = 10 * 60 * GST_SECOND;
+constexpr std::uint64_t kPatience = 100;  ///< frames without a score, with none before, that are worth a warning
+
+double value_of(const GstStructure* fields, const char* name) {
+  double v = kUnknown;
+  gst_structure_get_double(fields, name, &v);
+  return v;
+}
+
+std::string string_of(const GstStructure* fields, const char* name) {
+  const char* v = gst_structure_get_string(fields, name);
+  return v ? v : "";
+}
+
+/// Of the zones: an array of double. Others are left out.
+void read_array(const GValue* array, std::vector<double>& to) {
+  to.clear();
+  if (!array || !GST_VALUE_HOLDS_ARRAY(array)) return;
+  const guint n = gst_value_array_get_size(array);
+  for (guint i = 0; i < n; ++i)
+    if (const GValue* v = gst_value_array_get_value(array, i); G_VALUE_HOLDS_DOUBLE(v))
+      to.push_back(g_value_get_double(v));
+}
+
+int learned_levels(const Baseline& baseline) {
+  const auto& levels = baseline.levels();
+  return static_cast<int>(std::count_if(levels.begin(), levels.end(), [](const auto& l) { return l.learned(); }));
+}
+
+void set_known(GstStructure* s, const char* name, double v) {
+  if (std::isfinite(v)) gst_structure_set(s, name, G_TYPE_DOUBLE, v, nullptr);
+}
+
+}  // namespace
+
+void CameraWatchStream::start() {
+  watch_ = {};
+  frames_ = unscored_ = 0;
+  warned_unscored_ = warned_missing_ = false;
+  kind_ = {};
+  saved_levels_ = 0;
+  saved_ = GST_CLOCK_TIME_NONE;
+  location_ = options_.get().baseline_location;
+  status_.change([](CameraStatus& status) { status = {}; });
+  if (location_.empty()) return;
+  try {
+    if (!load_baseline(location_, watch_.baseline(), kind_)) return;
+    watch_.know();
+    saved_levels_ = learned_levels(watch_.baseline());
+    status_.change([this](CameraStatus& status) { status.state = watch_.state(); });
+  } catch (const BadBaseline& e) {
+    const std::string path = std::exchange(location_, {});
+    warn("The baseline " + path + " is not used, and nothing will be written to it, since " + e.what() +
+         ". Learning anew; remove the file to have what is learned kept there");
+  }
+}
+
+void CameraWatchStream::stop() {
+  if (frames_ > 0) save(true);
+}
+
+void CameraWatchStream::take_caps(GstCaps* caps) {
+  GstVideoInfo info;
+  black_ = 0, range_ = 255;
+  // Frames in any memory, and even of a format that is not known, say how their luma is coded.
+  const GstStructure* s = gst_caps_get_structure(caps, 0);
+  bool limited = false;
+  GstVideoColorimetry colorimetry;
+  if (const char* text = gst_structure_get_string(s, "colorimetry");
+      text && gst_video_colorimetry_from_string(&colorimetry, text))
+    limited = colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
+  else if (gst_video_info_from_caps(&info, caps))
+    limited = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
+  if (limited) black_ = 16, range_ = 235 - 16;
+}
+
+void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
+  now_ = options_.get();
+  ++frames_;
+  if (relearn_.exchange(false)) {
+    const CameraNews news{CameraState::kLearning, watch_.state(), false, watch_.seconds()};
+    watch_.relearn();
+    saved_levels_ = 0;
+    tell(news, watch_.figures(), segment, GST_BUFFER_PTS(buffer));
+  }
+  const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
+  std::optional<CameraNews> news;
+  if (fields && read(fields, buffer, segment)) {
+    mind_kind(fields);
+    warn_of_missing(fields);
+    news = watch_.frame(frame_, now_.watch);
+  } else {
+    ++unscored_;
+    if (unscored_ == kPatience && frames_ == kPatience && !std::exchange(warned_unscored_, true))
+      warn("The frames have no score: put a sharpnessmeter upstream, with attach-meta=true");
+  }
+  status_.change([this](CameraStatus& s) {
+    s.state = watch_.state();
+    s.seconds = watch_.seconds();
+    s.figures = watch_.figures();
+    s.frames = frames_;
+    s.unscored = unscored_;
+  });
+  if (news) tell(*news, watch_.figures(), segment, GST_BUFFER_PTS(buffer));
+  save_if_due();
+}
+
+bool CameraWatchStream::read(const GstStructure* fields, GstBuffer* buffer, const GstSegment& segment) {
+  const double score = value_of(fields, "score");
+  const GstClockTime running = gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  if (!std::isfinite(score) || segment.format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID(running)) return false;
+  const GValue* energies = gst_structure_get_value(fields, "zone-gradient-energies");
+  read_array(energies ? energies : gst_structure_get_value(fields, "zones"), zones_);
+  frame_.time = static_cast<std::int64_t>(running);
+  frame_.score = score;
+  frame_.noise = value_of(fields, "noise");
+  frame_.mean = std::max(0.0, value_of(fields, "mean") - black_);
+  if (std::isnan(value_of(fields, "mean"))) frame_.mean = kUnknown;
+  frame_.clipped_black = value_of(fields, "clipped-black");
+  frame_.clipped_white = value_of(fields, "clipped-white");
+  frame_.energy = value_of(fields, "gradient-energy");
+  frame_.range = range_;
+  frame_.zones = zones_;
+  return true;
+}
+
+void CameraWatchStream::mind_kind(const GstStructure* fields) {
+  ScoreKind kind{.metric = string_of(fields, "metric"), .normalize = string_of(fields, "normalize")};
+  gst_structure_get_uint(fields, "width", &kind.width);
+  gst_structure_get_uint(fields, "height", &kind.height);
+  gst_structure_get_uint(fields, "zone-columns", &kind.zone_columns);
+  gst_structure_get_uint(fields, "zone-rows", &kind.zone_rows);
+  if (kind == kind_) return;
+  const bool other = !kind_.metric.empty();
+  kind_ = std::move(kind);
+  if (!other) return;
+  watch_.relearn();
+  saved_levels_ = 0;
+  warn("The scores are of another kind than those learned (metric, size, zones or normalize): learning anew");
+}
+
+void CameraWatchStream::warn_of_missing(const GstStructure* fields) {
+  if (warned_missing_ || gst_structure_has_field(fields, "mean")) return;
+  warned_missing_ = true;
+  warn(
+      "The meter gives no statistics: with statistics=true and noise-correction=true on sharpnessmeter it can be told "
+      "if the camera is dark, overexposed, flickering or noisy, or covered in little light");
+}
+
+void CameraWatchStream::tell(const CameraNews& news, const CameraFigures& f, const GstSegment& segment,
+                             GstClockTime pts) {
+  const bool recovered = news.state == CameraState::kGood && is_fault(news.previous);
+  GstStructure* s = gst_structure_new(
+      "camerawatch", "state", G_TYPE_STRING, recovered ? "recovered" : nick_of(news.state), "previous", G_TYPE_STRING,
+      nick_of(news.previous), "reason", G_TYPE_STRING, reason_of(news, f, now_.watch).c_str(), "repeated",
+      G_TYPE_BOOLEAN, gboolean{news.repeated}, "duration", G_TYPE_UINT64,
+      static_cast<guint64>(std::llround(news.seconds * GST_SECOND)), nullptr);
+  set_times(s, segment, pts);
+  set_known(s, "score", f.score);
+  set_known(s, "baseline", f.baseline);
+  set_known(s, "ratio", f.ratio);
+  set_known(s, "noise", f.noise);
+  set_known(s, "mean", f.mean + black_);
+  set_known(s, "clipped-black", f.clipped_black);
+  set_known(s, "clipped-white", f.clipped_white);
+  GST_INFO_OBJECT(element_, "%" GST_PTR_FORMAT, static_cast<void*>(s));
+  gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), s));
+}
+
+void CameraWatchStream::warn(const std::string& text) {
+  post(element_, GST_MESSAGE_WARNING, {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, text});
+}
+
+void CameraWatchStream::save_if_due() {
+  if (location_.empty()) return;
+  const int levels = learned_levels(watch_.baseline());
+  const auto now = static_cast<GstClockTime>(frame_.time);
+  if (!GST_CLOCK_TIME_IS_VALID(saved_) || now < saved_) saved_ = now;
+  if (levels == saved_levels_ && (levels == 0 || now < saved_ + kSaveInterval)) return;
+  saved_levels_ = levels;
+  saved_ = now;
+  save(false);
+}
+
+/// A disk can take long, and the stream does not wait for it: but at its end.
+void CameraWatchStream::save(bool wait) {
+  if (location_.empty() || watch_.baseline().empty()) return;
+  struct Job {
+    std::shared_ptr<File> file;
+    std::string path, text;
+    std::uint64_t number;
+    static void run(GstElement* element, gpointer data) {
+      const auto& job = *static_cast<Job*>(data);
+      const std::lock_guard lock(job.file->mutex);
+      if (job.number <= job.file->written) return;
+      job.file->written = job.number;
+      const std::string failure = save_baseline(job.path, job.text);
+      if (!failure.empty() && !std::exchange(job.file->has_warned, true))
+        post(element, GST_MESSAGE_WARNING,
+             {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, "The baseline cannot be kept: " + failure});
+    }
+  };
+  auto job = std::make_unique<Job>(Job{file_, location_, to_text(watch_.baseline(), kind_), ++texts_});
+  if (wait) return Job::run(element_, job.get());
+  gst_element_call_async(element_, Job::run, job.release(), [](gpointer data) { delete static_cast<Job*>(data); });
+}
+
+}  // namespace framequality

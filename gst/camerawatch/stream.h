@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The watch over one stream: metadata in, messages out, and the file that what was learned is kept in.
+#pragma once
+
+#include "algorithms/watch/camera_watch.h"
+#include "gst/camerawatch/baseline_file.h"
+#include "gst/object/owned.h"
+#include "gst/object/shared.h"
+
+#include <gst/gst.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace framequality {
+
+/// What users set.
+struct CameraWatchOptions {
+  CameraWatchSettings watch;
+  std::string baseline_location;  ///< empty: what is learned is not kept
+};
+
+/// What is known by now; any thread may have a copy.
+struct CameraStatus {
+  CameraState state = CameraState::kLearning;
+  double seconds = 0;  ///< that it has lasted
+  CameraFigures figures;
+  std::uint64_t frames = 0, unscored = 0;
+  double learned = 0;  ///< s that the baseline of this light was learned from
+};
+
+/// Thread-safety: options(), status() and relearn() from any thread; the rest with the stream lock of the element's
+/// sink pad.
+class CameraWatchStream {
+ public:
+  /// element: posts the messages.
+  explicit CameraWatchStream(GstElement* element) : element_(element), file_(std::make_shared<File>()) {}
+
+  Shared<CameraWatchOptions>& options() { return options_; }
+  CameraStatus status() const { return status_.get(); }
+  void relearn() { relearn_ = true; }
+
+  /// Loads the baseline. A file that cannot be taken is said in a warning, and is not written to either.
+  void start();
+  /// Saves it.
+  void stop();
+
+  void take_caps(GstCaps* caps);
+  void frame(GstBuffer* buffer, const GstSegment& segment);
+  /// What follows is another stretch of time.
+  void begin_anew() { watch_.begin_anew(); }
+
+ private:
+  /// Written by one thread at a time, the newest last.
+  struct File {
+    std::mutex mutex;
+    std::uint64_t written = 0;  ///< number of the text that it holds
+    bool has_warned = false;
+  };
+
+  bool read(const GstStructure* fields, GstBuffer* buffer, const GstSegment& segment);
+  void mind_kind(const GstStructure* fields);
+  void tell(const CameraNews& news, const CameraFigures& figures, const GstSegment& segment, GstClockTime pts);
+  void warn_of_missing(const GstStructure* fields);
+  void warn(const std::string& text);
+  void save_if_due();
+  void save(bool wait);
+
+  GstElement* element_;
+  Shared<CameraWatchOptions> options_;
+  Shared<CameraStatus> status_;
+  std::atomic<bool> relearn_ = false;
+
+  CameraWatch watch_;
+  CameraWatchOptions now_;  ///< of this frame
+  WatchedFrame frame_;
+  std::vector<double> zones_;
+  double black_ = 0, range_ = 255;  ///< of luma
+  std::uint64_t frames_ = 0, unscored_ = 0;
+  bool warned_unscored_ = false, warned_missing_ = false;
+
+  std::shared_ptr<File> file_;
+  std::string location_;     ///< empty: nothing is kept
+  ScoreKind kind_;           ///< that the baseline is of; without a metric as long as none was seen
+  std::uint64_t texts_ = 0;  ///< handed over to be written
+  int saved_levels_ = 0;
+  GstClockTime saved_ = GST_CLOCK_TIME_NONE;  ///< running time
+};
+
+}  // namespace framequality
