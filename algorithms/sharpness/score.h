@@ -25,6 +25,7 @@ struct Scores {
   /// Energy of the gradient, which is the score of `tenengrad`, less the share of white noise: of region 0 and of its
   /// zones. Unit: code^2. At least 0; only for metrics that have it besides their score, with statistics.
   std::optional<double> gradient_energy;
+  double gradient_noise = 0;  ///< the share that has been taken off, code^2: zones that hold less are none too sure
   std::vector<double> zone_gradient_energies;
 };
 
@@ -96,18 +97,22 @@ inline double finish(const Plan& plan, const RegionTotals& r, const Statistics& 
   return v;
 }
 
-/// As Scores::gradient_energy, of one region; nothing if the metric has none.
-inline std::optional<double> gradient_energy(const Plan& plan, const RegionTotals& r, const Statistics& statistics) {
-  return with_metric(plan.request.metric, [&](auto m) -> std::optional<double> {
+/// Energies of the gradient in code^2 of one region, noise taken off, and of that noise; nothing if the metric has none.
+struct GradientEnergy {
+  double energy = 0, noise = 0;
+};
+inline std::optional<GradientEnergy> gradient_energy(const Plan& plan, const RegionTotals& r,
+                                                     const Statistics& statistics) {
+  return with_metric(plan.request.metric, [&](auto m) -> std::optional<GradientEnergy> {
     using M = decltype(m);
     if constexpr (detail::kHasGradient<M>) {
-      if (r.n == 0) return 0;
+      if (r.n == 0) return GradientEnergy{};
       double noise[kMaxTotals];
       detail::noise_of<M>(plan, statistics.noise, noise);
+      const double unit = detail::sample_unit(plan), pixels = static_cast<double>(r.n) * unit * unit;
       const double share = static_cast<double>(r.inner) * noise[M::kGradientTotal],
                    energy = static_cast<double>(r.totals[M::kGradientTotal]) - share;
-      const double unit = detail::sample_unit(plan);
-      return energy > kLeastSignal * share ? energy / static_cast<double>(r.n) / unit / unit : 0;
+      return GradientEnergy{energy > kLeastSignal * share ? energy / pixels : 0, share / pixels};
     }
     return std::nullopt;
   });
@@ -138,10 +143,14 @@ inline Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
     const RegionTotals region{totals.data() + cell * words, plan.pixels[cell], plan.inner[cell]};
     (cell < zones ? s.zones : s.extra).push_back(finish(plan, region, s.statistics, nothing));
     if (plan.request.statistics && cell < zones)
-      if (const auto energy = gradient_energy(plan, region, s.statistics)) s.zone_gradient_energies.push_back(*energy);
+      if (const auto energy = gradient_energy(plan, region, s.statistics)) s.zone_gradient_energies.push_back(energy->energy);
   }
   s.score = finish(plan, whole, s.statistics, nothing);
-  if (plan.request.statistics) s.gradient_energy = gradient_energy(plan, whole, s.statistics);
+  if (plan.request.statistics)
+    if (const auto energy = gradient_energy(plan, whole, s.statistics)) {
+      s.gradient_energy = energy->energy;
+      s.gradient_noise = energy->noise;
+    }
   return s;
 }
 

@@ -22,73 +22,83 @@ namespace framequality {
 
 /// Octaves of the mean luma above black, in 8-bit codes: below 2, 2...4, ..., 128 and above. One where it is not known.
 inline constexpr int kLightLevels = 8;
+/// No logarithm is above it.
+inline constexpr double kHighest = 200;
 
-/// How the zones of a picture differ from each other: binary logarithms of what they hold, in which light and contrast
-/// are only an offset. Empty if there is nothing in them.
+/// How the zones of a picture differ from each other: binary logarithms of what they hold, over the square of the
+/// light, none lower than the floor, which is what noise leaves uncertain. Empty if there are too few or nothing is in
+/// them.
 class Pattern {
  public:
-  void set(std::span<const double> zones) {
+  void set(const WatchedFrame& f) {
     logs_.clear();
-    if (zones.size() < kFewest) return;
+    floor_ = 0;
+    if (f.zones.size() < kFewest) return;
     double sum = 0;
-    for (const double z : zones) sum += std::max(z, 0.0);
-    // Zones without anything in them are as alike as those with next to nothing.
-    const double floor = kFloor * sum / static_cast<double>(zones.size());
-    if (!(floor > 0)) return;
-    logs_.reserve(zones.size());
-    for (const double z : zones) logs_.push_back(std::log2(std::max(z, 0.0) + floor));
+    for (const double z : f.zones) sum += std::max(z, 0.0);
+    const double mean = sum / static_cast<double>(f.zones.size());
+    if (!(mean > 0)) return;
+    const double floor = kLeastFloor * mean + (f.energy_noise > 0 ? kNoiseFloor * f.energy_noise : 0);
+    const double light = f.mean > 1 ? 2 * std::log2(f.mean) : 0;
+    floor_ = std::log2(floor) - light;
+    for (const double z : f.zones) logs_.push_back(std::log2(std::max(z, floor)) - light);
   }
-  void clear() { logs_.clear(); }
   bool empty() const { return logs_.empty(); }
   std::size_t size() const { return logs_.size(); }
   std::span<const double> logs() const { return logs_; }
-  std::vector<double>& edit() { return logs_; }
+  double floor() const { return floor_; }
 
-  /// 1 - Pearson's correlation: 0 of one pattern, about 1 of any two. Nothing if one is empty or flat.
-  /// b_unit: b holds logarithms over this, a sum of 1 / b_unit of them.
-  static std::optional<double> difference(std::span<const double> a, std::span<const double> b, double b_unit = 1) {
-    if (a.empty() || a.size() != b.size()) return std::nullopt;
-    const auto n = static_cast<double>(a.size());
+  /// 1 - Pearson's correlation with another that is as if none of its zones lay below `floor`: 0 of one pattern, about
+  /// 1 of any two. Nothing if one is empty or flat. b_unit: b holds logarithms over this, a sum of 1 / b_unit of them.
+  std::optional<double> difference(std::span<const double> b, double floor, double b_unit = 1) const {
+    if (logs_.empty() || logs_.size() != b.size()) return std::nullopt;
+    floor = std::max(floor, floor_);
+    const auto n = static_cast<double>(b.size());
     double mean_a = 0, mean_b = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) mean_a += a[i] / n, mean_b += b[i] * b_unit / n;
+    for (std::size_t i = 0; i < b.size(); ++i)
+      mean_a += std::max(logs_[i], floor) / n, mean_b += std::max(b[i] * b_unit, floor) / n;
     double aa = 0, bb = 0, ab = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const double x = a[i] - mean_a, y = b[i] * b_unit - mean_b;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      const double x = std::max(logs_[i], floor) - mean_a, y = std::max(b[i] * b_unit, floor) - mean_b;
       aa += x * x, bb += y * y, ab += x * y;
     }
     if (aa < kFlat * kFlat * n || bb < kFlat * kFlat * n) return std::nullopt;
     return 1 - ab / std::sqrt(aa * bb);
   }
 
-  /// True if all zones hold about as much.
-  static bool is_flat(std::span<const double> logs) {
+  /// Standard deviation of the logarithms, none of them below the floor.
+  static double spread(std::span<const double> logs, double floor) {
     const auto n = static_cast<double>(logs.size());
     double mean = 0, squares = 0;
-    for (const double v : logs) mean += v / n;
-    for (const double v : logs) squares += (v - mean) * (v - mean);
-    return !logs.empty() && squares < kFlat * kFlat * n;
+    for (const double v : logs) mean += std::max(v, floor) / n;
+    for (const double v : logs) squares += (std::max(v, floor) - mean) * (std::max(v, floor) - mean);
+    return logs.empty() ? 0 : std::sqrt(squares / n);
   }
 
   /// Share of the zones, 0...1, that differ by more than half an octave once what all have in common is taken off.
-  double changed(std::span<const double> from) {
+  double changed(std::span<const double> from, double floor) {
+    floor = std::max(floor, floor_);
     differences_.resize(logs_.size());
-    for (std::size_t i = 0; i < logs_.size(); ++i) differences_[i] = logs_[i] - from[i];
-    const auto middle = differences_.begin() + static_cast<std::ptrdiff_t>(differences_.size() / 2);
-    std::nth_element(differences_.begin(), middle, differences_.end());
+    for (std::size_t i = 0; i < logs_.size(); ++i)
+      differences_[i] = std::max(logs_[i], floor) - std::max(from[i], floor);
+    sorted_ = differences_;
+    const auto middle = sorted_.begin() + static_cast<std::ptrdiff_t>(sorted_.size() / 2);
+    std::nth_element(sorted_.begin(), middle, sorted_.end());
     const double common = *middle;
-    const auto count = std::count_if(logs_.begin(), logs_.end(), [&, i = std::size_t{0}](double v) mutable {
-      return std::abs(v - from[i++] - common) > kChanged;
-    });
-    return static_cast<double>(count) / static_cast<double>(logs_.size());
+    const auto count = std::count_if(differences_.begin(), differences_.end(),
+                                     [common](double v) { return std::abs(v - common) > kChanged; });
+    return static_cast<double>(count) / static_cast<double>(differences_.size());
   }
 
  private:
-  static constexpr std::size_t kFewest = 12;  ///< zones that make a pattern: chance makes fewer look alike
-  static constexpr double kFloor = 0.01;
-  static constexpr double kFlat = 0.15;  ///< standard deviation of the logarithms: of a picture alike everywhere
+  static constexpr std::size_t kFewest = 12;   ///< zones that make a pattern: chance makes fewer look alike
+  static constexpr double kNoiseFloor = 0.5;   ///< of the energy of noise
+  static constexpr double kLeastFloor = 1e-3;  ///< of the mean
+  static constexpr double kFlat = 0.15;        ///< standard deviation of the logarithms: of a picture alike everywhere
   static constexpr double kChanged = 0.5;
 
-  std::vector<double> logs_, differences_;
+  std::vector<double> logs_, differences_, sorted_;
+  double floor_ = 0;
 };
 
 /// What is known of one level of light. Logarithms are binary.
@@ -102,6 +112,7 @@ struct LevelBaseline {
   double activity = 0;  ///< what 5% of readings' distances from all before lie below; 0: some repeat exactly
   double longest_still = 0;     ///< s that the picture stood still at most
   std::vector<double> pattern;  ///< logarithms; empty if there are no zones
+  double floor = -kHighest;     ///< its floor
 
   bool learned() const { return seconds > 0; }
 };
@@ -186,6 +197,7 @@ class Baseline {
     double seconds = 0;
     std::array<double, kMost> score{}, noise{}, energy{}, difference{}, distance{};
     std::vector<double> pattern;  ///< sums of logarithms
+    double floor = 0;             ///< the same
     int patterns = 0;
     double longest_still = 0;
   };
@@ -219,10 +231,15 @@ class Baseline {
     // Of activity only less is learned: a quiet night is no reason to call the next day frozen.
     if (likeness.distance < l.activity) l.activity += (likeness.distance - l.activity) * 0.02;
     l.longest_still = std::max(l.longest_still, likeness.still);
-    if (l.pattern.empty()) l.pattern.assign(pattern.logs().begin(), pattern.logs().end());
-    if (pattern.size() == l.pattern.size())
+    if (l.pattern.empty()) {
+      l.pattern.assign(pattern.logs().begin(), pattern.logs().end());
+      l.floor = pattern.floor();
+    }
+    if (pattern.size() == l.pattern.size() && !pattern.empty()) {
+      l.floor += (pattern.floor() - l.floor) * std::min(1.0, seconds * young / kPatternTime);
       for (std::size_t i = 0; i < l.pattern.size(); ++i)
         l.pattern[i] += (pattern.logs()[i] - l.pattern[i]) * std::min(1.0, seconds * young / kPatternTime);
+    }
     l.seconds += seconds;
   }
 
@@ -233,7 +250,7 @@ class Baseline {
       learning_ = level;
       first_.every = 1;
       first_.skipped = first_.patterns = 0;
-      first_.longest_still = 0;
+      first_.longest_still = first_.floor = 0;
       first_.pattern.assign(pattern.size(), 0);
     }
     First& f = first_;
@@ -241,6 +258,7 @@ class Baseline {
     f.longest_still = std::max(f.longest_still, likeness.still);
     if (pattern.size() == f.pattern.size() && !pattern.empty()) {
       for (std::size_t i = 0; i < f.pattern.size(); ++i) f.pattern[i] += pattern.logs()[i];
+      f.floor += pattern.floor();
       ++f.patterns;
     }
     if (++f.skipped >= f.every) {
@@ -264,15 +282,17 @@ class Baseline {
     l.activity = activity == activity ? activity : 0;
     l.longest_still = f.longest_still;
     l.pattern.clear();
-    if (f.patterns > 0)
+    if (f.patterns > 0) {
       for (const double sum : f.pattern) l.pattern.push_back(sum / f.patterns);
+      l.floor = f.floor / f.patterns;
+    }
     forget_begun();
   }
 
   /// The difference from the mean of those before, NaN for the first.
   static double mean_difference(const First& f, const Pattern& pattern) {
     if (f.patterns < 2 || pattern.size() != f.pattern.size()) return kUnknown;
-    return Pattern::difference(pattern.logs(), f.pattern, 1.0 / f.patterns).value_or(kUnknown);
+    return pattern.difference(f.pattern, f.floor / f.patterns, 1.0 / f.patterns).value_or(kUnknown);
   }
 
   static void thin(First& f) {

@@ -65,6 +65,8 @@ struct CameraFigures {
   double contrast = kUnknown;    ///< energy of the gradient over its baseline, both relative to the light
   double difference = kUnknown;  ///< of the pattern of zones: 0 the same ... 1 another
   double changed = kUnknown;     ///< share of the zones
+  double spread = kUnknown;      ///< of the pattern over the usual one's: how alike the zones are
+  double unrest = kUnknown;      ///< difference of the pattern from that of the reading before
   double still = 0;              ///< s
   double swing = 0;              ///< turns of the mean luma, 1/s
 };
@@ -133,22 +135,24 @@ class CameraWatch {
   static constexpr double kBelowLow = 0.85, kWidest = 0.7;
   // Covered: contrast and score that are left; the second of each ends it.
   static constexpr double kFaded = 0.05, kFadedEnd = 0.1, kBlurred = 0.3, kBlurredEnd = 0.45, kStillAlike = 0.5;
+  static constexpr double kUnrest = 0.25, kAlikeNoise = 0.5, kAlike = 0.15, kAlikeEnd = 1.3, kChance = 2.5;
   static constexpr double kDarkEnd = 1.5, kWhiteEnd = 0.7, kLight = 0.9, kLightEnd = 0.85;
   // Frozen: of the distances between readings. Exact numbers that are averaged differ in the last bits.
-  static constexpr double kExact = 1e-9, kStill = 0.125;
+  static constexpr double kExact = 1e-9, kActive = 1e-5, kStill = 0.125;
   static constexpr std::size_t kStillOf = 4;  ///< all but one zone of four
   // Moved.
-  static constexpr double kOther = 0.3, kOtherUnsure = 0.5, kOtherThanUsual = 3, kOtherEnd = 0.7;
-  static constexpr double kMostZones = 0.5, kMostZonesEnd = 0.35;
-  static constexpr double kSwing = 1.5, kSwingEnd = 0.75;
-  static constexpr double kNoisier = 3, kNoise = 6, kNoiseEnd = 0.7;
+  static constexpr double kOther = 0.3, kOtherUnsure = 0.45, kOtherThanUsual = 2.2, kOtherEnd = 0.7;
+  static constexpr double kMostZones = 0.45, kMostZonesEnd = 0.3;
+  static constexpr double kMuchWhite = 0.25;
+  static constexpr double kSwing = 1.5, kSwingEnd = 1.2;
+  static constexpr double kNoisier = 2, kNoise = 6, kNoiseEnd = 0.7;
 
   Count& count(CameraState s) { return counts_[static_cast<std::size_t>(static_cast<int>(s) - kFirstFault)]; }
 
   static Sign sign(bool bad, bool clear) { return bad ? kBad : clear ? kClear : kBetween; }
 
   std::optional<CameraNews> judge(const Reading& r, const CameraWatchSettings& s) {
-    pattern_.set(r.frame.zones);
+    pattern_.set(r.frame);
     level_ = baseline_.level_of(r.frame.mean, level_);
     const LevelBaseline* const b = baseline_.nearest(level_);
     const Likeness likeness = compare(r, b, s);
@@ -176,7 +180,6 @@ class CameraWatch {
     Likeness is;
     if (f.noise >= 0) is.noise = Baseline::log_of(f.noise);
     if (f.energy >= 0 && f.mean > 0) is.energy = Baseline::log_of(f.energy / (f.mean * f.mean));
-    is.distance = distance();
     figures_ = {};
     figures_.score = f.score;
     figures_.noise = f.noise;
@@ -184,6 +187,8 @@ class CameraWatch {
     figures_.clipped_black = f.clipped_black;
     figures_.clipped_white = f.clipped_white;
     figures_.swing = r.swing;
+    const Distance from_recent = distance();
+    is.distance = from_recent.most;
     if (b) {
       figures_.baseline = std::exp2(b->score);
       figures_.ratio = f.score / figures_.baseline;
@@ -192,13 +197,22 @@ class CameraWatch {
                                                      : s.min_ratio * s.min_ratio;
       figures_.usual_noise = std::exp2(b->noise);
       figures_.contrast = std::exp2(is.energy - b->energy);
-      is.difference = Pattern::difference(pattern_.logs(), b->pattern);
+      is.difference = pattern_.difference(b->pattern, b->floor);
+      if (!pattern_.empty() && !b->pattern.empty()) {
+        const double floor = std::max(pattern_.floor(), b->floor);
+        figures_.spread = Pattern::spread(pattern_.logs(), floor) / std::max(Pattern::spread(b->pattern, floor), 1e-3);
+      }
+      if (!recent_.empty())
+        figures_.unrest = pattern_.difference(recent_.back().logs, recent_.back().floor).value_or(1);
       if (is.difference) {
         figures_.difference = *is.difference;
-        figures_.changed = pattern_.changed(b->pattern);
+        figures_.changed = pattern_.changed(b->pattern, b->floor);
       }
     }
-    still_ = is.distance <= (b ? std::max(kExact, kStill * b->activity) : kExact) ? still_ + r.seconds : 0;
+    // Where the zones of a picture never rest by themselves, most of them are enough; else it must be all.
+    const bool is_still =
+        from_recent.all <= kExact || (b && b->activity > kActive && is.distance <= kStill * b->activity);
+    still_ = is_still ? still_ + r.seconds : 0;
     is.still = figures_.still = still_;
     return is;
   }
@@ -217,20 +231,28 @@ class CameraWatch {
       }
       case CameraState::kCovered: {
         if (f.score == 0) return kBad;
-        // Noise that has not been taken off lies on all zones alike.
-        if (b && !b->pattern.empty() && Pattern::is_flat(pattern_.logs()) && !Pattern::is_flat(b->pattern)) return kBad;
-        const bool alike = is.difference < kStillAlike;
-        return sign(is.contrast < kFaded && is.ratio < kBlurred && !alike,
-                    !(is.contrast < kFadedEnd && is.ratio < kBlurredEnd) || alike);
+        // Noise that has not been taken off, or was coded, lies on all zones alike, and on others the next moment.
+        const double unrest = b ? std::max(kUnrest, kOtherThanUsual * b->restless) : kUnrest;
+        const bool other = is.difference > kStillAlike;  // than the usual picture: fog leaves it alike
+        const double alike = is.unrest > unrest ? kAlikeNoise : kAlike;
+        const bool faded = is.contrast < kFaded && (is.ratio < kBlurred || other),
+                   still_faded = is.contrast < kFadedEnd && (is.ratio < kBlurredEnd || other);
+        const bool chance = other && is.unrest > kChance * unrest;
+        return sign(faded || chance || is.spread < alike, !still_faded && !chance && !(is.spread < kAlikeEnd * alike));
       }
       case CameraState::kFrozen:
         if (still_ == 0) return kClear;
         return b && still_ <= 2 * b->longest_still ? kBetween : kBad;
       case CameraState::kMoved: {
-        if (!b || !(is.ratio >= is.least_ratio)) return b ? kBetween : kClear;
+        if (!b) return kClear;
+        // What is blurred or white says little of where the camera looks.
+        if (!(is.ratio >= is.least_ratio) || is.clipped_white > kMuchWhite) return kBetween;
         const double other = std::max(own ? kOther : kOtherUnsure, kOtherThanUsual * b->restless);
-        return sign(is.difference > other && is.changed >= kMostZones,
-                    !(is.difference > kOtherEnd * other) || !(is.changed >= kMostZonesEnd));
+        // A picture that has nothing in common with the usual one is another even where many zones hold as much by
+        // chance.
+        const double most = is.difference > 2 * other ? kMostZonesEnd : kMostZones;
+        return sign(is.difference > other && is.changed >= most,
+                    !(is.difference > kOtherEnd * other) || !(is.changed >= kOtherEnd * most));
       }
       case CameraState::kDefocused:
         return sign(is.ratio < is.least_ratio, !(is.ratio < is.least_ratio * s.resume_ratio / s.min_ratio));
@@ -238,8 +260,10 @@ class CameraWatch {
         return sign(r.swing > kSwing, r.swing < kSwingEnd);
       case CameraState::kNoisy: {
         if (!own) return kClear;
-        const double most = std::max(kNoise, kNoisier * is.usual_noise);
-        return sign(is.noise > most, !(is.noise > kNoiseEnd * most));
+        // What has come in addition.
+        const double most = std::max(kNoise, kNoisier * is.usual_noise),
+                     more = std::sqrt(std::max(0.0, is.noise * is.noise - is.usual_noise * is.usual_noise));
+        return sign(more > most, !(more > kNoiseEnd * most));
       }
       default:
         return kClear;
@@ -300,27 +324,42 @@ class CameraWatch {
     return news;
   }
 
-  /// From the nearest of the recent readings: what the zones differ by, but for a quarter of them, in octaves. NaN
-  /// without readings.
-  double distance() {
-    double least = kUnknown;
+  /// How far a reading is from the nearest recent one, in octaves: what all zones but one of four differ by, and all.
+  /// NaN without readings.
+  struct Distance {
+    double most = kUnknown, all = kUnknown;
+  };
+  Distance distance() {
+    Distance least;
     for (std::size_t i = recent_.size(); i-- > 0;) {
       const Recent& other = recent_[i];
       if (other.logs.size() != pattern_.size()) continue;
-      double d = 0;
-      if (pattern_.empty()) {
-        d = std::abs(std::log2((score() + kExact) / (other.score + kExact)));
-      } else {
-        changes_.resize(pattern_.size());
-        for (std::size_t z = 0; z < changes_.size(); ++z) changes_[z] = std::abs(pattern_.logs()[z] - other.logs[z]);
-        const auto at =
-            changes_.begin() + static_cast<std::ptrdiff_t>(changes_.size() - 1 - changes_.size() / kStillOf);
-        std::nth_element(changes_.begin(), at, changes_.end());
-        d = *at;
+      const double by_score = apart(score(), other.score);
+      Distance d{by_score, std::max({by_score, apart(figures_.noise, other.noise), apart(figures_.mean, other.mean)})};
+      if (!pattern_.empty()) {
+        changes_.clear();
+        for (std::size_t z = 0; z < pattern_.size(); ++z) {
+          const double now = pattern_.logs()[z], before = other.logs[z], change = std::abs(now - before);
+          d.all = std::max(d.all, change);
+          // What lies on the floor says nothing.
+          if (now > pattern_.floor() || before > other.floor) changes_.push_back(change);
+        }
+        d.most = kUnknown;
+        if (changes_.size() > pattern_.size() / 2) {
+          const auto at =
+              changes_.begin() + static_cast<std::ptrdiff_t>(changes_.size() - 1 - changes_.size() / kStillOf);
+          std::nth_element(changes_.begin(), at, changes_.end());
+          d.most = *at;
+        }
       }
-      if (!(d >= least)) least = d;
+      if (d.most < least.most || std::isnan(least.most)) least.most = d.most;
+      if (d.all < least.all || std::isnan(least.all)) least.all = d.all;
     }
     return least;
+  }
+  /// Octaves between two figures; 0 if neither is known.
+  static double apart(double a, double b) {
+    return std::isnan(a) && std::isnan(b) ? 0 : std::abs(std::log2((std::abs(a) + kExact) / (std::abs(b) + kExact)));
   }
   double score() const { return averager_.reading().frame.score; }
 
@@ -328,12 +367,15 @@ class CameraWatch {
     if (recent_.full()) recent_.pop();
     Recent& now = recent_.next();  // with the memory of an old one
     now.score = score();
+    now.noise = figures_.noise;
+    now.mean = figures_.mean;
+    now.floor = pattern_.floor();
     now.logs.assign(pattern_.logs().begin(), pattern_.logs().end());
     recent_.push();
   }
 
   struct Recent {
-    double score = 0;
+    double score = 0, noise = 0, mean = 0, floor = 0;
     std::vector<double> logs;
   };
 

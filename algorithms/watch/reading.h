@@ -24,6 +24,7 @@ struct WatchedFrame {
   double clipped_white = kUnknown;  ///< share of the pixels
   double clipped_black = kUnknown;  ///< the same
   double energy = kUnknown;         ///< of the gradient, code^2
+  double energy_noise = kUnknown;   ///< that noise would have, which has been taken off it
   std::span<const double> zones;    ///< the same by zone; scores by zone where energies are not known
   double range = 255;               ///< of luma, from black to white, 8-bit codes
 };
@@ -80,12 +81,12 @@ class Averager {
   static constexpr double kLongest = 4;   ///< distances of frames that a reading stands for at most: then it is a gap
   static constexpr double kTurn = 0.025;  ///< of the mean luma, and
   static constexpr double kTurnCodes = 0.75;  ///< codes: smaller swings are none
-  static constexpr double kForget = 1;        ///< s: turns are counted over about as long
+  static constexpr double kForget = 0.5;      ///< s: turns are counted over about as long
 
   struct Sums {
     std::int64_t begin = 0;
     int frames = 0;
-    double score = 0, noise = 0, mean = 0, white = 0, black = 0, energy = 0;
+    double score = 0, noise = 0, mean = 0, white = 0, black = 0, energy = 0, energy_noise = 0;
     std::vector<double> zones_sum;
     double range = 255;
   };
@@ -94,7 +95,7 @@ class Averager {
 
   void begin(const WatchedFrame& f) {
     sums_.begin = f.time;
-    sums_.score = sums_.noise = sums_.mean = sums_.white = sums_.black = sums_.energy = 0;
+    sums_.score = sums_.noise = sums_.mean = sums_.white = sums_.black = sums_.energy = sums_.energy_noise = 0;
     sums_.zones_sum.assign(f.zones.size(), 0);
     sums_.range = f.range;
   }
@@ -107,6 +108,7 @@ class Averager {
     sums_.white += f.clipped_white;
     sums_.black += f.clipped_black;
     sums_.energy += f.energy;
+    sums_.energy_noise += f.energy_noise;
     for (std::size_t i = 0; i < f.zones.size(); ++i) sums_.zones_sum[i] += f.zones[i];
     turn(f.mean);
   }
@@ -139,7 +141,7 @@ class Averager {
         (turns_ / std::max(stands_for, 1e-3) - turns_per_second_) * std::min(1.0, stands_for / kForget);
     turns_ = 0;
     reading_ = {{sums_.begin, sums_.score / n, sums_.noise / n, sums_.mean / n, sums_.white / n, sums_.black / n,
-                 sums_.energy / n, zones_, sums_.range},
+                 sums_.energy / n, sums_.energy_noise / n, zones_, sums_.range},
                 stands_for,
                 sums_.frames,
                 turns_per_second_};

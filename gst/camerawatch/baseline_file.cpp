@@ -20,7 +20,7 @@ constexpr char kGroup[] = "camerawatch";
 constexpr char kSum[] = "# sha256 ";
 constexpr int kVersion = 1;
 constexpr std::size_t kMostBytes = 4 << 20;  // 64 x 64 zones at eight levels take 700 kB
-constexpr double kMostLog = 200;             // no figure of any metric comes near 2^200
+constexpr double kMostLog = kHighest;
 
 struct FreeKeys {
   void operator()(GKeyFile* keys) const { g_key_file_free(keys); }
@@ -47,6 +47,7 @@ constexpr Figure kFigures[] = {{"seconds", &LevelBaseline::seconds, 0, kMostSeco
                                {"low", &LevelBaseline::low, -kMostLog, kMostLog},
                                {"noise", &LevelBaseline::noise, -kMostLog, kMostLog},
                                {"energy", &LevelBaseline::energy, -kMostLog, kMostLog},
+                               {"floor", &LevelBaseline::floor, -kMostLog, kMostLog},
                                {"restless", &LevelBaseline::restless, 0, 2},
                                {"activity", &LevelBaseline::activity, 0, kMostLog},
                                {"longest-still", &LevelBaseline::longest_still, 0, kMostSeconds}};
@@ -81,7 +82,7 @@ LevelBaseline level_from(GKeyFile* keys, const std::string& group, std::size_t z
   LevelBaseline level;
   for (const Figure& f : kFigures) level.*f.member = number(keys, group, f);
   // These can be unknown; the others are always there.
-  for (const auto member : {&LevelBaseline::seconds, &LevelBaseline::score, &LevelBaseline::low,
+  for (const auto member : {&LevelBaseline::seconds, &LevelBaseline::score, &LevelBaseline::low, &LevelBaseline::floor,
                             &LevelBaseline::restless, &LevelBaseline::activity, &LevelBaseline::longest_still})
     if (std::isnan(level.*member)) refuse("[" + group + "] is not complete");
   if (!g_key_file_has_key(keys, group.c_str(), "pattern", nullptr)) return level;

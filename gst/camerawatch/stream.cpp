@@ -141,6 +141,7 @@ bool CameraWatchStream::read(const GstStructure* fields, GstBuffer* buffer, cons
   frame_.clipped_black = value_of(fields, "clipped-black");
   frame_.clipped_white = value_of(fields, "clipped-white");
   frame_.energy = value_of(fields, "gradient-energy");
+  frame_.energy_noise = value_of(fields, "gradient-noise");
   frame_.range = range_;
   frame_.zones = zones_;
   return true;

@@ -30,7 +30,8 @@
  *
  * With `statistics` there are also double `noise` and `mean` (8-bit codes), `clipped-black` and `clipped-white` (shares
  * of the pixels), and string `normalize`, as set. With metric=mean-square-frequency too, double `gradient-energy` (the
- * score of tenengrad, less the share of noise) and, with zones, the array `zone-gradient-energies`.
+ * score of tenengrad, less the share of noise), `gradient-noise` (that share) and, with zones, the array
+ * `zone-gradient-energies`.
  *
  * Scores are in 8-bit codes (or their square) at any bit depth. They are exact: the same on CPU and GPU.
  *
@@ -148,7 +149,8 @@ class Sharpness {
                         scores_.statistics.clipped_white, "normalize", G_TYPE_STRING,
                         kNormalize[request.mean ? 1 : 0].nick, nullptr);
     if (scores_.gradient_energy) {
-      gst_structure_set(fields, "gradient-energy", G_TYPE_DOUBLE, *scores_.gradient_energy, nullptr);
+      gst_structure_set(fields, "gradient-energy", G_TYPE_DOUBLE, *scores_.gradient_energy, "gradient-noise",
+                        G_TYPE_DOUBLE, scores_.gradient_noise, nullptr);
       if (task.plan->zones() > 1)
         set_array(fields, "zone-gradient-energies", G_TYPE_DOUBLE, g_value_set_double, scores_.zone_gradient_energies);
     }

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How surely and how soon a watch notices faults of a camera, and how often it cries wolf: photographs and clips seen
+// by a camera that goes bad in known ways, or does not.
+#include "benchmarks/support/results.h"
+#include "benchmarks/watch/camera.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <numbers>
+
+namespace framequality::bench {
+namespace {
+
+const char* const kNames[kCameraStates] = {"learning",    "good",   "defocused", "covered",    "dark",
+                                           "overexposed", "frozen", "moved",     "flickering", "noisy"};
+
+double between(SplitMix& random, double low, double high) { return low + (high - low) * random.uniform(); }
+
+/// A fault, as it is `seconds` after it began. made: draws one; may refuse a scene by returning false.
+struct Fault {
+  const char* name;
+  CameraState state;
+  std::function<std::function<void(Condition&, double seconds)>(SplitMix&)> draw;
+};
+
+const std::vector<Fault>& faults() {
+  using Effect = std::function<void(Condition&, double)>;
+  static const std::vector<Fault> all = {
+      {"defocused at once, disks of 2.5 to 8 px", CameraState::kDefocused,
+       [](SplitMix& r) -> Effect { return [radius = between(r, 2.5, 8)](Condition& c, double) { c.blur = radius; }; }},
+      {"covered, luma 15 to 120, noise 0.5 to 20", CameraState::kCovered,
+       [](SplitMix& r) -> Effect {
+         const double luma = between(r, 15, 120), noise = between(r, 0.5, 20), slope = between(r, 0, 1);
+         return [=](Condition& c, double) {
+           c.covered = true;
+           c.cover_luma = luma, c.cover_slope = slope, c.noise = noise, c.gain = 1;
+         };
+       }},
+      {"dark, 0.1 to 2% of the light, noise 0.5 to 3", CameraState::kDark,
+       [](SplitMix& r) -> Effect {
+         return [gain = between(r, 0.001, 0.02), noise = between(r, 0.5, 3)](Condition& c, double) {
+           c.gain = gain, c.noise = noise;
+         };
+       }},
+      {"overexposed, all but the darkest 5 to 30% white", CameraState::kOverexposed,
+       [](SplitMix& r) -> Effect {
+         return [share = between(r, 0.05, 0.3)](Condition& c, double) { c.gain = -share; };
+       }},
+      {"frozen, frames repeated exactly", CameraState::kFrozen,
+       [](SplitMix&) -> Effect { return [](Condition& c, double seconds) { c.frozen = seconds > 0.25; }; }},
+      {"turned by a fifth of the view or more", CameraState::kMoved,
+       [](SplitMix& r) -> Effect {
+         const double x = r.uniform() < 0.5 ? -1 : 1, y = between(r, -1, 1);
+         return [=](Condition& c, double) { c.turned_x = x, c.turned_y = y; };
+       }},
+      {"noise 4 to 8 times as large, at least 8", CameraState::kNoisy,
+       [](SplitMix& r) -> Effect {
+         return [times = between(r, 4, 8)](Condition& c, double) { c.noise = std::max(8.0, c.noise * times); };
+       }},
+      {"flickering by 10 to 30% twice a second", CameraState::kFlickering,
+       [](SplitMix& r) -> Effect {
+         return [depth = between(r, 0.1, 0.3), phase = r.uniform()](Condition& c, double seconds) {
+           c.gain *= std::fmod(2 * seconds + phase, 1.0) < 0.5 ? 1 + depth / 2 : 1 - depth / 2;
+         };
+       }},
+  };
+  return all;
+}
+
+/// Gain that makes all but a share of the view white.
+double gain_for_white(const Scene& scene, double share) {
+  cv::Mat sorted = scene.view(0, 0, 0).clone().reshape(1, 1);
+  cv::sort(sorted, sorted, cv::SORT_ASCENDING);
+  return 255.0 / std::max<int>(1, sorted.at<std::uint8_t>(static_cast<int>(share * sorted.cols)));
+}
+
+std::string text_of(const CameraWatch& watch) {
+  const CameraFigures& f = watch.figures();
+  char text[300];
+  std::snprintf(text, sizeof text,
+                " {%s score %.3f ratio %.2f<%.2f mean %.0f noise %.1f contrast %.3f difference %.2f changed %.2f white "
+                "%.2f swing %.1f spread %.2f unrest %.2f}",
+                kNames[static_cast<int>(watch.state())], f.score, f.ratio, f.least_ratio, f.mean, f.noise, f.contrast,
+                f.difference, f.changed, f.clipped_white, f.swing, f.spread, f.unrest);
+  return text;
+}
+
+struct Bench {
+  std::vector<Scene> scenes;
+  double rate = 5;  ///< measured frames/s
+  int runs = 100;
+  double hours = 1;
+  CameraWatchSettings settings;
+  Results results;
+};
+
+void notice(Bench& bench) {
+  std::printf("%-50s %9s %9s %9s %9s %9s  %s\n", "fault", "in time", "median s", "p99 s", "recovered", "runs",
+              "instead");
+  const double hold = static_cast<double>(bench.settings.hold_time) * 1e-9,
+               recovery = static_cast<double>(bench.settings.recovery_time) * 1e-9;
+  std::uint64_t seed = 1;
+  for (const Fault& fault : faults()) {
+    std::vector<double> delays;
+    int in_time = 0, recovered = 0, runs = 0;
+    std::map<std::string, int> instead;
+    for (int run = 0; run < bench.runs; ++run, ++seed) {
+      SplitMix random(seed);
+      const Scene& scene = bench.scenes[static_cast<std::size_t>(run) % bench.scenes.size()];
+      WatchedCamera camera(scene, seed, bench.settings);
+      Condition good;
+      good.noise = between(random, 1, 4);
+      good.gain = between(random, 0.7, 1);
+      // Coded noise is not seen any more.
+      if (random.uniform() < 0.3 && fault.state != CameraState::kNoisy)
+        good.jpeg = static_cast<int>(between(random, 75, 95));
+      auto effect = fault.draw(random);
+      const double begin = static_cast<double>(bench.settings.learn_time) * 1e-9 + between(random, 5, 30);
+      double told = -1, over = -1;
+      std::string other, figures;
+      const double end = begin + hold + 5, stop = end + recovery + 5;
+      for (int i = 0; i / bench.rate < stop; ++i) {
+        const double t = i / bench.rate;
+        Condition now = good;
+        if (t >= begin && t < end) {
+          effect(now, t - begin);
+          if (now.gain < 0) now.gain = gain_for_white(scene, -now.gain);
+        }
+        const auto news = camera.frame(t, now);
+        if (t < end) figures = text_of(camera.watch());
+        if (!news || news->repeated) continue;
+        if (news->state == fault.state && t >= begin && told < 0)
+          told = t - begin;
+        else if (is_fault(news->state) && news->state != fault.state)
+          other = kNames[static_cast<int>(news->state)];
+        if (news->state == CameraState::kGood && t >= end && over < 0) over = t - end;
+      }
+      ++runs;
+      if (told >= 0) delays.push_back(told);
+      const bool good_time = told >= 0 && told <= hold + 1;
+      in_time += good_time;
+      if (!good_time || !other.empty())
+        ++instead[scene.name + (told >= 0 ? " late" : ": nothing") + (other.empty() ? "" : ", " + other) + figures];
+      recovered += over >= 0 && over <= recovery + 1;
+    }
+    std::printf("%-50s %8.1f%% %9.2f %9.2f %8.1f%% %9d ", fault.name, 100.0 * in_time / runs, median(delays),
+                quantile(delays, 0.99), 100.0 * recovered / runs, runs);
+    for (const auto& [what, count] : instead) std::printf(" %s (%d)", what.c_str(), count);
+    std::printf("\n");
+    std::fflush(stdout);
+    bench.results.add(Fields()
+                          .add("table", "noticed")
+                          .add("fault", fault.name)
+                          .add("state", kNames[static_cast<int>(fault.state)])
+                          .add("runs", runs)
+                          .add("in_time", static_cast<double>(in_time) / runs)
+                          .add("median_s", median(delays))
+                          .add("p99_s", quantile(delays, 0.99))
+                          .add("recovered", static_cast<double>(recovered) / runs));
+  }
+}
+
+/// Focus that is lost within two minutes: when its score without noise falls below the least ratio, and when it is
+/// told.
+void drift(Bench& bench) {
+  std::vector<double> delays;
+  int runs = 0, in_time = 0;
+  const double hold = static_cast<double>(bench.settings.hold_time) * 1e-9;
+  for (int run = 0; run < bench.runs; ++run) {
+    const Scene& scene = bench.scenes[static_cast<std::size_t>(run) % bench.scenes.size()];
+    const auto seed = static_cast<std::uint64_t>(1000 + run);
+    SplitMix random(seed);
+    WatchedCamera camera(scene, seed, bench.settings);
+    Condition now;
+    now.noise = between(random, 1, 4);
+    const double most = between(random, 3, 6), begin = 70, whole = 120;
+    double below = -1, told = -1;
+    for (int i = 0; i / bench.rate < begin + whole + 60 && told < 0; ++i) {
+      const double t = i / bench.rate;
+      now.blur = most * std::clamp((t - begin) / whole, 0.0, 1.0);
+      const auto news = camera.frame(t, now);
+      if (below < 0 && camera.watch().figures().ratio < camera.watch().figures().least_ratio) below = t;
+      if (news && news->state == CameraState::kDefocused) told = t;
+    }
+    ++runs;
+    if (told >= 0) delays.push_back(told - below);
+    in_time += told >= 0 && told <= below + hold + 1;
+  }
+  std::printf("%-50s %8.1f%% %9.2f %9.2f %9s %9d\n", "focus lost within two minutes, disks of 3 to 6 px",
+              100.0 * in_time / runs, median(delays), quantile(delays, 0.99), "", runs);
+  bench.results.add(Fields()
+                        .add("table", "noticed")
+                        .add("fault", "focus lost within two minutes, disks of 3 to 6 px; since the score fell below")
+                        .add("state", "defocused")
+                        .add("runs", runs)
+                        .add("in_time", static_cast<double>(in_time) / runs)
+                        .add("median_s", median(delays))
+                        .add("p99_s", quantile(delays, 0.99)));
+}
+
+/// What a camera sees that has nothing wrong: day and night, clouds, lamps that exposure takes a while to follow, and
+/// what passes by or parks.
+class Life {
+ public:
+  explicit Life(std::uint64_t seed) : random_(seed) {}
+  void at(double t, Condition& c) {
+    // A day of six hours: dusk and dawn of an hour each. At night there is a twentieth of the light, of which the
+    // camera's gain makes a third, with seven times the noise.
+    const double hour = std::fmod(t / 3600, 6);
+    const double night = std::clamp(hour - 2.5, 0.0, 1.0) - std::clamp(hour - 4.5, 0.0, 1.0);
+    const double light = std::pow(0.05, night);
+    c.gain = 0.9 * std::pow(light, 0.35);
+    c.noise = 1.5 * std::pow(c.gain / light, 0.75);
+    cloud_ += -0.002 * cloud_ + 0.02 * (random_.uniform() - 0.5);
+    if (random_.uniform() < 2e-4) lamp_ = random_.uniform() < 0.5 ? 0.5 : -0.5;
+    lamp_ *= 0.93;  // exposure follows within seconds
+    c.gain *= std::exp(std::clamp(cloud_, -0.5, 0.1) + lamp_);
+    pass(t, c);
+  }
+
+ private:
+  void pass(double t, Condition& c) {
+    if (t > leaves_ && random_.uniform() < 1e-3) {
+      comes_ = t;
+      parks_ = random_.uniform() < 0.2;
+      leaves_ = t + (parks_ ? between(random_, 60, 1200) : between(random_, 1, 6));
+      width_ = parks_ ? between(random_, 0.1, 0.3) : between(random_, 0.1, 0.9);
+      place_ = between(random_, -0.7, 0.7);
+    }
+    if (t >= leaves_) return;
+    c.passer_width = width_;
+    c.passer = parks_ ? place_ : -1 - width_ + (2 + 2 * width_) * (t - comes_) / (leaves_ - comes_);
+  }
+
+  SplitMix random_;
+  double cloud_ = 0, lamp_ = 0;
+  double comes_ = 0, leaves_ = 0, width_ = 0, place_ = 0;
+  bool parks_ = false;
+};
+
+void false_alarms(Bench& bench) {
+  double hours = 0;
+  int alarms = 0;
+  for (std::size_t s = 0; s < bench.scenes.size(); ++s) {
+    const Scene& scene = bench.scenes[s];
+    WatchedCamera camera(scene, 77 + s, bench.settings);
+    Life life(5 + s);
+    std::map<std::string, int> told;
+    for (std::int64_t i = 0; static_cast<double>(i) / bench.rate < bench.hours * 3600; ++i) {
+      const double t = static_cast<double>(i) / bench.rate;
+      Condition now;
+      life.at(t, now);
+      const auto news = camera.frame(t, now);
+      if (news && is_fault(news->state) && !news->repeated) {
+        if (told[kNames[static_cast<int>(news->state)]]++ < 3)
+          std::printf("  %s %.0f s: %s%s\n", scene.name.c_str(), t, kNames[static_cast<int>(news->state)],
+                      text_of(camera.watch()).c_str());
+      }
+    }
+    int all = 0;
+    for (const auto& [state, count] : told) all += count;
+    hours += bench.hours;
+    alarms += all;
+    std::printf("%-24s %6.1f h %4d alarms\n", scene.name.c_str(), bench.hours, all);
+    std::fflush(stdout);
+    bench.results.add(Fields()
+                          .add("table", "false alarms")
+                          .add("scene", scene.name)
+                          .add("clip", scene.is_clip)
+                          .add("hours", bench.hours)
+                          .add("alarms", all));
+  }
+  std::printf("%.1f hours, %d alarms: %.2f in 100 hours\n", hours, alarms, 100 * alarms / std::max(hours, 1e-9));
+}
+
+int run(const Options& options) {
+  Bench bench{.scenes = {},
+              .settings = {},
+              .results = Results(options.text("out"), machine_context("watch_bench", "", options))};
+  for (const std::string& clip : options.list("clips")) bench.scenes.push_back(clip_scene(clip));
+  if (!options.text("photos").empty())
+    for (Scene& scene :
+         photograph_scenes(options.text("photos"), static_cast<std::size_t>(options.number("photos-most"))))
+      bench.scenes.push_back(std::move(scene));
+  if (bench.scenes.empty()) throw std::invalid_argument("give it --photos or --clips");
+  bench.rate = options.number("rate");
+  bench.runs = static_cast<int>(options.number("runs"));
+  bench.hours = options.number("hours");
+  std::printf("%zu scenes\n", bench.scenes.size());
+  for (const std::string& table : options.list("only")) {
+    if (table == "noticed") notice(bench);
+    if (table == "drift") drift(bench);
+    if (table == "false-alarms") false_alarms(bench);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace framequality::bench
+
+int main(int argc, char** argv) {
+  using namespace framequality::bench;
+  const Options options(argc, argv,
+                        {{"only", "noticed,drift,false-alarms", "tables to make"},
+                         {"photos", "", "folder of photographs (JPEG, PNG)"},
+                         {"photos-most", "16", "so many of them, evenly chosen"},
+                         {"clips", "", "video files of a camera that stands still, separated by commas"},
+                         {"runs", "100", "of each fault"},
+                         {"rate", "5", "measured frames per second"},
+                         {"hours", "1", "with nothing wrong, of each scene"}});
+  try {
+    return run(options);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}
