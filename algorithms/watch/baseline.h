@@ -122,7 +122,7 @@ struct Likeness {
   double noise = kUnknown, energy = kUnknown;  ///< as in LevelBaseline
   std::optional<double> difference;            ///< of the pattern from the level's
   double distance = kUnknown;                  ///< from all readings of the last while, by zone in octaves
-  double still = 0;                            ///< s that it has stood still
+  double still = 0;                            ///< s that it had stood still, where that is over
 };
 
 /// Levels of light, and learning them. Memory: constant once the number of zones is known.

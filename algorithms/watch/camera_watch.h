@@ -138,14 +138,14 @@ class CameraWatch {
   static constexpr double kUnrest = 0.25, kAlikeNoise = 0.5, kAlike = 0.15, kAlikeEnd = 1.3, kChance = 2.5;
   static constexpr double kDarkEnd = 1.5, kWhiteEnd = 0.7, kLight = 0.9, kLightEnd = 0.85;
   // Frozen: of the distances between readings. Exact numbers that are averaged differ in the last bits.
-  static constexpr double kExact = 1e-9, kActive = 1e-5, kStill = 0.125;
+  static constexpr double kExact = 1e-9, kActive = 1e-5, kStill = 0.125, kLonger = 2;
   static constexpr std::size_t kStillOf = 4;  ///< all but one zone of four
   // Moved.
   static constexpr double kOther = 0.3, kOtherUnsure = 0.45, kOtherThanUsual = 2.2, kOtherEnd = 0.7;
   static constexpr double kMostZones = 0.45, kMostZonesEnd = 0.3;
   static constexpr double kMuchWhite = 0.25;
   static constexpr double kSwing = 1.5, kSwingEnd = 1.2;
-  static constexpr double kNoisier = 2, kNoise = 6, kNoiseEnd = 0.7;
+  static constexpr double kNoisier = 1.5, kNoise = 6, kNoiseEnd = 0.7;
 
   Count& count(CameraState s) { return counts_[static_cast<std::size_t>(static_cast<int>(s) - kFirstFault)]; }
 
@@ -165,6 +165,8 @@ class CameraWatch {
       if (c.sign == kBad) c.held = std::min(most, c.held + r.seconds);
       if (c.sign == kClear) c.held = std::max(0.0, c.held - kDown * r.seconds);
       if (c.held == 0 && c.sign != kBad) c.lasted = 0;
+      // The time that it has stood still is its own count: pictures that codecs repeat do not add up.
+      if (fault == CameraState::kFrozen) c.held = c.sign == kBad ? most : 0, c.lasted = still_;
       calm = calm && c.held == 0 && c.sign == kClear;
     }
     seconds_ += r.seconds;
@@ -212,8 +214,8 @@ class CameraWatch {
     // Where the zones of a picture never rest by themselves, most of them are enough; else it must be all.
     const bool is_still =
         from_recent.all <= kExact || (b && b->activity > kActive && is.distance <= kStill * b->activity);
-    still_ = is_still ? still_ + r.seconds : 0;
-    is.still = figures_.still = still_;
+    if (!is_still) is.still = still_;  // by itself, and is over
+    figures_.still = still_ = is_still ? still_ + r.seconds : 0;
     return is;
   }
 
@@ -240,9 +242,11 @@ class CameraWatch {
         const bool chance = other && is.unrest > kChance * unrest;
         return sign(faded || chance || is.spread < alike, !still_faded && !chance && !(is.spread < kAlikeEnd * alike));
       }
-      case CameraState::kFrozen:
-        if (still_ == 0) return kClear;
-        return b && still_ <= 2 * b->longest_still ? kBetween : kBad;
+      case CameraState::kFrozen: {
+        const double hold = static_cast<double>(s.hold_time) * 1e-9;
+        const bool too_long = still_ >= (b ? std::max(hold, kLonger * b->longest_still) : kLonger * hold);
+        return sign(still_ > 0 && too_long, still_ == 0 || state_ != CameraState::kFrozen);
+      }
       case CameraState::kMoved: {
         if (!b) return kClear;
         // What is blurred or white says little of where the camera looks.
