@@ -308,7 +308,7 @@ class CameraWatch {
     }
     told_ += r.seconds;
     if (s.repeat_interval > 0 && told_ >= static_cast<double>(s.repeat_interval) * 1e-9) {
-      told_ = 0;
+      told_ -= static_cast<double>(s.repeat_interval) * 1e-9;
       return CameraNews{state_, state_, true, seconds_};
     }
     return std::nullopt;

@@ -50,7 +50,8 @@ class Averager {
     }
     bool complete = false;
     if (!starts) {
-      distance_ = distance_ > 0 ? distance_ + (since - distance_) / 8 : since;
+      // One gap is not the distance of frames from now on.
+      distance_ = distance_ > 0 ? distance_ + (std::min(since, 4 * distance_) - distance_) / 8 : since;
       if (sums_.frames > 0 && seconds_between(sums_.begin, f.time) >= kSpan - distance_ / 2) {
         finish(f.time);
         complete = true;
@@ -78,7 +79,7 @@ class Averager {
 
  private:
   static constexpr double kSpan = 0.25;   ///< s
-  static constexpr double kLongest = 4;   ///< distances of frames that a reading stands for at most: then it is a gap
+  static constexpr double kLongest = 3;   ///< distances of frames that it lasts beyond them at most: else it is a gap
   static constexpr double kTurn = 0.025;  ///< of the mean luma, and
   static constexpr double kTurnCodes = 0.75;  ///< codes: smaller swings are none
   static constexpr double kForget = 0.5;      ///< s: turns are counted over about as long
@@ -136,7 +137,7 @@ class Averager {
     const double span = seconds_between(sums_.begin, now);
     zones_.resize(sums_.zones_sum.size());
     for (std::size_t i = 0; i < zones_.size(); ++i) zones_[i] = sums_.zones_sum[i] / n;
-    const double stands_for = std::min(span, std::max(kSpan, kLongest * distance_) * std::max(1.0, n));
+    const double stands_for = std::min(span, std::max(kSpan, (n + kLongest) * distance_));
     turns_per_second_ +=
         (turns_ / std::max(stands_for, 1e-3) - turns_per_second_) * std::min(1.0, stands_for / kForget);
     turns_ = 0;
