@@ -27,7 +27,7 @@ FLOORS = {
     "apps": ["algorithms", "host"],
 }
 # Folders of a floor that are ground, each with those of them that it may include.
-GROUNDS = {"gst": {"object": [], "buffer": ["object"], "base": ["buffer", "object"]}}
+GROUNDS = {"gst": {"object": [], "buffer": ["object"], "base": ["buffer", "object"]}, "apps": {"common": []}}
 # Room -> rooms that it may include on floors below, where they are named otherwise.
 BELOW = {
     "gst/sharpnessmeter": ["sharpness"],
@@ -106,7 +106,9 @@ def faults_of(root):
 def does_not_bite():
     """Includes that must be faults and are not, tried on a tree made of them."""
     bad = {
+        "apps/common/a.h": "apps/scan/table.h",
         "apps/scan/a.cpp": "gst/buffer/frame.h",
+        "apps/watch/a.cpp": "apps/scan/table.h",
         "apps/bliinds/a.cpp": "cpu/sharpness/meter.h",
         "cpu/workers.cpp": "apps/scan/table.h",
         "cpu/sharpness/a.cpp": "cuda/sharpness/meter.h",

@@ -2,13 +2,13 @@
 // The list of files to scan: where it comes from, which part of it is ours, what their pictures are called.
 #include "apps/scan/files.h"
 
-#include "apps/scan/text.h"
+#include "apps/common/text.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 std::vector<std::string> split_list(std::string_view list, bool null) {
   const char end = null ? '\0' : '\n';
@@ -36,4 +36,4 @@ std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Sh
   return inputs;
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 /// One entry of the list.
 struct Input {
@@ -25,4 +25,4 @@ std::vector<std::string> split_list(std::string_view list, bool null);
 /// The entries of the shard: every count-th from the index-th on, so that each entry is in exactly one shard.
 std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Shard& shard);
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

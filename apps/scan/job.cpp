@@ -2,14 +2,15 @@
 // All that is done with one file: its rows, its summary, its pictures, its part of the report.
 #include "apps/scan/job.h"
 
-#include "apps/scan/text.h"
+#include "apps/common/pictures.h"
+#include "apps/common/text.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 namespace {
 
@@ -192,4 +193,4 @@ void Job::finish() {
   outlet_.ended();
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

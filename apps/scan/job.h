@@ -2,10 +2,10 @@
 // All that is done with one file: its rows, its summary, its pictures, its part of the report.
 #pragma once
 
-#include "apps/scan/draft_file.h"
-#include "apps/scan/pictures.h"
+#include "apps/common/draft_file.h"
 #include "apps/scan/scanner.h"
 #include "apps/scan/table.h"
+#include "apps/scan/window_pick.h"
 
 #include <functional>
 #include <memory>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 /// A frame with its picture.
 struct Thumbnail {
@@ -85,4 +85,4 @@ class Job {
   std::uint64_t frames_before_ = 0;  ///< of a first pass
 };
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-scan: scores every frame of video files; writes a table, pictures and a report.
+#include "apps/common/text.h"
+#include "apps/common/version.h"
 #include "apps/scan/job.h"
 #include "apps/scan/options.h"
 #include "apps/scan/progress.h"
 #include "apps/scan/report.h"
-#include "apps/scan/text.h"
-#include "apps/scan/version.h"
 
 #include <glib-unix.h>
 
@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <fcntl.h>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,12 +25,11 @@
 #include <unistd.h>
 #include <vector>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 namespace {
 
 constexpr char kName[] = "framequality-scan";
-constexpr int kFailed = 1, kMisused = 2, kSignalled = 128;
 constexpr guint kRedraw = 100;  // ms
 // Squares on a 16:9 picture. They hardly cost time.
 constexpr int kReportColumns = 16, kReportRows = 9;
@@ -270,12 +268,6 @@ class App {
   OrderedOutput output_;
 };
 
-/// A file that GStreamer opens must not become stdout or stderr because they were closed.
-void keep_standard_descriptors() {
-  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
-    if (fcntl(descriptor, F_GETFD) < 0) (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
 int run(int argc, char** argv) {
   try {
     const Options options = parse_options(argc, argv);
@@ -295,14 +287,14 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan
 
 int main(int argc, char** argv) {
   // Characters as the user's terminal has them, but numbers and messages as everywhere.
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
-  framequality::scan::keep_standard_descriptors();
-  const int status = framequality::scan::run(argc, argv);
+  framequality::apps::keep_standard_descriptors();
+  const int status = framequality::apps::scan::run(argc, argv);
   // For tracers: leaks reports at this point.
   if (gst_is_initialized()) gst_deinit();
   return status;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 int Windows::of(std::uint64_t time) const {
   if (time <= begin || length == 0) return 0;
@@ -83,4 +83,4 @@ std::vector<double> ZoneHistory::overall() const {
   return mean;
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

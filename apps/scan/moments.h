@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 /// A clip from `begin` on, `length` long, in `count` windows of equal length. In ns, or in frames.
 struct Windows {
@@ -59,4 +59,4 @@ class ZoneHistory {
   std::vector<double> means_, sums_;
 };
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

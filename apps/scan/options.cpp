@@ -3,7 +3,7 @@
 #include "apps/scan/options.h"
 
 #include "algorithms/sharpness/metrics.h"
-#include "apps/scan/text.h"
+#include "apps/common/text.h"
 
 #include <gst/gst.h>
 
@@ -15,7 +15,7 @@
 #include <limits>
 #include <memory>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 namespace {
 
@@ -222,4 +222,4 @@ Options parse_options(int argc, char** argv) {
   return options;
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

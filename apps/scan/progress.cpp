@@ -2,7 +2,7 @@
 // What people see on stderr: lines that stay, and below them a progress bar if it is a terminal.
 #include "apps/scan/progress.h"
 
-#include "apps/scan/text.h"
+#include "apps/common/text.h"
 
 #include <glib.h>
 
@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 namespace {
 
@@ -91,4 +91,4 @@ void Console::show(const Standing& standing) {
   drawn_ = true;
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

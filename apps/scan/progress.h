@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 /// How far it all is.
 struct Standing {
@@ -44,4 +44,4 @@ class Console {
   double rate_ = 0;
 };
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

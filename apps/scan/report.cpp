@@ -3,15 +3,15 @@
 #include "apps/scan/report.h"
 
 #include "algorithms/sharpness/metrics.h"
+#include "apps/common/text.h"
+#include "apps/common/version.h"
 #include "apps/scan/report_template.h"
-#include "apps/scan/text.h"
-#include "apps/scan/version.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 namespace {
 
@@ -38,12 +38,6 @@ std::string array_of(const Range& range, F&& item) {
   return json + ']';
 }
 
-/// "key":value, with a comma in front unless it is the first.
-void field(std::string& json, const char* key, const std::string& value) {
-  if (json.back() != '{') json += ',';
-  json += json_string(key) + ':' + value;
-}
-
 /// Whole numbers as the difference of each from the one before.
 template <class F>
 std::string differences(const std::vector<Moment>& moments, F&& of) {
@@ -57,10 +51,10 @@ std::string differences(const std::vector<Moment>& moments, F&& of) {
 std::string thumbnails(const std::vector<Thumbnail>& all) {
   return array_of(all, [](const Thumbnail& t) {
     std::string json = "{";
-    field(json, "frame", std::to_string(t.moment.frame));
-    field(json, "time", seconds(t.moment.time));
-    field(json, "score", number(t.moment.score));
-    field(json, "src", json_string("data:image/jpeg;base64," + base64(t.jpeg)));
+    json_field(json, "frame", std::to_string(t.moment.frame));
+    json_field(json, "time", seconds(t.moment.time));
+    json_field(json, "score", number(t.moment.score));
+    json_field(json, "src", json_string("data:image/jpeg;base64," + base64(t.jpeg)));
     return json + '}';
   });
 }
@@ -72,11 +66,11 @@ std::string zones(const ZoneHistory& history) {
   for (const double mean : history.means())
     levels += static_cast<char>(range > 0 ? std::lround((mean - min) / range * 255) : 0);
   std::string json = "{";
-  field(json, "mean", array_of(history.overall(), [](double v) { return rounded(v, kDigits); }));
-  field(json, "frames", std::to_string(history.frames_per_step()));
-  field(json, "min", rounded(min, kDigits));
-  field(json, "max", rounded(*high, kDigits));
-  field(json, "levels", json_string(base64(levels)));
+  json_field(json, "mean", array_of(history.overall(), [](double v) { return rounded(v, kDigits); }));
+  json_field(json, "frames", std::to_string(history.frames_per_step()));
+  json_field(json, "min", rounded(min, kDigits));
+  json_field(json, "max", rounded(*high, kDigits));
+  json_field(json, "levels", json_string(base64(levels)));
   return json + '}';
 }
 
@@ -93,27 +87,28 @@ std::string local_time() {
 
 std::string report_part(const Result& result) {
   std::string json = "{";
-  field(json, "name", json_string(result.name));
-  field(json, "error", json_string(result.error));
+  json_field(json, "name", json_string(result.name));
+  json_field(json, "error", json_string(result.error));
   if (result.moments.empty()) return json + '}';
   const VideoFacts& video = result.video;
-  field(json, "width", std::to_string(video.width));
-  field(json, "height", std::to_string(video.height));
-  field(json, "rate", rounded(video.rate_n > 0 ? static_cast<double>(video.rate_n) / video.rate_d : 0, kDigits));
-  field(json, "format", json_string(video.format));
-  field(json, "codec", json_string(video.codec));
-  field(json, "length", seconds(result.length));
-  field(json, "decoded", std::to_string(result.decoded));
-  field(json, "timed", result.timed ? "true" : "false");
-  field(json, "seconds", rounded(result.seconds, kDigits));
-  field(json, "frames",
-        differences(result.moments, [](const Moment& m) { return static_cast<std::int64_t>(m.frame); }));
-  field(json, "times",
-        differences(result.moments, [](const Moment& m) { return static_cast<std::int64_t>((m.time + 500) / 1000); }));
-  field(json, "scores", array_of(result.moments, [](const Moment& m) { return rounded(m.score, kDigits); }));
-  field(json, "best", thumbnails(result.best));
-  field(json, "worst", thumbnails(result.worst));
-  if (result.zones.steps() > 0) field(json, "zones", zones(result.zones));
+  json_field(json, "width", std::to_string(video.width));
+  json_field(json, "height", std::to_string(video.height));
+  json_field(json, "rate", rounded(video.rate_n > 0 ? static_cast<double>(video.rate_n) / video.rate_d : 0, kDigits));
+  json_field(json, "format", json_string(video.format));
+  json_field(json, "codec", json_string(video.codec));
+  json_field(json, "length", seconds(result.length));
+  json_field(json, "decoded", std::to_string(result.decoded));
+  json_field(json, "timed", result.timed ? "true" : "false");
+  json_field(json, "seconds", rounded(result.seconds, kDigits));
+  json_field(json, "frames",
+             differences(result.moments, [](const Moment& m) { return static_cast<std::int64_t>(m.frame); }));
+  json_field(json, "times", differences(result.moments, [](const Moment& m) {
+               return static_cast<std::int64_t>((m.time + 500) / 1000);
+             }));
+  json_field(json, "scores", array_of(result.moments, [](const Moment& m) { return rounded(m.score, kDigits); }));
+  json_field(json, "best", thumbnails(result.best));
+  json_field(json, "worst", thumbnails(result.worst));
+  if (result.zones.steps() > 0) json_field(json, "zones", zones(result.zones));
   return json + '}';
 }
 
@@ -149,14 +144,14 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
   setting("GStreamer", std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(micro));
 
   std::string data = "{";
-  field(data, "made", json_string(local_time()));
-  field(data, "metric", json_string(meter.metric));
-  field(data, "unit", json_string(unit));
-  field(data, "columns", std::to_string(meter.zone_columns));
-  field(data, "rows", std::to_string(meter.zone_rows));
-  field(data, "roi", meter.roi ? std::string("[") + roi + ']' : "null");
-  field(data, "settings", settings + ']');
-  field(data, "files", array_of(parts, [](const std::string& part) { return part; }));
+  json_field(data, "made", json_string(local_time()));
+  json_field(data, "metric", json_string(meter.metric));
+  json_field(data, "unit", json_string(unit));
+  json_field(data, "columns", std::to_string(meter.zone_columns));
+  json_field(data, "rows", std::to_string(meter.zone_rows));
+  json_field(data, "roi", meter.roi ? std::string("[") + roi + ']' : "null");
+  json_field(data, "settings", settings + ']');
+  json_field(data, "files", array_of(parts, [](const std::string& part) { return part; }));
   data = json_for_html(data + '}');
 
   std::string page = kReportTemplate;
@@ -164,4 +159,4 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
   return page;
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 /// A file's part of the page's data, as JSON.
 std::string report_part(const Result& result);
@@ -16,4 +16,4 @@ std::string report_part(const Result& result);
 std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
                         const std::vector<std::string>& parts);
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

@@ -2,7 +2,7 @@
 // One file through decoder and meter, frame by frame.
 #include "apps/scan/scanner.h"
 
-#include "apps/scan/text.h"
+#include "apps/common/text.h"
 
 #include <gst/pbutils/pbutils.h>
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 namespace {
 
@@ -292,4 +292,4 @@ void FileScan::end(const std::string& error) {
   ended(error);
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

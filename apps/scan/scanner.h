@@ -2,7 +2,7 @@
 // One file through decoder and meter, frame by frame.
 #pragma once
 
-#include "apps/scan/meter.h"
+#include "apps/common/meter.h"
 #include "apps/scan/options.h"
 #include "apps/scan/table.h"
 
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 /// What a file's video is, as far as it is known.
 struct VideoFacts {
@@ -96,4 +96,4 @@ class FileScan {
   std::atomic<bool> linked_ = false;
 };
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

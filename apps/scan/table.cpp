@@ -2,13 +2,13 @@
 // The table of scores: its rows as text, and the way to stdout that keeps every file's rows together and in order.
 #include "apps/scan/table.h"
 
-#include "apps/scan/text.h"
+#include "apps/common/text.h"
 
 #include <cerrno>
 #include <unistd.h>
 #include <utility>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 namespace {
 
@@ -145,4 +145,4 @@ bool OrderedOutput::write(const std::string& text) {
   return true;
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 
 /// One measured frame.
 struct Row {
@@ -80,4 +80,4 @@ class OrderedOutput {
   std::thread thread_;
 };
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

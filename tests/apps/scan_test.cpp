@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The parts of framequality-scan that need no video: text, lists, moments, rows, files, the bar.
-#include "apps/scan/draft_file.h"
+#include "apps/common/draft_file.h"
+#include "apps/common/pictures.h"
+#include "apps/common/text.h"
 #include "apps/scan/files.h"
 #include "apps/scan/moments.h"
-#include "apps/scan/pictures.h"
 #include "apps/scan/progress.h"
 #include "apps/scan/table.h"
-#include "apps/scan/text.h"
+#include "apps/scan/window_pick.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -26,7 +27,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace framequality::scan {
+namespace framequality::apps::scan {
 namespace {
 
 TEST(ScanText, CsvQuotesWhatRfc4180Asks) {
@@ -370,4 +371,4 @@ TEST(ScanProgress, BarFitsEveryWidth) {
 }
 
 }  // namespace
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan

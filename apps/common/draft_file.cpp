@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Files that appear whole or not at all.
-#include "apps/scan/draft_file.h"
+#include "apps/common/draft_file.h"
 
-#include "apps/scan/text.h"
+#include "apps/common/text.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace framequality::scan {
+namespace framequality::apps {
 
 namespace {
 
@@ -70,4 +70,4 @@ void DraftFile::publish() {
   draft_.clear();
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The element that measures, found and set up as any application would.
-#include "apps/scan/meter.h"
+#include "apps/common/meter.h"
 
-#include "apps/scan/text.h"
+#include "apps/common/program.h"
+#include "apps/common/text.h"
 
 #include <string_view>
 
-namespace framequality::scan {
+namespace framequality::apps {
 
 namespace {
 
@@ -85,4 +86,4 @@ MeterFacts try_meter(const MeterOptions& options) {
   return facts;
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace framequality::scan {
+namespace framequality::apps {
 
 /// A file being written under another name in its folder; gone again unless it is published.
 class DraftFile {
@@ -24,4 +24,4 @@ class DraftFile {
   std::string path_, draft_;
 };
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps

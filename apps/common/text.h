@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace framequality::scan {
+namespace framequality::apps {
 
 /// The bytes as UTF-8; each that is none becomes U+FFFD.
 std::string valid_utf8(std::string_view bytes);
@@ -16,6 +16,9 @@ std::string csv_field(std::string_view bytes);
 
 /// A JSON string with its quotes, UTF-8.
 std::string json_string(std::string_view bytes);
+
+/// Adds "key":value to what begins with `{`; value: JSON.
+void json_field(std::string& json, const char* key, const std::string& value);
 
 /// JSON that a script element of an HTML page can hold: every `<` inside its strings escaped.
 std::string json_for_html(std::string json);
@@ -44,4 +47,4 @@ std::string base64(std::string_view bytes);
 /// characters, no leading dot or dash, at most 120 bytes, never empty.
 std::string base_name(std::string_view path);
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps

@@ -2,23 +2,24 @@
 // The element that measures, found and set up as any application would.
 #pragma once
 
-#include "apps/scan/options.h"
+#include "apps/common/owned.h"
 
-#include <gst/gst.h>
-
-#include <memory>
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 
-namespace framequality::scan {
+namespace framequality::apps {
 
-struct Unref {
-  void operator()(void* object) const { gst_object_unref(object); }
-  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
-  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
-  void operator()(GstMessage* message) const { gst_message_unref(message); }
+/// What and how to measure: properties of sharpnessmeter by the same names.
+struct MeterOptions {
+  std::string metric = "tenengrad", prefilter = "binomial3", normalize = "none", device = "auto";
+  bool noise_correction = false;
+  int downscale = 1;
+  int zone_columns = 1, zone_rows = 1;
+  std::optional<std::array<int, 4>> roi;
+  std::uint64_t interval = 0;  ///< ns
 };
-template <class T>
-using Owned = std::unique_ptr<T, Unref>;
 
 /// The metadata it attaches to frames.
 inline constexpr char kMeterMeta[] = "GstSharpnessMeta";
@@ -35,4 +36,4 @@ struct MeterFacts {
 /// Makes a meter once to see that it works: as make_meter, and std::runtime_error without the device asked for.
 MeterFacts try_meter(const MeterOptions& options);
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Names, numbers and times as text that CSV, JSON, terminals and file systems take as they are meant.
-#include "apps/scan/text.h"
+#include "apps/common/text.h"
 
 #include <glib.h>
 
@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace framequality::scan {
+namespace framequality::apps {
 
 namespace {
 
@@ -73,6 +73,11 @@ std::string json_string(std::string_view bytes) {
       },
       [&](unsigned char) { text += "\uFFFD"; });
   return text + '"';
+}
+
+void json_field(std::string& json, const char* key, const std::string& value) {
+  if (json.back() != '{') json += ',';
+  json += json_string(key) + ':' + value;
 }
 
 std::string json_for_html(std::string json) {
@@ -157,4 +162,4 @@ std::string base_name(std::string_view path) {
   return name.empty() ? "clip" : name;
 }
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The frames of a clip that are worth showing: the sharpest or blurriest of each part of it, and their encoding.
+// The frames of a clip that are worth showing: the sharpest or blurriest of each part of it.
 #pragma once
 
 #include "apps/scan/moments.h"
 #include "apps/scan/scanner.h"
 
 #include <functional>
-#include <optional>
-#include <string>
 
-namespace framequality::scan {
-
-/// A frame as a PNG file, lossless: gray formats as 8 or 16 bit gray, everything else as 8 bit RGB. Memory of any kind.
-/// Throws std::runtime_error with the reason.
-std::string png_of(GstSample* sample);
-
-/// A frame as a JPEG file of square pixels, at most `longest` pixels long and high, never larger than the frame.
-std::string jpeg_of(GstSample* sample, int longest);
+namespace framequality::apps::scan {
 
 /// Finds the frame with the highest or the lowest score in each of a clip's windows. Of equal ones the first. Holds one
 /// frame at a time: decoders own few.
@@ -39,4 +30,4 @@ class WindowPick {
   Owned<GstSample> sample_;
 };
 
-}  // namespace framequality::scan
+}  // namespace framequality::apps::scan
