@@ -14,7 +14,7 @@ namespace framequality::apps {
 /// What and how to measure: properties of sharpnessmeter by the same names.
 struct MeterOptions {
   std::string metric = "tenengrad", prefilter = "binomial3", normalize = "none", device = "auto";
-  bool noise_correction = false;
+  bool noise_correction = false, statistics = false;
   int downscale = 1;
   int zone_columns = 1, zone_rows = 1;
   std::optional<std::array<int, 4>> roi;

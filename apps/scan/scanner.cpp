@@ -3,13 +3,11 @@
 #include "apps/scan/scanner.h"
 
 #include "apps/common/text.h"
+#include "apps/common/uri.h"
 
 #include <gst/pbutils/pbutils.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 namespace framequality::apps::scan {
@@ -25,29 +23,6 @@ GstElement* make(const char* factory) {
   GstElement* element = gst_element_factory_make(factory, nullptr);
   if (!element) throw std::runtime_error(std::string("GStreamer's element ") + factory + " is not installed");
   return element;
-}
-
-/// The URI of a path or URI. Throws std::runtime_error with the reason if there is nothing to read.
-std::string uri_of(const std::string& name) {
-  struct stat about = {};
-  if (stat(name.c_str(), &about) != 0) {
-    const int reason = errno;
-    if (gst_uri_is_valid(name.c_str())) return name;
-    throw std::runtime_error(g_strerror(reason));
-  }
-  if (S_ISDIR(about.st_mode)) throw std::runtime_error(g_strerror(EISDIR));
-  if (access(name.c_str(), R_OK) != 0) throw std::runtime_error(g_strerror(errno));
-  if (S_ISREG(about.st_mode) && about.st_size == 0) throw std::runtime_error("the file is empty");
-  GError* error = nullptr;
-  gchar* uri = gst_filename_to_uri(name.c_str(), &error);
-  if (!uri) {
-    const std::string reason = error->message;
-    g_error_free(error);
-    throw std::runtime_error(reason);
-  }
-  std::string result = uri;
-  g_free(uri);
-  return result;
 }
 
 bool is_demuxer(GstElement* element) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One camera: its pipeline, and what becomes of it.
+#pragma once
+
+#include "apps/common/owned.h"
+#include "apps/watch/backoff.h"
+#include "apps/watch/chores.h"
+#include "apps/watch/events.h"
+#include "apps/watch/settings.h"
+#include "apps/watch/status.h"
+#include "apps/watch/tap.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace framequality::apps::watch {
+
+/// Connects, notices that nothing comes any more, connects again. What measures and what learns stays when the source
+/// is replaced, so nothing that was learned is lost. In the main thread; it needs the default main context to run.
+class Camera {
+ public:
+  struct Outlet {
+    std::function<void(Event event)> happened;  ///< main thread
+    Tap::OnPicture picture;                     ///< any thread
+    bool pictures_of_events = false;            ///< an event's `picture` says which will come
+  };
+  /// `baseline`: a file that keeps what was learned, or empty. Throws std::runtime_error if an element is missing.
+  Camera(const CameraSettings& settings, const std::string& baseline, std::uint64_t seed, const Secrets& secrets,
+         Chores& chores, Outlet outlet);
+  ~Camera();  ///< stops
+  Camera(const Camera&) = delete;
+  Camera& operator=(const Camera&) = delete;
+
+  void start();
+  /// To be called about once a second.
+  void tick();
+  /// A file that ended, and whether it did so before its time.
+  bool is_over() const { return phase_ == Phase::kOver; }
+  bool has_failed() const { return failed_; }
+  CameraStatus status() const;
+  const std::shared_ptr<Tap>& tap() const { return tap_; }
+
+ private:
+  enum class Phase { kWaiting, kConnecting, kRunning, kOver };
+  class Source;
+  static gboolean on_message(GstBus* bus, GstMessage* message, gpointer self);
+  static GstBusSyncReply on_sync_message(GstBus* bus, GstMessage* message, gpointer self);
+  void make_tail();
+  void drop_tail();
+  void connect();
+  void disconnect();
+  void take_error(GstMessage* message);
+  void take_news(GstMessage* message);
+  void begin_running();
+  void lose(const std::string& reason);
+  void end();
+  void emit(Event event);
+  void enter(const std::string& state, const std::string& reason, gint64 since);
+  void remember_figures();
+
+  const CameraSettings settings_;
+  const std::string baseline_;
+  const Secrets& secrets_;
+  Chores& chores_;
+  const Outlet outlet_;
+  const std::shared_ptr<Tap> tap_;
+  Owned<GstElement> pipeline_;
+  GstElement *convert_ = nullptr, *meter_ = nullptr, *watch_element_ = nullptr;  ///< the pipeline's
+  guint bus_watch_ = 0;
+  bool tail_is_broken_ = false;
+  std::shared_ptr<Source> source_;
+  std::shared_ptr<std::atomic<int>> lingering_ = std::make_shared<std::atomic<int>>(0);  ///< sources that still stop
+
+  Phase phase_ = Phase::kWaiting;
+  bool failed_ = false, was_lost_ = false;
+  Backoff backoff_;
+  gint64 due_ = 0, begun_ = 0, lost_since_ = 0, lost_told_ = 0;  ///< µs of g_get_monotonic_time()
+  std::uint64_t frames_before_ = 0, reconnects_ = 0;
+
+  // For the status.
+  std::string state_ = "connecting", reason_;
+  gint64 since_ = 0;
+  Figures figures_;
+  std::deque<std::pair<gint64, double>> history_;
+  int ticks_ = 0;
+  struct Count {
+    gint64 time;
+    std::uint64_t frames;
+  };
+  std::deque<Count> counts_;  ///< of the last seconds
+};
+
+}  // namespace framequality::apps::watch

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What happened to a camera, and how the world is told: a line of JSON each.
+#include "apps/watch/events.h"
+
+#include "apps/common/text.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+namespace framequality::apps::watch {
+
+namespace {
+
+constexpr int kDigits = 6;
+
+}  // namespace
+
+std::string utc(gint64 time) {
+  const std::time_t seconds = static_cast<std::time_t>(time / G_USEC_PER_SEC);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", parts.tm_year + 1900, parts.tm_mon + 1,
+                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                static_cast<int>(time % G_USEC_PER_SEC / 1000));
+  return text.data();
+}
+
+std::string json_line(const Event& event) {
+  std::string json = "{";
+  const auto figure = [&](const char* name, const std::optional<double>& value) {
+    if (value && std::isfinite(*value)) json_field(json, name, rounded(*value, kDigits));
+  };
+  json_field(json, "time", json_string(utc(event.time)));
+  json_field(json, "camera", json_string(event.camera));
+  json_field(json, "state", json_string(event.state));
+  json_field(json, "previous", json_string(event.previous));
+  json_field(json, "reason", json_string(event.reason));
+  json_field(json, "repeated", event.repeated ? "true" : "false");
+  if (event.duration)
+    json_field(json, "duration", rounded(std::round(static_cast<double>(*event.duration) / 1e6) / 1e3, 15));
+  figure("score", event.figures.score);
+  figure("baseline", event.figures.baseline);
+  figure("ratio", event.figures.ratio);
+  figure("noise", event.figures.noise);
+  figure("mean", event.figures.mean);
+  if (!event.snapshot.empty()) json_field(json, "snapshot", json_string(event.snapshot));
+  return json + "}\n";
+}
+
+}  // namespace framequality::apps::watch

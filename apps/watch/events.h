@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What happened to a camera, and how the world is told: a line of JSON each.
+#pragma once
+
+#include <glib.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace framequality::apps::watch {
+
+/// The figures that camerawatch gives; only finite ones are known.
+struct Figures {
+  std::optional<double> score, baseline, ratio, noise, mean;
+};
+
+struct Event {
+  gint64 time = 0;  ///< µs since 1970
+  std::string camera, state, previous, reason;
+  bool repeated = false;
+  std::optional<std::uint64_t> duration;  ///< ns since it began; of what is over how long it lasted
+  Figures figures;
+  std::string snapshot;  ///< a file's path; empty: none
+  guint32 picture = 0;   ///< the wish for it; 0: none
+};
+
+/// "2026-11-23T01:02:03.456Z"; µs since 1970.
+std::string utc(gint64 time);
+
+/// One line, with its end.
+std::string json_line(const Event& event);
+
+}  // namespace framequality::apps::watch

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// framequality-watch: watches cameras, tells what goes wrong with them, and serves a page.
+#include "apps/common/program.h"
+#include "apps/common/text.h"
+#include "apps/common/version.h"
+#include "apps/watch/options.h"
+#include "apps/watch/program.h"
+
+#include <gst/gst.h>
+
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace framequality::apps::watch {
+
+namespace {
+
+int run(int argc, char** argv) {
+  try {
+    const Settings settings = parse_options(argc, argv);
+    if (settings.version) {
+      std::printf("%s %s\n", kName, kVersion);
+      return 0;
+    }
+    return Program(settings).run();
+  } catch (const UsageError& e) {
+    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...] [NAME=]URL...   (--help says more)\n", kName, e.what(), kName);
+    return kMisused;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", kName, without_url_passwords(e.what()).c_str());
+    return kFailed;
+  }
+}
+
+}  // namespace
+
+}  // namespace framequality::apps::watch
+
+int main(int argc, char** argv) {
+  // Characters as the user's terminal has them, but numbers and messages as everywhere.
+  std::setlocale(LC_CTYPE, "");
+  std::signal(SIGPIPE, SIG_IGN);
+  framequality::apps::keep_standard_descriptors();
+  const int status = framequality::apps::watch::run(argc, argv);
+  // For tracers: leaks reports at this point.
+  if (gst_is_initialized()) gst_deinit();
+  return status;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A folder of pictures that never grows beyond its bounds.
+#include "apps/watch/snapshots.h"
+
+#include "apps/common/draft_file.h"
+#include "apps/common/text.h"
+#include "apps/watch/address.h"
+#include "apps/watch/events.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace framequality::apps::watch {
+
+namespace {
+
+constexpr char kMark[] = "framequality-watch";
+constexpr char kEnding[] = ".jpg";
+constexpr std::string_view kTimeShape = "00000000T000000.000Z";
+constexpr std::size_t kRandom = 7;  // ".XXXXXX" of a draft
+
+/// The time in a name as we give them, maybe with ~2 behind it; none if it is another.
+std::optional<std::string> time_in(std::string_view name) {
+  if (!name.ends_with(kEnding)) return std::nullopt;
+  name.remove_suffix(sizeof(kEnding) - 1);
+  const auto state = name.rfind('-');
+  if (state == std::string_view::npos || state < kTimeShape.size() + 2) return std::nullopt;
+  const auto word = name.substr(state + 1);
+  if (word.empty() || !std::all_of(word.begin(), word.end(), [](char c) { return g_ascii_islower(c); }))
+    return std::nullopt;
+  const auto time = name.substr(state - kTimeShape.size(), kTimeShape.size());
+  if (name[state - kTimeShape.size() - 1] != '-') return std::nullopt;
+  for (std::size_t i = 0; i < time.size(); ++i)
+    if (kTimeShape[i] == '0' ? !g_ascii_isdigit(time[i]) : time[i] != kTimeShape[i]) return std::nullopt;
+  return std::string(time);
+}
+
+/// The JPEG with a comment that says whose it is.
+std::string marked(std::string_view jpeg) {
+  if (jpeg.size() < 2) throw std::runtime_error("cannot make a picture: the encoder gave none");
+  const std::size_t length = 2 + sizeof(kMark) - 1;
+  std::string text(jpeg.substr(0, 2));
+  text.append({'\xff', '\xfe', static_cast<char>(length >> 8), static_cast<char>(length & 0xff)});
+  return text.append(kMark).append(jpeg.substr(2));
+}
+
+bool is_marked(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return false;
+  std::array<char, 6 + sizeof(kMark) - 1> begin{};
+  const ssize_t count = read(descriptor, begin.data(), begin.size());
+  close(descriptor);
+  return count == static_cast<ssize_t>(begin.size()) && std::memcmp(begin.data() + 2, "\xff\xfe", 2) == 0 &&
+         std::memcmp(begin.data() + 6, kMark, sizeof(kMark) - 1) == 0;
+}
+
+}  // namespace
+
+Snapshots::Snapshots(std::string folder, std::uint64_t most, std::uint64_t most_bytes)
+    : folder_(std::move(folder)), most_(most), most_bytes_(most_bytes) {
+  if (g_mkdir_with_parents(folder_.c_str(), 0777) != 0)
+    throw std::runtime_error("cannot make the folder " + printable(folder_) + ": " + std::strerror(errno));
+  DraftFile(folder_ + "/" + kMark, "");  // fails now if nothing can be written there
+  find();
+  make_room(0);
+}
+
+void Snapshots::find() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder_.c_str()), closedir);
+  if (!listing) throw std::runtime_error("cannot read " + printable(folder_) + ": " + std::strerror(errno));
+  while (const dirent* entry = readdir(listing.get())) {
+    const std::string name = entry->d_name, path = folder_ + '/' + name;
+    struct stat about = {};
+    // A run that was killed may have left a draft.
+    const bool draft = name.size() > kRandom && name[name.size() - kRandom] == '.' &&
+                       time_in(std::string_view(name).substr(0, name.size() - kRandom));
+    const auto time = time_in(name);
+    if ((!time && !draft) || lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode) || !is_marked(path)) continue;
+    if (draft) {
+      unlink(path.c_str());
+      continue;
+    }
+    bytes_ += static_cast<std::uint64_t>(about.st_size);
+    files_.insert({*time, name, static_cast<std::uint64_t>(about.st_size)});
+  }
+}
+
+void Snapshots::remove(const File& file) {
+  const std::string path = folder_ + '/' + file.name;
+  // Who has put another file in its place keeps it.
+  if (is_marked(path) && unlink(path.c_str()) != 0 && errno != ENOENT)
+    throw std::runtime_error("cannot remove " + printable(path) + ": " + std::strerror(errno));
+}
+
+void Snapshots::make_room(std::uint64_t bytes) {
+  const std::uint64_t one = bytes > 0 ? 1 : 0;
+  while (!files_.empty() && (files_.size() + one > most_ || bytes_ + bytes > most_bytes_)) {
+    const File oldest = *files_.begin();
+    remove(oldest);
+    files_.erase(files_.begin());
+    bytes_ -= oldest.bytes;
+  }
+}
+
+std::string Snapshots::save(std::string_view camera, gint64 time, std::string_view state, std::string_view jpeg) {
+  const std::string content = marked(jpeg);
+  std::string when = utc(time);
+  std::erase_if(when, [](char c) { return c == '-' || c == ':'; });
+  const std::lock_guard lock(mutex_);
+  if (content.size() > most_bytes_)
+    throw std::runtime_error("a picture of " + std::to_string(content.size()) + " bytes is more than " +
+                             printable(folder_) + " may hold");
+  const std::string name = file_name_of(camera) + '-' + when + '-' + std::string(state) + kEnding;
+  make_room(content.size());
+  const std::string path = folder_ + '/' + name;
+  struct stat about = {};
+  // Two of one name within a millisecond, or somebody else's.
+  if (lstat(path.c_str(), &about) == 0) throw std::runtime_error("cannot write " + printable(path) + ": it is there");
+  DraftFile(path, content).publish();
+  files_.insert({when, name, content.size()});
+  bytes_ += content.size();
+  return path;
+}
+
+}  // namespace framequality::apps::watch

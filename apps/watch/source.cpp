@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where a pipeline's frames come from: one video stream, decoded.
+#include "apps/watch/source.h"
+
+#include "apps/common/text.h"
+
+#include <gio/gio.h>
+
+#include <array>
+#include <stdexcept>
+#include <string_view>
+
+namespace framequality::apps::watch {
+
+namespace {
+
+constexpr guint kLatency = 200;                       // ms that packets may come out of order
+constexpr guint64 kTcpSilence = 10 * G_USEC_PER_SEC;  // then a server is taken for dead
+constexpr guint kHttpSilence = 10;                    // s
+
+bool has(GstElement* element, const char* property) {
+  return g_object_class_find_property(G_OBJECT_GET_CLASS(element), property);
+}
+
+void set_text(GstElement* element, const char* property, const std::string& text) {
+  if (!text.empty() && has(element, property)) g_object_set(element, property, text.c_str(), nullptr);
+}
+
+/// The camera's sound, and the metadata that some send, are not even asked for.
+gboolean is_video(GstElement*, guint, GstCaps* caps, gpointer) {
+  const gchar* media = gst_structure_get_string(gst_caps_get_structure(caps, 0), "media");
+  return !media || std::string_view(media) == "video";
+}
+
+void set_up(GstElement*, GstElement* source, gpointer data) {
+  const auto& camera = *static_cast<const CameraSettings*>(data);
+  const gchar* type = G_OBJECT_TYPE_NAME(source);
+  set_text(source, "user-id", camera.user);
+  set_text(source, "user-pw", camera.password);
+  if (std::string_view(type) == "GstRTSPSrc") {
+    g_object_set(source, "latency", kLatency, "tcp-timeout", kTcpSilence, nullptr);
+    if (camera.transport != Transport::kAuto)
+      gst_util_set_object_arg(G_OBJECT(source), "protocols",
+                              camera.transport == Transport::kTcp ? "tcp" : "udp-mcast+udp");
+    if (!camera.verify_tls) g_object_set(source, "tls-validation-flags", GTlsCertificateFlags(0), nullptr);
+    g_signal_connect(source, "select-stream", G_CALLBACK(is_video), nullptr);
+  } else if (std::string_view(type) == "GstSoupHTTPSrc") {
+    g_object_set(source, "timeout", kHttpSilence, "ssl-strict", gboolean{camera.verify_tls}, nullptr);
+  }
+}
+
+/// Many small streams: threads of their own would cost each decoder more than they gain.
+void limit_threads(GstBin*, GstBin*, GstElement* element, gpointer threads) {
+  const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
+  if (!klass || std::string_view(klass).find("Decoder") == std::string_view::npos) return;
+  const std::string count = std::to_string(GPOINTER_TO_INT(threads));
+  for (const char* property : {"max-threads", "threads", "n-threads"})
+    if (has(element, property)) gst_util_set_object_arg(G_OBJECT(element), property, count.c_str());
+}
+
+void on_pad(GstElement*, GstPad* pad, gpointer bin) {
+  const Owned<GstPad> src(gst_element_get_static_pad(GST_ELEMENT(bin), "src"));
+  const Owned<GstPad> target(gst_ghost_pad_get_target(GST_GHOST_PAD(src.get())));
+  // A second video stream stays unlinked, and so undecoded.
+  if (!target) gst_ghost_pad_set_target(GST_GHOST_PAD(src.get()), pad);
+}
+
+void on_no_more_pads(GstElement* decoder, gpointer bin) {
+  const Owned<GstPad> src(gst_element_get_static_pad(GST_ELEMENT(bin), "src"));
+  const Owned<GstPad> target(gst_ghost_pad_get_target(GST_GHOST_PAD(src.get())));
+  if (!target) GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE, ("it holds no video"), (nullptr));
+}
+
+/// What follows outlives the stream: it must not see its end.
+GstPadProbeReturn keep_end(GstPad* pad, GstPadProbeInfo* info, gpointer) {
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) != GST_EVENT_EOS) return GST_PAD_PROBE_OK;
+  const Owned<GstElement> bin(gst_pad_get_parent_element(pad));
+  if (bin)
+    gst_element_post_message(bin.get(),
+                             gst_message_new_application(GST_OBJECT(bin.get()), gst_structure_new_empty(kEndMessage)));
+  return GST_PAD_PROBE_DROP;
+}
+
+GstElement* described(const std::string& description) {
+  GError* error = nullptr;
+  // What is encoded or no video finds nothing to link to.
+  const std::string whole = description + " ! video/x-raw(ANY) ! identity silent=true name=framequality-end";
+  GstElement* bin =
+      gst_parse_bin_from_description_full(whole.c_str(), FALSE, nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  if (bin && !error) return bin;
+  const std::string reason = error ? error->message : "it cannot be parsed";
+  g_clear_error(&error);
+  if (bin) gst_object_unref(bin);
+  throw std::runtime_error(printable(reason));
+}
+
+GstElement* decoded(const CameraSettings& camera, GstElement* bin) {
+  GstElement* decoder = gst_element_factory_make("uridecodebin", nullptr);
+  if (!decoder) throw std::runtime_error("GStreamer's element uridecodebin is not installed");
+  const Owned<GstCaps> video(gst_caps_from_string("video/x-raw(ANY)"));
+  g_object_set(decoder, "uri", camera.uri.c_str(), "caps", video.get(), "expose-all-streams", FALSE, nullptr);
+  g_signal_connect_data(
+      decoder, "source-setup", G_CALLBACK(set_up), new CameraSettings(camera),
+      [](gpointer data, GClosure*) { delete static_cast<CameraSettings*>(data); }, GConnectFlags(0));
+  g_signal_connect(decoder, "pad-added", G_CALLBACK(on_pad), bin);
+  g_signal_connect(decoder, "no-more-pads", G_CALLBACK(on_no_more_pads), bin);
+  return decoder;
+}
+
+}  // namespace
+
+Owned<GstElement> make_source(const CameraSettings& camera) {
+  Owned<GstElement> bin(GST_ELEMENT(gst_object_ref_sink(gst_bin_new(nullptr))));
+  // What goes on inside must not take the pipeline out of its state.
+  g_object_set(bin.get(), "async-handling", TRUE, nullptr);
+  g_signal_connect(bin.get(), "deep-element-added", G_CALLBACK(limit_threads), GINT_TO_POINTER(camera.decoder_threads));
+  GstPad* src = nullptr;
+  if (camera.pipeline.empty()) {
+    src = gst_ghost_pad_new_no_target("src", GST_PAD_SRC);
+    gst_element_add_pad(bin.get(), src);
+    gst_bin_add(GST_BIN(bin.get()), decoded(camera, bin.get()));
+  } else {
+    GstElement* inner = described(camera.pipeline);
+    gst_bin_add(GST_BIN(bin.get()), inner);
+    const Owned<GstElement> end(gst_bin_get_by_name(GST_BIN(inner), "framequality-end"));
+    const Owned<GstPad> last(gst_element_get_static_pad(end.get(), "src"));
+    GstPad* middle = gst_ghost_pad_new("src", last.get());
+    gst_element_add_pad(inner, middle);
+    src = gst_ghost_pad_new("src", middle);
+    gst_element_add_pad(bin.get(), src);
+  }
+  gst_pad_add_probe(src, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, keep_end, nullptr, nullptr);
+  return bin;
+}
+
+void check_description(const std::string& description) {
+  const Owned<GstElement> bin(GST_ELEMENT(gst_object_ref_sink(described(description))));
+}
+
+}  // namespace framequality::apps::watch

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What can be said of a camera.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace framequality::apps::watch {
+
+/// What element camerawatch finds wrong with a picture; the flags of its property watch-for.
+inline constexpr std::array<std::string_view, 8> kConditions = {"defocused", "covered", "dark",       "overexposed",
+                                                                "frozen",    "moved",   "flickering", "noisy"};
+/// States of its own, and those that the program adds. `connecting` is before the first frame and no event.
+inline constexpr std::array<std::string_view, 6> kOtherStates = {"learning", "good",  "connecting",
+                                                                 "lost",     "ended", "error"};
+/// States that events have besides these.
+inline constexpr std::array<std::string_view, 2> kEventStates = {"connected", "recovered"};
+
+inline bool is_condition(std::string_view name) {
+  return std::find(kConditions.begin(), kConditions.end(), name) != kConditions.end();
+}
+
+}  // namespace framequality::apps::watch
