@@ -82,13 +82,13 @@ void demand_name(const std::string& name) {
 }  // namespace
 
 struct Config::Document {
-  std::string path, folder;
+  std::string path, folder;  ///< folder: empty, or with its slash
   toml::table table;
 
   std::string place(const toml::node& node) const {
     return printable(path) + ":" + std::to_string(node.source().begin.line);
   }
-  std::string resolved(const std::string& name) const { return name.starts_with('/') ? name : folder + '/' + name; }
+  std::string resolved(const std::string& name) const { return name.starts_with('/') ? name : folder + name; }
 
   /// Sets what the table says with these keys, but for the names in `others`. What is wrong goes to `faults`.
   template <class T>
@@ -162,7 +162,7 @@ CameraSettings Config::Document::camera(const toml::table& from, CameraSettings 
 Config::Config(const std::string& path) : document_(std::make_unique<Document>()) {
   document_->path = path;
   const auto slash = path.rfind('/');
-  document_->folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  document_->folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   const std::string text = read_file(path);
   try {
     document_->table = toml::parse(text);

@@ -84,7 +84,7 @@ GstPadProbeReturn keep_end(GstPad* pad, GstPadProbeInfo* info, gpointer) {
 GstElement* described(const std::string& description) {
   GError* error = nullptr;
   // What is encoded or no video finds nothing to link to.
-  const std::string whole = description + " ! video/x-raw(ANY) ! identity silent=true name=framequality-end";
+  const std::string whole = description + " ! capsfilter caps=\"video/x-raw(ANY)\" name=framequality-end";
   GstElement* bin =
       gst_parse_bin_from_description_full(whole.c_str(), FALSE, nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
   if (bin && !error) return bin;
