@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The shell completes the options that the programs have, with the values that they take.
 
-usage: completion.py SOURCE_ROOT SCAN BLIINDS. Skipped without bash-completion.
+usage: completion.py SOURCE_ROOT SCAN BLIINDS [WATCH]. Skipped without bash-completion.
 """
 import pathlib
 import re
@@ -59,4 +59,11 @@ offered = {word.rstrip("=") for command in ("features", "score", "train")
 assert offered == there | {"--help"}, offered ^ there
 assert "--model=" not in completed("framequality-bliinds features --")
 assert completed("framequality-bliinds score --channel=") == ["luma", "red"]
+
+if len(sys.argv) > 4:
+    there, _ = options(sys.argv[4])
+    offered = {word.rstrip("=") for word in completed("framequality-watch --")}
+    assert offered == there, offered ^ there
+    assert completed("framequality-watch --device=") == ["auto", "cpu", "cuda"]
+    assert completed("framequality-watch --quiet READ") == ["README.md"]
 print("ok")
