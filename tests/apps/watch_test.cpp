@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The parts of framequality-watch that need no camera: passwords, waits, events, metrics, pictures, the log, the
+// server.
+#include "apps/watch/backoff.h"
+#include "apps/watch/events.h"
+#include "apps/watch/log.h"
+#include "apps/watch/secrets.h"
+#include "apps/watch/server.h"
+#include "apps/watch/site.h"
+#include "apps/watch/snapshots.h"
+#include "apps/watch/status.h"
+#include "apps/watch/thumbnails.h"
+
+#include <glib.h>
+#include <glib/gstdio.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace framequality::apps::watch {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() {
+    gchar* name = g_dir_make_tmp("watch-XXXXXX", nullptr);
+    path_ = name;
+    g_free(name);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + '/' + name; }
+  const std::string& path() const { return path_; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(path_)) found.push_back(entry.path().filename());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+/// Waits until it holds; fails after a while.
+template <class F>
+void eventually(F&& holds) {
+  for (int i = 0; i < 1000; ++i) {
+    if (holds()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL() << "it never held";
+}
+
+// --- Passwords ------------------------------------------------------------------------------------------------------
+
+TEST(WatchSecrets, PasswordsOfUrlsAreMasked) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"rtsp://user:hush@host/1", "rtsp://user:***@host/1"},
+      {"rtsp://user:hu%40sh@host:554/1?a=b", "rtsp://user:***@host:554/1?a=b"},
+      {"rtsp://user:hu@sh@host/1", "rtsp://user:***@host/1"},
+      {"rtsp://user:hu:sh@host", "rtsp://user:***@host"},
+      {"rtsp://user:hu/sh@host/1", "rtsp://user:***@host/1"},
+      {"rtsp://user:hu?sh@host/1", "rtsp://user:***@host/1"},
+      {"rtsp://user:hu#sh@host/1", "rtsp://user:***@host/1"},
+      {"rtsp://user:@host/1", "rtsp://user:***@host/1"},
+      {"rtsp://:hush@host/1", "rtsp://:***@host/1"},
+      {"rtsp://token@host/1", "rtsp://***@host/1"},
+      {"http://host:80/video@2x", "http://host:80/video@2x"},
+      {"rtsp://[::1]:554/1@2", "rtsp://[::1]:554/1@2"},
+      {"rtsp://[::1]/1@2", "rtsp://[::1]/1@2"},
+      {"cannot open rtsp://u:hush@a/ (or \"http://u:hush@b\")", "cannot open rtsp://u:***@a/ (or \"http://u:***@b\")"},
+      {"http://h/v?usr=me&pwd=hush&x=1", "http://h/v?usr=me&pwd=***&x=1"},
+      {"http://h/v?Token=hush", "http://h/v?Token=***"},
+      {"rtsp://h/user=me_password=hush", "rtsp://h/user=me_password=***"},
+      {"rtspsrc location=rtsp://h user-id=me user-pw=hush ! x", "rtspsrc location=rtsp://h user-id=me user-pw=*** ! x"},
+      {"rtspsrc user-pw=\"hu sh\\\"x\" ! x", "rtspsrc user-pw=*** ! x"},
+      {"souphttpsrc user-pw = 'hush' ! x", "souphttpsrc user-pw =*** ! x"},
+      {"bypass=1 compass=2", "bypass=1 compass=2"},
+      {"://", "://"},
+      {"a://@", "a://@"},
+      {"", ""},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(without_url_passwords(text), expected) << text;
+}
+
+TEST(WatchSecrets, KnownPasswordsAreMaskedInEveryForm) {
+  Secrets secrets;
+  secrets.add("p%40ss word/1");
+  secrets.add("");
+  for (const char* text : {"[p@ss word/1]", "[p%40ss word/1]", "[p%40ss%20word%2F1]"})
+    EXPECT_EQ(secrets.hide(text), "[***]") << text;
+  // As letters of other words nothing would be left of a text.
+  Secrets common;
+  common.add("a");
+  common.add("admin");
+  EXPECT_EQ(common.hide("a camera, admin, administered: [a]"), "*** camera, ***, administered: [***]");
+  // One is part of the other.
+  Secrets nested;
+  nested.add("longpassword");
+  nested.add("longpassword-and-more");
+  EXPECT_EQ(nested.hide("xlongpassword-and-morex"), "x***x");
+  EXPECT_EQ(nested.hide("xlongpasswordx"), "x***x");
+  Secrets odd;
+  odd.add("***");
+  EXPECT_EQ(odd.hide("rtsp://u:x@h ***"), "rtsp://u:***@h ***");
+}
+
+TEST(WatchSecrets, PercentCodesComeAndGo) {
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+  EXPECT_EQ(percent_decoded(percent_encoded(all)), all);
+  EXPECT_EQ(percent_decoded("%4"), "%4");
+  EXPECT_EQ(percent_decoded("%"), "%");
+  EXPECT_EQ(percent_decoded("%zz%41"), "%zzA");
+}
+
+// --- Waits ----------------------------------------------------------------------------------------------------------
+
+TEST(WatchBackoff, DoublesToAMinuteWithJitter) {
+  Backoff backoff(7);
+  for (int round = 0; round < 2; ++round) {
+    for (const double seconds : {1, 2, 4, 8, 16, 32, 60, 60, 60}) {
+      const double wait = static_cast<double>(backoff.next()) / 1e9;
+      EXPECT_GE(wait, 0.8 * seconds);
+      EXPECT_LE(wait, 1.2 * seconds);
+    }
+    backoff.reset();
+  }
+  Backoff one(1), other(2);
+  EXPECT_NE(one.next(), other.next());
+}
+
+// --- Events and status ----------------------------------------------------------------------------------------------
+
+TEST(WatchEvents, AreLinesOfJson) {
+  Event event;
+  event.time = 1'795'402'862'003'999;
+  event.camera = "gate \"\\\n\x01\xff";
+  event.state = "defocused";
+  event.previous = "good";
+  event.reason = "</script>";
+  event.duration = 12'000'000'000;
+  event.figures.score = 0.75;
+  event.figures.ratio = std::numeric_limits<double>::quiet_NaN();
+  event.figures.noise = std::numeric_limits<double>::infinity();
+  event.snapshot = "a/b.jpg";
+  EXPECT_EQ(
+      json_line(event),
+      "{\"time\":\"2026-11-23T03:01:02.003Z\",\"camera\":\"gate \\\"\\\\\\u000a\\u0001\uFFFD\",\"state\":\"defocused\","
+      "\"previous\":\"good\",\"reason\":\"</script>\",\"repeated\":false,\"duration\":12,\"score\":0.75,"
+      "\"snapshot\":\"a/b.jpg\"}\n");
+  EXPECT_EQ(utc(0), "1970-01-01T00:00:00.000Z");
+}
+
+Status status_of(const std::string& name) {
+  Status status;
+  CameraStatus camera;
+  camera.name = name;
+  camera.source = "rtsp://u:***@h";
+  camera.state = "defocused";
+  camera.figures.score = 1.5;
+  camera.figures.baseline = std::numeric_limits<double>::quiet_NaN();
+  camera.frames = 12345;
+  camera.history = {{100, 1.0}, {102, 0.5}};
+  status.cameras.push_back(camera);
+  status.made = g_get_monotonic_time();
+  return status;
+}
+
+TEST(WatchStatus, IsJsonWithNullForTheUnknown) {
+  const std::string json = status_json(status_of("a\"b"));
+  EXPECT_NE(json.find("\"cameras\":[{\"name\":\"a\\\"b\",\"source\":\"rtsp://u:***@h\",\"state\":\"defocused\""),
+            std::string::npos);
+  EXPECT_NE(json.find("\"score\":1.5,\"baseline\":null,\"ratio\":null"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"frames\":12345,\"last_frame_age\":null"), std::string::npos);
+  EXPECT_NE(json.find("\"width\":null,\"height\":null,\"history\":[[100,1],[102,0.5]]}]}\n"), std::string::npos);
+}
+
+TEST(WatchMetrics, AreOpenMetrics) {
+  const std::string text = open_metrics(status_of("a\"b\\c\nd\xff"));
+  const std::string label = "camera=\"a\\\"b\\\\c\\nd\uFFFD\"";
+  for (const std::string& line : {
+           std::string("# TYPE framequality_camera_score gauge\n"),
+           "framequality_camera_score{" + label + "} 1.5\n",
+           std::string("# TYPE framequality_camera_frames counter\n"),
+           "framequality_camera_frames_total{" + label + "} 12345\n",
+           "framequality_camera_reconnects_total{" + label + "} 0\n",
+           std::string("# TYPE framequality_camera_state stateset\n"),
+           "framequality_camera_state{" + label + ",framequality_camera_state=\"defocused\"} 1\n",
+           "framequality_camera_state{" + label + ",framequality_camera_state=\"lost\"} 0\n",
+           std::string("# UNIT framequality_camera_last_frame_age_seconds seconds\n"),
+           std::string("# TYPE framequality_build info\n"),
+           std::string("framequality_build_info{version=\""),
+       })
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  EXPECT_EQ(text.find("framequality_camera_baseline{"), std::string::npos);
+  EXPECT_TRUE(text.ends_with("\n# EOF\n"));
+  // One family is one block.
+  std::vector<std::string> families;
+  for (std::size_t at = 0; (at = text.find("# TYPE ", at)) != std::string::npos; ++at)
+    families.push_back(text.substr(at + 7, text.find(' ', at + 7) - at - 7));
+  EXPECT_EQ(families.size(), 10u);
+}
+
+// --- Pictures -------------------------------------------------------------------------------------------------------
+
+const std::string kJpeg = "\xff\xd8\xff\xd9";
+constexpr gint64 kTime = 1'795'402'862'003'999;
+constexpr std::size_t kSize = 4 + 4 + 18;  // with its mark
+
+TEST(WatchSnapshots, KeepTheNewest) {
+  const Folder folder;
+  Snapshots snapshots(folder / "new/folder", 3, 1'000'000);
+  for (int i = 0; i < 10; ++i) snapshots.save("gate", kTime + i * 1000, i % 2 ? "dark" : "good", kJpeg);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"new"});
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder / "new/folder")) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"gate-20261123T030102.010Z-dark.jpg", "gate-20261123T030102.011Z-good.jpg",
+                                             "gate-20261123T030102.012Z-dark.jpg"}));
+  const std::string picture = content(folder / "new/folder/" + names[0]);
+  EXPECT_EQ(picture.size(), kSize);
+  EXPECT_TRUE(picture.starts_with("\xff\xd8\xff\xfe")) << "still a JPEG";
+}
+
+TEST(WatchSnapshots, AreBoundedInBytes) {
+  const Folder folder;
+  Snapshots snapshots(folder.path(), 1000, 2 * kSize);
+  for (int i = 0; i < 5; ++i) snapshots.save("a", kTime + i * 1000, "good", kJpeg);
+  EXPECT_EQ(folder.names().size(), 2u);
+  EXPECT_THROW(snapshots.save("a", kTime + 9000, "good", kJpeg + std::string(100, 'x')), std::runtime_error);
+  EXPECT_EQ(folder.names().size(), 2u) << "what is too large for the folder removes nothing";
+}
+
+TEST(WatchSnapshots, ForeignFilesStay) {
+  const Folder folder;
+  const std::vector<std::string> foreign = {
+      "gate-20200101T000000.000Z-good.jpg",  // called so, but not ours
+      "gate-20200101T000000.000Z-good.png",       "holiday.jpg", "notes.txt", "-20200101T000000.000Z-good.jpg",
+      "gate-20200101T000000.000Z-good.jpg.abcdef"};
+  for (const std::string& name : foreign) write(folder / name, "mine");
+  g_mkdir((folder / "gate-20200101T000001.000Z-good.jpg").c_str(), 0777);
+  ASSERT_EQ(symlink("notes.txt", (folder / "gate-20200101T000002.000Z-good.jpg").c_str()), 0);
+  {
+    Snapshots first(folder.path(), 5, 1'000'000);
+    first.save("gate", kTime, "good", kJpeg);
+    first.save("gate", kTime + 1000, "good", kJpeg);
+  }
+  const std::string mine = folder / "gate-20261123T030102.003Z-good.jpg";
+  ASSERT_TRUE(fs::exists(mine));
+  // What an earlier run wrote counts, and goes; a draft of a run that was killed goes at once.
+  fs::copy_file(mine, mine + ".AbC123");
+  Snapshots second(folder.path(), 1, 1'000'000);
+  second.save("gate", kTime + 2000, "good", kJpeg);
+  std::vector<std::string> expected = foreign;
+  expected.insert(expected.end(), {"gate-20200101T000001.000Z-good.jpg", "gate-20200101T000002.000Z-good.jpg",
+                                   "gate-20261123T030102.005Z-good.jpg"});
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(folder.names(), expected);
+  // Somebody's file in the place of one of ours.
+  write(folder / "gate-20261123T030102.005Z-good.jpg", "mine");
+  second.save("gate", kTime + 3000, "good", kJpeg);
+  EXPECT_EQ(content(folder / "gate-20261123T030102.005Z-good.jpg"), "mine");
+  write(folder / "gate-20261123T030102.007Z-good.jpg", "mine");
+  EXPECT_THROW(second.save("gate", kTime + 4000, "good", kJpeg), std::runtime_error);
+  EXPECT_EQ(content(folder / "gate-20261123T030102.007Z-good.jpg"), "mine");
+}
+
+TEST(WatchSnapshots, HostileNamesStayInTheFolder) {
+  const Folder folder;
+  Snapshots snapshots(folder / "in", 100, 1'000'000);
+  for (const char* name : {"../../up", "/etc/passwd", "a\nb", "..", "", "-rf", "\xff", "a b;$(x)"})
+    EXPECT_TRUE(snapshots.save(name, kTime, "good", kJpeg).starts_with(folder / "in/")) << name;
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"in"});
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "in"), {}), 8);
+}
+
+TEST(WatchThumbnails, AreMadeWhenAskedForAndOnceASecond) {
+  std::atomic<int> asked = 0;
+  Thumbnails* self = nullptr;
+  Thumbnails thumbnails(2, [&](std::size_t camera) {
+    EXPECT_EQ(camera, 1u);
+    ++asked;
+    self->put(camera, "picture " + std::to_string(asked));
+  });
+  self = &thumbnails;
+  EXPECT_EQ(thumbnails.get(0, false), "") << "nothing is waited for";
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 8; ++i)
+    readers.emplace_back([&] {
+      for (int n = 0; n < 100; ++n) EXPECT_EQ(thumbnails.get(1, true), "picture 1");
+    });
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(asked, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  EXPECT_EQ(thumbnails.get(1, false), "picture 1") << "the last one of a camera that is lost";
+  EXPECT_EQ(thumbnails.get(1, true), "picture 2");
+}
+
+TEST(WatchThumbnails, ClosingEndsEveryWait) {
+  Thumbnails thumbnails(1, [](std::size_t) {});
+  std::thread reader([&] { EXPECT_EQ(thumbnails.get(0, true), ""); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const gint64 begin = g_get_monotonic_time();
+  thumbnails.close();
+  reader.join();
+  EXPECT_LT(g_get_monotonic_time() - begin, G_USEC_PER_SEC);
+}
+
+// --- The log --------------------------------------------------------------------------------------------------------
+
+TEST(WatchLog, AppendsAndReopens) {
+  const Folder folder;
+  write(folder / "log", "before\n");
+  Log log(folder / "log", [](const std::string& text, bool) { ADD_FAILURE() << text; });
+  log.write("one\n");
+  eventually([&] { return content(folder / "log") == "before\none\n"; });
+  fs::rename(folder / "log", folder / "log.1");
+  log.write("two\n");
+  eventually([&] { return content(folder / "log.1") == "before\none\ntwo\n"; });
+  log.reopen();
+  log.write("three\n");
+  eventually([&] { return content(folder / "log") == "three\n"; });
+  log.close(std::chrono::seconds(5));
+  EXPECT_EQ(content(folder / "log.1"), "before\none\ntwo\n");
+}
+
+TEST(WatchLog, AFullDiskIsSaidOnceAndTriedAgain) {
+  const Folder folder;
+  std::atomic<int> complaints = 0;
+  {
+    Log log("/dev/full", [&](const std::string& text, bool left) {
+      EXPECT_EQ(text, "cannot write /dev/full: No space left on device");
+      EXPECT_FALSE(left);
+      ++complaints;
+    });
+    const gint64 begin = g_get_monotonic_time();
+    for (int i = 0; i < 1000; ++i) log.write("line\n");
+    EXPECT_LT(g_get_monotonic_time() - begin, G_USEC_PER_SEC) << "writing waits for nothing";
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    EXPECT_EQ(complaints, 1);
+  }
+  EXPECT_EQ(complaints, 1);
+  EXPECT_THROW(Log(folder / "none/log", [](const std::string&, bool) {}), std::runtime_error);
+}
+
+TEST(WatchLog, AReaderThatStallsHoldsNobody) {
+  const Folder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0666), 0);
+  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  std::atomic<int> lost = 0;
+  const gint64 begin = g_get_monotonic_time();
+  {
+    Log log(folder / "pipe", [&](const std::string&, bool) { ++lost; });
+    for (int i = 0; i < 2000; ++i) log.write(std::string(9999, 'x') + '\n');
+  }
+  EXPECT_LT(g_get_monotonic_time() - begin, 3 * G_USEC_PER_SEC);
+  close(reader);
+}
+
+// --- The server -----------------------------------------------------------------------------------------------------
+
+TEST(WatchSite, KnowsItsPathsAndNoOthers) {
+  Board board;
+  Thumbnails thumbnails(1, [&](std::size_t) {});
+  thumbnails.put(0, kJpeg);
+  board.post(status_of("a/../b"));
+  EXPECT_EQ(answer("/", board, thumbnails).type, "text/html; charset=utf-8");
+  EXPECT_EQ(answer("/status.json", board, thumbnails).type, "application/json");
+  EXPECT_EQ(answer("/metrics", board, thumbnails).type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  EXPECT_EQ(answer("/healthz", board, thumbnails).body, "ok\n");
+  EXPECT_EQ(answer("/thumbnail/a/../b", board, thumbnails).body, kJpeg);
+  for (const char* path : {"", "//", "/index.html", "/status.json/", "/../etc/passwd", "/thumbnail/", "/thumbnail/b",
+                           "/thumbnail", "/STATUS.JSON", "status.json"})
+    EXPECT_EQ(answer(path, board, thumbnails).code, 404u) << path;
+  Status old = status_of("a");
+  old.made = g_get_monotonic_time() - 60 * G_USEC_PER_SEC;
+  board.post(old);
+  EXPECT_EQ(answer("/healthz", board, thumbnails).code, 503u);
+}
+
+TEST(WatchServer, SaysWhyItCannotListen) {
+  const auto said = [](const std::string& listen) -> std::string {
+    try {
+      const Server server(listen, [](const std::string&) { return Reply(); });
+      return server.url();
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+  };
+  const std::string takes = "it takes ADDRESS:PORT, such as 127.0.0.1:9640 or [::1]:9640";
+  EXPECT_EQ(said("9640"), "cannot listen on 9640: " + takes);
+  EXPECT_EQ(said(":9640"), "cannot listen on :9640: " + takes);
+  EXPECT_EQ(said("127.0.0.1:"), "cannot listen on 127.0.0.1:: " + takes);
+  EXPECT_TRUE(said("127.0.0.1:x").starts_with("cannot listen on 127.0.0.1:x: "));
+  EXPECT_TRUE(said("127.0.0.1:0").starts_with("http://127.0.0.1:"));
+  const Server server("127.0.0.1:0", [](const std::string&) { return Reply(); });
+  const std::string taken = server.url().substr(7, server.url().size() - 8);
+  EXPECT_EQ(said(taken), "cannot listen on " + taken + ": Address already in use");
+}
+
+}  // namespace
+}  // namespace framequality::apps::watch
