@@ -15,6 +15,8 @@ constexpr std::chrono::milliseconds kPatience{2000};
 }  // namespace
 
 std::string Thumbnails::get(std::size_t camera, bool has_frames) {
+  // Cameras whose configuration is wrong have a place in the status, but none here.
+  if (camera >= pictures_.size()) return "";
   std::unique_lock lock(mutex_);
   Picture& picture = pictures_[camera];
   const gint64 now = g_get_monotonic_time();

@@ -305,6 +305,7 @@ TEST(WatchThumbnails, AreMadeWhenAskedForAndOnceASecond) {
   });
   self = &thumbnails;
   EXPECT_EQ(thumbnails.get(0, false), "") << "nothing is waited for";
+  EXPECT_EQ(thumbnails.get(2, true), "") << "a camera that is not watched";
   std::vector<std::thread> readers;
   for (int i = 0; i < 8; ++i)
     readers.emplace_back([&] {

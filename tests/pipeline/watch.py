@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""framequality-watch on cameras that are computed: events, page, metrics, pictures, signals, passwords, dead servers.
+
+usage: watch.py PROGRAM
+"""
+import collections
+import http.client
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+TOOL = os.path.abspath(sys.argv[1])
+SANITIZED = os.environ.get("SANITIZED") == "1"
+LIMIT = 60  # s, for a program
+SLOW = 4 if SANITIZED else 1
+VIDEO = "video/x-raw,format=I420,width=160,height=120,framerate=25/1"
+LIVE = "videotestsrc is-live=true pattern={} ! " + VIDEO
+NAME = re.compile(r"[\w-]+(~[0-9a-f]{8})?-\d{8}T\d{6}\.\d{3}Z-[a-z]+\.jpg")
+
+
+def watch(*arguments, check=0, **how):
+    run = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=LIMIT, check=False, **how)
+    assert run.returncode == check, (arguments, run.returncode, run.stdout[-2000:], run.stderr[-2000:])
+    return run
+
+
+def heed_signals():
+    """In a program to be: a shell that started us in the background has these ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+RUNNING = []
+
+
+class Watch:
+    """A running program whose output is read all the time."""
+    def __init__(self, *arguments, **how):
+        self.process = subprocess.Popen([TOOL, "--listen", "127.0.0.1:0", *arguments], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, preexec_fn=heed_signals, **how)
+        RUNNING.append(self.process)
+        self.events, self.errors = [], []
+        self.readers = [threading.Thread(target=self._read, args=pair) for pair in
+                        ((self.process.stdout, self.events), (self.process.stderr, self.errors))]
+        for reader in self.readers:
+            reader.start()
+        self.address = self.until(lambda: next((match[1] for line in self.errors
+                                                if (match := re.search(r"serving http://(\S+)/", line))), None))
+
+    @staticmethod
+    def _read(stream, lines):
+        for line in stream:
+            lines.append(line)
+
+    def until(self, holds, limit=20):
+        end = time.monotonic() + limit * SLOW
+        while not (found := holds()):
+            assert time.monotonic() < end and (self.process.poll() is None or holds()), (self.events, self.errors)
+            time.sleep(0.02)
+        return found
+
+    def said(self, camera, state, since=0):
+        """The first such event, once it is there."""
+        return self.until(lambda: next((event for event in map(json.loads, self.events[since:])
+                                        if (event["camera"], event["state"]) == (camera, state)), None))
+
+    def get(self, path, method="GET", body=None, headers={}):
+        connection = http.client.HTTPConnection(self.address, timeout=10)
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer, content
+
+    def status(self, camera):
+        _, body = self.get("/status.json")
+        return next(entry for entry in json.loads(body)["cameras"] if entry["name"] == camera)
+
+    def stop(self, number=signal.SIGTERM, limit=3):
+        """All that it wrote."""
+        begin = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(LIMIT)
+        took = time.monotonic() - begin
+        for reader in self.readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        assert self.process.returncode == 128 + number, (self.process.returncode, self.errors)
+        assert took < limit * SLOW, took
+        for line in self.events:
+            json.loads(line)
+        return "".join(self.events + self.errors)
+
+
+def config(folder, text):
+    path = folder / "watch.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def launch(line, folder):
+    """Runs gst-launch-1.0. It is not sanitized, and then cannot load the plugin."""
+    environment = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}
+    subprocess.run(["gst-launch-1.0", "-q", *line.split()], check=True, timeout=LIMIT, env=environment, cwd=folder)
+
+
+def clip(folder):
+    path = folder / "clip.mkv"
+    if not path.exists():
+        launch(f"videotestsrc num-buffers=50 pattern=smpte ! {VIDEO} ! jpegenc ! matroskamux name=m ! filesink"
+               " location=clip.mkv audiotestsrc num-buffers=80 ! vorbisenc ! m.", folder)
+    return path
+
+
+def test_cameras_good_and_bad(folder):
+    file = config(folder, f"""
+snapshots = "pictures"
+baselines = "learned"
+[defaults]
+hold-time = 0.5
+recovery-time = 0.5
+learn-time = 1
+[[camera]]
+name = "good \\" <b>/../x"
+pipeline = "{LIVE.format("smpte")}"
+[[camera]]
+name = "night"
+pipeline = "{LIVE.format("black")}"
+[[camera]]
+name = "odd"
+pipeline = "{LIVE.format("ball")} ! nosuchelement"
+[[camera]]
+name = "clip"
+url = "{clip(folder)}"
+[[camera]]
+name = "sound"
+pipeline = "audiotestsrc"
+[[camera]]
+name = "ends"
+pipeline = "videotestsrc num-buffers=50 is-live=true pattern=smpte ! {VIDEO}"
+[[camera]]
+name = "stalls"
+stall-time = 1
+pipeline = "videotestsrc is-live=true ! video/x-raw,width=160,height=120,framerate=1/60"
+""")
+    run = Watch("--config", file)
+    good = 'good " <b>/../x'
+    learned = run.said(good, "good")
+    assert learned["previous"] == "learning" and learned["score"] > 0 and not learned["repeated"], learned
+    dark = run.said("night", "dark")
+    assert dark["duration"] >= 0.5 and dark["reason"], dark
+    assert "nosuchelement" in run.said("odd", "error")["reason"]
+    assert run.said("clip", "connected") and run.said("clip", "ended")
+    assert re.fullmatch(r"no frame for \d+ s", run.said("stalls", "lost")["reason"])
+    lost = run.said("ends", "lost")
+    assert lost["reason"] == "the stream ended", lost
+    again = run.until(lambda: [event for event in map(json.loads, run.events) if event["camera"] == "ends"
+                               and event["state"] == "connected" and event["previous"] == "lost"])
+    assert again[0]["duration"] > 0.5
+    # What was learned is still known.
+    run.until(lambda: run.status("ends")["baseline"])
+    learnings = [event for event in map(json.loads, run.events) if event["camera"] == "ends" and event["state"] == "good"]
+    assert len(learnings) == 1 and run.status("ends")["reconnects"] >= 1, learnings
+
+    status = run.status(good)
+    assert status["state"] == "good" and status["width"] == 160 and status["height"] == 120, status
+    run.until(lambda: 20 < (run.status(good)["frame_rate"] or 0) < 30 or SANITIZED)
+    assert status["last_frame_age"] < 1 * SLOW and status["frames"] > 20 and len(status["history"]) >= 1, status
+    assert run.status("night")["state"] == "dark" and run.status("odd")["state"] == "error"
+    assert run.status("clip")["state"] == "ended" and run.status("clip")["score"] is None
+
+    answer, page = run.get("/")
+    assert answer.status == 200 and answer.getheader("Content-Type").startswith("text/html") and b"<html" in page
+    check_metrics(run, good)
+    answer, picture = run.get("/thumbnail/" + urllib.parse.quote(good, safe=""))
+    assert answer.status == 200 and picture[:2] == b"\xff\xd8" and answer.getheader("Content-Type") == "image/jpeg"
+    assert run.get("/thumbnail/" + urllib.parse.quote(good, safe=""), "HEAD")[1] == b""
+    assert run.get("/thumbnail/odd")[0].status == 503
+    text = run.stop()
+    # A picture for each change of state, and none for what has none.
+    events = [json.loads(line) for line in run.events]
+    names = {path.name for path in (folder / "pictures").iterdir()}
+    assert names and all(NAME.fullmatch(name) for name in names), names
+    told = {pathlib.Path(event["snapshot"]).name for event in events if "snapshot" in event}
+    assert told == names, told ^ names
+    assert "snapshot" in learned and "snapshot" in dark
+    assert all("snapshot" not in event for event in events if event["state"] in ("connected", "lost", "ended", "error"))
+    assert (folder / "learned" / "night.baseline").exists() or not list((folder / "learned").glob("night*"))
+    assert len(list((folder / "learned").glob("good*.baseline"))) == 1, list((folder / "learned").iterdir())
+    assert "CRITICAL" not in text and "WARNING" not in text, text
+
+
+def check_metrics(run, camera):
+    answer, body = run.get("/metrics")
+    assert answer.getheader("Content-Type") == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    lines = body.decode().splitlines()
+    assert lines[-1] == "# EOF"
+    types, seen, values = {}, [], {}
+    for line in lines[:-1]:
+        if match := re.fullmatch(r"# (TYPE|HELP|UNIT) (\w+) (.+)", line):
+            if match[1] == "TYPE":
+                assert match[2] not in types
+                types[match[2]] = match[3]
+                seen.append(match[2])
+            continue
+        match = re.fullmatch(r'(\w+)\{(\w+="(?:[^"\\\n]|\\["\\n])*"(?:,\w+="(?:[^"\\\n]|\\["\\n])*")*)\} (-?[\d.e+-]+)', line)
+        assert match, line
+        family = re.sub(r"_(total|info)$", "", match[1])
+        assert family == seen[-1], (line, seen[-1])
+        assert (types[family] == "counter") == match[1].endswith("_total") and (types[family] == "info") == match[1].endswith("_info")
+        values[match[1], match[2]] = float(match[3])
+    label = 'camera="' + camera.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    assert values["framequality_camera_frames_total", label] > 0
+    assert values["framequality_camera_score", label] > 0
+    states = {key: value for (name, key), value in values.items() if name == "framequality_camera_state" and label in key}
+    assert sum(states.values()) == 1 and len(states) > 10, states
+
+
+def test_http_takes_nothing_else(folder):
+    run = Watch(f"x={clip(folder)}", "live=" + str(fifo(folder)))
+    for path in ("/nothing", "/../../etc/passwd", "/thumbnail/../../etc/passwd", "/thumbnail/%2e%2e%2f", "//", "/%00",
+                 "/status.json%00x", "/thumbnail/nobody", "/" + "a" * 5000):
+        answer, body = run.get(path)
+        # A NUL ends a path.
+        assert answer.status == (200 if "%00" in path else 404) and b"root:" not in body, (path, answer.status)
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "NONSENSE"):
+        answer, _ = run.get("/status.json", method, b"x" * 100000 if method in ("POST", "PUT") else None)
+        assert answer.status == 405 and answer.getheader("Allow") == "GET, HEAD", (method, answer.status)
+    for path in ("/", "/metrics", "/status.json", "/healthz"):
+        (head, nothing), (answer, body) = run.get(path, "HEAD"), run.get(path)
+        assert head.status == answer.status == 200 and nothing == b"" and body, path
+        if path in ("/", "/healthz"):
+            assert head.getheader("Content-Length") == str(len(body)), path
+        assert answer.getheader("X-Content-Type-Options") == "nosniff" and answer.getheader("Cache-Control") == "no-store"
+    host, port = run.address.rsplit(":", 1)
+    silent = []
+    # Those who say nothing, or nonsense, do not keep others out for ever; a limit keeps memory bounded.
+    for text in [b""] * 40 + [b"GET / HTTP/1.1\r\nHost: x\r\n"] * 10 + [b"\0\xff\r\n\r\n", b"GET " + b"a" * 100000]:
+        connection = socket.create_connection((host, int(port)), timeout=5)
+        silent.append(connection)
+        try:
+            connection.sendall(text)
+        except OSError:
+            pass
+    assert run.get("/healthz")[0].status == 200
+    run.stop()
+    for connection in silent:
+        connection.close()
+
+
+def fifo(folder):
+    """A source that is never ready: nobody writes to it."""
+    path = folder / "pipe"
+    if not path.exists():
+        os.mkfifo(path)
+    return path
+
+
+def test_files_end(folder):
+    run = watch("--listen", "none", "--quiet", f"one={clip(folder)}", clip(folder))
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    assert {(event["camera"], event["state"]) for event in events} >= {("one", "connected"), ("one", "ended"), ("clip", "ended")}
+    assert run.stderr == ""
+    (folder / "text.mkv").write_text("this is no video\n" * 20)
+    run = watch("--listen", "none", f"one={clip(folder)}", folder / "text.mkv", check=1)
+    events = {(event["camera"], event["state"]) for event in map(json.loads, run.stdout.splitlines())}
+    assert ("text", "error") in events and ("one", "ended") in events, events
+    run = watch("--listen", "none", folder / "none.mkv", f"one={clip(folder)}", check=1)
+    assert "none.mkv: No such file or directory" in run.stderr
+    begin = time.monotonic()
+    watch("--listen", "none", "--config", config(folder, f"[[camera]]\nurl = '{clip(folder)}'\nrealtime = true\n"))
+    assert time.monotonic() - begin > 1.8
+
+
+def test_usage(folder):
+    for arguments in ([], ["--nonsense", "rtsp://a"], ["--hold-time", "x", "rtsp://a"], ["none.mkv"], ["--config", "none.toml"],
+                      ["--listen", "nowhere", clip(folder)]):
+        misuse = arguments[:1] not in (["--config"], ["--listen"])
+        run = watch(*arguments, check=2 if misuse else 1, cwd=folder)
+        assert run.stdout == "" and run.stderr.startswith("framequality-watch: "), run.stderr
+    assert "which cameras?" in watch(check=2).stderr
+    assert re.fullmatch(r"framequality-watch \d+\.\d+\.\d+\n", watch("--version").stdout)
+    assert "SIGHUP" in watch("--help").stdout
+
+
+def test_log_is_rotated(folder):
+    log = folder / "events.jsonl"
+    run = Watch("--config", config(folder, f"[[camera]]\nname='a'\npipeline='{LIVE.format('smpte')}'\n[defaults]\n"
+                                           "learn-time=3\nhold-time=0.5\n"), "--log", log)
+    run.until(lambda: "connected" in log.read_text())
+    log.rename(folder / "events.1")
+    run.process.send_signal(signal.SIGHUP)
+    run.until(log.exists)
+    run.until(lambda: log.read_text())
+    assert json.loads(log.read_text().splitlines()[0])["state"] == "good", log.read_text()
+    assert "good" not in (folder / "events.1").read_text()
+    assert run.stop(signal.SIGINT).count("\n") == 1 and not run.events
+    # A terminal that closes ends what writes to it.
+    Watch(clip(folder), str(fifo(folder))).stop(signal.SIGHUP)
+
+
+def silent_server():
+    """Accepts connections, and never says a word."""
+    server = socket.create_server(("127.0.0.1", 0))
+    kept = []
+
+    def serve():
+        while True:
+            try:
+                kept.append(server.accept())
+            except OSError:
+                return
+    threading.Thread(target=serve, daemon=True).start()
+    return server, server.getsockname()[1]
+
+
+def test_passwords_stay_inside(folder):
+    server, port = silent_server()
+    (folder / "secret").write_text("Sesame/42\n")
+    secrets = ["hush", "p%40ss%2Fw0rd", "p@ss/w0rd", "raw@at", "Sesame/42", "Sesame%2F42", "qu3ry", "piped"]
+    urls = ["rtsp://user:hush@127.0.0.1:1/1", "rtsp://user:p%40ss%2Fw0rd@127.0.0.1:1/2", "rtsp://user:raw@at@127.0.0.1:1/3",
+            f"http://user:hush@127.0.0.1:{port}/", f"rtsp://user:hush@127.0.0.1:{port}/",
+            "http://127.0.0.1:1/v?user=x&password=qu3ry", "rtsp://user:hush/hush@127.0.0.1/", "foo://user:hush@host/"]
+    file = config(folder, """
+[[camera]]
+name = "keyed"
+url = "rtsp://127.0.0.1:1/4"
+user = "user"
+password-file = "secret"
+[[camera]]
+name = "described"
+pipeline = "rtspsrc location=rtsp://user:hush@127.0.0.1:1/5 user-pw=piped ! decodebin"
+[[camera]]
+name = "wrong"
+url = "rtsp://user:hush@127.0.0.1:99999/"
+[[camera]]
+name = "wrong, too"
+url = "rtsp://user:hush@127.0.0.1/"
+hold-time = "x"
+""")
+    run = Watch("--config", file, *urls)
+    for camera in ("keyed", "described", "127.0.0.1:1/1", "127.0.0.1:1/2", "127.0.0.1:1/3"):
+        assert run.said(camera, "lost")["reason"], camera
+    run.said("wrong", "error")
+    served = b"".join(run.get(path)[1] for path in ("/", "/metrics", "/status.json")).decode()
+    # Neither server answers, and none of that keeps the end waiting.
+    said = run.stop() + served
+    assert "user:***@" in said
+    for secret in secrets:
+        assert secret not in said, (secret, said)
+    for arguments in (["rtsp://user:hush@"], ["rtsp://user:hush@a:b/"], ["--hush-hush=rtsp://user:hush@a"]):
+        assert "r:hush" not in watch(*arguments, check=2).stderr
+    server.close()
+
+
+def test_a_disk_that_is_full(folder):
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
+        heed_signals()
+
+    pictures = folder / "full"
+    pictures.mkdir()
+    (pictures / "mine.jpg").write_text("mine")
+    run = subprocess.Popen([TOOL, "--listen", "127.0.0.1:0", "--snapshots", pictures, "--config",
+                            config(folder, f"[[camera]]\nname='a'\npipeline='{LIVE.format('smpte')}'\n[defaults]\nlearn-time=1\n")],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=small_files,
+                           env={**os.environ, "GST_REGISTRY_UPDATE": "no"})
+    found = []
+    for line in run.stdout:
+        found.append(json.loads(line))
+        if found[-1]["state"] == "error":
+            break
+    time.sleep(0.5)
+    run.send_signal(signal.SIGTERM)
+    _, errors = run.communicate(timeout=LIMIT)
+    assert run.returncode == 143 and "File too large" in found[-1]["reason"], (run.returncode, found)
+    assert any(event["state"] == "good" and "snapshot" not in event for event in found), found
+    assert errors.count("File too large") == 1 and [path.name for path in pictures.iterdir()] == ["mine.jpg"], errors
+
+
+def test_pictures_are_bounded(folder):
+    pictures = folder / "few"
+    run = Watch("--snapshots", pictures, "--snapshots-most", "2", "--config", config(folder, "\n".join(
+        f"[[camera]]\nname = 'camera {i}'\npipeline = '{LIVE.format('smpte')}'" for i in range(4)) +
+        "\n[defaults]\nlearn-time = 1\n"))
+    for i in range(4):
+        run.said(f"camera {i}", "good")
+    run.stop()
+    assert len(list(pictures.iterdir())) == 2, list(pictures.iterdir())
+
+
+def test_reader_that_leaves(folder):
+    run = subprocess.Popen([TOOL, "--listen", "none", clip(folder), fifo(folder)], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+    run.stdout.close()
+    assert run.wait(timeout=LIMIT) == 141, run.stderr.read()
+    run.stderr.close()
+
+
+def test_threads_do_not_grow(folder):
+    """Of many cameras that come and go."""
+    if SANITIZED:
+        return
+    run = Watch("--config", config(folder, "\n".join(
+        f"[[camera]]\nname = 'c{i}'\nurl = 'rtsp://127.0.0.1:1/{i}'" for i in range(40))))
+    run.until(lambda: run.status("c39")["reconnects"] >= 2)
+    threads = len(list(pathlib.Path(f"/proc/{run.process.pid}/task").iterdir()))
+    assert threads < 100, threads
+    run.stop()
+
+
+def main():
+    for name in ("jpegenc", "vorbisenc", "matroskamux", "rtspsrc"):
+        if subprocess.run(["gst-inspect-1.0", "--exists", name], check=False, env={
+                **os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}).returncode:
+            print(f"SKIPPED: {name} is not installed")
+            return 77
+    os.environ.pop("LD_PRELOAD", None)
+    counts = collections.Counter()
+    with tempfile.TemporaryDirectory(prefix="watch ") as name:
+        for test_name, test in list(globals().items()):
+            if not test_name.startswith("test_"):
+                continue
+            begin = time.monotonic()
+            folder = pathlib.Path(name) / test_name
+            folder.mkdir()
+            try:
+                test(folder)
+            finally:
+                for process in RUNNING:
+                    if process.poll() is None:
+                        process.kill()
+            shutil.rmtree(folder)
+            counts["passed"] += 1
+            print("ok", test_name, f"{time.monotonic() - begin:.1f} s", flush=True)
+    print(counts)
+    return 0
+
+
+sys.exit(main())
