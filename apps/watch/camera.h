@@ -2,16 +2,14 @@
 // One camera: its pipeline, and what becomes of it.
 #pragma once
 
-#include "apps/common/owned.h"
 #include "apps/watch/backoff.h"
 #include "apps/watch/chores.h"
 #include "apps/watch/events.h"
 #include "apps/watch/settings.h"
 #include "apps/watch/status.h"
+#include "apps/watch/stream.h"
 #include "apps/watch/tap.h"
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -32,7 +30,6 @@ class Camera {
   /// `baseline`: a file that keeps what was learned, or empty. Throws std::runtime_error if an element is missing.
   Camera(const CameraSettings& settings, const std::string& baseline, std::uint64_t seed, const Secrets& secrets,
          Chores& chores, Outlet outlet);
-  ~Camera();  ///< stops
   Camera(const Camera&) = delete;
   Camera& operator=(const Camera&) = delete;
 
@@ -47,15 +44,9 @@ class Camera {
 
  private:
   enum class Phase { kWaiting, kConnecting, kRunning, kOver };
-  class Source;
-  static gboolean on_message(GstBus* bus, GstMessage* message, gpointer self);
-  static GstBusSyncReply on_sync_message(GstBus* bus, GstMessage* message, gpointer self);
-  void make_tail();
-  void drop_tail();
   void connect();
-  void disconnect();
-  void take_error(GstMessage* message);
-  void take_news(GstMessage* message);
+  void take_news(Event event);
+  void fail(const std::string& reason);
   void begin_running();
   void lose(const std::string& reason);
   void end();
@@ -64,18 +55,9 @@ class Camera {
   void remember_figures();
 
   const CameraSettings settings_;
-  const std::string baseline_;
   const Secrets& secrets_;
-  Chores& chores_;
   const Outlet outlet_;
   const std::shared_ptr<Tap> tap_;
-  Owned<GstElement> pipeline_;
-  GstElement *convert_ = nullptr, *meter_ = nullptr, *watch_element_ = nullptr;  ///< the pipeline's
-  guint bus_watch_ = 0;
-  bool tail_is_broken_ = false;
-  std::shared_ptr<Source> source_;
-  std::shared_ptr<std::atomic<int>> lingering_ = std::make_shared<std::atomic<int>>(0);  ///< sources that still stop
-
   Phase phase_ = Phase::kWaiting;
   bool failed_ = false, was_lost_ = false;
   Backoff backoff_;
@@ -93,6 +75,8 @@ class Camera {
     std::uint64_t frames;
   };
   std::deque<Count> counts_;  ///< of the last seconds
+
+  Stream stream_;  ///< the last: it goes first, and calls no more
 };
 
 }  // namespace framequality::apps::watch

@@ -98,9 +98,13 @@ struct Config::Document {
       if (std::find(others.begin(), others.end(), name.str()) != others.end()) continue;
       const std::string where = printable(path) + ":" + std::to_string(name.source().begin.line) + ": ";
       if (const Key<T>* key = find_key(keys, name.str()); !key) {
-        std::string known = listed(keys);
-        for (const auto other : others) known.append(known.empty() ? "" : ", ").append(other);
-        faults.push_back(where + "there is no key '" + printable(name.str()) + "' here; keys are " + known);
+        std::string fault = where;
+        fault.append("there is no key '")
+            .append(printable(name.str()))
+            .append("' here; keys are ")
+            .append(listed(keys));
+        for (const auto other : others) fault.append(", ").append(other);
+        faults.push_back(std::move(fault));
       } else if (!key->set(target, value_of(node))) {
         faults.push_back(where + std::string(key->name) + " takes " + key->takes + ", not " + shown(node));
       }

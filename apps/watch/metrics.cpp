@@ -72,8 +72,8 @@ std::string open_metrics(const Status& status) {
   head(text, name, "stateset", "What is the matter with the camera.");
   for (const CameraStatus& camera : status.cameras) {
     const auto sample = [&](std::string_view state) {
-      text += name + "{camera=" + quoted(camera.name) + ',' + name + "=" + quoted(state) + "} " +
-              (camera.state == state ? "1\n" : "0\n");
+      text.append(name).append("{camera=").append(quoted(camera.name)).append(",").append(name).append("=");
+      text.append(quoted(state)).append(camera.state == state ? "} 1\n" : "} 0\n");
     };
     for (const auto state : kOtherStates) sample(state);
     for (const auto state : kConditions) sample(state);

@@ -23,7 +23,7 @@ namespace framequality::apps::watch {
 namespace {
 
 constexpr int kThumbnailLength = 320;
-constexpr gint64 kPicturePatience = 3 * G_USEC_PER_SEC;
+constexpr gint64 kPicturePatience = gint64{3} * G_USEC_PER_SEC;
 constexpr std::size_t kMostPending = 64;
 constexpr std::chrono::milliseconds kEndPatience{1500}, kLogPatience{500};
 

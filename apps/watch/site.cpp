@@ -9,7 +9,7 @@ namespace framequality::apps::watch {
 namespace {
 
 constexpr std::string_view kThumbnail = "/thumbnail/";
-constexpr gint64 kAlive = 10 * G_USEC_PER_SEC;
+constexpr gint64 kAlive = gint64{10} * G_USEC_PER_SEC;
 
 Reply thumbnail(std::string_view name, const Status& status, Thumbnails& thumbnails) {
   for (std::size_t i = 0; i < status.cameras.size(); ++i) {

@@ -14,9 +14,9 @@ namespace framequality::apps::watch {
 
 namespace {
 
-constexpr guint kLatency = 200;                       // ms that packets may come out of order
-constexpr guint64 kTcpSilence = 10 * G_USEC_PER_SEC;  // then a server is taken for dead
-constexpr guint kHttpSilence = 10;                    // s
+constexpr guint kLatency = 200;                                // ms that packets may come out of order
+constexpr guint64 kTcpSilence = guint64{10} * G_USEC_PER_SEC;  // then a server is taken for dead
+constexpr guint kHttpSilence = 10;                             // s
 
 bool has(GstElement* element, const char* property) {
   return g_object_class_find_property(G_OBJECT_GET_CLASS(element), property);

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The pipeline of one camera: a source that comes and goes, and behind it what measures and learns, which stays.
+#include "apps/watch/stream.h"
+
+#include "apps/common/meter.h"
+#include "apps/watch/source.h"
+
+#include <cmath>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace framequality::apps::watch {
+
+namespace {
+
+constexpr char kElement[] = "camerawatch";
+constexpr int kMostLingering = 3;
+
+GstElement* make(const char* factory) {
+  GstElement* element = gst_element_factory_make(factory, nullptr);
+  if (!element) throw std::runtime_error(std::string("GStreamer's element ") + factory + " is not installed");
+  return element;
+}
+
+std::optional<double> figure(const GstStructure* fields, const char* name) {
+  double value = 0;
+  if (!gst_structure_get_double(fields, name, &value) || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+Figures figures_in(const GstStructure* fields) {
+  return {figure(fields, "score"), figure(fields, "baseline"), figure(fields, "ratio"), figure(fields, "noise"),
+          figure(fields, "mean")};
+}
+
+std::string text_in(const GstStructure* fields, const char* name) {
+  const gchar* text = gst_structure_get_string(fields, name);
+  return text ? text : "";
+}
+
+/// Of a message of camerawatch.
+Event event_of(GstMessage* message) {
+  const GstStructure* fields = gst_message_get_structure(message);
+  Event event;
+  event.state = text_in(fields, "state");
+  event.previous = text_in(fields, "previous");
+  event.reason = text_in(fields, "reason");
+  gboolean repeated = FALSE;
+  gst_structure_get_boolean(fields, "repeated", &repeated);
+  event.repeated = repeated;
+  guint64 duration = 0;
+  if (gst_structure_get_uint64(fields, "duration", &duration)) event.duration = duration;
+  event.figures = figures_in(fields);
+  event.picture = gst_message_get_seqnum(message);
+  return event;
+}
+
+/// What an error or a warning says, in one line.
+std::string text_of(GstMessage* message) {
+  GError* error = nullptr;
+  gchar* debug = nullptr;
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &error, &debug);
+  else
+    gst_message_parse_warning(message, &error, &debug);
+  std::string text = error->message;
+  std::string_view details = debug ? debug : "";
+  // Their last line says more than a text that is the same for everything.
+  while (details.ends_with('\n')) details.remove_suffix(1);
+  if (const auto line = details.find_last_of('\n'); line != std::string_view::npos) details.remove_prefix(line + 1);
+  while (text.ends_with('.')) text.pop_back();
+  if (!details.empty() && error->domain != GST_CORE_ERROR) text += " (" + std::string(details) + ')';
+  g_error_free(error);
+  g_free(debug);
+  return text;
+}
+
+}  // namespace
+
+/// A source and the threads that start and stop it.
+class Stream::Source {
+ public:
+  explicit Source(Owned<GstElement> element) : element_(std::move(element)) {}
+  GstElement* element() const { return element_.get(); }
+  void start() {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_) gst_element_sync_state_with_parent(element_.get());
+  }
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    gst_element_set_state(element_.get(), GST_STATE_NULL);
+  }
+
+ private:
+  const Owned<GstElement> element_;
+  std::mutex mutex_;  ///< state changes may block, and come from threads of their own
+  bool stopped_ = false;
+};
+
+Stream::Stream(const CameraSettings& settings, const std::string& baseline, Chores& chores, std::shared_ptr<Tap> tap,
+               Outlet outlet)
+    : settings_(settings), baseline_(baseline), chores_(chores), tap_(std::move(tap)), outlet_(std::move(outlet)) {
+  make_tail();
+}
+
+Stream::~Stream() {
+  close();
+  drop_tail();
+}
+
+void Stream::make_tail() {
+  pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
+  const WatchSettings& watch = settings_.watch;
+  convert_ = make("videoconvert");
+  gst_bin_add(GST_BIN(pipeline_.get()), convert_);
+  meter_ = make_meter(watch.meter);
+  gst_bin_add(GST_BIN(pipeline_.get()), meter_);
+  watcher_ = make(kElement);
+  GstElement* sink = make("fakesink");
+  gst_bin_add_many(GST_BIN(pipeline_.get()), watcher_, sink, nullptr);
+  if (!gst_element_link_many(convert_, meter_, watcher_, sink, nullptr))
+    throw std::runtime_error("the meter cannot be linked");
+  const std::pair<const char*, std::optional<std::uint64_t>> times[] = {{"hold-time", watch.hold_time},
+                                                                        {"recovery-time", watch.recovery_time},
+                                                                        {"repeat-interval", watch.repeat_interval},
+                                                                        {"learn-time", watch.learn_time}};
+  for (const auto& [name, value] : times)
+    if (value) g_object_set(watcher_, name, guint64{*value}, nullptr);
+  if (watch.min_ratio) g_object_set(watcher_, "min-ratio", *watch.min_ratio, nullptr);
+  if (watch.resume_ratio) g_object_set(watcher_, "resume-ratio", *watch.resume_ratio, nullptr);
+  if (watch.watch_for) gst_util_set_object_arg(G_OBJECT(watcher_), "watch-for", watch.watch_for->c_str());
+  if (!baseline_.empty()) g_object_set(watcher_, "baseline-location", baseline_.c_str(), nullptr);
+  // Not async: it would wait for a first frame, which may never come.
+  g_object_set(sink, "sync", gboolean{settings_.realtime}, "async", FALSE, "enable-last-sample", FALSE, nullptr);
+  const Owned<GstPad> seen(gst_element_get_static_pad(watcher_, "src"));
+  tap_->attach(seen.get());
+  // A source's clock would go with the source.
+  const Owned<GstClock> clock(gst_system_clock_obtain());
+  gst_pipeline_use_clock(GST_PIPELINE(pipeline_.get()), clock.get());
+  const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  gst_bus_set_sync_handler(bus.get(), on_sync_message, this, nullptr);
+  bus_watch_ = gst_bus_add_watch(bus.get(), on_message, this);
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
+  tail_is_broken_ = false;
+}
+
+void Stream::drop_tail() {
+  if (bus_watch_ != 0) g_source_remove(std::exchange(bus_watch_, 0));
+  if (!pipeline_) return;
+  // Nothing in it blocks: the source is gone.
+  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+  const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
+  pipeline_.reset();
+}
+
+void Stream::open() {
+  if (*lingering_ >= kMostLingering) throw std::runtime_error("earlier connections to it do not end");
+  if (tail_is_broken_) {
+    drop_tail();
+    make_tail();
+  }
+  source_ = std::make_shared<Source>(make_source(settings_));
+  gst_bin_add(GST_BIN(pipeline_.get()), source_->element());
+  if (!gst_element_link(source_->element(), convert_)) throw std::runtime_error("the source cannot be linked");
+  if (settings_.realtime) {
+    // Its times begin at 0, the pipeline's began earlier.
+    const Owned<GstPad> pad(gst_element_get_static_pad(source_->element(), "src"));
+    gst_pad_set_offset(pad.get(), static_cast<gint64>(gst_element_get_current_running_time(pipeline_.get())));
+  }
+  chores_.run([source = source_] { source->start(); });
+}
+
+void Stream::close() {
+  if (!source_) return;
+  gst_bin_remove(GST_BIN(pipeline_.get()), source_->element());
+  ++*lingering_;
+  chores_.run([source = std::move(source_), lingering = lingering_] {
+    source->stop();
+    --*lingering;
+  });
+  source_.reset();
+}
+
+std::pair<std::string, Figures> Stream::now() const {
+  GstStructure* stats = nullptr;
+  g_object_get(watcher_, "stats", &stats, nullptr);
+  if (!stats) return {};
+  std::pair<std::string, Figures> found(text_in(stats, "state"), figures_in(stats));
+  gst_structure_free(stats);
+  return found;
+}
+
+/// In the thread that posts. The frame that made the news is still in the element, and comes by next.
+GstBusSyncReply Stream::on_sync_message(GstBus*, GstMessage* message, gpointer self) {
+  const auto* stream = static_cast<Stream*>(self);
+  switch (GST_MESSAGE_TYPE(message)) {
+    case GST_MESSAGE_ELEMENT: {
+      if (!gst_message_has_name(message, kElement)) return GST_BUS_DROP;
+      const Event event = event_of(message);
+      if (!event.repeated && stream->outlet_.wants_pictures)
+        stream->tap_->wish({event.picture, event.state, g_get_real_time()});
+      return GST_BUS_PASS;
+    }
+    case GST_MESSAGE_APPLICATION:
+    case GST_MESSAGE_ERROR:
+    case GST_MESSAGE_WARNING:
+      return GST_BUS_PASS;
+    default:
+      // Nobody is to be woken for what nobody reads.
+      return GST_BUS_DROP;
+  }
+}
+
+gboolean Stream::on_message(GstBus*, GstMessage* message, gpointer self) {
+  static_cast<Stream*>(self)->take(message);
+  return G_SOURCE_CONTINUE;
+}
+
+void Stream::take(GstMessage* message) {
+  GstObject* from = GST_MESSAGE_SRC(message);
+  // Of the source that is there, not of one that is gone.
+  const bool of_source = source_ && from && gst_object_has_as_ancestor(from, GST_OBJECT(source_->element()));
+  const bool of_tail = from && !of_source && gst_object_has_as_ancestor(from, GST_OBJECT(pipeline_.get()));
+  switch (GST_MESSAGE_TYPE(message)) {
+    case GST_MESSAGE_ELEMENT: {
+      Event event = event_of(message);
+      if (event.repeated || !outlet_.wants_pictures) event.picture = 0;
+      if (of_tail) outlet_.news(std::move(event));
+      break;
+    }
+    case GST_MESSAGE_APPLICATION:
+      if (of_source && gst_message_has_name(message, kEndMessage)) outlet_.ended();
+      break;
+    case GST_MESSAGE_WARNING:
+      // Decoders warn of every damaged frame.
+      if (from == GST_OBJECT(watcher_) || from == GST_OBJECT(meter_)) outlet_.warned(text_of(message));
+      break;
+    case GST_MESSAGE_ERROR:
+      tail_is_broken_ = tail_is_broken_ || of_tail;
+      if (of_source || of_tail) outlet_.failed(text_of(message));
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace framequality::apps::watch

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The pipeline of one camera: a source that comes and goes, and behind it what measures and learns, which stays.
+#pragma once
+
+#include "apps/common/owned.h"
+#include "apps/watch/chores.h"
+#include "apps/watch/events.h"
+#include "apps/watch/settings.h"
+#include "apps/watch/tap.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace framequality::apps::watch {
+
+/// source ! videoconvert ! sharpnessmeter ! camerawatch ! fakesink. In the main thread, and no call waits for a source;
+/// it needs the default main context to run. An error of what stays has that made anew with the next source.
+class Stream {
+ public:
+  /// Main thread; texts are GStreamer's, which may hold passwords.
+  struct Outlet {
+    std::function<void(Event event)> news;  ///< of camerawatch; `picture` says which will come, if `wants_pictures`
+    std::function<void(const std::string& text)> warned;
+    std::function<void(const std::string& text)> failed;  ///< nothing more comes
+    std::function<void()> ended;                          ///< the same
+    bool wants_pictures = false;
+  };
+  /// `settings` and `chores` outlive this. `baseline`: a file that keeps what was learned, or empty. Throws
+  /// std::runtime_error if an element is missing.
+  Stream(const CameraSettings& settings, const std::string& baseline, Chores& chores, std::shared_ptr<Tap> tap,
+         Outlet outlet);
+  ~Stream();  ///< closes, and writes what was learned
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  /// Has a source connect. Throws std::runtime_error with the reason.
+  void open();
+  /// Takes the source away; it stops when it can.
+  void close();
+  /// The state that camerawatch sees, empty if none, and its figures.
+  std::pair<std::string, Figures> now() const;
+
+ private:
+  class Source;
+  static gboolean on_message(GstBus* bus, GstMessage* message, gpointer self);
+  static GstBusSyncReply on_sync_message(GstBus* bus, GstMessage* message, gpointer self);
+  void make_tail();
+  void drop_tail();
+  void take(GstMessage* message);
+
+  const CameraSettings& settings_;
+  const std::string baseline_;
+  Chores& chores_;
+  const std::shared_ptr<Tap> tap_;
+  const Outlet outlet_;
+  Owned<GstElement> pipeline_;
+  GstElement *convert_ = nullptr, *meter_ = nullptr, *watcher_ = nullptr;  ///< the pipeline's
+  guint bus_watch_ = 0;
+  bool tail_is_broken_ = false;
+  std::shared_ptr<Source> source_;
+  /// Sources that are still stopping.
+  std::shared_ptr<std::atomic<int>> lingering_ = std::make_shared<std::atomic<int>>(0);
+};
+
+}  // namespace framequality::apps::watch
