@@ -84,7 +84,8 @@ void set_address(CameraSettings& camera, const std::string& address) {
   }
   struct stat about = {};
   const bool there = stat(path.c_str(), &about) == 0;
-  if (there && S_ISCHR(about.st_mode))
+  // One that is not there yet may be plugged in.
+  if ((there && S_ISCHR(about.st_mode)) || (!there && path.starts_with("/dev/video")))
     camera.uri = "v4l2://" + path;
   else
     camera.uri = uri_of(path);

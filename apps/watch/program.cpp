@@ -199,10 +199,10 @@ void Program::write_out(std::size_t camera) {
 
 /// In a streaming thread, which is not to be held up.
 void Program::take_picture(std::size_t camera, Owned<GstSample> frame, const Wish& wish) {
+  // A busy encoder gets a later frame.
   if (wish.event == 0) {
-    (void)encoder_->submit(
-        std::move(frame), kThumbnailLength,
-        [this, camera](const std::string& jpeg, const std::string&) { thumbnails_.put(camera, jpeg); });
+    const auto put = [this, camera](const std::string& jpeg, const std::string&) { thumbnails_.put(camera, jpeg); };
+    if (!encoder_->submit(std::move(frame), kThumbnailLength, put)) taps_[camera]->wish(wish);
     return;
   }
   const auto save = [this, camera, wish](const std::string& jpeg, std::string error) {
@@ -214,8 +214,7 @@ void Program::take_picture(std::size_t camera, Owned<GstSample> frame, const Wis
     }
     in_main_loop([this, camera, wish, path, error] { picture_done(camera, wish.event, path, error); });
   };
-  if (!encoder_->submit(std::move(frame), std::numeric_limits<int>::max(), save))
-    in_main_loop([this, camera, wish] { picture_done(camera, wish.event, "", "too many pictures at once"); });
+  if (!encoder_->submit(std::move(frame), std::numeric_limits<int>::max(), save)) taps_[camera]->wish(wish);
 }
 
 void Program::picture_done(std::size_t camera, guint32 wish, const std::string& path, const std::string& error) {
