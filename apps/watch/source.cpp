@@ -50,7 +50,10 @@ void set_up(GstElement*, GstElement* source, gpointer data) {
 }
 
 /// Many small streams: threads of their own would cost each decoder more than they gain.
-void limit_threads(GstBin*, GstBin*, GstElement* element, gpointer threads) {
+void set_up_inner(GstBin*, GstBin*, GstElement* element, gpointer threads) {
+  // JPEGs over HTTP: without it the demuxer waits for other streams until some megabytes have come.
+  if (std::string_view(G_OBJECT_TYPE_NAME(element)) == "GstMultipartDemux")
+    g_object_set(element, "single-stream", TRUE, nullptr);
   const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
   if (!klass || std::string_view(klass).find("Decoder") == std::string_view::npos) return;
   const std::string count = std::to_string(GPOINTER_TO_INT(threads));
@@ -79,6 +82,27 @@ GstPadProbeReturn keep_end(GstPad* pad, GstPadProbeInfo* info, gpointer) {
     gst_element_post_message(bin.get(),
                              gst_message_new_application(GST_OBJECT(bin.get()), gst_structure_new_empty(kEndMessage)));
   return GST_PAD_PROBE_DROP;
+}
+
+/// JPEGs over HTTP come without times: a frame's is then when it came.
+GstPadProbeReturn give_time(GstPad* pad, GstPadProbeInfo* info, gpointer) {
+  if (GST_BUFFER_PTS_IS_VALID(GST_PAD_PROBE_INFO_BUFFER(info))) return GST_PAD_PROBE_OK;
+  const Owned<GstElement> bin(gst_pad_get_parent_element(pad));
+  GstEvent* event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
+  if (!bin || !event) {
+    if (event) gst_event_unref(event);
+    return GST_PAD_PROBE_OK;
+  }
+  const GstSegment* segment = nullptr;
+  gst_event_parse_segment(event, &segment);
+  const GstClockTime now = gst_element_get_current_running_time(bin.get());
+  if (segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID(now)) {
+    GstBuffer* buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+    GST_BUFFER_PTS(buffer) = gst_segment_position_from_running_time(segment, GST_FORMAT_TIME, now);
+    GST_PAD_PROBE_INFO_DATA(info) = buffer;
+  }
+  gst_event_unref(event);
+  return GST_PAD_PROBE_OK;
 }
 
 GstElement* described(const std::string& description) {
@@ -113,7 +137,7 @@ Owned<GstElement> make_source(const CameraSettings& camera) {
   Owned<GstElement> bin(GST_ELEMENT(gst_object_ref_sink(gst_bin_new(nullptr))));
   // What goes on inside must not take the pipeline out of its state.
   g_object_set(bin.get(), "async-handling", TRUE, nullptr);
-  g_signal_connect(bin.get(), "deep-element-added", G_CALLBACK(limit_threads), GINT_TO_POINTER(camera.decoder_threads));
+  g_signal_connect(bin.get(), "deep-element-added", G_CALLBACK(set_up_inner), GINT_TO_POINTER(camera.decoder_threads));
   GstPad* src = nullptr;
   if (camera.pipeline.empty()) {
     src = gst_ghost_pad_new_no_target("src", GST_PAD_SRC);
@@ -130,6 +154,7 @@ Owned<GstElement> make_source(const CameraSettings& camera) {
     gst_element_add_pad(bin.get(), src);
   }
   gst_pad_add_probe(src, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, keep_end, nullptr, nullptr);
+  gst_pad_add_probe(src, GST_PAD_PROBE_TYPE_BUFFER, give_time, nullptr, nullptr);
   return bin;
 }
 

@@ -3,8 +3,10 @@
 
 usage: watch.py PROGRAM
 """
+import base64
 import collections
 import http.client
+import http.server
 import json
 import os
 import pathlib
@@ -363,6 +365,46 @@ hold-time = "x"
     for arguments in (["rtsp://user:hush@"], ["rtsp://user:hush@a:b/"], ["--hush-hush=rtsp://user:hush@a"]):
         assert "r:hush" not in watch(*arguments, check=2).stderr
     server.close()
+
+
+def test_jpegs_over_http(folder):
+    """As many cameras serve them: one after the other, without times, behind a password."""
+    launch(f"videotestsrc num-buffers=1 ! {VIDEO} ! jpegenc ! filesink location=frame.jpg", folder)
+    frame = (folder / "frame.jpg").read_bytes()
+    right = "Basic " + base64.b64encode(b"user:p@ss").decode()
+
+    class Camera(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            good = self.headers.get("Authorization") == right
+            self.send_response(200 if good else 401)
+            self.send_header("WWW-Authenticate", "Basic realm=x")
+            self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=next")
+            if not good:
+                self.send_header("Content-Length", "0")
+            self.end_headers()
+            while good:
+                head = f"--next\r\nContent-Type: image/jpeg\r\nContent-Length: {len(frame)}\r\n\r\n"
+                try:
+                    self.wfile.write(head.encode() + frame + b"\r\n")
+                except OSError:
+                    return
+                time.sleep(0.1)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Camera)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    run = Watch("--hold-time", "1", f"good=http://user:p%40ss@127.0.0.1:{server.server_port}/",
+                f"bad=http://user:no@127.0.0.1:{server.server_port}/")
+    assert "401" in run.said("bad", "lost")["reason"]
+    # The same frame again and again.
+    assert run.said("good", "frozen")["duration"] >= 1
+    assert run.status("good")["state"] == "frozen"
+    server.shutdown()
+    server.server_close()
+    assert "p@ss" not in run.stop()
 
 
 def test_a_disk_that_is_full(folder):
