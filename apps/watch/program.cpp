@@ -173,6 +173,7 @@ void Program::tick() {
 }
 
 void Program::post_status() {
+  status_is_old_ = false;
   Status status;
   status.time = g_get_real_time();
   status.made = g_get_monotonic_time();
@@ -190,6 +191,8 @@ void Program::take_event(std::size_t camera, Event event) {
   queue.push_back({std::move(event), waits, g_get_monotonic_time() + kPicturePatience});
   if (queue.size() > kMostPending) queue.front().waits = false;
   write_out(camera);
+  // Once for all events of this moment.
+  if (!std::exchange(status_is_old_, true)) in_main_loop([this] { post_status(); });
 }
 
 void Program::write_out(std::size_t camera) {

@@ -57,7 +57,7 @@ class Program {
   GMainLoop* loop_;
   std::vector<guint> sources_;
   int signal_ = 0;
-  bool reader_left_ = false, snapshots_fail_ = false;
+  bool reader_left_ = false, snapshots_fail_ = false, status_is_old_ = false;
   Chores chores_;
   Board board_;
   std::vector<std::shared_ptr<Tap>> taps_;

@@ -401,7 +401,7 @@ def test_jpegs_over_http(folder):
     assert "401" in run.said("bad", "lost")["reason"]
     # The same frame again and again.
     assert run.said("good", "frozen")["duration"] >= 1
-    assert run.status("good")["state"] == "frozen"
+    run.until(lambda: run.status("good")["state"] == "frozen", 1)
     server.shutdown()
     server.server_close()
     assert "p@ss" not in run.stop()
