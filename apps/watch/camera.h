@@ -30,6 +30,7 @@ class Camera {
   /// `baseline`: a file that keeps what was learned, or empty. Throws std::runtime_error if an element is missing.
   Camera(const CameraSettings& settings, const std::string& baseline, std::uint64_t seed, const Secrets& secrets,
          Chores& chores, Outlet outlet);
+  ~Camera() = default;
   Camera(const Camera&) = delete;
   Camera& operator=(const Camera&) = delete;
 

@@ -71,7 +71,7 @@ Snapshots::Snapshots(std::string folder, std::uint64_t most, std::uint64_t most_
     : folder_(std::move(folder)), most_(most), most_bytes_(most_bytes) {
   if (g_mkdir_with_parents(folder_.c_str(), 0777) != 0)
     throw std::runtime_error("cannot make the folder " + printable(folder_) + ": " + std::strerror(errno));
-  DraftFile(folder_ + "/" + kMark, "");  // fails now if nothing can be written there
+  const DraftFile attempt(folder_ + "/" + kMark, "");  // fails now if nothing can be written there
   find();
   make_room(0);
 }
@@ -123,7 +123,7 @@ std::string Snapshots::save(std::string_view camera, gint64 time, std::string_vi
                              printable(folder_) + " may hold");
   const std::string name = file_name_of(camera) + '-' + when + '-' + std::string(state) + kEnding;
   make_room(content.size());
-  const std::string path = folder_ + '/' + name;
+  std::string path = folder_ + '/' + name;
   struct stat about = {};
   // Two of one name within a millisecond, or somebody else's.
   if (lstat(path.c_str(), &about) == 0) throw std::runtime_error("cannot write " + printable(path) + ": it is there");
