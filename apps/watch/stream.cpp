@@ -198,7 +198,7 @@ GstBusSyncReply Stream::on_sync_message(GstBus*, GstMessage* message, gpointer s
   const auto* stream = static_cast<Stream*>(self);
   switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_ELEMENT: {
-      if (!gst_message_has_name(message, kElement)) return GST_BUS_DROP;
+      if (!gst_message_has_name(message, kElement)) break;
       const Event event = event_of(message);
       if (!event.repeated && stream->outlet_.wants_pictures)
         stream->tap_->wish({event.picture, event.state, g_get_real_time()});
@@ -209,9 +209,11 @@ GstBusSyncReply Stream::on_sync_message(GstBus*, GstMessage* message, gpointer s
     case GST_MESSAGE_WARNING:
       return GST_BUS_PASS;
     default:
-      // Nobody is to be woken for what nobody reads.
-      return GST_BUS_DROP;
+      break;
   }
+  // Nobody is to be woken for what nobody reads. Who drops a message owns it.
+  gst_message_unref(message);
+  return GST_BUS_DROP;
 }
 
 gboolean Stream::on_message(GstBus*, GstMessage* message, gpointer self) {

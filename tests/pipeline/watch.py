@@ -452,6 +452,29 @@ def test_reader_that_leaves(folder):
     run.stderr.close()
 
 
+def test_nothing_is_left_over(folder):
+    environment = {**os.environ, "GST_TRACERS": "leaks", "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1"}
+    run = Watch("--snapshots", folder / "left", "--config", config(folder, f"""
+[defaults]
+learn-time = 1
+[[camera]]
+name = "ends"
+pipeline = "videotestsrc num-buffers=30 is-live=true pattern=smpte ! {VIDEO}"
+[[camera]]
+name = "dead"
+url = "rtsp://user:hush@127.0.0.1:1/1"
+[[camera]]
+name = "clip"
+url = "{clip(folder)}"
+"""), env=environment)
+    run.until(lambda: run.status("ends")["reconnects"] >= 2 and run.status("dead")["reconnects"] >= 2)
+    run.get("/thumbnail/ends")
+    said = run.stop()
+    assert "GST_TRACER" in said
+    alive = re.findall(r"TRACE .*:: object-alive, .*", said)
+    assert not alive, alive[:3]
+
+
 def test_threads_do_not_grow(folder):
     """Of many cameras that come and go."""
     if SANITIZED:
