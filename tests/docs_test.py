@@ -15,7 +15,7 @@ README_LINES = 200
 FENCES = {"", "sh", "sh hardware", "sh files", "sh setup", "python", "c", "cpp", "diff"}
 
 root = pathlib.Path(sys.argv[1]).resolve()
-pages = [*root.glob("*.md"), *root.glob("examples/*.md"), *root.glob("docs/**/*.md")]
+pages = [*root.glob("*.md"), *root.glob("examples/**/*.md"), *root.glob("docs/**/*.md")]
 faults = []
 
 

@@ -110,7 +110,7 @@ def prepare(folder, programs, root):
 
 def main():
     root, *programs = pathlib.Path(sys.argv[1]).resolve(), *sys.argv[2:]
-    documents = [*sorted(root.glob("*.md")), *sorted(root.glob("examples/*.md")), *sorted(root.glob("docs/**/*.md"))]
+    documents = [*sorted(root.glob("*.md")), *sorted(root.glob("examples/**/*.md")), *sorted(root.glob("docs/**/*.md"))]
     failed, counts = 0, {"run": 0, "skipped": 0, **{mark: 0 for mark in NOT_RUN}}
     with tempfile.TemporaryDirectory() as name:
         work = prepare(pathlib.Path(name), programs, root)
