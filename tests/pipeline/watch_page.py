@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The live page of framequality-watch in a browser: what it shows of status.json, and that names are only text.
 
-usage: watch_page.py PAGE; skipped without Chromium. SCREENSHOTS=DIR in the environment leaves pictures of it there.
+usage: watch_page.py PAGE [PROGRAM]; skipped without Chromium. SCREENSHOTS=DIR in the environment leaves pictures of it there.
+A stub serves the page and scripted answers; with the program, that is looked at, too.
 """
 import base64
 import datetime
@@ -20,7 +21,9 @@ import threading
 import time
 import urllib.parse
 
-PAGE = pathlib.Path(sys.argv[1])
+from watching import Watch, until
+
+PAGE, TOOL = pathlib.Path(sys.argv[1]), os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 LIMIT = 60  # s, for the browser
 PREFIX = "/cameras/live/"  # as below a reverse proxy
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>\"&amp;/../%2e \u202e\n\U0001f4f7"
@@ -274,7 +277,7 @@ def check_rows(browser):
     rows = dict(zip(seen["names"], seen["rows"]))
     assert rows["roof"][2].startswith("defocused for 12 minThe score is 1000, 25 %") and rows["roof"][4] == "1,00025 % of 4,000", rows["roof"]
     assert rows["gate"][4:] == ["1.3899 % of 1.4", "2.1", "101", "25.0", "0.0 s", "0"], rows["gate"]
-    assert rows["gate"][1] == "gatertsp://user:***@gate.example/1 1920×1080", rows["gate"]
+    assert rows["gate"][1] == "gatertsp://user:***@gate.example/11920×1080", rows["gate"]
     assert rows["attic"][4:] == ["–"] * 4 + ["–", "0"] and rows["tunnel"][8:] == ["2 h 1 min", "17"], (rows["attic"], rows["tunnel"])
     assert rows[name][2].startswith(name) and seen["badges"][seen["names"].index("odd")] == "on fire", rows[name]
     curve = {n: seen["names"].index(n) for n in ("roof", "tunnel", "attic", "lab")}
@@ -319,6 +322,26 @@ def check_counts(browser):
     assert 5 <= len(set(server.pictures)) < 40 and server.pictures.count("camera 7") > 1.5 * server.pictures.count("camera 1"), server.pictures
 
 
+def check_program(browser):
+    """The same page from the program, with what it says of cameras."""
+    scene = "videotestsrc is-live=true pattern=ball background-color=0xff606060 ! video/x-raw,format=I420,width=320,height=240,framerate=10/1"
+    with tempfile.TemporaryDirectory(prefix="watch ") as folder:
+        configuration = pathlib.Path(folder) / "cameras.toml"
+        configuration.write_text("".join(f"[[camera]]\nname = {json.dumps(name)}\npipeline = '{scene}'\n" for name in ("gate", "<b>50 % & \"more\"/"))
+                                 + '[[camera]]\nname = "nowhere"\nurl = "rtsp://me:secret@127.0.0.1:1/none"\n')
+        with Watch(TOOL, "--config", configuration, "--learn-time", "1") as watch:
+            until(lambda: watch.status(), lambda: sorted(watch.states().values()) == ["good", "good", "lost"])
+            assert watch.get("") == PAGE.read_bytes()
+            dom, console = browser.open(f"http://127.0.0.1:{watch.port}/", "--dump-dom", budget=6000)
+            if os.environ.get("SCREENSHOTS"):
+                browser.open(f"http://127.0.0.1:{watch.port}/", f"--screenshot={os.environ['SCREENSHOTS']}/program.png", width=1400, height=500)
+    assert all("thumbnail/nowhere" in line for line in console), console
+    assert re.findall(r'<bdi class="name">([^<]*)</bdi>', dom) == ["nowhere", "&lt;b&gt;50 % &amp; \"more\"/", "gate"], dom[-3000:]
+    assert re.findall(r'class="badge"[^>]*>(\w+)<', dom) == ["lost", "good", "good"] and "me:***@127.0.0.1:1" in dom and "secret" not in dom, dom[-3000:]
+    assert re.findall(r'<img[^>]* src="thumbnail/([^?"]*)', dom) == ["%3Cb%3E50%20%25%20%26%20%22more%22%2F", "gate"], dom[-3000:]
+    assert len(re.findall(r'<path[^>]* data-points="[1-9]', dom)) == 2, dom[-3000:]
+
+
 def screenshots(browser, folder):
     for name, cameras, width, dark in (("light", some_cameras(), 1400, False), ("dark", some_cameras(), 1400, True), ("narrow", some_cameras(), 500, True),
                                        ("none", [], 900, False), ("hundred", [camera(f"camera {i}") for i in range(100)], 1280, False)):
@@ -334,7 +357,8 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="watch ") as folder:
         browser = Browser(program, pathlib.Path(folder))
-        for check in (check_source, check_rows, check_narrow_and_dark, check_gone, check_counts):
+        checks = [check_source, check_rows, check_narrow_and_dark, check_gone, check_counts]
+        for check in checks + ([check_program] if TOOL else []):
             begin = time.monotonic()
             check(browser)
             print("ok", check.__name__, f"{time.monotonic() - begin:.1f} s", flush=True)
