@@ -13,6 +13,7 @@ SIGNALS = {
     "trigger": "search now",
     "cancel": "stop searching and watching",
     "arrived": "the lens has arrived (`wait-for-arrival=true`)",
+    "relearn": "forget what is usual and learn it anew",
     "move": "move the lens to this position; emitted for every move, in the streaming thread",
 }
 
@@ -44,6 +45,10 @@ FIELDS = {
         "clipped-black": "share of its pixels at black (the code 0; 16 in limited range) or below",
         "clipped-white": "share of its pixels at white (the largest code; 235 in limited range) or above",
         "normalize": "as set: `none` or `mean`",
+        "gradient-energy": "the score of `tenengrad` of the frame or roi, less the share of noise, code²; "
+                           "`metric=mean-square-frequency` alone has it",
+        "gradient-noise": "that share, code²",
+        "zone-gradient-energies": "the same of the zones, row by row",
         "passed": "whether the frame passed",
     },
     "bliindsmeter": {
@@ -75,8 +80,40 @@ FIELDS = {
         "backlash": "as set or learned, in the actuator's unit; absent while not known",
     },
 }
+FIELDS["camerawatch"] = {
+    **TIMES,
+    "state": "nick of the property `state`; `recovered` when a fault is over",
+    "previous": "nick of the state before",
+    "reason": "a sentence with the figures that led to it",
+    "repeated": "whether it says that a state lasts",
+    "duration": "ns since the fault began; of `recovered`: that it lasted",
+    "score": "of the last quarter of a second, as the following",
+    "baseline": "what is usual in this light; absent while nothing is learned, as the next",
+    "ratio": "of score and baseline",
+    "noise": "standard deviation, 8-bit codes; with `statistics`, as the following",
+    "mean": "mean luma, 8-bit codes, black included",
+    "clipped-black": "share of the pixels",
+    "clipped-white": "share of the pixels",
+}
 # Of the property `stats`.
 STATS = {
+    "camerawatch": {
+        "frames": "frames since start",
+        "unscored": "of these, without a score",
+        "state": "nick of the state",
+        "duration": "ns that it has lasted",
+        "score": "of the last quarter of a second, as the following",
+        "baseline": "what is usual in this light; absent while nothing is learned",
+        "ratio": "of score and baseline",
+        "noise": "standard deviation, 8-bit codes",
+        "usual-noise": "the same as learned",
+        "mean": "mean luma above black, 8-bit codes",
+        "contrast": "energy of the gradient over the usual one, each over the square of the mean luma",
+        "difference": "of the zones' pattern from the usual one: 0 the same … 1 another",
+        "changed": "share of the zones that differ",
+        "clipped-white": "share of the pixels",
+        "clipped-black": "share of the pixels",
+    },
     "FqMeterBase": {
         "measured": "frames that were measured",
         "skipped": "frames that were not: skipped by `interval`, or not measurable",

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from . import focus, others, sharpness
+from . import focus, others, sharpness, watch
 from .results import FOLDER, figures, is_busy, load, only, pick, provenance, rounded, table, times, unique
 
 ROOT = pathlib.Path(FOLDER).resolve().parents[1]
@@ -109,6 +109,8 @@ TABLES = {
     "halftone-gpu": (others.halftone_gpu, ("halftone-h200.json",), True),
     "halftone-strips": (others.halftone_strips, ("halftone-h200.json",), True),
     "halftone-transfers": (others.halftone_transfers, ("halftone-h200.json",), True),
+    "watch-noticed": (watch.noticed, ("watch-noticed-epyc.json",), True),
+    "watch-false-alarms": (watch.false_alarms, ("watch-false-alarms-epyc.json",), True),
 }
 
 
