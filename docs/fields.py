@@ -107,7 +107,7 @@ STATS = {
         "ratio": "of score and baseline",
         "noise": "standard deviation, 8-bit codes",
         "usual-noise": "the same as learned",
-        "mean": "mean luma above black, 8-bit codes",
+        "mean": "mean luma, 8-bit codes, black included",
         "contrast": "energy of the gradient over the usual one, each over the square of the mean luma",
         "difference": "of the zones' pattern from the usual one: 0 the same … 1 another",
         "changed": "share of the zones that differ",

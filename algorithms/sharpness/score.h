@@ -97,7 +97,8 @@ inline double finish(const Plan& plan, const RegionTotals& r, const Statistics& 
   return v;
 }
 
-/// Energies of the gradient in code^2 of one region, noise taken off, and of that noise; nothing if the metric has none.
+/// Energies of the gradient in code^2 of one region, noise taken off, and of that noise; 0 where next to
+/// nothing but noise is left. Nothing if the metric has none.
 struct GradientEnergy {
   double energy = 0, noise = 0;
 };
@@ -109,10 +110,9 @@ inline std::optional<GradientEnergy> gradient_energy(const Plan& plan, const Reg
       if (r.n == 0) return GradientEnergy{};
       double noise[kMaxTotals];
       detail::noise_of<M>(plan, statistics.noise, noise);
-      const double unit = detail::sample_unit(plan), pixels = static_cast<double>(r.n) * unit * unit;
-      const double share = static_cast<double>(r.inner) * noise[M::kGradientTotal],
-                   energy = static_cast<double>(r.totals[M::kGradientTotal]) - share;
-      return GradientEnergy{energy > kLeastSignal * share ? energy / pixels : 0, share / pixels};
+      const double unit = detail::sample_unit(plan), share = noise[M::kGradientTotal],
+                   energy = mean_of(r.totals[M::kGradientTotal], r.n) - share;
+      return GradientEnergy{energy > kLeastSignal * share ? energy / unit / unit : 0, share / unit / unit};
     }
     return std::nullopt;
   });
@@ -143,7 +143,8 @@ inline Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
     const RegionTotals region{totals.data() + cell * words, plan.pixels[cell], plan.inner[cell]};
     (cell < zones ? s.zones : s.extra).push_back(finish(plan, region, s.statistics, nothing));
     if (plan.request.statistics && cell < zones)
-      if (const auto energy = gradient_energy(plan, region, s.statistics)) s.zone_gradient_energies.push_back(energy->energy);
+      if (const auto energy = gradient_energy(plan, region, s.statistics))
+        s.zone_gradient_energies.push_back(energy->energy);
   }
   s.score = finish(plan, whole, s.statistics, nothing);
   if (plan.request.statistics)

@@ -145,7 +145,7 @@ class CameraWatch {
   static constexpr double kMostZones = 0.45, kMostZonesEnd = 0.3;
   static constexpr double kMuchWhite = 0.25;
   static constexpr double kSwing = 1.5, kSwingEnd = 1.2;
-  static constexpr double kNoisier = 1.5, kNoise = 6, kNoiseEnd = 0.7;
+  static constexpr double kNoisier = 1.3, kNoise = 6, kNoiseEnd = 0.7;
 
   Count& count(CameraState s) { return counts_[static_cast<std::size_t>(static_cast<int>(s) - kFirstFault)]; }
 

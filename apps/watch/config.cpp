@@ -77,6 +77,8 @@ void demand_name(const std::string& name) {
   const auto length = g_utf8_strlen(name.c_str(), static_cast<gssize>(name.size()));
   if (name.empty() || printable(name) != name || static_cast<std::size_t>(length) > kLongestName)
     throw std::runtime_error("name takes a text of 1 to 100 characters, without control characters");
+  // As part of an address they would be resolved before they are sent.
+  if (name == "." || name == "..") throw std::runtime_error("name takes no '.' or '..'");
 }
 
 }  // namespace

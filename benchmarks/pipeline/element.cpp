@@ -12,6 +12,7 @@
 
 GST_ELEMENT_REGISTER_DECLARE(nlmeans)
 GST_ELEMENT_REGISTER_DECLARE(patchbilateral)
+GST_ELEMENT_REGISTER_DECLARE(camerawatch)
 GST_ELEMENT_REGISTER_DECLARE(sharpnessmeter)
 
 namespace framequality::bench {
@@ -63,8 +64,8 @@ GstElement* make_upstream(const std::string& line, SourceState& state) {
 
 void start_gstreamer() {
   gst_init(nullptr, nullptr);
-  if (!GST_ELEMENT_REGISTER(nlmeans, nullptr) || !GST_ELEMENT_REGISTER(patchbilateral, nullptr) ||
-      !GST_ELEMENT_REGISTER(sharpnessmeter, nullptr))
+  if (!GST_ELEMENT_REGISTER(camerawatch, nullptr) || !GST_ELEMENT_REGISTER(nlmeans, nullptr) ||
+      !GST_ELEMENT_REGISTER(patchbilateral, nullptr) || !GST_ELEMENT_REGISTER(sharpnessmeter, nullptr))
     throw std::runtime_error("cannot register the elements");
 }
 
@@ -90,6 +91,11 @@ ElementPipeline::ElementPipeline(const PipelineOptions& options) : pipeline_(gst
     }
     if (!gst_element_link(last, element_)) throw std::runtime_error("cannot link the source to " + options.element);
     last = element_;
+  }
+  if (!options.downstream.empty()) {
+    GstElement* downstream = add(make(options.downstream.c_str()));
+    if (!gst_element_link(last, downstream)) throw std::runtime_error("cannot link " + options.downstream);
+    last = downstream;
   }
   sink_ = add(make("fakesink"));
   g_object_set(sink_, "sync", FALSE, "enable-last-sample", FALSE, nullptr);

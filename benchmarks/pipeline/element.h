@@ -20,6 +20,7 @@ struct PipelineOptions {
   std::string device;                   ///< of the element, cpu or cuda; empty: no element, the source alone
   int in_flight = 0;                    ///< property in-flight
   std::vector<std::string> properties;  ///< more of them, each name=value
+  std::string downstream;               ///< name of an element of this build behind it; empty: none
 };
 
 /// Initialises GStreamer and registers what the benchmarks use of this build.

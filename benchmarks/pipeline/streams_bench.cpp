@@ -70,6 +70,16 @@ class Bench {
     spec_.source.cuda_device = std::max(id_, 0);
     spec_.device = device_;
     memory_ = memory;
+    if (options.text("watch") != "yes") return;
+    spec_.downstream = "camerawatch";
+    spec_.properties = {"metric=mean-square-frequency",
+                        "prefilter=binomial5",
+                        "noise-correction=true",
+                        "statistics=true",
+                        "zone-columns=16",
+                        "zone-rows=9",
+                        "post-messages=false"};
+    if (!options.text("interval").empty()) spec_.properties.push_back("interval=" + options.text("interval"));
   }
 
   /// The bus and the bare loop, to compare with.
@@ -166,6 +176,7 @@ class Bench {
     std::fflush(stdout);
     Fields row;
     row.add("kind", kind).add("streams", streams).add("device", device_).add("memory", memory_);
+    if (!spec_.downstream.empty()) row.add("downstream", spec_.downstream).add("interval", options_.text("interval"));
     return row.add("format", spec_.source.format).add("in_flight", in_flight);
   }
 
@@ -241,6 +252,8 @@ int main(int argc, char** argv) try {
                          {"device", "auto", "cuda or cpu"},
                          {"memory", "pinned", "pinned or recycled, with cuda"},
                          {"format", "NV12", "NV12 or GRAY8"},
+                         {"watch", "no", "yes: camerawatch downstream, and the settings that it wants"},
+                         {"interval", "", "with watch: time between measured frames, ns; none: every frame"},
                          {"buffers", "4", "least number in a source's pool"}});
   const cuda::Device device = cuda::find_device();
   if (device.id < 0) std::fprintf(stderr, "no GPU: %s\n", device.reason.c_str());

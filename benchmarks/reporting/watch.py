@@ -9,11 +9,11 @@ def share(value):
 
 def noticed(data):
     lines = [[r["fault"], f"`{r['state']}`", share(r["in_time"]), f"{r['median_s']:.1f}", f"{r['p99_s']:.1f}",
-              share(r["recovered"]) if "recovered" in r else "", r["runs"]] for r in pick(data["rows"], table="noticed")]
+              share(r["recovered"]) if "recovered" in r else "", str(r["runs"])] for r in pick(data["rows"], table="noticed")]
     return [table(["fault", "told as", "in time", "median, s", "99%, s", "its end in time", "runs"], lines)]
 
 
 def false_alarms(data):
     rows = pick(data["rows"], table="false alarms")
     hours, alarms = sum(r["hours"] for r in rows), sum(r["alarms"] for r in rows)
-    return [table(["cameras", "camera-hours", "false alarms"], [[len(rows), f"{hours:.0f}", alarms]])]
+    return [table(["cameras", "camera-hours", "false alarms"], [[str(len(rows)), f"{hours:.0f}", str(alarms)]])]

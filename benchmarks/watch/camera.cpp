@@ -18,7 +18,6 @@ namespace framequality::bench {
 namespace {
 
 constexpr std::size_t kNoise = std::size_t{1} << 20;
-constexpr int kZoneColumns = 16, kZoneRows = 9;
 
 /// Gaussian numbers, more than a frame has pixels: frames begin anywhere in them.
 const std::vector<float>& gaussians() {
@@ -53,15 +52,16 @@ int metric_index(const char* name) {
 
 }  // namespace
 
-WatchedCamera::WatchedCamera(const Scene& scene, std::uint64_t seed, const CameraWatchSettings& settings)
+WatchedCamera::WatchedCamera(const Scene& scene, std::uint64_t seed, const CameraWatchSettings& settings,
+                             int zone_columns, int zone_rows)
     : scene_(scene), random_(seed), settings_(settings), frame_(kViewHeight, kViewWidth, CV_8U) {
   const Geometry geometry{.width = kViewWidth, .height = kViewHeight, .layout = {}};
   Request request;
   request.metric = metric_index("mean-square-frequency");
   request.prefilter = Prefilter::kBinomial5;
   request.noise_correction = request.statistics = true;
-  request.zone_columns = kZoneColumns;
-  request.zone_rows = kZoneRows;
+  request.zone_columns = zone_columns;
+  request.zone_rows = zone_rows;
   plan_ = std::make_shared<const Plan>(make_plan(geometry, request));
   meter_ = cpu::make_meter(geometry);
 }

@@ -28,7 +28,8 @@ struct Condition {
 
 class WatchedCamera {
  public:
-  WatchedCamera(const Scene& scene, std::uint64_t seed, const CameraWatchSettings& settings);
+  WatchedCamera(const Scene& scene, std::uint64_t seed, const CameraWatchSettings& settings, int zone_columns,
+                int zone_rows);
 
   /// Exposes, measures and watches one frame.
   std::optional<CameraNews> frame(double seconds, const Condition& condition);

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <numbers>
+#include <set>
 
 namespace framequality::bench {
 namespace {
@@ -95,7 +96,9 @@ std::string text_of(const CameraWatch& watch) {
 
 struct Bench {
   std::vector<Scene> scenes;
-  double rate = 5;  ///< measured frames/s
+  std::vector<int> zones{16, 9};
+  std::set<std::string> faults;  ///< to be tried; empty: all
+  double rate = 5;               ///< measured frames/s
   int runs = 100;
   double hours = 1;
   CameraWatchSettings settings;
@@ -109,13 +112,14 @@ void notice(Bench& bench) {
                recovery = static_cast<double>(bench.settings.recovery_time) * 1e-9;
   std::uint64_t seed = 1;
   for (const Fault& fault : faults()) {
+    if (!bench.faults.empty() && !bench.faults.contains(kNames[static_cast<int>(fault.state)])) continue;
     std::vector<double> delays;
     int in_time = 0, recovered = 0, runs = 0;
     std::map<std::string, int> instead;
     for (int run = 0; run < bench.runs; ++run, ++seed) {
       SplitMix random(seed);
       const Scene& scene = bench.scenes[static_cast<std::size_t>(run) % bench.scenes.size()];
-      WatchedCamera camera(scene, seed, bench.settings);
+      WatchedCamera camera(scene, seed, bench.settings, bench.zones[0], bench.zones[1]);
       Condition good;
       good.noise = between(random, 1, 4);
       good.gain = between(random, 0.7, 1);
@@ -178,7 +182,7 @@ void drift(Bench& bench) {
     const Scene& scene = bench.scenes[static_cast<std::size_t>(run) % bench.scenes.size()];
     const auto seed = static_cast<std::uint64_t>(1000 + run);
     SplitMix random(seed);
-    WatchedCamera camera(scene, seed, bench.settings);
+    WatchedCamera camera(scene, seed, bench.settings, bench.zones[0], bench.zones[1]);
     Condition now;
     now.noise = between(random, 1, 4);
     const double most = between(random, 3, 6), begin = 70, whole = 120;
@@ -253,7 +257,7 @@ void false_alarms(Bench& bench) {
     const Scene& scene = bench.scenes[s];
     // Of a clip, its corners and its middle: five cameras.
     const std::size_t view = scene.is_clip ? s % kViews : 0;
-    WatchedCamera camera(scene, 77 + s, bench.settings);
+    WatchedCamera camera(scene, 77 + s, bench.settings, bench.zones[0], bench.zones[1]);
     Life life(5 + s);
     std::map<std::string, int> told;
     for (std::int64_t i = 0; static_cast<double>(i) / bench.rate < bench.hours * 3600; ++i) {
@@ -286,6 +290,7 @@ void false_alarms(Bench& bench) {
 
 int run(const Options& options) {
   Bench bench{.scenes = {},
+              .faults = {},
               .settings = {},
               .results = Results(options.text("out"), machine_context("watch_bench", "", options))};
   for (const std::string& clip : options.list("clips")) {
@@ -297,6 +302,9 @@ int run(const Options& options) {
          photograph_scenes(options.text("photos"), static_cast<std::size_t>(options.number("photos-most"))))
       bench.scenes.push_back(std::move(scene));
   if (bench.scenes.empty()) throw std::invalid_argument("give it --photos or --clips");
+  bench.zones = options.numbers("zones");
+  if (bench.zones.size() != 2) throw std::invalid_argument("--zones takes COLUMNS,ROWS");
+  for (const std::string& fault : options.list("faults")) bench.faults.insert(fault);
   bench.rate = options.number("rate");
   bench.runs = static_cast<int>(options.number("runs"));
   bench.hours = options.number("hours");
@@ -320,6 +328,8 @@ int main(int argc, char** argv) {
                          {"photos-most", "16", "so many of them, evenly chosen"},
                          {"clips", "", "video files of a camera that stands still, separated by commas"},
                          {"runs", "100", "of each fault"},
+                         {"faults", "", "to be tried; none: all"},
+                         {"zones", "16,9", "columns and rows"},
                          {"rate", "5", "measured frames per second"},
                          {"hours", "1", "with nothing wrong, of each scene"}});
   try {

@@ -148,7 +148,7 @@ static void get_stats(GstCameraWatch* self, GValue* value) {
                                                     {"ratio", f.ratio},
                                                     {"noise", f.noise},
                                                     {"usual-noise", f.usual_noise},
-                                                    {"mean", f.mean},
+                                                    {"mean", f.mean + status.black},
                                                     {"contrast", f.contrast},
                                                     {"difference", f.difference},
                                                     {"changed", f.changed},

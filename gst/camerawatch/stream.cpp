@@ -120,6 +120,7 @@ void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
     s.state = watch_.state();
     s.seconds = watch_.seconds();
     s.figures = watch_.figures();
+    s.black = black_;
     s.frames = frames_;
     s.unscored = unscored_;
   });

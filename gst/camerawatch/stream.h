@@ -28,8 +28,8 @@ struct CameraStatus {
   CameraState state = CameraState::kLearning;
   double seconds = 0;  ///< that it has lasted
   CameraFigures figures;
+  double black = 0;  ///< code of it: figures.mean is above it
   std::uint64_t frames = 0, unscored = 0;
-  double learned = 0;  ///< s that the baseline of this light was learned from
 };
 
 /// Thread-safety: options(), status() and relearn() from any thread; the rest with the stream lock of the element's

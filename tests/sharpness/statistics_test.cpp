@@ -156,6 +156,30 @@ TEST(NoiseCorrection, KeepsScoresWhereNoiseIs) {
       }
 }
 
+// The energy that mean-square-frequency has beside its score is tenengrad's, in all zones.
+TEST(GradientEnergy, IsTheScoreOfTenengrad) {
+  for (const double noise : {0.0, 6.0})
+    for (const int depth : {8, 12}) {
+      Picture picture = taken(leaves(3, 2), {.light = 0.5, .noise = noise, .offset = 20, .depth = depth});
+      Request request{.metric = metric_index("mean-square-frequency"), .downscale = 2, .statistics = true};
+      request.prefilter = Prefilter::kBinomial3;
+      request.zone_columns = 3;
+      request.zone_rows = 2;
+      const Scores s = scores_of(picture, request);
+      request.metric = metric_index("tenengrad");
+      const Scores raw = scores_of(picture, request);
+      request.noise_correction = true;
+      const Scores corrected = scores_of(picture, request);
+      ASSERT_TRUE(s.gradient_energy);
+      EXPECT_NEAR(*s.gradient_energy, corrected.score, 1e-12 * raw.score);
+      EXPECT_NEAR(*s.gradient_energy + s.gradient_noise, raw.score, 1e-9 * raw.score);
+      ASSERT_EQ(s.zone_gradient_energies.size(), 6U);
+      for (std::size_t i = 0; i < 6; ++i)
+        EXPECT_NEAR(s.zone_gradient_energies[i], corrected.zones[i], 1e-12 * raw.score) << i;
+      EXPECT_FALSE(raw.gradient_energy);
+    }
+}
+
 TEST(NoiseCorrection, OtherMetricsStayAsTheyAre) {
   Picture picture = taken(leaves(2), {.noise = 5});
   for (int m = 0; m < kMetricCount; ++m) {
