@@ -3,6 +3,7 @@
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
+#include "apps/watch/contexts.h"
 #include "apps/watch/options.h"
 #include "apps/watch/program.h"
 
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
   const int status = framequality::apps::watch::run(argc, argv);
+  framequality::apps::watch::drop_contexts();
   // For tracers: leaks reports at this point.
   if (gst_is_initialized()) gst_deinit();
   return status;

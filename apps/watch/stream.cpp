@@ -3,6 +3,7 @@
 #include "apps/watch/stream.h"
 
 #include "apps/common/meter.h"
+#include "apps/watch/contexts.h"
 #include "apps/watch/source.h"
 
 #include <cmath>
@@ -209,6 +210,7 @@ GstBusSyncReply Stream::on_sync_message(GstBus*, GstMessage* message, gpointer s
     case GST_MESSAGE_WARNING:
       return GST_BUS_PASS;
     default:
+      share_context(message);
       break;
   }
   // Nobody is to be woken for what nobody reads. Who drops a message owns it.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The parts of framequality-watch that need no camera: passwords, waits, events, metrics, pictures, the log, the
 // server.
+#include "apps/common/owned.h"
 #include "apps/watch/backoff.h"
+#include "apps/watch/contexts.h"
 #include "apps/watch/events.h"
 #include "apps/watch/log.h"
 #include "apps/watch/secrets.h"
@@ -418,6 +420,31 @@ TEST(WatchServer, SaysWhyItCannotListen) {
   const Server server("127.0.0.1:0", [](const std::string&) { return Reply(); });
   const std::string taken = server.url().substr(7, server.url().size() - 8);
   EXPECT_EQ(said(taken), "cannot listen on " + taken + ": Address already in use");
+}
+
+TEST(Contexts, AreThoseOfTheFirst) {
+  using apps::Owned;
+  gst_init(nullptr, nullptr);
+  constexpr char kType[] = "gst.cuda.context";
+  const auto element = [] { return Owned<GstElement>(GST_ELEMENT(gst_object_ref_sink(gst_bin_new(nullptr)))); };
+  const auto tell = [](GstMessage* message) {
+    share_context(message);
+    gst_message_unref(message);
+  };
+  const Owned<GstElement> first = element(), second = element();
+  tell(gst_message_new_need_context(GST_OBJECT(first.get()), kType));
+  EXPECT_FALSE(gst_element_get_context(first.get(), kType));
+  // The second one waits for what the first one makes.
+  std::thread waiting([&] { tell(gst_message_new_need_context(GST_OBJECT(second.get()), kType)); });
+  tell(gst_message_new_have_context(GST_OBJECT(first.get()), gst_context_new("gst.gl.GLDisplay", TRUE)));
+  GstContext* const made = gst_context_new(kType, TRUE);
+  tell(gst_message_new_have_context(GST_OBJECT(first.get()), gst_context_ref(made)));
+  waiting.join();
+  GstContext* const given = gst_element_get_context(second.get(), kType);
+  EXPECT_EQ(given, made);
+  if (given) gst_context_unref(given);
+  gst_context_unref(made);
+  drop_contexts();
 }
 
 }  // namespace
