@@ -67,11 +67,13 @@ void share_context(GstMessage* message) {
   }
 }
 
-void drop_contexts() {
+bool drop_contexts() {
   Shared& s = shared();
   const std::lock_guard lock(s.mutex);
+  const bool any = s.context;
   g_clear_pointer(&s.context, gst_context_unref);
   s.awaited.reset();
+  return any;
 }
 
 }  // namespace framequality::apps::watch

@@ -10,7 +10,7 @@ namespace framequality::apps::watch {
 /// is being made, and keeps what HAVE_CONTEXT brings. Any thread; waits for the first one, some seconds at most.
 void share_context(GstMessage* message);
 
-/// Lets go of all, once no pipeline is left.
-void drop_contexts();
+/// Lets go of it, once no pipeline is left. True if there was one.
+bool drop_contexts();
 
 }  // namespace framequality::apps::watch

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <unistd.h>
 
 namespace framequality::apps::watch {
 
@@ -46,7 +47,11 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
   const int status = framequality::apps::watch::run(argc, argv);
-  framequality::apps::watch::drop_contexts();
+  if (framequality::apps::watch::drop_contexts()) {
+    // Threads of the GPU's driver, of which decoders leave some behind, must not see the program taken down.
+    std::fflush(nullptr);
+    _exit(status);
+  }
   // For tracers: leaks reports at this point.
   if (gst_is_initialized()) gst_deinit();
   return status;
