@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 #include <utility>
 
 GST_DEBUG_CATEGORY_EXTERN(camerawatch_debug);
@@ -206,27 +207,31 @@ void CameraWatchStream::save_if_due() {
   save(false);
 }
 
+void CameraWatchStream::File::write(GstElement* element, const std::string& path, const std::string& text,
+                                    std::uint64_t number) {
+  const std::lock_guard lock(mutex);
+  if (number <= written) return;
+  written = number;
+  const std::string failure = save_baseline(path, text);
+  if (!failure.empty() && !std::exchange(has_warned, true))
+    post(element, GST_MESSAGE_WARNING,
+         {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, "The baseline cannot be kept: " + failure});
+}
+
 /// A disk can take long, and the stream does not wait for it: but at its end.
 void CameraWatchStream::save(bool wait) {
   if (location_.empty() || watch_.baseline().empty()) return;
-  struct Job {
-    std::shared_ptr<File> file;
-    std::string path, text;
-    std::uint64_t number;
-    static void run(GstElement* element, gpointer data) {
-      const auto& job = *static_cast<Job*>(data);
-      const std::lock_guard lock(job.file->mutex);
-      if (job.number <= job.file->written) return;
-      job.file->written = job.number;
-      const std::string failure = save_baseline(job.path, job.text);
-      if (!failure.empty() && !std::exchange(job.file->has_warned, true))
-        post(element, GST_MESSAGE_WARNING,
-             {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, "The baseline cannot be kept: " + failure});
-    }
-  };
-  auto job = std::make_unique<Job>(Job{file_, location_, to_text(watch_.baseline(), kind_), ++texts_});
-  if (wait) return Job::run(element_, job.get());
-  gst_element_call_async(element_, Job::run, job.release(), [](gpointer data) { delete static_cast<Job*>(data); });
+  const std::string text = to_text(watch_.baseline(), kind_);
+  const std::uint64_t number = ++texts_;
+  if (wait) return file_->write(element_, location_, text, number);
+  gst_object_ref(element_);
+  std::thread([element = element_, file = file_, path = location_, text, number] {
+    guard(false, [&] {
+      file->write(element, path, text, number);
+      return true;
+    });
+    gst_object_unref(element);
+  }).detach();
 }
 
 }  // namespace framequality

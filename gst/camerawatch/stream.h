@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ class CameraWatchStream {
  private:
   /// Written by one thread at a time, the newest last.
   struct File {
+    /// Any thread; may take long.
+    void write(GstElement* element, const std::string& path, const std::string& text, std::uint64_t number);
     std::mutex mutex;
     std::uint64_t written = 0;  ///< number of the text that it holds
     bool has_warned = false;
