@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The states of a watch: faults counted until they are told, and until they are over.
+#include "algorithms/watch/camera_watch.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace framequality {
+
+namespace {
+
+// The fault that explains the others comes first.
+constexpr CameraState kOrder[] = {CameraState::kDark,       CameraState::kOverexposed, CameraState::kCovered,
+                                  CameraState::kFrozen,     CameraState::kMoved,       CameraState::kDefocused,
+                                  CameraState::kFlickering, CameraState::kNoisy};
+constexpr double kDown = 2;  ///< a count falls by so many times the time that it is not bad
+
+int rank(CameraState fault) {
+  int i = 0;
+  while (kOrder[i] != fault) ++i;
+  return i;
+}
+
+}  // namespace
+
+std::optional<CameraNews> CameraWatch::judge(const Reading& r, const CameraWatchSettings& s) {
+  pattern_.set(r.frame);
+  level_ = baseline_.level_of(r.frame.mean, level_);
+  const LevelBaseline* const b = baseline_.nearest(level_);
+  const Likeness likeness = compare(r, b, s);
+  bool calm = true;
+  for (const CameraState fault : kOrder) {
+    Count& c = count(fault);
+    c.sign = s.faults & fault_bit(fault) ? sign_of(fault, r, b, s) : kClear;
+    if (c.held > 0 || c.sign == kBad) c.lasted += r.seconds;
+    const double most = static_cast<double>(s.hold_time) * 1e-9;
+    if (c.sign == kBad) c.held = std::min(most, c.held + r.seconds);
+    if (c.sign == kClear) c.held = std::max(0.0, c.held - kDown * r.seconds);
+    if (c.held == 0 && c.sign != kBad) c.lasted = 0;
+    // The time that it has stood still is its own count: pictures that codecs repeat do not add up.
+    if (fault == CameraState::kFrozen) c.held = c.sign == kBad ? most : 0, c.lasted = still_;
+    calm = calm && c.held == 0 && c.sign == kClear;
+  }
+  seconds_ += r.seconds;
+  if (calm && !is_fault(state_))
+    baseline_.learn(level_, r, pattern_, likeness, static_cast<double>(s.learn_time) * 1e-9);
+  remember();
+  return change(r, s);
+}
+
+std::optional<CameraNews> CameraWatch::change(const Reading& r, const CameraWatchSettings& s) {
+  const double hold = static_cast<double>(s.hold_time) * 1e-9;
+  const auto is_held = [&](CameraState fault) { return count(fault).sign == kBad && count(fault).held >= hold; };
+  std::optional<CameraState> held;
+  for (const CameraState fault : kOrder)
+    if (is_held(fault)) {
+      held = fault;
+      break;
+    }
+  // One that explains it and began a moment later.
+  if (held)
+    for (const CameraState fault : kOrder) {
+      if (fault == *held) break;
+      if (count(fault).sign == kBad && count(fault).held >= hold / 2) {
+        held = fault;
+        break;
+      }
+    }
+  const CameraState before = state_;
+  if (!is_fault(state_)) {
+    if (held) return become(*held, count(*held).lasted);
+    if (!baseline_.empty() && state_ == CameraState::kLearning) return become(CameraState::kGood, 0);
+    return std::nullopt;
+  }
+  if (!(s.faults & fault_bit(state_))) count(state_) = {};  // not watched for any more
+  const bool explains = held && *held != state_ && rank(*held) < rank(state_);
+  if (explains) return become(*held, count(*held).lasted);
+  cleared_ = count(state_).sign == kClear ? cleared_ + r.seconds : std::max(0.0, cleared_ - kDown * r.seconds);
+  if (cleared_ >= static_cast<double>(s.recovery_time) * 1e-9) {
+    if (held && *held != before) return become(*held, count(*held).lasted);
+    return become(baseline_.empty() ? CameraState::kLearning : CameraState::kGood, 0);
+  }
+  told_ += r.seconds;
+  if (s.repeat_interval > 0 && told_ >= static_cast<double>(s.repeat_interval) * 1e-9) {
+    told_ -= static_cast<double>(s.repeat_interval) * 1e-9;
+    return CameraNews{state_, state_, true, seconds_};
+  }
+  return std::nullopt;
+}
+
+CameraNews CameraWatch::become(CameraState state, double lasted) {
+  const CameraNews news{state, state_, false, is_fault(state) ? lasted : seconds_};
+  state_ = state;
+  seconds_ = lasted;
+  cleared_ = told_ = 0;
+  return news;
+}
+
+}  // namespace framequality
