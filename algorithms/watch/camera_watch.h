@@ -126,7 +126,8 @@ class CameraWatch {
   };
 
   static constexpr std::size_t kRecent = 64;
-  Count& count(CameraState s) { return counts_[static_cast<std::size_t>(static_cast<int>(s) - kFirstFault)]; }
+  /// s: a fault; the remainder is for compilers, which see that a state may be none.
+  Count& count(CameraState s) { return counts_[static_cast<std::size_t>(static_cast<int>(s) - kFirstFault) % kFaults]; }
 
   static Sign sign(bool bad, bool clear) { return bad ? kBad : clear ? kClear : kBetween; }
 
