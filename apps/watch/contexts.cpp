@@ -71,7 +71,8 @@ bool drop_contexts() {
   Shared& s = shared();
   const std::lock_guard lock(s.mutex);
   const bool any = s.context;
-  g_clear_pointer(&s.context, gst_context_unref);
+  if (any) gst_context_unref(s.context);
+  s.context = nullptr;
   s.awaited.reset();
   return any;
 }

@@ -1,10 +1,9 @@
-#!/ usr / bin / python3
-#SPDX - License - Identifier : LGPL - 2.1 - or -later
-""
-    "What watching many network cameras costs beside decoding them: framequality-watch next to the same sources into fakesinks.
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What watching many network cameras costs beside decoding them: framequality-watch next to the same sources into fakesinks.
 
-    An H .264 clip with texture and noise is encoded once;
-RTSP servers in processes of their own send it, each camera from another frame on.Program and decoders run by turns; CPU seconds and memory are those of their process alone. Prints a
+An H.264 clip with texture and noise is encoded once; RTSP servers in processes of their own send it, each camera from
+another frame on. Program and decoders run by turns; CPU seconds and memory are those of their process alone. Prints a
 table and writes JSON.
 """
 import argparse
@@ -31,7 +30,7 @@ CLIP = ("videotestsrc pattern=smpte75 num-buffers={frames} ! video/x-raw,format=
         " key-int-max={key} sliced-threads=false ! video/x-h264,profile=high,stream-format=byte-stream ! filesink location={path}")
 CONNECT = 90  # s
 TICKS = os.sysconf("SC_CLK_TCK")
-#As framequality - watch sets them.
+# As framequality-watch sets them.
 LATENCY, DECODER_THREADS = 200, 1
 
 
@@ -45,7 +44,8 @@ def say(process, *words):
 def child(*words):
     return subprocess.Popen([sys.executable, __file__, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-#-- - The servers -- -
+
+# --- The servers ---
 
 def serve(path, rate, first, count):
     """Cameras of these numbers; prints the port. Access units come from memory, looped without a seam in their times."""
@@ -69,7 +69,7 @@ def serve(path, rate, first, count):
     server = GstRtspServer.RTSPServer(address="127.0.0.1", service="0")
 
     def configure(_factory, media, number):
-#Not all keyframes of all cameras at once.
+        # Not all keyframes of all cameras at once.
         keys = [i for i, (_, delta) in enumerate(units) if not delta]
         state = {"unit": random.Random(number).choice(keys), "n": 0}
         phase = random.Random(-number).randrange(duration)
@@ -95,7 +95,8 @@ def serve(path, rate, first, count):
     threading.Thread(target=lambda: (sys.stdin.read(), loop.quit()), daemon=True).start()
     loop.run()
 
-#-- - Decoding alone -- -
+
+# --- Decoding alone ---
 
 def decode(urls, transport):
     """framequality-watch's sources into fakesinks; answers each line with the frames of each camera until then."""
@@ -146,7 +147,8 @@ def decode(urls, transport):
     for pipeline, _ in pipelines:
         pipeline.set_state(Gst.State.NULL)
 
-#-- - Measuring -- -
+
+# --- Measuring ---
 
 class Decoding:
     def __init__(self, urls, arguments, _folder):
@@ -278,7 +280,7 @@ def main():
                 urls += [f"rtsp://127.0.0.1:{port}/{number}" for number in range(first, last)]
             runs = {kind: [] for kind in kinds}
             for run in range(arguments.runs):
-#By turns, and each first as often.
+                # By turns, and each first as often.
                 for kind in sorted(kinds, reverse=run % 2 == 1):
                     runs[kind].append(measure(kinds[kind], urls, arguments, folder, servers))
                     print(f"{run + 1}/{arguments.runs} {kind}: {runs[kind][-1]['cores']} cores, {runs[kind][-1]['frames_missing']} frames missing, "
