@@ -206,7 +206,7 @@ class Baseline {
     const auto end = std::remove_if(values.begin(), values.begin() + count, [](double v) { return !(v == v); });
     const auto n = end - values.begin();
     if (n == 0) return kUnknown;
-    const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(n - 1) + 0.5);
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::lround(q * static_cast<double>(n - 1)));
     std::nth_element(values.begin(), at, end);
     return *at;
   }

@@ -21,7 +21,7 @@ namespace framequality {
 
 namespace {
 
-constexpr GstClockTime kSaveInterval = 10 * 60 * GST_SECOND;
+constexpr GstClockTime kSaveInterval = GstClockTime{600} * GST_SECOND;
 constexpr std::uint64_t kPatience = 100;  ///< frames without a score, with none before, that are worth a warning
 
 double value_of(const GstStructure* fields, const char* name) {
