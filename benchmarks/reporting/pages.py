@@ -110,6 +110,8 @@ TABLES = {
     "halftone-strips": (others.halftone_strips, ("halftone-h200.json",), True),
     "halftone-transfers": (others.halftone_transfers, ("halftone-h200.json",), True),
     "watch-noticed": (watch.noticed, ("watch-noticed-epyc.json",), True),
+    "watch-load": (watch.load, ("watch-load-100-epyc.json", "watch-load-16-epyc.json"), True),
+    "watch-streams": (watch.streams, ("streams-watch-h200.json",), True),
     "watch-false-alarms": (watch.false_alarms, ("watch-false-alarms-epyc.json",), True),
 }
 
