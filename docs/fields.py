@@ -45,8 +45,8 @@ FIELDS = {
         "clipped-black": "share of its pixels at black (the code 0; 16 in limited range) or below",
         "clipped-white": "share of its pixels at white (the largest code; 235 in limited range) or above",
         "normalize": "as set: `none` or `mean`",
-        "gradient-energy": "the score of `tenengrad` of the frame or roi, less the share of noise, code²; "
-                           "`metric=mean-square-frequency` alone has it",
+        "gradient-energy": "the score of `tenengrad` of the frame or roi, less the share of noise, "
+                           "code²",
         "gradient-noise": "that share, code²",
         "zone-gradient-energies": "the same of the zones, row by row",
         "passed": "whether the frame passed",
