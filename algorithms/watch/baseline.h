@@ -63,7 +63,7 @@ class Pattern {
       aa += x * x, bb += y * y, ab += x * y;
     }
     if (aa < kFlat * kFlat * n || bb < kFlat * kFlat * n) return std::nullopt;
-    return 1 - ab / std::sqrt(aa * bb);
+    return std::max(0.0, 1 - ab / std::sqrt(aa * bb));  // rounding can make it less
   }
 
   /// Standard deviation of the logarithms, none of them below the floor.
@@ -228,6 +228,7 @@ class Baseline {
     step(l.noise, likeness.noise, 0.5, 2 * kNoiseRate * young, seconds);
     step(l.energy, likeness.energy, 0.5, 2 * kNoiseRate * young, seconds);
     if (likeness.difference) step(l.restless, *likeness.difference, 0.98, kRestlessRate * young, seconds);
+    l.restless = std::max(0.0, l.restless);
     // Of activity only less is learned: a quiet night is no reason to call the next day frozen.
     if (likeness.distance < l.activity) l.activity += (likeness.distance - l.activity) * 0.02;
     l.longest_still = std::max(l.longest_still, likeness.still);

@@ -32,6 +32,8 @@ std::optional<CameraNews> CameraWatch::judge(const Reading& r, const CameraWatch
   for (const CameraState fault : kOrder) {
     Count& c = count(fault);
     c.sign = s.faults & fault_bit(fault) ? sign_of(fault, r, b, s) : kClear;
+    // Between the two thresholds what is there stays, and what is not does not come.
+    if (c.sign == kBetween && c.held == 0 && state_ != fault) c.sign = kClear;
     if (c.held > 0 || c.sign == kBad) c.lasted += r.seconds;
     const double most = static_cast<double>(s.hold_time) * 1e-9;
     if (c.sign == kBad) c.held = std::min(most, c.held + r.seconds);

@@ -18,6 +18,12 @@ namespace framequality::apps {
 namespace {
 
 constexpr mode_t kForAll = 0666;
+// Asked before there are threads: it can only be read by setting it.
+const mode_t kMask = [] {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}();
 
 [[noreturn]] void fail(const std::string& path, int reason) {
   throw std::runtime_error("cannot write " + printable(path) + ": " + std::strerror(reason));
@@ -46,9 +52,7 @@ DraftFile::DraftFile(std::string path, std::string_view content) : path_(std::mo
     fail(path_, reason);
   }
   // mkostemp's files are private; a report is for whom the umask allows.
-  const mode_t mask = umask(0);
-  umask(mask);
-  const bool written = write_all(descriptor, content) && fchmod(descriptor, kForAll & ~mask) == 0;
+  const bool written = write_all(descriptor, content) && fchmod(descriptor, kForAll & ~kMask) == 0;
   const int reason = errno;
   // Some file systems report a full disk only now.
   const bool closed = close(descriptor) == 0;

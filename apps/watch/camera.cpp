@@ -109,6 +109,7 @@ void Camera::take_news(Event event) {
   if (phase_ != Phase::kRunning) return;
   figures_ = event.figures;
   const gint64 lasted = is_condition(event.state) ? in_us(event.duration.value_or(0)) : 0;
+  condition_reason_ = event.reason;
   if (event.repeated)
     reason_ = secrets_.hide(event.reason);
   else
@@ -127,6 +128,16 @@ void Camera::begin_running() {
   emit(std::move(event));
   counts_.clear();
   remember_figures();
+  if (!is_condition(state_)) return;
+  // What was wrong before it was lost still is.
+  reason_ = secrets_.hide(condition_reason_);
+  Event still;
+  still.state = state_;
+  still.previous = "connected";
+  still.reason = condition_reason_;
+  still.repeated = true;
+  still.figures = figures_;
+  emit(std::move(still));
 }
 
 void Camera::lose(const std::string& reason) {

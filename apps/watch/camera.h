@@ -67,6 +67,7 @@ class Camera {
 
   // For the status.
   std::string state_ = "connecting", reason_;
+  std::string condition_reason_;  ///< of the last condition, not masked
   gint64 since_ = 0;
   Figures figures_;
   std::deque<std::pair<gint64, double>> history_;

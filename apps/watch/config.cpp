@@ -63,7 +63,8 @@ std::string shown(const toml::node& node) {
     text << *node.as_array();
   else
     node.visit([&](const auto& value) { text << toml::node_view<const toml::node>(value); });
-  return shortened(text.str(), 60);
+  // Masked while it is whole.
+  return shortened(without_url_passwords(text.str()), 60);
 }
 
 template <class T>

@@ -21,6 +21,7 @@ struct Shared {
   std::condition_variable changed;
   GstContext* context = nullptr;
   std::optional<std::chrono::steady_clock::time_point> awaited;  ///< until then somebody is making one
+  bool is_over = false;
 };
 
 Shared& shared() {
@@ -33,7 +34,7 @@ void answer(GstElement* element) {
   GstContext* found = nullptr;
   {
     std::unique_lock lock(s.mutex);
-    while (!s.context && s.awaited && std::chrono::steady_clock::now() < *s.awaited)
+    while (!s.context && !s.is_over && s.awaited && std::chrono::steady_clock::now() < *s.awaited)
       s.changed.wait_until(lock, *s.awaited);
     if (s.context)
       found = gst_context_ref(s.context);
@@ -65,6 +66,13 @@ void share_context(GstMessage* message) {
     if (context && std::string_view(gst_context_get_context_type(context)) == kCuda) keep(context);
     if (context) gst_context_unref(context);
   }
+}
+
+void end_waiting() {
+  Shared& s = shared();
+  const std::lock_guard lock(s.mutex);
+  s.is_over = true;
+  s.changed.notify_all();
 }
 
 bool drop_contexts() {

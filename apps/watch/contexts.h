@@ -10,6 +10,9 @@ namespace framequality::apps::watch {
 /// is being made, and keeps what HAVE_CONTEXT brings. Any thread; waits for the first one, some seconds at most.
 void share_context(GstMessage* message);
 
+/// Nobody is to wait any more: the program ends. Any thread.
+void end_waiting();
+
 /// Lets go of it, once no pipeline is left. True if there was one.
 bool drop_contexts();
 

@@ -5,6 +5,7 @@
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/watch/address.h"
+#include "apps/watch/contexts.h"
 
 #include <glib-unix.h>
 
@@ -88,6 +89,18 @@ Program::~Program() {
   g_main_loop_unref(loop_);
 }
 
+/// A name that no other camera of the page has.
+std::string Program::unique_name(const std::string& wanted) const {
+  const auto is_taken = [this](const std::string& name) {
+    return std::any_of(settings_.cameras.begin(), settings_.cameras.end(),
+                       [&](const auto& c) { return c.name == name; }) ||
+           std::any_of(rejected_.begin(), rejected_.end(), [&](const auto& c) { return c.name == name; });
+  };
+  std::string name = wanted;
+  for (int copy = 2; is_taken(name); ++copy) name = wanted + '~' + std::to_string(copy);
+  return name;
+}
+
 int Program::run() {
   if (server_ && (!settings_.quiet || settings_.listen.ends_with(":0"))) say("serving " + server_->url());
   for (const Rejected& camera : settings_.rejected) {
@@ -100,7 +113,7 @@ int Program::run() {
     event.reason = camera.reason;
     log_->write(json_line(event));
     CameraStatus status;
-    status.name = camera.name;
+    status.name = unique_name(camera.name);
     status.state = "error";
     status.reason = camera.reason;
     status.since = now;
@@ -245,6 +258,7 @@ void Program::say(const std::string& text) const { std::fprintf(stderr, "%s: %s\
 // --- End ------------------------------------------------------------------------------------------------------------
 
 void Program::stop() {
+  end_waiting();
   if (!encoder_) return;
   thumbnails_.close();
   server_.reset();

@@ -44,6 +44,7 @@ class Program {
   void heed();
   void quit();
   int status() const;
+  std::string unique_name(const std::string& wanted) const;
   void tick();
   void post_status();
   void take_event(std::size_t camera, Event event);

@@ -134,7 +134,8 @@ void Stream::make_tail() {
   if (watch.watch_for) gst_util_set_object_arg(G_OBJECT(watcher_), "watch-for", watch.watch_for->c_str());
   if (!baseline_.empty()) g_object_set(watcher_, "baseline-location", baseline_.c_str(), nullptr);
   // Not async: it would wait for a first frame, which may never come.
-  g_object_set(sink, "sync", gboolean{settings_.realtime}, "async", FALSE, "enable-last-sample", FALSE, nullptr);
+  g_object_set(sink, "sync", gboolean{settings_.realtime && settings_.is_file}, "async", FALSE, "enable-last-sample",
+               FALSE, nullptr);
   const Owned<GstPad> seen(gst_element_get_static_pad(watcher_, "src"));
   tap_->attach(seen.get());
   // A source's clock would go with the source.
@@ -166,7 +167,7 @@ void Stream::open() {
   source_ = std::make_shared<Source>(make_source(settings_));
   gst_bin_add(GST_BIN(pipeline_.get()), source_->element());
   if (!gst_element_link(source_->element(), convert_)) throw std::runtime_error("the source cannot be linked");
-  if (settings_.realtime) {
+  if (settings_.realtime && settings_.is_file) {
     // Its times begin at 0, the pipeline's began earlier.
     const Owned<GstPad> pad(gst_element_get_static_pad(source_->element(), "src"));
     gst_pad_set_offset(pad.get(), static_cast<gint64>(gst_element_get_current_running_time(pipeline_.get())));

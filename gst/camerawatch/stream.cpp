@@ -101,15 +101,12 @@ void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
   now_ = options_.get();
   ++frames_;
   if (relearn_.exchange(false)) {
-    const CameraNews news{CameraState::kLearning, watch_.state(), false, watch_.seconds()};
-    watch_.relearn();
-    saved_levels_ = 0;
-    tell(news, watch_.figures(), segment, GST_BUFFER_PTS(buffer));
+    learn_anew(segment, GST_BUFFER_PTS(buffer));
   }
   const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
   std::optional<CameraNews> news;
   if (fields && read(fields, buffer, segment)) {
-    mind_kind(fields);
+    mind_kind(fields, segment, GST_BUFFER_PTS(buffer));
     warn_of_missing(fields);
     news = watch_.frame(frame_, now_.watch);
   } else {
@@ -125,7 +122,9 @@ void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
     s.frames = frames_;
     s.unscored = unscored_;
   });
-  if (news) tell(*news, watch_.figures(), segment, GST_BUFFER_PTS(buffer));
+  if (news)
+    tell(*news, is_fault(news->previous) && !is_fault(news->state) ? "recovered" : nick_of(news->state),
+         reason_of(*news, watch_.figures(), now_.watch), watch_.figures(), segment, GST_BUFFER_PTS(buffer));
   save_if_due();
 }
 
@@ -149,7 +148,14 @@ bool CameraWatchStream::read(const GstStructure* fields, GstBuffer* buffer, cons
   return true;
 }
 
-void CameraWatchStream::mind_kind(const GstStructure* fields) {
+void CameraWatchStream::learn_anew(const GstSegment& segment, GstClockTime pts) {
+  const CameraNews news{CameraState::kLearning, watch_.state(), false, watch_.seconds()};
+  watch_.relearn();
+  saved_levels_ = 0;
+  tell(news, "learning", "what is usual is learned anew", watch_.figures(), segment, pts);
+}
+
+void CameraWatchStream::mind_kind(const GstStructure* fields, const GstSegment& segment, GstClockTime pts) {
   ScoreKind kind{.metric = string_of(fields, "metric"), .normalize = string_of(fields, "normalize")};
   gst_structure_get_uint(fields, "width", &kind.width);
   gst_structure_get_uint(fields, "height", &kind.height);
@@ -159,8 +165,7 @@ void CameraWatchStream::mind_kind(const GstStructure* fields) {
   const bool other = !kind_.metric.empty();
   kind_ = std::move(kind);
   if (!other) return;
-  watch_.relearn();
-  saved_levels_ = 0;
+  learn_anew(segment, pts);
   warn("The scores are of another kind than those learned (metric, size, zones or normalize): learning anew");
 }
 
@@ -172,14 +177,12 @@ void CameraWatchStream::warn_of_missing(const GstStructure* fields) {
       "if the camera is dark, overexposed, flickering or noisy, or covered in little light");
 }
 
-void CameraWatchStream::tell(const CameraNews& news, const CameraFigures& f, const GstSegment& segment,
-                             GstClockTime pts) {
-  const bool recovered = news.state == CameraState::kGood && is_fault(news.previous);
-  GstStructure* s = gst_structure_new(
-      "camerawatch", "state", G_TYPE_STRING, recovered ? "recovered" : nick_of(news.state), "previous", G_TYPE_STRING,
-      nick_of(news.previous), "reason", G_TYPE_STRING, reason_of(news, f, now_.watch).c_str(), "repeated",
-      G_TYPE_BOOLEAN, gboolean{news.repeated}, "duration", G_TYPE_UINT64,
-      static_cast<guint64>(std::llround(news.seconds * GST_SECOND)), nullptr);
+void CameraWatchStream::tell(const CameraNews& news, const std::string& state, const std::string& reason,
+                             const CameraFigures& f, const GstSegment& segment, GstClockTime pts) {
+  GstStructure* s = gst_structure_new("camerawatch", "state", G_TYPE_STRING, state.c_str(), "previous", G_TYPE_STRING,
+                                      nick_of(news.previous), "reason", G_TYPE_STRING, reason.c_str(), "repeated",
+                                      G_TYPE_BOOLEAN, gboolean{news.repeated}, "duration", G_TYPE_UINT64,
+                                      static_cast<guint64>(std::llround(news.seconds * GST_SECOND)), nullptr);
   set_times(s, segment, pts);
   set_known(s, "score", f.score);
   set_known(s, "baseline", f.baseline);

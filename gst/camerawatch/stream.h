@@ -65,8 +65,10 @@ class CameraWatchStream {
   };
 
   bool read(const GstStructure* fields, GstBuffer* buffer, const GstSegment& segment);
-  void mind_kind(const GstStructure* fields);
-  void tell(const CameraNews& news, const CameraFigures& figures, const GstSegment& segment, GstClockTime pts);
+  void mind_kind(const GstStructure* fields, const GstSegment& segment, GstClockTime pts);
+  void learn_anew(const GstSegment& segment, GstClockTime pts);
+  void tell(const CameraNews& news, const std::string& state, const std::string& reason, const CameraFigures& figures,
+            const GstSegment& segment, GstClockTime pts);
   void warn_of_missing(const GstStructure* fields);
   void warn(const std::string& text);
   void save_if_due();

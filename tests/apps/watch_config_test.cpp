@@ -225,6 +225,14 @@ TEST_F(WatchConfig, MistakesOfOneCameraKeepOnlyItOut) {
   EXPECT_EQ(without_path(twice.rejected[0].reason), "W:4: the name 'a' is another camera's already");
 }
 
+TEST_F(WatchConfig, ValuesThatAreShownShortenedShowNoPassword) {
+  const Settings s = config(
+      "[[camera]]\nname='a'\nurl=['rtsp://admin:SuperSecretPw1@192.168.1.100:554/Streaming/Channels/101']\n"
+      "[[camera]]\nname='b'\nurl='rtsp://b'\n");
+  ASSERT_EQ(s.rejected.size(), 1u);
+  EXPECT_EQ(s.rejected[0].reason.find("Secret"), std::string::npos) << s.rejected[0].reason;
+}
+
 TEST_F(WatchConfig, BytesOfAnyKindEndInAnErrorOrCameras) {
   // Whatever is cut off or damaged.
   const std::string text =

@@ -180,6 +180,26 @@ TEST(CameraWatch, NightHasABaselineOfItsOwn) {
   EXPECT_NE(rig.see(20, blurred).find("defocused"), std::string::npos);
 }
 
+TEST(CameraWatch, NightThatIsJustGoodEnoughIsLearned) {
+  WatchRig rig;
+  rig.see(70);
+  EXPECT_EQ(rig.see(120, {.mean = 25, .fine = 0.4}), "");
+  EXPECT_TRUE(rig.watch.baseline().knows(4));
+}
+
+TEST(CameraWatch, WhiteSkyIsLearned) {
+  WatchRig rig;
+  rig.see(70, {.mean = 20});
+  EXPECT_EQ(rig.see(120, {.mean = 150, .white = 0.3}), "");
+  EXPECT_TRUE(rig.watch.baseline().knows(7));
+}
+
+TEST(CameraWatch, PicturesThatAreAlikeToTheLastBitKeepABaselineThatCanBeRead) {
+  WatchRig rig({.faults = fault_bit(CameraState::kDefocused)}, 5);
+  rig.see(3600, {.still = true});
+  for (const LevelBaseline& level : rig.watch.baseline().levels()) EXPECT_GE(level.restless, 0);
+}
+
 TEST(CameraWatch, CoverThatChangesTheLightIsNoNight) {
   WatchRig rig;
   rig.see(70);

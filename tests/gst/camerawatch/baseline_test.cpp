@@ -194,7 +194,7 @@ TEST(CameraBaseline, OfAnotherMeterIsLearnedAnew) {
     rig.see(70);
   }
   CameraRig rig({{"baseline-location", file.c_str()}});
-  EXPECT_EQ(rig.see(70, {.metric = "tenengrad"}), "good learning @60");
+  EXPECT_EQ(rig.see(70, {.metric = "tenengrad"}), "learning good @0, good learning @60");
   EXPECT_EQ(rig.warnings.size(), 1U);
 }
 

@@ -17,6 +17,13 @@ TEST(CameraWatchElement, TellsFaultsAndTheirEnd) {
   EXPECT_EQ(rig.state(), "good");
 }
 
+TEST(CameraWatchElement, FaultThatEndsBeforeAnythingIsLearnedHasRecovered) {
+  CameraRig rig;
+  EXPECT_EQ(rig.see(15, {.mean = 2}), "dark learning @10");
+  EXPECT_EQ(rig.see(10), "recovered dark @20");
+  EXPECT_EQ(rig.state(), "learning");
+}
+
 TEST(CameraWatchElement, MessageSaysWhyAndSinceWhen) {
   CameraRig rig;
   rig.see(70);
@@ -88,7 +95,8 @@ TEST(CameraWatchElement, ScoresOfAnotherKindAreLearnedAnew) {
   for (const Figures& other : {Figures{.metric = "tenengrad"}, Figures{.width = 32}, Figures{.zones = false}}) {
     CameraRig rig;
     rig.see(70);
-    rig.see(1, other);
+    rig.see(12, {.score = 0.5});
+    EXPECT_EQ(rig.see(1, other), "learning defocused @82");
     EXPECT_EQ(rig.state(), "learning");
     ASSERT_EQ(rig.warnings.size(), 1U);
     EXPECT_NE(rig.warnings[0].find("another kind"), std::string::npos) << rig.warnings[0];
