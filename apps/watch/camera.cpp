@@ -124,11 +124,11 @@ void Camera::begin_running() {
   event.state = "connected";
   event.previous = was_lost_ ? "lost" : "connecting";
   if (was_lost_) event.duration = static_cast<std::uint64_t>(begun_ - lost_since_) * 1000;
-  was_lost_ = false;
+  const bool was_lost = std::exchange(was_lost_, false);
   emit(std::move(event));
   counts_.clear();
   remember_figures();
-  if (!is_condition(state_)) return;
+  if (!was_lost || !is_condition(state_)) return;
   // What was wrong before it was lost still is.
   reason_ = secrets_.hide(condition_reason_);
   Event still;
