@@ -2,10 +2,29 @@
 // What every program of ours is to those who start it.
 #include "apps/common/program.h"
 
+#include "apps/common/text.h"
+
+#include <gst/gst.h>
+
 #include <fcntl.h>
+#include <memory>
 #include <unistd.h>
 
 namespace framequality::apps {
+
+void parse_command_line(int argc, char** argv, const char* about, const std::vector<GOptionEntry>& entries,
+                        const std::string& description) {
+  const std::unique_ptr<GOptionContext, decltype(&g_option_context_free)> context(g_option_context_new(about),
+                                                                                  g_option_context_free);
+  g_option_context_add_main_entries(context.get(), entries.data(), nullptr);
+  g_option_context_add_group(context.get(), gst_init_get_option_group());
+  g_option_context_set_description(context.get(), description.c_str());
+  GError* error = nullptr;
+  if (g_option_context_parse(context.get(), &argc, &argv, &error)) return;
+  const std::string reason = printable(error->message);
+  g_error_free(error);
+  throw UsageError(reason);
+}
 
 void keep_standard_descriptors() {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)

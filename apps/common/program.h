@@ -2,7 +2,11 @@
 // What every program of ours is to those who start it.
 #pragma once
 
+#include <glib.h>
+
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace framequality::apps {
 
@@ -14,6 +18,12 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// Reads the options into what the entries, closed by an empty one, point to, and GStreamer's own; initialises
+/// GStreamer.
+/// --help prints, with these texts, and exits. Throws UsageError.
+void parse_command_line(int argc, char** argv, const char* about, const std::vector<GOptionEntry>& entries,
+                        const std::string& description);
 
 /// A file that a library opens must not become stdout or stderr because they were closed.
 void keep_standard_descriptors();

@@ -136,17 +136,7 @@ std::string description() {
 }
 
 void parse(int argc, char** argv, Raw& raw) {
-  const std::unique_ptr<GOptionContext, decltype(&g_option_context_free)> context(
-      g_option_context_new("- score the sharpness of every frame of video files"), g_option_context_free);
-  const auto list = entries(raw);
-  g_option_context_add_main_entries(context.get(), list.data(), nullptr);
-  g_option_context_add_group(context.get(), gst_init_get_option_group());
-  g_option_context_set_description(context.get(), description().c_str());
-  GError* error = nullptr;
-  if (g_option_context_parse(context.get(), &argc, &argv, &error)) return;
-  const std::string reason = printable(error->message);
-  g_error_free(error);
-  throw UsageError(reason);
+  parse_command_line(argc, argv, "- score the sharpness of every frame of video files", entries(raw), description());
 }
 
 std::string take(gchar* text) {

@@ -2,6 +2,7 @@
 // One file through decoder and meter, frame by frame.
 #include "apps/scan/scanner.h"
 
+#include "apps/common/message.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
 
@@ -217,31 +218,17 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
 }
 
 std::string FileScan::reason(GstMessage* message) const {
-  GError* error = nullptr;
-  gchar* debug = nullptr;
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error(message, &error, &debug);
-  else
-    gst_message_parse_warning(message, &error, &debug);
-  std::string text = error->message;
-  const bool lacks = g_error_matches(error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
-                     g_error_matches(error, GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND);
-  if (lacks && missing_.empty()) {
-    text = "it holds no video";
-  } else if (lacks) {
-    text = "no GStreamer plugin for it is installed:";
+  const Complaint complaint = complaint_of(message);
+  if (complaint.is(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
+      complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND)) {
+    if (missing_.empty()) return "it holds no video";
+    std::string text = "no GStreamer plugin for it is installed:";
     for (const std::string& what : missing_) text += ' ' + what;
-  } else if (debug && g_error_matches(error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED)) {
-    // The text is the same for everything; the last line of what it says to developers tells more.
-    std::string_view details = debug;
-    while (details.ends_with('\n')) details.remove_suffix(1);
-    if (const auto line = details.find_last_of('\n'); line != std::string_view::npos) details.remove_prefix(line + 1);
-    text += " (" + std::string(details) + ')';
+    return text;
   }
-  g_error_free(error);
-  g_free(debug);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
+  if (complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && !complaint.details.empty())
+    return complaint.text + " (" + complaint.details + ')';
+  return complaint.text;
 }
 
 /// What there is to say of a file that ended too early; empty if it did not.

@@ -79,9 +79,6 @@ constexpr char kDescription[] =
     "  framequality-watch --config /etc/framequality/watch.toml --log /var/log/framequality.jsonl";
 
 void parse(int argc, char** argv, Raw& raw) {
-  const std::unique_ptr<GOptionContext, decltype(&g_option_context_free)> context(
-      g_option_context_new("- watch cameras: out of focus, covered, dark, frozen, moved or gone"),
-      g_option_context_free);
   std::vector<GOptionEntry> list = {
       {"config", 'c', 0, G_OPTION_ARG_FILENAME, &raw.config, "Read cameras and settings from a TOML file", "FILE"}};
   for (std::size_t i = 0; i < kKeyed.size(); ++i) {
@@ -93,14 +90,12 @@ void parse(int argc, char** argv, Raw& raw) {
   list.push_back({"version", 0, 0, G_OPTION_ARG_NONE, &raw.version, "Print the version and exit", nullptr});
   list.push_back({G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw.cameras, nullptr, "[NAME=]URL..."});
   list.push_back({});
-  g_option_context_add_main_entries(context.get(), list.data(), nullptr);
-  g_option_context_add_group(context.get(), gst_init_get_option_group());
-  g_option_context_set_description(context.get(), kDescription);
-  GError* error = nullptr;
-  if (g_option_context_parse(context.get(), &argc, &argv, &error)) return;
-  const std::string reason = without_url_passwords(printable(error->message));
-  g_error_free(error);
-  throw UsageError(reason);
+  try {
+    parse_command_line(argc, argv, "- watch cameras: out of focus, covered, dark, frozen, moved or gone", list,
+                       kDescription);
+  } catch (const UsageError& e) {
+    throw UsageError(without_url_passwords(e.what()));
+  }
 }
 
 Value value_of(const Keyed& option, std::string_view text) {

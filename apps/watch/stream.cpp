@@ -2,6 +2,7 @@
 // The pipeline of one camera: a source that comes and goes, and behind it what measures and learns, which stays.
 #include "apps/watch/stream.h"
 
+#include "apps/common/message.h"
 #include "apps/common/meter.h"
 #include "apps/watch/contexts.h"
 #include "apps/watch/source.h"
@@ -59,22 +60,9 @@ Event event_of(GstMessage* message) {
 
 /// What an error or a warning says, in one line.
 std::string text_of(GstMessage* message) {
-  GError* error = nullptr;
-  gchar* debug = nullptr;
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error(message, &error, &debug);
-  else
-    gst_message_parse_warning(message, &error, &debug);
-  std::string text = error->message;
-  std::string_view details = debug ? debug : "";
-  // Their last line says more than a text that is the same for everything.
-  while (details.ends_with('\n')) details.remove_suffix(1);
-  if (const auto line = details.find_last_of('\n'); line != std::string_view::npos) details.remove_prefix(line + 1);
-  while (text.ends_with('.')) text.pop_back();
-  if (!details.empty() && error->domain != GST_CORE_ERROR) text += " (" + std::string(details) + ')';
-  g_error_free(error);
-  g_free(debug);
-  return text;
+  const Complaint complaint = complaint_of(message);
+  if (complaint.details.empty() || complaint.domain == GST_CORE_ERROR) return complaint.text;
+  return complaint.text + " (" + complaint.details + ')';
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "gst/camerawatch/stream.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
+#include "gst/object/pads.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 
@@ -225,10 +226,7 @@ static void gst_camera_watch_class_init(GstCameraWatchClass* klass) {
                G_STRUCT_OFFSET(GstCameraWatchClass, relearn), nullptr, nullptr, nullptr, G_TYPE_NONE, 0);
   klass->relearn = relearn;
   auto* element = GST_ELEMENT_CLASS(klass);
-  static GstStaticPadTemplate sink = GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-  static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-  gst_element_class_add_static_pad_template(element, &sink);
-  gst_element_class_add_static_pad_template(element, &src);
+  add_pads_of_any_caps(element);
   gst_element_class_set_static_metadata(
       element, "Camera watch", "Generic/Video",
       "Tells when a fixed camera has gone bad: defocused, covered, dark, overexposed, frozen, moved, noisy",

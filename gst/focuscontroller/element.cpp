@@ -4,6 +4,7 @@
 #include "gst/focuscontroller/loop.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
+#include "gst/object/pads.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 
@@ -267,10 +268,7 @@ static void gst_focus_controller_class_init(GstFocusControllerClass* klass) {
   install_properties(klass);
   install_signals(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
-  static GstStaticPadTemplate sink = GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-  static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-  gst_element_class_add_static_pad_template(element, &sink);
-  gst_element_class_add_static_pad_template(element, &src);
+  add_pads_of_any_caps(element);
   gst_element_class_set_static_metadata(
       element, "Focus controller", "Generic/Video",
       "Autofocus: moves a lens to the highest sharpnessmeter score, and again when focus is lost",

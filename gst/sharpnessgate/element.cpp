@@ -3,6 +3,7 @@
 #include "gst/buffer/allocation.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
+#include "gst/object/pads.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/sharpnessgate/stream.h"
@@ -287,12 +288,9 @@ static void gst_sharpness_gate_class_init(GstSharpnessGateClass* klass) {
   delete_with_instance<&GstSharpnessGate::state>(klass);
   install_properties(klass);
 
-  static GstStaticPadTemplate sink = GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-  static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
   auto* element = GST_ELEMENT_CLASS(klass);
   element->change_state = change_state;
-  gst_element_class_add_static_pad_template(element, &sink);
-  gst_element_class_add_static_pad_template(element, &src);
+  add_pads_of_any_caps(element);
   gst_element_class_set_static_metadata(element, "Sharpness gate", "Filter/Video",
                                         "Passes, drops or selects frames by their sharpness score",
                                         "The framequality authors");

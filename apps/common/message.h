@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What errors and warnings of GStreamer say.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+namespace framequality::apps {
+
+/// An error or a warning, as text for users.
+struct Complaint {
+  GQuark domain = 0;
+  int code = 0;
+  std::string text;     ///< without a full stop
+  std::string details;  ///< the last line of what it says to developers, which tells more where `text` is the same for
+                        ///< everything; may be empty
+
+  bool is(GQuark d, int c) const { return domain == d && code == c; }
+};
+
+/// Of a message of type ERROR or WARNING.
+Complaint complaint_of(GstMessage* message);
+
+}  // namespace framequality::apps
