@@ -15,16 +15,21 @@ _framequality_scan() {
     --downscale) mapfile -t COMPREPLY < <(compgen -W '1 2 4' -- "$cur") ;;
     --normalize) mapfile -t COMPREPLY < <(compgen -W 'none mean' -- "$cur") ;;
     --device) mapfile -t COMPREPLY < <(compgen -W 'auto cpu cuda' -- "$cur") ;;
-    --export) _filedir -d ;;
+    --pictures) mapfile -t COMPREPLY < <(compgen -W 'png jpeg' -- "$cur") ;;
+    --originals) mapfile -t COMPREPLY < <(compgen -W 'copy hardlink symlink' -- "$cur") ;;
+    --progress) mapfile -t COMPREPLY < <(compgen -W 'bar json' -- "$cur") ;;
+    --export | --output | -o) _filedir -d ;;
     --report) _filedir html ;;
+    --manifest) _filedir json ;;
     --files-from) _filedir ;;
-    --zones | --roi | --interval | --best | --jobs | -j | --shard) ;;
+    --zones | --roi | --interval | --best | --every | --jobs | -j | --segments | --gpus | --shard) ;;
     *)
       $split && return
       if [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W '--help --help-all --help-gst --format= --metric= --prefilter= --downscale=
-          --normalize= --noise-correction --zones= --roi= --device= --interval= --best= --export= --report= --jobs=
-          --shard= --files-from= --null --quiet --version' -- "$cur")
+          --normalize= --noise-correction --zones= --roi= --device= --interval= --best= --every= --set --export=
+          --pictures= --originals= --manifest= --report= --output= --resume --keep-going --jobs= --segments= --gpus=
+          --shard= --files-from= --null --progress= --quiet --version' -- "$cur")
         if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace; fi
       else
         _filedir

@@ -28,7 +28,7 @@ std::uint64_t distance(std::uint64_t a, std::uint64_t b) { return a < b ? b - a 
 class Job::Picks {
  public:
   Picks(const Options& options, const std::string& base, Windows windows, bool timed) : timed_(timed) {
-    if (options.best > 0) {
+    if (options.best > 0 && !options.export_dir.empty()) {
       windows.count = options.best;
       pickers_.emplace_back(windows, true, [this, base, &options](const Moment& at, GstSample* frame) {
         exports_.emplace_back(options.export_dir + '/' + file_name(base, at), png_of(frame));
@@ -94,7 +94,7 @@ Job::Job(Input input, std::size_t index, const Options& options, const MeterOpti
       meter_(meter),
       outlet_(std::move(outlet)),
       prefix_(outlet_.table.prefix(input_.name)),
-      wants_pictures_(options.best > 0 || !options.report.empty()) {
+      wants_pictures_(!options.export_dir.empty() || !options.report.empty()) {
   result_.name = input_.name;
 }
 

@@ -49,7 +49,7 @@ MeterOptions with_report_zones(const Options& options) {
 /// Fails now, not after hours, if nothing can be written there.
 void check_outputs(const Options& options) {
   if (!options.report.empty()) DraftFile(options.report, "");
-  if (options.best == 0) return;
+  if (options.export_dir.empty()) return;
   if (g_mkdir_with_parents(options.export_dir.c_str(), 0777) != 0)
     throw std::runtime_error("cannot make the folder " + printable(options.export_dir) + ": " + std::strerror(errno));
   DraftFile(options.export_dir + "/" + kName, "");
@@ -147,7 +147,7 @@ class App {
   }
 
   void start_jobs() {
-    while (next_ < jobs_.size() && running_ < options_.jobs) {
+    while (next_ < jobs_.size() && running_ < options_.jobs.value_or(1)) {
       const std::size_t i = next_++;
       ++running_;
       const std::string& name = options_.inputs[i].name;

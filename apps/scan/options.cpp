@@ -7,9 +7,11 @@
 
 #include <gst/gst.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <initializer_list>
 #include <iostream>
 #include <iterator>
 #include <limits>
@@ -19,15 +21,20 @@ namespace framequality::apps::scan {
 
 namespace {
 
-constexpr int kMaxZones = 64, kMaxBest = 10'000, kMaxJobs = 256, kMaxShards = 1'000'000;
-constexpr double kMaxInterval = 1e6;  // s
+constexpr int kMaxZones = 64, kMaxBest = 10'000, kMaxJobs = 256, kMaxShards = 1'000'000, kMaxSegments = 64,
+              kMaxGpus = 64;
+constexpr int kMaxEvery = 1'000'000'000;
+constexpr double kMaxInterval = 1e6, kLeastEvery = 1e-3;  // s
 
 /// The options as they stand on the command line; names are bytes, the rest is text.
 struct Raw {
   gchar *format = nullptr, *metric = nullptr, *prefilter = nullptr, *downscale = nullptr, *normalize = nullptr,
-        *zones = nullptr, *roi = nullptr, *device = nullptr, *interval = nullptr, *best = nullptr,
-        *export_dir = nullptr, *report = nullptr, *jobs = nullptr, *shard = nullptr, *files_from = nullptr;
-  gboolean noise_correction = FALSE, null = FALSE, quiet = FALSE, version = FALSE;
+        *zones = nullptr, *roi = nullptr, *device = nullptr, *interval = nullptr, *best = nullptr, *every = nullptr,
+        *export_dir = nullptr, *pictures = nullptr, *originals = nullptr, *manifest = nullptr, *report = nullptr,
+        *output = nullptr, *jobs = nullptr, *segments = nullptr, *gpus = nullptr, *shard = nullptr,
+        *files_from = nullptr, *progress = nullptr;
+  gboolean noise_correction = FALSE, set = FALSE, resume = FALSE, keep_going = FALSE, null = FALSE, quiet = FALSE,
+           version = FALSE;
   gchar** files = nullptr;
 };
 
@@ -68,6 +75,46 @@ std::uint64_t demand_interval(const char* text) {
   return static_cast<std::uint64_t>(std::llround(value * GST_SECOND));
 }
 
+/// 30 or 1s: frames, or seconds.
+Every demand_every(const std::string& text) {
+  std::string_view digits = text;
+  const bool timed = digits.ends_with('s');
+  if (timed) digits.remove_suffix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+  if (!whole || !(value >= (timed ? kLeastEvery : 1) && value <= (timed ? kMaxInterval : kMaxEvery)) ||
+      (!timed && value != std::floor(value)))
+    throw UsageError("--every takes a whole number of frames, or seconds from 0.001 with an s, not '" +
+                     printable(text) + "'");
+  if (timed) return {0, static_cast<std::uint64_t>(std::llround(value * GST_SECOND))};
+  return {static_cast<std::uint64_t>(value), 0};
+}
+
+/// 0,2: no number twice.
+std::vector<int> demand_gpus(const std::string& text) {
+  std::vector<int> gpus;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const auto id = whole_numbers<1>(std::string_view(text).substr(at, comma - at), ' ', 0, kMaxGpus - 1);
+    if (!id || std::find(gpus.begin(), gpus.end(), (*id)[0]) != gpus.end())
+      throw UsageError("--gpus takes numbers of GPUs with commas, such as 0,2, not '" + printable(text) + "'");
+    gpus.push_back((*id)[0]);
+    at = comma + 1;
+  }
+  return gpus;
+}
+
+/// The place of the word among those that the option takes.
+std::size_t demand_word(const char* option, const std::string& text, std::initializer_list<std::string_view> words) {
+  const auto found = std::find(words.begin(), words.end(), text);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  std::string all;
+  for (const std::string_view word : words)
+    all.append(all.empty() ? "" : word == *(words.end() - 1) ? " or " : ", ").append(word);
+  throw UsageError(std::string(option) + " takes " + all + ", not '" + printable(text) + "'");
+}
+
 std::string read_list(const char* path) {
   if (std::string_view(path) == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   std::ifstream file(path, std::ios::binary);
@@ -80,8 +127,8 @@ std::vector<GOptionEntry> entries(Raw& raw) {
   const auto text = [](const char* name, gchar** into, const char* what, const char* value, char letter = 0) {
     return GOptionEntry{name, letter, 0, G_OPTION_ARG_STRING, into, what, value};
   };
-  const auto path = [](const char* name, gchar** into, const char* what, const char* value) {
-    return GOptionEntry{name, 0, 0, G_OPTION_ARG_FILENAME, into, what, value};
+  const auto path = [](const char* name, gchar** into, const char* what, const char* value, char letter = 0) {
+    return GOptionEntry{name, letter, 0, G_OPTION_ARG_FILENAME, into, what, value};
   };
   const auto flag = [](const char* name, gboolean* into, const char* what, char letter = 0) {
     return GOptionEntry{name, letter, 0, G_OPTION_ARG_NONE, into, what, nullptr};
@@ -97,13 +144,30 @@ std::vector<GOptionEntry> entries(Raw& raw) {
       text("roi", &raw.roi, "Measure this region only, in pixels", "X,Y,W,H"),
       text("device", &raw.device, "auto (default), cpu or cuda; the scores are the same", "DEVICE"),
       text("interval", &raw.interval, "Least time between measured frames (default 0: every frame)", "SECONDS"),
-      text("best", &raw.best, "Write the sharpest frame of each of N equal parts of a clip", "N"),
-      path("export", &raw.export_dir, "Where --best writes its PNG files; made if it is not there", "DIR"),
+      text("best", &raw.best, "Choose the sharpest frame of each of N equal parts of a clip; with --set, N of all",
+           "N"),
+      text("every", &raw.every, "Choose the sharpest of every N frames, or of every Ns seconds: 30, 1s, 0.5s", "N|Ns"),
+      flag("set", &raw.set, "The files, and those in folders, are one set in natural order; scored to be compared"),
+      path("export", &raw.export_dir, "Where the chosen pictures go; made if it is not there", "DIR"),
+      text("pictures", &raw.pictures, "Frames of videos as png (default; 16 bits if they have more than 8) or jpeg",
+           "FORMAT"),
+      text("originals", &raw.originals, "Chosen files that are pictures: copy (default), hardlink or symlink them",
+           "HOW"),
+      path("manifest", &raw.manifest, "Write what was chosen and rejected, and figures of the run, as JSON", "FILE"),
       path("report", &raw.report, "Write one self-contained HTML page: plots, pictures, heat maps", "FILE"),
-      text("jobs", &raw.jobs, "Files at once (default 1)", "N", 'j'),
+      path("output", &raw.output, "A table for each file in this folder, whole or not at all, instead of one on stdout",
+           "DIR", 'o'),
+      flag("resume", &raw.resume, "Leave out what --output has of the same files and options"),
+      flag("keep-going", &raw.keep_going, "A file that cannot be read is no failure of the program"),
+      text("jobs", &raw.jobs, "Files at once (default: as many as the machine decodes well)", "N", 'j'),
+      text("segments", &raw.segments, "Parts of one long file at once (default: what fills a GPU's decoders, else 1)",
+           "N"),
+      text("gpus", &raw.gpus, "Only these GPUs, by number, for example 0,2 (default: all)", "LIST"),
       text("shard", &raw.shard, "Only the I-th of N parts of the list of files, for array jobs", "I/N"),
       path("files-from", &raw.files_from, "Read more file names from FILE, one in each line; - is stdin", "FILE"),
       flag("null", &raw.null, "Names in that list end in NUL, not newline", '0'),
+      text("progress", &raw.progress, "On stderr: bar (default, on a terminal) or json, one object in each line",
+           "FORMAT"),
       flag("quiet", &raw.quiet, "No summary and no progress bar; errors only", 'q'),
       flag("version", &raw.version, "Print the version and exit"),
       GOptionEntry{G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw.files, nullptr, "FILE..."},
@@ -159,17 +223,22 @@ Options parse_options(int argc, char** argv) {
   options.version = raw.version;
   if (options.version) return options;
 
-  std::string format = "csv";
-  take_into(format, raw.format);
-  if (format != "csv" && format != "jsonl")
-    throw UsageError("--format takes csv or jsonl, not '" + printable(format) + "'");
-  options.format = format == "csv" ? Format::kCsv : Format::kJsonLines;
+  if (raw.format)
+    options.format =
+        std::array{Format::kCsv, Format::kJsonLines}[demand_word("--format", take(raw.format), {"csv", "jsonl"})];
 
   MeterOptions& meter = options.meter;
+  options.set = raw.set;
+  if (options.set) {
+    // What docs/metrics.md found to compare scenes.
+    meter.metric = "mean-square-frequency";
+    meter.prefilter = "binomial5";
+    meter.noise_correction = true;
+  }
   take_into(meter.metric, raw.metric);
   take_into(meter.prefilter, raw.prefilter);
   take_into(meter.normalize, raw.normalize);
-  meter.noise_correction = raw.noise_correction;
+  if (raw.noise_correction) meter.noise_correction = true;
   take_into(meter.device, raw.device);
   if (raw.downscale) {
     meter.downscale = demand<1>("--downscale", take(raw.downscale).c_str(), ' ', 1, 4, "1, 2 or 4")[0];
@@ -187,10 +256,32 @@ Options parse_options(int argc, char** argv) {
   if (raw.interval) meter.interval = demand_interval(take(raw.interval).c_str());
 
   if (raw.best) options.best = demand_count("--best", take(raw.best).c_str(), kMaxBest);
+  if (raw.every) options.every = demand_every(take(raw.every));
+  if (options.best > 0 && options.every) throw UsageError("--best and --every are two ways to choose: give one");
   options.export_dir = take(raw.export_dir);
-  if ((options.best > 0) != !options.export_dir.empty()) throw UsageError("--best N and --export DIR go together");
+  options.manifest = take(raw.manifest);
+  if (!options.export_dir.empty() && !options.picks())
+    throw UsageError("--export DIR needs --best N or --every N, which choose what goes there");
+  if (options.picks() && options.export_dir.empty() && options.manifest.empty())
+    throw UsageError("--best and --every need --export DIR for the pictures, or --manifest FILE for their list");
+  if (raw.pictures)
+    options.pictures = std::array{PictureFormat::kPng,
+                                  PictureFormat::kJpeg}[demand_word("--pictures", take(raw.pictures), {"png", "jpeg"})];
+  if (raw.originals)
+    options.originals = std::array{
+        Originals::kCopy, Originals::kHardLink,
+        Originals::kSymbolicLink}[demand_word("--originals", take(raw.originals), {"copy", "hardlink", "symlink"})];
   options.report = take(raw.report);
+  options.output = take(raw.output);
+  options.resume = raw.resume;
+  options.keep_going = raw.keep_going;
+  if (options.resume && options.output.empty()) throw UsageError("--resume is about what --output DIR has");
   if (raw.jobs) options.jobs = demand_count("--jobs", take(raw.jobs).c_str(), kMaxJobs);
+  if (raw.segments) options.segments = demand_count("--segments", take(raw.segments).c_str(), kMaxSegments);
+  if (raw.gpus) options.gpus = demand_gpus(take(raw.gpus));
+  if (raw.progress)
+    options.progress = std::array{
+        ProgressFormat::kBar, ProgressFormat::kJson}[demand_word("--progress", take(raw.progress), {"bar", "json"})];
   Shard shard;
   if (raw.shard) {
     const std::string text = take(raw.shard), takes = "I/N, the I-th of N parts: 1/4, 2/4, 3/4 or 4/4";

@@ -6,21 +6,45 @@
 #include "apps/common/program.h"
 #include "apps/scan/files.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace framequality::apps::scan {
 
 enum class Format { kCsv, kJsonLines };
+/// What the sharpest frames of a video are written as.
+enum class PictureFormat { kPng, kJpeg };
+/// How chosen pictures that are files of their own get into the export's folder.
+enum class Originals { kCopy, kHardLink, kSymbolicLink };
+enum class ProgressFormat { kBar, kJson };
+
+/// "The best of every so many": frames of a video, pictures of a set, or ns. One of the two is not 0.
+struct Every {
+  std::uint64_t frames = 0, time = 0;
+};
 
 struct Options {
   Format format = Format::kCsv;
   MeterOptions meter;
-  int best = 0;  ///< pictures of each clip
-  std::string export_dir, report;
-  int jobs = 1;
+  int best = 0;                ///< pictures of each clip, or of the set
+  std::optional<Every> every;  ///< instead of best
+  bool set = false;            ///< all inputs are one sequence
+  std::string export_dir, report, manifest;
+  PictureFormat pictures = PictureFormat::kPng;
+  Originals originals = Originals::kCopy;
+  std::string output;  ///< folder for a table of each file; empty: one table on stdout
+  bool resume = false, keep_going = false;
+  std::optional<int> jobs;      ///< files at once; else what suits the machine
+  std::optional<int> segments;  ///< of one long file at once; else what suits the machine
+  std::vector<int> gpus;        ///< CUDA ids; empty: all there are
+  ProgressFormat progress = ProgressFormat::kBar;
   bool quiet = false, version = false;
   std::vector<Input> inputs;  ///< of the shard; may be none
+
+  /// Frames are to be chosen.
+  bool picks() const { return best > 0 || every; }
 };
 
 /// Reads the command line; initialises GStreamer. --help prints and exits. Throws UsageError, and std::runtime_error
