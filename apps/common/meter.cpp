@@ -56,9 +56,9 @@ GstElement* make_meter(const MeterOptions& options) {
   set_choice(meter, "normalize", options.normalize);
   set_choice(meter, "device", options.device);
   g_object_set(meter, "noise-correction", gboolean{options.noise_correction}, "statistics",
-               gboolean{options.statistics}, "downscale", options.downscale, "zone-columns", options.zone_columns,
-               "zone-rows", options.zone_rows, "interval", guint64{options.interval}, "post-messages", FALSE,
-               "in-flight", kInFlight, nullptr);
+               gboolean{options.statistics}, "cuda-device-id", options.cuda_device_id, "downscale", options.downscale,
+               "zone-columns", options.zone_columns, "zone-rows", options.zone_rows, "interval",
+               guint64{options.interval}, "post-messages", FALSE, "in-flight", kInFlight, nullptr);
   if (options.roi) {
     const auto& [x, y, w, h] = *options.roi;
     const std::string roi =

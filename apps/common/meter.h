@@ -15,6 +15,7 @@ namespace framequality::apps {
 struct MeterOptions {
   std::string metric = "tenengrad", prefilter = "binomial3", normalize = "none", device = "auto";
   bool noise_correction = false, statistics = false;
+  int cuda_device_id = -1;  ///< -1: the first that can be used
   int downscale = 1;
   int zone_columns = 1, zone_rows = 1;
   std::optional<std::array<int, 4>> roi;

@@ -19,6 +19,9 @@ constexpr std::size_t kFlushBytes = 1 << 16;
 constexpr int kReportWindows = 24;
 constexpr std::size_t kReportMoments = 6;
 constexpr int kThumbnail = 480;  // pixels
+// ns of a file that one scan is given. Shorter ones cost as much to find as to read, longer ones keep rows waiting.
+constexpr std::uint64_t kShortestPart = 8 * GST_SECOND, kLongestPart = 60 * GST_SECOND;
+constexpr int kFutile = 3;  // cuts in a row that found no further keyframe
 
 std::uint64_t distance(std::uint64_t a, std::uint64_t b) { return a < b ? b - a : a - b; }
 
@@ -87,61 +90,95 @@ class Job::Picks {
   std::vector<Thumbnail> best_, worst_;
 };
 
-Job::Job(Input input, std::size_t index, const Options& options, const MeterOptions& meter, Outlet outlet)
+Job::Job(Input input, std::size_t index, const Options& options, const MeterOptions& meter, int gpu, Outlet outlet)
     : input_(std::move(input)),
       index_(index),
       options_(options),
       meter_(meter),
+      gpu_(gpu),
       outlet_(std::move(outlet)),
       prefix_(outlet_.table.prefix(input_.name)),
-      wants_pictures_(!options.export_dir.empty() || !options.report.empty()) {
+      wants_pictures_(!options.export_dir.empty() || !options.report.empty()),
+      segments_([this](const Row& row) { tell(row); },
+                [this](std::size_t segment) { later([this, segment] { segment_done(segment); }); },
+                [this](std::size_t segment, const std::string& error) {
+                  later([this, segment, error] { scans_ended(segment, error); });
+                }) {
   result_.name = input_.name;
 }
 
 Job::~Job() {
-  scan_.reset();
+  segments_.cancel();
+  for (auto& running : scans_) running->scan.reset();
+  for (const guint id : later_)
+    if (GSource* source = g_main_context_find_source_by_id(nullptr, id)) g_source_destroy(source);
   if (!text_.empty()) outlet_.output.add(index_, text_);
 }
 
 void Job::start() {
   begun_ = flushed_ = g_get_monotonic_time();
-  start_scan([this](const Measured& frame) { take(frame); }, [this](const std::string& error) { first_ended(error); });
+  run(gpu_, segments_.add(0), &Job::take).scan->start();
 }
 
-void Job::start_scan(const FileScan::OnFrame& on_frame, FileScan::OnEnd on_end) {
-  // Exceptions must not reach GStreamer's threads.
-  scan_ = std::make_unique<FileScan>(input_.name, meter_, [this, on_frame](const Measured& frame) {
+Job::Running& Job::run(int gpu, std::size_t segment, bool (Job::*each)(Running&, const Measured&)) {
+  scans_.push_back(std::make_unique<Running>());
+  Running& running = *scans_.back();
+  running.gpu = gpu;
+  running.segment = segment;
+  FileScan::Calls calls;
+  calls.frame = [this, &running, each](const Measured& frame) {
+    // Exceptions must not reach GStreamer's threads.
     try {
-      on_frame(frame);
+      return (this->*each)(running, frame);
     } catch (const std::exception& e) {
       outlet_.failed(e.what());
+      return false;
     }
-  });
-  scan_->start(std::move(on_end), outlet_.warned);
+  };
+  calls.all_read = [this, &running](const std::string& shortfall) {
+    if (is_second_)
+      later([this] { finish(); });
+    else
+      segments_.end(running.segment, shortfall);
+  };
+  calls.opened = [this, &running] { opened(running); };
+  calls.warned = outlet_.warned;
+  calls.failed = [this, &running](const std::string& why) { failed(running, why); };
+  running.scan = std::make_unique<FileScan>(input_.name, meter_, gpu, std::move(calls));
+  return running;
 }
 
-std::uint64_t Job::frames() const { return scan_ ? frames_before_ + scan_->frames() : frames_before_; }
+// --- Streaming threads ----------------------------------------------------------------------------------------------
 
-double Job::done() const {
-  if (!scan_) return 0;
-  if (frames_before_ == 0) return scan_->done();
-  return (1 + static_cast<double>(scan_->frames()) / static_cast<double>(frames_before_)) / 2;
-}
-
-void Job::take(const Measured& frame) {
+bool Job::take(Running& running, const Measured& frame) {
   const Row& row = frame.row;
+  if (running.segment == 0 && wants_pictures_ && !is_cut_) {
+    const std::uint64_t time = row.time.value_or(latest_);
+    latest_ = time;
+    if (!picks_ && row.frame == 0 && row.time && frame.video.duration) {
+      assumed_ = *frame.video.duration - std::min(time, *frame.video.duration);
+      picks_ = std::make_unique<Picks>(options_, input_.base, Windows{time, assumed_}, true);
+    }
+    if (picks_) picks_->offer(frame, time);
+  }
+  return segments_.take(running.segment, row);
+}
+
+/// A second pass, for pictures.
+bool Job::take_again(Running&, const Measured& frame) {
+  picks_->offer(frame, result_.timed ? frame.row.time.value_or(0) : frame.row.frame);
+  return true;
+}
+
+void Job::tell(const Row& row) {
   std::vector<Moment>& moments = result_.moments;
   if (!row.time) result_.timed = false;
   const std::uint64_t time = row.time.value_or(moments.empty() ? 0 : moments.back().time);
-  if (moments.empty() && wants_pictures_ && row.time && frame.video.duration) {
-    assumed_ = *frame.video.duration - std::min(time, *frame.video.duration);
-    picks_ = std::make_unique<Picks>(options_, input_.base, Windows{time, assumed_}, true);
-  }
-  if (picks_) picks_->offer(frame, time);
   moments.push_back({row.frame, time, row.score});
-  end_ = time + (GST_BUFFER_DURATION_IS_VALID(frame.buffer) ? GST_BUFFER_DURATION(frame.buffer) : 0);
+  end_ = time + row.duration;
   if (!options_.report.empty() && !row.zones.empty()) result_.zones.add(row.zones);
   write_row(row);
+  ++told_;
 }
 
 void Job::write_row(const Row& row) {
@@ -153,28 +190,125 @@ void Job::write_row(const Row& row) {
   flushed_ = now;
 }
 
-void Job::first_ended(const std::string& error) {
+void Job::later(std::function<void()> what) {
+  const std::lock_guard lock(later_mutex_);
+  later_.push_back(g_idle_add_full(
+      G_PRIORITY_DEFAULT_IDLE,
+      [](gpointer call) -> gboolean {
+        // It may destroy the job, and what the call holds.
+        const auto now = *static_cast<std::function<void()>*>(call);
+        now();
+        return G_SOURCE_REMOVE;
+      },
+      new std::function<void()>(std::move(what)),
+      [](gpointer call) { delete static_cast<std::function<void()>*>(call); }));
+}
+
+// --- Main thread ----------------------------------------------------------------------------------------------------
+
+std::uint64_t Job::frames() const {
+  if (is_cut_ && !is_second_) return segments_.frames();
+  return (is_second_ ? result_.decoded : 0) + (scans_.empty() ? 0 : scans_[0]->scan->frames());
+}
+
+double Job::done() const {
+  if (scans_.empty()) return 0;
+  if (is_second_)
+    return (1 + static_cast<double>(scans_[0]->scan->frames()) / static_cast<double>(result_.decoded)) / 2;
+  if (!is_cut_) return scans_[0]->scan->done();
+  const double all = static_cast<double>(duration_) / GST_SECOND * rate_;
+  return all > 0 ? std::min(1.0, static_cast<double>(segments_.frames()) / all) : 0;
+}
+
+void Job::opened(const Running& running) {
+  if (running.segment != 0 || is_cut_ || is_second_) return;
+  on_gpu_ = running.scan->is_on_gpu();
+  duration_ = running.scan->duration();
+  const VideoFacts& video = running.scan->video();
+  rate_ = video.rate_d > 0 ? static_cast<double>(video.rate_n) / video.rate_d : 0;
+  // Which frames an interval measures depends on where one begins.
+  may_cut_ = running.scan->can_cut() && meter_.interval == 0;
+  if (may_cut_) outlet_.cuttable();
+}
+
+/// Where a further scan should begin, if that is worth it. The parts get shorter towards the end, so that all scans end
+/// together.
+std::optional<std::uint64_t> Job::next_bound() const {
+  if (!may_cut_ || segments_.futile() >= kFutile || segments_.open() > 2 * scans_.size() + 2) return std::nullopt;
+  const std::uint64_t begin = segments_.next_bound(0);
+  if (begin >= duration_) return std::nullopt;
+  const std::uint64_t part = std::clamp((duration_ - begin) / (2 * (scans_.size() + 1)), kShortestPart, kLongestPart);
+  const std::uint64_t bound = segments_.next_bound(part);
+  if (bound + kShortestPart / 2 > duration_) return std::nullopt;
+  return bound;
+}
+
+bool Job::add_scan(int gpu) {
+  const auto bound = next_bound();
+  if (!bound) return false;
+  is_cut_ = true;
+  run(gpu, segments_.add(*bound), &Job::take).scan->start(*bound);
+  return true;
+}
+
+void Job::segment_done(std::size_t segment) {
+  const auto at = std::find_if(scans_.begin(), scans_.end(), [&](const auto& r) { return r->segment == segment; });
+  if (at == scans_.end()) return;
+  Running& running = **at;
+  const auto bound = running.is_broken ? std::nullopt : next_bound();
+  if (!bound) {
+    free_scan(static_cast<std::size_t>(at - scans_.begin()));
+    return;
+  }
+  running.segment = segments_.add(*bound);
+  running.scan->seek(*bound);
+}
+
+void Job::failed(Running& running, const std::string& why) {
+  if (is_second_) {
+    finish();
+    return;
+  }
+  running.is_broken = true;
+  // Perhaps of the GPU's memory; the scans that run may have enough of it.
+  if (is_cut_) may_cut_ = false;
+  segments_.end(running.segment, why);
+}
+
+void Job::free_scan(std::size_t place) {
+  const std::unique_ptr<Running> running = std::move(scans_[place]);
+  scans_.erase(scans_.begin() + static_cast<std::ptrdiff_t>(place));
+  FileScan::retire(std::move(running->scan));
+  // The last one's place is the job's until it ends.
+  if (scans_.empty())
+    gpu_ = running->gpu;
+  else
+    outlet_.freed(running->gpu);
+}
+
+void Job::scans_ended(std::size_t segment, const std::string& error) {
   outlet_.output.add(index_, text_);
   text_.clear();
   outlet_.output.finish(index_);
   result_.error = error;
-  result_.video = scan_->video();
-  result_.decoded = scan_->frames();
+  for (const auto& running : scans_) {
+    if (running->segment != segment) continue;
+    result_.video = running->scan->video();
+    result_.video.codec = running->scan->codec();
+    result_.decoded = is_cut_ ? result_.moments.size() : running->scan->frames();
+  }
   if (!result_.moments.empty()) result_.length = end_ - std::min(end_, result_.moments.front().time);
-  if (!wants_pictures_ || result_.moments.empty() || windows_were_right(result_.length)) {
+  while (!scans_.empty()) free_scan(0);
+  if (!wants_pictures_ || result_.moments.empty() || (!is_cut_ && windows_were_right(result_.length))) {
     finish();
     return;
   }
   // The container did not say how long the video is, or not the truth: now it is known.
   const Windows windows =
       result_.timed ? Windows{result_.moments.front().time, result_.length} : Windows{0, result_.decoded};
-  frames_before_ = result_.decoded;
-  scan_.reset();
   picks_ = std::make_unique<Picks>(options_, input_.base, windows, result_.timed);
-  const bool timed = result_.timed;
-  start_scan([this, timed](
-                 const Measured& frame) { picks_->offer(frame, timed ? frame.row.time.value_or(0) : frame.row.frame); },
-             [this](const std::string&) { finish(); });
+  is_second_ = true;
+  run(gpu_, 0, &Job::take_again).scan->start();
 }
 
 bool Job::windows_were_right(std::uint64_t length) const {
@@ -184,6 +318,7 @@ bool Job::windows_were_right(std::uint64_t length) const {
 }
 
 void Job::finish() {
+  while (!scans_.empty()) free_scan(0);
   result_.seconds = static_cast<double>(g_get_monotonic_time() - begun_) / G_USEC_PER_SEC;
   try {
     if (picks_) picks_->finish(result_);

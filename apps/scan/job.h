@@ -4,11 +4,14 @@
 
 #include "apps/common/draft_file.h"
 #include "apps/scan/scanner.h"
+#include "apps/scan/segments.h"
 #include "apps/scan/table.h"
 #include "apps/scan/window_pick.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,10 +44,13 @@ class Job {
     OrderedOutput& output;
     std::function<void(const std::string& text)> warned;  ///< main thread
     std::function<void(const std::string& text)> failed;  ///< any thread: nothing can go on
-    std::function<void()> ended;                          ///< main thread
+    std::function<void()> cuttable;                       ///< main thread: add_scan() can be called
+    std::function<void(int gpu)> freed;                   ///< main thread: a further scan that ran there is over
+    std::function<void()> ended;                          ///< main thread; the first one's place, on gpu(), is free
   };
-  /// `index`: of the file in the output. `options` and what the outlet refers to outlive the job.
-  Job(Input input, std::size_t index, const Options& options, const MeterOptions& meter, Outlet outlet);
+  /// `index`: of the file in the output. `gpu`: where its first scan runs, -1 for none in particular. `options` and
+  /// what the outlet refers to outlive the job.
+  Job(Input input, std::size_t index, const Options& options, const MeterOptions& meter, int gpu, Outlet outlet);
   /// Stops. Rows that were measured go out, pictures that are not complete go.
   ~Job();
   Job(const Job&) = delete;
@@ -52,6 +58,11 @@ class Job {
 
   /// Needs the default main context to run.
   void start();
+  /// Scans a further part of the file at the same time, on this GPU; false if there is none that is worth it.
+  bool add_scan(int gpu);
+  std::size_t scans() const { return scans_.size(); }
+  int gpu() const { return gpu_; }
+  bool is_on_gpu() const { return on_gpu_; }
 
   /// Frames decoded so far, and the part of the work that is done, 0...1.
   std::uint64_t frames() const;
@@ -61,10 +72,25 @@ class Job {
 
  private:
   class Picks;
-  void start_scan(const FileScan::OnFrame& on_frame, FileScan::OnEnd on_end);
-  void take(const Measured& frame);
+  /// A scan, and the segment of the file that it is at.
+  struct Running {
+    int gpu;
+    std::atomic<std::size_t> segment;
+    bool is_broken = false;
+    std::unique_ptr<FileScan> scan;
+  };
+  Running& run(int gpu, std::size_t segment, bool (Job::*each)(Running&, const Measured&));
+  bool take(Running& running, const Measured& frame);
+  bool take_again(Running& running, const Measured& frame);
+  void tell(const Row& row);
   void write_row(const Row& row);
-  void first_ended(const std::string& error);
+  void opened(const Running& running);
+  void failed(Running& running, const std::string& why);
+  std::optional<std::uint64_t> next_bound() const;
+  void later(std::function<void()> what);
+  void segment_done(std::size_t segment);
+  void free_scan(std::size_t place);
+  void scans_ended(std::size_t segment, const std::string& error);
   bool windows_were_right(std::uint64_t length) const;
   void finish();
 
@@ -72,17 +98,28 @@ class Job {
   const std::size_t index_;
   const Options& options_;
   const MeterOptions& meter_;
+  int gpu_;  ///< of the place that it has from the beginning to the end
   const Outlet outlet_;
   const std::string prefix_;
   const bool wants_pictures_;
   Result result_;
   std::string text_;  ///< rows on their way out
   gint64 begun_ = 0, flushed_ = 0;
-  std::uint64_t end_ = 0;      ///< ns: of the last frame
-  std::uint64_t assumed_ = 0;  ///< ns: length that the windows were made for
+  std::uint64_t end_ = 0;                ///< ns: of the last frame
+  std::uint64_t assumed_ = 0;            ///< ns: length that the windows were made for
+  std::uint64_t latest_ = 0;             ///< ns: of the first scan
+  std::atomic<std::uint64_t> told_ = 0;  ///< rows
+  std::atomic<bool> is_cut_ = false;
+  bool may_cut_ = false, on_gpu_ = false;
+  std::atomic<bool> is_second_ = false;  ///< the file is read once more, for pictures
+  std::uint64_t duration_ = 0;           ///< ns
+  double rate_ = 0;                      ///< frames per second; 0: unknown
   std::unique_ptr<Picks> picks_;
-  std::unique_ptr<FileScan> scan_;
-  std::uint64_t frames_before_ = 0;  ///< of a first pass
+
+  std::mutex later_mutex_;
+  std::vector<guint> later_;
+  Segments segments_;
+  std::vector<std::unique_ptr<Running>> scans_;
 };
 
 }  // namespace framequality::apps::scan

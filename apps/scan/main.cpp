@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-scan: scores every frame of video files; writes a table, pictures and a report.
+#include "apps/common/contexts.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 #include "apps/scan/job.h"
+#include "apps/scan/machine.h"
 #include "apps/scan/options.h"
 #include "apps/scan/progress.h"
 #include "apps/scan/report.h"
@@ -91,6 +93,7 @@ class App {
         jobs_(options.inputs.size()),
         texts_(options.inputs.size()),
         parts_(options.inputs.size()),
+        machine_(options),
         console_(!options.quiet),
         loop_(g_main_loop_new(nullptr, FALSE)),
         output_(STDOUT_FILENO, options.inputs.size() + 1, [this] { fail(""); }) {}
@@ -118,6 +121,7 @@ class App {
     output_.release();
     const bool complete = ended_ == jobs_.size();
     jobs_.clear();
+    FileScan::wait_for_retired();
     const int write_error = output_.close();
     print_texts(true);
     return status(complete, write_error);
@@ -146,23 +150,50 @@ class App {
         this);
   }
 
+  /// Files first, then further parts of long ones.
   void start_jobs() {
-    while (next_ < jobs_.size() && running_ < options_.jobs.value_or(1)) {
-      const std::size_t i = next_++;
-      ++running_;
-      const std::string& name = options_.inputs[i].name;
-      jobs_[i] = std::make_unique<Job>(options_.inputs[i], i + 1, options_, meter_,
-                                       Job::Outlet{table_, output_,
-                                                   [this, &name](const std::string& text) {
-                                                     say(printable(name) + ": warning: " + printable(text));
-                                                   },
-                                                   [this](const std::string& text) { fail(text); },
-                                                   [this, i] {
-                                                     finished_.push_back(i);
-                                                     g_idle_add(call<&App::reap>, this);
-                                                   }});
-      jobs_[i]->start();
+    while (next_ < jobs_.size() && next_ - ended_ < machine_.files() && machine_.has_place()) start_job(next_++);
+    std::erase_if(long_files_, [this](std::size_t i) { return !jobs_[i]; });
+    // Each in its turn, so that they share what is free.
+    for (bool any = true; any && machine_.has_place();) {
+      any = false;
+      for (const std::size_t i : long_files_) {
+        Job& job = *jobs_[i];
+        if (!machine_.has_place() || job.scans() >= machine_.scans_of_a_file(job.is_on_gpu())) continue;
+        const int gpu = machine_.take_place();
+        if (job.add_scan(gpu))
+          any = true;
+        else
+          machine_.free_place(gpu);
+      }
     }
+  }
+
+  void start_job(std::size_t i) {
+    const std::string& name = options_.inputs[i].name;
+    Job::Outlet outlet{table_, output_, {}, {}, {}, {}, {}};
+    outlet.warned = [this, &name](const std::string& text) { say(printable(name) + ": warning: " + printable(text)); };
+    outlet.failed = [this](const std::string& text) { fail(text); };
+    outlet.cuttable = [this, i] {
+      long_files_.push_back(i);
+      start_jobs();
+    };
+    outlet.freed = [this](int gpu) {
+      machine_.free_place(gpu);
+      g_idle_add(call<&App::refill>, this);
+    };
+    outlet.ended = [this, i] {
+      finished_.push_back(i);
+      g_idle_add(call<&App::reap>, this);
+    };
+    jobs_[i] =
+        std::make_unique<Job>(options_.inputs[i], i + 1, options_, meter_, machine_.take_place(), std::move(outlet));
+    jobs_[i]->start();
+  }
+
+  gboolean refill() {
+    start_jobs();
+    return G_SOURCE_REMOVE;
   }
 
   gboolean reap() {
@@ -179,8 +210,8 @@ class App {
       if (!options_.report.empty()) parts_[i] = report_part(result);
       frames_ += jobs_[i]->frames();
       done_ += weights_[i];
+      machine_.free_place(jobs_[i]->gpu());
       jobs_[i].reset();
-      --running_;
       ++ended_;
     }
     finished_.clear();
@@ -256,8 +287,10 @@ class App {
   std::vector<std::string> parts_;  ///< of the report
   std::vector<std::size_t> finished_;
   std::vector<guint> sources_;
+  std::vector<std::size_t> long_files_;  ///< that can be cut
+  Machine machine_;
   std::size_t next_ = 0, ended_ = 0, printed_ = 0;
-  int running_ = 0, signal_ = 0;
+  int signal_ = 0;
   bool any_failed_ = false;
   double done_ = 0;  ///< weight of the files that are over
   std::uint64_t frames_ = 0;
@@ -295,6 +328,11 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
   const int status = framequality::apps::scan::run(argc, argv);
+  if (framequality::apps::drop_contexts()) {
+    // Threads of the GPU's driver, of which decoders leave some behind, must not see the program taken down.
+    std::fflush(nullptr);
+    _exit(status);
+  }
   // For tracers: leaks reports at this point.
   if (gst_is_initialized()) gst_deinit();
   return status;

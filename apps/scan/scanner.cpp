@@ -2,13 +2,18 @@
 // One file through decoder and meter, frame by frame.
 #include "apps/scan/scanner.h"
 
+#include "apps/common/contexts.h"
 #include "apps/common/message.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
+#include "apps/scan/gpus.h"
 
 #include <gst/pbutils/pbutils.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <thread>
 #include <utility>
 
 namespace framequality::apps::scan {
@@ -19,6 +24,8 @@ constexpr guint kDecodedAhead = 8;  // frames between decoder and meter, so that
 // A file that ends this much before the end that its container gives is taken for cut off.
 constexpr std::uint64_t kLeastShortfall = GST_SECOND / 2;
 constexpr std::uint64_t kShortfallPart = 20;
+// Demuxers that know the keyframes and give every frame its time.
+constexpr std::string_view kIndexed[] = {"qtdemux", "matroskademux"};
 
 GstElement* make(const char* factory) {
   GstElement* element = gst_element_factory_make(factory, nullptr);
@@ -36,22 +43,34 @@ void raise_to(std::atomic<std::uint64_t>& highest, std::uint64_t value) {
   }
 }
 
-}  // namespace
+/// Scans that are being destroyed.
+struct Retired {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int count = 0;
+};
 
-FileScan::FileScan(std::string name, const MeterOptions& options, OnFrame on_frame)
-    : name_(std::move(name)), options_(options), on_frame_(std::move(on_frame)) {}
-
-FileScan::~FileScan() {
-  stop();
-  if (idle_ != 0) g_source_remove(idle_);
+Retired& retired() {
+  static Retired all;
+  return all;
 }
 
-void FileScan::start(OnEnd ended, OnWarning warned) {
-  ended_ = std::move(ended);
-  warned_ = std::move(warned);
+}  // namespace
+
+FileScan::FileScan(std::string name, const MeterOptions& options, int gpu, Calls calls)
+    : name_(std::move(name)), options_(options), gpu_(gpu), calls_(std::move(calls)) {}
+
+FileScan::~FileScan() {
+  silence();
+  stop();
+}
+
+void FileScan::start(std::optional<std::uint64_t> from) {
+  from_ = from;
   try {
     build();
-    if (gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) return;
+    const GstState state = from ? GST_STATE_PAUSED : GST_STATE_PLAYING;
+    if (gst_element_set_state(pipeline_.get(), state) != GST_STATE_CHANGE_FAILURE) return;
     // The reason is on the bus.
     const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
     const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
@@ -59,14 +78,7 @@ void FileScan::start(OnEnd ended, OnWarning warned) {
   } catch (const std::runtime_error& e) {
     early_error_ = e.what();
   }
-  idle_ = g_idle_add(
-      [](gpointer self) -> gboolean {
-        auto* scan = static_cast<FileScan*>(self);
-        scan->idle_ = 0;
-        scan->end(scan->early_error_);
-        return G_SOURCE_REMOVE;
-      },
-      this);
+  later(&FileScan::tell_early_error);
 }
 
 void FileScan::build() {
@@ -74,7 +86,9 @@ void FileScan::build() {
   pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
   GstElement *source = make("uridecodebin"), *queue = make("queue"), *sink = make("fakesink");
   convert_ = make("videoconvert");
-  meter_ = make_meter(options_);
+  MeterOptions options = options_;
+  options.cuda_device_id = gpu_;
+  meter_ = make_meter(options);
   gst_bin_add_many(GST_BIN(pipeline_.get()), source, convert_, queue, meter_, sink, nullptr);
   if (!gst_element_link_many(convert_, queue, meter_, sink, nullptr))
     throw std::runtime_error("the meter cannot be linked");
@@ -85,27 +99,42 @@ void FileScan::build() {
   g_object_set(sink, "sync", FALSE, "enable-last-sample", FALSE, nullptr);
   g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), this);
   g_signal_connect(source, "no-more-pads", G_CALLBACK(on_no_more_pads), this);
+  if (gpu_ >= 0) g_signal_connect(source, "autoplug-select", G_CALLBACK(on_select), this);
   g_signal_connect(pipeline_.get(), "deep-element-added", G_CALLBACK(on_element), this);
   const Owned<GstPad> measured(gst_element_get_static_pad(meter_, "src"));
   gst_pad_add_probe(measured.get(),
-                    static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
+                    static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
+                                                 GST_PAD_PROBE_TYPE_EVENT_FLUSH),
                     on_data, this, nullptr);
   const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  gst_bus_set_sync_handler(bus.get(), on_sync_message, this, nullptr);
   watch_ = gst_bus_add_watch(bus.get(), on_message, this);
 }
 
 // --- Streaming threads ----------------------------------------------------------------------------------------------
 
+gint FileScan::on_select(GstElement*, GstPad*, GstCaps*, GstElementFactory* factory, gpointer self) {
+  // GstAutoplugSelectResult, which no header has.
+  constexpr gint kTry = 0, kSkip = 2;
+  const int gpu = gpu_of(factory);
+  return gpu < 0 || gpu == static_cast<FileScan*>(self)->gpu_ ? kTry : kSkip;
+}
+
 void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) {
+  auto* scan = static_cast<FileScan*>(self);
+  GstElementFactory* factory = gst_element_get_factory(element);
+  if (factory && gpu_of(factory) >= 0) scan->on_gpu_ = true;
   if (!is_demuxer(element)) return;
+  const std::string_view name = factory ? GST_OBJECT_NAME(factory) : "";
+  if (std::find(std::begin(kIndexed), std::end(kIndexed), name) != std::end(kIndexed)) scan->has_index_ = true;
   // Nobody links streams other than video, but their data passes here all the same.
-  const auto watch_pad = +[](GstElement*, GstPad* pad, gpointer scan) {
-    const auto see = +[](GstPad*, GstPadProbeInfo* info, gpointer to) {
+  const auto watch_pad = +[](GstElement*, GstPad* pad, gpointer to) {
+    const auto see = +[](GstPad*, GstPadProbeInfo* info, gpointer into) {
       const GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
-      if (GST_BUFFER_PTS_IS_VALID(buffer)) raise_to(static_cast<FileScan*>(to)->data_end_, GST_BUFFER_PTS(buffer));
+      if (GST_BUFFER_PTS_IS_VALID(buffer)) raise_to(static_cast<FileScan*>(into)->data_end_, GST_BUFFER_PTS(buffer));
       return GST_PAD_PROBE_OK;
     };
-    if (GST_PAD_IS_SRC(pad)) gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, see, scan, nullptr);
+    if (GST_PAD_IS_SRC(pad)) gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, see, to, nullptr);
   };
   g_signal_connect(element, "pad-added", G_CALLBACK(watch_pad), self);
 }
@@ -122,16 +151,44 @@ void FileScan::on_no_more_pads(GstElement* source, gpointer self) {
   GST_ELEMENT_ERROR(source, STREAM, WRONG_TYPE, ("it holds no video"), (nullptr));
 }
 
+GstBusSyncReply FileScan::on_sync_message(GstBus*, GstMessage* message, gpointer self) {
+  auto* scan = static_cast<FileScan*>(self);
+  // Noted before the end of the stream that often follows.
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) scan->has_failed_ = true;
+  share_context(message, scan->gpu_);
+  return GST_BUS_PASS;
+}
+
 GstPadProbeReturn FileScan::on_data(GstPad* pad, GstPadProbeInfo* info, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
-  if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER) {
+  if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER)
     scan->measure(pad, GST_PAD_PROBE_INFO_BUFFER(info));
-  } else if (GstEvent* event = GST_PAD_PROBE_INFO_EVENT(info); GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
-    GstCaps* caps = nullptr;
-    gst_event_parse_caps(event, &caps);
-    scan->take_caps(caps);
-  }
+  else
+    scan->take_event(GST_PAD_PROBE_INFO_EVENT(info));
   return GST_PAD_PROBE_OK;
+}
+
+void FileScan::take_event(GstEvent* event) {
+  const std::lock_guard lock(mutex_);
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_CAPS: {
+      GstCaps* caps = nullptr;
+      gst_event_parse_caps(event, &caps);
+      take_caps(caps);
+      break;
+    }
+    case GST_EVENT_FLUSH_STOP:
+      // What comes now is what seek() asked for.
+      listening_ = true;
+      frames_ = 0;
+      break;
+    case GST_EVENT_EOS:
+      if (listening_ && !ending_ && !has_failed_)
+        calls_.all_read(measured_ == 0 ? "it holds no video frame" : shortfall());
+      break;
+    default:
+      break;
+  }
 }
 
 void FileScan::take_caps(GstCaps* caps) {
@@ -145,26 +202,37 @@ void FileScan::take_caps(GstCaps* caps) {
   video_.format = GST_VIDEO_INFO_NAME(&info);
 }
 
-void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
-  const std::uint64_t frame = frames_++;
-  if (frame == 0) {
-    gint64 duration = 0;
-    if (gst_pad_query_duration(pad, GST_FORMAT_TIME, &duration) && duration > 0) {
-      video_.duration = static_cast<std::uint64_t>(duration);
-      duration_ = *video_.duration;
-    }
+/// At the first frame.
+void FileScan::look_at_file(GstPad* pad) {
+  gint64 duration = 0;
+  if (gst_pad_query_duration(pad, GST_FORMAT_TIME, &duration) && duration > 0) {
+    video_.duration = static_cast<std::uint64_t>(duration);
+    duration_ = *video_.duration;
   }
+  const std::unique_ptr<GstQuery, decltype(&gst_query_unref)> query(gst_query_new_seeking(GST_FORMAT_TIME),
+                                                                    gst_query_unref);
+  gboolean seekable = FALSE;
+  if (gst_pad_query(pad, query.get())) gst_query_parse_seeking(query.get(), nullptr, &seekable, nullptr, nullptr);
+  can_cut_ = seekable && has_index_ && duration_ > 0;
+  later(&FileScan::tell_opened);
+}
+
+void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
+  std::unique_lock lock(mutex_);
+  if (!listening_ || ending_) return;
+  const std::uint64_t frame = frames_++;
+  if (!has_opened_.exchange(true)) look_at_file(pad);
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kMeterMeta);
   if (!meta) return;  // between two measured frames of an interval
   const GstStructure* fields = gst_custom_meta_get_structure(meta);
   guint64 time = GST_CLOCK_TIME_NONE;
   gst_structure_get_uint64(fields, "stream-time", &time);
-  Row row{frame, std::nullopt, 0, {}};
+  Row row{frame, std::nullopt, 0, {}, GST_BUFFER_DURATION_IS_VALID(buffer) ? GST_BUFFER_DURATION(buffer) : 0};
   gst_structure_get_double(fields, "score", &row.score);
   if (time != GST_CLOCK_TIME_NONE) {
     row.time = time;
     time_ = time;
-    video_end_ = std::max(video_end_, time + (GST_BUFFER_DURATION_IS_VALID(buffer) ? GST_BUFFER_DURATION(buffer) : 0));
+    video_end_ = std::max(video_end_, time + row.duration);
   }
   if (const GValue* zones = gst_structure_get_value(fields, "zones")) {
     zones_.resize(gst_value_array_get_size(zones));
@@ -172,7 +240,9 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
     row.zones = zones_;
   }
   ++measured_;
-  on_frame_({row, buffer, caps_.get(), video_});
+  if (calls_.frame({row, buffer, caps_.get(), video_})) return;
+  held_ = true;
+  changed_.wait(lock, [this] { return !held_ || ending_; });
 }
 
 double FileScan::done() const {
@@ -181,6 +251,47 @@ double FileScan::done() const {
 }
 
 // --- Main thread ----------------------------------------------------------------------------------------------------
+
+void FileScan::seek(std::uint64_t time) {
+  {
+    const std::lock_guard lock(mutex_);
+    listening_ = held_ = false;
+    changed_.notify_all();
+  }
+  if (from_) {  // it has not even begun
+    from_ = time;
+    return;
+  }
+  constexpr auto kFlags =
+      static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_KEY_UNIT | GST_SEEK_FLAG_SNAP_BEFORE);
+  if (gst_element_seek(pipeline_.get(), 1, GST_FORMAT_TIME, kFlags, GST_SEEK_TYPE_SET, static_cast<gint64>(time),
+                       GST_SEEK_TYPE_NONE, -1))
+    return;
+  early_error_ = "GStreamer cannot seek in it";
+  later(&FileScan::tell_early_error);
+}
+
+/// Calls a method of this from the main loop. Any thread.
+void FileScan::later(void (FileScan::*what)()) {
+  struct Call {
+    FileScan* scan;
+    void (FileScan::*what)();
+  };
+  const guint id = g_idle_add_full(
+      G_PRIORITY_DEFAULT_IDLE,
+      [](gpointer data) -> gboolean {
+        const Call call = *static_cast<Call*>(data);
+        (call.scan->*call.what)();
+        return G_SOURCE_REMOVE;
+      },
+      new Call{this, what}, [](gpointer data) { delete static_cast<Call*>(data); });
+  const std::lock_guard lock(idle_mutex_);
+  idle_.push_back(id);
+}
+
+void FileScan::tell_opened() { calls_.opened(); }
+
+void FileScan::tell_early_error() { fail(early_error_); }
 
 gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
@@ -203,14 +314,17 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
     }
     case GST_MESSAGE_WARNING:
       // The meter's are about the options; decoders warn of every damaged frame.
-      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_)) scan->warned_(scan->reason(message));
+      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_)) scan->calls_.warned(scan->reason(message));
+      return G_SOURCE_CONTINUE;
+    case GST_MESSAGE_ASYNC_DONE:
+      if (const auto from = std::exchange(scan->from_, std::nullopt)) {
+        scan->seek(*from);
+        gst_element_set_state(scan->pipeline_.get(), GST_STATE_PLAYING);
+      }
       return G_SOURCE_CONTINUE;
     case GST_MESSAGE_ERROR:
-      scan->end(scan->reason(message));
-      return G_SOURCE_REMOVE;
-    case GST_MESSAGE_EOS:
-      scan->stop();
-      scan->end(scan->measured_ == 0 ? "it holds no video frame" : scan->shortfall());
+      scan->watch_ = 0;
+      scan->fail(scan->reason(message));
       return G_SOURCE_REMOVE;
     default:
       return G_SOURCE_CONTINUE;
@@ -239,19 +353,52 @@ std::string FileScan::shortfall() const {
   return "it ends at " + clock_time(end) + " of " + clock_time(whole) + ": cut off, or damaged";
 }
 
-void FileScan::stop() {
+std::string FileScan::codec() const { return codec_; }
+
+/// Nothing is called from here on.
+void FileScan::silence() {
   if (watch_ != 0) g_source_remove(std::exchange(watch_, 0));
+  {
+    const std::lock_guard lock(idle_mutex_);
+    for (const guint id : idle_)
+      if (GSource* source = g_main_context_find_source_by_id(nullptr, id)) g_source_destroy(source);
+    idle_.clear();
+  }
+  const std::lock_guard lock(mutex_);
+  ending_ = true;
+  changed_.notify_all();
+}
+
+void FileScan::stop() {
   if (!pipeline_) return;
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
   pipeline_.reset();
 }
 
-void FileScan::end(const std::string& error) {
-  stop();
-  video_.codec = codec_;
+void FileScan::fail(const std::string& why) {
   // It may destroy this, and itself with it.
-  const OnEnd ended = std::move(ended_);
-  ended(error);
+  const auto failed = calls_.failed;
+  failed(why);
+}
+
+void FileScan::retire(std::unique_ptr<FileScan> scan) {
+  if (!scan) return;
+  scan->silence();
+  {
+    const std::lock_guard lock(retired().mutex);
+    ++retired().count;
+  }
+  std::thread([scan = std::move(scan)]() mutable {
+    scan.reset();
+    const std::lock_guard lock(retired().mutex);
+    --retired().count;
+    retired().changed.notify_all();
+  }).detach();
+}
+
+void FileScan::wait_for_retired() {
+  std::unique_lock lock(retired().mutex);
+  retired().changed.wait(lock, [] { return retired().count == 0; });
 }
 
 }  // namespace framequality::apps::scan

@@ -10,9 +10,11 @@
 #include <gst/video/video.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,53 +37,89 @@ struct Measured {
   const VideoFacts& video;
 };
 
-/// Decodes a file's first video stream and measures it. Made, started and ended in the main thread; it needs the
-/// default main context to run.
+/// Decodes a file's first video stream and measures it, from its beginning or from a keyframe on. Made, started and
+/// ended in the main thread; it needs the default main context to run.
 class FileScan {
  public:
-  using OnFrame = std::function<void(const Measured&)>;
-  /// `error` is empty, or says in one line why the file could not be scanned to its end.
-  using OnEnd = std::function<void(const std::string& error)>;
-  using OnWarning = std::function<void(const std::string& text)>;
+  struct Calls {
+    /// A frame, in a streaming thread; frame numbers are from 0 where the scan began. False: no more are wanted, and
+    /// the stream stands still until seek() or the end.
+    std::function<bool(const Measured&)> frame;
+    /// The file's end has been read, in a streaming thread, after the last frame; not after an error. `shortfall`:
+    /// empty, or what there is to say of a file that ended too early.
+    std::function<void(const std::string& shortfall)> all_read;
+    /// Once, in the main thread: the first frame is there, and whether the file can be cut (can_cut()) is known.
+    std::function<void()> opened;
+    /// Main thread.
+    std::function<void(const std::string& text)> warned;
+    /// At most once, in the main thread: why the file could not be scanned to its end, in one line. It may destroy the
+    /// scan.
+    std::function<void(const std::string& why)> failed;
+  };
 
-  FileScan(std::string name, const MeterOptions& options, OnFrame on_frame);
-  ~FileScan();  ///< stops it; on_frame is not called afterwards
+  /// gpu: the CUDA id of the one that is to decode and measure, -1 for whichever GStreamer takes.
+  FileScan(std::string name, const MeterOptions& options, int gpu, Calls calls);
+  ~FileScan();  ///< stops it; nothing is called afterwards
   FileScan(const FileScan&) = delete;
   FileScan& operator=(const FileScan&) = delete;
 
-  /// `ended` is called once, later, unless this is destroyed first; it may destroy this.
-  void start(OnEnd ended, OnWarning warned);
+  /// Begins at the beginning, or at the last keyframe up to a time of the file, in ns.
+  void start(std::optional<std::uint64_t> from = std::nullopt);
+  /// Goes on at the last keyframe up to this time, after a frame after which no more were wanted.
+  void seek(std::uint64_t time);
+  /// Destroys a scan, in a thread of its own: closing a hardware decoder takes tens of milliseconds. Nothing is called
+  /// afterwards.
+  static void retire(std::unique_ptr<FileScan> scan);
+  /// Waits for what was retired.
+  static void wait_for_retired();
 
   /// Frames decoded, and the part of the file that is done, 0...1. From any thread.
   std::uint64_t frames() const { return frames_; }
   double done() const;
 
-  /// After the end.
+  /// Once opened. Whether scans that begin at keyframes give what one of the whole file does: the container has an
+  /// index and a time for every frame. And whether its decoder is a GPU's.
+  bool can_cut() const { return can_cut_; }
+  bool is_on_gpu() const { return on_gpu_; }
+  std::uint64_t duration() const { return duration_; }
+  /// After all_read or failed.
   const VideoFacts& video() const { return video_; }
+  /// A description, may be empty. Main thread.
+  std::string codec() const;
 
  private:
   static GstPadProbeReturn on_data(GstPad* pad, GstPadProbeInfo* info, gpointer self);
   static void on_element(GstBin* bin, GstBin* inner, GstElement* element, gpointer self);
   static void on_pad(GstElement* source, GstPad* pad, gpointer self);
   static void on_no_more_pads(GstElement* source, gpointer self);
+  static gint on_select(GstElement* source, GstPad* pad, GstCaps* caps, GstElementFactory* factory, gpointer self);
+  static GstBusSyncReply on_sync_message(GstBus* bus, GstMessage* message, gpointer self);
   static gboolean on_message(GstBus* bus, GstMessage* message, gpointer self);
   void build();
+  void later(void (FileScan::*what)());
+  void tell_opened();
+  void tell_early_error();
+  void take_event(GstEvent* event);
   void take_caps(GstCaps* caps);
   void measure(GstPad* pad, GstBuffer* buffer);
+  void look_at_file(GstPad* pad);
   std::string reason(GstMessage* message) const;
-  std::string shortfall() const;
+  void silence();
   void stop();
-  void end(const std::string& error);
+  void fail(const std::string& why);
+  std::string shortfall() const;
 
   const std::string name_;
   const MeterOptions options_;
-  const OnFrame on_frame_;
-  OnEnd ended_;
-  OnWarning warned_;
+  const int gpu_;
+  const Calls calls_;
   Owned<GstElement> pipeline_;
   GstElement *convert_ = nullptr, *meter_ = nullptr;  ///< the pipeline's
-  guint watch_ = 0, idle_ = 0;
-  std::string early_error_;  ///< found before the pipeline ran
+  guint watch_ = 0;
+  std::mutex idle_mutex_;
+  std::vector<guint> idle_;
+  std::optional<std::uint64_t> from_;  ///< where to begin, until that was asked for
+  std::string early_error_;            ///< found before the pipeline ran
   std::string codec_;
   std::vector<std::string> missing_;  ///< plugins that GStreamer says would be needed
 
@@ -91,9 +129,15 @@ class FileScan {
   std::vector<double> zones_;
   std::uint64_t video_end_ = 0;  ///< ns: where the last frame ends
 
+  std::mutex mutex_;  ///< held while `frame` and `all_read` are called
+  std::condition_variable changed_;
+  bool listening_ = true;  ///< frames are those asked for: not of before a seek
+  bool held_ = false, ending_ = false;
+
   std::atomic<std::uint64_t> frames_ = 0, measured_ = 0, time_ = 0, duration_ = 0;
   std::atomic<std::uint64_t> data_end_ = 0;  ///< ns: how far the data of any stream of the file goes
-  std::atomic<bool> linked_ = false;
+  std::atomic<bool> linked_ = false, has_index_ = false, can_cut_ = false, on_gpu_ = false, has_opened_ = false,
+                    has_failed_ = false;
 };
 
 }  // namespace framequality::apps::scan

@@ -22,6 +22,7 @@ struct Row {
   std::optional<std::uint64_t> time;  ///< ns
   double score;
   std::span<const double> zones;  ///< row by row; empty without zones
+  std::uint64_t duration = 0;     ///< ns; 0: unknown. Not in the table
 };
 
 /// Turns rows into text.

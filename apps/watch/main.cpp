@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-watch: watches cameras, tells what goes wrong with them, and serves a page.
+#include "apps/common/contexts.h"
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
-#include "apps/watch/contexts.h"
 #include "apps/watch/options.h"
 #include "apps/watch/program.h"
 
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
   const int status = framequality::apps::watch::run(argc, argv);
-  if (framequality::apps::watch::drop_contexts()) {
+  if (framequality::apps::drop_contexts()) {
     // Threads of the GPU's driver, of which decoders leave some behind, must not see the program taken down.
     std::fflush(nullptr);
     _exit(status);

@@ -2,10 +2,10 @@
 // The program: all cameras, and what is told of them.
 #include "apps/watch/program.h"
 
+#include "apps/common/contexts.h"
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/watch/address.h"
-#include "apps/watch/contexts.h"
 
 #include <glib-unix.h>
 

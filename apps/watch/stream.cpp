@@ -2,9 +2,9 @@
 // The pipeline of one camera: a source that comes and goes, and behind it what measures and learns, which stays.
 #include "apps/watch/stream.h"
 
+#include "apps/common/contexts.h"
 #include "apps/common/message.h"
 #include "apps/common/meter.h"
-#include "apps/watch/contexts.h"
 #include "apps/watch/source.h"
 
 #include <cmath>

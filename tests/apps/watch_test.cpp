@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The parts of framequality-watch that need no camera: passwords, waits, events, metrics, pictures, the log, the
 // server.
+#include "apps/common/contexts.h"
 #include "apps/common/owned.h"
 #include "apps/watch/backoff.h"
-#include "apps/watch/contexts.h"
 #include "apps/watch/events.h"
 #include "apps/watch/log.h"
 #include "apps/watch/secrets.h"

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How much this machine scans at once, and where.
+#pragma once
+
+#include "apps/scan/options.h"
+
+#include <map>
+
+namespace framequality::apps::scan {
+
+/// Places for scans, each on a GPU or, with number -1, on the processor. Main thread only.
+class Machine {
+ public:
+  /// Without --jobs: what fills the decode engines of the GPUs, or a part of the cores, since decoders use several.
+  /// Throws UsageError if a GPU of --gpus cannot decode.
+  explicit Machine(const Options& options);
+
+  bool has_place() const { return taken_ < places_; }
+  /// Where the next scan is to run: the GPU with the fewest. The place must be given back.
+  int take_place();
+  void free_place(int gpu);
+
+  /// How many scans one long file may have.
+  std::size_t scans_of_a_file(bool on_gpu) const;
+  /// How many files may be begun at once.
+  std::size_t files() const { return static_cast<std::size_t>(files_); }
+  const std::map<int, int>& gpus() const { return gpus_; }
+
+ private:
+  std::map<int, int> gpus_;  ///< scans running, by GPU
+  int places_ = 1, files_ = 1, taken_ = 0;
+  std::optional<int> segments_;
+};
+
+}  // namespace framequality::apps::scan

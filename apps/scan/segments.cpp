@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One file's rows from several scans of it that run at once.
+#include "apps/scan/segments.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace framequality::apps::scan {
+
+namespace {
+
+// Pictures that are predicted from others across a keyframe follow it closely, within a decoder's store of pictures.
+constexpr std::size_t kOverlap = 8;
+constexpr std::size_t kMostKept = 20'000;  // rows of a segment that wait for those before
+
+}  // namespace
+
+void Segments::Rows::add(const Row& row) {
+  rows.push_back({row.frame, row.time, row.score, row.duration});
+  zone_count = row.zones.size();
+  zones.insert(zones.end(), row.zones.begin(), row.zones.end());
+}
+
+void Segments::Rows::append(Rows&& more) {
+  rows.insert(rows.end(), more.rows.begin(), more.rows.end());
+  zones.insert(zones.end(), more.zones.begin(), more.zones.end());
+  zone_count = std::max(zone_count, more.zone_count);
+  more = {};
+}
+
+Row Segments::Rows::at(std::size_t i) const {
+  return {rows[i].frame, rows[i].time, rows[i].score, std::span(zones).subspan(i * zone_count, zone_count),
+          rows[i].duration};
+}
+
+Segments::Segments(OnRow on_row, OnDone on_done, OnEnd on_end)
+    : on_row_(std::move(on_row)), on_done_(std::move(on_done)), on_end_(std::move(on_end)) {}
+
+std::size_t Segments::add(std::uint64_t bound) {
+  const std::lock_guard lock(mutex_);
+  all_.push_back(std::make_unique<Segment>());
+  Segment* s = all_.back().get();
+  s->id = all_.size() - 1;
+  s->bound = bound;
+  if (!current_) {
+    current_ = s;
+  } else {
+    Segment* last = current_;
+    while (last->next) last = last->next;
+    last->next = s;
+  }
+  return s->id;
+}
+
+bool Segments::take(std::size_t id, const Row& row) {
+  std::unique_lock lock(mutex_);
+  Segment& s = *all_[id];
+  changed_.wait(lock, [&] {
+    return is_over_ || s.state != State::kOpen || s.rows.rows.size() < kMostKept || (&s == current_ && !telling_);
+  });
+  if (is_over_ || s.state != State::kOpen) return false;
+  const std::uint64_t time = row.time.value_or(s.latest);
+  if (!s.start) begin(s, time);
+  if (s.state != State::kOpen) return false;
+  const bool kept = place(lock, s, row);
+  if (kept) {
+    s.latest = std::max(s.latest, time);
+    ++frames_;
+  }
+  settle();
+  changed_.notify_all();
+  tell(lock);
+  return kept && s.state == State::kOpen;
+}
+
+/// The first frame of a segment: from now on the one before knows where to end.
+void Segments::begin(Segment& s, std::uint64_t time) {
+  s.start = s.latest = time;
+  // A keyframe that the one before began with too: its frames would all be taken twice.
+  if (Segment* p = before(s); p && p->start && *p->start >= time) {
+    ++futile_;
+    drop(s);
+    return;
+  }
+  if (s.id > 0) futile_ = 0;
+  while (s.next && s.next->start && *s.next->start <= time) drop(*s.next);
+  changed_.notify_all();
+}
+
+/// Adds the row to the segment, or compares it with the next one's. False if it is not needed.
+bool Segments::place(std::unique_lock<std::mutex>& lock, Segment& s, const Row& row) {
+  const std::uint64_t time = row.time.value_or(s.latest);
+  while (!is_over_ && s.state == State::kOpen) {
+    Segment* n = s.next;
+    if (!n || time < n->start.value_or(n->bound)) {
+      s.rows.add(row);
+      return true;
+    }
+    const auto& theirs = n->rows.rows;
+    if (theirs.empty() || (theirs.back().time < time && n->state == State::kOpen)) {
+      if (n->has_ended)
+        drop(*n);
+      else
+        changed_.wait(lock);
+      continue;
+    }
+    const std::size_t compared = s.overlap.rows.size();
+    if (compared == 0)
+      s.matched_from =
+          static_cast<std::size_t>(std::lower_bound(theirs.begin(), theirs.end(), time,
+                                                    [](const Kept& kept, std::uint64_t t) { return kept.time < t; }) -
+                                   theirs.begin());
+    const std::size_t i = s.matched_from + compared;
+    if (i >= theirs.size()) {
+      // It was handed over itself, after a few frames that all were the same.
+      if (compared > 0) {
+        hand_over(s);
+        return false;
+      }
+      drop(*n);
+      continue;
+    }
+    const Row other = n->rows.at(i);
+    if (row.time != other.time || row.score != other.score || !std::ranges::equal(row.zones, other.zones)) {
+      drop(*n);
+      continue;
+    }
+    s.overlap.add(row);
+    if (compared + 1 == kOverlap) hand_over(s);
+    return true;
+  }
+  return false;
+}
+
+void Segments::hand_over(Segment& s) {
+  Segment& n = *s.next;
+  n.skip = s.matched_from;
+  // Numbers of the same frame, here and there. The next one's first frames may come before the match.
+  n.base = s.overlap.rows.front().frame - n.rows.rows[s.matched_from].frame;
+  s.overlap = {};
+  s.state = State::kDone;
+  on_done_(s.id);
+}
+
+void Segments::drop(Segment& s) {
+  Segment* p = before(s);
+  if (p) {
+    give_back_overlap(*p);
+    p->next = s.next;
+  }
+  s.state = State::kDropped;
+  s.next = nullptr;
+  s.rows = s.overlap = {};
+  on_done_(s.id);
+  changed_.notify_all();
+}
+
+void Segments::drop_after(Segment& s) {
+  while (s.next) drop(*s.next);
+}
+
+void Segments::give_back_overlap(Segment& s) { s.rows.append(std::move(s.overlap)); }
+
+void Segments::end(std::size_t id, const std::string& error) {
+  std::unique_lock lock(mutex_);
+  Segment& s = *all_[id];
+  if (is_over_ || s.state != State::kOpen) return;
+  s.has_ended = true;
+  s.error = error;
+  settle();
+  changed_.notify_all();
+  tell(lock);
+}
+
+/// What follows from segments that have ended.
+void Segments::settle() {
+  for (Segment* s = current_; s;) {
+    Segment* n = s->next;
+    if (s->state == State::kOpen && n && n->has_ended && (!n->start || !n->error.empty())) {
+      // It read nothing, or not to its end: perhaps there was no memory for one more decoder. The one before goes on.
+      drop(*n);
+      continue;
+    }
+    if (s->state == State::kOpen && s->has_ended && n) {
+      const std::size_t compared = s->overlap.rows.size(), theirs = n->rows.rows.size();
+      if (compared == 0 || theirs > s->matched_from + compared)
+        drop_after(*s);
+      else if (n->has_ended)
+        hand_over(*s);
+    }
+    s = s->next;
+  }
+}
+
+/// Tells what is next to be told, unless another thread does.
+void Segments::tell(std::unique_lock<std::mutex>& lock) {
+  if (telling_ || is_over_) return;
+  telling_ = true;
+  while (current_ && !is_over_) {
+    Segment& s = *current_;
+    if (s.rows.rows.size() > s.skip) {
+      // Moved out: others may add meanwhile. What is compared with the one before is not needed any more.
+      const Rows rows = std::exchange(s.rows, {});
+      const std::size_t skip = std::exchange(s.skip, 0);
+      const std::uint64_t base = s.base;
+      lock.unlock();
+      for (std::size_t i = skip; i < rows.rows.size(); ++i) {
+        Row row = rows.at(i);
+        row.frame += base;
+        on_row_(row);
+      }
+      lock.lock();
+      continue;
+    }
+    if (s.state == State::kDone && s.next) {
+      s.next->base += s.base;
+      current_ = s.next;
+      continue;
+    }
+    if (s.state == State::kOpen && s.has_ended && !s.next) {
+      is_over_ = true;
+      on_end_(s.id, s.error);
+    }
+    break;
+  }
+  telling_ = false;
+  changed_.notify_all();
+}
+
+void Segments::cancel() {
+  const std::lock_guard lock(mutex_);
+  is_over_ = true;
+  changed_.notify_all();
+}
+
+Segments::Segment* Segments::before(const Segment& s) {
+  for (Segment* p = current_; p; p = p->next)
+    if (p->next == &s) return p;
+  return nullptr;
+}
+
+std::uint64_t Segments::next_bound(std::uint64_t apart) const {
+  const std::lock_guard lock(mutex_);
+  const Segment* last = current_;
+  while (last && last->next) last = last->next;
+  return last ? std::max(last->bound, last->latest) + apart : 0;
+}
+
+std::size_t Segments::open() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const Segment* s = current_; s; s = s->next) ++count;
+  return count;
+}
+
+std::uint64_t Segments::frames() const {
+  const std::lock_guard lock(mutex_);
+  return frames_;
+}
+
+int Segments::futile() const {
+  const std::lock_guard lock(mutex_);
+  return futile_;
+}
+
+}  // namespace framequality::apps::scan
