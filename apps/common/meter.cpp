@@ -2,6 +2,7 @@
 // The element that measures, found and set up as any application would.
 #include "apps/common/meter.h"
 
+#include "apps/common/contexts.h"
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 
@@ -71,6 +72,13 @@ GstElement* make_meter(const MeterOptions& options) {
 MeterFacts try_meter(const MeterOptions& options) {
   const Owned<GstElement> meter(GST_ELEMENT(gst_object_ref_sink(make_meter(options))));
   const Owned<GstBus> bus(gst_bus_new());
+  // The context that it makes is that of all meters and decoders to come.
+  const auto share = +[](GstBus*, GstMessage* message, gpointer gpu) {
+    share_context(message, *static_cast<int*>(gpu));
+    return GST_BUS_PASS;
+  };
+  int gpu = options.cuda_device_id;
+  gst_bus_set_sync_handler(bus.get(), share, &gpu, nullptr);
   gst_element_set_bus(meter.get(), bus.get());
   const bool ready = gst_element_set_state(meter.get(), GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
   MeterFacts facts;

@@ -67,9 +67,14 @@ FileScan::~FileScan() {
 
 void FileScan::start(std::optional<std::uint64_t> from) {
   from_ = from;
+  listening_ = !from;  // what comes before the seek only shows that it can be done
+  // In a thread of its own: opening a file and a decoder takes tens of milliseconds, and many files are begun at once.
+  starter_ = std::thread([this, state = from ? GST_STATE_PAUSED : GST_STATE_PLAYING] { set_going(state); });
+}
+
+void FileScan::set_going(GstState state) {
   try {
     build();
-    const GstState state = from ? GST_STATE_PAUSED : GST_STATE_PLAYING;
     if (gst_element_set_state(pipeline_.get(), state) != GST_STATE_CHANGE_FAILURE) return;
     // The reason is on the bus.
     const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
@@ -357,6 +362,7 @@ std::string FileScan::codec() const { return codec_; }
 
 /// Nothing is called from here on.
 void FileScan::silence() {
+  if (starter_.joinable()) starter_.join();
   if (watch_ != 0) g_source_remove(std::exchange(watch_, 0));
   {
     const std::lock_guard lock(idle_mutex_);

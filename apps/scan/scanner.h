@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace framequality::apps::scan {
@@ -96,6 +97,7 @@ class FileScan {
   static GstBusSyncReply on_sync_message(GstBus* bus, GstMessage* message, gpointer self);
   static gboolean on_message(GstBus* bus, GstMessage* message, gpointer self);
   void build();
+  void set_going(GstState state);
   void later(void (FileScan::*what)());
   void tell_opened();
   void tell_early_error();
@@ -116,6 +118,7 @@ class FileScan {
   Owned<GstElement> pipeline_;
   GstElement *convert_ = nullptr, *meter_ = nullptr;  ///< the pipeline's
   guint watch_ = 0;
+  std::thread starter_;
   std::mutex idle_mutex_;
   std::vector<guint> idle_;
   std::optional<std::uint64_t> from_;  ///< where to begin, until that was asked for

@@ -2,6 +2,8 @@
 // One file's rows from several scans of it that run at once.
 #include "apps/scan/segments.h"
 
+#include <gst/gst.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +13,12 @@ namespace {
 
 // Pictures that are predicted from others across a keyframe follow it closely, within a decoder's store of pictures.
 constexpr std::size_t kOverlap = 8;
+/// GST_DEBUG=framequality-scan:5 tells what became of each cut.
+GstDebugCategory* category() {
+  static GstDebugCategory* const made = _gst_debug_category_new("framequality-scan", 0, "how files are scanned");
+  return made;
+}
+
 constexpr std::size_t kMostKept = 20'000;  // rows of a segment that wait for those before
 
 }  // namespace
@@ -76,6 +84,7 @@ bool Segments::take(std::size_t id, const Row& row) {
 /// The first frame of a segment: from now on the one before knows where to end.
 void Segments::begin(Segment& s, std::uint64_t time) {
   s.start = s.latest = time;
+  GST_CAT_DEBUG(category(), "segment %zu begins at %" GST_TIME_FORMAT, s.id, GST_TIME_ARGS(time));
   // A keyframe that the one before began with too: its frames would all be taken twice.
   if (Segment* p = before(s); p && p->start && *p->start >= time) {
     ++futile_;
@@ -121,6 +130,9 @@ bool Segments::place(std::unique_lock<std::mutex>& lock, Segment& s, const Row& 
       continue;
     }
     const Row other = n->rows.at(i);
+    GST_CAT_LOG(category(), "segment %zu at %" GST_TIME_FORMAT " %.17g, %zu at %" GST_TIME_FORMAT " %.17g", s.id,
+                GST_TIME_ARGS(time), row.score, n->id, GST_TIME_ARGS(other.time.value_or(GST_CLOCK_TIME_NONE)),
+                other.score);
     if (row.time != other.time || row.score != other.score || !std::ranges::equal(row.zones, other.zones)) {
       drop(*n);
       continue;
@@ -139,6 +151,7 @@ void Segments::hand_over(Segment& s) {
   n.base = s.overlap.rows.front().frame - n.rows.rows[s.matched_from].frame;
   s.overlap = {};
   s.state = State::kDone;
+  GST_CAT_DEBUG(category(), "segment %zu ends where %zu goes on", s.id, n.id);
   on_done_(s.id);
 }
 
@@ -149,6 +162,8 @@ void Segments::drop(Segment& s) {
     p->next = s.next;
   }
   s.state = State::kDropped;
+  GST_CAT_DEBUG(category(), "segment %zu, from %" GST_TIME_FORMAT ", is dropped %s", s.id, GST_TIME_ARGS(s.bound),
+                s.error.c_str());
   s.next = nullptr;
   s.rows = s.overlap = {};
   on_done_(s.id);
