@@ -2,17 +2,19 @@
 // Frames as picture files.
 #pragma once
 
-#include "apps/common/owned.h"
+#include "apps/common/raster.h"
 
 #include <string>
 
 namespace framequality::apps {
 
-/// A frame as a PNG file, lossless: gray formats as 8 or 16 bit gray, everything else as 8 bit RGB. Memory of any kind.
-/// Throws std::runtime_error with the reason.
-std::string png_of(GstSample* sample);
+/// A frame as a PNG file, lossless but for the conversion from YUV: gray or RGB, of 8 bits, or of 16 if the frame has
+/// more than 8. `exif`: a block as exif_of() makes, or empty. Colours that are not those of ordinary screens (BT.2020,
+/// HLG, PQ) are said in a cICP chunk. Memory of any kind; turned and shaped as raster_of() does. Throws
+/// std::runtime_error with the reason.
+std::string png_of(GstSample* sample, const View& view = {}, const std::string& exif = "");
 
-/// A frame as a JPEG file of square pixels, at most `longest` pixels long and high, never larger than the frame.
-std::string jpeg_of(GstSample* sample, int longest);
+/// A frame as a JPEG file, of 8 bits; else as png_of(). `quality`: 1...100; from 90 on chroma has full size.
+std::string jpeg_of(GstSample* sample, const View& view, int quality, const std::string& exif = "");
 
 }  // namespace framequality::apps

@@ -2,12 +2,7 @@
 // All that is done with one file: its rows, its summary, its pictures, its part of the report.
 #include "apps/scan/job.h"
 
-#include "apps/common/pictures.h"
-#include "apps/common/text.h"
-
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <utility>
 
 namespace framequality::apps::scan {
@@ -16,9 +11,6 @@ namespace {
 
 constexpr gint64 kFlushAfter = G_USEC_PER_SEC / 5;
 constexpr std::size_t kFlushBytes = 1 << 16;
-constexpr int kReportWindows = 24;
-constexpr std::size_t kReportMoments = 6;
-constexpr int kThumbnail = 480;  // pixels
 // ns of a file that one scan is given. Shorter ones cost as much to find as to read, longer ones keep rows waiting.
 constexpr std::uint64_t kShortestPart = 8 * GST_SECOND, kLongestPart = 60 * GST_SECOND;
 constexpr int kFutile = 3;  // cuts in a row that found no further keyframe
@@ -26,69 +18,6 @@ constexpr int kFutile = 3;  // cuts in a row that found no further keyframe
 std::uint64_t distance(std::uint64_t a, std::uint64_t b) { return a < b ? b - a : a - b; }
 
 }  // namespace
-
-/// Picks a file's pictures for folder and report while its frames come by.
-class Job::Picks {
- public:
-  Picks(const Options& options, const std::string& base, Windows windows, bool timed) : timed_(timed) {
-    if (options.best > 0 && !options.export_dir.empty()) {
-      windows.count = options.best;
-      pickers_.emplace_back(windows, true, [this, base, &options](const Moment& at, GstSample* frame) {
-        exports_.emplace_back(options.export_dir + '/' + file_name(base, at), png_of(frame));
-      });
-    }
-    if (!options.report.empty()) {
-      windows.count = kReportWindows;
-      const auto keep = [](std::vector<Thumbnail>& in) {
-        return [&in](const Moment& at, GstSample* frame) { in.push_back({at, jpeg_of(frame, kThumbnail)}); };
-      };
-      pickers_.emplace_back(windows, true, keep(best_));
-      pickers_.emplace_back(windows, false, keep(worst_));
-    }
-  }
-  ~Picks() = default;
-  Picks(const Picks&) = delete;
-  Picks& operator=(const Picks&) = delete;
-
-  void offer(const Measured& frame, std::uint64_t position) {
-    for (WindowPick& picker : pickers_) picker.offer(frame, position);
-  }
-
-  /// All frames have come by: the pictures get their names, the thumbnails go to `result`.
-  void finish(Result& result) {
-    for (WindowPick& picker : pickers_) picker.finish();
-    for (DraftFile& file : exports_) file.publish();
-    result.best = chosen(best_, true, result.length);
-    result.worst = chosen(worst_, false, result.length);
-  }
-
- private:
-  std::string file_name(const std::string& base, const Moment& at) const {
-    std::array<char, 64> place;
-    std::snprintf(place.data(), place.size(), "_f%06" G_GUINT64_FORMAT "_", guint64{at.frame});
-    std::string name = base + place.data();
-    const std::uint64_t ms = (at.time + GST_MSECOND / 2) / GST_MSECOND;
-    std::snprintf(place.data(), place.size(), "%" G_GUINT64_FORMAT ".%03us_", guint64{ms / 1000},
-                  static_cast<unsigned>(ms % 1000));
-    if (timed_) name += place.data();
-    return name + rounded(at.score, 6) + ".png";
-  }
-
-  static std::vector<Thumbnail> chosen(const std::vector<Thumbnail>& all, bool highest, std::uint64_t length) {
-    std::vector<Moment> moments;
-    moments.reserve(all.size());
-    for (const Thumbnail& t : all) moments.push_back(t.moment);
-    std::vector<Thumbnail> some;
-    for (const std::size_t i : pick_moments(moments, highest, kReportMoments, length / kReportWindows))
-      some.push_back(all[i]);
-    return some;
-  }
-
-  const bool timed_;
-  std::vector<WindowPick> pickers_;
-  std::vector<DraftFile> exports_;
-  std::vector<Thumbnail> best_, worst_;
-};
 
 Job::Job(Input input, std::size_t index, const Options& options, const MeterOptions& meter, int gpu, Outlet outlet)
     : input_(std::move(input)),
@@ -99,6 +28,7 @@ Job::Job(Input input, std::size_t index, const Options& options, const MeterOpti
       outlet_(std::move(outlet)),
       prefix_(outlet_.table.prefix(input_.name)),
       wants_pictures_(!options.export_dir.empty() || !options.report.empty()),
+      needs_length_(options.best > 0 || !options.report.empty()),
       segments_([this](const Row& row) { tell(row); },
                 [this](std::size_t segment) { later([this, segment] { segment_done(segment); }); },
                 [this](std::size_t segment, const std::string& error) {
@@ -155,9 +85,10 @@ bool Job::take(Running& running, const Measured& frame) {
   if (running.segment == 0 && wants_pictures_ && !is_cut_) {
     const std::uint64_t time = row.time.value_or(latest_);
     latest_ = time;
-    if (!picks_ && row.frame == 0 && row.time && frame.video.duration) {
-      assumed_ = *frame.video.duration - std::min(time, *frame.video.duration);
-      picks_ = std::make_unique<Picks>(options_, input_.base, Windows{time, assumed_}, true);
+    if (!picks_ && row.frame == 0 && row.time && (frame.video.duration || !needs_length_)) {
+      const std::uint64_t duration = frame.video.duration.value_or(time);
+      assumed_ = duration - std::min(time, duration);
+      make_picks({time, assumed_}, true);
     }
     if (picks_) picks_->offer(frame, time);
   }
@@ -306,13 +237,18 @@ void Job::scans_ended(std::size_t segment, const std::string& error) {
   // The container did not say how long the video is, or not the truth: now it is known.
   const Windows windows =
       result_.timed ? Windows{result_.moments.front().time, result_.length} : Windows{0, result_.decoded};
-  picks_ = std::make_unique<Picks>(options_, input_.base, windows, result_.timed);
+  make_picks(windows, result_.timed);
   is_second_ = true;
   run(gpu_, 0, &Job::take_again).scan->start();
 }
 
+void Job::make_picks(const Windows& clip, bool timed) {
+  picks_ = std::make_unique<Picks>(options_, input_, clip, timed, outlet_.picture_threads, outlet_.failed);
+}
+
 bool Job::windows_were_right(std::uint64_t length) const {
   if (!picks_ || !result_.timed) return false;
+  if (!needs_length_) return true;
   const std::uint64_t frame = length / result_.moments.size();
   return distance(length, assumed_) <= std::max(length / 100, 2 * frame);
 }
@@ -321,7 +257,7 @@ void Job::finish() {
   while (!scans_.empty()) free_scan(0);
   result_.seconds = static_cast<double>(g_get_monotonic_time() - begun_) / G_USEC_PER_SEC;
   try {
-    if (picks_) picks_->finish(result_);
+    if (picks_) result_.chosen = picks_->finish(result_.length);
   } catch (const std::exception& e) {
     outlet_.failed(e.what());
   }

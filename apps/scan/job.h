@@ -2,11 +2,10 @@
 // All that is done with one file: its rows, its summary, its pictures, its part of the report.
 #pragma once
 
-#include "apps/common/draft_file.h"
+#include "apps/scan/picks.h"
 #include "apps/scan/scanner.h"
 #include "apps/scan/segments.h"
 #include "apps/scan/table.h"
-#include "apps/scan/window_pick.h"
 
 #include <atomic>
 #include <functional>
@@ -18,12 +17,6 @@
 
 namespace framequality::apps::scan {
 
-/// A frame with its picture.
-struct Thumbnail {
-  Moment moment;
-  std::string jpeg;
-};
-
 /// What is known of a file when it is done.
 struct Result {
   std::string name, error;      ///< error: empty, or why it is not complete
@@ -34,7 +27,7 @@ struct Result {
   std::uint64_t length = 0;  ///< ns from the first frame to the end of the last
   double seconds = 0;        ///< spent on it
   ZoneHistory zones{512};
-  std::vector<Thumbnail> best, worst;  ///< most extreme first; only for a report
+  Chosen chosen;
 };
 
 class Job {
@@ -42,6 +35,7 @@ class Job {
   struct Outlet {
     const Table& table;
     OrderedOutput& output;
+    TaskPool& picture_threads;
     std::function<void(const std::string& text)> warned;  ///< main thread
     std::function<void(const std::string& text)> failed;  ///< any thread: nothing can go on
     std::function<void()> cuttable;                       ///< main thread: add_scan() can be called
@@ -71,7 +65,6 @@ class Job {
   Result& result() { return result_; }
 
  private:
-  class Picks;
   /// A scan, and the segment of the file that it is at.
   struct Running {
     int gpu;
@@ -91,6 +84,7 @@ class Job {
   void segment_done(std::size_t segment);
   void free_scan(std::size_t place);
   void scans_ended(std::size_t segment, const std::string& error);
+  void make_picks(const Windows& clip, bool timed);
   bool windows_were_right(std::uint64_t length) const;
   void finish();
 
@@ -101,7 +95,7 @@ class Job {
   int gpu_;  ///< of the place that it has from the beginning to the end
   const Outlet outlet_;
   const std::string prefix_;
-  const bool wants_pictures_;
+  const bool wants_pictures_, needs_length_;  ///< needs_length_: of the clip, to choose them
   Result result_;
   std::string text_;  ///< rows on their way out
   gint64 begun_ = 0, flushed_ = 0;

@@ -171,7 +171,7 @@ class App {
 
   void start_job(std::size_t i) {
     const std::string& name = options_.inputs[i].name;
-    Job::Outlet outlet{table_, output_, {}, {}, {}, {}, {}};
+    Job::Outlet outlet{table_, output_, *picture_threads_, {}, {}, {}, {}, {}};
     outlet.warned = [this, &name](const std::string& text) { say(printable(name) + ": warning: " + printable(text)); };
     outlet.failed = [this](const std::string& text) { fail(text); };
     outlet.cuttable = [this, i] {
@@ -282,6 +282,7 @@ class App {
   const MeterFacts facts_;
   const Table table_;
   const std::vector<double> weights_;
+  const std::unique_ptr<TaskPool> picture_threads_ = make_picture_threads();
   std::vector<std::unique_ptr<Job>> jobs_;  ///< by file; null before and after
   std::vector<std::optional<std::string>> texts_;
   std::vector<std::string> parts_;  ///< of the report

@@ -4,15 +4,48 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace framequality::apps::scan {
 
-int Windows::of(std::uint64_t time) const {
-  if (time <= begin || length == 0) return 0;
+std::uint64_t Windows::of(std::uint64_t position) const {
+  if (position <= begin || length == 0) return 0;
   // ns times windows may pass 64 bits.
   __extension__ typedef unsigned __int128 Wide;
-  const auto index = static_cast<Wide>(time - begin) * static_cast<unsigned>(count) / length;
-  return index >= static_cast<unsigned>(count) ? count - 1 : static_cast<int>(index);
+  const auto windows = static_cast<unsigned>(count);
+  const auto index = static_cast<std::uint64_t>(static_cast<Wide>(position - begin) * windows / length);
+  return open ? index : std::min<std::uint64_t>(index, windows - 1);
+}
+
+WindowChoice::Step WindowChoice::offer(std::uint64_t position, double score) {
+  Step step{false, false};
+  if (const std::uint64_t window = std::max(window_, windows_.of(position)); window != window_) {
+    if (has_) least_ = position_ + apart_;
+    step.ended = std::exchange(has_, false);
+    window_ = window;
+  }
+  if (position < least_) return step;
+  step.best = !has_ || (highest_ ? score > score_ : score < score_);
+  if (!step.best) return step;
+  has_ = true;
+  position_ = position;
+  score_ = score;
+  return step;
+}
+
+std::vector<std::size_t> choose_of_windows(const std::vector<Moment>& moments, std::uint64_t Moment::*position,
+                                           const Windows& windows, std::uint64_t apart, bool highest) {
+  WindowChoice choice(windows, apart, highest);
+  std::vector<std::size_t> chosen;
+  bool open = false;  // the last one may still be bettered
+  for (std::size_t i = 0; i < moments.size(); ++i) {
+    const auto step = choice.offer(moments[i].*position, moments[i].score);
+    if (step.ended) open = false;
+    if (!step.best) continue;
+    if (!std::exchange(open, true)) chosen.emplace_back();
+    chosen.back() = i;
+  }
+  return chosen;
 }
 
 std::vector<std::size_t> pick_moments(const std::vector<Moment>& moments, bool highest, std::size_t count,

@@ -13,8 +13,11 @@ namespace framequality::apps::scan {
 struct Windows {
   std::uint64_t begin = 0, length = 0;
   int count = 1;
-  /// 0...count-1; what lies outside the clip belongs to the first or the last.
-  int of(std::uint64_t time) const;
+  bool open = false;  ///< windows of the same length go on behind its end
+  /// From 0 on; what lies before the clip belongs to the first, what lies behind to the last, unless it is open.
+  std::uint64_t of(std::uint64_t position) const;
+  /// Half a window, rounded down.
+  std::uint64_t half() const { return length / (2 * static_cast<std::uint64_t>(count)); }
 };
 
 /// One frame that may be shown.
@@ -22,6 +25,33 @@ struct Moment {
   std::uint64_t frame, time;  ///< number in the clip; ns
   double score;
 };
+
+/// Chooses the frame with the highest score (lowest, if not `highest`) of each window, of equal ones the first, while
+/// they come by. No frame is chosen that lies less than `apart` behind the choice of a window before; a window may so
+/// have none. Positions that go back do not open a window again.
+class WindowChoice {
+ public:
+  struct Step {
+    bool ended;  ///< the best one before is final: a window has begun
+    bool best;   ///< this frame is the best of its window so far
+  };
+  WindowChoice(const Windows& windows, std::uint64_t apart, bool highest)
+      : windows_(windows), apart_(apart), highest_(highest) {}
+  Step offer(std::uint64_t position, double score);
+
+ private:
+  const Windows windows_;
+  const std::uint64_t apart_;
+  const bool highest_;
+  std::uint64_t window_ = 0, position_ = 0;  ///< position_: of the best one
+  std::uint64_t least_ = 0;                  ///< what comes before is too close
+  double score_ = 0;
+  bool has_ = false;
+};
+
+/// All that WindowChoice chooses of these moments, placed by &Moment::time or &Moment::frame. As indices.
+std::vector<std::size_t> choose_of_windows(const std::vector<Moment>& moments, std::uint64_t Moment::*position,
+                                           const Windows& windows, std::uint64_t apart, bool highest);
 
 /// At most `count` of these moments, highest scores first (lowest, if not `highest`), of equal ones the earlier; no two
 /// closer together than `apart` ns. As indices.

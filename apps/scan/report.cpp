@@ -106,8 +106,8 @@ std::string report_part(const Result& result) {
                return static_cast<std::int64_t>((m.time + 500) / 1000);
              }));
   json_field(json, "scores", array_of(result.moments, [](const Moment& m) { return rounded(m.score, kDigits); }));
-  json_field(json, "best", thumbnails(result.best));
-  json_field(json, "worst", thumbnails(result.worst));
+  json_field(json, "best", thumbnails(result.chosen.best));
+  json_field(json, "worst", thumbnails(result.chosen.worst));
   if (result.zones.steps() > 0) json_field(json, "zones", zones(result.zones));
   return json + '}';
 }

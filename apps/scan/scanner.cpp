@@ -3,6 +3,7 @@
 #include "apps/scan/scanner.h"
 
 #include "apps/common/contexts.h"
+#include "apps/common/exif.h"
 #include "apps/common/message.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
@@ -88,6 +89,9 @@ void FileScan::set_going(GstState state) {
 
 void FileScan::build() {
   const std::string uri = uri_of(name_);
+  if (const std::unique_ptr<gchar, decltype(&g_free)> path(g_filename_from_uri(uri.c_str(), nullptr, nullptr), g_free);
+      path)
+    if (const auto tags = tags_of_jpeg(path.get())) take_tags(tags.get());
   pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
   GstElement *source = make("uridecodebin"), *queue = make("queue"), *sink = make("fakesink");
   convert_ = make("videoconvert");
@@ -182,6 +186,12 @@ void FileScan::take_event(GstEvent* event) {
       take_caps(caps);
       break;
     }
+    case GST_EVENT_TAG: {
+      GstTagList* tags = nullptr;
+      gst_event_parse_tag(event, &tags);
+      take_tags(tags);
+      break;
+    }
     case GST_EVENT_FLUSH_STOP:
       // What comes now is what seek() asked for.
       listening_ = true;
@@ -205,6 +215,15 @@ void FileScan::take_caps(GstCaps* caps) {
   video_.rate_n = GST_VIDEO_INFO_FPS_N(&info);
   video_.rate_d = GST_VIDEO_INFO_FPS_D(&info);
   video_.format = GST_VIDEO_INFO_NAME(&info);
+}
+
+/// Those of the file and those of the stream come one after the other.
+void FileScan::take_tags(const GstTagList* tags) {
+  GstTagList* all =
+      video_.tags ? gst_tag_list_merge(video_.tags.get(), tags, GST_TAG_MERGE_REPLACE) : gst_tag_list_copy(tags);
+  video_.tags.reset(all, [](GstTagList* list) { gst_tag_list_unref(list); });
+  video_.orientation = GST_VIDEO_ORIENTATION_IDENTITY;
+  gst_video_orientation_from_tag(all, &video_.orientation);
 }
 
 /// At the first frame.

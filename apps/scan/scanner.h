@@ -28,6 +28,8 @@ struct VideoFacts {
   int rate_n = 0, rate_d = 1;             ///< frames per second; 0 if unknown or variable
   std::string format, codec;              ///< GStreamer's name; a description, may be empty
   std::optional<std::uint64_t> duration;  ///< ns, as the container says
+  GstVideoOrientationMethod orientation = GST_VIDEO_ORIENTATION_IDENTITY;  ///< how frames are to be turned
+  std::shared_ptr<GstTagList> tags;  ///< all that the file says of itself; may be null; never written to
 };
 
 /// A measured frame as it comes by, in the file's streaming thread. buffer and caps are valid during the call.
@@ -103,6 +105,7 @@ class FileScan {
   void tell_early_error();
   void take_event(GstEvent* event);
   void take_caps(GstCaps* caps);
+  void take_tags(const GstTagList* tags);
   void measure(GstPad* pad, GstBuffer* buffer);
   void look_at_file(GstPad* pad);
   std::string reason(GstMessage* message) const;

@@ -265,13 +265,16 @@ def test_nothing_is_left_over(clips):
 
 
 def best_of_windows(rows, count, place, length):
-    """Frame numbers that --best should choose: of each window the first of the highest scores."""
-    best = {}
-    for row in rows:
-        window = min(int(place(row) * count / length), count - 1)
-        if window not in best or float(row["score"]) > float(best[window]["score"]):
-            best[window] = row
-    return {int(row["frame"]): float(row["score"]) for row in best.values()}
+    """Frame numbers that --best should choose: of each window the first of the highest scores that is at least half a
+    window behind the choice before."""
+    best, least = {}, 0
+    for window in range(count):
+        fit = [row for row in rows if min(int(place(row) * count / length), count - 1) == window and place(row) >= least]
+        if fit:
+            first = max(fit, key=lambda row: float(row["score"]))
+            best[int(first["frame"])] = float(first["score"])
+            least = place(first) + length / count / 2
+    return best
 
 
 def test_pictures_are_the_frames_scored(clips):

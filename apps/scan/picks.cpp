@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The pictures of one file: chosen while its frames come by, made in other threads.
+#include "apps/scan/picks.h"
+
+#include "apps/common/exif.h"
+#include "apps/common/pictures.h"
+#include "apps/common/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+namespace framequality::apps::scan {
+
+namespace {
+
+constexpr unsigned kMostThreads = 4;
+constexpr int kReportWindows = 24;
+constexpr std::size_t kReportMoments = 6;
+constexpr int kThumbnail = 480;  // pixels
+constexpr int kThumbnailQuality = 85, kQuality = 95;
+
+/// "1.600"
+std::string short_seconds(std::uint64_t time) {
+  const std::uint64_t ms = (time + GST_MSECOND / 2) / GST_MSECOND;
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%" G_GUINT64_FORMAT ".%03u", guint64{ms / 1000},
+                static_cast<unsigned>(ms % 1000));
+  return text.data();
+}
+
+std::vector<Thumbnail> most_extreme(std::deque<Thumbnail>& all, bool highest, std::uint64_t length) {
+  std::vector<Moment> moments;
+  moments.reserve(all.size());
+  for (const Thumbnail& t : all) moments.push_back(t.moment);
+  std::vector<Thumbnail> some;
+  for (const std::size_t i : pick_moments(moments, highest, kReportMoments, length / kReportWindows))
+    some.push_back(std::move(all[i]));
+  return some;
+}
+
+}  // namespace
+
+std::unique_ptr<TaskPool> make_picture_threads() {
+  const std::size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+  return std::make_unique<TaskPool>(threads, threads);
+}
+
+Picks::Picks(const Options& options, const Input& input, const Windows& clip, bool timed, TaskPool& pool,
+             std::function<void(const std::string&)> failed)
+    : options_(options), input_(input), timed_(timed), tasks_(pool, std::move(failed)) {
+  Windows windows = clip;
+  if (options.best > 0 && !options.export_dir.empty()) {
+    windows.count = options.best;
+    pickers_.emplace_back(WindowChoice(windows, windows.half(), true),
+                          [this](const Moment& at, GstSample* frame) { export_frame(at, frame); });
+  }
+  if (!options.report.empty()) {
+    windows.count = kReportWindows;
+    const auto keep = [this](std::deque<Thumbnail>& in) {
+      return [this, &in](const Moment& at, GstSample* frame) { keep_thumbnail(in, at, frame); };
+    };
+    pickers_.emplace_back(WindowChoice(windows, 0, true), keep(best_));
+    pickers_.emplace_back(WindowChoice(windows, 0, false), keep(worst_));
+  }
+}
+
+void Picks::offer(const Measured& frame, std::uint64_t position) {
+  if (options_.every && !options_.export_dir.empty()) {
+    const bool by_frame = options_.every->frames > 0;
+    // Where frames have no times, no second ever ends.
+    const std::uint64_t place = by_frame ? frame.row.frame : timed_ ? position : 0;
+    if (!every_) {
+      const Windows windows{place, by_frame ? options_.every->frames : options_.every->time, 1, true};
+      every_.emplace(WindowChoice(windows, windows.half(), true),
+                     [this](const Moment& at, GstSample* chosen) { export_frame(at, chosen); });
+    }
+    every_->offer(frame, place);
+  }
+  for (WindowPick& picker : pickers_) picker.offer(frame, position);
+  see(frame.video);
+}
+
+void Picks::add(const Moment& moment, GstSample* frame, const VideoFacts& video) {
+  see(video);
+  export_frame(moment, frame);
+}
+
+void Picks::see(const VideoFacts& video) {
+  orientation_ = video.orientation;
+  if (tags_ != video.tags) tags_ = video.tags;
+}
+
+void Picks::export_frame(const Moment& moment, GstSample* frame) {
+  Owned<GstSample> copy = copy_of(frame);
+  Export& entry = exports_.emplace_back(Export{{moment, path(moment)}, std::nullopt});
+  auto make = [this, &entry, copy = std::move(copy), tags = tags_, orientation = orientation_]() mutable {
+    const Moment& at = entry.picture.moment;
+    const std::string exif =
+        exif_of(tags.get(), timed_ ? std::optional(at.time) : std::nullopt, description(entry.picture.moment));
+    View view;
+    view.orientation = orientation;
+    entry.draft.emplace(entry.picture.path, options_.pictures == PictureFormat::kJpeg
+                                                ? jpeg_of(copy.get(), view, kQuality, exif)
+                                                : png_of(copy.get(), view, exif));
+  };
+  tasks_.add(TaskPool::Task(std::move(make)));
+}
+
+void Picks::keep_thumbnail(std::deque<Thumbnail>& in, const Moment& moment, GstSample* frame) {
+  Owned<GstSample> copy = copy_of(frame);
+  Thumbnail& entry = in.emplace_back(Thumbnail{moment, ""});
+  View view;
+  view.orientation = orientation_;
+  view.longest = kThumbnail;
+  auto make = [&entry, view, copy = std::move(copy)] { entry.jpeg = jpeg_of(copy.get(), view, kThumbnailQuality); };
+  tasks_.add(TaskPool::Task(std::move(make)));
+}
+
+std::string Picks::path(const Moment& at) const {
+  std::array<char, 32> frame;
+  std::snprintf(frame.data(), frame.size(), "_f%06" G_GUINT64_FORMAT "_", guint64{at.frame});
+  return options_.export_dir + '/' + input_.base + frame.data() + (timed_ ? short_seconds(at.time) + "s_" : "") +
+         rounded(at.score, 6) + (options_.pictures == PictureFormat::kJpeg ? ".jpg" : ".png");
+}
+
+std::string Picks::description(const Moment& at) const {
+  const std::string name = input_.name.substr(input_.name.find_last_of('/') + 1);
+  return printable(name) + ", frame " + std::to_string(at.frame) +
+         (timed_ ? ", " + short_seconds(at.time) + " s" : "") + ", " + options_.meter.metric + ' ' +
+         rounded(at.score, 6);
+}
+
+Chosen Picks::finish(std::uint64_t length) {
+  if (every_) every_->finish();
+  for (WindowPick& picker : pickers_) picker.finish();
+  Chosen chosen;
+  if (!tasks_.finish()) return chosen;
+  for (Export& entry : exports_) {
+    entry.draft->publish();
+    chosen.pictures.push_back(std::move(entry.picture));
+  }
+  chosen.best = most_extreme(best_, true, length);
+  chosen.worst = most_extreme(worst_, false, length);
+  return chosen;
+}
+
+}  // namespace framequality::apps::scan

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The pictures of one file: chosen while its frames come by, made in other threads.
+#pragma once
+
+#include "apps/common/draft_file.h"
+#include "apps/common/task_pool.h"
+#include "apps/scan/window_pick.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace framequality::apps::scan {
+
+/// A frame with its picture.
+struct Thumbnail {
+  Moment moment;
+  std::string jpeg;
+};
+
+/// A frame with its file.
+struct Picture {
+  Moment moment;
+  std::string path;
+};
+
+struct Chosen {
+  std::vector<Picture> pictures;       ///< in the order of the clip
+  std::vector<Thumbnail> best, worst;  ///< most extreme first; only for a report
+};
+
+/// Threads for the pictures of all files. They wait for frames, and streams wait for them: no more frames are kept than
+/// they work on and as many again.
+std::unique_ptr<TaskPool> make_picture_threads();
+
+/// Of --best, --every and --report. offer() and add() are for one thread at a time; frames are copied before they
+/// return, so that decoders, which own few, get theirs back. They throw std::runtime_error if a frame cannot be read.
+class Picks {
+ public:
+  /// What options.every asks for from the first frame on, else options.best of `clip`; the report's of `clip` too.
+  /// `clip`: in ns if the frames are `timed`, else in frames. `failed`: any thread; a picture cannot be made or
+  /// written, and why. Options and pool outlive this.
+  Picks(const Options& options, const Input& input, const Windows& clip, bool timed, TaskPool& pool,
+        std::function<void(const std::string&)> failed);
+  ~Picks() = default;  ///< pictures that are not published go
+  Picks(const Picks&) = delete;
+  Picks& operator=(const Picks&) = delete;
+
+  /// The next frame, and its place in the clip.
+  void offer(const Measured& frame, std::uint64_t position);
+  /// A frame that was chosen before: it is exported whatever else is offered.
+  void add(const Moment& moment, GstSample* frame, const VideoFacts& video);
+  /// All frames have come by. Waits for the pictures; the files get their names. `length`: of the clip, ns. Nothing is
+  /// published or returned after a failure. Throws std::runtime_error if a file cannot get its name.
+  Chosen finish(std::uint64_t length);
+
+ private:
+  struct Export {
+    Picture picture;
+    std::optional<DraftFile> draft;
+  };
+  void export_frame(const Moment& moment, GstSample* frame);
+  void keep_thumbnail(std::deque<Thumbnail>& in, const Moment& moment, GstSample* frame);
+  void see(const VideoFacts& video);
+  std::string path(const Moment& at) const;
+  std::string description(const Moment& at) const;
+
+  const Options& options_;
+  const Input input_;
+  const bool timed_;
+  std::optional<WindowPick> every_;  ///< from the first frame on
+  std::vector<WindowPick> pickers_;
+  GstVideoOrientationMethod orientation_ = GST_VIDEO_ORIENTATION_IDENTITY;
+  std::shared_ptr<GstTagList> tags_;
+  // Tasks fill in what was put here for them; a deque's entries stay where they are.
+  std::deque<Export> exports_;
+  std::deque<Thumbnail> best_, worst_;
+  TaskGroup tasks_;  ///< the last: it waits for those that use the others
+};
+
+}  // namespace framequality::apps::scan
