@@ -58,6 +58,12 @@ static void choose_place(FqDeviceBase* self) {
           (unsupported ? "device=cuda, but " : "device=cuda, but there is no usable CUDA device: ") + found.reason);
     } else {
       GST_CAT_INFO_OBJECT(category(self), self, "on the CPU: %s", found.reason.c_str());
+      // Who names a device expects it to work; who leaves the choice to us does not.
+      if (!unsupported && settings.cuda_device_id >= 0)
+        post(element(self), GST_MESSAGE_WARNING,
+             {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+              "cuda-device-id=" + std::to_string(settings.cuda_device_id) + " cannot be used: " + found.reason +
+                  ". The CPU is used instead"});
     }
   }
   d.chosen_for = settings;

@@ -5,6 +5,11 @@
 #include "gst/buffer/frame.h"
 #include "tests/gst/scripted.h"
 
+GST_ELEMENT_REGISTER_DECLARE(bliindsmeter)
+GST_ELEMENT_REGISTER_DECLARE(halftone)
+GST_ELEMENT_REGISTER_DECLARE(nlmeans)
+GST_ELEMENT_REGISTER_DECLARE(patchbilateral)
+
 namespace framequality::test {
 namespace {
 
@@ -55,6 +60,47 @@ TEST_F(Device, CpuDoesNotLookForAGpu) {
 TEST_F(Device, IdIsAskedFor) {
   Rig rig{{"cuda-device-id", "5"}};
   EXPECT_EQ(script.wanted, 5);
+}
+
+/// What an element says on its way to PAUSED and back.
+Heard started(const char* factory, const char* id) {
+  const BusPtr bus(gst_bus_new());
+  const ElementPtr element(gst_element_factory_make(factory, nullptr));
+  gst_object_ref_sink(element.get());
+  gst_util_set_object_arg(G_OBJECT(element.get()), "cuda-device-id", id);
+  gst_element_set_bus(element.get(), bus.get());
+  EXPECT_NE(gst_element_set_state(element.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE) << factory;
+  Heard heard;
+  while (const MessagePtr message{gst_bus_pop(bus.get())}) heard.add(message.get());
+  gst_element_set_state(element.get(), GST_STATE_NULL);
+  gst_element_set_bus(element.get(), nullptr);
+  return heard;
+}
+
+TEST_F(Device, AutoWithoutTheDeviceNamedWarnsOnce) {
+  GST_ELEMENT_REGISTER(bliindsmeter, nullptr);
+  GST_ELEMENT_REGISTER(halftone, nullptr);
+  GST_ELEMENT_REGISTER(nlmeans, nullptr);
+  GST_ELEMENT_REGISTER(patchbilateral, nullptr);
+  for (const char* factory : {"sharpnessmeter", "bliindsmeter", "nlmeans", "patchbilateral", "halftone"}) {
+    script.present = false;
+    const Heard heard = started(factory, "7");
+    ASSERT_EQ(heard.warnings.size(), 1u) << factory;
+    EXPECT_TRUE(heard.warnings[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+    EXPECT_EQ(heard.warnings[0].text,
+              "cuda-device-id=7 cannot be used: the driver is too old: install 580 or newer. The CPU is used instead");
+    EXPECT_TRUE(heard.errors.empty() && started(factory, "-1").warnings.empty()) << factory;
+    script.present = true;
+    EXPECT_TRUE(started(factory, "7").warnings.empty()) << factory;
+  }
+}
+
+TEST_F(Device, OneChoiceWarnsOnceHoweverManyCapsCome) {
+  script.present = false;
+  Rig rig{{"cuda-device-id", "7"}};
+  EXPECT_EQ(five_frames(rig).warnings.size(), 1u);
+  rig.caps(video_caps("GRAY8", 32, 32));
+  EXPECT_TRUE(rig.heard().warnings.empty());
 }
 
 TEST_F(Device, CudaWithoutGpuFailsToReady) {
