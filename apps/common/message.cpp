@@ -6,6 +6,26 @@
 
 namespace framequality::apps {
 
+namespace {
+
+/// The line that GStreamer puts first: where in its sources, and which element, as "file.c(12): function (): /path:".
+bool is_location(const std::string& line) {
+  return g_regex_match_simple(R"(^.+\(\d+\): .+ \(\): /)", line.c_str(), G_REGEX_RAW, static_cast<GRegexMatchFlags>(0));
+}
+
+/// The last line that is about the matter.
+std::string last_line(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find_last_of('\n');
+    const std::string line(end == text.npos ? text : text.substr(end + 1));
+    if (!line.empty() && !is_location(line)) return line;
+    text = text.substr(0, end == text.npos ? 0 : end);
+  }
+  return "";
+}
+
+}  // namespace
+
 Complaint complaint_of(GstMessage* message) {
   GError* error = nullptr;
   gchar* debug = nullptr;
@@ -13,10 +33,7 @@ Complaint complaint_of(GstMessage* message) {
     gst_message_parse_error(message, &error, &debug);
   else
     gst_message_parse_warning(message, &error, &debug);
-  std::string_view details = debug ? debug : "";
-  while (details.ends_with('\n')) details.remove_suffix(1);
-  if (const auto line = details.find_last_of('\n'); line != std::string_view::npos) details.remove_prefix(line + 1);
-  Complaint complaint{error->domain, error->code, error->message, std::string(details)};
+  Complaint complaint{error->domain, error->code, error->message, last_line(debug ? debug : "")};
   while (complaint.text.ends_with('.')) complaint.text.pop_back();
   g_error_free(error);
   g_free(debug);

@@ -14,7 +14,7 @@ struct Complaint {
   int code = 0;
   std::string text;     ///< without a full stop
   std::string details;  ///< the last line of what it says to developers, which tells more where `text` is the same for
-                        ///< everything; may be empty
+                        ///< everything; never a place in GStreamer's sources; may be empty
 
   bool is(GQuark d, int c) const { return domain == d && code == c; }
 };
