@@ -2,10 +2,13 @@
 // What every program of ours is to those who start it.
 #include "apps/common/program.h"
 
+#include "apps/common/contexts.h"
 #include "apps/common/text.h"
 
 #include <gst/gst.h>
 
+#include <cstdio>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <memory>
 #include <unistd.h>
@@ -29,6 +32,19 @@ void parse_command_line(int argc, char** argv, const char* about, const std::vec
 void keep_standard_descriptors() {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
     if (fcntl(descriptor, F_GETFD) < 0) (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int leave(int status) {
+  // Threads of the driver, of which decoders leave some behind, crash when what they use is taken down around them, by
+  // gst_deinit() or by what exit() calls.
+  if (dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY)) {
+    std::fflush(nullptr);
+    _exit(status);
+  }
+  drop_contexts();
+  // For tracers: leaks reports at this point.
+  if (gst_is_initialized()) gst_deinit();
+  return status;
 }
 
 }  // namespace framequality::apps

@@ -28,4 +28,8 @@ void parse_command_line(int argc, char** argv, const char* about, const std::vec
 /// A file that a library opens must not become stdout or stderr because they were closed.
 void keep_standard_descriptors();
 
+/// What main() returns, called last in it, when nothing of GStreamer is in use any more: takes GStreamer down. With
+/// NVIDIA's driver in the process it does not return but writes out stdio and ends the program with this status.
+int leave(int status);
+
 }  // namespace framequality::apps

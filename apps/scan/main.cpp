@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-scan: scores every frame of video files; writes a table, pictures and a report.
-#include "apps/common/contexts.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 #include "apps/scan/job.h"
@@ -328,13 +327,5 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
-  const int status = framequality::apps::scan::run(argc, argv);
-  if (framequality::apps::drop_contexts()) {
-    // Threads of the GPU's driver, of which decoders leave some behind, must not see the program taken down.
-    std::fflush(nullptr);
-    _exit(status);
-  }
-  // For tracers: leaks reports at this point.
-  if (gst_is_initialized()) gst_deinit();
-  return status;
+  return framequality::apps::leave(framequality::apps::scan::run(argc, argv));
 }

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-watch: watches cameras, tells what goes wrong with them, and serves a page.
-#include "apps/common/contexts.h"
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 #include "apps/watch/options.h"
 #include "apps/watch/program.h"
 
-#include <gst/gst.h>
-
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <unistd.h>
 
 namespace framequality::apps::watch {
 
@@ -46,13 +42,5 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
-  const int status = framequality::apps::watch::run(argc, argv);
-  if (framequality::apps::drop_contexts()) {
-    // Threads of the GPU's driver, of which decoders leave some behind, must not see the program taken down.
-    std::fflush(nullptr);
-    _exit(status);
-  }
-  // For tracers: leaks reports at this point.
-  if (gst_is_initialized()) gst_deinit();
-  return status;
+  return framequality::apps::leave(framequality::apps::watch::run(argc, argv));
 }
