@@ -2,6 +2,8 @@
 // framequality-bliinds: features and scores of files, and models trained on them.
 #include "apps/bliinds/measure.h"
 #include "apps/bliinds/training.h"
+#include "apps/common/program.h"
+#include "apps/common/version.h"
 
 #include <gst/gst.h>
 
@@ -20,6 +22,7 @@
 #include <vector>
 
 using namespace framequality;
+using namespace framequality::apps;
 using namespace framequality::tools;
 
 namespace {
@@ -49,12 +52,6 @@ train     writes the linear model that predicts SCORES best, in the least square
 
 Names are bytes, as given. Exit status: 0 all done, 1 a file, table or output failed, 2 wrong usage.
 )";
-
-/// The command line is not one.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct Options {
   MeasureOptions measure;
@@ -161,7 +158,7 @@ int measure_files(const Options& options, bool features) {
     } catch (const std::runtime_error& e) {
       if (std::ferror(stdout)) throw;
       std::cerr << file << ": " << e.what() << '\n';
-      status = 1;
+      status = kFailed;
     }
   }
   return status;
@@ -224,7 +221,7 @@ int run(const std::vector<std::string>& words) {
   }
   const std::string command = words.empty() ? "" : words[0];
   if (command == "--version") {
-    print("framequality-bliinds " FQ_VERSION "\n");
+    print(std::string("framequality-bliinds ") + kVersion + '\n');
     return 0;
   }
   if (command != "features" && command != "score" && command != "train")
@@ -233,11 +230,7 @@ int run(const std::vector<std::string>& words) {
   return command == "train" ? train_model(options) : measure_files(options, command == "features");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  gst_init(nullptr, nullptr);
-  const std::unique_ptr<void, void (*)(void*)> end(&argc, [](void*) { gst_deinit(); });  // tracers report then
+int run(int argc, char** argv) {
   try {
     const int status = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0)
@@ -245,9 +238,16 @@ int main(int argc, char** argv) {
     return status;
   } catch (const UsageError& e) {
     std::cerr << "framequality-bliinds: " << e.what() << "\nframequality-bliinds --help says more\n";
-    return 2;
+    return kMisused;
   } catch (const std::exception& e) {
     std::cerr << "framequality-bliinds: " << e.what() << '\n';
-    return 1;
+    return kFailed;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gst_init(nullptr, nullptr);
+  return leave(run(argc, argv));
 }

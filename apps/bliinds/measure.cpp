@@ -2,7 +2,10 @@
 // Every frame of a picture or video that GStreamer can decode, measured by the element bliindsmeter.
 #include "apps/bliinds/measure.h"
 
-#include <gst/gst.h>
+#include "apps/common/element.h"
+#include "apps/common/message.h"
+#include "apps/common/owned.h"
+#include "apps/common/uri.h"
 
 #include <iostream>
 #include <memory>
@@ -10,41 +13,17 @@
 
 namespace framequality::tools {
 
+using namespace apps;
+
 namespace {
 
 constexpr char kElement[] = "bliindsmeter";
 constexpr char kNothing[] = "no-video";  // message: the file has been looked through
 constexpr int kInFlight = 2;             // CUDA: the next frames are copied while one is measured
 
-struct Release {
-  void operator()(gpointer object) const { gst_object_unref(object); }
-  void operator()(GstMessage* message) const { gst_message_unref(message); }
-  void operator()(gchar* text) const { g_free(text); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, Release>;
-
-/// The text of an error or warning.
-std::string text_of(GstMessage* message) {
-  GError* error = nullptr;
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error(message, &error, nullptr);
-  else
-    gst_message_parse_warning(message, &error, nullptr);
-  std::string text = error->message;
-  g_error_free(error);
-  return text;
-}
-
 /// A meter with these options, floating.
 GstElement* make_meter(const MeasureOptions& options) {
-  GstElement* meter = gst_element_factory_make(kElement, nullptr);
-  if (!meter && gst_registry_scan_path(gst_registry_get(), FQ_PLUGIN_DIR))
-    meter = gst_element_factory_make(kElement, nullptr);
-  if (!meter)
-    throw std::runtime_error(
-        "GStreamer finds no element 'bliindsmeter': install the plugin framequality, or set GST_PLUGIN_PATH to the "
-        "folder that libgstframequality.so is in");
+  GstElement* meter = make_own_element(kElement);
   gst_util_set_object_arg(G_OBJECT(meter), "channel", options.channel.c_str());
   gst_util_set_object_arg(G_OBJECT(meter), "device", options.device.c_str());
   g_object_set(meter, "model-location", options.model.c_str(), "interval", guint64{options.interval}, "features", TRUE,
@@ -66,12 +45,6 @@ void end_without_video(GstElement* source, gpointer to) {
                              gst_message_new_application(GST_OBJECT(source), gst_structure_new_empty(kNothing)));
 }
 
-GstElement* make(const char* factory) {
-  GstElement* element = gst_element_factory_make(factory, nullptr);
-  if (!element) throw std::runtime_error(std::string("GStreamer finds no element '") + factory + "'");
-  return element;
-}
-
 /// uridecodebin, videoconvert, caps of system memory, the meter, fakesink.
 Owned<GstElement> make_pipeline(const char* uri, const MeasureOptions& options) {
   Owned<GstElement> pipeline(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
@@ -80,15 +53,14 @@ Owned<GstElement> make_pipeline(const char* uri, const MeasureOptions& options) 
     gst_bin_add(bin, element);
     return element;
   };
-  GstElement* source = add(make("uridecodebin"));
-  GstElement* convert = add(make("videoconvert"));
-  GstElement* filter = add(make("capsfilter"));
+  GstElement* source = add(make_element("uridecodebin"));
+  GstElement* convert = add(make_element("videoconvert"));
+  GstElement* filter = add(make_element("capsfilter"));
   GstElement* meter = add(make_meter(options));
-  GstElement* sink = add(make("fakesink"));
+  GstElement* sink = add(make_element("fakesink"));
   // Of any features: libav's decoders also make format:Interlaced, and uridecodebin wants all that a decoder makes.
-  GstCaps* video = gst_caps_from_string("video/x-raw(ANY)");
-  g_object_set(source, "uri", uri, "caps", video, "expose-all-streams", FALSE, nullptr);
-  gst_caps_unref(video);
+  const Owned<GstCaps> video(gst_caps_from_string("video/x-raw(ANY)"));
+  g_object_set(source, "uri", uri, "caps", video.get(), "expose-all-streams", FALSE, nullptr);
   gst_util_set_object_arg(G_OBJECT(filter), "caps", "video/x-raw");
   g_object_set(sink, "sync", FALSE, nullptr);
   gst_element_link_many(convert, filter, meter, sink, nullptr);
@@ -119,10 +91,10 @@ std::size_t run(GstBus* bus, const std::string& file, const std::function<void(c
         ++frames;
         break;
       case GST_MESSAGE_WARNING:
-        std::cerr << file << ": warning: " << text_of(message.get()) << '\n';
+        std::cerr << file << ": warning: " << complaint_of(message.get()).text << '\n';
         break;
       case GST_MESSAGE_ERROR:
-        throw std::runtime_error(text_of(message.get()));
+        throw std::runtime_error(complaint_of(message.get()).text);
       case GST_MESSAGE_APPLICATION:
         if (gst_message_has_name(message.get(), kNothing)) throw std::runtime_error("no picture or video in it");
         break;
@@ -136,25 +108,12 @@ std::size_t run(GstBus* bus, const std::string& file, const std::function<void(c
 
 void require_meter(const MeasureOptions& options) {
   const Owned<GstElement> meter(GST_ELEMENT(gst_object_ref_sink(make_meter(options))));
-  const Owned<GstBus> bus(gst_bus_new());
-  gst_element_set_bus(meter.get(), bus.get());
-  const bool ready = gst_element_set_state(meter.get(), GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
-  gst_element_set_state(meter.get(), GST_STATE_NULL);
-  gst_element_set_bus(meter.get(), nullptr);
-  if (ready) return;
-  const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
-  throw std::runtime_error(message ? text_of(message.get()) : "the meter cannot be used");
+  try_device(meter.get());
 }
 
 void measure(const std::string& file, const MeasureOptions& options, const std::function<void(const Measured&)>& each) {
-  GError* error = nullptr;
-  const Owned<gchar> uri(gst_filename_to_uri(file.c_str(), &error));
-  if (!uri) {
-    const std::string reason = error->message;
-    g_error_free(error);
-    throw std::runtime_error(reason);
-  }
-  const Owned<GstElement> pipeline = make_pipeline(uri.get(), options);
+  const std::string uri = uri_of(file);
+  const Owned<GstElement> pipeline = make_pipeline(uri.c_str(), options);
   const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
   // However this ends, nothing goes on behind it.
   const auto stop = [](GstElement* p) { gst_element_set_state(p, GST_STATE_NULL); };

@@ -2,7 +2,7 @@
 // The element that measures, found and set up as any application would.
 #include "apps/common/meter.h"
 
-#include "apps/common/contexts.h"
+#include "apps/common/element.h"
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 
@@ -29,28 +29,10 @@ void set_choice(GstElement* meter, const char* property, const std::string& nick
   throw UsageError(std::string("--") + property + " takes " + accepted + "; not '" + printable(nick) + "'");
 }
 
-/// The first error on the bus, as one line.
-std::string error_on(GstBus* bus) {
-  GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-  if (!message) return "the meter cannot be used";
-  GError* error = nullptr;
-  gst_message_parse_error(message, &error, nullptr);
-  std::string text = printable(error->message);
-  g_error_free(error);
-  gst_message_unref(message);
-  return text;
-}
-
 }  // namespace
 
 GstElement* make_meter(const MeterOptions& options) {
-  GstElement* meter = gst_element_factory_make(kElement, nullptr);
-  if (!meter && gst_registry_scan_path(gst_registry_get(), FQ_PLUGIN_DIR))
-    meter = gst_element_factory_make(kElement, nullptr);
-  if (!meter)
-    throw std::runtime_error(
-        "GStreamer finds no element 'sharpnessmeter': install the plugin framequality, or set GST_PLUGIN_PATH to the "
-        "folder that libgstframequality.so is in");
+  GstElement* meter = make_own_element(kElement);
   const Owned<GstElement> owner(GST_ELEMENT(gst_object_ref(meter)));
   set_choice(meter, "metric", options.metric);
   set_choice(meter, "prefilter", options.prefilter);
@@ -71,24 +53,8 @@ GstElement* make_meter(const MeterOptions& options) {
 
 MeterFacts try_meter(const MeterOptions& options) {
   const Owned<GstElement> meter(GST_ELEMENT(gst_object_ref_sink(make_meter(options))));
-  const Owned<GstBus> bus(gst_bus_new());
-  // The context that it makes is that of all meters and decoders to come.
-  const auto share = +[](GstBus*, GstMessage* message, gpointer gpu) {
-    share_context(message, *static_cast<int*>(gpu));
-    return GST_BUS_PASS;
-  };
-  int gpu = options.cuda_device_id;
-  gst_bus_set_sync_handler(bus.get(), share, &gpu, nullptr);
-  gst_element_set_bus(meter.get(), bus.get());
-  const bool ready = gst_element_set_state(meter.get(), GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
   MeterFacts facts;
-  gchar* device = nullptr;
-  g_object_get(meter.get(), "active-device", &device, nullptr);
-  facts.device = device ? device : "";
-  g_free(device);
-  gst_element_set_state(meter.get(), GST_STATE_NULL);
-  gst_element_set_bus(meter.get(), nullptr);
-  if (!ready) throw std::runtime_error(error_on(bus.get()));
+  facts.device = try_device(meter.get());
   const Owned<GstPlugin> plugin(
       gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(gst_element_get_factory(meter.get()))));
   if (plugin) facts.plugin_version = gst_plugin_get_version(plugin.get());

@@ -3,6 +3,7 @@
 #include "apps/watch/stream.h"
 
 #include "apps/common/contexts.h"
+#include "apps/common/element.h"
 #include "apps/common/message.h"
 #include "apps/common/meter.h"
 #include "apps/watch/source.h"
@@ -18,12 +19,6 @@ namespace {
 
 constexpr char kElement[] = "camerawatch";
 constexpr int kMostLingering = 3;
-
-GstElement* make(const char* factory) {
-  GstElement* element = gst_element_factory_make(factory, nullptr);
-  if (!element) throw std::runtime_error(std::string("GStreamer's element ") + factory + " is not installed");
-  return element;
-}
 
 std::optional<double> figure(const GstStructure* fields, const char* name) {
   double value = 0;
@@ -102,12 +97,12 @@ Stream::~Stream() {
 void Stream::make_tail() {
   pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
   const WatchSettings& watch = settings_.watch;
-  convert_ = make("videoconvert");
+  convert_ = make_element("videoconvert");
   gst_bin_add(GST_BIN(pipeline_.get()), convert_);
   meter_ = make_meter(watch.meter);
   gst_bin_add(GST_BIN(pipeline_.get()), meter_);
-  watcher_ = make(kElement);
-  GstElement* sink = make("fakesink");
+  watcher_ = make_element(kElement);
+  GstElement* sink = make_element("fakesink");
   gst_bin_add_many(GST_BIN(pipeline_.get()), watcher_, sink, nullptr);
   if (!gst_element_link_many(convert_, meter_, watcher_, sink, nullptr))
     throw std::runtime_error("the meter cannot be linked");
