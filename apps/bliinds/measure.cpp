@@ -2,6 +2,7 @@
 // Every frame of a picture or video that GStreamer can decode, measured by the element bliindsmeter.
 #include "apps/bliinds/measure.h"
 
+#include "apps/common/decoding.h"
 #include "apps/common/element.h"
 #include "apps/common/message.h"
 #include "apps/common/owned.h"
@@ -79,13 +80,15 @@ Measured measured_in(const GstStructure* s) {
 }
 
 /// Reads the bus to the end of the stream; the number of frames.
-std::size_t run(GstBus* bus, const std::string& file, const std::function<void(const Measured&)>& each) {
+std::size_t run(GstBus* bus, Decoding& decoding, const std::string& file,
+                const std::function<void(const Measured&)>& each) {
   constexpr auto kWanted = static_cast<GstMessageType>(GST_MESSAGE_ELEMENT | GST_MESSAGE_APPLICATION | GST_MESSAGE_EOS |
                                                        GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
   for (std::size_t frames = 0;;) {
     const Owned<GstMessage> message(gst_bus_timed_pop_filtered(bus, GST_CLOCK_TIME_NONE, kWanted));
     switch (GST_MESSAGE_TYPE(message.get())) {
       case GST_MESSAGE_ELEMENT:
+        decoding.hear(message.get());
         if (!gst_message_has_name(message.get(), kElement)) break;
         each(measured_in(gst_message_get_structure(message.get())));
         ++frames;
@@ -94,7 +97,7 @@ std::size_t run(GstBus* bus, const std::string& file, const std::function<void(c
         std::cerr << file << ": warning: " << complaint_of(message.get()).text << '\n';
         break;
       case GST_MESSAGE_ERROR:
-        throw std::runtime_error(complaint_of(message.get()).text);
+        throw std::runtime_error(decoding.reason(message.get()));
       case GST_MESSAGE_APPLICATION:
         if (gst_message_has_name(message.get(), kNothing)) throw std::runtime_error("no picture or video in it");
         break;
@@ -113,13 +116,15 @@ void require_meter(const MeasureOptions& options) {
 
 void measure(const std::string& file, const MeasureOptions& options, const std::function<void(const Measured&)>& each) {
   const std::string uri = uri_of(file);
+  Decoding decoding;
   const Owned<GstElement> pipeline = make_pipeline(uri.c_str(), options);
+  decoding.watch(pipeline.get());
   const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
   // However this ends, nothing goes on behind it.
   const auto stop = [](GstElement* p) { gst_element_set_state(p, GST_STATE_NULL); };
   const std::unique_ptr<GstElement, decltype(stop)> running(pipeline.get(), stop);
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  if (run(bus.get(), file, each) == 0) throw std::runtime_error("no frame of it could be measured");
+  if (run(bus.get(), decoding, file, each) == 0) throw std::runtime_error("no frame of it could be measured");
 }
 
 }  // namespace framequality::tools

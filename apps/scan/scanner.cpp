@@ -4,12 +4,9 @@
 
 #include "apps/common/contexts.h"
 #include "apps/common/exif.h"
-#include "apps/common/message.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
 #include "apps/scan/gpus.h"
-
-#include <gst/pbutils/pbutils.h>
 
 #include <algorithm>
 #include <iterator>
@@ -80,7 +77,7 @@ void FileScan::set_going(GstState state) {
     // The reason is on the bus.
     const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
     const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
-    early_error_ = message ? reason(message.get()) : "GStreamer cannot open it";
+    early_error_ = message ? decoding_.reason(message.get()) : "GStreamer cannot open it";
   } catch (const std::runtime_error& e) {
     early_error_ = e.what();
   }
@@ -110,6 +107,7 @@ void FileScan::build() {
   g_signal_connect(source, "no-more-pads", G_CALLBACK(on_no_more_pads), this);
   if (gpu_ >= 0) g_signal_connect(source, "autoplug-select", G_CALLBACK(on_select), this);
   g_signal_connect(pipeline_.get(), "deep-element-added", G_CALLBACK(on_element), this);
+  decoding_.watch(pipeline_.get());
   const Owned<GstPad> measured(gst_element_get_static_pad(meter_, "src"));
   gst_pad_add_probe(measured.get(),
                     static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
@@ -321,11 +319,7 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
   switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_ELEMENT:
-      if (gst_is_missing_plugin_message(message)) {
-        gchar* what = gst_missing_plugin_message_get_description(message);
-        scan->missing_.emplace_back(what);
-        g_free(what);
-      }
+      scan->decoding_.hear(message);
       return G_SOURCE_CONTINUE;
     case GST_MESSAGE_TAG: {
       GstTagList* tags = nullptr;
@@ -338,7 +332,7 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
     }
     case GST_MESSAGE_WARNING:
       // The meter's are about the options; decoders warn of every damaged frame.
-      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_)) scan->calls_.warned(scan->reason(message));
+      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_)) scan->calls_.warned(scan->decoding_.reason(message));
       return G_SOURCE_CONTINUE;
     case GST_MESSAGE_ASYNC_DONE:
       if (const auto from = std::exchange(scan->from_, std::nullopt)) {
@@ -348,25 +342,11 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
       return G_SOURCE_CONTINUE;
     case GST_MESSAGE_ERROR:
       scan->watch_ = 0;
-      scan->fail(scan->reason(message));
+      scan->fail(scan->decoding_.reason(message));
       return G_SOURCE_REMOVE;
     default:
       return G_SOURCE_CONTINUE;
   }
-}
-
-std::string FileScan::reason(GstMessage* message) const {
-  const Complaint complaint = complaint_of(message);
-  if (complaint.is(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
-      complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND)) {
-    if (missing_.empty()) return "it holds no video";
-    std::string text = "no GStreamer plugin for it is installed:";
-    for (const std::string& what : missing_) text += ' ' + what;
-    return text;
-  }
-  if (complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && !complaint.details.empty())
-    return complaint.text + " (" + complaint.details + ')';
-  return complaint.text;
 }
 
 /// What there is to say of a file that ended too early; empty if it did not.

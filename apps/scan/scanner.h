@@ -2,6 +2,7 @@
 // One file through decoder and meter, frame by frame.
 #pragma once
 
+#include "apps/common/decoding.h"
 #include "apps/common/meter.h"
 #include "apps/scan/options.h"
 #include "apps/scan/table.h"
@@ -108,7 +109,6 @@ class FileScan {
   void take_tags(const GstTagList* tags);
   void measure(GstPad* pad, GstBuffer* buffer);
   void look_at_file(GstPad* pad);
-  std::string reason(GstMessage* message) const;
   void silence();
   void stop();
   void fail(const std::string& why);
@@ -118,6 +118,7 @@ class FileScan {
   const MeterOptions options_;
   const int gpu_;
   const Calls calls_;
+  Decoding decoding_;
   Owned<GstElement> pipeline_;
   GstElement *convert_ = nullptr, *meter_ = nullptr;  ///< the pipeline's
   guint watch_ = 0;
@@ -127,7 +128,6 @@ class FileScan {
   std::optional<std::uint64_t> from_;  ///< where to begin, until that was asked for
   std::string early_error_;            ///< found before the pipeline ran
   std::string codec_;
-  std::vector<std::string> missing_;  ///< plugins that GStreamer says would be needed
 
   // In the streaming thread, until the pipeline has stopped.
   Owned<GstCaps> caps_;

@@ -157,6 +157,15 @@ def test_bad_files_do_not_stop_the_others(clips):
     assert 100 < len(rows) < 130 and b"cut off, or damaged" in run.stderr, (len(rows), run.stderr)
 
 
+def test_pictures_that_no_parser_puts_together(clips):
+    """Larger than a block of the file, and scored as the PNG of the same frame."""
+    line = "-q videotestsrc pattern=ball num-buffers=1 ! video/x-raw,width=160,height=120 ! videoconvert ! video/x-raw,format=RGB ! "
+    wanted, = rows_of(scan("-q", clips.make("same.png", line + "pngenc")))
+    for name, encoder in (("x.bmp", "videoconvert ! avenc_bmp"), ("x.tiff", "avenc_tiff")):
+        found, = rows_of(scan("-q", clips.make(name, line + encoder)))
+        assert found["score"] == wanted["score"], (name, found, wanted)
+
+
 def test_usage(clips):
     for arguments in ([], ["--nonsense", clips.mkv], ["--metric", "sharp", clips.mkv], ["--zones", "0x3", clips.mkv],
                       ["--zones", "3x", clips.mkv], ["--interval", "nan", clips.mkv], ["--interval", "1,5", clips.mkv],

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What happens inside a pipeline that decodes any file: why it fails, and pictures that would fail for no good reason.
+#include "apps/common/decoding.h"
+
+#include "apps/common/message.h"
+#include "apps/common/owned.h"
+
+#include <gst/pbutils/pbutils.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace framequality::apps {
+
+namespace {
+
+std::string factory_of(GstElement* element) {
+  GstElementFactory* factory = gst_element_get_factory(element);
+  return factory ? GST_OBJECT_NAME(factory) : "";
+}
+
+bool is_decoder(GstElement* element) {
+  const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
+  return klass && std::string_view(klass).find("Decoder") != std::string_view::npos && !GST_IS_BIN(element);
+}
+
+/// A picture that comes in blocks, until it is whole.
+struct Blocks {
+  GstBuffer* data = nullptr;
+  bool whole = false;
+  ~Blocks() { gst_clear_buffer(&data); }
+};
+
+GstPadProbeReturn gather(GstPad* pad, GstPadProbeInfo* info, gpointer to) {
+  auto* blocks = static_cast<Blocks*>(to);
+  if (blocks->whole) return GST_PAD_PROBE_OK;
+  if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER) {
+    GstBuffer* block = GST_PAD_PROBE_INFO_BUFFER(info);
+    GST_PAD_PROBE_INFO_DATA(info) = nullptr;
+    blocks->data = blocks->data ? gst_buffer_append(blocks->data, block) : block;
+    return GST_PAD_PROBE_HANDLED;
+  }
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS && blocks->data) {
+    blocks->whole = true;
+    // Errors are on the bus.
+    (void)gst_pad_chain(pad, std::exchange(blocks->data, nullptr));
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+/// libav's decoders take each buffer for a whole picture, but files come in blocks, and there is no parser for these.
+void put_together(GstElement* decoder) {
+  const Owned<GstPad> sink(gst_element_get_static_pad(decoder, "sink"));
+  gst_pad_add_probe(sink.get(),
+                    static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
+                    gather, new Blocks, [](gpointer blocks) { delete static_cast<Blocks*>(blocks); });
+}
+
+/// decodebin does not take it by itself. After all others, of equal rank but earlier names, it is better than nothing:
+/// it makes 8 bits of 16.
+void allow_gdk_pixbuf() {
+  const Owned<GstPluginFeature> decoder(gst_registry_lookup_feature(gst_registry_get(), "gdkpixbufdec"));
+  if (decoder && gst_plugin_feature_get_rank(decoder.get()) == GST_RANK_NONE)
+    gst_plugin_feature_set_rank(decoder.get(), GST_RANK_MARGINAL);
+}
+
+}  // namespace
+
+void Decoding::watch(GstElement* pipeline) {
+  allow_gdk_pixbuf();
+  g_signal_connect(pipeline, "deep-element-added", G_CALLBACK(on_added), this);
+  g_signal_connect(pipeline, "deep-element-removed", G_CALLBACK(on_removed), this);
+}
+
+void Decoding::on_added(GstBin*, GstBin*, GstElement* element, gpointer) {
+  const std::string factory = factory_of(element);
+  if (factory == "avdec_bmp" || factory == "avdec_tiff") put_together(element);
+}
+
+void Decoding::on_removed(GstBin*, GstBin*, GstElement* element, gpointer self) {
+  if (!is_decoder(element)) return;
+  auto* decoding = static_cast<Decoding*>(self);
+  std::string factory = factory_of(element);
+  const std::lock_guard lock(decoding->mutex_);
+  std::vector<std::string>& all = decoding->dropped_;
+  if (std::find(all.begin(), all.end(), factory) == all.end()) all.push_back(std::move(factory));
+}
+
+void Decoding::hear(GstMessage* message) {
+  if (!gst_is_missing_plugin_message(message)) return;
+  gchar* what = gst_missing_plugin_message_get_description(message);
+  missing_.emplace_back(what);
+  g_free(what);
+}
+
+std::string Decoding::reason(GstMessage* message) const {
+  const Complaint complaint = complaint_of(message);
+  if (complaint.is(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
+      complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND)) {
+    const std::lock_guard lock(mutex_);
+    if (!dropped_.empty()) {
+      std::string text = dropped_.size() == 1 ? "its decoder did not start:" : "its decoders did not start:";
+      bool on_gpu = false;
+      for (const std::string& factory : dropped_) {
+        text += ' ' + factory;
+        on_gpu = on_gpu || factory.starts_with("nv");
+      }
+      // What they said themselves is among the details; decodebin's own words tell nothing new.
+      const std::string& why = complaint.details;
+      if (!why.empty() && why.find("uitable plugin") == why.npos && !why.starts_with("Missing decoder") &&
+          !why.starts_with("Couldn't set "))
+        text += " (" + why + ')';
+      return on_gpu ? text + "; GPU memory may be full: try fewer at once" : text;
+    }
+    if (missing_.empty()) return "it holds no video";
+    std::string text = "no GStreamer plugin for it is installed:";
+    for (const std::string& what : missing_) text += ' ' + what;
+    return text;
+  }
+  if (complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && !complaint.details.empty())
+    return complaint.text + " (" + complaint.details + ')';
+  return complaint.text;
+}
+
+}  // namespace framequality::apps

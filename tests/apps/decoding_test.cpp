@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Why a file could not be decoded: with decoders in the pipeline that do not start.
+#include "apps/common/decoding.h"
+
+#include "apps/common/owned.h"
+
+#include <glib/gstdio.h>
+
+#include <gtest/gtest.h>
+#include <string>
+#include <tuple>
+#include <unistd.h>
+
+namespace framequality::apps {
+namespace {
+
+/// A decoder that fails on its way to PAUSED as one does whose GPU has no memory left, with a word or without.
+template <bool kSpeaks>
+struct Unwilling {
+  static void init_class(gpointer klass, gpointer) {
+    auto* element = GST_ELEMENT_CLASS(klass);
+    gst_element_class_set_static_metadata(element, "unwilling", "Codec/Decoder/Video/Hardware", "fails", "nobody");
+    for (const auto& [name, direction, format] :
+         {std::tuple{"sink", GST_PAD_SINK, "image/jpeg"}, std::tuple{"src", GST_PAD_SRC, "video/x-raw"}}) {
+      const Owned<GstCaps> caps(gst_caps_from_string(format));
+      gst_element_class_add_pad_template(element, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
+    }
+    element->change_state = [](GstElement* self, GstStateChange change) {
+      if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
+        if (kSpeaks) GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("No room for it"), ("out of memory"));
+        return GST_STATE_CHANGE_FAILURE;
+      }
+      auto* parent = GST_ELEMENT_CLASS(g_type_class_peek(GST_TYPE_ELEMENT));
+      return parent->change_state(self, change);
+    };
+  }
+  static void init(GTypeInstance* instance, gpointer klass) {
+    for (const char* name : {"sink", "src"})
+      gst_element_add_pad(
+          GST_ELEMENT(instance),
+          gst_pad_new_from_template(gst_element_class_get_pad_template(GST_ELEMENT_CLASS(klass), name), name));
+  }
+  static void enter(const char* name) {
+    static const GType type = g_type_register_static_simple(GST_TYPE_ELEMENT, name, sizeof(GstElementClass), init_class,
+                                                            sizeof(GstElement), init, static_cast<GTypeFlags>(0));
+    gst_element_register(nullptr, name, GST_RANK_PRIMARY + 100, type);
+  }
+};
+
+void rank(const char* factory, guint rank) {
+  const Owned<GstPluginFeature> feature(gst_registry_lookup_feature(gst_registry_get(), factory));
+  if (feature) gst_plugin_feature_set_rank(feature.get(), rank);
+}
+
+class DecodingReason : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    gst_init(nullptr, nullptr);
+    GList* decoders = gst_element_factory_list_get_elements(GST_ELEMENT_FACTORY_TYPE_DECODER,
+                                                            static_cast<GstRank>(GST_RANK_MARGINAL));
+    const Owned<GstCaps> jpeg(gst_caps_from_string("image/jpeg"));
+    for (GList* at = decoders; at; at = at->next)
+      if (gst_element_factory_can_sink_any_caps(GST_ELEMENT_FACTORY(at->data), jpeg.get()))
+        gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(at->data), GST_RANK_NONE);
+    gst_plugin_feature_list_free(decoders);
+    const Owned<GstElement> encode(
+        gst_parse_launch(("videotestsrc num-buffers=1 ! jpegenc ! filesink location=" + path_).c_str(), nullptr));
+    if (!encode) GTEST_SKIP() << "no jpegenc";
+    gst_element_set_state(encode.get(), GST_STATE_PLAYING);
+    const Owned<GstBus> bus(gst_element_get_bus(encode.get()));
+    const Owned<GstMessage> end(gst_bus_timed_pop_filtered(bus.get(), 10 * GST_SECOND, GST_MESSAGE_EOS));
+    gst_element_set_state(encode.get(), GST_STATE_NULL);
+    ASSERT_TRUE(end);
+  }
+  void TearDown() override { g_unlink(path_.c_str()); }
+
+  /// What decoding the picture fails of.
+  std::string reason() const {
+    Decoding decoding;
+    const Owned<GstElement> pipeline(
+        gst_parse_launch(("uridecodebin uri=file://" + path_ + " ! fakesink").c_str(), nullptr));
+    decoding.watch(pipeline.get());
+    const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
+    gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+    std::string text = "nothing was said";
+    while (const Owned<GstMessage> message{gst_bus_timed_pop_filtered(
+        bus.get(), 10 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR))}) {
+      decoding.hear(message.get());
+      if (GST_MESSAGE_TYPE(message.get()) != GST_MESSAGE_ERROR) continue;
+      text = decoding.reason(message.get());
+      break;
+    }
+    gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+    return text;
+  }
+  const std::string path_ = std::string(g_get_tmp_dir()) + "/decoding-" + std::to_string(getpid()) + ".jpg";
+};
+
+TEST_F(DecodingReason, NamesWhatIsNotInstalled) {
+  EXPECT_EQ(reason(), "no GStreamer plugin for it is installed: JPEG decoder");
+}
+
+TEST_F(DecodingReason, NamesADecoderThatDoesNotStart) {
+  Unwilling<false>::enter("unwillingdec");
+  EXPECT_EQ(reason(), "its decoder did not start: unwillingdec");
+  rank("unwillingdec", GST_RANK_NONE);
+}
+
+TEST_F(DecodingReason, SaysWhatADecoderSaidAndWhatMayHelp) {
+  Unwilling<true>::enter("nvunwillingdec");
+  EXPECT_EQ(reason(),
+            "its decoder did not start: nvunwillingdec (out of memory); GPU memory may be full: try fewer at once");
+  rank("nvunwillingdec", GST_RANK_NONE);
+}
+
+}  // namespace
+}  // namespace framequality::apps
