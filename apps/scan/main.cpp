@@ -77,7 +77,8 @@ std::string summary(const Result& result, const MeterOptions& meter) {
   if (result.timed) text += ", " + clock_time(result.length);
   text += ", " + std::to_string(std::lround(static_cast<double>(result.decoded) / std::max(result.seconds, 1e-9))) +
           " frames/s\n  " + meter.metric + ": min " + rounded(s.min, 6) + ", median " + rounded(s.median, 6) +
-          ", max " + rounded(s.max, 6) + "\n  sharpest at " + at(s.max_at) + ", blurriest at " + at(s.min_at);
+          ", max " + rounded(s.max, 6);
+  if (result.moments.size() > 1) text += "\n  highest at " + at(s.max_at) + ", lowest at " + at(s.min_at);
   return text;
 }
 

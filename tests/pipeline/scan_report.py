@@ -64,13 +64,32 @@ def scan(*arguments, cwd, check=0):
     assert run.returncode == check, (run.returncode, run.stderr)
 
 
-def make(path, frames, size="160"):
+def make(path, frames, size="160", pattern="ball"):
     environment = dict(os.environ)
     if os.environ.get("SANITIZED") == "1":  # that program cannot load the plugin then
         environment.update(GST_PLUGIN_PATH="", GST_REGISTRY=os.environ["GST_REGISTRY"] + ".plain")
-    subprocess.run(["gst-launch-1.0", "-q", "videotestsrc", "pattern=ball", f"num-buffers={frames}", "!",
-                    f"video/x-raw,format=I420,width={size},height={size},framerate=25/1", "!", "jpegenc", "!", "matroskamux", "!",
+    subprocess.run(["gst-launch-1.0", "-q", "videotestsrc", f"pattern={pattern}", f"num-buffers={frames}", "!",
+                    f"video/x-raw,format=I420,width={size},height={size},framerate=25/1", "!", "jpegenc", "!", *([] if path.suffix == ".jpg" else ["matroskamux", "!"]),
                     "filesink", f"location={path}"], check=True, timeout=LIMIT, env=environment)
+
+
+PICTURE_ACTIONS = """<script>
+addEventListener("load", () => {
+  const all = (what) => [...document.querySelectorAll(what)], seen = { text: document.querySelector("main").innerText };
+  seen.plots = all(".plot").length;
+  seen.table = all("table").length;
+  seen.pictures = all(".gallery h3 bdi").map((e) => e.textContent);
+  seen.scores = all(".gallery .says b").map((e) => +e.textContent.replaceAll(",", ""));
+  seen.shots = all(".shots img").map((e) => e.alt);
+  seen.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+  document.querySelector(".gallery details").open = true;
+  setTimeout(() => {
+    seen.map = all(".gallery .map rect").length;
+    document.body.replaceChildren(JSON.stringify(seen));
+  }, 500);
+});
+</script>
+"""
 
 
 class Browser:
@@ -95,10 +114,10 @@ class Browser:
         shutil.rmtree(profile, ignore_errors=True)
         return run.stdout, console, asked
 
-    def act(self, page, *options, **how):
-        """What ACTIONS sees in the page."""
+    def act(self, page, *options, actions=ACTIONS, **how):
+        """What these see in the page."""
         copy = page.with_name("acted.html")
-        copy.write_text(page.read_text(encoding="utf-8").replace("</body>", ACTIONS + "</body>"), encoding="utf-8")
+        copy.write_text(page.read_text(encoding="utf-8").replace("</body>", actions + "</body>"), encoding="utf-8")
         dom, console, asked = self.open(copy, *options, **how)
         assert not console, console
         assert not asked, asked
@@ -151,6 +170,25 @@ def check_settings(browser, folder):
     assert re.search(r"<title>Sharpness of clip.mkv</title>", dom)
 
 
+def check_pictures(browser, folder):
+    """Files of one frame: each once, nothing plotted, the highest score first; the others as ever."""
+    names = []
+    for pattern in ("red", "ball", "snow", "smpte"):
+        names.append(f"{pattern}.jpg")
+        make(folder / names[-1], 1, pattern=pattern)
+    make(folder / "three.mkv", 3)
+    for files in (names, names[:1], [*names, "three.mkv"]):
+        page = folder / "pictures.html"
+        scan("--report", page, *files, "--zones", "2x2", cwd=folder)
+        seen = browser.act(page, actions=PICTURE_ACTIONS)
+        clips = len(files) > len(names)
+        assert seen["plots"] == clips and seen["table"] == clips and not seen["wide"], seen
+        assert sorted(seen["pictures"]) == sorted(files[: len(names)]), seen
+        assert seen["scores"] == sorted(seen["scores"], reverse=True), seen
+        assert seen["map"] == 4 and "Sharpest" not in seen["text"] and "lurriest" not in seen["text"], seen
+        assert len(seen["shots"]) == len(set(seen["shots"])) == 3 * clips, seen  # each frame of a few is shown once
+
+
 def check_many_frames(browser, folder):
     """A page of 100,000 frames, its numbers put in by hand: decoding so many would take minutes."""
     make(folder / "few.mkv", 4)
@@ -175,7 +213,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="report ") as folder:
         browser = Browser(program, pathlib.Path(folder))
-        for check in (check_browser, check_page, check_settings, check_many_frames):
+        for check in (check_browser, check_page, check_settings, check_pictures, check_many_frames):
             check(browser, pathlib.Path(folder))
             print("ok", check.__name__, flush=True)
     return 0
