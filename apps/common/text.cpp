@@ -41,6 +41,11 @@ void each_character(std::string_view bytes, Character&& character, Broken&& brok
   }
 }
 
+std::string_view last_part(std::string_view path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
 }  // namespace
 
 std::string valid_utf8(std::string_view bytes) {
@@ -143,7 +148,7 @@ std::string base64(std::string_view bytes) {
 }
 
 std::string base_name(std::string_view path) {
-  if (const auto slash = path.find_last_of('/'); slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  path = last_part(path);
   if (const auto dot = path.find_last_of('.'); dot != std::string_view::npos && dot > 0) path = path.substr(0, dot);
   std::string name;
   each_character(
@@ -160,6 +165,14 @@ std::string base_name(std::string_view path) {
         if (name.size() < kLongestBaseName) name += '_';
       });
   return name.empty() ? "clip" : name;
+}
+
+std::string file_name(std::string_view path) {
+  std::string name;
+  each_character(
+      last_part(path), [&](gunichar c, std::string_view utf8) { name += is_control(c) ? "_" : utf8; },
+      [&](unsigned char) { name += '_'; });
+  return name.empty() ? "picture" : name;
 }
 
 }  // namespace framequality::apps

@@ -47,4 +47,7 @@ std::string base64(std::string_view bytes);
 /// characters, no leading dot or dash, at most 120 bytes, never empty.
 std::string base_name(std::string_view path);
 
+/// The last part of a path or URI as it is, but for control characters and broken UTF-8, which become `_`; never empty.
+std::string file_name(std::string_view path);
+
 }  // namespace framequality::apps

@@ -4,11 +4,69 @@
 
 #include "apps/common/text.h"
 
+#include <glib.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 
 namespace framequality::apps::scan {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestName = 255;
+
+/// clip~2.mp4: sorts behind clip.mp4, or close to it.
+std::string numbered(const std::string& name, int number, const std::string& extension = "") {
+  const std::string end = '~' + std::to_string(number) + extension;
+  const std::size_t room = kLongestName - std::min(kLongestName, end.size());
+  if (name.size() <= room) return name + end;
+  // Not in the middle of a character.
+  const gchar* cut = nullptr;
+  g_utf8_validate(name.data(), static_cast<gssize>(room), &cut);
+  return name.substr(0, static_cast<std::size_t>(cut - name.data())) + end;
+}
+
+/// Memory cards know no difference between IMG_1.JPG and img_1.jpg.
+std::string folded(std::string name) {
+  for (char& c : name) c = g_ascii_tolower(c);
+  return name;
+}
+
+/// What each file is called in the export if it is a picture.
+std::vector<std::string> export_names(const std::vector<std::string>& names, const std::string& export_dir) {
+  std::vector<std::string> files(names.size());
+  std::set<std::string> taken;
+  // Nothing must take the place of an original that lies in the export's folder.
+  std::map<fs::path, bool> is_export;
+  for (std::size_t i = 0; i < names.size() && !export_dir.empty(); ++i) {
+    const fs::path path = names[i];
+    const auto [folder, added] = is_export.try_emplace(path.has_parent_path() ? path.parent_path() : ".", false);
+    std::error_code error;
+    if (added) folder->second = fs::equivalent(folder->first, export_dir, error);
+    if (!folder->second || !path.has_filename()) continue;
+    files[i] = path.filename().native();
+    taken.insert(folded(files[i]));
+  }
+  std::map<std::string, int> copies;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!files[i].empty()) continue;
+    const std::string wanted = file_name(names[i]);
+    const auto dot = wanted.rfind('.');
+    const std::string extension = dot == std::string::npos || dot == 0 ? "" : wanted.substr(dot);
+    const std::string stem = wanted.substr(0, wanted.size() - extension.size());
+    files[i] = wanted;
+    for (int& copy = copies[folded(wanted)]; !taken.insert(folded(files[i])).second;)
+      files[i] = numbered(stem, ++copy + 1, extension);
+  }
+  return files;
+}
+
+}  // namespace
 
 std::vector<std::string> split_list(std::string_view list, bool null) {
   const char end = null ? '\0' : '\n';
@@ -21,7 +79,9 @@ std::vector<std::string> split_list(std::string_view list, bool null) {
   return names;
 }
 
-std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Shard& shard) {
+std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Shard& shard,
+                                 const std::string& export_dir) {
+  const std::vector<std::string> files = export_names(names, export_dir);
   std::vector<Input> inputs;
   std::set<std::string> taken;
   std::map<std::string, int> copies;
@@ -29,9 +89,9 @@ std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Sh
     // Over the whole list, so that shards that export to one folder do not meet either.
     const std::string wanted = base_name(names[i]);
     std::string base = wanted;
-    for (int& copy = copies[wanted]; !taken.insert(base).second;) base = wanted + '~' + std::to_string(++copy + 1);
+    for (int& copy = copies[wanted]; !taken.insert(base).second;) base = numbered(wanted, ++copy + 1);
     if (i % static_cast<std::size_t>(shard.count) == static_cast<std::size_t>(shard.index - 1))
-      inputs.push_back({names[i], base});
+      inputs.push_back({names[i], base, files[i]});
   }
   return inputs;
 }

@@ -27,8 +27,8 @@ Job::Job(Input input, std::size_t index, const Options& options, const MeterOpti
       gpu_(gpu),
       outlet_(std::move(outlet)),
       prefix_(outlet_.table.prefix(input_.name)),
-      wants_pictures_(!options.export_dir.empty() || !options.report.empty()),
-      needs_length_(options.best > 0 || !options.report.empty()),
+      wants_pictures_(options.exports_clips() || !options.report.empty()),
+      needs_length_((options.best > 0 && !options.set) || !options.report.empty()),
       segments_([this](const Row& row) { tell(row); },
                 [this](std::size_t segment) { later([this, segment] { segment_done(segment); }); },
                 [this](std::size_t segment, const std::string& error) {
@@ -138,8 +138,9 @@ void Job::later(std::function<void()> what) {
 // --- Main thread ----------------------------------------------------------------------------------------------------
 
 std::uint64_t Job::frames() const {
-  if (is_cut_ && !is_second_) return segments_.frames();
-  return (is_second_ ? result_.decoded : 0) + (scans_.empty() ? 0 : scans_[0]->scan->frames());
+  if (is_cut_ && !is_second_ && !scans_.empty()) return segments_.frames();
+  if (scans_.empty()) return result_.decoded;
+  return (is_second_ ? result_.decoded : 0) + scans_[0]->scan->frames();
 }
 
 double Job::done() const {
@@ -155,7 +156,7 @@ void Job::opened(const Running& running) {
   if (running.segment != 0 || is_cut_ || is_second_) return;
   on_gpu_ = running.scan->is_on_gpu();
   duration_ = running.scan->duration();
-  const VideoFacts& video = running.scan->video();
+  const VideoFacts video = running.scan->video();
   rate_ = video.rate_d > 0 ? static_cast<double>(video.rate_n) / video.rate_d : 0;
   // Which frames an interval measures depends on where one begins.
   may_cut_ = running.scan->can_cut() && meter_.interval == 0;
@@ -225,7 +226,6 @@ void Job::scans_ended(std::size_t segment, const std::string& error) {
   for (const auto& running : scans_) {
     if (running->segment != segment) continue;
     result_.video = running->scan->video();
-    result_.video.codec = running->scan->codec();
     result_.decoded = is_cut_ ? result_.moments.size() : running->scan->frames();
   }
   if (!result_.moments.empty()) result_.length = end_ - std::min(end_, result_.moments.front().time);

@@ -2,8 +2,10 @@
 // framequality-scan: scores every frame of video files; writes a table, pictures and a report.
 #include "apps/common/text.h"
 #include "apps/common/version.h"
+#include "apps/scan/choices.h"
 #include "apps/scan/job.h"
 #include "apps/scan/machine.h"
+#include "apps/scan/manifest.h"
 #include "apps/scan/options.h"
 #include "apps/scan/progress.h"
 #include "apps/scan/report.h"
@@ -37,9 +39,10 @@ constexpr int kReportColumns = 16, kReportRows = 9;
 
 void complain(const std::string& text) { std::fprintf(stderr, "%s: %s\n", kName, text.c_str()); }
 
-/// The zones of a report are measured even if the table has none.
-MeterOptions with_report_zones(const Options& options) {
+/// The zones of a report are measured even if the table has none. The GPU is the one that is tried first.
+MeterOptions meter_of(const Options& options, const Machine& machine) {
   MeterOptions meter = options.meter;
+  if (!machine.gpus().empty()) meter.cuda_device_id = machine.gpus().begin()->first;
   if (!options.report.empty() && meter.zone_columns * meter.zone_rows == 1) {
     meter.zone_columns = kReportColumns;
     meter.zone_rows = kReportRows;
@@ -50,10 +53,19 @@ MeterOptions with_report_zones(const Options& options) {
 /// Fails now, not after hours, if nothing can be written there.
 void check_outputs(const Options& options) {
   if (!options.report.empty()) DraftFile(options.report, "");
+  if (!options.manifest.empty()) DraftFile(options.manifest, "");
   if (options.export_dir.empty()) return;
   if (g_mkdir_with_parents(options.export_dir.c_str(), 0777) != 0)
     throw std::runtime_error("cannot make the folder " + printable(options.export_dir) + ": " + std::strerror(errno));
   DraftFile(options.export_dir + "/" + kName, "");
+}
+
+/// FFmpeg's, wrapped by GStreamer 1.22, never comes to an end of any file; without it the error names the lack.
+void avoid_endless_demuxer() {
+  GstPluginFeature* demuxer = gst_registry_lookup_feature(gst_registry_get(), "avdemux_gif");
+  if (!demuxer) return;
+  gst_plugin_feature_set_rank(demuxer, GST_RANK_NONE);
+  gst_object_unref(demuxer);
 }
 
 std::vector<double> weights(const std::vector<Input>& inputs) {
@@ -86,14 +98,15 @@ class App {
  public:
   explicit App(const Options& options)
       : options_(options),
-        meter_(with_report_zones(options)),
+        machine_(options),
+        meter_(meter_of(options, machine_)),
         facts_(try_meter(meter_)),
         table_(options.format, options.meter),
         weights_(weights(options.inputs)),
         jobs_(options.inputs.size()),
         texts_(options.inputs.size()),
         parts_(options.inputs.size()),
-        machine_(options),
+        choices_(options),
         console_(!options.quiet),
         loop_(g_main_loop_new(nullptr, FALSE)),
         output_(STDOUT_FILENO, options.inputs.size() + 1, [this] { fail(""); }) {}
@@ -116,10 +129,11 @@ class App {
     watch<SIGHUP>();
     if (console_.has_bar()) sources_.push_back(g_timeout_add(kRedraw, call<&App::redraw>, this));
     start_jobs();
-    if (ended_ < jobs_.size()) g_main_loop_run(loop_);
+    if (jobs_.empty()) place();
+    if (!placed_) g_main_loop_run(loop_);
     // Streams stop before the last rows are written; nothing waits for a reader of stdout then but the rows themselves.
     output_.release();
-    const bool complete = ended_ == jobs_.size();
+    const bool complete = placed_;
     jobs_.clear();
     FileScan::wait_for_retired();
     const int write_error = output_.close();
@@ -211,13 +225,32 @@ class App {
       frames_ += jobs_[i]->frames();
       done_ += weights_[i];
       machine_.free_place(jobs_[i]->gpu());
+      try {
+        choices_.add(i, std::move(result));
+      } catch (const std::exception& e) {
+        fail(e.what());
+      }
       jobs_[i].reset();
       ++ended_;
     }
     finished_.clear();
     print_texts(false);
     start_jobs();
-    if (ended_ == jobs_.size()) g_main_loop_quit(loop_);
+    if (ended_ == jobs_.size()) g_idle_add(call<&App::place>, this);
+    return G_SOURCE_REMOVE;
+  }
+
+  /// One chosen picture at a time, so that signals are heeded in between.
+  gboolean place() {
+    try {
+      if (signal_ == 0 && !has_failed()) {
+        if (choices_.place_next()) return G_SOURCE_CONTINUE;
+        placed_ = true;
+      }
+    } catch (const std::exception& e) {
+      fail(e.what());
+    }
+    g_main_loop_quit(loop_);
     return G_SOURCE_REMOVE;
   }
 
@@ -225,6 +258,12 @@ class App {
   void print_texts(bool all) {
     for (; printed_ < texts_.size() && (all || texts_[printed_]); ++printed_)
       if (texts_[printed_] && !texts_[printed_]->empty()) console_.line(*texts_[printed_]);
+  }
+
+  std::vector<int> gpus() const {
+    std::vector<int> all;
+    for (const auto& [gpu, scans] : machine_.gpus()) all.push_back(gpu);
+    return all;
   }
 
   void say(const std::string& text) { console_.line(std::string(kName) + ": " + text); }
@@ -251,10 +290,16 @@ class App {
   void fail(const std::string& reason) {
     {
       const std::lock_guard lock(mutex_);
+      failing_ = true;
       if (fatal_.empty()) fatal_ = reason;
     }
     // Not quit here and now: the loop may not run yet.
     g_idle_add(call<&App::quit>, this);
+  }
+
+  bool has_failed() {
+    const std::lock_guard lock(mutex_);
+    return failing_;
   }
 
   gboolean quit() {
@@ -266,9 +311,14 @@ class App {
     if (write_error == EPIPE) return kSignalled + SIGPIPE;
     if (write_error != 0) fatal_ = std::string("cannot write the table: ") + std::strerror(write_error);
     if (fatal_.empty() && signal_ != 0) return kSignalled + signal_;
-    if (fatal_.empty() && complete && !options_.report.empty()) {
+    if (fatal_.empty() && complete) {
       try {
-        DraftFile(options_.report, report_page(options_, meter_, facts_, parts_)).publish();
+        if (!options_.report.empty())
+          DraftFile(options_.report, report_page(options_, meter_, facts_, parts_)).publish();
+        if (!options_.manifest.empty())
+          DraftFile(options_.manifest,
+                    manifest(options_.manifest, options_, meter_, facts_, choices_.selected(), run_facts()))
+              .publish();
       } catch (const std::runtime_error& e) {
         fatal_ = e.what();
       }
@@ -277,7 +327,20 @@ class App {
     return fatal_.empty() && !any_failed_ ? 0 : kFailed;
   }
 
+  RunFacts run_facts() const {
+    return {options_.inputs.size(),
+            choices_.failed(),
+            frames_,
+            static_cast<double>(g_get_monotonic_time() - begun_) / G_USEC_PER_SEC,
+            static_cast<int>(machine_.files()),
+            gpus(),
+            started_};
+  }
+
+  const gint64 begun_ = g_get_monotonic_time();
+  const std::string started_ = rfc3339_now();
   const Options& options_;
+  Machine machine_;
   const MeterOptions meter_;
   const MeterFacts facts_;
   const Table table_;
@@ -286,16 +349,18 @@ class App {
   std::vector<std::unique_ptr<Job>> jobs_;  ///< by file; null before and after
   std::vector<std::optional<std::string>> texts_;
   std::vector<std::string> parts_;  ///< of the report
+  Choices choices_;
+  bool placed_ = false;
   std::vector<std::size_t> finished_;
   std::vector<guint> sources_;
   std::vector<std::size_t> long_files_;  ///< that can be cut
-  Machine machine_;
   std::size_t next_ = 0, ended_ = 0, printed_ = 0;
   int signal_ = 0;
   bool any_failed_ = false;
   double done_ = 0;  ///< weight of the files that are over
   std::uint64_t frames_ = 0;
   std::mutex mutex_;
+  bool failing_ = false;
   std::string fatal_;
   Console console_;
   GMainLoop* loop_;
@@ -309,6 +374,7 @@ int run(int argc, char** argv) {
       std::printf("%s %s\n", kName, kVersion);
       return 0;
     }
+    avoid_endless_demuxer();
     return App(options).run();
   } catch (const UsageError& e) {
     complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] FILE...   (--help says more)");

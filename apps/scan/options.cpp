@@ -3,7 +3,9 @@
 #include "apps/scan/options.h"
 
 #include "algorithms/sharpness/metrics.h"
+#include "apps/common/natural_order.h"
 #include "apps/common/text.h"
+#include "apps/scan/folders.h"
 
 #include <gst/gst.h>
 
@@ -299,7 +301,14 @@ Options parse_options(int argc, char** argv) {
     for (std::string& name : split_list(read_list(take(raw.files_from).c_str()), raw.null))
       names.push_back(std::move(name));
   if (names.empty()) throw UsageError(listed ? "the list of --files-from is empty" : "which files?");
-  options.inputs = choose_inputs(names, shard);
+  names = without_folders(names, media_extensions());
+  if (options.set) {
+    if (options.picks() && shard.count > 1)
+      throw UsageError("--set chooses among all its members: it cannot be a --shard of them");
+    std::sort(names.begin(), names.end(), natural_less);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+  }
+  options.inputs = choose_inputs(names, shard, options.export_dir);
   return options;
 }
 

@@ -45,6 +45,8 @@ struct Options {
 
   /// Frames are to be chosen.
   bool picks() const { return best > 0 || every; }
+  /// Of each clip by itself, as files.
+  bool exports_clips() const { return picks() && !set && !export_dir.empty(); }
 };
 
 /// Reads the command line; initialises GStreamer. --help prints and exits. Throws UsageError, and std::runtime_error

@@ -52,7 +52,7 @@ Picks::Picks(const Options& options, const Input& input, const Windows& clip, bo
              std::function<void(const std::string&)> failed)
     : options_(options), input_(input), timed_(timed), tasks_(pool, std::move(failed)) {
   Windows windows = clip;
-  if (options.best > 0 && !options.export_dir.empty()) {
+  if (options.best > 0 && options.exports_clips()) {
     windows.count = options.best;
     pickers_.emplace_back(WindowChoice(windows, windows.half(), true),
                           [this](const Moment& at, GstSample* frame) { export_frame(at, frame); });
@@ -68,7 +68,7 @@ Picks::Picks(const Options& options, const Input& input, const Windows& clip, bo
 }
 
 void Picks::offer(const Measured& frame, std::uint64_t position) {
-  if (options_.every && !options_.export_dir.empty()) {
+  if (options_.every && options_.exports_clips()) {
     const bool by_frame = options_.every->frames > 0;
     // Where frames have no times, no second ever ends.
     const std::uint64_t place = by_frame ? frame.row.frame : timed_ ? position : 0;

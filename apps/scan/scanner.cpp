@@ -6,6 +6,7 @@
 #include "apps/common/exif.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
+#include "apps/scan/folders.h"
 #include "apps/scan/gpus.h"
 
 #include <algorithm>
@@ -85,6 +86,7 @@ void FileScan::set_going(GstState state) {
 }
 
 void FileScan::build() {
+  if (const std::string error = folder_error(name_); !error.empty()) throw std::runtime_error(error);
   const std::string uri = uri_of(name_);
   if (const std::unique_ptr<gchar, decltype(&g_free)> path(g_filename_from_uri(uri.c_str(), nullptr, nullptr), g_free);
       path)
@@ -131,6 +133,8 @@ void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) 
   auto* scan = static_cast<FileScan*>(self);
   GstElementFactory* factory = gst_element_get_factory(element);
   if (factory && gpu_of(factory) >= 0) scan->on_gpu_ = true;
+  if (g_signal_lookup("have-type", G_OBJECT_TYPE(element)) != 0)
+    g_signal_connect(element, "have-type", G_CALLBACK(on_type), self);
   if (!is_demuxer(element)) return;
   const std::string_view name = factory ? GST_OBJECT_NAME(factory) : "";
   if (std::find(std::begin(kIndexed), std::end(kIndexed), name) != std::end(kIndexed)) scan->has_index_ = true;
@@ -144,6 +148,13 @@ void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) 
     if (GST_PAD_IS_SRC(pad)) gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, see, to, nullptr);
   };
   g_signal_connect(element, "pad-added", G_CALLBACK(watch_pad), self);
+}
+
+void FileScan::on_type(GstElement*, guint, GstCaps* caps, gpointer self) {
+  auto* scan = static_cast<FileScan*>(self);
+  // The first is the file's, others are of what is in it.
+  if (!scan->typed_.exchange(true))
+    scan->image_ = g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "image/");
 }
 
 void FileScan::on_pad(GstElement*, GstPad* pad, gpointer self) {
@@ -357,7 +368,12 @@ std::string FileScan::shortfall() const {
   return "it ends at " + clock_time(end) + " of " + clock_time(whole) + ": cut off, or damaged";
 }
 
-std::string FileScan::codec() const { return codec_; }
+VideoFacts FileScan::video() const {
+  VideoFacts facts = video_;
+  facts.codec = codec_;
+  facts.picture = image_ && frames_ == 1;
+  return facts;
+}
 
 /// Nothing is called from here on.
 void FileScan::silence() {

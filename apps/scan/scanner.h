@@ -29,6 +29,7 @@ struct VideoFacts {
   int rate_n = 0, rate_d = 1;             ///< frames per second; 0 if unknown or variable
   std::string format, codec;              ///< GStreamer's name; a description, may be empty
   std::optional<std::uint64_t> duration;  ///< ns, as the container says
+  bool picture = false;                   ///< the file is one picture, no video
   GstVideoOrientationMethod orientation = GST_VIDEO_ORIENTATION_IDENTITY;  ///< how frames are to be turned
   std::shared_ptr<GstTagList> tags;  ///< all that the file says of itself; may be null; never written to
 };
@@ -87,9 +88,7 @@ class FileScan {
   bool is_on_gpu() const { return on_gpu_; }
   std::uint64_t duration() const { return duration_; }
   /// After all_read or failed.
-  const VideoFacts& video() const { return video_; }
-  /// A description, may be empty. Main thread.
-  std::string codec() const;
+  VideoFacts video() const;
 
  private:
   static GstPadProbeReturn on_data(GstPad* pad, GstPadProbeInfo* info, gpointer self);
@@ -98,6 +97,7 @@ class FileScan {
   static void on_no_more_pads(GstElement* source, gpointer self);
   static gint on_select(GstElement* source, GstPad* pad, GstCaps* caps, GstElementFactory* factory, gpointer self);
   static GstBusSyncReply on_sync_message(GstBus* bus, GstMessage* message, gpointer self);
+  static void on_type(GstElement* finder, guint probability, GstCaps* caps, gpointer self);
   static gboolean on_message(GstBus* bus, GstMessage* message, gpointer self);
   void build();
   void set_going(GstState state);
@@ -143,7 +143,7 @@ class FileScan {
   std::atomic<std::uint64_t> frames_ = 0, measured_ = 0, time_ = 0, duration_ = 0;
   std::atomic<std::uint64_t> data_end_ = 0;  ///< ns: how far the data of any stream of the file goes
   std::atomic<bool> linked_ = false, has_index_ = false, can_cut_ = false, on_gpu_ = false, has_opened_ = false,
-                    has_failed_ = false;
+                    has_failed_ = false, typed_ = false, image_ = false;
 };
 
 }  // namespace framequality::apps::scan

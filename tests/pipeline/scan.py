@@ -144,8 +144,10 @@ def test_names_come_back(clips):
 
 
 def test_bad_files_do_not_stop_the_others(clips):
+    bare = clips.folder / "no media"
+    bare.mkdir()
     bad = {clips.text: "", clips.empty: "the file is empty", clips.sound: "it holds no video",
-           clips.folder / "none.mp4": "No such file or directory", clips.folder: "Is a directory"}
+           clips.folder / "none.mp4": "No such file or directory", bare: "no pictures or videos in it"}
     run = scan("-q", *bad, clips.mkv, check=1)
     assert len(rows_of(run)) == 50
     lines = run.stderr.decode().splitlines()

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What was chosen of all inputs, of each by itself or of the set, and what becomes of it.
+#include "apps/scan/choices.h"
+
+#include "apps/common/text.h"
+#include "apps/scan/originals.h"
+
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+namespace framequality::apps::scan {
+
+namespace {
+
+/// As the pictures of a clip are chosen, where none are made.
+std::vector<Moment> chosen_of(const Options& options, const Result& result) {
+  const std::vector<Moment>& all = result.moments;
+  if (all.empty()) return {};
+  Windows windows{0, result.decoded, options.best};
+  auto place = &Moment::frame;
+  if (options.every && options.every->frames > 0) {
+    windows = {all.front().frame, options.every->frames, 1, true};
+  } else if (result.timed) {
+    place = &Moment::time;
+    windows = options.every ? Windows{all.front().time, options.every->time, 1, true}
+                            : Windows{all.front().time, result.length, options.best};
+  } else if (options.every) {
+    windows.count = 1;
+  }
+  std::vector<Moment> chosen;
+  for (const std::size_t i : choose_of_windows(all, place, windows, windows.half(), true)) chosen.push_back(all[i]);
+  return chosen;
+}
+
+}  // namespace
+
+Choices::Choices(const Options& options) : options_(options) {
+  if (!options.picks()) return;
+  if (options.set)
+    set_.emplace(options);
+  else
+    parts_.resize(options.inputs.size());
+}
+
+void Choices::add(std::size_t index, Result&& result) {
+  if (!result.error.empty()) ++failed_;
+  if (set_)
+    set_->add(index, Member(std::move(result)));
+  else if (!parts_.empty())
+    parts_[index] = part_of(index, result);
+}
+
+Choices::Part Choices::part_of(std::size_t index, const Result& result) const {
+  const VideoFacts& video = result.video;
+  Part part;
+  part.candidates = result.moments.size();
+  const auto add = [&](const Moment& m, const std::string& path) {
+    // A picture is a clip of one frame here: not chosen among others, and so no original to keep.
+    part.chosen.push_back({index, false, path, result.name, m.frame,
+                           result.timed && !video.picture ? std::optional(m.time) : std::nullopt, m.score, video.width,
+                           video.height});
+  };
+  if (options_.exports_clips())
+    for (const Picture& p : result.chosen.pictures) add(p.moment, p.path);
+  else
+    for (const Moment& m : chosen_of(options_, result)) add(m, video.picture ? local_file(result.name) : "");
+  if (!result.error.empty()) part.rejected = {result.name, {}, {}, {}, result.error};
+  return part;
+}
+
+Selected Choices::gather() {
+  if (set_) return set_->choose();
+  Selected selected;
+  for (Part& part : parts_) {
+    selected.candidates += part.candidates;
+    std::move(part.chosen.begin(), part.chosen.end(), std::back_inserter(selected.chosen));
+    if (part.rejected) selected.rejected.push_back(std::move(*part.rejected));
+  }
+  parts_.clear();
+  return selected;
+}
+
+bool Choices::place_next() {
+  if (!selected_) selected_ = gather();
+  while (placed_ < selected_->chosen.size()) {
+    ChosenFrame& frame = selected_->chosen[placed_++];
+    if (!frame.picture || options_.export_dir.empty()) continue;
+    if (frame.path.empty())
+      throw std::runtime_error("cannot copy " + printable(frame.source) + ": it is no file of this machine");
+    const std::string path = options_.export_dir + '/' + options_.inputs[frame.input].file;
+    place_original(frame.path, path, options_.originals);
+    frame.path = path;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace framequality::apps::scan

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What was chosen of all inputs, of each by itself or of the set, and what becomes of it.
+#pragma once
+
+#include "apps/scan/job.h"
+#include "apps/scan/manifest.h"
+#include "apps/scan/set.h"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace framequality::apps::scan {
+
+/// Main thread only.
+class Choices {
+ public:
+  /// `options` outlives it.
+  explicit Choices(const Options& options);
+  /// Input `index` is done; in any order. Throws std::runtime_error if it has not what the choice needs.
+  void add(std::size_t index, Result&& result);
+  /// All were added. One of the chosen pictures gets into the export's folder; false if that is complete. Call it until
+  /// then. Throws std::runtime_error.
+  bool place_next();
+  /// All pictures are in their places.
+  const Selected& selected() const { return *selected_; }
+  std::size_t failed() const { return failed_; }
+
+ private:
+  /// Of one input.
+  struct Part {
+    std::vector<ChosenFrame> chosen;
+    std::optional<RejectedInput> rejected;
+    std::uint64_t candidates = 0;
+  };
+  Part part_of(std::size_t index, const Result& result) const;
+  Selected gather();
+
+  const Options& options_;
+  std::optional<Set> set_;
+  std::vector<Part> parts_;
+  std::size_t failed_ = 0, placed_ = 0;
+  std::optional<Selected> selected_;
+};
+
+}  // namespace framequality::apps::scan

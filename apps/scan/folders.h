@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Folders among the inputs: the pictures and videos in them.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace framequality::apps::scan {
+
+/// The ends of file names, in lower case and without the dot, that GStreamer's type finders have for pictures and
+/// videos, and some that they lack. GStreamer must be initialised.
+std::set<std::string, std::less<>> media_extensions();
+
+/// Each name of a folder replaced by the files with one of these extensions in it and in the folders below, in natural
+/// order. Hidden files and folders are left out, links to folders are not followed. Everything else, and a folder that
+/// cannot be read or has no such files, stays as it is.
+std::vector<std::string> without_folders(const std::vector<std::string>& names,
+                                         const std::set<std::string, std::less<>>& extensions);
+
+/// Why without_folders() left a folder as it is; empty if it is none.
+std::string folder_error(const std::string& name);
+
+}  // namespace framequality::apps::scan

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The manifest: what was chosen and what was not, as JSON for programs that go on with the pictures.
+#pragma once
+
+#include "apps/common/meter.h"
+#include "apps/scan/options.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace framequality::apps::scan {
+
+/// A frame that was chosen.
+struct ChosenFrame {
+  std::size_t input = 0;  ///< its place among them
+  bool picture = false;   ///< the input is a picture itself
+  std::string path;       ///< its picture's file; empty if there is none
+  std::string source;     ///< the input, as given
+  std::uint64_t frame = 0;
+  std::optional<std::uint64_t> time;  ///< ns
+  double score = 0;
+  int width = 0, height = 0;  ///< pixels, as stored in the picture
+};
+
+/// A picture that was not, or an input of which nothing was.
+struct RejectedInput {
+  std::string source;
+  std::optional<std::uint64_t> frame, time;  ///< of its best frame, if it has any; ns
+  std::optional<double> score;
+  std::string reason;
+};
+
+struct Selected {
+  std::vector<ChosenFrame> chosen;  ///< in the order of the inputs
+  std::vector<RejectedInput> rejected;
+  std::uint64_t candidates = 0;  ///< measured frames, of all inputs
+};
+
+/// Figures of a run.
+struct RunFacts {
+  std::size_t files = 0, failed = 0;
+  std::uint64_t frames = 0;  ///< decoded
+  double seconds = 0;        ///< wall clock
+  int jobs = 1;
+  std::vector<int> gpus;  ///< CUDA ids of those used
+  std::string started;    ///< RFC 3339
+};
+
+/// Now, with the offset of the local time.
+std::string rfc3339_now();
+
+/// What goes into the file `path`: its folder is where paths of pictures begin.
+std::string manifest(const std::string& path, const Options& options, const MeterOptions& meter,
+                     const MeterFacts& facts, const Selected& selected, const RunFacts& run);
+
+}  // namespace framequality::apps::scan

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which members of a set are chosen, and why the others are not.
+#include "apps/scan/selection.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace framequality::apps::scan {
+
+namespace {
+
+using Fate = Verdict::Fate;
+
+/// The candidates chosen of one video, by position.
+using Positions = std::map<std::uint64_t, std::size_t>;
+
+std::optional<std::size_t> neighbour(const Positions& chosen, std::uint64_t position, std::uint64_t apart) {
+  const auto after = chosen.lower_bound(position);
+  if (after != chosen.end() && after->first - position < apart) return after->second;
+  if (after != chosen.begin() && position - std::prev(after)->first < apart) return std::prev(after)->second;
+  return std::nullopt;
+}
+
+Verdict lost_to(const std::vector<Candidate>& candidates, std::size_t loser, std::size_t winner) {
+  return {candidates[loser].score < candidates[winner].score ? Fate::kLower : Fate::kLater, winner};
+}
+
+}  // namespace
+
+std::vector<Verdict> choose_best(const std::vector<Candidate>& candidates, std::size_t count,
+                                 const std::vector<std::uint64_t>& apart) {
+  std::vector<std::size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return candidates[a].score > candidates[b].score; });
+  std::vector<Verdict> verdicts(candidates.size());
+  std::map<std::size_t, Positions> chosen;
+  std::size_t left = count, last = 0;
+  for (const std::size_t i : order) {
+    const Candidate& candidate = candidates[i];
+    const auto of_input = chosen.find(candidate.input);
+    const auto close = of_input == chosen.end()
+                           ? std::nullopt
+                           : neighbour(of_input->second, candidate.position, apart[candidate.input]);
+    if (close) {
+      verdicts[i] = {Fate::kTooClose, *close};
+    } else if (left > 0) {
+      verdicts[i] = {Fate::kChosen, i};
+      chosen[candidate.input].emplace(candidate.position, i);
+      last = i;
+      --left;
+    } else {
+      verdicts[i] = lost_to(candidates, i, last);
+    }
+  }
+  return verdicts;
+}
+
+std::vector<Verdict> choose_every(const std::vector<Candidate>& candidates, const Every& every) {
+  const auto group_of = [&](const Candidate& c) {
+    return every.time > 0 ? std::pair<std::uint64_t, std::uint64_t>{c.clock, c.position / every.time}
+                          : std::pair<std::uint64_t, std::uint64_t>{0, c.place / every.frames};
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> winners;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    std::size_t& winner = winners.try_emplace(group_of(candidates[i]), i).first->second;
+    if (candidates[i].score > candidates[winner].score) winner = i;
+  }
+  std::vector<Verdict> verdicts(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const std::size_t winner = winners.at(group_of(candidates[i]));
+    verdicts[i] = winner == i ? Verdict{Fate::kChosen, i} : lost_to(candidates, i, winner);
+  }
+  return verdicts;
+}
+
+std::uint64_t least_distance(const std::vector<std::uint64_t>& lengths, std::size_t count) {
+  const std::uint64_t all = std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0});
+  return all / (2 * count);
+}
+
+}  // namespace framequality::apps::scan

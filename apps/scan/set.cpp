@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// All inputs as one sequence: what is chosen of it once everything was scanned.
+#include "apps/scan/set.h"
+
+#include "apps/common/text.h"
+#include "apps/scan/originals.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace framequality::apps::scan {
+
+namespace {
+
+/// When a picture was taken, as its camera's clock had it; ns since 1970.
+std::optional<std::uint64_t> time_taken(const GstTagList* tags) {
+  GstDateTime* date = nullptr;
+  if (!tags || !gst_tag_list_get_date_time(tags, GST_TAG_DATE_TIME, &date)) return std::nullopt;
+  GDateTime* whole = gst_date_time_has_time(date) ? gst_date_time_to_g_date_time(date) : nullptr;
+  gst_date_time_unref(date);
+  if (!whole) return std::nullopt;
+  const gint64 seconds = g_date_time_to_unix(whole);
+  g_date_time_unref(whole);
+  if (seconds < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(seconds) * GST_SECOND;
+}
+
+}  // namespace
+
+Member::Member(Result&& result)
+    : picture(result.video.picture),
+      timed(result.timed),
+      width(result.video.width),
+      height(result.video.height),
+      length(result.length),
+      decoded(result.decoded),
+      moments(std::move(result.moments)),
+      error(std::move(result.error)) {
+  if (!picture || moments.empty()) return;
+  const auto taken = time_taken(result.video.tags.get());
+  timed = taken.has_value();
+  moments.front().time = taken.value_or(0);
+}
+
+void Set::add(std::size_t index, Member member) {
+  const std::string& name = options_.inputs[index].name;
+  if (!member.moments.empty()) {
+    if (options_.every && options_.every->time > 0 && !member.timed)
+      throw std::runtime_error("--every with seconds needs times, and " + printable(name) +
+                               " has none: --every N takes the best of every N");
+    if (!member.picture && !options_.export_dir.empty())
+      throw std::runtime_error("--set with --export takes pictures, and " + printable(name) +
+                               " is a video: without --export its best frames stand in the manifest");
+  }
+  members_[index] = std::move(member);
+}
+
+Selected Set::choose() {
+  make_candidates();
+  verdicts_ = options_.every ? choose_every(candidates_, *options_.every)
+                             : choose_best(candidates_, static_cast<std::size_t>(options_.best), distances());
+  Selected selected;
+  selected.candidates = candidates_.size();
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& member = members_[i];
+    const std::string& name = options_.inputs[i].name;
+    const std::size_t begin = first_[i], end = begin + member.moments.size(), before = selected.chosen.size();
+    std::size_t best = begin;
+    for (std::size_t at = begin; at < end; ++at) {
+      if (candidates_[at].score > candidates_[best].score) best = at;
+      if (verdicts_[at].fate != Verdict::Fate::kChosen) continue;
+      const Moment& moment = moment_of(at);
+      selected.chosen.push_back({i, member.picture, member.picture ? local_file(name) : "", name, moment.frame,
+                                 time_of(at), moment.score, member.width, member.height});
+    }
+    if (!member.error.empty())
+      selected.rejected.push_back({name, {}, {}, {}, member.error});
+    else if (selected.chosen.size() == before && begin < end)
+      selected.rejected.push_back(
+          {name, moment_of(best).frame, time_of(best), moment_of(best).score, reason(verdicts_[best])});
+  }
+  return selected;
+}
+
+void Set::make_candidates() {
+  std::uint64_t begin = 0;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& member = members_[i];
+    first_.push_back(candidates_.size());
+    for (const Moment& moment : member.moments)
+      candidates_.push_back({i, begin + moment.frame, member.timed ? moment.time : moment.frame, moment.score,
+                             member.picture ? 0 : i + 1});
+    // A picture that cannot be read keeps its place, so that the others stay in the groups they belong to.
+    begin += std::max<std::uint64_t>(member.decoded, 1);
+  }
+}
+
+const Moment& Set::moment_of(std::size_t candidate) const {
+  const std::size_t input = candidates_[candidate].input;
+  return members_[input].moments[candidate - first_[input]];
+}
+
+std::optional<std::uint64_t> Set::time_of(std::size_t candidate) const {
+  // When a picture was taken is no time of a clip.
+  const Member& member = members_[candidates_[candidate].input];
+  if (member.picture || !member.timed) return std::nullopt;
+  return moment_of(candidate).time;
+}
+
+std::vector<std::uint64_t> Set::distances() const {
+  std::vector<std::uint64_t> in_time, in_frames, apart(members_.size(), 0);
+  for (const Member& member : members_)
+    if (!member.picture) member.timed ? in_time.push_back(member.length) : in_frames.push_back(member.decoded);
+  const auto count = static_cast<std::size_t>(options_.best);
+  const std::uint64_t time = least_distance(in_time, count), frames = least_distance(in_frames, count);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    if (!members_[i].picture) apart[i] = members_[i].timed ? time : frames;
+  return apart;
+}
+
+std::string Set::reason(const Verdict& verdict) const {
+  const std::size_t input = candidates_[verdict.other].input;
+  std::string other = options_.inputs[input].name;
+  if (!members_[input].picture) other += " (frame " + std::to_string(moment_of(verdict.other).frame) + ')';
+  switch (verdict.fate) {
+    case Verdict::Fate::kLower:
+      return "lower score than " + other;
+    case Verdict::Fate::kLater:
+      return "same score as " + other + ", which comes first";
+    case Verdict::Fate::kTooClose:
+      return "too close to " + other;
+    case Verdict::Fate::kChosen:
+      break;
+  }
+  return "";
+}
+
+}  // namespace framequality::apps::scan
