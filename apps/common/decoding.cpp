@@ -27,9 +27,12 @@ bool is_decoder(GstElement* element) {
 
 /// A picture that comes in blocks, until it is whole.
 struct Blocks {
+  Blocks() = default;
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+  ~Blocks() { gst_clear_buffer(&data); }
   GstBuffer* data = nullptr;
   bool whole = false;
-  ~Blocks() { gst_clear_buffer(&data); }
 };
 
 GstPadProbeReturn gather(GstPad* pad, GstPadProbeInfo* info, gpointer to) {

@@ -15,6 +15,7 @@ namespace framequality::apps {
 class Decoding {
  public:
   Decoding() = default;
+  ~Decoding() = default;
   Decoding(const Decoding&) = delete;
   Decoding& operator=(const Decoding&) = delete;
 

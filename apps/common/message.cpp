@@ -17,7 +17,7 @@ bool is_location(const std::string& line) {
 std::string last_line(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find_last_of('\n');
-    const std::string line(end == text.npos ? text : text.substr(end + 1));
+    std::string line(end == text.npos ? text : text.substr(end + 1));
     if (!line.empty() && !is_location(line)) return line;
     text = text.substr(0, end == text.npos ? 0 : end);
   }
