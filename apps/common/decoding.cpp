@@ -60,18 +60,23 @@ void put_together(GstElement* decoder) {
                     gather, new Blocks, [](gpointer blocks) { delete static_cast<Blocks*>(blocks); });
 }
 
-/// decodebin does not take it by itself. After all others, of equal rank but earlier names, it is better than nothing:
-/// it makes 8 bits of 16.
-void allow_gdk_pixbuf() {
-  const Owned<GstPluginFeature> decoder(gst_registry_lookup_feature(gst_registry_get(), "gdkpixbufdec"));
-  if (decoder && gst_plugin_feature_get_rank(decoder.get()) == GST_RANK_NONE)
-    gst_plugin_feature_set_rank(decoder.get(), GST_RANK_MARGINAL);
+void rank(const char* factory, guint from, guint to) {
+  const Owned<GstPluginFeature> feature(gst_registry_lookup_feature(gst_registry_get(), factory));
+  if (feature && gst_plugin_feature_get_rank(feature.get()) == from) gst_plugin_feature_set_rank(feature.get(), to);
+}
+
+void choose_decoders() {
+  // decodebin does not take it by itself. After all others, of equal rank but earlier names, it is better than nothing:
+  // it makes 8 bits of 16.
+  rank("gdkpixbufdec", GST_RANK_NONE, GST_RANK_MARGINAL);
+  // It never ends: libav reads on and on at the end of the file. Better a reason than a scan that stands still.
+  rank("avdemux_gif", GST_RANK_MARGINAL, GST_RANK_NONE);
 }
 
 }  // namespace
 
 void Decoding::watch(GstElement* pipeline) {
-  allow_gdk_pixbuf();
+  choose_decoders();
   g_signal_connect(pipeline, "deep-element-added", G_CALLBACK(on_added), this);
   g_signal_connect(pipeline, "deep-element-removed", G_CALLBACK(on_removed), this);
 }

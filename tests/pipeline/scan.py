@@ -168,6 +168,13 @@ def test_pictures_that_no_parser_puts_together(clips):
         assert found["score"] == wanted["score"], (name, found, wanted)
 
 
+def test_gif_does_not_stand_still(clips):
+    path = clips.folder / "x.gif"
+    path.write_bytes(b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;" + bytes(100))
+    run = scan("-q", path, clips.mkv, check=1)
+    assert len(rows_of(run)) == 50 and b"no GStreamer plugin for it is installed: GIF" in run.stderr, run.stderr
+
+
 def test_usage(clips):
     for arguments in ([], ["--nonsense", clips.mkv], ["--metric", "sharp", clips.mkv], ["--zones", "0x3", clips.mkv],
                       ["--zones", "3x", clips.mkv], ["--interval", "nan", clips.mkv], ["--interval", "1,5", clips.mkv],
