@@ -24,14 +24,14 @@ def main():
     Gst.init(None)
     page = (pathlib.Path(sys.argv[1]) / "docs" / "gpu.md").read_text(encoding="utf-8")
     lines, = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    pipelines = [Gst.parse_launch("identity name=it ! fakesink") for _ in range(3)]
+    pipelines = [Gst.parse_launch("identity name=it ! fakesink") for _ in range(4)]
     exec(lines, {"Gst": Gst, "pipelines": pipelines})  # pylint: disable=exec-used
-    first, second, third = (pipeline.get_by_name("it") for pipeline in pipelines)
+    first, late, second, third = (pipeline.get_by_name("it") for pipeline in pipelines)
     assert ask(first, CUDA) is None
     contexts = {kind: Gst.Context.new(kind, True) for kind in (CUDA, OTHER)}
     for context in contexts.values():
         first.post_message(Gst.Message.new_have_context(first, context))
-    second.post_message(Gst.Message.new_have_context(second, Gst.Context.new(CUDA, False)))  # too late
+    late.post_message(Gst.Message.new_have_context(late, Gst.Context.new(CUDA, False)))
     for element in (second, third):
         found = ask(element, CUDA)
         assert found and found.is_persistent()  # the first one
