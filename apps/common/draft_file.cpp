@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <stdexcept>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -40,38 +41,80 @@ bool write_all(int descriptor, std::string_view content) {
 
 }  // namespace
 
-DraftFile::DraftFile(std::string path, std::string_view content) : path_(std::move(path)) {
-  // A folder would only be noticed at the very end.
+void sync_folder(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // One may be allowed to write in a folder, not to read it.
+  if (descriptor < 0) return;
+  const int reason = fsync(descriptor) == 0 ? 0 : errno;
+  close(descriptor);
+  if (reason == EIO || reason == ENOSPC || reason == EDQUOT) fail(folder, reason);
+}
+
+DraftFile::DraftFile(std::string path) : path_(std::move(path)) {
+  // What cannot be replaced would only be noticed at the very end; and root would replace /dev/null.
   struct stat about = {};
-  if (stat(path_.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) fail(path_, EISDIR);
-  draft_ = path_ + ".XXXXXX";
-  const int descriptor = mkostemp(draft_.data(), O_CLOEXEC);
-  if (descriptor < 0) {
-    const int reason = errno;
-    draft_.clear();
-    fail(path_, reason);
-  }
-  // mkostemp's files are private; a report is for whom the umask allows.
-  const bool written = write_all(descriptor, content) && fchmod(descriptor, kForAll & ~kMask) == 0;
-  const int reason = errno;
-  // Some file systems report a full disk only now.
-  const bool closed = close(descriptor) == 0;
-  if (written && closed) return;
-  const int failure = written ? errno : reason;
-  unlink(draft_.c_str());
-  fail(path_, failure);
+  if (stat(path_.c_str(), &about) != 0 || S_ISREG(about.st_mode)) return;
+  if (S_ISDIR(about.st_mode)) fail(path_, EISDIR);
+  throw std::runtime_error("cannot write " + printable(path_) + ": it is no ordinary file");
+}
+
+DraftFile::DraftFile(std::string path, std::string_view content) : DraftFile(std::move(path)) {
+  create(path_ + '.');
+  append(content);
+  close_file();
+}
+
+DraftFile DraftFile::open(std::string path, std::string_view prefix) {
+  DraftFile file(std::move(path));
+  file.create(file.folder() + '/' + std::string(prefix));
+  // Nobody else waits for it; some file systems know no locks.
+  (void)flock(file.descriptor_, LOCK_EX | LOCK_NB);
+  return file;
 }
 
 DraftFile::DraftFile(DraftFile&& other) noexcept
-    : path_(std::move(other.path_)), draft_(std::exchange(other.draft_, {})) {}
+    : path_(std::move(other.path_)),
+      draft_(std::exchange(other.draft_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 DraftFile::~DraftFile() {
   if (!draft_.empty()) unlink(draft_.c_str());
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void DraftFile::create(std::string name) {
+  name += "XXXXXX";
+  descriptor_ = mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0) fail(path_, errno);
+  draft_ = std::move(name);
+  // mkostemp's files are private; a report is for whom the umask allows.
+  if (fchmod(descriptor_, kForAll & ~kMask) != 0) fail(path_, errno);
+}
+
+void DraftFile::append(std::string_view content) {
+  if (!write_all(descriptor_, content)) fail(path_, errno);
+}
+
+void DraftFile::close_file() {
+  // Some file systems report a full disk only now.
+  if (close(std::exchange(descriptor_, -1)) != 0) fail(path_, errno);
+}
+
+std::string DraftFile::folder() const {
+  const auto slash = path_.find_last_of('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash);
+}
+
+void DraftFile::publish_unsynced() {
+  if (descriptor_ < 0) descriptor_ = ::open(draft_.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor_ < 0 || fsync(descriptor_) != 0 || std::rename(draft_.c_str(), path_.c_str()) != 0) fail(path_, errno);
+  draft_.clear();
+  close_file();
 }
 
 void DraftFile::publish() {
-  if (std::rename(draft_.c_str(), path_.c_str()) != 0) fail(path_, errno);
-  draft_.clear();
+  publish_unsynced();
+  sync_folder(folder());
 }
 
 }  // namespace framequality::apps
