@@ -34,7 +34,7 @@ class Job {
  public:
   struct Outlet {
     const Table& table;
-    OrderedOutput& output;
+    RowOutput& output;
     TaskPool& picture_threads;
     std::function<void(const std::string& text)> warned;  ///< main thread
     std::function<void(const std::string& text)> failed;  ///< any thread: nothing can go on

@@ -7,6 +7,7 @@
 #include "apps/scan/machine.h"
 #include "apps/scan/manifest.h"
 #include "apps/scan/options.h"
+#include "apps/scan/output_folder.h"
 #include "apps/scan/progress.h"
 #include "apps/scan/report.h"
 
@@ -68,9 +69,14 @@ void avoid_endless_demuxer() {
   gst_object_unref(demuxer);
 }
 
-std::vector<double> weights(const std::vector<Input>& inputs) {
+/// How much of the work each file is.
+std::vector<double> weights(const std::vector<Input>& inputs, const OutputFolder* folder) {
   std::vector<double> sizes;
   for (const Input& input : inputs) {
+    if (folder && folder->is_done(sizes.size())) {
+      sizes.push_back(0);
+      continue;
+    }
     struct stat about = {};
     sizes.push_back(stat(input.name.c_str(), &about) == 0 ? static_cast<double>(about.st_size) + 1 : 1);
   }
@@ -102,7 +108,10 @@ class App {
         meter_(meter_of(options, machine_)),
         facts_(try_meter(meter_)),
         table_(options.format, options.meter),
-        weights_(weights(options.inputs)),
+        folder_(options.output.empty()
+                    ? nullptr
+                    : std::make_unique<OutputFolder>(options, [this](const std::string& text) { fail(text); })),
+        weights_(weights(options.inputs, folder_.get())),
         jobs_(options.inputs.size()),
         texts_(options.inputs.size()),
         parts_(options.inputs.size()),
@@ -122,14 +131,15 @@ class App {
   int run() {
     check_outputs(options_);
     // Part 0 of the output.
-    output_.add(0, table_.head());
+    if (!folder_) output_.add(0, table_.head());
     output_.finish(0);
     watch<SIGINT>();
     watch<SIGTERM>();
     watch<SIGHUP>();
     if (console_.has_bar()) sources_.push_back(g_timeout_add(kRedraw, call<&App::redraw>, this));
+    say_what_is_done();
     start_jobs();
-    if (jobs_.empty()) place();
+    if (ended_ == jobs_.size()) place();
     if (!placed_) g_main_loop_run(loop_);
     // Streams stop before the last rows are written; nothing waits for a reader of stdout then but the rows themselves.
     output_.release();
@@ -138,6 +148,7 @@ class App {
     FileScan::wait_for_retired();
     const int write_error = output_.close();
     print_texts(true);
+    close_folder(complete);
     return status(complete, write_error);
   }
 
@@ -184,8 +195,15 @@ class App {
   }
 
   void start_job(std::size_t i) {
+    if (folder_ && folder_->is_done(i)) {
+      texts_[i] = "";
+      ++ended_;
+      return;
+    }
+    if (folder_) folder_->begin(i);
     const std::string& name = options_.inputs[i].name;
-    Job::Outlet outlet{table_, output_, *picture_threads_, {}, {}, {}, {}, {}};
+    RowOutput& output = folder_ ? static_cast<RowOutput&>(*folder_) : output_;
+    Job::Outlet outlet{table_, output, *picture_threads_, {}, {}, {}, {}, {}};
     outlet.warned = [this, &name](const std::string& text) { say(printable(name) + ": warning: " + printable(text)); };
     outlet.failed = [this](const std::string& text) { fail(text); };
     outlet.cuttable = [this, i] {
@@ -200,13 +218,17 @@ class App {
       finished_.push_back(i);
       g_idle_add(call<&App::reap>, this);
     };
-    jobs_[i] =
-        std::make_unique<Job>(options_.inputs[i], i + 1, options_, meter_, machine_.take_place(), std::move(outlet));
+    // Part 0 of the output is its header.
+    jobs_[i] = std::make_unique<Job>(options_.inputs[i], folder_ ? i : i + 1, options_, meter_, machine_.take_place(),
+                                     std::move(outlet));
     jobs_[i]->start();
   }
 
   gboolean refill() {
+    const std::size_t ended = ended_;
     start_jobs();
+    // What was left to do was done already.
+    if (ended_ > ended && ended_ == jobs_.size()) g_idle_add(call<&App::place>, this);
     return G_SOURCE_REMOVE;
   }
 
@@ -216,11 +238,13 @@ class App {
       std::string text;
       if (!result.moments.empty() && !options_.quiet) text = summary(result, meter_);
       if (!result.error.empty()) {
-        any_failed_ = true;
+        any_failed_ = !options_.keep_going;
         text += (text.empty() ? "" : "\n") + std::string(kName) + ": " + printable(result.name) + ": " +
                 printable(result.error);
       }
       texts_[i] = text;
+      if (folder_ && !folder_->keep(i, result))
+        say(printable(result.name) + ": warning: it changed while it was scanned");
       if (!options_.report.empty()) parts_[i] = report_part(result);
       frames_ += jobs_[i]->frames();
       done_ += weights_[i];
@@ -264,6 +288,21 @@ class App {
     std::vector<int> all;
     for (const auto& [gpu, scans] : machine_.gpus()) all.push_back(gpu);
     return all;
+  }
+
+  void say_what_is_done() {
+    if (!options_.resume || options_.quiet) return;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) done += folder_->is_done(i) ? 1 : 0;
+    console_.line(std::to_string(done) + " of " + std::to_string(jobs_.size()) + " files are done already");
+  }
+
+  void close_folder(bool complete) {
+    try {
+      if (folder_) folder_->close(complete);
+    } catch (const std::runtime_error& e) {
+      fail(e.what());
+    }
   }
 
   void say(const std::string& text) { console_.line(std::string(kName) + ": " + text); }
@@ -344,6 +383,7 @@ class App {
   const MeterOptions meter_;
   const MeterFacts facts_;
   const Table table_;
+  const std::unique_ptr<OutputFolder> folder_;  ///< null: one table on stdout
   const std::vector<double> weights_;
   const std::unique_ptr<TaskPool> picture_threads_ = make_picture_threads();
   std::vector<std::unique_ptr<Job>> jobs_;  ///< by file; null before and after

@@ -284,12 +284,11 @@ Options parse_options(int argc, char** argv) {
   if (raw.progress)
     options.progress = std::array{
         ProgressFormat::kBar, ProgressFormat::kJson}[demand_word("--progress", take(raw.progress), {"bar", "json"})];
-  Shard shard;
   if (raw.shard) {
     const std::string text = take(raw.shard), takes = "I/N, the I-th of N parts: 1/4, 2/4, 3/4 or 4/4";
     const auto part = demand<2>("--shard", text.c_str(), '/', 1, kMaxShards, takes);
     if (part[0] > part[1]) throw UsageError("--shard takes " + takes + ", not '" + text + "'");
-    shard = {part[0], part[1]};
+    options.shard = {part[0], part[1]};
   }
 
   std::vector<std::string> names;
@@ -303,12 +302,12 @@ Options parse_options(int argc, char** argv) {
   if (names.empty()) throw UsageError(listed ? "the list of --files-from is empty" : "which files?");
   names = without_folders(names, media_extensions());
   if (options.set) {
-    if (options.picks() && shard.count > 1)
+    if (options.picks() && options.shard.count > 1)
       throw UsageError("--set chooses among all its members: it cannot be a --shard of them");
     std::sort(names.begin(), names.end(), natural_less);
     names.erase(std::unique(names.begin(), names.end()), names.end());
   }
-  options.inputs = choose_inputs(names, shard, options.export_dir);
+  options.inputs = choose_inputs(names, options.shard, options.export_dir);
   return options;
 }
 

@@ -41,6 +41,7 @@ struct Options {
   std::vector<int> gpus;        ///< CUDA ids; empty: all there are
   ProgressFormat progress = ProgressFormat::kBar;
   bool quiet = false, version = false;
+  Shard shard;
   std::vector<Input> inputs;  ///< of the shard; may be none
 
   /// Frames are to be chosen.

@@ -42,19 +42,31 @@ class Table {
   std::size_t columns_, rows_;
 };
 
-/// Writes the text of many files to one descriptor, file by file, from a thread of its own. Thread-safe.
-class OrderedOutput {
+/// Where the rows of files go. Thread-safe.
+class RowOutput {
+ public:
+  RowOutput() = default;
+  virtual ~RowOutput() = default;
+  RowOutput(const RowOutput&) = delete;
+  RowOutput& operator=(const RowOutput&) = delete;
+  /// Text of file `index`.
+  virtual void add(std::size_t index, std::string_view text) = 0;
+  /// There will be no more of file `index`.
+  virtual void finish(std::size_t index) = 0;
+};
+
+/// Writes the text of many files to one descriptor, file by file, from a thread of its own.
+class OrderedOutput final : public RowOutput {
  public:
   /// `failed` is called once, from that thread, when writing fails; error() then says why.
   OrderedOutput(int descriptor, std::size_t files, std::function<void()> failed);
-  ~OrderedOutput();
+  ~OrderedOutput() override;
   OrderedOutput(const OrderedOutput&) = delete;
   OrderedOutput& operator=(const OrderedOutput&) = delete;
 
-  /// Text of file `index`. Waits while much of the file being written is still to be written.
-  void add(std::size_t index, std::string_view text);
-  /// There will be no more of file `index`.
-  void finish(std::size_t index);
+  /// Waits while much of the file being written is still to be written.
+  void add(std::size_t index, std::string_view text) override;
+  void finish(std::size_t index) override;
   /// Nobody waits in add() from here on, whatever has to be kept.
   void release();
   /// Writes everything that was added; add() must not be called again. Returns error().
