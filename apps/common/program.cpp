@@ -16,11 +16,11 @@
 namespace framequality::apps {
 
 void parse_command_line(int argc, char** argv, const char* about, const std::vector<GOptionEntry>& entries,
-                        const std::string& description) {
+                        const std::string& description, Library library) {
   const std::unique_ptr<GOptionContext, decltype(&g_option_context_free)> context(g_option_context_new(about),
                                                                                   g_option_context_free);
   g_option_context_add_main_entries(context.get(), entries.data(), nullptr);
-  g_option_context_add_group(context.get(), gst_init_get_option_group());
+  if (library == Library::kGStreamer) g_option_context_add_group(context.get(), gst_init_get_option_group());
   g_option_context_set_description(context.get(), description.c_str());
   GError* error = nullptr;
   if (g_option_context_parse(context.get(), &argc, &argv, &error)) return;

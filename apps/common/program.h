@@ -19,11 +19,13 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads the options into what the entries, closed by an empty one, point to, and GStreamer's own; initialises
-/// GStreamer.
+/// What a program is made with.
+enum class Library { kNone, kGStreamer };
+
+/// Reads the options into what the entries, closed by an empty one, point to, and the library's own; initialises it.
 /// --help prints, with these texts, and exits. Throws UsageError.
 void parse_command_line(int argc, char** argv, const char* about, const std::vector<GOptionEntry>& entries,
-                        const std::string& description);
+                        const std::string& description, Library library = Library::kGStreamer);
 
 /// A file that a library opens must not become stdout or stderr because they were closed.
 void keep_standard_descriptors();

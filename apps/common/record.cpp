@@ -207,6 +207,7 @@ Record parsed(const std::string& json, bool curve) {
   if (!fields.is_null("modified")) record.modified = fields.whole("modified");
   record.program = fields.text("program");
   record.options = options_of(fields);
+  record.unit = fields.text("unit");
   record.table = fields.text("table");
   record.bytes = fields.count("bytes");
   record.rows = fields.count("rows");
@@ -252,6 +253,7 @@ std::string record_json(const Record& record) {
   json_field(json, "modified", record.modified ? std::to_string(*record.modified) : "null");
   json_field(json, "program", json_string(record.program));
   json_field(json, "options", options + '}');
+  json_field(json, "unit", json_string(record.unit));
   json_field(json, "table", json_string(record.table));
   json_field(json, "bytes", std::to_string(record.bytes));
   json_field(json, "rows", std::to_string(record.rows));

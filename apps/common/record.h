@@ -31,6 +31,7 @@ struct Record {
   std::string program;                   ///< version of the one that wrote it
   /// Everything that decides what the rows say, by name; values are JSON.
   std::map<std::string, std::string> options;
+  std::string unit;                               ///< of the scores, for people
   std::string table;                              ///< its name in the folder
   std::uint64_t bytes = 0, rows = 0, frames = 0;  ///< of the table; in the table; decoded
   std::string error;                              ///< empty, or why the file is not in the table to its end

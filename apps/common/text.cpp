@@ -140,6 +140,15 @@ std::string clock_time(std::uint64_t ns) {
                    rest / 1000, rest % 1000);
 }
 
+std::string local_time() {
+  GDateTime* now = g_date_time_new_now_local();
+  gchar* text = g_date_time_format(now, "%Y-%m-%d %H:%M");
+  std::string result = text;
+  g_free(text);
+  g_date_time_unref(now);
+  return result;
+}
+
 std::string base64(std::string_view bytes) {
   gchar* text = g_base64_encode(reinterpret_cast<const guchar*>(bytes.data()), bytes.size());
   std::string result = text;

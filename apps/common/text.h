@@ -20,6 +20,17 @@ std::string json_string(std::string_view bytes);
 /// Adds "key":value to what begins with `{`; value: JSON.
 void json_field(std::string& json, const char* key, const std::string& value);
 
+/// A JSON array of what `item` makes of each value.
+template <class Range, class F>
+std::string array_of(const Range& range, F&& item) {
+  std::string json = "[";
+  for (const auto& value : range) {
+    if (json.size() > 1) json += ',';
+    json += item(value);
+  }
+  return json + ']';
+}
+
 /// JSON that a script element of an HTML page can hold: every `<` inside its strings escaped.
 std::string json_for_html(std::string json);
 
@@ -40,6 +51,9 @@ std::string seconds(std::uint64_t ns);
 
 /// 0:01.250 or 1:02:03.250, for people.
 std::string clock_time(std::uint64_t ns);
+
+/// Now, as "2026-01-31 13:05" where the machine is.
+std::string local_time();
 
 std::string base64(std::string_view bytes);
 

@@ -6,6 +6,7 @@
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 #include "apps/scan/moments.h"
+#include "apps/scan/report.h"
 
 #include <glib.h>
 
@@ -271,6 +272,7 @@ bool OutputFolder::keep(std::size_t index, const Result& result) {
   record.size = draft->state.size;
   record.modified = draft->state.modified;
   record.options = record_options_;
+  record.unit = unit_of(options_.meter.metric);
   const std::string stem = record_stem(name);
   record.table = stem + ending_;
   record.bytes = draft->bytes;

@@ -18,26 +18,6 @@ namespace {
 constexpr int kDigits = 6;  // more than a plot can show
 constexpr char kDataMark[] = "\"@DATA@\"";
 
-std::string unit_of(const std::string& metric) {
-  for (int i = 0; i < kMetricCount; ++i) {
-    if (metric != metric_info(i).name) continue;
-    std::string unit = metric_info(i).unit;
-    if (unit.ends_with("^2")) unit.replace(unit.size() - 2, 2, "²");
-    return unit;
-  }
-  return "";
-}
-
-template <class Range, class F>
-std::string array_of(const Range& range, F&& item) {
-  std::string json = "[";
-  for (const auto& value : range) {
-    if (json.size() > 1) json += ',';
-    json += item(value);
-  }
-  return json + ']';
-}
-
 /// Whole numbers as the difference of each from the one before.
 template <class F>
 std::string differences(const std::vector<Moment>& moments, F&& of) {
@@ -74,16 +54,17 @@ std::string zones(const ZoneHistory& history) {
   return json + '}';
 }
 
-std::string local_time() {
-  GDateTime* now = g_date_time_new_now_local();
-  gchar* text = g_date_time_format(now, "%Y-%m-%d %H:%M");
-  std::string result = text;
-  g_free(text);
-  g_date_time_unref(now);
-  return result;
-}
-
 }  // namespace
+
+std::string unit_of(const std::string& metric) {
+  for (int i = 0; i < kMetricCount; ++i) {
+    if (metric != metric_info(i).name) continue;
+    std::string unit = metric_info(i).unit;
+    if (unit.ends_with("^2")) unit.replace(unit.size() - 2, 2, "²");
+    return unit;
+  }
+  return "";
+}
 
 std::string report_part(const Result& result) {
   std::string json = "{";

@@ -9,6 +9,9 @@
 
 namespace framequality::apps::scan {
 
+/// The unit of a metric's scores, for people; empty if there is no such metric.
+std::string unit_of(const std::string& metric);
+
 /// A file's part of the page's data, as JSON.
 std::string report_part(const Result& result);
 

@@ -27,6 +27,7 @@ Record example() {
                {"noise_correction", "false"},
                {"roi", "[1,-2,30,40]"},
                {"zones", "null"}};
+  r.unit = "codes\u00b2";
   r.table = "a-0123456789ab.csv";
   r.bytes = 5'000'000'000;
   r.rows = 100;

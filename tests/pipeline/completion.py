@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The shell completes the options that the programs have, with the values that they take.
 
-usage: completion.py SOURCE_ROOT SCAN BLIINDS [WATCH]. Skipped without bash-completion.
+usage: completion.py SOURCE_ROOT SCAN MERGE BLIINDS [WATCH]. Skipped without bash-completion.
 """
 import pathlib
 import re
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 LIBRARY = pathlib.Path("/usr/share/bash-completion/bash_completion")
-root, scan, bliinds = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+root, (scan, merge, bliinds) = pathlib.Path(sys.argv[1]), sys.argv[2:5]
 
 SCRIPT = """
 . {library} && . {file}
@@ -52,6 +52,11 @@ assert completed("framequality-scan --prefilter=") == ["none", "binomial3", "bin
 assert completed("framequality-scan --quiet READ") == ["README.md"]
 assert sorted(completed("framequality-scan --export c")) == ["cpu", "cuda"]
 
+there, _ = options(merge)
+offered = {word.rstrip("=") for word in completed("framequality-merge --")}
+assert offered == there, offered ^ there
+assert sorted(completed("framequality-merge c")) == ["cpu", "cuda"]
+
 there, _ = options(bliinds)
 assert completed("framequality-bliinds ") == ["features", "score", "train", "--help", "--version"]
 offered = {word.rstrip("=") for command in ("features", "score", "train")
@@ -60,8 +65,8 @@ assert offered == there | {"--help"}, offered ^ there
 assert "--model=" not in completed("framequality-bliinds features --")
 assert completed("framequality-bliinds score --channel=") == ["luma", "red"]
 
-if len(sys.argv) > 4:
-    there, _ = options(sys.argv[4])
+if len(sys.argv) > 5:
+    there, _ = options(sys.argv[5])
     offered = {word.rstrip("=") for word in completed("framequality-watch --")}
     assert offered == there, offered ^ there
     assert completed("framequality-watch --device=") == ["auto", "cpu", "cuda"]
