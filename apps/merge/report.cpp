@@ -181,9 +181,11 @@ Histogram histogram(const std::vector<double>& values) {
   result.logarithmic = *low > 0 && *high / *low > kWide;
   result.counts.resize(*high > *low ? kBars : 1);
   const auto scaled = [&](double value) { return result.logarithmic ? std::log(value) : value; };
-  const double begin = scaled(*low), width = scaled(*high) - begin;
+  const double begin = scaled(*low), width = scaled(*high) / 2 - begin / 2;
   for (const double value : values) {
-    const double place = width > 0 ? (scaled(value) - begin) / width * static_cast<double>(result.counts.size()) : 0;
+    // Halves, since the range of any two doubles may be none.
+    const double place =
+        width > 0 ? (scaled(value) / 2 - begin / 2) / width * static_cast<double>(result.counts.size()) : 0;
     ++result.counts[std::min(static_cast<std::size_t>(std::max(place, 0.0)), result.counts.size() - 1)];
   }
   return result;

@@ -80,11 +80,11 @@ class Clips:
         environment = dict(os.environ)
         if SANITIZED:
             environment |= {"GST_PLUGIN_PATH": "", "GST_REGISTRY": environment["GST_REGISTRY"] + ".plain"}
-        for number, frames in ((1, 30), (2, 60), (10, 90), (11, 45)):
+        for name, frames in (("clip 1", 30), ("clip 2", 60), ("clip 10", 90), ("clip 11", 45), ("long", 3000)):
             line = (f"-q videotestsrc pattern=ball num-buffers={frames} ! video/x-raw,format=I420,width=320,height=240,framerate=25/1"
-                    " ! jpegenc ! matroskamux ! filesink location=")
-            subprocess.run(["gst-launch-1.0", *line.split()[:-1], f"location={folder / f'clip {number}.mkv'}"], check=True,
-                           timeout=LIMIT, env=environment)
+                    " ! jpegenc ! matroskamux ! filesink")
+            subprocess.run(["gst-launch-1.0", *line.split(), f"location={folder / name}.mkv"], check=True, timeout=LIMIT,
+                           env=environment)
         whole = (folder / "clip 10.mkv").read_bytes()
         (folder / "cut.mkv").write_bytes(whole[: len(whole) * 6 // 10])
         (folder / "text.mp4").write_text("this is no video\n" * 20)
@@ -160,7 +160,7 @@ def test_resume_does_what_is_not_done(clips):
 
 def test_a_file_that_grows_is_done_again(clips):
     out, grows = clips.out("grown"), clips.folder / "grows.mkv"
-    grows.write_bytes((clips.folder / "clip 10.mkv").read_bytes() * 40)
+    shutil.copy(clips.folder / "long.mkv", grows)
     with subprocess.Popen([SCAN, "-q", "--output", out, grows], stderr=subprocess.PIPE) as process:
         while not out.exists() or not drafts(out):
             time.sleep(0.001)
@@ -234,18 +234,13 @@ def test_killed_at_any_moment(clips):
 def test_terminated(clips):
     """A scheduler's SIGTERM: what is under way is given up, what is done stays, nothing else is left."""
     out = clips.out("terminated")
-    with subprocess.Popen([SCAN, "-q", "--output", out, "--jobs", "1", "clip 1.mkv", "fifo.mkv"], cwd=clips.folder,
-                          stderr=subprocess.PIPE) as process:
-        os.mkfifo(clips.folder / "fifo.mkv")
+    with subprocess.Popen([SCAN, "-q", "--output", out, "--jobs", "1", "clip 1.mkv", "long.mkv"], cwd=clips.folder) as process:
         while not out.exists() or not list(out.glob("*.json")):
-            time.sleep(0.01)
+            time.sleep(0.001)
         process.send_signal(signal.SIGTERM)
-        with open(clips.folder / "fifo.mkv", "wb"):  # whoever opens it waits for a writer
-            pass
-        process.communicate(timeout=LIMIT)
+        process.wait(timeout=LIMIT)
         assert process.returncode == 143, process.returncode
     assert sorted(path.suffix for path in out.iterdir()) == [".csv", ".json"], list(out.iterdir())
-    os.unlink(clips.folder / "fifo.mkv")
 
 
 def test_a_full_disk_ends_it(clips):
@@ -258,11 +253,11 @@ def test_a_full_disk_ends_it(clips):
     names = ["clip 1.mkv", "clip 10.mkv"] + ["clip 1.mkv", "clip 11.mkv"] * 10
     done = scan("--output", out, "--keep-going", "--jobs", "1", *names, check=1, cwd=clips.folder, preexec_fn=limit)
     said = done.stderr.decode()
-    assert re.search(r"framequality-scan: cannot write \S*/clip 10-[0-9a-f]{12}\.csv: File too large", said), said
+    assert re.search(r"framequality-scan: cannot write .*/clip 10-[0-9a-f]{12}\.csv: File too large", said), said
     assert not drafts(out) and "clip 11" not in said, said
     assert set(result(out)) == {record_of(out, "clip 1.mkv")[1].name, record_of(out, "clip 1.mkv")[0]["table"]}
-    for folder, reason in ((clips.folder / "clip 1.mkv", "File exists"), (clips.folder / "clip 1.mkv" / "x", "Not a directory")):
-        assert reason in scan("--output", folder, "clip 1.mkv", check=1, cwd=clips.folder).stderr.decode()
+    for folder in (clips.folder / "clip 1.mkv", clips.folder / "clip 1.mkv" / "x"):
+        assert b"cannot make the folder" in scan("--output", folder, "clip 1.mkv", check=1, cwd=clips.folder).stderr
 
 
 def test_shards_joined_are_a_single_run(clips):
@@ -276,7 +271,9 @@ def test_shards_joined_are_a_single_run(clips):
     assert done.stderr.decode().strip() == f"7 files, {rows_in(single)} rows, 2 failed", done.stderr
     joined, errors, page = (clips.out(name) for name in ("joined.csv", "failed.csv", "report.html"))
     # The same folder and overlapping ones: each file once.
-    done = merge("-q", "-o", joined, "--errors", errors, "--report", page, *folders, folders[0], clips.out("csv"))
+    again = clips.out("again")
+    scan("-q", "--output", again, *clips.good, cwd=clips.folder)
+    done = merge("-q", "-o", joined, "--errors", errors, "--report", page, *folders, folders[0], again)
     assert (done.stdout, done.stderr, joined.read_bytes()) == (b"", b"", single)
     rows = list(csv.DictReader(io.StringIO(errors.read_text(encoding="utf-8"), newline="")))
     assert [row["file"] for row in rows] == clips.bad
@@ -300,7 +297,7 @@ def test_what_does_not_belong_together_is_refused(clips):
     other = clips.out("other")
     scan("-q", "--metric", "brenner", "--output", other, "clip 1.mkv", cwd=clips.folder)
     done = merge(out, other, check=1).stderr.decode()
-    assert re.search(r'metric is "(tenengrad|brenner)" in \S+\.json and "(tenengrad|brenner)" in ', done), done
+    assert re.search(r'metric is "(tenengrad|brenner)" in .*\.json and "(tenengrad|brenner)" in ', done), done
     shutil.rmtree(other)
     os.utime(clips.folder / "clip 1.mkv", (1e9, 1e9))
     scan("-q", "--output", other, "clip 1.mkv", cwd=clips.folder)
