@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <json-glib/json-glib.h>
@@ -15,7 +16,6 @@
 #include <memory>
 #include <stdexcept>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace framequality::apps {
 
@@ -52,22 +52,14 @@ std::string content(const std::string& path) {
   // What is no file must not keep us waiting for a writer.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) throw std::runtime_error(std::strerror(errno));
-  struct Closer {
-    int descriptor;
-    ~Closer() { close(descriptor); }
-  } const closer{descriptor};
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fdopen(descriptor, "rb"), std::fclose);
   struct stat about = {};
-  if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) throw std::runtime_error("it is no ordinary file");
+  if (!file || fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode))
+    throw std::runtime_error("it is no ordinary file");
   if (about.st_size > kLongest) throw std::runtime_error("it is too long for a record");
   std::string text(static_cast<std::size_t>(about.st_size), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = read(descriptor, text.data() + done, text.size() - done);
-    if (count < 0 && errno != EINTR) throw std::runtime_error(std::strerror(errno));
-    if (count == 0) break;
-    if (count > 0) done += static_cast<std::size_t>(count);
-  }
-  text.resize(done);
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get())) throw std::runtime_error(std::strerror(errno));
   return text;
 }
 

@@ -30,8 +30,8 @@ namespace {
 
 constexpr char kDraft[] = ".framequality-";
 constexpr std::size_t kBootDigits = 8, kRandom = 6;
-constexpr time_t kSettled = 60, kAbandoned = 24 * 60 * 60;  // s
-constexpr std::size_t kMostKept = 64;                       // files that wait for the disk
+constexpr time_t kSettled = 60, kAbandoned = 86'400;  // s
+constexpr std::size_t kMostKept = 64;                 // files that wait for the disk
 constexpr unsigned kReaders = 16;  // of records at once: on a network's file system each takes its time
 constexpr char kEndings[][7] = {".csv", ".jsonl"};
 
@@ -185,7 +185,7 @@ std::unordered_set<std::string> OutputFolder::clear() const {
 
 void OutputFolder::leave_out_copies() {
   std::unordered_set<std::string_view> seen;
-  for (std::size_t i = 0; i < done_.size(); ++i) done_[i] = !seen.insert(options_.inputs[i].name).second;
+  for (std::size_t i = 0; i < done_.size(); ++i) done_[i] = seen.insert(options_.inputs[i].name).second ? 0 : 1;
 }
 
 void OutputFolder::find_done(const std::unordered_set<std::string>& there) {
@@ -213,8 +213,8 @@ void OutputFolder::look_at(std::size_t index, const std::string& stem) {
         static_cast<std::uint64_t>(table.st_size) != record.bytes)
       return;
     const State state = state_of(name);
-    done_[index] = state == State{record.size, record.modified};
-    held_[index] = record.size && !state.size;
+    done_[index] = state == State{record.size, record.modified} ? 1 : 0;
+    held_[index] = record.size && !state.size ? 1 : 0;
   } catch (const std::runtime_error&) {  // a record that is none is replaced
   }
 }
@@ -267,7 +267,7 @@ bool OutputFolder::keep(std::size_t index, const Result& result) {
   const std::unique_ptr<Draft> draft = std::move(found->second);
   drafts_.erase(found);
   // A file system that is not mounted today does not cost the tables of yesterday.
-  if (broken_ || (held_[index] && !result.error.empty() && !draft->state.size)) return true;
+  if (broken_ || (held_[index] != 0 && !result.error.empty() && !draft->state.size)) return true;
   Record record = record_of(result);
   record.size = draft->state.size;
   record.modified = draft->state.modified;

@@ -39,7 +39,7 @@ class OutputFolder final : public RowOutput {
   OutputFolder& operator=(const OutputFolder&) = delete;
 
   /// Nothing to do: it is in the folder, or stands in the list already.
-  bool is_done(std::size_t index) const { return done_[index]; }
+  bool is_done(std::size_t index) const { return done_[index] != 0; }
 
   /// Main thread: its scan begins.
   void begin(std::size_t index);
