@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""examples/slurm on a real Slurm of three nodes: whatever happens to tasks, the joined table is that of a single run.
+
+usage: slurm.py EXAMPLES framequality-scan framequality-merge; skipped where Slurm is not installed.
+"""
+import csv
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from small_slurm import Slurm, ended, missing, until
+
+EXAMPLES, SCAN, MERGE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+TASKS = 4
+OPTIONS = ("--device", "cpu", "--metric", "brenner")
+HOSTILE = ("with space.mkv", "two\nlines.mkv", "it's \"quoted\".MKV", "100%s %j.mkv", "-q.mkv", "*.mkv", b"not \xff utf-8.mkv")
+EMPTY, TEXT, LATE = "k empty.mp4", "l text.mp4", "a new one.mkv"
+
+
+def make_clip(path, pattern, frames):
+    subprocess.run(["gst-launch-1.0", "-q", "videotestsrc", f"pattern={pattern}", f"num-buffers={frames}", "!",
+                    "video/x-raw,format=I420,width=1280,height=720,framerate=25/1", "!", "jpegenc", "!", "matroskamux", "!",
+                    "filesink", f"location={path}"], check=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def rows_of(table):
+    """Rows by file; each file's stand together, and once."""
+    found, last = {}, None
+    with open(table, encoding="utf-8", newline="") as text:
+        for row in csv.DictReader(text):
+            if row["file"] != last:
+                assert row["file"] not in found, f"{row['file']!r} is there twice"
+                found[row["file"]] = []
+            last = row["file"]
+            found[last].append(tuple(row.values()))
+    return found
+
+
+class Archive:
+    """Folder of clips, and what a single run says of them."""
+
+    def __init__(self, folder):
+        self.folder, self.videos = folder, folder / "all videos"
+        (self.videos / "deep er").mkdir(parents=True)
+        originals = []
+        for i, pattern in enumerate(("ball", "smpte", "circular")):
+            originals.append(folder / f"{i}.mkv")
+            make_clip(originals[-1], pattern, 300 + 20 * i)
+        names = [*(b"deep er/%02d.mkv" % i for i in range(13)), *map(os.fsencode, HOSTILE)]
+        for i, name in enumerate(names):
+            shutil.copy(originals[i % 3], os.fsencode(self.videos) + b"/" + name)
+        self.original = originals[0]
+        (self.videos / EMPTY).touch()
+        (self.videos / TEXT).write_text("this is no video\n" * 20)
+        (self.videos / "no video.txt").touch()
+        self.good, self.files = len(names), len(names) + 2
+
+    def single_run(self):
+        paths = sorted(os.fsencode(path) for path in self.videos.rglob("*") if path.suffix.lower() in (".mkv", ".mp4"))
+        with open(self.folder / "single.csv", "wb") as table:
+            run = subprocess.run([SCAN, "-q", *OPTIONS, "--", *paths], stdout=table, stderr=subprocess.PIPE, timeout=120, check=False)
+        assert run.returncode == 1 and run.stderr.count(b"\n") == 2, run.stderr
+        rows = rows_of(self.folder / "single.csv")
+        assert len(rows) == self.good and len(paths) == self.files, (len(rows), len(paths))
+        return rows
+
+
+class Run:
+    """examples/slurm/submit, and what becomes of it."""
+
+    def __init__(self, cluster, archive, name):
+        self.cluster, self.archive, self.results = cluster, archive, archive.folder / name
+        self.scan = self.merge = None
+
+    def submit(self, check=0, tasks=TASKS):
+        said = self.cluster.run(EXAMPLES / "slurm" / "submit", self.archive.videos, self.results, *OPTIONS, check=check,
+                                env={"TASKS": str(tasks)})
+        if check == 0:
+            self.scan, self.merge = re.search(r"job (\d+), joined by job (\d+)", said).groups()
+        return said
+
+    def records(self):
+        """When each record was written."""
+        return {path: path.stat().st_mtime_ns for path in (self.results / "tables").glob("*.json")}
+
+    def done(self, task):
+        """How many files of a task's share have a record, and how many there are."""
+        share = (self.results / "files").read_bytes().split(b"\0")[:-1][task - 1 :: TASKS]
+        records = [path.stem[-12:] for path in self.records()]
+        return sum(hashlib.sha256(name).hexdigest()[:12] in records for name in share), len(share)
+
+    def stop(self, *tasks):
+        """The program of each task in the middle of its share; they stay there."""
+        found = {}
+
+        def all_stopped():
+            for task in tasks:
+                about = (f"SLURM_ARRAY_JOB_ID={self.scan}\0", f"SLURM_ARRAY_TASK_ID={task}\0")
+                if task not in found and self.done(task)[0] and (pids := self.cluster.processes(*about, word="--shard")):
+                    os.kill(pids[0], signal.SIGSTOP)
+                    found[task] = pids[0]
+            return len(found) == len(tasks)
+        until(f"tasks {tasks} are under way", all_stopped)
+        for task in tasks:
+            done, files = self.done(task)
+            assert done < files, f"task {task} was too quick"
+        return [found[task] for task in tasks]
+
+    def finish(self, errors=(EMPTY, TEXT)):
+        """All ended well, and the results are those of a single run."""
+        self.cluster.finish(self.scan, self.merge)
+        logs = lambda: [path.read_text(errors="replace") for path in (self.results / "log").iterdir()]
+        states = {task: facts["JobState"] for task, facts in self.cluster.jobs(self.scan).items()}
+        assert set(states.values()) == {"COMPLETED"}, (states, logs())
+        assert self.cluster.jobs(self.merge)[0]["JobState"] == "COMPLETED", logs()
+        self.compare(errors)
+
+    def compare(self, errors=(EMPTY, TEXT)):
+        rows, expected = rows_of(self.results / "scores.csv"), self.archive.rows
+        assert rows == expected, {name: (len(rows.get(name, ())), len(expected.get(name, ())))
+                                  for name in {*rows, *expected} if rows.get(name) != expected.get(name)}
+        with open(self.results / "errors.csv", encoding="utf-8", newline="") as text:
+            bad = [row["file"] for row in csv.DictReader(text)]
+        assert sorted(bad) == sorted(str(self.archive.videos / name) for name in errors), bad
+        assert (self.results / "report.html").stat().st_size > 0
+
+
+def test_plain_run_and_a_file_that_arrives(cluster, archive):
+    run = Run(cluster, archive, "plain: 100%j")
+    # More tasks than Slurm takes in one array.
+    said = run.submit(tasks=64)
+    late = archive.videos / LATE
+    try:
+        # The first of all, had it been there: every other file's number would be another one.
+        shutil.copy(archive.original, late)
+        run.finish()
+        assert f"{archive.files} files in 5 tasks" in said, said
+        before = run.records()
+        run.submit()
+        run.finish()
+        again = [path for path, when in run.records().items() if before[path] != when]
+        assert len(again) == 2, again  # those with an error are tried again
+        (run.results / "files").unlink()
+        run.submit()
+        run.cluster.finish(run.scan, run.merge)
+        rows = rows_of(run.results / "scores.csv")
+        assert len(rows.pop(str(late))) == 300 and rows == archive.rows
+        assert sum(before.get(path) == when for path, when in run.records().items()) == archive.good
+    finally:
+        late.unlink()
+
+
+def test_killed_requeued_and_out_of_time(cluster, archive):
+    run = Run(cluster, archive, "killed")
+    run.submit()
+    first, second, third = run.stop(1, 2, 3)
+    before = run.records()
+    # The program alone: its task goes on, a file at a time.
+    os.kill(first, signal.SIGKILL)
+    # The whole task, as an administrator does it.
+    cluster.run("scontrol", "requeue", f"{run.scan}_2")
+    until("a task that is requeued ends", lambda: ended(second))
+    # What Slurm sends before the time is up.
+    os.kill(third, signal.SIGCONT)
+    cluster.run("scancel", "--batch", "--signal=USR1", f"{run.scan}_3")
+    run.finish()
+    restarts = {task: int(facts["Restarts"]) for task, facts in cluster.jobs(run.scan).items()}
+    assert restarts == {1: 0, 2: 1, 3: 1, 4: 0}, restarts
+    assert all(run.records()[path] == when for path, when in before.items() if "mkv" in path.name), "done twice"
+    logs = {task: (run.results / "log" / f"scan-{run.scan}_{task}.log").read_text() for task in (1, 3)}
+    assert "one file at a time" in logs[1] and "out of time: once more" in logs[3], logs
+
+
+def test_cancelled(cluster, archive):
+    run = Run(cluster, archive, "cancelled")
+    run.submit()
+    [stopped] = run.stop(1)
+    assert "still under way" in run.submit(check=1)
+    cluster.run("scancel", run.scan)
+    cluster.finish(run.scan, run.merge)
+    until("a task that is cancelled ends", lambda: ended(stopped))
+    assert {facts["JobState"] for facts in cluster.jobs(run.scan).values()} == {"CANCELLED"}
+    assert cluster.jobs(run.merge)[0]["JobState"] == "CANCELLED" and not (run.results / "scores.csv").exists()
+    assert 0 < len(run.records()) < archive.files
+    run.submit(tasks=3)  # other shares of the same list
+    run.finish()
+
+
+def test_node_down(cluster, archive):
+    run = Run(cluster, archive, "node down")
+    run.submit()
+    [stopped] = run.stop(2)
+    node = cluster.jobs(run.scan)[2]["NodeList"]
+    cluster.kill_node(node)
+    run.finish()
+    tasks = cluster.jobs(run.scan)
+    assert tasks[2]["Restarts"] == "1" and tasks[2]["NodeList"] != node, tasks[2]
+    # The network alone was gone: the task that was given up finds its way back and writes what is there already.
+    os.kill(stopped, signal.SIGCONT)
+    until("the task that was given up ends", lambda: ended(stopped))
+    for file in ("scores.csv", "errors.csv", "report.html"):
+        (run.results / file).unlink()
+    cluster.run(EXAMPLES / "slurm" / "merge.sbatch", run.results)
+    run.compare()
+    cluster.start_node(node)
+
+
+def main():
+    if gone := missing():
+        print(f"SKIPPED: {', '.join(gone)} not installed (scripts/deps ci installs them)")
+        return 77
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with tempfile.TemporaryDirectory(prefix="fq-slurm-") as name:
+        folder = pathlib.Path(name)
+        (folder / "bin").mkdir()
+        for program in (SCAN, MERGE):
+            (folder / "bin" / program.name).symlink_to(program)
+        os.environ["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
+        archive = Archive(folder)
+        archive.rows = archive.single_run()
+        (folder / "slurm").mkdir()
+        with Slurm(folder / "slurm", array=6) as cluster:
+            for name, test in list(globals().items()):
+                if name.startswith("test_" + os.environ.get("ONLY","")):
+                    begin = time.monotonic()
+                    test(cluster, archive)
+                    print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
+        assert not cluster.processes(), "processes are left over"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
