@@ -3,73 +3,22 @@
 
 usage: slurm.py EXAMPLES framequality-scan framequality-merge; skipped where Slurm is not installed.
 """
-import csv
 import hashlib
 import os
 import pathlib
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
+from archive import OPTIONS, Archive, rows_of
 from small_slurm import Slurm, ended, missing, until
 
 EXAMPLES, SCAN, MERGE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 TASKS = 4
-OPTIONS = ("--device", "cpu", "--metric", "brenner")
-HOSTILE = ("with space.mkv", "two\nlines.mkv", "it's \"quoted\".MKV", "100%s %j.mkv", "-q.mkv", "*.mkv", b"not \xff utf-8.mkv")
-EMPTY, TEXT, LATE = "k empty.mp4", "l text.mp4", "a new one.mkv"
-
-
-def make_clip(path, pattern, frames):
-    subprocess.run(["gst-launch-1.0", "-q", "videotestsrc", f"pattern={pattern}", f"num-buffers={frames}", "!",
-                    "video/x-raw,format=I420,width=1280,height=720,framerate=25/1", "!", "jpegenc", "!", "matroskamux", "!",
-                    "filesink", f"location={path}"], check=True, timeout=60, stdin=subprocess.DEVNULL)
-
-
-def rows_of(table):
-    """Rows by file; each file's stand together, and once."""
-    found, last = {}, None
-    with open(table, encoding="utf-8", newline="") as text:
-        for row in csv.DictReader(text):
-            if row["file"] != last:
-                assert row["file"] not in found, f"{row['file']!r} is there twice"
-                found[row["file"]] = []
-            last = row["file"]
-            found[last].append(tuple(row.values()))
-    return found
-
-
-class Archive:
-    """Folder of clips, and what a single run says of them."""
-
-    def __init__(self, folder):
-        self.folder, self.videos = folder, folder / "all videos"
-        (self.videos / "deep er").mkdir(parents=True)
-        originals = []
-        for i, pattern in enumerate(("ball", "smpte", "circular")):
-            originals.append(folder / f"{i}.mkv")
-            make_clip(originals[-1], pattern, 300 + 20 * i)
-        names = [*(b"deep er/%02d.mkv" % i for i in range(13)), *map(os.fsencode, HOSTILE)]
-        for i, name in enumerate(names):
-            shutil.copy(originals[i % 3], os.fsencode(self.videos) + b"/" + name)
-        self.original = originals[0]
-        (self.videos / EMPTY).touch()
-        (self.videos / TEXT).write_text("this is no video\n" * 20)
-        (self.videos / "no video.txt").touch()
-        self.good, self.files = len(names), len(names) + 2
-
-    def single_run(self):
-        paths = sorted(os.fsencode(path) for path in self.videos.rglob("*") if path.suffix.lower() in (".mkv", ".mp4"))
-        with open(self.folder / "single.csv", "wb") as table:
-            run = subprocess.run([SCAN, "-q", *OPTIONS, "--", *paths], stdout=table, stderr=subprocess.PIPE, timeout=120, check=False)
-        assert run.returncode == 1 and run.stderr.count(b"\n") == 2, run.stderr
-        rows = rows_of(self.folder / "single.csv")
-        assert len(rows) == self.good and len(paths) == self.files, (len(rows), len(paths))
-        return rows
+LATE = "a new one.mkv"
 
 
 class Run:
@@ -113,23 +62,14 @@ class Run:
             assert done < files, f"task {task} was too quick"
         return [found[task] for task in tasks]
 
-    def finish(self, errors=(EMPTY, TEXT)):
+    def finish(self):
         """All ended well, and the results are those of a single run."""
         self.cluster.finish(self.scan, self.merge)
         logs = lambda: [path.read_text(errors="replace") for path in (self.results / "log").iterdir()]
         states = {task: facts["JobState"] for task, facts in self.cluster.jobs(self.scan).items()}
         assert set(states.values()) == {"COMPLETED"}, (states, logs())
         assert self.cluster.jobs(self.merge)[0]["JobState"] == "COMPLETED", logs()
-        self.compare(errors)
-
-    def compare(self, errors=(EMPTY, TEXT)):
-        rows, expected = rows_of(self.results / "scores.csv"), self.archive.rows
-        assert rows == expected, {name: (len(rows.get(name, ())), len(expected.get(name, ())))
-                                  for name in {*rows, *expected} if rows.get(name) != expected.get(name)}
-        with open(self.results / "errors.csv", encoding="utf-8", newline="") as text:
-            bad = [row["file"] for row in csv.DictReader(text)]
-        assert sorted(bad) == sorted(str(self.archive.videos / name) for name in errors), bad
-        assert (self.results / "report.html").stat().st_size > 0
+        self.archive.compare(self.results)
 
 
 def test_plain_run_and_a_file_that_arrives(cluster, archive):
@@ -208,7 +148,7 @@ def test_node_down(cluster, archive):
     for file in ("scores.csv", "errors.csv", "report.html"):
         (run.results / file).unlink()
     cluster.run(EXAMPLES / "slurm" / "merge.sbatch", run.results)
-    run.compare()
+    archive.compare(run.results)
     cluster.start_node(node)
 
 
@@ -223,8 +163,7 @@ def main():
         for program in (SCAN, MERGE):
             (folder / "bin" / program.name).symlink_to(program)
         os.environ["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
-        archive = Archive(folder)
-        archive.rows = archive.single_run()
+        archive = Archive(folder, SCAN)
         (folder / "slurm").mkdir()
         with Slurm(folder / "slurm", array=6) as cluster:
             for name, test in list(globals().items()):

@@ -46,7 +46,8 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
 SchedulerParameters=sched_interval=1,sched_min_interval=100000,batch_sched_delay=0
 SlurmdParameters=config_overrides
-SlurmdTimeout=5
+SlurmdTimeout=3
+MessageTimeout=3
 KillWait=2
 ReturnToService=2
 MailProg=/bin/true
