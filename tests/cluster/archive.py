@@ -68,3 +68,13 @@ class Archive:
             bad = [row["file"] for row in csv.DictReader(text)]
         assert sorted(bad) == sorted(str(self.videos / name) for name in (EMPTY, TEXT)), bad
         assert (results / "report.html").stat().st_size > 0
+
+
+def programs(folder, scan, merge, options=()):
+    """Value of PATH with both programs first, under their names; every scan with these options."""
+    folder.mkdir()
+    program = folder / "framequality-scan"
+    program.write_text(f'#!/bin/sh\nexec "{scan}" {" ".join(options)} "$@"\n')
+    program.chmod(0o755)
+    (folder / "framequality-merge").symlink_to(merge)
+    return f"{folder}:{os.environ['PATH']}"

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from archive import OPTIONS, Archive
+from archive import OPTIONS, Archive, programs
 
 EXAMPLES, SCAN, MERGE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 LIMIT = 90  # s, for a container
@@ -41,13 +41,7 @@ class Cluster:
     def __init__(self, jobs, archive, folder):
         self.jobs, self.videos, self.results = jobs, archive.videos, folder / "results"
         self.results.mkdir()
-        # The program's own options, of which the example has none.
-        program = folder / "bin" / "framequality-scan"
-        program.parent.mkdir()
-        program.write_text(f'#!/bin/sh\nexec {SCAN} {" ".join(OPTIONS)} "$@"\n')
-        program.chmod(0o755)
-        (program.parent / "framequality-merge").symlink_to(MERGE)
-        self.path = f"{program.parent}:{os.environ['PATH']}"
+        self.path = programs(folder / "bin", SCAN, MERGE, OPTIONS)
 
     def start(self, name, **variables):
         [container] = self.jobs[name]["spec"]["template"]["spec"]["containers"]

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from archive import OPTIONS, Archive, rows_of
+from archive import OPTIONS, Archive, programs, rows_of
 from small_slurm import Slurm, ended, missing, until
 
 EXAMPLES, SCAN, MERGE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
@@ -159,10 +159,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="fq-slurm-") as name:
         folder = pathlib.Path(name)
-        (folder / "bin").mkdir()
-        for program in (SCAN, MERGE):
-            (folder / "bin" / program.name).symlink_to(program)
-        os.environ["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
+        os.environ["PATH"] = programs(folder / "bin", SCAN, MERGE)
         archive = Archive(folder, SCAN)
         (folder / "slurm").mkdir()
         with Slurm(folder / "slurm", array=6) as cluster:
