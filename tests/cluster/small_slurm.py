@@ -4,9 +4,9 @@
 Ordinary users can start it as well as root; jobs run as whoever started it.
 """
 import contextlib
-import getpass
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import socket
@@ -106,7 +106,7 @@ class Slurm:
         key.touch(0o600)
         key.write_bytes(os.urandom(128))
         self.configuration.write_text(CONFIGURATION.format(
-            ports=free_ports(nodes), user=getpass.getuser(), folder=self.folder, array=array, nodes=nodes))
+            ports=free_ports(nodes), user=pwd.getpwuid(os.getuid()).pw_name, folder=self.folder, array=array, nodes=nodes))
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
         self.daemons = {}
 
@@ -130,12 +130,19 @@ class Slurm:
     def __exit__(self, *exception):
         if any(exception):
             print(self.run("squeue", check=None), (self.folder / "slurmctld.out").read_text()[-4000:])
-        # Tasks first, while their masters are there; then whatever else says that it is of this cluster.
-        for pid in [*self.processes("SLURM_JOB_ID"), *self.processes("")]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        # Its daemons, and whatever they have started: all say that they are of this cluster. More than once, since what is
+        # about to end may yet start something.
+        until("all its processes are gone", self.kill_all)
         for daemon in self.daemons.values():
             daemon.wait(LIMIT)
+
+    def kill_all(self):
+        """Whether there was nothing to kill."""
+        found = self.processes()
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not found
 
     def start(self, program, *arguments, name=None):
         # Daemons go when this process goes, however it goes.
