@@ -12,12 +12,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from archive import OPTIONS, Archive, programs
 
 EXAMPLES, SCAN, MERGE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 LIMIT = 90  # s, for a container
 PARTS = 5  # at once; the example has more
+# Has read all, and waits until there is a list.
+SLOW_SORT = """#!/bin/sh
+cat > {folder}/all && mv {folder}/all {folder}/read
+while [ ! -e {files} ]; do sleep 0.01; done
+exec /usr/bin/sort "$@" < {folder}/read
+"""
 
 
 def check_job(job, claims):
@@ -64,9 +71,20 @@ class Cluster:
 def check_run(jobs, folder):
     archive = Archive(folder, SCAN, frames=60)
     cluster = Cluster(jobs, archive, folder)
-    # Two pods of one job at once: one list.
-    for process in [cluster.start("framequality-list", HOSTNAME=f"pod-{i}") for i in range(2)]:
-        cluster.end(process)
+    # Two pods of one job at once: one list, the first, whatever the other one saw.
+    slow, gone = folder / "slow", archive.videos / "gone soon.mkv"
+    slow.mkdir()
+    (slow / "sort").write_text(SLOW_SORT.format(folder=slow, files=cluster.results / "files"))
+    (slow / "sort").chmod(0o755)
+    gone.touch()
+    second = cluster.start("framequality-list", HOSTNAME="pod-2", PATH=f"{slow}:{cluster.path}")
+    end = time.monotonic() + LIMIT
+    while not (slow / "read").exists():
+        assert time.monotonic() < end, "find does not end"
+        time.sleep(0.01)
+    gone.unlink()
+    cluster.run("framequality-list", HOSTNAME="pod-1")
+    cluster.end(second)
     assert [path.name for path in cluster.results.iterdir()] == ["files"]
     files = (cluster.results / "files").read_bytes()
     assert files.count(b"\0") == archive.files

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from archive import OPTIONS, Archive, programs, rows_of
+from archive import EMPTY, OPTIONS, TEXT, Archive, programs, rows_of
 from small_slurm import Slurm, ended, missing, until
 
 EXAMPLES, SCAN, MERGE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
@@ -119,7 +119,9 @@ def test_killed_requeued_and_out_of_time(cluster, archive):
     run.finish()
     restarts = {task: int(facts["Restarts"]) for task, facts in cluster.jobs(run.scan).items()}
     assert restarts == {1: 0, 2: 1, 3: 1, 4: 0}, restarts
-    assert all(run.records()[path] == when for path, when in before.items() if "mkv" in path.name), "done twice"
+    # But for those with an error, which are tried again.
+    again = [path.name for path, when in before.items() if run.records()[path] != when]
+    assert len(before) >= 3 and not [name for name in again if not name.startswith((EMPTY[0], TEXT[0]))], again
     logs = {task: (run.results / "log" / f"scan-{run.scan}_{task}.log").read_text() for task in (1, 3)}
     assert "one file at a time" in logs[1] and "out of time: once more" in logs[3], logs
 

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 
-LIMIT = 40  # s, until something must have happened
+LIMIT = 60  # s, until something must have happened
 DAEMONS = ("munged", "slurmctld", "slurmd")
 os.environ["PATH"] += ":/usr/sbin:/sbin"  # theirs
 
