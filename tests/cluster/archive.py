@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import subprocess
 
-OPTIONS = ("--device", "cpu", "--metric", "brenner")
+OPTIONS = ("--device", "cpu", "--metric", "brenner", "--jobs", "1")
 HOSTILE = ("with space.mkv", "two\nlines.mkv", "it's \"quoted\".MKV", "100%s %j.mkv", "-q.mkv", "*.mkv", b"not \xff utf-8.mkv")
 EMPTY, TEXT = "k empty.mp4", "l text.mp4"  # neither can be read
 
@@ -71,10 +71,11 @@ class Archive:
 
 
 def programs(folder, scan, merge, options=()):
-    """Value of PATH with both programs first, under their names; every scan with these options."""
+    """Value of PATH with both programs first, under their names; every scan with these options. Scans wait before they
+    begin while there is a file `closed` in the folder."""
     folder.mkdir()
     program = folder / "framequality-scan"
-    program.write_text(f'#!/bin/sh\nexec "{scan}" {" ".join(options)} "$@"\n')
+    program.write_text(f'#!/bin/sh\nwhile [ -e "{folder}/closed" ]; do sleep 0.02; done\nexec "{scan}" {" ".join(options)} "$@"\n')
     program.chmod(0o755)
     (folder / "framequality-merge").symlink_to(merge)
     return f"{folder}:{os.environ['PATH']}"

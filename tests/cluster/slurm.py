@@ -51,22 +51,29 @@ class Run:
         records = [path.stem[-12:] for path in self.records()]
         return sum(hashlib.sha256(name).hexdigest()[:12] in records for name in share), len(share)
 
-    def stop(self, *tasks):
-        """The program of each task in the middle of its share; they stay there."""
-        found = {}
-
-        def all_stopped():
-            for task in tasks:
-                about = (f"SLURM_ARRAY_JOB_ID={self.scan}\0", f"SLURM_ARRAY_TASK_ID={task}\0")
-                if task not in found and self.done(task)[0] and (pids := self.cluster.processes(*about, word="--shard")):
-                    os.kill(pids[0], signal.SIGSTOP)
-                    found[task] = pids[0]
-            return len(found) == len(tasks)
-        until(f"tasks {tasks} are under way", all_stopped)
-        for task in tasks:
+    def submit_and_stop(self, *tasks):
+        """Ids of these tasks' programs: each in the middle of its share, stopped."""
+        gate = self.archive.folder / "bin" / "closed"
+        gate.touch()
+        self.submit()
+        about = lambda task: (f"SLURM_ARRAY_JOB_ID={self.scan}\0", f"SLURM_ARRAY_TASK_ID={task}\0")
+        # The first: what waits at the gate forks.
+        programs_of = {task: min(until(f"task {task} begins", lambda: self.cluster.processes(*about(task), word="--shard")))
+                       for task in tasks}
+        for pid in programs_of.values():
+            os.kill(pid, signal.SIGSTOP)
+        gate.unlink()
+        # In small steps: however slow this test is at that moment, none comes to its end.
+        for task, pid in programs_of.items():
+            def step(pid=pid, task=task):
+                os.kill(pid, signal.SIGCONT)
+                time.sleep(0.01)
+                os.kill(pid, signal.SIGSTOP)
+                return self.done(task)[0]
+            until(f"task {task} has done a file", step)
             done, files = self.done(task)
             assert done < files, f"task {task} was too quick"
-        return [found[task] for task in tasks]
+        return list(programs_of.values())
 
     def finish(self):
         """All ended well, and the results are those of a single run."""
@@ -105,8 +112,7 @@ def test_plain_run_and_a_file_that_arrives(cluster, archive):
 
 def test_killed_requeued_and_out_of_time(cluster, archive):
     run = Run(cluster, archive, "killed")
-    run.submit()
-    first, second, third = run.stop(1, 2, 3)
+    first, second, third = run.submit_and_stop(1, 2, 3)
     before = run.records()
     # The program alone: its task goes on, a file at a time.
     os.kill(first, signal.SIGKILL)
@@ -128,8 +134,7 @@ def test_killed_requeued_and_out_of_time(cluster, archive):
 
 def test_cancelled(cluster, archive):
     run = Run(cluster, archive, "cancelled")
-    run.submit()
-    [stopped] = run.stop(1)
+    [stopped] = run.submit_and_stop(1)
     assert "still under way" in run.submit(check=1)
     cluster.run("scancel", run.scan)
     cluster.finish(run.scan, run.merge)
@@ -165,8 +170,7 @@ def test_file_that_kills_the_program(cluster, archive):
 
 def test_node_down(cluster, archive):
     run = Run(cluster, archive, "node down")
-    run.submit()
-    [stopped] = run.stop(2)
+    [stopped] = run.submit_and_stop(2)
     node = cluster.jobs(run.scan)[2]["NodeList"]
     cluster.kill_node(node)
     run.finish()

@@ -7,6 +7,7 @@ import contextlib
 import os
 import pathlib
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -81,7 +82,7 @@ def ended(pid):
 
 def free_ports(nodes):
     """One port, and a row of free ones: Slurm wants its nodes' ports in a row."""
-    for first in range(20000 + os.getpid() % 1000 * 10, 32000, nodes + 1):
+    for first in random.sample(range(20000, 32000), 100):
         with contextlib.ExitStack() as held:
             try:
                 for port in range(first, first + nodes + 1):
