@@ -13,7 +13,6 @@ namespace framequality::apps {
 namespace {
 
 constexpr char kElement[] = "sharpnessmeter";
-constexpr int kInFlight = 2;  // CUDA: the next frames are copied while one is measured
 
 /// Sets an enum property by nick; the element itself knows which there are.
 void set_choice(GstElement* meter, const char* property, const std::string& nick) {
@@ -41,7 +40,7 @@ GstElement* make_meter(const MeterOptions& options) {
   g_object_set(meter, "noise-correction", gboolean{options.noise_correction}, "statistics",
                gboolean{options.statistics}, "cuda-device-id", options.cuda_device_id, "downscale", options.downscale,
                "zone-columns", options.zone_columns, "zone-rows", options.zone_rows, "interval",
-               guint64{options.interval}, "post-messages", FALSE, "in-flight", kInFlight, nullptr);
+               guint64{options.interval}, "post-messages", FALSE, nullptr);
   if (options.roi) {
     const auto& [x, y, w, h] = *options.roi;
     const std::string roi =

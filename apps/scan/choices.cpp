@@ -15,21 +15,11 @@ namespace {
 
 /// As the pictures of a clip are chosen, where none are made.
 std::vector<Moment> chosen_of(const Options& options, const Result& result) {
-  const std::vector<Moment>& all = result.moments;
-  if (all.empty()) return {};
-  Windows windows{0, result.decoded, options.best};
-  auto place = &Moment::frame;
-  if (options.every && options.every->frames > 0) {
-    windows = {all.front().frame, options.every->frames, 1, true};
-  } else if (result.timed) {
-    place = &Moment::time;
-    windows = options.every ? Windows{all.front().time, options.every->time, 1, true}
-                            : Windows{all.front().time, result.length, options.best};
-  } else if (options.every) {
-    windows.count = 1;
-  }
+  if (result.moments.empty()) return {};
+  const Windows clip = result.timed ? Windows{result.moments.front().time, result.length} : Windows{0, result.decoded};
   std::vector<Moment> chosen;
-  for (const std::size_t i : choose_of_windows(all, place, windows, windows.half(), true)) chosen.push_back(all[i]);
+  for (const std::size_t i : chosen_of_clip(options, result.moments, clip, result.timed))
+    chosen.push_back(result.moments[i]);
   return chosen;
 }
 

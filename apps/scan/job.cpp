@@ -39,6 +39,7 @@ Job::Job(Input input, std::size_t index, const Options& options, const MeterOpti
 
 Job::~Job() {
   segments_.cancel();
+  fetch_.reset();
   for (auto& running : scans_) running->scan.reset();
   for (const guint id : later_)
     if (GSource* source = g_main_context_find_source_by_id(nullptr, id)) g_source_destroy(source);
@@ -47,30 +48,25 @@ Job::~Job() {
 
 void Job::start() {
   begun_ = flushed_ = g_get_monotonic_time();
-  run(gpu_, segments_.add(0), &Job::take).scan->start();
+  run(gpu_, segments_.add(0)).scan->start();
 }
 
-Job::Running& Job::run(int gpu, std::size_t segment, bool (Job::*each)(Running&, const Measured&)) {
+Job::Running& Job::run(int gpu, std::size_t segment) {
   scans_.push_back(std::make_unique<Running>());
   Running& running = *scans_.back();
   running.gpu = gpu;
   running.segment = segment;
   FileScan::Calls calls;
-  calls.frame = [this, &running, each](const Measured& frame) {
+  calls.frame = [this, &running](const Measured& frame) {
     // Exceptions must not reach GStreamer's threads.
     try {
-      return (this->*each)(running, frame);
+      return take(running, frame);
     } catch (const std::exception& e) {
       outlet_.failed(e.what());
       return false;
     }
   };
-  calls.all_read = [this, &running](const std::string& shortfall) {
-    if (is_second_)
-      later([this] { finish(); });
-    else
-      segments_.end(running.segment, shortfall);
-  };
+  calls.all_read = [this, &running](const std::string& shortfall) { segments_.end(running.segment, shortfall); };
   calls.opened = [this, &running] { opened(running); };
   calls.warned = outlet_.warned;
   calls.failed = [this, &running](const std::string& why) { failed(running, why); };
@@ -93,12 +89,6 @@ bool Job::take(Running& running, const Measured& frame) {
     if (picks_) picks_->offer(frame, time);
   }
   return segments_.take(running.segment, row);
-}
-
-/// A second pass, for pictures.
-bool Job::take_again(Running&, const Measured& frame) {
-  picks_->offer(frame, result_.timed ? frame.row.time.value_or(0) : frame.row.frame);
-  return true;
 }
 
 void Job::tell(const Row& row) {
@@ -138,22 +128,22 @@ void Job::later(std::function<void()> what) {
 // --- Main thread ----------------------------------------------------------------------------------------------------
 
 std::uint64_t Job::frames() const {
-  if (is_cut_ && !is_second_ && !scans_.empty()) return segments_.frames();
   if (scans_.empty()) return result_.decoded;
-  return (is_second_ ? result_.decoded : 0) + scans_[0]->scan->frames();
+  return is_cut_ ? segments_.frames() : scans_[0]->scan->frames();
 }
 
 double Job::done() const {
+  // Pictures that are fetched afterwards take a small part of the time.
+  constexpr double kScanPart = 0.9;
+  if (fetch_) return kScanPart + (1 - kScanPart) * fetch_->done();
   if (scans_.empty()) return 0;
-  if (is_second_)
-    return (1 + static_cast<double>(scans_[0]->scan->frames()) / static_cast<double>(result_.decoded)) / 2;
   if (!is_cut_) return scans_[0]->scan->done();
   const double all = static_cast<double>(duration_) / GST_SECOND * rate_;
   return all > 0 ? std::min(1.0, static_cast<double>(segments_.frames()) / all) : 0;
 }
 
 void Job::opened(const Running& running) {
-  if (running.segment != 0 || is_cut_ || is_second_) return;
+  if (running.segment != 0 || is_cut_) return;
   on_gpu_ = running.scan->is_on_gpu();
   duration_ = running.scan->duration();
   const VideoFacts video = running.scan->video();
@@ -179,7 +169,7 @@ bool Job::add_scan(int gpu) {
   const auto bound = next_bound();
   if (!bound) return false;
   is_cut_ = true;
-  run(gpu, segments_.add(*bound), &Job::take).scan->start(*bound);
+  run(gpu, segments_.add(*bound)).scan->start(*bound);
   return true;
 }
 
@@ -197,10 +187,6 @@ void Job::segment_done(std::size_t segment) {
 }
 
 void Job::failed(Running& running, const std::string& why) {
-  if (is_second_) {
-    finish();
-    return;
-  }
   running.is_broken = true;
   // Perhaps of the GPU's memory; the scans that run may have enough of it.
   if (is_cut_) may_cut_ = false;
@@ -234,12 +220,27 @@ void Job::scans_ended(std::size_t segment, const std::string& error) {
     finish();
     return;
   }
-  // The container did not say how long the video is, or not the truth: now it is known.
-  const Windows windows =
-      result_.timed ? Windows{result_.moments.front().time, result_.length} : Windows{0, result_.decoded};
-  make_picks(windows, result_.timed);
-  is_second_ = true;
-  run(gpu_, 0, &Job::take_again).scan->start();
+  fetch_pictures();
+}
+
+/// Where frames did not come by in order, or the container did not say how long the video is, or not the truth.
+void Job::fetch_pictures() {
+  const bool timed = result_.timed;
+  const Windows clip = timed ? Windows{result_.moments.front().time, result_.length} : Windows{0, result_.decoded};
+  make_picks(clip, timed);
+  picks_->begin(result_.moments.front().frame, timed ? result_.moments.front().time : 0);
+  Fetch::Calls calls;
+  calls.frame = [this, timed](const Measured& frame) {
+    picks_->offer(frame, timed ? frame.row.time.value_or(0) : frame.row.frame);
+  };
+  calls.warned = outlet_.warned;
+  calls.ended = [this](const std::string& error) {
+    if (!error.empty()) outlet_.warned("its pictures are not complete: " + error);
+    finish();
+  };
+  fetch_ = std::make_unique<Fetch>(input_.name, meter_, gpu_, pictured_of_clip(options_, result_.moments, clip, timed),
+                                   timed, std::move(calls));
+  fetch_->start();
 }
 
 void Job::make_picks(const Windows& clip, bool timed) {
@@ -254,7 +255,7 @@ bool Job::windows_were_right(std::uint64_t length) const {
 }
 
 void Job::finish() {
-  while (!scans_.empty()) free_scan(0);
+  fetch_.reset();
   result_.seconds = static_cast<double>(g_get_monotonic_time() - begun_) / G_USEC_PER_SEC;
   try {
     if (picks_) result_.chosen = picks_->finish(result_.length);

@@ -2,6 +2,7 @@
 // All that is done with one file: its rows, its summary, its pictures, its part of the report.
 #pragma once
 
+#include "apps/scan/fetch.h"
 #include "apps/scan/picks.h"
 #include "apps/scan/scanner.h"
 #include "apps/scan/segments.h"
@@ -72,9 +73,8 @@ class Job {
     bool is_broken = false;
     std::unique_ptr<FileScan> scan;
   };
-  Running& run(int gpu, std::size_t segment, bool (Job::*each)(Running&, const Measured&));
+  Running& run(int gpu, std::size_t segment);
   bool take(Running& running, const Measured& frame);
-  bool take_again(Running& running, const Measured& frame);
   void tell(const Row& row);
   void write_row(const Row& row);
   void opened(const Running& running);
@@ -84,6 +84,7 @@ class Job {
   void segment_done(std::size_t segment);
   void free_scan(std::size_t place);
   void scans_ended(std::size_t segment, const std::string& error);
+  void fetch_pictures();
   void make_picks(const Windows& clip, bool timed);
   bool windows_were_right(std::uint64_t length) const;
   void finish();
@@ -105,10 +106,10 @@ class Job {
   std::atomic<std::uint64_t> told_ = 0;  ///< rows
   std::atomic<bool> is_cut_ = false;
   bool may_cut_ = false, on_gpu_ = false;
-  std::atomic<bool> is_second_ = false;  ///< the file is read once more, for pictures
-  std::uint64_t duration_ = 0;           ///< ns
-  double rate_ = 0;                      ///< frames per second; 0: unknown
+  std::uint64_t duration_ = 0;  ///< ns
+  double rate_ = 0;             ///< frames per second; 0: unknown
   std::unique_ptr<Picks> picks_;
+  std::unique_ptr<Fetch> fetch_;
 
   std::mutex later_mutex_;
   std::vector<guint> later_;

@@ -48,6 +48,39 @@ std::unique_ptr<TaskPool> make_picture_threads() {
   return std::make_unique<TaskPool>(threads, threads);
 }
 
+std::vector<std::size_t> chosen_of_clip(const Options& options, const std::vector<Moment>& moments, const Windows& clip,
+                                        bool timed) {
+  if (moments.empty()) return {};
+  Windows windows = clip;
+  windows.count = std::max(1, options.best);
+  auto place = timed ? &Moment::time : &Moment::frame;
+  if (options.every && options.every->frames > 0) {
+    windows = {moments.front().frame, options.every->frames, 1, true};
+    place = &Moment::frame;
+  } else if (options.every && timed) {
+    windows = {moments.front().time, options.every->time, 1, true};
+  }
+  return choose_of_windows(moments, place, windows, windows.half(), true);
+}
+
+std::vector<Moment> pictured_of_clip(const Options& options, const std::vector<Moment>& moments, const Windows& clip,
+                                     bool timed) {
+  std::vector<std::size_t> all;
+  const auto add = [&](const std::vector<std::size_t>& some) { all.insert(all.end(), some.begin(), some.end()); };
+  if (options.exports_clips()) add(chosen_of_clip(options, moments, clip, timed));
+  if (!options.report.empty()) {
+    Windows windows = clip;
+    windows.count = kReportWindows;
+    for (const bool highest : {true, false})
+      add(choose_of_windows(moments, timed ? &Moment::time : &Moment::frame, windows, 0, highest));
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::vector<Moment> pictured;
+  for (const std::size_t i : all) pictured.push_back(moments[i]);
+  return pictured;
+}
+
 Picks::Picks(const Options& options, const Input& input, const Windows& clip, bool timed, TaskPool& pool,
              std::function<void(const std::string&)> failed)
     : options_(options), input_(input), timed_(timed), tasks_(pool, std::move(failed)) {
@@ -67,17 +100,23 @@ Picks::Picks(const Options& options, const Input& input, const Windows& clip, bo
   }
 }
 
+void Picks::begin(std::uint64_t frame, std::uint64_t position) {
+  if (every_ || !options_.every) return;
+  const Every& every = *options_.every;
+  const Windows windows{every_place(frame, position), every.frames > 0 ? every.frames : every.time, 1, true};
+  every_.emplace(WindowChoice(windows, windows.half(), true),
+                 [this](const Moment& at, GstSample* chosen) { export_frame(at, chosen); });
+}
+
+std::uint64_t Picks::every_place(std::uint64_t frame, std::uint64_t position) const {
+  // Where frames have no times, no second ever ends.
+  return options_.every->frames > 0 ? frame : timed_ ? position : 0;
+}
+
 void Picks::offer(const Measured& frame, std::uint64_t position) {
   if (options_.every && options_.exports_clips()) {
-    const bool by_frame = options_.every->frames > 0;
-    // Where frames have no times, no second ever ends.
-    const std::uint64_t place = by_frame ? frame.row.frame : timed_ ? position : 0;
-    if (!every_) {
-      const Windows windows{place, by_frame ? options_.every->frames : options_.every->time, 1, true};
-      every_.emplace(WindowChoice(windows, windows.half(), true),
-                     [this](const Moment& at, GstSample* chosen) { export_frame(at, chosen); });
-    }
-    every_->offer(frame, place);
+    begin(frame.row.frame, position);
+    every_->offer(frame, every_place(frame.row.frame, position));
   }
   for (WindowPick& picker : pickers_) picker.offer(frame, position);
   see(frame.video);

@@ -36,6 +36,15 @@ struct Chosen {
 /// they work on and as many again.
 std::unique_ptr<TaskPool> make_picture_threads();
 
+/// What --best or --every chooses of a clip's frames. `clip`: in ns if the frames are `timed`, else in frames. As
+/// indices.
+std::vector<std::size_t> chosen_of_clip(const Options& options, const std::vector<Moment>& moments, const Windows& clip,
+                                        bool timed);
+
+/// All frames that Picks makes pictures of, ascending: it chooses the same if it is offered no others.
+std::vector<Moment> pictured_of_clip(const Options& options, const std::vector<Moment>& moments, const Windows& clip,
+                                     bool timed);
+
 /// Of --best, --every and --report. offer() and add() are for one thread at a time; frames are copied before they
 /// return, so that decoders, which own few, get theirs back. They throw std::runtime_error if a frame cannot be read.
 class Picks {
@@ -49,6 +58,8 @@ class Picks {
   Picks(const Picks&) = delete;
   Picks& operator=(const Picks&) = delete;
 
+  /// The first frame's number and place in the clip, where it may not be offered.
+  void begin(std::uint64_t frame, std::uint64_t position);
   /// The next frame, and its place in the clip.
   void offer(const Measured& frame, std::uint64_t position);
   /// A frame that was chosen before: it is exported whatever else is offered.
@@ -64,6 +75,7 @@ class Picks {
   };
   void export_frame(const Moment& moment, GstSample* frame);
   void keep_thumbnail(std::deque<Thumbnail>& in, const Moment& moment, GstSample* frame);
+  std::uint64_t every_place(std::uint64_t frame, std::uint64_t position) const;
   void see(const VideoFacts& video);
   std::string path(const Moment& at) const;
   std::string description(const Moment& at) const;

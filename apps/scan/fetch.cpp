@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames of a file that was scanned before, read once more for their pictures.
+#include "apps/scan/fetch.h"
+
+#include "apps/common/pictures.h"
+#include "apps/common/raster.h"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+namespace framequality::apps::scan {
+
+namespace {
+
+constexpr std::size_t kMostReaders = 4;
+// To go on decoding costs less than to seek.
+constexpr std::uint64_t kNear = 2 * GST_SECOND;
+// Frames that wait for one before them.
+constexpr std::size_t kMostKept = 12;
+constexpr char kLost[] = "a frame was not found again";
+
+}  // namespace
+
+Fetch::Fetch(std::string name, const MeterOptions& meter, int gpu, std::vector<Moment> wanted, bool timed, Calls calls)
+    : name_(std::move(name)),
+      meter_(meter),
+      gpu_(gpu),
+      wanted_(std::move(wanted)),
+      calls_(std::move(calls)),
+      seeks_(timed) {
+  // Those measured before may lie between the measured ones of where a reader begins.
+  meter_.interval = 0;
+}
+
+Fetch::~Fetch() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    changed_.notify_all();
+  }
+  for (auto& reader : readers_) FileScan::retire(std::move(reader->scan));
+  for (const guint id : later_)
+    if (GSource* source = g_main_context_find_source_by_id(nullptr, id)) g_source_destroy(source);
+}
+
+void Fetch::start() {
+  const std::size_t readers = seeks_ ? std::min(kMostReaders, wanted_.size()) : 1;
+  // All are there before the first one runs.
+  for (std::size_t i = 0; i < readers; ++i) add_reader();
+  for (const auto& reader : readers_)
+    reader->scan->start(seeks_ ? std::optional(wanted_[reader->target].time) : std::nullopt);
+}
+
+void Fetch::add_reader() {
+  readers_.push_back(std::make_unique<Reader>());
+  Reader& reader = *readers_.back();
+  reader.target = next_++;
+  FileScan::Calls calls;
+  calls.frame = [this, &reader](const Measured& frame) {
+    // Exceptions must not reach GStreamer's threads.
+    try {
+      return take(reader, frame);
+    } catch (const std::exception& e) {
+      fail(e.what());
+      return false;
+    }
+  };
+  calls.all_read = [this](const std::string&) { fail(kLost); };
+  calls.opened = [] {};
+  calls.warned = calls_.warned;
+  calls.failed = [this](const std::string& why) { fail(why); };
+  reader.scan = std::make_unique<FileScan>(name_, meter_, gpu_, std::move(calls));
+}
+
+/// Instead of seeking. What was told before stays told.
+void Fetch::read_all() {
+  for (auto& reader : readers_) FileScan::retire(std::move(reader->scan));
+  old_.insert(old_.end(), std::move_iterator(readers_.begin()), std::move_iterator(readers_.end()));
+  readers_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    kept_.clear();
+    next_ = told_;
+    seeks_ = is_over_ = false;
+  }
+  start();
+}
+
+double Fetch::done() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<double>(told_) / static_cast<double>(wanted_.size());
+}
+
+bool Fetch::take(Reader& reader, const Measured& frame) {
+  const Moment& moment = wanted_[reader.target];
+  const std::uint64_t place = seeks_ ? frame.row.time.value_or(0) : frame.row.frame;
+  const std::uint64_t wanted = seeks_ ? moment.time : moment.frame;
+  if (place < wanted) return true;
+  if (place > wanted || frame.row.score != moment.score) throw std::runtime_error(kLost);
+  keep(reader.target, frame);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return is_over_ || next_ - told_ <= kMostKept; });
+  if (is_over_ || next_ == wanted_.size()) return false;
+  reader.target = next_++;
+  if (!seeks_ || wanted_[reader.target].time - place <= kNear) return true;
+  later([&reader, time = wanted_[reader.target].time] {
+    if (reader.scan) reader.scan->seek(time);
+  });
+  return false;
+}
+
+/// Keeps a frame, and tells all whose turn it is.
+void Fetch::keep(std::size_t target, const Measured& frame) {
+  const Owned<GstSample> sample(gst_sample_new(frame.buffer, frame.caps, nullptr, nullptr));
+  Kept found{frame.row, copy_of(sample.get()), frame.video};
+  found.row.frame = wanted_[target].frame;
+  found.row.zones = {};
+  const std::lock_guard lock(mutex_);
+  kept_.emplace(target, std::move(found));
+  for (auto first = kept_.begin(); !is_over_ && first != kept_.end() && first->first == told_; first = kept_.begin()) {
+    const Kept& now = first->second;
+    calls_.frame({now.row, gst_sample_get_buffer(now.sample.get()), gst_sample_get_caps(now.sample.get()), now.video});
+    kept_.erase(first);
+    ++told_;
+  }
+  changed_.notify_all();
+  if (told_ == wanted_.size())
+    later([this] {
+      const auto ended = calls_.ended;
+      ended("");
+    });
+}
+
+/// Any thread.
+void Fetch::fail(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_over_, true)) return;
+  changed_.notify_all();
+  later([this, why] {
+    if (seeks_) {
+      read_all();
+      return;
+    }
+    const auto ended = calls_.ended;
+    ended(why);
+  });
+}
+
+/// mutex_ is held.
+void Fetch::later(std::function<void()> what) {
+  later_.push_back(g_idle_add_full(
+      G_PRIORITY_DEFAULT_IDLE,
+      [](gpointer call) -> gboolean {
+        const auto now = *static_cast<std::function<void()>*>(call);
+        now();
+        return G_SOURCE_REMOVE;
+      },
+      new std::function<void()>(std::move(what)),
+      [](gpointer call) { delete static_cast<std::function<void()>*>(call); }));
+}
+
+}  // namespace framequality::apps::scan
