@@ -86,4 +86,25 @@ bool Choices::place_next() {
   return false;
 }
 
+std::optional<Choices::Video> Choices::next_video() {
+  if (!set_ || options_.export_dir.empty()) return std::nullopt;
+  const std::vector<ChosenFrame>& all = selected_->chosen;
+  while (pictured_ < all.size() && all[pictured_].picture) ++pictured_;
+  if (pictured_ == all.size()) return std::nullopt;
+  // The frames of an input stand together, in their order.
+  Video video{all[pictured_].input, true, {}};
+  for (; pictured_ < all.size() && all[pictured_].input == video.input; ++pictured_) {
+    const ChosenFrame& frame = all[pictured_];
+    if (!frame.time) video.timed = false;
+    video.moments.push_back({frame.frame, frame.time.value_or(0), frame.score});
+  }
+  return video;
+}
+
+void Choices::set_pictures(std::size_t input, const std::vector<Picture>& pictures) {
+  for (const Picture& picture : pictures)
+    for (ChosenFrame& frame : selected_->chosen)
+      if (frame.input == input && frame.frame == picture.moment.frame) frame.path = picture.path;
+}
+
 }  // namespace framequality::apps::scan

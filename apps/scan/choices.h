@@ -22,6 +22,16 @@ class Choices {
   /// All were added. One of the chosen pictures gets into the export's folder; false if that is complete. Call it until
   /// then. Throws std::runtime_error.
   bool place_next();
+  /// A video of the set, and its chosen frames, ascending.
+  struct Video {
+    std::size_t input;
+    bool timed;
+    std::vector<Moment> moments;
+  };
+  /// After place_next(): the next one whose frames are to become pictures.
+  std::optional<Video> next_video();
+  /// Those that became pictures.
+  void set_pictures(std::size_t input, const std::vector<Picture>& pictures);
   /// All pictures are in their places.
   const Selected& selected() const { return *selected_; }
   std::size_t failed() const { return failed_; }
@@ -39,7 +49,7 @@ class Choices {
   const Options& options_;
   std::optional<Set> set_;
   std::vector<Part> parts_;
-  std::size_t failed_ = 0, placed_ = 0;
+  std::size_t failed_ = 0, placed_ = 0, pictured_ = 0;  ///< chosen ones that were seen to
   std::optional<Selected> selected_;
 };
 

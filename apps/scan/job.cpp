@@ -40,7 +40,7 @@ Job::Job(Input input, std::size_t index, const Options& options, const MeterOpti
 Job::~Job() {
   segments_.cancel();
   fetch_.reset();
-  for (auto& running : scans_) running->scan.reset();
+  for (auto& running : scans_) FileScan::retire(std::move(running->scan));
   for (const guint id : later_)
     if (GSource* source = g_main_context_find_source_by_id(nullptr, id)) g_source_destroy(source);
   if (!text_.empty()) outlet_.output.add(index_, text_);
@@ -235,7 +235,7 @@ void Job::fetch_pictures() {
   };
   calls.warned = outlet_.warned;
   calls.ended = [this](const std::string& error) {
-    if (!error.empty()) outlet_.warned("its pictures are not complete: " + error);
+    if (result_.error.empty() && !error.empty()) result_.error = "its pictures are not complete: " + error;
     finish();
   };
   fetch_ = std::make_unique<Fetch>(input_.name, meter_, gpu_, pictured_of_clip(options_, result_.moments, clip, timed),

@@ -10,6 +10,7 @@
 #include "apps/scan/output_folder.h"
 #include "apps/scan/progress.h"
 #include "apps/scan/report.h"
+#include "apps/scan/set_pictures.h"
 
 #include <glib-unix.h>
 
@@ -34,7 +35,6 @@ namespace framequality::apps::scan {
 namespace {
 
 constexpr char kName[] = "framequality-scan";
-constexpr guint kRedraw = 100;  // ms
 // Squares on a 16:9 picture. They hardly cost time.
 constexpr int kReportColumns = 16, kReportRows = 9;
 
@@ -116,7 +116,10 @@ class App {
         texts_(options.inputs.size()),
         parts_(options.inputs.size()),
         choices_(options),
-        console_(!options.quiet),
+        set_pictures_(options, meter_, *picture_threads_, machine_, choices_, calls_of_set()),
+        console_(options.progress == ProgressFormat::kJson ? Console::Kind::kJson
+                 : options.quiet                           ? Console::Kind::kPlain
+                                                           : Console::Kind::kBar),
         loop_(g_main_loop_new(nullptr, FALSE)),
         output_(STDOUT_FILENO, options.inputs.size() + 1, [this] { fail(""); }) {}
   ~App() {
@@ -136,7 +139,7 @@ class App {
     watch<SIGINT>();
     watch<SIGTERM>();
     watch<SIGHUP>();
-    if (console_.has_bar()) sources_.push_back(g_timeout_add(kRedraw, call<&App::redraw>, this));
+    if (console_.interval() > 0) sources_.push_back(g_timeout_add(console_.interval(), call<&App::redraw>, this));
     say_what_is_done();
     start_jobs();
     if (ended_ == jobs_.size()) place();
@@ -144,6 +147,7 @@ class App {
     // Streams stop before the last rows are written; nothing waits for a reader of stdout then but the rows themselves.
     output_.release();
     const bool complete = placed_;
+    if (options_.progress == ProgressFormat::kJson) redraw();  // how it ended
     jobs_.clear();
     FileScan::wait_for_retired();
     const int write_error = output_.close();
@@ -236,9 +240,10 @@ class App {
     for (const std::size_t i : finished_) {
       Result& result = jobs_[i]->result();
       std::string text;
-      if (!result.moments.empty() && !options_.quiet) text = summary(result, meter_);
+      if (!result.moments.empty() && !options_.quiet && options_.progress != ProgressFormat::kJson)
+        text = summary(result, meter_);
       if (!result.error.empty()) {
-        any_failed_ = !options_.keep_going;
+        ++failed_;
         text += (text.empty() ? "" : "\n") + std::string(kName) + ": " + printable(result.name) + ": " +
                 printable(result.error);
       }
@@ -269,6 +274,7 @@ class App {
     try {
       if (signal_ == 0 && !has_failed()) {
         if (choices_.place_next()) return G_SOURCE_CONTINUE;
+        if (set_pictures_.next()) return G_SOURCE_REMOVE;
         placed_ = true;
       }
     } catch (const std::exception& e) {
@@ -282,6 +288,13 @@ class App {
   void print_texts(bool all) {
     for (; printed_ < texts_.size() && (all || texts_[printed_]); ++printed_)
       if (texts_[printed_] && !texts_[printed_]->empty()) console_.line(*texts_[printed_]);
+  }
+
+  SetPictures::Calls calls_of_set() {
+    return {[this](const std::string& name, const std::string& text) {
+              say(printable(name) + ": warning: " + printable(text));
+            },
+            [this](const std::string& why) { fail(why); }, [this] { g_idle_add(call<&App::place>, this); }};
   }
 
   std::vector<int> gpus() const {
@@ -319,9 +332,8 @@ class App {
     }
     double all = 0;
     for (const double weight : weights_) all += weight;
-    if (shown)
-      console_.show(
-          {options_.inputs[*shown].name, *shown + 1, options_.inputs.size(), std::min(1.0, done / all), frames});
+    console_.show({shown ? options_.inputs[*shown].name : "", shown ? *shown + 1 : options_.inputs.size(),
+                   options_.inputs.size(), std::min(1.0, all > 0 ? done / all : 1), frames, ended_, failed_});
     return G_SOURCE_CONTINUE;
   }
 
@@ -363,7 +375,7 @@ class App {
       }
     }
     if (!fatal_.empty()) say(fatal_);
-    return fatal_.empty() && !any_failed_ ? 0 : kFailed;
+    return fatal_.empty() && (failed_ == 0 || options_.keep_going) ? 0 : kFailed;
   }
 
   RunFacts run_facts() const {
@@ -390,13 +402,14 @@ class App {
   std::vector<std::optional<std::string>> texts_;
   std::vector<std::string> parts_;  ///< of the report
   Choices choices_;
+  SetPictures set_pictures_;
   bool placed_ = false;
   std::vector<std::size_t> finished_;
   std::vector<guint> sources_;
   std::vector<std::size_t> long_files_;  ///< that can be cut
   std::size_t next_ = 0, ended_ = 0, printed_ = 0;
   int signal_ = 0;
-  bool any_failed_ = false;
+  std::size_t failed_ = 0;
   double done_ = 0;  ///< weight of the files that are over
   std::uint64_t frames_ = 0;
   std::mutex mutex_;

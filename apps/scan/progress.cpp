@@ -17,6 +17,7 @@ namespace framequality::apps::scan {
 
 namespace {
 
+constexpr unsigned kRedraw = 100, kReport = 1000;  // ms
 constexpr int kDrawsInRate = 20;
 constexpr std::size_t kLongestBar = 30, kShortestBar = 8, kUsualWidth = 80, kLongestName = 40, kShortestName = 8;
 constexpr double kEnoughToForetell = 0.005;
@@ -59,8 +60,25 @@ std::string bar_text(const Standing& standing, double rate, double left, std::si
   return shortened(text, width);
 }
 
-Console::Console(bool bar)
-    : bar_(bar && is_terminal()), unicode_(g_get_charset(nullptr)), begun_(g_get_monotonic_time()), drawn_at_(begun_) {}
+std::string progress_json(const Standing& standing, double rate, double left) {
+  std::string json = "{";
+  json_field(json, "files", std::to_string(standing.files));
+  json_field(json, "done", std::to_string(standing.ended));
+  json_field(json, "failed", std::to_string(standing.failed));
+  json_field(json, "frames", std::to_string(standing.frames));
+  json_field(json, "frames_per_second", rounded(rate, 6));
+  json_field(json, "part", rounded(standing.done, 6));
+  json_field(json, "left", left >= 0 ? rounded(left, 6) : "null");
+  return json + '}';
+}
+
+Console::Console(Kind kind)
+    : kind_(kind == Kind::kBar && !is_terminal() ? Kind::kPlain : kind),
+      unicode_(g_get_charset(nullptr)),
+      begun_(g_get_monotonic_time()),
+      drawn_at_(begun_) {}
+
+unsigned Console::interval() const { return kind_ == Kind::kBar ? kRedraw : kind_ == Kind::kJson ? kReport : 0; }
 
 Console::~Console() { erase(); }
 
@@ -71,7 +89,8 @@ void Console::erase() {
 
 void Console::line(const std::string& text) {
   erase();
-  std::fputs((text + '\n').c_str(), stderr);
+  const std::string line = kind_ == Kind::kJson ? "{\"message\":" + json_string(text) + '}' : text;
+  std::fputs((line + '\n').c_str(), stderr);
 }
 
 void Console::show(const Standing& standing) {
@@ -86,6 +105,10 @@ void Console::show(const Standing& standing) {
   }
   const double elapsed = static_cast<double>(now - begun_) / G_USEC_PER_SEC;
   const double left = standing.done > kEnoughToForetell ? elapsed * (1 - standing.done) / standing.done : -1;
+  if (kind_ == Kind::kJson) {
+    std::fputs((progress_json(standing, rate_, left) + '\n').c_str(), stderr);
+    return;
+  }
   const std::string text = bar_text(standing, rate_, left, std::max<std::size_t>(2, terminal_width()) - 1, unicode_);
   std::fputs(("\r" + text + "\033[K").c_str(), stderr);
   drawn_ = true;

@@ -10,26 +10,32 @@ namespace framequality::apps::scan {
 
 /// How far it all is.
 struct Standing {
-  std::string name;           ///< of a file being scanned
-  std::size_t number, files;  ///< its place in the list, from 1
-  double done;                ///< of everything, 0...1
-  std::uint64_t frames;       ///< decoded so far
+  std::string name;                   ///< of a file being scanned
+  std::size_t number, files;          ///< its place in the list, from 1
+  double done;                        ///< of everything, 0...1
+  std::uint64_t frames;               ///< decoded so far
+  std::size_t ended = 0, failed = 0;  ///< files; those that failed are among those that ended
 };
 
 /// The bar's text: at most `width` characters, which must be at least 1. rate: frames/s; left: seconds, negative if
 /// unknown.
 std::string bar_text(const Standing& standing, double rate, double left, std::size_t width, bool unicode);
 
+/// The same as one JSON object without an end of line.
+std::string progress_json(const Standing& standing, double rate, double left);
+
 /// Main thread only.
 class Console {
  public:
-  /// bar: show one if stderr is a terminal.
-  explicit Console(bool bar);
+  /// kBar: one is shown if stderr is a terminal. kJson: every line is a JSON object.
+  enum class Kind { kPlain, kBar, kJson };
+  explicit Console(Kind kind);
   ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  bool has_bar() const { return bar_; }
+  /// How often show() is to be called, in ms; 0: not at all.
+  unsigned interval() const;
   /// A line of its own.
   void line(const std::string& text);
   void show(const Standing& standing);
@@ -37,7 +43,8 @@ class Console {
  private:
   void erase();
 
-  bool bar_, unicode_, drawn_ = false;
+  Kind kind_;
+  bool unicode_, drawn_ = false;
   std::int64_t begun_, drawn_at_;
   std::uint64_t drawn_frames_ = 0;
   int draws_ = 0;

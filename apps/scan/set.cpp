@@ -49,9 +49,6 @@ void Set::add(std::size_t index, Member member) {
     if (options_.every && options_.every->time > 0 && !member.timed)
       throw std::runtime_error("--every with seconds needs times, and " + printable(name) +
                                " has none: --every N takes the best of every N");
-    if (!member.picture && !options_.export_dir.empty())
-      throw std::runtime_error("--set with --export takes pictures, and " + printable(name) +
-                               " is a video: without --export its best frames stand in the manifest");
   }
   members_[index] = std::move(member);
 }

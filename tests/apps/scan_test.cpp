@@ -125,6 +125,14 @@ TEST(ScanFiles, EqualBaseNamesAreToldApartInAllShards) {
   EXPECT_EQ(choose_inputs(names, {})[0].base, "clip");
 }
 
+TEST(ScanProgress, JsonIsOneObject) {
+  const Standing standing{"clip.mp4", 3, 10, 0.25, 1234, 2, 1};
+  EXPECT_EQ(progress_json(standing, 59.94, 12.5),
+            "{\"files\":10,\"done\":2,\"failed\":1,\"frames\":1234,\"frames_per_second\":59.94,\"part\":0.25,"
+            "\"left\":12.5}");
+  EXPECT_TRUE(progress_json(standing, 0, -1).ends_with(",\"left\":null}"));
+}
+
 TEST(ScanMoments, WindowsSplitTheClipEvenly) {
   const Windows w{1000, 100, 4};
   EXPECT_EQ(w.of(0), 0U);

@@ -208,14 +208,6 @@ TEST(ScanSet, RefusesWhatItCannotDo) {
   options.every = Every{0, 1'000'000'000};
   Set timed(options);
   EXPECT_THROW(timed.add(0, picture(1)), std::runtime_error);
-  options.every.reset();
-  options.best = 1;
-  options.export_dir = "out";
-  Set exported(options);
-  Member video = picture(1);
-  video.picture = false;
-  EXPECT_THROW(exported.add(0, video), std::runtime_error);
-  exported.add(0, Member());
 }
 
 }  // namespace

@@ -302,9 +302,17 @@ def test_videos_in_a_set(album):
     assert found["counts"]["candidates"] == 51
     scan("-q", "--set", "--every", "1s", "--manifest", manifest, album.video)
     assert [int(frame["time"]) for frame in manifest_of(manifest)["frames"]] == [0, 1]
-    out = album.folder / "refused"
-    run = scan("-q", "--set", "--best", "5", "--export", out, album.folder / "mixed", check=1)
-    assert b"b.mkv is a video" in run.stderr and names_in(out) == [], run.stderr
+    # Pictures are copied, frames are found again.
+    out = album.folder / "both"
+    scan("-q", "--set", "--best", "5", "--export", out, "--manifest", manifest, album.folder / "mixed")
+    found = manifest_of(manifest)["frames"]
+    assert [os.path.basename(frame["file_path"]) for frame in found] == ["a.png"] + [
+        name for name in names_in(out) if name.startswith("b_f")] and len(names_in(out)) == 5, (found, names_in(out))
+    assert (out / "a.png").read_bytes() == picture.read_bytes()
+    for frame in found[1:]:
+        rows = rows_of(scan("-q", "--set", album.folder / frame["file_path"]))
+        # Lossless: the picture scores what the frame did, but for the rounding of RGB.
+        assert abs(float(rows[0]["score"]) / frame["score"] - 1) < 0.05, (rows, frame)
 
 
 def test_outputs_are_whole_or_not_there(album):
