@@ -41,8 +41,7 @@ Fetch::~Fetch() {
     changed_.notify_all();
   }
   for (auto& reader : readers_) FileScan::retire(std::move(reader->scan));
-  for (const guint id : later_)
-    if (GSource* source = g_main_context_find_source_by_id(nullptr, id)) g_source_destroy(source);
+  later_.drop();
 }
 
 void Fetch::start() {
@@ -105,7 +104,7 @@ bool Fetch::take(Reader& reader, const Measured& frame) {
   if (is_over_ || next_ == wanted_.size()) return false;
   reader.target = next_++;
   if (!seeks_ || wanted_[reader.target].time - place <= kNear) return true;
-  later([&reader, time = wanted_[reader.target].time] {
+  later_.add([&reader, time = wanted_[reader.target].time] {
     if (reader.scan) reader.scan->seek(time);
   });
   return false;
@@ -127,7 +126,7 @@ void Fetch::keep(std::size_t target, const Measured& frame) {
   }
   changed_.notify_all();
   if (told_ == wanted_.size())
-    later([this] {
+    later_.add([this] {
       const auto ended = calls_.ended;
       ended("");
     });
@@ -138,7 +137,7 @@ void Fetch::fail(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(is_over_, true)) return;
   changed_.notify_all();
-  later([this, why] {
+  later_.add([this, why] {
     if (seeks_) {
       read_all();
       return;
@@ -146,19 +145,6 @@ void Fetch::fail(const std::string& why) {
     const auto ended = calls_.ended;
     ended(why);
   });
-}
-
-/// mutex_ is held.
-void Fetch::later(std::function<void()> what) {
-  later_.push_back(g_idle_add_full(
-      G_PRIORITY_DEFAULT_IDLE,
-      [](gpointer call) -> gboolean {
-        const auto now = *static_cast<std::function<void()>*>(call);
-        now();
-        return G_SOURCE_REMOVE;
-      },
-      new std::function<void()>(std::move(what)),
-      [](gpointer call) { delete static_cast<std::function<void()>*>(call); }));
 }
 
 }  // namespace framequality::apps::scan

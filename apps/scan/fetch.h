@@ -2,6 +2,7 @@
 // Frames of a file that was scanned before, read once more for their pictures.
 #pragma once
 
+#include "apps/common/later.h"
 #include "apps/scan/moments.h"
 #include "apps/scan/scanner.h"
 
@@ -56,7 +57,6 @@ class Fetch {
   bool take(Reader& reader, const Measured& frame);
   void keep(std::size_t target, const Measured& frame);
   void fail(const std::string& why);
-  void later(std::function<void()> what);
 
   const std::string name_;
   MeterOptions meter_;
@@ -70,7 +70,7 @@ class Fetch {
   std::size_t next_ = 0, told_ = 0;   ///< first one that nobody looks for; first one that was not told
   std::map<std::size_t, Kept> kept_;  ///< found before their turn
   bool is_over_ = false;
-  std::vector<guint> later_;
+  LaterCalls later_;
   /// The last: they use the rest. old_: whose scans are gone, as calls may still refer to them.
   std::vector<std::unique_ptr<Reader>> old_, readers_;
 };

@@ -30,9 +30,9 @@ Job::Job(Input input, std::size_t index, const Options& options, const MeterOpti
       wants_pictures_(options.exports_clips() || !options.report.empty()),
       needs_length_((options.best > 0 && !options.set) || !options.report.empty()),
       segments_([this](const Row& row) { tell(row); },
-                [this](std::size_t segment) { later([this, segment] { segment_done(segment); }); },
+                [this](std::size_t segment) { later_.add([this, segment] { segment_done(segment); }); },
                 [this](std::size_t segment, const std::string& error) {
-                  later([this, segment, error] { scans_ended(segment, error); });
+                  later_.add([this, segment, error] { scans_ended(segment, error); });
                 }) {
   result_.name = input_.name;
 }
@@ -41,8 +41,7 @@ Job::~Job() {
   segments_.cancel();
   fetch_.reset();
   for (auto& running : scans_) FileScan::retire(std::move(running->scan));
-  for (const guint id : later_)
-    if (GSource* source = g_main_context_find_source_by_id(nullptr, id)) g_source_destroy(source);
+  later_.drop();
   if (!text_.empty()) outlet_.output.add(index_, text_);
 }
 
@@ -109,20 +108,6 @@ void Job::write_row(const Row& row) {
   outlet_.output.add(index_, text_);
   text_.clear();
   flushed_ = now;
-}
-
-void Job::later(std::function<void()> what) {
-  const std::lock_guard lock(later_mutex_);
-  later_.push_back(g_idle_add_full(
-      G_PRIORITY_DEFAULT_IDLE,
-      [](gpointer call) -> gboolean {
-        // It may destroy the job, and what the call holds.
-        const auto now = *static_cast<std::function<void()>*>(call);
-        now();
-        return G_SOURCE_REMOVE;
-      },
-      new std::function<void()>(std::move(what)),
-      [](gpointer call) { delete static_cast<std::function<void()>*>(call); }));
 }
 
 // --- Main thread ----------------------------------------------------------------------------------------------------
@@ -196,12 +181,8 @@ void Job::failed(Running& running, const std::string& why) {
 void Job::free_scan(std::size_t place) {
   const std::unique_ptr<Running> running = std::move(scans_[place]);
   scans_.erase(scans_.begin() + static_cast<std::ptrdiff_t>(place));
-  FileScan::retire(std::move(running->scan));
-  // The last one's place is the job's until it ends.
-  if (scans_.empty())
-    gpu_ = running->gpu;
-  else
-    outlet_.freed(running->gpu);
+  // This may be gone by then.
+  FileScan::retire(std::move(running->scan), [freed = outlet_.freed, gpu = running->gpu] { freed(gpu); });
 }
 
 void Job::scans_ended(std::size_t segment, const std::string& error) {

@@ -2,6 +2,7 @@
 // All that is done with one file: its rows, its summary, its pictures, its part of the report.
 #pragma once
 
+#include "apps/common/later.h"
 #include "apps/scan/fetch.h"
 #include "apps/scan/picks.h"
 #include "apps/scan/scanner.h"
@@ -40,8 +41,8 @@ class Job {
     std::function<void(const std::string& text)> warned;  ///< main thread
     std::function<void(const std::string& text)> failed;  ///< any thread: nothing can go on
     std::function<void()> cuttable;                       ///< main thread: add_scan() can be called
-    std::function<void(int gpu)> freed;                   ///< main thread: a further scan that ran there is over
-    std::function<void()> ended;                          ///< main thread; the first one's place, on gpu(), is free
+    std::function<void(int gpu)> freed;  ///< main thread: a scan that ran there is gone. Perhaps after this
+    std::function<void()> ended;         ///< main thread
   };
   /// `index`: of the file in the output. `gpu`: where its first scan runs, -1 for none in particular. `options` and
   /// what the outlet refers to outlive the job.
@@ -56,7 +57,6 @@ class Job {
   /// Scans a further part of the file at the same time, on this GPU; false if there is none that is worth it.
   bool add_scan(int gpu);
   std::size_t scans() const { return scans_.size(); }
-  int gpu() const { return gpu_; }
   bool is_on_gpu() const { return on_gpu_; }
 
   /// Frames decoded so far, and the part of the work that is done, 0...1.
@@ -80,7 +80,6 @@ class Job {
   void opened(const Running& running);
   void failed(Running& running, const std::string& why);
   std::optional<std::uint64_t> next_bound() const;
-  void later(std::function<void()> what);
   void segment_done(std::size_t segment);
   void free_scan(std::size_t place);
   void scans_ended(std::size_t segment, const std::string& error);
@@ -93,7 +92,7 @@ class Job {
   const std::size_t index_;
   const Options& options_;
   const MeterOptions& meter_;
-  int gpu_;  ///< of the place that it has from the beginning to the end
+  const int gpu_;
   const Outlet outlet_;
   const std::string prefix_;
   const bool wants_pictures_, needs_length_;  ///< needs_length_: of the clip, to choose them
@@ -111,8 +110,7 @@ class Job {
   std::unique_ptr<Picks> picks_;
   std::unique_ptr<Fetch> fetch_;
 
-  std::mutex later_mutex_;
-  std::vector<guint> later_;
+  LaterCalls later_;
   Segments segments_;
   std::vector<std::unique_ptr<Running>> scans_;
 };

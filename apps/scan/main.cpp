@@ -253,7 +253,6 @@ class App {
       if (!options_.report.empty()) parts_[i] = report_part(result);
       frames_ += jobs_[i]->frames();
       done_ += weights_[i];
-      machine_.free_place(jobs_[i]->gpu());
       try {
         choices_.add(i, std::move(result));
       } catch (const std::exception& e) {

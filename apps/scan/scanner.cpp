@@ -82,7 +82,7 @@ void FileScan::set_going(GstState state) {
   } catch (const std::runtime_error& e) {
     early_error_ = e.what();
   }
-  later(&FileScan::tell_early_error);
+  later_.add([this] { fail(early_error_); });
 }
 
 void FileScan::build() {
@@ -247,7 +247,7 @@ void FileScan::look_at_file(GstPad* pad) {
   gboolean seekable = FALSE;
   if (gst_pad_query(pad, query.get())) gst_query_parse_seeking(query.get(), nullptr, &seekable, nullptr, nullptr);
   can_cut_ = seekable && has_index_ && duration_ > 0;
-  later(&FileScan::tell_opened);
+  later_.add([this] { calls_.opened(); });
 }
 
 void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
@@ -301,30 +301,8 @@ void FileScan::seek(std::uint64_t time) {
                        GST_SEEK_TYPE_NONE, -1))
     return;
   early_error_ = "GStreamer cannot seek in it";
-  later(&FileScan::tell_early_error);
+  later_.add([this] { fail(early_error_); });
 }
-
-/// Calls a method of this from the main loop. Any thread.
-void FileScan::later(void (FileScan::*what)()) {
-  struct Call {
-    FileScan* scan;
-    void (FileScan::*what)();
-  };
-  const guint id = g_idle_add_full(
-      G_PRIORITY_DEFAULT_IDLE,
-      [](gpointer data) -> gboolean {
-        const Call call = *static_cast<Call*>(data);
-        (call.scan->*call.what)();
-        return G_SOURCE_REMOVE;
-      },
-      new Call{this, what}, [](gpointer data) { delete static_cast<Call*>(data); });
-  const std::lock_guard lock(idle_mutex_);
-  idle_.push_back(id);
-}
-
-void FileScan::tell_opened() { calls_.opened(); }
-
-void FileScan::tell_early_error() { fail(early_error_); }
 
 gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
@@ -379,12 +357,7 @@ VideoFacts FileScan::video() const {
 void FileScan::silence() {
   if (starter_.joinable()) starter_.join();
   if (watch_ != 0) g_source_remove(std::exchange(watch_, 0));
-  {
-    const std::lock_guard lock(idle_mutex_);
-    for (const guint id : idle_)
-      if (GSource* source = g_main_context_find_source_by_id(nullptr, id)) g_source_destroy(source);
-    idle_.clear();
-  }
+  later_.drop();
   const std::lock_guard lock(mutex_);
   ending_ = true;
   changed_.notify_all();
@@ -402,15 +375,16 @@ void FileScan::fail(const std::string& why) {
   failed(why);
 }
 
-void FileScan::retire(std::unique_ptr<FileScan> scan) {
+void FileScan::retire(std::unique_ptr<FileScan> scan, std::function<void()> gone) {
   if (!scan) return;
   scan->silence();
   {
     const std::lock_guard lock(retired().mutex);
     ++retired().count;
   }
-  std::thread([scan = std::move(scan)]() mutable {
+  std::thread([scan = std::move(scan), gone = std::move(gone)]() mutable {
     scan.reset();
+    if (gone) call_later(std::move(gone));
     const std::lock_guard lock(retired().mutex);
     --retired().count;
     retired().changed.notify_all();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/common/decoding.h"
+#include "apps/common/later.h"
 #include "apps/common/meter.h"
 #include "apps/scan/options.h"
 #include "apps/scan/table.h"
@@ -72,9 +73,9 @@ class FileScan {
   void start(std::optional<std::uint64_t> from = std::nullopt);
   /// Goes on at the last keyframe up to this time, after a frame after which no more were wanted.
   void seek(std::uint64_t time);
-  /// Destroys a scan, in a thread of its own: closing a hardware decoder takes tens of milliseconds. Nothing is called
-  /// afterwards.
-  static void retire(std::unique_ptr<FileScan> scan);
+  /// Destroys a scan, in a thread of its own: closing a hardware decoder takes tens of milliseconds. Nothing of its
+  /// calls is called any more. `gone`, which may be empty: in the main thread, when it has been destroyed.
+  static void retire(std::unique_ptr<FileScan> scan, std::function<void()> gone = {});
   /// Waits for what was retired.
   static void wait_for_retired();
 
@@ -101,9 +102,6 @@ class FileScan {
   static gboolean on_message(GstBus* bus, GstMessage* message, gpointer self);
   void build();
   void set_going(GstState state);
-  void later(void (FileScan::*what)());
-  void tell_opened();
-  void tell_early_error();
   void take_event(GstEvent* event);
   void take_caps(GstCaps* caps);
   void take_tags(const GstTagList* tags);
@@ -123,8 +121,7 @@ class FileScan {
   GstElement *convert_ = nullptr, *meter_ = nullptr;  ///< the pipeline's
   guint watch_ = 0;
   std::thread starter_;
-  std::mutex idle_mutex_;
-  std::vector<guint> idle_;
+  LaterCalls later_;
   std::optional<std::uint64_t> from_;  ///< where to begin, until that was asked for
   std::string early_error_;            ///< found before the pipeline ran
   std::string codec_;
