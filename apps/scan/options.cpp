@@ -153,8 +153,8 @@ std::vector<GOptionEntry> entries(Raw& raw) {
       path("export", &raw.export_dir, "Where the chosen pictures go; made if it is not there", "DIR"),
       text("pictures", &raw.pictures, "Frames of videos as png (default; 16 bits if they have more than 8) or jpeg",
            "FORMAT"),
-      text("originals", &raw.originals, "Chosen files that are pictures: copy (default), hardlink or symlink them",
-           "HOW"),
+      text("originals", &raw.originals,
+           "With --set, chosen files that are pictures: copy (default), hardlink or symlink them", "HOW"),
       path("manifest", &raw.manifest, "Write what was chosen and rejected, and figures of the run, as JSON", "FILE"),
       path("report", &raw.report, "Write one self-contained HTML page: plots, pictures, heat maps", "FILE"),
       path("output", &raw.output, "A table for each file in this folder, whole or not at all, instead of one on stdout",
@@ -189,16 +189,17 @@ std::string description() {
          "score; with --zones zone_R_C for row R and column C, from 0. JSON lines have the same names, zones as rows "
          "of\n"
          "numbers. Scores read back exactly. Names are UTF-8; a byte that is not becomes U+FFFD.\n"
-         "\nPictures are called BASE_fFRAME_TIMEs_SCORE.png. Summary, progress and errors go to stderr.\n"
-         "\nExit status: 0 all done, 1 a file or an output failed, 2 wrong usage, 130 interrupted (143 terminated) "
-         "with the\n"
-         "finished rows written, 141 if the reader of the table went away.\n"
+         "\nFrames of videos are called BASE_fFRAME_TIMEs_SCORE.png. Summary, progress and errors go to stderr.\n"
+         "\nExit status: 0 all done, 1 a file (not with --keep-going) or an output failed, 2 wrong usage, 130 "
+         "interrupted\n"
+         "(143 terminated) with the finished rows written, 141 if the reader of the table went away.\n"
          "\nExamples:\n"
          "  framequality-scan clip.mp4 > scores.csv\n"
          "  framequality-scan --best 12 --export pictures --report report.html *.mp4 > scores.csv\n"
+         "  framequality-scan --set --best 40 --export chosen --manifest chosen.json photographs > scores.csv\n"
+         "  framequality-scan --output tables --resume --keep-going videos && framequality-merge tables > scores.csv\n"
          "  framequality-scan --format jsonl --zones 8x6 --interval 0.5 clip.mp4 | jq .score\n"
-         "  find /videos -name '*.mp4' -print0 | framequality-scan -q --files-from - --null --shard 3/16 > "
-         "scores-3.csv";
+         "  framequality-scan -q --files-from list --null --shard 3/16 --output tables --resume --keep-going";
 }
 
 void parse(int argc, char** argv, Raw& raw) {
