@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Every shell command of the documentation runs to its end, so that what users paste works.
 
-usage: launch_lines.py SOURCE_ROOT framequality-scan framequality-bliinds
+usage: launch_lines.py SOURCE_ROOT PROGRAM...
 
 Blocks that cannot run here say so after ```sh: hardware (cameras, screens, GPUs, networks, clusters), files (that are not
 here) or setup (installs, builds). All others run, each in a folder with the clips and pictures that they name. Scores that
