@@ -206,6 +206,19 @@ Owned<GstSample> copy_of(GstSample* sample) {
   return Owned<GstSample>(gst_sample_new(copy.get(), plain_caps.get(), nullptr, nullptr));
 }
 
+std::pair<int, int> raster_size(GstCaps* caps, const View& view) {
+  const auto [width, height] = shape(info_of(caps), view.longest);
+  switch (view.orientation) {
+    case GST_VIDEO_ORIENTATION_90R:
+    case GST_VIDEO_ORIENTATION_90L:
+    case GST_VIDEO_ORIENTATION_UL_LR:
+    case GST_VIDEO_ORIENTATION_UR_LL:
+      return {height, width};
+    default:
+      return {width, height};
+  }
+}
+
 Raster raster_of(GstSample* sample, const View& view) {
   const Owned<GstSample> frame(is_in_system_memory(gst_sample_get_caps(sample)) ? gst_sample_ref(sample)
                                                                                 : copy_of(sample).release());

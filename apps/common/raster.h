@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 
 namespace framequality::apps {
 
@@ -37,6 +38,9 @@ struct View {
 /// the colours only matrix and range change: transfer and primaries stay. Samples of more than 8 bits become 16, their
 /// highest bits repeated below. Throws std::runtime_error with the reason.
 Raster raster_of(GstSample* sample, const View& view);
+
+/// Width and height of that raster, from the frame's caps. Throws std::runtime_error if they are no video's.
+std::pair<int, int> raster_size(GstCaps* caps, const View& view);
 
 /// The frame in ordinary memory of its own, so that the decoder gets its memory back. As above.
 Owned<GstSample> copy_of(GstSample* sample);

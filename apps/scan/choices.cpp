@@ -15,7 +15,7 @@ namespace {
 
 /// As the pictures of a clip are chosen, where none are made.
 std::vector<Moment> chosen_of(const Options& options, const Result& result) {
-  if (result.moments.empty()) return {};
+  if (result.moments.empty() || !options.picks()) return {};
   const Windows clip = result.timed ? Windows{result.moments.front().time, result.length} : Windows{0, result.decoded};
   std::vector<Moment> chosen;
   for (const std::size_t i : chosen_of_clip(options, result.moments, clip, result.timed))
@@ -26,8 +26,8 @@ std::vector<Moment> chosen_of(const Options& options, const Result& result) {
 }  // namespace
 
 Choices::Choices(const Options& options) : options_(options) {
-  if (!options.picks()) return;
-  if (options.set)
+  if (!options.picks() && options.manifest.empty()) return;
+  if (options.set && options.picks())
     set_.emplace(options);
   else
     parts_.resize(options.inputs.size());
@@ -45,16 +45,17 @@ Choices::Part Choices::part_of(std::size_t index, const Result& result) const {
   const VideoFacts& video = result.video;
   Part part;
   part.candidates = result.moments.size();
-  const auto add = [&](const Moment& m, const std::string& path) {
+  const auto add = [&](const Moment& m, const std::string& path, int width, int height) {
     // A picture is a clip of one frame here: not chosen among others, and so no original to keep.
     part.chosen.push_back({index, false, path, result.name, m.frame,
-                           result.timed && !video.picture ? std::optional(m.time) : std::nullopt, m.score, video.width,
-                           video.height});
+                           result.timed && !video.picture ? std::optional(m.time) : std::nullopt, m.score, width,
+                           height});
   };
   if (options_.exports_clips())
-    for (const Picture& p : result.chosen.pictures) add(p.moment, p.path);
+    for (const Picture& p : result.chosen.pictures) add(p.moment, p.path, p.width, p.height);
   else
-    for (const Moment& m : chosen_of(options_, result)) add(m, video.picture ? local_file(result.name) : "");
+    for (const Moment& m : chosen_of(options_, result))
+      add(m, video.picture ? local_file(result.name) : "", video.width, video.height);
   if (!result.error.empty()) part.rejected = {result.name, {}, {}, {}, result.error};
   return part;
 }
@@ -104,7 +105,11 @@ std::optional<Choices::Video> Choices::next_video() {
 void Choices::set_pictures(std::size_t input, const std::vector<Picture>& pictures) {
   for (const Picture& picture : pictures)
     for (ChosenFrame& frame : selected_->chosen)
-      if (frame.input == input && frame.frame == picture.moment.frame) frame.path = picture.path;
+      if (frame.input == input && frame.frame == picture.moment.frame) {
+        frame.path = picture.path;
+        frame.width = picture.width;
+        frame.height = picture.height;
+      }
 }
 
 }  // namespace framequality::apps::scan

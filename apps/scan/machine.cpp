@@ -2,10 +2,13 @@
 // How much this machine scans at once, and where.
 #include "apps/scan/machine.h"
 
+#include "apps/common/later.h"
 #include "apps/scan/gpus.h"
 #include "host/cores.h"
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
 namespace framequality::apps::scan {
 
@@ -13,10 +16,11 @@ namespace {
 
 // Decoders of the usual codecs use several cores for one file.
 constexpr int kCoresPerFile = 2, kMostFiles = 16;
+constexpr int kFirstStreams = 4;  // of a GPU, until it is known how many it decodes well
 
 }  // namespace
 
-Machine::Machine(const Options& options) : segments_(options.segments) {
+Machine::Machine(const Options& options, std::function<void()> more) : segments_(options.segments) {
   const std::vector<int> there = decoding_gpus();
   for (const int gpu : options.gpus) {
     if (std::find(there.begin(), there.end(), gpu) == there.end())
@@ -27,15 +31,26 @@ Machine::Machine(const Options& options) : segments_(options.segments) {
   if (options.gpus.empty())
     for (const int gpu : there) gpus_[gpu] = 0;
   if (options.jobs) {
-    places_ = *options.jobs;
+    set_places(*options.jobs);
   } else if (gpus_.empty()) {
-    places_ = std::clamp(host::usable_cores() / kCoresPerFile, 1, kMostFiles);
+    set_places(std::clamp(host::usable_cores() / kCoresPerFile, 1, kMostFiles));
   } else {
-    // GPUs of one machine are alike, and asking each takes its time.
-    places_ = streams_of(gpus_.begin()->first) * static_cast<int>(gpus_.size());
+    const int count = static_cast<int>(gpus_.size());
+    set_places(kFirstStreams * count);
+    // GPUs of one machine are alike. The answer comes to the main loop, which does not run any more once this is gone.
+    std::thread([this, count, gpu = gpus_.begin()->first, more = std::move(more)]() mutable {
+      const int streams = streams_of(gpu);
+      call_later([this, places = streams * count, more = std::move(more)] {
+        set_places(places);
+        more();
+      });
+    }).detach();
   }
-  files_ = places_;
-  if (segments_) places_ *= *segments_;
+}
+
+void Machine::set_places(int places) {
+  files_ = places;
+  places_ = places * segments_.value_or(1);
 }
 
 int Machine::take_place() {

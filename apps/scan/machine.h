@@ -4,6 +4,7 @@
 
 #include "apps/scan/options.h"
 
+#include <functional>
 #include <map>
 
 namespace framequality::apps::scan {
@@ -11,9 +12,12 @@ namespace framequality::apps::scan {
 /// Places for scans, each on a GPU or, with number -1, on the processor. Main thread only.
 class Machine {
  public:
-  /// Without --jobs: what fills the decode engines of the GPUs, or a part of the cores, since decoders use several.
-  /// Throws UsageError if a GPU of --gpus cannot decode.
-  explicit Machine(const Options& options);
+  /// Without --jobs: what fills the decode engines of the GPUs, or a part of the cores, since decoders use several. To
+  /// ask a GPU takes its time: there are few places at first, and `more` is called, in the main thread, when others are
+  /// there. Throws UsageError if a GPU of --gpus cannot decode.
+  Machine(const Options& options, std::function<void()> more);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   bool has_place() const { return taken_ < places_; }
   /// Where the next scan is to run: the GPU with the fewest. The place must be given back.
@@ -28,6 +32,8 @@ class Machine {
 
  private:
   std::map<int, int> gpus_;  ///< scans running, by GPU
+  void set_places(int places);
+
   int places_ = 1, files_ = 1, taken_ = 0;
   std::optional<int> segments_;
 };

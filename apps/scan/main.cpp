@@ -53,20 +53,14 @@ MeterOptions meter_of(const Options& options, const Machine& machine) {
 
 /// Fails now, not after hours, if nothing can be written there.
 void check_outputs(const Options& options) {
+  // The folder first: the others may lie in it.
+  if (!options.export_dir.empty()) {
+    if (g_mkdir_with_parents(options.export_dir.c_str(), 0777) != 0)
+      throw std::runtime_error("cannot make the folder " + printable(options.export_dir) + ": " + std::strerror(errno));
+    DraftFile(options.export_dir + "/" + kName, "");
+  }
   if (!options.report.empty()) DraftFile(options.report, "");
   if (!options.manifest.empty()) DraftFile(options.manifest, "");
-  if (options.export_dir.empty()) return;
-  if (g_mkdir_with_parents(options.export_dir.c_str(), 0777) != 0)
-    throw std::runtime_error("cannot make the folder " + printable(options.export_dir) + ": " + std::strerror(errno));
-  DraftFile(options.export_dir + "/" + kName, "");
-}
-
-/// FFmpeg's, wrapped by GStreamer 1.22, never comes to an end of any file; without it the error names the lack.
-void avoid_endless_demuxer() {
-  GstPluginFeature* demuxer = gst_registry_lookup_feature(gst_registry_get(), "avdemux_gif");
-  if (!demuxer) return;
-  gst_plugin_feature_set_rank(demuxer, GST_RANK_NONE);
-  gst_object_unref(demuxer);
 }
 
 /// How much of the work each file is.
@@ -91,6 +85,7 @@ std::string summary(const Result& result, const MeterOptions& meter) {
     const Moment& m = result.moments[i];
     return (result.timed ? clock_time(m.time) + " " : "") + "(frame " + std::to_string(m.frame) + ")";
   };
+  if (result.video.picture) return printable(result.name) + ": " + meter.metric + ' ' + rounded(s.max, 6);
   std::string text = printable(result.name) + ": " + std::to_string(result.moments.size()) + " frames";
   if (result.timed) text += ", " + clock_time(result.length);
   text += ", " + std::to_string(std::lround(static_cast<double>(result.decoded) / std::max(result.seconds, 1e-9))) +
@@ -104,7 +99,7 @@ class App {
  public:
   explicit App(const Options& options)
       : options_(options),
-        machine_(options),
+        machine_(options, [this] { start_jobs(); }),
         meter_(meter_of(options, machine_)),
         facts_(try_meter(meter_)),
         table_(options.format, options.meter),
@@ -426,7 +421,6 @@ int run(int argc, char** argv) {
       std::printf("%s %s\n", kName, kVersion);
       return 0;
     }
-    avoid_endless_demuxer();
     return App(options).run();
   } catch (const UsageError& e) {
     complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] FILE...   (--help says more)");

@@ -270,6 +270,7 @@ Options parse_options(int argc, char** argv) {
   if (raw.pictures)
     options.pictures = std::array{PictureFormat::kPng,
                                   PictureFormat::kJpeg}[demand_word("--pictures", take(raw.pictures), {"png", "jpeg"})];
+  const bool links = raw.originals;
   if (raw.originals)
     options.originals = std::array{
         Originals::kCopy, Originals::kHardLink,
@@ -302,7 +303,10 @@ Options parse_options(int argc, char** argv) {
       names.push_back(std::move(name));
   if (names.empty()) throw UsageError(listed ? "the list of --files-from is empty" : "which files?");
   names = without_folders(names, media_extensions());
+  if (links && !options.set) throw UsageError("--originals is about the pictures of a --set");
   if (options.set) {
+    if (options.picks() && options.resume)
+      throw UsageError("--set chooses among all its members: none can be left out by --resume");
     if (options.picks() && options.shard.count > 1)
       throw UsageError("--set chooses among all its members: it cannot be a --shard of them");
     std::sort(names.begin(), names.end(), natural_less);

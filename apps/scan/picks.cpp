@@ -4,6 +4,7 @@
 
 #include "apps/common/exif.h"
 #include "apps/common/pictures.h"
+#include "apps/common/raster.h"
 #include "apps/common/text.h"
 
 #include <algorithm>
@@ -134,13 +135,14 @@ void Picks::see(const VideoFacts& video) {
 
 void Picks::export_frame(const Moment& moment, GstSample* frame) {
   Owned<GstSample> copy = copy_of(frame);
-  Export& entry = exports_.emplace_back(Export{{moment, path(moment)}, std::nullopt});
-  auto make = [this, &entry, copy = std::move(copy), tags = tags_, orientation = orientation_]() mutable {
+  View view;
+  view.orientation = orientation_;
+  const auto [width, height] = raster_size(gst_sample_get_caps(copy.get()), view);
+  Export& entry = exports_.emplace_back(Export{{moment, path(moment), width, height}, std::nullopt});
+  auto make = [this, &entry, copy = std::move(copy), tags = tags_, view]() mutable {
     const Moment& at = entry.picture.moment;
     const std::string exif =
         exif_of(tags.get(), timed_ ? std::optional(at.time) : std::nullopt, description(entry.picture.moment));
-    View view;
-    view.orientation = orientation;
     entry.draft.emplace(entry.picture.path, options_.pictures == PictureFormat::kJpeg
                                                 ? jpeg_of(copy.get(), view, kQuality, exif)
                                                 : png_of(copy.get(), view, exif));

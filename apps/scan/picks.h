@@ -25,6 +25,7 @@ struct Thumbnail {
 struct Picture {
   Moment moment;
   std::string path;
+  int width = 0, height = 0;  ///< pixels
 };
 
 struct Chosen {
