@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""framequality-scan --segments: whatever a file is like, cut into parts it gives what it gives in one piece.
+
+usage: scan_segments.py PROGRAM; with SANITIZED=1 in the environment on fewer files.
+"""
+import collections
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOOL = os.path.abspath(sys.argv[1])
+SANITIZED = os.environ.get("SANITIZED") == "1"
+LIMIT = 60  # s, for a program
+SOON = 20 if SANITIZED else 8  # s, for one that is told to end, on a busy machine
+RATE, FRAMES = 15, 600  # 40 s: parts have 8 s at least
+SOURCE = (f"videotestsrc pattern=zone-plate kx2=4 ky2=3 kt=3 num-buffers={FRAMES} {{more}}"
+          f" ! video/x-raw,format=I420,width=192,height=144,framerate={RATE}/1 ! ")
+X264 = "x264enc speed-preset=superfast bitrate=1500 threads=1 "
+CLOSED = X264 + "key-int-max=30 bframes=2 option-string=scenecut=0 ! h264parse ! "
+OPEN = X264 + "key-int-max=30 bframes=3 b-adapt=false option-string=open-gop=1:scenecut=0 ! h264parse ! "
+SOUND = f" audiotestsrc num-buffers={FRAMES} samplesperbuffer=2940 ! avenc_aac ! mux. "
+
+
+def launch(line):
+    """Runs gst-launch-1.0, which is not sanitized, and needs no plugin of ours."""
+    environment = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}
+    subprocess.run(["gst-launch-1.0", "-q", *line.split()], check=True, timeout=LIMIT, capture_output=True, text=True,
+                   env=environment)
+
+
+class Clips:
+    """Each with the number of cuts at least that its scan is joined at."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.cuts = {}
+        self.lines = []
+        self.clip("closed.mp4", 3, CLOSED + "mp4mux")
+        self.clip("open.mp4", 3, OPEN + "mp4mux")
+        # More than a part from keyframe to keyframe, and none at all: rows of some scans are for nothing.
+        self.clip("long-gop.mkv", 1, X264 + f"key-int-max={RATE * 15} ! h264parse ! matroskamux")
+        self.clip("refresh.mp4", 0, X264 + "intra-refresh=true key-int-max=30 ! h264parse ! mp4mux")
+        # Nothing at the times of the frames of another rate, begun elsewhere; sound.
+        self.clip("late.mp4", 3, CLOSED + "mux. mp4mux name=mux" + SOUND, "timestamp-offset=3000000000")
+        if not SANITIZED:
+            self.clip("jpeg.mkv", 3, "jpegenc ! matroskamux")
+            self.clip("vp8.mkv", 1, "vp8enc deadline=1 cpu-used=8 keyframe-max-dist=30 target-bitrate=1000000 ! matroskamux")
+            self.clip("uneven.mp4", 3, "videorate drop-only=true ! video/x-raw,framerate=11/1 ! " + CLOSED + "mp4mux")
+            self.clip("fragments.mp4", 0, CLOSED + "mp4mux fragment-duration=1000 streamable=false")
+            self.clip("sound.mkv", 3, OPEN + "mux. matroskamux name=mux" + SOUND)
+            if exists("x265enc"):
+                self.clip("hevc.mp4", 1, "x265enc speed-preset=ultrafast key-int-max=30 ! h265parse ! mp4mux")
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(launch, self.lines))
+        for name in ["closed", "open"] + ["hevc"] * ("hevc.mp4" in self.cuts):
+            codec = "h265" if name == "hevc" else "h264"
+            self.cuts[name + ".mkv"] = self.cuts[name + ".mp4"]
+            launch(f"filesrc location={folder}/{name}.mp4 ! qtdemux ! {codec}parse ! matroskamux ! filesink location={folder}/{name}.mkv")
+        for name in self.cuts:
+            assert (folder / name).stat().st_size > 20_000, name
+        whole = (folder / "open.mkv").read_bytes()
+        (folder / "cut.mkv").write_bytes(whole[: len(whole) * 6 // 10])
+        for kind in ("closed.mp4", "closed.mkv"):
+            damaged = bytearray((folder / kind).read_bytes())
+            middle = len(damaged) * 47 // 100
+            damaged[middle : middle + 3000] = random.Random(7).randbytes(3000)
+            (folder / ("damaged-" + kind)).write_bytes(damaged)
+
+    def clip(self, name, cuts, line, more=""):
+        self.cuts[name] = cuts
+        self.lines.append(f"{SOURCE.format(more=more)}{line} ! filesink location={self.folder}/{name}"
+                          if "mux." not in line else
+                          SOURCE.format(more=more) + line.replace("name=mux", f"name=mux ! filesink location={self.folder}/{name}"))
+
+
+def exists(element):
+    environment = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}
+    return subprocess.run(["gst-inspect-1.0", "--exists", element], check=False, env=environment).returncode == 0
+
+
+def scan(clips, *arguments, check=0, **environment):
+    run = subprocess.run([TOOL, *arguments], capture_output=True, timeout=LIMIT, check=False, cwd=clips.folder,
+                         env={**os.environ, **environment})
+    assert run.returncode == check, (arguments, run.returncode, run.stderr.decode(errors="replace")[-3000:])
+    return run
+
+
+def cuts_of(run):
+    """Where parts begin, in s, and how many of them were joined."""
+    text = run.stderr.decode()
+    begins = [60 * int(m) + float(s) for m, s in re.findall(r"segment \d+ begins at 0:(\d\d):(\d\d\.\d+)", text)]
+    return begins, len(re.findall(r"segment \d+ ends where \d+ goes on", text))
+
+
+def same(clips, *arguments, segments=4, check=0):
+    """The scan in segments, which is the one of the whole: its table, status and, less the time it took, its words."""
+    def words(run):
+        return [line for line in run.stderr.decode().splitlines() if "DEBUG" not in line]
+    whole = scan(clips, "-q", "--segments", "1", *arguments, check=check)
+    cut = scan(clips, "-q", "--segments", str(segments), *arguments, check=check, GST_DEBUG="framequality-scan:5",
+               GST_DEBUG_NO_COLOR="1")
+    if whole.stdout != cut.stdout:
+        one, other = whole.stdout.splitlines(), cut.stdout.splitlines()
+        place = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+        raise AssertionError((arguments, len(one), len(other), one[place:place + 2], other[place:place + 2],
+                              cut.stderr.decode()[-4000:]))
+    assert words(whole) == words(cut), (arguments, whole.stderr, cut.stderr)
+    return whole, cut
+
+
+def test_tables_are_those_of_one_piece(clips):
+    for name, cuts in clips.cuts.items():
+        whole, cut = same(clips, name)
+        begins, joined = cuts_of(cut)
+        assert whole.stdout.count(b"\n") > 400 and joined >= cuts, (name, whole.stdout.count(b"\n"), begins, joined)
+        print("  ", name, begins, joined, flush=True)
+
+
+def test_options(clips):
+    for options in (["--zones", "4x3", "--format", "jsonl", "--device", "cpu"],
+                    ["--metric", "brenner", "--prefilter", "none", "--roi", "10,10,120,100", "--downscale", "2"]):
+        assert cuts_of(same(clips, *options, "open.mp4", segments=3)[1])[1] >= 2
+    # Which frames are measured depends on where one begins.
+    assert cuts_of(same(clips, "--interval", "0.3", "open.mp4")[1])[0] == [0]
+
+
+def test_files_that_are_damaged(clips):
+    whole, _ = same(clips, "cut.mkv", check=1)
+    assert b"cut off, or damaged" in whole.stderr and 200 < whole.stdout.count(b"\n") < 500, whole.stderr
+    for name in ("damaged-closed.mp4", "damaged-closed.mkv"):
+        whole, cut = same(clips, name)
+        assert whole.stdout.count(b"\n") > 500 and whole.stdout.split(b"\n")[-50:] != b"", name
+        print("  ", name, *cuts_of(cut), flush=True)
+
+
+def test_several_files_at_once(clips):
+    names = list(clips.cuts) + ["cut.mkv"] + list(clips.cuts)[:2]
+    for jobs in ("1", "3"):
+        cut = same(clips, "--jobs", jobs, *names, segments=3, check=1)[1]
+        assert cuts_of(cut)[1] >= 6, cut.stderr
+
+
+def files_in(folder):
+    found = {path.name: path.read_bytes() for path in folder.iterdir()}
+    shutil.rmtree(folder)
+    return found
+
+
+def test_pictures_are_the_same(clips):
+    out = clips.folder / "out"
+    for choice in (["--best", "5"], ["--every", "4s"], ["--every", "100", "--pictures", "jpeg"]):
+        for name in ("open.mkv", "late.mp4"):
+            wanted, found = ([scan(clips, "-q", "--segments", segments, *choice, "--export", "out", name).stdout, files_in(out)]
+                             for segments in ("1", "4"))
+            assert wanted == found and len(found[1]) >= 5, (choice, name, sorted(wanted[1]), sorted(found[1]))
+    pages = []
+    for segments in ("1", "4"):
+        scan(clips, "-q", "--segments", segments, "--report", "r.html", "closed.mp4")
+        # But for what the run itself was like.
+        pages.append(re.sub(r'"(command|seconds|frames_per_second|fps|made|date|when)":[^,}]*', "", (clips.folder / "r.html").read_text()))
+    assert pages[0] == pages[1]
+
+
+def heed_signals():
+    """In a program to be: a shell that started us in the background has these ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def start(clips, *arguments):
+    """The program with much to do, once it says something."""
+    process = subprocess.Popen([TOOL, "-q", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+                               preexec_fn=heed_signals, cwd=clips.folder)
+    return process, process.stdout.read(10)
+
+
+def ended(process, limit):
+    """All that it still said, once it has ended within these seconds."""
+    begun = time.monotonic()
+    rest, errors = process.communicate(timeout=LIMIT)
+    assert time.monotonic() - begun < limit, time.monotonic() - begun
+    return rest, errors
+
+
+def test_signals_at_any_moment(clips):
+    names = ["open.mp4", "closed.mp4", "refresh.mp4", "late.mp4"]
+    lines = set(scan(clips, "-q", *names).stdout.splitlines())
+    at = random.Random(os.getpid())
+    for i in range(4 if SANITIZED else 20):
+        number, wait = (signal.SIGINT, signal.SIGTERM)[i % 2], at.random() * (2 if SANITIZED else 0.7)
+        process, first = start(clips, "--jobs", "2", "--segments", "4", "--best", "3", "--export", "out", "--report", "r.html", *names * 5)
+        time.sleep(wait)
+        process.send_signal(number)
+        rest, errors = ended(process, SOON)
+        assert process.returncode == 128 + number and errors == b"", (wait, process.returncode, errors)
+        assert (first + rest).endswith(b"\n") and set((first + rest).splitlines()) <= lines, (wait, (first + rest)[-300:])
+        left = files_in(clips.folder / "out")
+        assert all(name.endswith(".png") for name in left) and not list(clips.folder.glob("*r.html*")), (wait, list(left))
+
+
+def test_readers_that_stop(clips):
+    # More than pipes and buffers hold.
+    arguments = ["--zones", "16x16", "open.mp4", "closed.mp4", "late.mp4", "open.mkv"]
+    wanted = scan(clips, "-q", *arguments).stdout
+    assert len(wanted) > 5_000_000
+    process, first = start(clips, "--segments", "4", *arguments)
+    time.sleep(2)
+    rest, errors = ended(process, LIMIT)
+    assert (process.returncode, errors, first + rest == wanted) == (0, b"", True)
+    # One that reads on when the program was told to end.
+    process, first = start(clips, "--segments", "4", *arguments)
+    time.sleep(2)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    rest, errors = ended(process, SOON)
+    assert process.returncode == 128 + signal.SIGTERM and wanted.startswith(first + rest) and rest.endswith(b"\n"), process
+    # One that never does: the second signal of a kind ends the program.
+    process, _ = start(clips, "--segments", "4", *arguments)
+    time.sleep(2)
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+    assert process.wait(timeout=SOON) == -signal.SIGTERM
+    process.stdout.close()
+    process.stderr.close()
+    process, _ = start(clips, "--segments", "4", *arguments)
+    process.stdout.close()
+    assert process.wait(timeout=SOON) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_nothing_is_left_over(clips):
+    run = scan(clips, "-q", "--segments", "4", "--jobs", "2", "--best", "3", "--export", "out", "--report", "left.html", "open.mp4",
+               "cut.mkv", "refresh.mp4", check=1, GST_TRACERS="leaks", GST_DEBUG="GST_TRACER:7,framequality-scan:5",
+               GST_DEBUG_NO_COLOR="1")
+    assert b"GST_TRACER" in run.stderr and cuts_of(run)[1] > 0
+    alive = re.findall(rb"TRACE .*:: object-alive, .*", run.stderr)
+    assert not alive, alive[:3]
+    shutil.rmtree(clips.folder / "out")
+
+
+def main():
+    for name in ("x264enc", "avenc_aac", "mp4mux"):
+        if not exists(name):
+            print(f"SKIPPED: {name} is not installed")
+            return 77
+    os.environ.pop("LD_PRELOAD", None)
+    counts = collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.monotonic()
+        clips = Clips(pathlib.Path(folder))
+        for name, test in list(globals().items()):
+            if not name.startswith("test_"):
+                continue
+            print(f"   {time.monotonic() - begun:.1f} s", flush=True)
+            test(clips)
+            counts["passed"] += 1
+            print("ok", name, flush=True)
+    print(counts)
+    return 0
+
+
+sys.exit(main())
