@@ -96,6 +96,7 @@ def scan(clips, *arguments, check=0, **environment):
 def cuts_of(run):
     """Where parts begin, in s, and how many of them were joined."""
     text = run.stderr.decode()
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     begins = [60 * int(m) + float(s) for m, s in re.findall(r"segment \d+ begins at 0:(\d\d):(\d\d\.\d+)", text)]
     return begins, len(re.findall(r"segment \d+ ends where \d+ goes on", text))
 
@@ -105,8 +106,7 @@ def same(clips, *arguments, segments=4, check=0):
     def words(run):
         return [line for line in run.stderr.decode().splitlines() if "DEBUG" not in line]
     whole = scan(clips, "-q", "--segments", "1", *arguments, check=check)
-    cut = scan(clips, "-q", "--segments", str(segments), *arguments, check=check, GST_DEBUG="framequality-scan:5",
-               GST_DEBUG_NO_COLOR="1")
+    cut = scan(clips, "-q", "--segments", str(segments), *arguments, check=check, GST_DEBUG="framequality-scan:5")
     if whole.stdout != cut.stdout:
         one, other = whole.stdout.splitlines(), cut.stdout.splitlines()
         place = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
@@ -133,12 +133,19 @@ def test_options(clips):
 
 
 def test_files_that_are_damaged(clips):
-    whole, _ = same(clips, "cut.mkv", check=1)
-    assert b"cut off, or damaged" in whole.stderr and 200 < whole.stdout.count(b"\n") < 500, whole.stderr
-    for name in ("damaged-closed.mp4", "damaged-closed.mkv"):
-        whole, cut = same(clips, name)
-        assert whole.stdout.count(b"\n") > 500 and whole.stdout.split(b"\n")[-50:] != b"", name
-        print("  ", name, *cuts_of(cut), flush=True)
+    for name in ("cut.mkv", "damaged-closed.mkv"):
+        whole, _ = same(clips, name, check=1)
+        assert b"cut off, or damaged" in whole.stderr and 200 < whole.stdout.count(b"\n") < 500, whole.stderr
+    # What decoders make of damaged frames differs from time to time, in one piece too; all others are the same.
+    name, tables = "damaged-closed.mp4", []
+    for segments in ("1", "4", "4"):
+        run = scan(clips, "-q", "--segments", segments, name, GST_DEBUG="framequality-scan:5")
+        tables.append([row.split(",") for row in run.stdout.decode().splitlines()[1:]])
+    assert cuts_of(run)[1] >= 2 and len(tables[0]) == FRAMES
+    for table in tables[1:]:
+        assert [row[:3] for row in table] == [row[:3] for row in tables[0]]
+        others = {int(row[1]) // 30 for row, wanted in zip(table, tables[0]) if row != wanted}
+        assert len(others) <= 1, others
 
 
 def test_several_files_at_once(clips):
@@ -196,14 +203,14 @@ def test_signals_at_any_moment(clips):
     at = random.Random(os.getpid())
     for i in range(4 if SANITIZED else 20):
         number, wait = (signal.SIGINT, signal.SIGTERM)[i % 2], at.random() * (2 if SANITIZED else 0.7)
-        process, first = start(clips, "--jobs", "2", "--segments", "4", "--best", "3", "--export", "out", "--report", "r.html", *names * 5)
+        process, first = start(clips, "--jobs", "2", "--segments", "4", "--best", "3", "--export", "out", "--report", "stopped.html", *names * 5)
         time.sleep(wait)
         process.send_signal(number)
         rest, errors = ended(process, SOON)
         assert process.returncode == 128 + number and errors == b"", (wait, process.returncode, errors)
         assert (first + rest).endswith(b"\n") and set((first + rest).splitlines()) <= lines, (wait, (first + rest)[-300:])
         left = files_in(clips.folder / "out")
-        assert all(name.endswith(".png") for name in left) and not list(clips.folder.glob("*r.html*")), (wait, list(left))
+        assert all(name.endswith(".png") for name in left) and not list(clips.folder.glob("*stopped*")), (wait, list(left))
 
 
 def test_readers_that_stop(clips):
