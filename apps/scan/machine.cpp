@@ -51,6 +51,9 @@ Machine::Machine(const Options& options, std::function<void()> more) : segments_
 void Machine::set_places(int places) {
   files_ = places;
   places_ = places * segments_.value_or(1);
+  // One stream nearly fills an engine. To open one more decoder than engines costs more than it gives, but at the end
+  // of a file.
+  spare_ = segments_ || gpus_.empty() ? places_ : std::max(1, places_ * 4 / 7);
 }
 
 int Machine::take_place() {

@@ -20,6 +20,8 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   bool has_place() const { return taken_ < places_; }
+  /// One more scan of a long file would be faster: not all decode engines are busy, however many files may be begun.
+  bool has_spare() const { return taken_ < spare_; }
   /// Where the next scan is to run: the GPU with the fewest. The place must be given back.
   int take_place();
   void free_place(int gpu);
@@ -34,7 +36,7 @@ class Machine {
   std::map<int, int> gpus_;  ///< scans running, by GPU
   void set_places(int places);
 
-  int places_ = 1, files_ = 1, taken_ = 0;
+  int places_ = 1, spare_ = 1, files_ = 1, taken_ = 0;
   std::optional<int> segments_;
 };
 

@@ -179,11 +179,11 @@ class App {
     while (next_ < jobs_.size() && next_ - ended_ < machine_.files() && machine_.has_place()) start_job(next_++);
     std::erase_if(long_files_, [this](std::size_t i) { return !jobs_[i]; });
     // Each in its turn, so that they share what is free.
-    for (bool any = true; any && machine_.has_place();) {
+    for (bool any = true; any && machine_.has_spare();) {
       any = false;
       for (const std::size_t i : long_files_) {
         Job& job = *jobs_[i];
-        if (!machine_.has_place() || job.scans() >= machine_.scans_of_a_file(job.is_on_gpu())) continue;
+        if (!machine_.has_spare() || job.scans() >= machine_.scans_of_a_file(job.is_on_gpu())) continue;
         const int gpu = machine_.take_place();
         if (job.add_scan(gpu))
           any = true;

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from . import focus, others, sharpness, watch
+from . import archives, focus, others, sharpness, watch
 from .results import FOLDER, figures, is_busy, load, only, pick, provenance, rounded, table, times, unique
 
 ROOT = pathlib.Path(FOLDER).resolve().parents[1]
@@ -80,6 +80,7 @@ TABLES = {
     "cpu": (sharpness.cpu, (CPU,), True),
     "statistics": (sharpness.statistics, ("statistics-epyc.json", "statistics-h200.json"), True),
     "scan": (sharpness.scan, ("scan-epyc.json",), True),
+    "archives": (archives.archives, ("archive-h200.json", "scan-epyc.json"), True),
     "overlay": (sharpness.overlay, (STILL,), True),
     "overlay-moving": (sharpness.overlay, (MOVING,), True),
     "overlay-summary": (sharpness.overlay_summary, (STILL, MOVING), False),
