@@ -7,8 +7,8 @@
 namespace framequality::apps {
 
 /// For bus sync handlers: answers NEED_CONTEXT of elements on a GPU with the context that another one made, or that is
-/// being made, and keeps what HAVE_CONTEXT brings. `gpu`: the one that the message's pipeline runs on, by its CUDA id; -1
-/// where that is left to its elements. Any thread; waits for the first context, some seconds at most.
+/// being made, and keeps what HAVE_CONTEXT brings. `gpu`: the one that the message's pipeline runs on, by its CUDA id;
+/// -1 where that is left to its elements. Any thread; waits for the first context, some seconds at most.
 void share_context(GstMessage* message, int gpu = -1);
 
 /// Nobody is to wait any more: the program ends. Any thread.

@@ -16,6 +16,7 @@ class Machine {
   /// ask a GPU takes its time: there are few places at first, and `more` is called, in the main thread, when others are
   /// there. Throws UsageError if a GPU of --gpus cannot decode.
   Machine(const Options& options, std::function<void()> more);
+  ~Machine() = default;
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 

@@ -78,6 +78,7 @@ std::vector<Moment> pictured_of_clip(const Options& options, const std::vector<M
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   std::vector<Moment> pictured;
+  pictured.reserve(all.size());
   for (const std::size_t i : all) pictured.push_back(moments[i]);
   return pictured;
 }

@@ -31,6 +31,7 @@ class Segments {
   using OnEnd = std::function<void(std::size_t id, const std::string& error)>;
 
   Segments(OnRow on_row, OnDone on_done, OnEnd on_end);
+  ~Segments() = default;
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
