@@ -5,6 +5,7 @@
 #include "apps/common/text.h"
 #include "apps/scan/originals.h"
 
+#include <algorithm>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -103,13 +104,16 @@ std::optional<Choices::Video> Choices::next_video() {
 }
 
 void Choices::set_pictures(std::size_t input, const std::vector<Picture>& pictures) {
-  for (const Picture& picture : pictures)
-    for (ChosenFrame& frame : selected_->chosen)
-      if (frame.input == input && frame.frame == picture.moment.frame) {
-        frame.path = picture.path;
-        frame.width = picture.width;
-        frame.height = picture.height;
-      }
+  // Both in the order of frames; those of an input stand together.
+  auto frame = std::find_if(selected_->chosen.begin(), selected_->chosen.end(),
+                            [input](const ChosenFrame& f) { return f.input == input; });
+  for (const Picture& picture : pictures) {
+    while (frame != selected_->chosen.end() && frame->input == input && frame->frame != picture.moment.frame) ++frame;
+    if (frame == selected_->chosen.end() || frame->input != input) return;
+    frame->path = picture.path;
+    frame->width = picture.width;
+    frame->height = picture.height;
+  }
 }
 
 }  // namespace framequality::apps::scan

@@ -14,7 +14,8 @@ namespace framequality::apps::scan {
 
 namespace {
 
-constexpr std::size_t kMostReaders = 4;
+// On a GPU each is one more decoder, beside those of other files.
+constexpr std::size_t kMostReaders = 4, kMostGpuReaders = 2;
 // To go on decoding costs less than to seek.
 constexpr std::uint64_t kNear = 2 * GST_SECOND;
 // Frames that wait for one before them.
@@ -45,7 +46,7 @@ Fetch::~Fetch() {
 }
 
 void Fetch::start() {
-  const std::size_t readers = seeks_ ? std::min(kMostReaders, wanted_.size()) : 1;
+  const std::size_t readers = seeks_ ? std::min(gpu_ >= 0 ? kMostGpuReaders : kMostReaders, wanted_.size()) : 1;
   // All are there before the first one runs.
   for (std::size_t i = 0; i < readers; ++i) add_reader();
   for (const auto& reader : readers_)
@@ -87,10 +88,7 @@ void Fetch::read_all() {
   start();
 }
 
-double Fetch::done() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<double>(told_) / static_cast<double>(wanted_.size());
-}
+double Fetch::done() const { return static_cast<double>(told_) / static_cast<double>(wanted_.size()); }
 
 bool Fetch::take(Reader& reader, const Measured& frame) {
   const Moment& moment = wanted_[reader.target];

@@ -6,6 +6,7 @@
 #include "apps/scan/moments.h"
 #include "apps/scan/scanner.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>

@@ -131,8 +131,7 @@ void Job::opened(const Running& running) {
   if (running.segment != 0 || is_cut_) return;
   on_gpu_ = running.scan->is_on_gpu();
   duration_ = running.scan->duration();
-  const VideoFacts video = running.scan->video();
-  rate_ = video.rate_d > 0 ? static_cast<double>(video.rate_n) / video.rate_d : 0;
+  rate_ = running.scan->rate();
   // Which frames an interval measures depends on where one begins.
   may_cut_ = running.scan->can_cut() && meter_.interval == 0;
   if (may_cut_) outlet_.cuttable();
@@ -186,6 +185,7 @@ void Job::free_scan(std::size_t place) {
 }
 
 void Job::scans_ended(std::size_t segment, const std::string& error) {
+  may_cut_ = false;
   outlet_.output.add(index_, text_);
   text_.clear();
   outlet_.output.finish(index_);

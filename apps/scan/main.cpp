@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-scan: scores every frame of video files; writes a table, pictures and a report.
+#include "apps/common/contexts.h"
+#include "apps/common/signals.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 #include "apps/scan/choices.h"
@@ -12,9 +14,8 @@
 #include "apps/scan/report.h"
 #include "apps/scan/set_pictures.h"
 
-#include <glib-unix.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <clocale>
 #include <cmath>
@@ -26,6 +27,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -99,7 +101,7 @@ class App {
  public:
   explicit App(const Options& options)
       : options_(options),
-        machine_(options, [this] { start_jobs(); }),
+        machine_(options, [this] { refill(); }),
         meter_(meter_of(options, machine_)),
         facts_(try_meter(meter_)),
         table_(options.format, options.meter),
@@ -131,9 +133,7 @@ class App {
     // Part 0 of the output.
     if (!folder_) output_.add(0, table_.head());
     output_.finish(0);
-    watch<SIGINT>();
-    watch<SIGTERM>();
-    watch<SIGHUP>();
+    signals_ = std::make_unique<Signals>([this](int signal) { heed(signal); });
     if (console_.interval() > 0) sources_.push_back(g_timeout_add(console_.interval(), call<&App::redraw>, this));
     say_what_is_done();
     start_jobs();
@@ -141,6 +141,7 @@ class App {
     if (!placed_) g_main_loop_run(loop_);
     // Streams stop before the last rows are written; nothing waits for a reader of stdout then but the rows themselves.
     output_.release();
+    end_waiting();
     const bool complete = placed_;
     if (options_.progress == ProgressFormat::kJson) redraw();  // how it ended
     jobs_.clear();
@@ -157,21 +158,11 @@ class App {
     return (static_cast<App*>(self)->*method)();
   }
 
-  template <int signal>
-  void watch() {
-    // Whoever started the program, nohup for example, may want it ignored.
-    struct sigaction now = {};
-    if (sigaction(signal, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
-    // The second signal of a kind ends the program at once: GLib restores what it does by default.
-    g_unix_signal_add(
-        signal,
-        [](gpointer self) -> gboolean {
-          auto* app = static_cast<App*>(self);
-          app->signal_ = signal;
-          g_main_loop_quit(app->loop_);
-          return G_SOURCE_REMOVE;
-        },
-        this);
+  void heed(int signal) {
+    signal_ = signal;
+    // The main loop may itself wait for a reader of stdout that does not read.
+    output_.release();
+    g_idle_add(call<&App::quit>, this);
   }
 
   /// Files first, then further parts of long ones.
@@ -402,7 +393,7 @@ class App {
   std::vector<guint> sources_;
   std::vector<std::size_t> long_files_;  ///< that can be cut
   std::size_t next_ = 0, ended_ = 0, printed_ = 0;
-  int signal_ = 0;
+  std::atomic<int> signal_ = 0;
   std::size_t failed_ = 0;
   double done_ = 0;  ///< weight of the files that are over
   std::uint64_t frames_ = 0;
@@ -412,6 +403,7 @@ class App {
   Console console_;
   GMainLoop* loop_;
   OrderedOutput output_;
+  std::unique_ptr<Signals> signals_;  ///< the last: it uses the rest
 };
 
 int run(int argc, char** argv) {
@@ -435,10 +427,19 @@ int run(int argc, char** argv) {
 
 }  // namespace framequality::apps::scan
 
+/// A scan has some ten files open, each GPU a dozen scans.
+static void allow_many_open_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char** argv) {
   // Characters as the user's terminal has them, but numbers and messages as everywhere.
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
+  allow_many_open_files();
   return framequality::apps::leave(framequality::apps::scan::run(argc, argv));
 }

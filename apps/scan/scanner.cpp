@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <sys/stat.h>
 #include <thread>
 #include <utility>
 
@@ -145,8 +146,19 @@ void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) 
       if (GST_BUFFER_PTS_IS_VALID(buffer)) raise_to(static_cast<FileScan*>(into)->data_end_, GST_BUFFER_PTS(buffer));
       return GST_PAD_PROBE_OK;
     };
-    if (GST_PAD_IS_SRC(pad)) gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, see, to, nullptr);
+    if (!GST_PAD_IS_SRC(pad)) return;
+    ++static_cast<FileScan*>(to)->streams_;
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, see, to, nullptr);
   };
+  const auto watch_read = +[](GstPad*, GstPadProbeInfo* info, gpointer to) {
+    if (const GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info))
+      raise_to(static_cast<FileScan*>(to)->read_end_,
+               info->offset + gst_buffer_get_size(const_cast<GstBuffer*>(buffer)));
+    return GST_PAD_PROBE_OK;
+  };
+  if (const Owned<GstPad> sink(gst_element_get_static_pad(element, "sink")); sink)
+    gst_pad_add_probe(sink.get(), static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_PULL | GST_PAD_PROBE_TYPE_BUFFER),
+                      watch_read, self, nullptr);
   g_signal_connect(element, "pad-added", G_CALLBACK(watch_pad), self);
 }
 
@@ -247,6 +259,7 @@ void FileScan::look_at_file(GstPad* pad) {
   gboolean seekable = FALSE;
   if (gst_pad_query(pad, query.get())) gst_query_parse_seeking(query.get(), nullptr, &seekable, nullptr, nullptr);
   can_cut_ = seekable && has_index_ && duration_ > 0;
+  rate_ = video_.rate_d > 0 ? static_cast<double>(video_.rate_n) / video_.rate_d : 0;
   later_.add([this] { calls_.opened(); });
 }
 
@@ -254,6 +267,7 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
   std::unique_lock lock(mutex_);
   if (!listening_ || ending_) return;
   const std::uint64_t frame = frames_++;
+  if (frame == 0) read_end_ = 0;  // before, an index was looked for, perhaps at the end
   if (!has_opened_.exchange(true)) look_at_file(pad);
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kMeterMeta);
   if (!meta) return;  // between two measured frames of an interval
@@ -343,6 +357,11 @@ std::string FileScan::shortfall() const {
   if (!video_.duration || video_end_ == 0) return "";
   const std::uint64_t whole = *video_.duration, end = std::max<std::uint64_t>(video_end_, data_end_);
   if (end + std::max(kLeastShortfall, whole / kShortfallPart) >= whole) return "";
+  // Demuxers end with the video: if there is more in the file, it is sound that goes on for longer.
+  struct stat about = {};
+  if (streams_ > 1 && read_end_ > 0 && stat(name_.c_str(), &about) == 0 &&
+      read_end_ < static_cast<std::uint64_t>(about.st_size))
+    return "";
   return "it ends at " + clock_time(end) + " of " + clock_time(whole) + ": cut off, or damaged";
 }
 
@@ -357,10 +376,12 @@ VideoFacts FileScan::video() const {
 void FileScan::silence() {
   if (starter_.joinable()) starter_.join();
   if (watch_ != 0) g_source_remove(std::exchange(watch_, 0));
-  later_.drop();
-  const std::lock_guard lock(mutex_);
-  ending_ = true;
-  changed_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+  }
+  later_.drop();  // nothing adds to it any more
 }
 
 void FileScan::stop() {

@@ -87,7 +87,8 @@ class FileScan {
   /// index and a time for every frame. And whether its decoder is a GPU's.
   bool can_cut() const { return can_cut_; }
   bool is_on_gpu() const { return on_gpu_; }
-  std::uint64_t duration() const { return duration_; }
+  std::uint64_t duration() const { return duration_; }  ///< ns; 0: unknown
+  double rate() const { return rate_; }                 ///< frames per second; 0: unknown
   /// After all_read or failed.
   VideoFacts video() const;
 
@@ -139,6 +140,9 @@ class FileScan {
 
   std::atomic<std::uint64_t> frames_ = 0, measured_ = 0, time_ = 0, duration_ = 0;
   std::atomic<std::uint64_t> data_end_ = 0;  ///< ns: how far the data of any stream of the file goes
+  std::atomic<std::uint64_t> read_end_ = 0;  ///< bytes: how far the demuxer has read since the first frame; 0: unknown
+  std::atomic<int> streams_ = 0;             ///< of the file
+  std::atomic<double> rate_ = 0;
   std::atomic<bool> linked_ = false, has_index_ = false, can_cut_ = false, on_gpu_ = false, has_opened_ = false,
                     has_failed_ = false, typed_ = false, image_ = false;
 };

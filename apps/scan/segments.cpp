@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace framequality::apps::scan {
@@ -69,7 +70,12 @@ bool Segments::take(std::size_t id, const Row& row) {
   if (is_over_ || s.state != State::kOpen) return false;
   const std::uint64_t time = row.time.value_or(s.latest);
   if (!s.start) begin(s, time);
-  if (s.state != State::kOpen) return false;
+  if (s.state != State::kOpen) {
+    // Without it the one before may be the last, and over.
+    settle();
+    tell(lock);
+    return false;
+  }
   const bool kept = place(lock, s, row);
   if (kept) {
     s.latest = std::max(s.latest, time);
@@ -107,7 +113,8 @@ bool Segments::place(std::unique_lock<std::mutex>& lock, Segment& s, const Row& 
     }
     const auto& theirs = n->rows.rows;
     if (theirs.empty() || (theirs.back().time < time && n->state == State::kOpen)) {
-      if (n->has_ended)
+      // One that waits itself, with more rows than are ever kept, has times that make no sense.
+      if (n->has_ended || theirs.size() >= kMostKept)
         drop(*n);
       else
         changed_.wait(lock);
@@ -193,6 +200,7 @@ void Segments::settle() {
     Segment* n = s->next;
     if (s->state == State::kOpen && n && n->has_ended && (!n->start || !n->error.empty())) {
       // It read nothing, or not to its end: perhaps there was no memory for one more decoder. The one before goes on.
+      if (!n->start) ++futile_;
       drop(*n);
       continue;
     }
@@ -258,6 +266,8 @@ std::uint64_t Segments::next_bound(std::uint64_t apart) const {
   const std::lock_guard lock(mutex_);
   const Segment* last = current_;
   while (last && last->next) last = last->next;
+  // Nothing comes after the end.
+  if (is_over_ || (last && last->has_ended)) return std::numeric_limits<std::uint64_t>::max();
   return last ? std::max(last->bound, last->latest) + apart : 0;
 }
 

@@ -45,13 +45,14 @@ class Segments {
   /// Nobody waits any more, nothing is told any more.
   void cancel();
 
-  /// Where the next segment may begin, at least `apart` ns after the last one's beginning and its latest frame.
+  /// Where the next segment may begin, at least `apart` ns after the last one's beginning and its latest frame; the
+  /// largest number if the end of the file has been read.
   std::uint64_t next_bound(std::uint64_t apart) const;
   /// Segments whose rows have not all been told.
   std::size_t open() const;
   /// Frames taken by all of them, also those that had to be taken twice.
   std::uint64_t frames() const;
-  /// Segments in a row that began no later than the one before: there are no keyframes to cut at.
+  /// Segments in a row that began no later than the one before, or not at all: there are no keyframes to cut at.
   int futile() const;
 
  private:

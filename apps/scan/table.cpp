@@ -116,10 +116,12 @@ void OrderedOutput::run() {
     Part& part = parts_[current_];
     if (part.text.empty()) {
       // When all is over, what was added of later files follows, finished or not.
-      if (part.finished || closed_)
+      if (part.finished || closed_) {
+        std::string().swap(part.text);  // its memory goes too
         ++current_;
-      else
+      } else {
         to_write_.wait(lock);
+      }
       continue;
     }
     text.clear();
