@@ -59,13 +59,18 @@ Job::Running& Job::run(int gpu, std::size_t segment) {
   calls.frame = [this, &running](const Measured& frame) {
     // Exceptions must not reach GStreamer's threads.
     try {
-      return take(running, frame);
+      if (take(running, frame)) return true;
+      later_.add([this, segment = running.segment.load()] { scan_stands(segment); });
+      return false;
     } catch (const std::exception& e) {
       outlet_.failed(e.what());
       return false;
     }
   };
-  calls.all_read = [this, &running](const std::string& shortfall) { segments_.end(running.segment, shortfall); };
+  calls.all_read = [this, &running](const std::string& shortfall) {
+    segments_.end(running.segment, shortfall);
+    later_.add([this, segment = running.segment.load()] { scan_stands(segment); });
+  };
   calls.opened = [this, &running] { opened(running); };
   calls.warned = outlet_.warned;
   calls.failed = [this, &running](const std::string& why) { failed(running, why); };
@@ -157,15 +162,34 @@ bool Job::add_scan(int gpu) {
   return true;
 }
 
-void Job::segment_done(std::size_t segment) {
+Job::Running* Job::scan_of(std::size_t segment) {
   const auto at = std::find_if(scans_.begin(), scans_.end(), [&](const auto& r) { return r->segment == segment; });
-  if (at == scans_.end()) return;
-  Running& running = **at;
+  return at == scans_.end() ? nullptr : at->get();
+}
+
+void Job::segment_done(std::size_t segment) {
+  Running* running = scan_of(segment);
+  if (!running) return;
+  running->is_done = true;
+  if (running->stands) use_again(*running);
+}
+
+void Job::scan_stands(std::size_t segment) {
+  Running* running = scan_of(segment);
+  if (!running) return;
+  running->stands = true;
+  if (running->is_done) use_again(*running);
+}
+
+/// Not before the scan stands still: until then its thread may tell rows, which waits for a reader of the output as
+/// long as it takes, and its frames are of the segment that it had.
+void Job::use_again(Running& running) {
   const auto bound = running.is_broken ? std::nullopt : next_bound();
   if (!bound) {
-    free_scan(static_cast<std::size_t>(at - scans_.begin()));
+    free_scan(running);
     return;
   }
+  running.is_done = running.stands = false;
   running.segment = segments_.add(*bound);
   running.scan->seek(*bound);
 }
@@ -174,12 +198,15 @@ void Job::failed(Running& running, const std::string& why) {
   running.is_broken = true;
   // Perhaps of the GPU's memory; the scans that run may have enough of it.
   if (is_cut_) may_cut_ = false;
-  segments_.end(running.segment, why);
+  const std::size_t segment = running.segment;
+  segments_.end(segment, why);
+  scan_stands(segment);
 }
 
-void Job::free_scan(std::size_t place) {
-  const std::unique_ptr<Running> running = std::move(scans_[place]);
-  scans_.erase(scans_.begin() + static_cast<std::ptrdiff_t>(place));
+void Job::free_scan(const Running& over) {
+  const auto at = std::find_if(scans_.begin(), scans_.end(), [&](const auto& r) { return r.get() == &over; });
+  const std::unique_ptr<Running> running = std::move(*at);
+  scans_.erase(at);
   // This may be gone by then.
   FileScan::retire(std::move(running->scan), [freed = outlet_.freed, gpu = running->gpu] { freed(gpu); });
 }
@@ -196,7 +223,7 @@ void Job::scans_ended(std::size_t segment, const std::string& error) {
     result_.decoded = is_cut_ ? result_.moments.size() : running->scan->frames();
   }
   if (!result_.moments.empty()) result_.length = end_ - std::min(end_, result_.moments.front().time);
-  while (!scans_.empty()) free_scan(0);
+  while (!scans_.empty()) free_scan(*scans_.front());
   if (!wants_pictures_ || result_.moments.empty() || (!is_cut_ && windows_were_right(result_.length))) {
     finish();
     return;

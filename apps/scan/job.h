@@ -71,6 +71,8 @@ class Job {
     int gpu;
     std::atomic<std::size_t> segment;
     bool is_broken = false;
+    bool is_done = false;  ///< the segment needs no more frames
+    bool stands = false;   ///< no more frames come
     std::unique_ptr<FileScan> scan;
   };
   Running& run(int gpu, std::size_t segment);
@@ -80,8 +82,11 @@ class Job {
   void opened(const Running& running);
   void failed(Running& running, const std::string& why);
   std::optional<std::uint64_t> next_bound() const;
+  Running* scan_of(std::size_t segment);
   void segment_done(std::size_t segment);
-  void free_scan(std::size_t place);
+  void scan_stands(std::size_t segment);
+  void use_again(Running& running);
+  void free_scan(const Running& over);
   void scans_ended(std::size_t segment, const std::string& error);
   void fetch_pictures();
   void make_picks(const Windows& clip, bool timed);
