@@ -66,7 +66,6 @@ class Scans {
     for (std::thread& thread : all) thread.join();
   }
 
-  Segments& segments() { return segments_; }
   const std::vector<Told>& told() const { return told_; }
   bool over() const { return over_; }
   const std::string& error() const { return error_; }
@@ -148,7 +147,15 @@ TEST(Segments, OneKeyframeIsNoticed) {
   Scans scans(file);
   scans.run(4, 100);
   EXPECT_EQ(scans.told(), rows_of(file, 2000));
-  EXPECT_GE(scans.segments().futile(), 3);
+  // By the second one each: in threads the first scan may be at the end before others begin.
+  Segments all([](const Row&) {}, [](std::size_t) {}, [](std::size_t, const std::string&) {});
+  const std::array zones{1.0};
+  EXPECT_TRUE(all.take(all.add(0), {0, 0, 5, zones, kFrame}));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(all.futile(), i);
+    EXPECT_FALSE(all.take(all.add(100 * kFrame), {0, 0, 5, zones, kFrame}));
+  }
+  EXPECT_EQ(all.futile(), 3);
 }
 
 TEST(Segments, AScanThatFailsIsReplacedByTheOneBefore) {
