@@ -366,6 +366,8 @@ std::string FileScan::shortfall() const {
 }
 
 VideoFacts FileScan::video() const {
+  // Tags may still come, at any time.
+  const std::lock_guard lock(mutex_);
   VideoFacts facts = video_;
   facts.codec = codec_;
   facts.picture = image_ && frames_ == 1;

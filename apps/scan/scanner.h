@@ -89,7 +89,7 @@ class FileScan {
   bool is_on_gpu() const { return on_gpu_; }
   std::uint64_t duration() const { return duration_; }  ///< ns; 0: unknown
   double rate() const { return rate_; }                 ///< frames per second; 0: unknown
-  /// After all_read or failed.
+  /// After all_read or failed, when `frame` waits for nothing any more.
   VideoFacts video() const;
 
  private:
@@ -133,7 +133,7 @@ class FileScan {
   std::vector<double> zones_;
   std::uint64_t video_end_ = 0;  ///< ns: where the last frame ends
 
-  std::mutex mutex_;  ///< held while `frame` and `all_read` are called
+  mutable std::mutex mutex_;  ///< held while `frame` and `all_read` are called
   std::condition_variable changed_;
   bool listening_ = true;  ///< frames are those asked for: not of before a seek
   bool held_ = false, ending_ = false;
