@@ -8,6 +8,8 @@
 #include <gst/pbutils/pbutils.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -23,6 +25,35 @@ std::string factory_of(GstElement* element) {
 bool is_decoder(GstElement* element) {
   const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
   return klass && std::string_view(klass).find("Decoder") != std::string_view::npos && !GST_IS_BIN(element);
+}
+
+/// The compression of a TIFF file's first picture (TIFF 6.0, section 8, tag 259); 0 if there is none to be found.
+int tiff_compression(GstBuffer* file) {
+  constexpr std::size_t kHeader = 8, kEntry = 12;
+  constexpr std::uint32_t kCompression = 259;
+  std::array<std::uint8_t, kEntry> bytes{};
+  if (gst_buffer_extract(file, 0, bytes.data(), kHeader) != kHeader) return 0;
+  const bool big = bytes[0] == 'M';
+  const auto number = [&](std::size_t at, std::size_t size) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < size; ++i) value = value << 8 | bytes[at + (big ? i : size - 1 - i)];
+    return value;
+  };
+  const std::size_t directory = number(4, 4);
+  if (gst_buffer_extract(file, directory, bytes.data(), 2) != 2) return 0;
+  for (std::uint32_t i = 0, entries = number(0, 2); i < entries; ++i) {
+    if (gst_buffer_extract(file, directory + 2 + i * kEntry, bytes.data(), kEntry) != kEntry) return 0;
+    if (number(0, 2) == kCompression) return static_cast<int>(number(8, 2));
+  }
+  return 0;
+}
+
+/// libav decodes these without an error, to one gray.
+bool is_jpeg_in_tiff(GstElement* decoder, GstBuffer* file) {
+  constexpr int kOldJpeg = 6, kJpeg = 7;
+  if (factory_of(decoder) != "avdec_tiff") return false;
+  const int compression = tiff_compression(file);
+  return compression == kOldJpeg || compression == kJpeg;
 }
 
 /// A picture that comes in blocks, until it is whole.
@@ -46,6 +77,13 @@ GstPadProbeReturn gather(GstPad* pad, GstPadProbeInfo* info, gpointer to) {
   }
   if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS && blocks->data) {
     blocks->whole = true;
+    const Owned<GstElement> decoder(gst_pad_get_parent_element(pad));
+    if (decoder && is_jpeg_in_tiff(decoder.get(), blocks->data)) {
+      GST_ELEMENT_ERROR(decoder.get(), STREAM, NOT_IMPLEMENTED, ("TIFF with JPEG inside cannot be decoded here"),
+                        (nullptr));
+      gst_clear_buffer(&blocks->data);
+      return GST_PAD_PROBE_OK;
+    }
     // Errors are on the bus.
     (void)gst_pad_chain(pad, std::exchange(blocks->data, nullptr));
   }

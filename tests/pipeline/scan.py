@@ -166,6 +166,13 @@ def test_pictures_that_no_parser_puts_together(clips):
     for name, encoder in (("x.bmp", "videoconvert ! avenc_bmp"), ("x.tiff", "avenc_tiff")):
         found, = rows_of(scan("-q", clips.make(name, line + encoder)))
         assert found["score"] == wanted["score"], (name, found, wanted)
+    # Compressed as JPEG, it would be decoded to one gray.
+    data, tag = (clips.folder / "x.tiff").read_bytes(), b"\x03\x01\x03\x00\x01\x00\x00\x00"
+    assert data.count(tag) == 1
+    at = data.index(tag) + len(tag)
+    jpeg = clips.folder / "jpeg.tiff"
+    jpeg.write_bytes(data[:at] + b"\x07\x00" + data[at + 2:])
+    assert b"TIFF with JPEG inside cannot be decoded" in scan("-q", jpeg, check=1).stderr
 
 
 def test_gif_does_not_stand_still(clips):
@@ -180,6 +187,11 @@ def test_usage(clips):
                       ["--zones", "3x", clips.mkv], ["--interval", "nan", clips.mkv], ["--interval", "1,5", clips.mkv],
                       ["--best", "3", clips.mkv], ["--export", "x", clips.mkv], ["--shard", "3/2", clips.mkv],
                       ["--jobs", "0", clips.mkv], ["--downscale", "3", clips.mkv], ["--format", "xml", clips.mkv],
+                      ["--every", "0", clips.mkv], ["--every", "1.5", clips.mkv], ["--every", "x", clips.mkv],
+                      ["--best", "3", "--every", "3", "--export", "x", clips.mkv], ["--segments", "0", clips.mkv],
+                      ["--gpus", "0,0", clips.mkv], ["--gpus", "", clips.mkv], ["--resume", clips.mkv],
+                      ["--originals", "copy", clips.mkv], ["--progress", "xml", clips.mkv], ["--pictures", "gif", clips.mkv],
+                      ["--set", "--best", "2", "--export", "x", "--output", "y", "--resume", clips.mkv],
                       ["--roi", "1,2,3", clips.mkv], ["--null", clips.mkv], ["--device", "tpu", clips.mkv]):
         run = scan(*arguments, check=2)
         assert run.stdout == b"" and b"usage: framequality-scan" in run.stderr, (arguments, run.stderr)
