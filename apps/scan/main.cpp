@@ -1,419 +1,39 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-scan: scores every frame of video files; writes a table, pictures and a report.
-#include "apps/common/contexts.h"
-#include "apps/common/signals.h"
-#include "apps/common/text.h"
+#include "apps/common/program.h"
 #include "apps/common/version.h"
-#include "apps/scan/choices.h"
-#include "apps/scan/job.h"
-#include "apps/scan/machine.h"
-#include "apps/scan/manifest.h"
-#include "apps/scan/options.h"
-#include "apps/scan/output_folder.h"
-#include "apps/scan/progress.h"
-#include "apps/scan/report.h"
-#include "apps/scan/set_pictures.h"
+#include "apps/scan/app.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <clocale>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <vector>
 
 namespace framequality::apps::scan {
 
 namespace {
 
-constexpr char kName[] = "framequality-scan";
-// Squares on a 16:9 picture. They hardly cost time.
-constexpr int kReportColumns = 16, kReportRows = 9;
-
 void complain(const std::string& text) { std::fprintf(stderr, "%s: %s\n", kName, text.c_str()); }
 
-/// The zones of a report are measured even if the table has none. The GPU is the one that is tried first.
-MeterOptions meter_of(const Options& options, const Machine& machine) {
-  MeterOptions meter = options.meter;
-  if (!machine.gpus().empty()) meter.cuda_device_id = machine.gpus().begin()->first;
-  if (!options.report.empty() && meter.zone_columns * meter.zone_rows == 1) {
-    meter.zone_columns = kReportColumns;
-    meter.zone_rows = kReportRows;
-  }
-  return meter;
+/// A scan has some ten files open, each GPU a dozen scans.
+void allow_many_open_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
-
-/// Fails now, not after hours, if nothing can be written there.
-void check_outputs(const Options& options) {
-  // The folder first: the others may lie in it.
-  if (!options.export_dir.empty()) {
-    if (g_mkdir_with_parents(options.export_dir.c_str(), 0777) != 0)
-      throw std::runtime_error("cannot make the folder " + printable(options.export_dir) + ": " + std::strerror(errno));
-    DraftFile(options.export_dir + "/" + kName, "");
-  }
-  if (!options.report.empty()) DraftFile(options.report, "");
-  if (!options.manifest.empty()) DraftFile(options.manifest, "");
-}
-
-/// How much of the work each file is.
-std::vector<double> weights(const std::vector<Input>& inputs, const OutputFolder* folder) {
-  std::vector<double> sizes;
-  for (const Input& input : inputs) {
-    if (folder && folder->is_done(sizes.size())) {
-      sizes.push_back(0);
-      continue;
-    }
-    struct stat about = {};
-    sizes.push_back(stat(input.name.c_str(), &about) == 0 ? static_cast<double>(about.st_size) + 1 : 1);
-  }
-  return sizes;
-}
-
-std::string summary(const Result& result, const MeterOptions& meter) {
-  std::vector<double> scores;
-  for (const Moment& m : result.moments) scores.push_back(m.score);
-  const Statistics s = statistics(std::move(scores));
-  const auto at = [&](std::size_t i) {
-    const Moment& m = result.moments[i];
-    return (result.timed ? clock_time(m.time) + " " : "") + "(frame " + std::to_string(m.frame) + ")";
-  };
-  if (result.video.picture) return printable(result.name) + ": " + meter.metric + ' ' + rounded(s.max, 6);
-  std::string text = printable(result.name) + ": " + std::to_string(result.moments.size()) + " frames";
-  if (result.timed) text += ", " + clock_time(result.length);
-  text += ", " + std::to_string(std::lround(static_cast<double>(result.decoded) / std::max(result.seconds, 1e-9))) +
-          " frames/s\n  " + meter.metric + ": min " + rounded(s.min, 6) + ", median " + rounded(s.median, 6) +
-          ", max " + rounded(s.max, 6);
-  if (result.moments.size() > 1) text += "\n  highest at " + at(s.max_at) + ", lowest at " + at(s.min_at);
-  return text;
-}
-
-class App {
- public:
-  explicit App(const Options& options)
-      : options_(options),
-        machine_(options, [this] { refill(); }),
-        meter_(meter_of(options, machine_)),
-        facts_(try_meter(meter_)),
-        table_(options.format, options.meter),
-        folder_(options.output.empty()
-                    ? nullptr
-                    : std::make_unique<OutputFolder>(options, [this](const std::string& text) { fail(text); })),
-        weights_(weights(options.inputs, folder_.get())),
-        jobs_(options.inputs.size()),
-        texts_(options.inputs.size()),
-        parts_(options.inputs.size()),
-        choices_(options),
-        set_pictures_(options, meter_, *picture_threads_, machine_, choices_, calls_of_set()),
-        console_(options.progress == ProgressFormat::kJson ? Console::Kind::kJson
-                 : options.quiet                           ? Console::Kind::kPlain
-                                                           : Console::Kind::kBar),
-        loop_(g_main_loop_new(nullptr, FALSE)),
-        output_(STDOUT_FILENO, options.inputs.size() + 1, [this] { fail(""); }) {}
-  ~App() {
-    jobs_.clear();
-    for (const guint source : sources_) g_source_remove(source);
-    g_main_loop_unref(loop_);
-  }
-  App(const App&) = delete;
-  App& operator=(const App&) = delete;
-
-  /// The exit status.
-  int run() {
-    check_outputs(options_);
-    // Part 0 of the output.
-    if (!folder_) output_.add(0, table_.head());
-    output_.finish(0);
-    signals_ = std::make_unique<Signals>([this](int signal) { heed(signal); });
-    if (console_.interval() > 0) sources_.push_back(g_timeout_add(console_.interval(), call<&App::redraw>, this));
-    say_what_is_done();
-    start_jobs();
-    if (ended_ == jobs_.size()) place();
-    if (!placed_) g_main_loop_run(loop_);
-    // Streams stop before the last rows are written; nothing waits for a reader of stdout then but the rows themselves.
-    output_.release();
-    end_waiting();
-    const bool complete = placed_;
-    if (options_.progress == ProgressFormat::kJson) redraw();  // how it ended
-    jobs_.clear();
-    FileScan::wait_for_retired();
-    const int write_error = output_.close();
-    print_texts(true);
-    close_folder(complete);
-    return status(complete, write_error);
-  }
-
- private:
-  template <gboolean (App::*method)()>
-  static gboolean call(gpointer self) {
-    return (static_cast<App*>(self)->*method)();
-  }
-
-  void heed(int signal) {
-    signal_ = signal;
-    // The main loop may itself wait for a reader of stdout that does not read.
-    output_.release();
-    g_idle_add(call<&App::quit>, this);
-  }
-
-  /// Files first, then further parts of long ones.
-  void start_jobs() {
-    while (next_ < jobs_.size() && next_ - ended_ < machine_.files() && machine_.has_place()) start_job(next_++);
-    std::erase_if(long_files_, [this](std::size_t i) { return !jobs_[i]; });
-    // Each in its turn, so that they share what is free.
-    for (bool any = true; any && machine_.has_spare();) {
-      any = false;
-      for (const std::size_t i : long_files_) {
-        Job& job = *jobs_[i];
-        if (!machine_.has_spare() || job.scans() >= machine_.scans_of_a_file(job.is_on_gpu())) continue;
-        const int gpu = machine_.take_place();
-        if (job.add_scan(gpu))
-          any = true;
-        else
-          machine_.free_place(gpu);
-      }
-    }
-  }
-
-  void start_job(std::size_t i) {
-    if (folder_ && folder_->is_done(i)) {
-      texts_[i] = "";
-      ++ended_;
-      return;
-    }
-    if (folder_) folder_->begin(i);
-    const std::string& name = options_.inputs[i].name;
-    RowOutput& output = folder_ ? static_cast<RowOutput&>(*folder_) : output_;
-    Job::Outlet outlet{table_, output, *picture_threads_, {}, {}, {}, {}, {}};
-    outlet.warned = [this, &name](const std::string& text) { say(printable(name) + ": warning: " + printable(text)); };
-    outlet.failed = [this](const std::string& text) { fail(text); };
-    outlet.cuttable = [this, i] {
-      long_files_.push_back(i);
-      start_jobs();
-    };
-    outlet.freed = [this](int gpu) {
-      machine_.free_place(gpu);
-      g_idle_add(call<&App::refill>, this);
-    };
-    outlet.ended = [this, i] {
-      finished_.push_back(i);
-      g_idle_add(call<&App::reap>, this);
-    };
-    // Part 0 of the output is its header.
-    jobs_[i] = std::make_unique<Job>(options_.inputs[i], folder_ ? i : i + 1, options_, meter_, machine_.take_place(),
-                                     std::move(outlet));
-    jobs_[i]->start();
-  }
-
-  gboolean refill() {
-    const std::size_t ended = ended_;
-    start_jobs();
-    // What was left to do was done already.
-    if (ended_ > ended && ended_ == jobs_.size()) g_idle_add(call<&App::place>, this);
-    return G_SOURCE_REMOVE;
-  }
-
-  gboolean reap() {
-    for (const std::size_t i : finished_) {
-      Result& result = jobs_[i]->result();
-      std::string text;
-      if (!result.moments.empty() && !options_.quiet && options_.progress != ProgressFormat::kJson)
-        text = summary(result, meter_);
-      if (!result.error.empty()) {
-        ++failed_;
-        text += (text.empty() ? "" : "\n") + std::string(kName) + ": " + printable(result.name) + ": " +
-                printable(result.error);
-      }
-      texts_[i] = text;
-      if (folder_ && !folder_->keep(i, result))
-        say(printable(result.name) + ": warning: it changed while it was scanned");
-      if (!options_.report.empty()) parts_[i] = report_part(result);
-      frames_ += jobs_[i]->frames();
-      done_ += weights_[i];
-      try {
-        choices_.add(i, std::move(result));
-      } catch (const std::exception& e) {
-        fail(e.what());
-      }
-      jobs_[i].reset();
-      ++ended_;
-    }
-    finished_.clear();
-    print_texts(false);
-    start_jobs();
-    if (ended_ == jobs_.size()) g_idle_add(call<&App::place>, this);
-    return G_SOURCE_REMOVE;
-  }
-
-  /// One chosen picture at a time, so that signals are heeded in between.
-  gboolean place() {
-    try {
-      if (signal_ == 0 && !has_failed()) {
-        if (choices_.place_next()) return G_SOURCE_CONTINUE;
-        if (set_pictures_.next()) return G_SOURCE_REMOVE;
-        placed_ = true;
-      }
-    } catch (const std::exception& e) {
-      fail(e.what());
-    }
-    g_main_loop_quit(loop_);
-    return G_SOURCE_REMOVE;
-  }
-
-  /// In the order of the files; `all`: also those that would wait for another.
-  void print_texts(bool all) {
-    for (; printed_ < texts_.size() && (all || texts_[printed_]); ++printed_)
-      if (texts_[printed_] && !texts_[printed_]->empty()) console_.line(*texts_[printed_]);
-  }
-
-  SetPictures::Calls calls_of_set() {
-    return {[this](const std::string& name, const std::string& text) {
-              say(printable(name) + ": warning: " + printable(text));
-            },
-            [this](const std::string& why) { fail(why); }, [this] { g_idle_add(call<&App::place>, this); }};
-  }
-
-  std::vector<int> gpus() const {
-    std::vector<int> all;
-    for (const auto& [gpu, scans] : machine_.gpus()) all.push_back(gpu);
-    return all;
-  }
-
-  void say_what_is_done() {
-    if (!options_.resume || options_.quiet) return;
-    std::size_t done = 0;
-    for (std::size_t i = 0; i < jobs_.size(); ++i) done += folder_->is_done(i) ? 1 : 0;
-    console_.line(std::to_string(done) + " of " + std::to_string(jobs_.size()) + " files are done already");
-  }
-
-  void close_folder(bool complete) {
-    try {
-      if (folder_) folder_->close(complete);
-    } catch (const std::runtime_error& e) {
-      fail(e.what());
-    }
-  }
-
-  void say(const std::string& text) { console_.line(std::string(kName) + ": " + text); }
-
-  gboolean redraw() {
-    double done = done_;
-    std::uint64_t frames = frames_;
-    std::optional<std::size_t> shown;
-    for (std::size_t i = 0; i < next_; ++i) {
-      if (!jobs_[i]) continue;
-      if (!shown) shown = i;
-      done += weights_[i] * jobs_[i]->done();
-      frames += jobs_[i]->frames();
-    }
-    double all = 0;
-    for (const double weight : weights_) all += weight;
-    console_.show({shown ? options_.inputs[*shown].name : "", shown ? *shown + 1 : options_.inputs.size(),
-                   options_.inputs.size(), std::min(1.0, all > 0 ? done / all : 1), frames, ended_, failed_});
-    return G_SOURCE_CONTINUE;
-  }
-
-  /// Ends it all, for this reason; an empty one stands for the output's error. Any thread.
-  void fail(const std::string& reason) {
-    {
-      const std::lock_guard lock(mutex_);
-      failing_ = true;
-      if (fatal_.empty()) fatal_ = reason;
-    }
-    // Not quit here and now: the loop may not run yet.
-    g_idle_add(call<&App::quit>, this);
-  }
-
-  bool has_failed() {
-    const std::lock_guard lock(mutex_);
-    return failing_;
-  }
-
-  gboolean quit() {
-    g_main_loop_quit(loop_);
-    return G_SOURCE_REMOVE;
-  }
-
-  int status(bool complete, int write_error) {
-    if (write_error == EPIPE) return kSignalled + SIGPIPE;
-    if (write_error != 0) fatal_ = std::string("cannot write the table: ") + std::strerror(write_error);
-    if (fatal_.empty() && signal_ != 0) return kSignalled + signal_;
-    if (fatal_.empty() && complete) {
-      try {
-        if (!options_.report.empty())
-          DraftFile(options_.report, report_page(options_, meter_, facts_, parts_)).publish();
-        if (!options_.manifest.empty())
-          DraftFile(options_.manifest,
-                    manifest(options_.manifest, options_, meter_, facts_, choices_.selected(), run_facts()))
-              .publish();
-      } catch (const std::runtime_error& e) {
-        fatal_ = e.what();
-      }
-    }
-    if (!fatal_.empty()) say(fatal_);
-    return fatal_.empty() && (failed_ == 0 || options_.keep_going) ? 0 : kFailed;
-  }
-
-  RunFacts run_facts() const {
-    return {options_.inputs.size(),
-            choices_.failed(),
-            frames_,
-            static_cast<double>(g_get_monotonic_time() - begun_) / G_USEC_PER_SEC,
-            static_cast<int>(machine_.files()),
-            gpus(),
-            started_};
-  }
-
-  const gint64 begun_ = g_get_monotonic_time();
-  const std::string started_ = rfc3339_now();
-  const Options& options_;
-  Machine machine_;
-  const MeterOptions meter_;
-  const MeterFacts facts_;
-  const Table table_;
-  const std::unique_ptr<OutputFolder> folder_;  ///< null: one table on stdout
-  const std::vector<double> weights_;
-  const std::unique_ptr<TaskPool> picture_threads_ = make_picture_threads();
-  std::vector<std::unique_ptr<Job>> jobs_;  ///< by file; null before and after
-  std::vector<std::optional<std::string>> texts_;
-  std::vector<std::string> parts_;  ///< of the report
-  Choices choices_;
-  SetPictures set_pictures_;
-  bool placed_ = false;
-  std::vector<std::size_t> finished_;
-  std::vector<guint> sources_;
-  std::vector<std::size_t> long_files_;  ///< that can be cut
-  std::size_t next_ = 0, ended_ = 0, printed_ = 0;
-  std::atomic<int> signal_ = 0;
-  std::size_t failed_ = 0;
-  double done_ = 0;  ///< weight of the files that are over
-  std::uint64_t frames_ = 0;
-  std::mutex mutex_;
-  bool failing_ = false;
-  std::string fatal_;
-  Console console_;
-  GMainLoop* loop_;
-  OrderedOutput output_;
-  std::unique_ptr<Signals> signals_;  ///< the last: it uses the rest
-};
 
 int run(int argc, char** argv) {
   try {
+    allow_many_open_files();
     const Options options = parse_options(argc, argv);
     if (options.version) {
       std::printf("%s %s\n", kName, kVersion);
       return 0;
     }
-    return App(options).run();
+    return scan_files(options);
   } catch (const UsageError& e) {
     complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] FILE...   (--help says more)");
     return kMisused;
@@ -427,19 +47,10 @@ int run(int argc, char** argv) {
 
 }  // namespace framequality::apps::scan
 
-/// A scan has some ten files open, each GPU a dozen scans.
-static void allow_many_open_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int main(int argc, char** argv) {
   // Characters as the user's terminal has them, but numbers and messages as everywhere.
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
-  allow_many_open_files();
   return framequality::apps::leave(framequality::apps::scan::run(argc, argv));
 }
