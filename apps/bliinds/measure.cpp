@@ -2,6 +2,7 @@
 // Every frame of a picture or video that GStreamer can decode, measured by the element bliindsmeter.
 #include "apps/bliinds/measure.h"
 
+#include "apps/common/contexts.h"
 #include "apps/common/decoding.h"
 #include "apps/common/element.h"
 #include "apps/common/message.h"
@@ -120,6 +121,7 @@ void measure(const std::string& file, const MeasureOptions& options, const std::
   const Owned<GstElement> pipeline = make_pipeline(uri.c_str(), options);
   decoding.watch(pipeline.get());
   const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
+  share_contexts_of(bus.get());
   // However this ends, nothing goes on behind it.
   const auto stop = [](GstElement* p) { gst_element_set_state(p, GST_STATE_NULL); };
   const std::unique_ptr<GstElement, decltype(stop)> running(pipeline.get(), stop);

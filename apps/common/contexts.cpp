@@ -75,6 +75,14 @@ void share_context(GstMessage* message, int gpu) {
   }
 }
 
+void share_contexts_of(GstBus* bus, int gpu) {
+  const auto share = +[](GstBus*, GstMessage* message, gpointer on) {
+    share_context(message, GPOINTER_TO_INT(on));
+    return GST_BUS_PASS;
+  };
+  gst_bus_set_sync_handler(bus, share, GINT_TO_POINTER(gpu), nullptr);
+}
+
 void end_waiting() {
   Shared& s = shared();
   const std::lock_guard lock(s.mutex);

@@ -11,6 +11,9 @@ namespace framequality::apps {
 /// -1 where that is left to its elements. Any thread; waits for the first context, some seconds at most.
 void share_context(GstMessage* message, int gpu = -1);
 
+/// Makes that the sync handler of a bus, which has no other.
+void share_contexts_of(GstBus* bus, int gpu = -1);
+
 /// Nobody is to wait any more: the program ends. Any thread.
 void end_waiting();
 

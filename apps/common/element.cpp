@@ -33,11 +33,7 @@ std::string try_device(GstElement* meter) {
   int gpu = -1;
   g_object_get(meter, "cuda-device-id", &gpu, nullptr);
   // The context that it makes is that of all meters and decoders to come.
-  const auto share = +[](GstBus*, GstMessage* message, gpointer on) {
-    share_context(message, *static_cast<int*>(on));
-    return GST_BUS_PASS;
-  };
-  gst_bus_set_sync_handler(bus.get(), share, &gpu, nullptr);
+  share_contexts_of(bus.get(), gpu);
   gst_element_set_bus(meter, bus.get());
   const bool ready = gst_element_set_state(meter, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
   gchar* device = nullptr;
