@@ -85,9 +85,11 @@ void json_field(std::string& json, const char* key, const std::string& value) {
   json += json_string(key) + ':' + value;
 }
 
-std::string json_for_html(std::string json) {
-  for (std::size_t at = 0; (at = json.find('<', at)) != std::string::npos;) json.replace(at, 1, "\\u003c");
-  return json;
+std::string json_for_html(std::string_view json) {
+  std::string text;
+  text.reserve(json.size());
+  for (const char c : json) c == '<' ? text.append("\\u003c") : text.append(1, c);
+  return text;
 }
 
 std::string printable(std::string_view bytes) {

@@ -32,7 +32,7 @@ std::string array_of(const Range& range, F&& item) {
 }
 
 /// JSON that a script element of an HTML page can hold: every `<` inside its strings escaped.
-std::string json_for_html(std::string json);
+std::string json_for_html(std::string_view json);
 
 /// One line that a terminal shows as it is: control characters and broken UTF-8 as \n, \x1b ...
 std::string printable(std::string_view bytes);
