@@ -150,7 +150,8 @@ std::optional<std::uint64_t> Job::next_bound() const {
   if (begin >= duration_) return std::nullopt;
   const std::uint64_t part = std::clamp((duration_ - begin) / (2 * (scans_.size() + 1)), kShortestPart, kLongestPart);
   const std::uint64_t bound = segments_.next_bound(part);
-  if (bound + kShortestPart / 2 > duration_) return std::nullopt;
+  // It may have come to its end meanwhile, and the bound be as large as can be.
+  if (bound >= duration_ || duration_ - bound < kShortestPart / 2) return std::nullopt;
   return bound;
 }
 

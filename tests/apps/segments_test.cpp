@@ -79,7 +79,7 @@ class Scans {
     {
       const std::lock_guard lock(mutex_);
       bound = segments_.next_bound(part * kFrame);
-      if (over_ || segments_.futile() >= 3 || bound + part * kFrame / 2 > file_.frames * kFrame) return;
+      if (over_ || segments_.futile() >= 3 || bound > (file_.frames - part / 2) * kFrame) return;
       id = segments_.add(bound);
     }
     follow(id, file_.key_before(bound), part);
