@@ -172,7 +172,10 @@ def test_pictures_that_no_parser_puts_together(clips):
     at = data.index(tag) + len(tag)
     jpeg = clips.folder / "jpeg.tiff"
     jpeg.write_bytes(data[:at] + b"\x07\x00" + data[at + 2:])
-    assert b"TIFF with JPEG inside cannot be decoded" in scan("-q", jpeg, check=1).stderr
+    run = subprocess.run([TOOL, "-q", jpeg], capture_output=True, timeout=LIMIT, check=False,
+                         env={**os.environ, "GST_DEBUG": "GST_ELEMENT_FACTORY:4"})
+    if b'"avdec_tiff"' in run.stderr:  # others, of other releases, may know how
+        assert run.returncode == 1 and b"TIFF with JPEG inside cannot be decoded" in run.stderr, run
 
 
 def test_gif_does_not_stand_still(clips):
