@@ -142,9 +142,9 @@ std::string clock_time(std::uint64_t ns) {
                    rest / 1000, rest % 1000);
 }
 
-std::string local_time() {
+std::string local_time(const char* format) {
   GDateTime* now = g_date_time_new_now_local();
-  gchar* text = g_date_time_format(now, "%Y-%m-%d %H:%M");
+  gchar* text = g_date_time_format(now, format);
   std::string result = text;
   g_free(text);
   g_date_time_unref(now);

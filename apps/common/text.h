@@ -52,8 +52,8 @@ std::string seconds(std::uint64_t ns);
 /// 0:01.250 or 1:02:03.250, for people.
 std::string clock_time(std::uint64_t ns);
 
-/// Now, as "2026-01-31 13:05" where the machine is.
-std::string local_time();
+/// Now, where the machine is; by default as "2026-01-31 13:05". `format`: of g_date_time_format().
+std::string local_time(const char* format = "%Y-%m-%d %H:%M");
 
 std::string base64(std::string_view bytes);
 

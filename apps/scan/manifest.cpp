@@ -114,14 +114,7 @@ std::string run_json(const MeterFacts& facts, const RunFacts& run) {
 
 }  // namespace
 
-std::string rfc3339_now() {
-  GDateTime* now = g_date_time_new_now_local();
-  gchar* text = g_date_time_format(now, "%Y-%m-%dT%H:%M:%S%:z");
-  std::string result = text;
-  g_free(text);
-  g_date_time_unref(now);
-  return result;
-}
+std::string rfc3339_now() { return local_time("%Y-%m-%dT%H:%M:%S%:z"); }
 
 std::string manifest(const std::string& path, const Options& options, const MeterOptions& meter,
                      const MeterFacts& facts, const Selected& selected, const RunFacts& run) {
