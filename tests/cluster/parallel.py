@@ -15,7 +15,8 @@ from archive import OPTIONS, Archive, programs
 
 EXAMPLES, SCAN, MERGE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 LIMIT = 120  # s
-# In place of ssh: says where it was, and runs the command here. One machine loses its first connection.
+# In place of ssh: says where it was, and runs the command here with the user's shell named, which sshd always does and
+# GNU parallel relies upon. One machine loses its first connection.
 SSH = """#!/bin/bash
 while [[ $1 == -* ]]; do shift; done
 machine=$1
@@ -23,7 +24,7 @@ shift
 if [[ $1 == -- ]]; then shift; fi
 if [[ $machine == two ]] && mkdir "$FOLDER/lost" 2>/dev/null; then exit 255; fi
 echo "$machine" >> "$FOLDER/used"
-exec bash -c "$*"
+SHELL=/bin/bash exec bash -c "$*"
 """
 
 
