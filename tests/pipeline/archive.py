@@ -3,14 +3,12 @@
 
 usage: archive.py SCAN MERGE
 """
-import collections
 import csv
 import fcntl
 import hashlib
 import io
 import json
 import os
-import pathlib
 import random
 import re
 import resource
@@ -18,20 +16,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
+from harness import LIMIT, launch, run, run_tests
+
 SCAN, MERGE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-SANITIZED = os.environ.get("SANITIZED") == "1"
-LIMIT = 60  # s, for a program
 KILLS = 20
 HEADER = b"file,frame,time,metric,score\n"
-
-
-def run(*command, check=0, **how):
-    done = subprocess.run(command, capture_output=True, timeout=LIMIT, check=False, **how)
-    assert done.returncode == check, (command, done.returncode, done.stderr.decode(errors="replace")[-3000:])
-    return done
 
 
 def scan(*arguments, **how):
@@ -88,14 +79,9 @@ class Clips:
 
     def __init__(self, folder):
         self.folder = folder
-        environment = dict(os.environ)
-        if SANITIZED:
-            environment |= {"GST_PLUGIN_PATH": "", "GST_REGISTRY": environment["GST_REGISTRY"] + ".plain"}
         for name, frames in (("clip 1", 30), ("clip 2", 60), ("clip 10", 90), ("clip 11", 45), ("long", 3000)):
-            line = (f"-q videotestsrc pattern=ball num-buffers={frames} ! video/x-raw,format=I420,width=320,height=240,framerate=25/1"
-                    " ! jpegenc ! matroskamux ! filesink")
-            subprocess.run(["gst-launch-1.0", *line.split(), f"location={folder / name}.mkv"], check=True, timeout=LIMIT,
-                           env=environment)
+            launch(f"videotestsrc pattern=ball num-buffers={frames} ! video/x-raw,format=I420,width=320,height=240,framerate=25/1"
+                   " ! jpegenc ! matroskamux ! filesink location={path}", path=folder / f"{name}.mkv")
         whole = (folder / "clip 10.mkv").read_bytes()
         (folder / "cut.mkv").write_bytes(whole[: len(whole) * 6 // 10])
         (folder / "text.mp4").write_text("this is no video\n" * 20)
@@ -384,22 +370,5 @@ def test_report_of_a_large_archive_is_small(clips):
     assert "</script" not in page.read_text().split('id="data">')[1].split("</script>")[0]
 
 
-def main():
-    for name in ("jpegenc", "matroskamux"):
-        plain = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}
-        if subprocess.run(["gst-inspect-1.0", "--exists", name], check=False, env=plain).returncode:
-            print(f"SKIPPED: {name} is not installed")
-            return 77
-    counts = collections.Counter()
-    with tempfile.TemporaryDirectory(prefix="archive ") as folder:
-        clips = Clips(pathlib.Path(folder))
-        for name, test in list(globals().items()):
-            if name.startswith("test_"):
-                test(clips)
-                counts["passed"] += 1
-                print("ok", name, flush=True)
-    print(counts)
-    return 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Clips, needs=("jpegenc", "matroskamux")))

@@ -3,12 +3,10 @@
 
 usage: scan.py PROGRAM; with SANITIZED=1 in the environment without what needs another program to load the plugin.
 """
-import collections
 import csv
 import io
 import json
 import os
-import pathlib
 import pty
 import re
 import resource
@@ -17,37 +15,25 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
+
+from harness import LIMIT, launch, run, run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
 SANITIZED = os.environ.get("SANITIZED") == "1"
-LIMIT = 60  # s, for a program
 HOSTILE = ['with space, and "quotes".mkv', "two\nlines.mkv", "<script>alert(1)<script>.mkv", "100%s %n.mkv", "--report",
            "-", b"not \xff utf-8.mkv", "'; rm -rf $HOME.mkv"]
 
 
-def scan(*arguments, check=0, **how):
-    run = subprocess.run([TOOL, *arguments], capture_output=True, timeout=LIMIT, check=False, **how)
-    assert run.returncode == check, (arguments, run.returncode, run.stderr.decode(errors="replace")[-3000:])
-    return run
+def scan(*arguments, **how):
+    return run(TOOL, *arguments, **how)
 
 
-def rows_of(run):
-    return list(csv.DictReader(io.StringIO(run.stdout.decode("utf-8"), newline="")))
-
-
-def launch(line, **names):
-    """Runs gst-launch-1.0 with each word as one argument. It is not sanitized, and then cannot load the plugin."""
-    environment = dict(os.environ)
-    if SANITIZED:
-        environment["GST_PLUGIN_PATH"] = ""
-        environment["GST_REGISTRY"] += ".plain"
-    return subprocess.run(["gst-launch-1.0", *(word.format(**names) for word in line.split())], check=True, timeout=LIMIT,
-                          capture_output=True, text=True, env=environment).stdout
+def rows_of(done):
+    return list(csv.DictReader(io.StringIO(done.stdout.decode("utf-8"), newline="")))
 
 
 def source(frames, form="I420", pattern="ball"):
-    return f"-q videotestsrc pattern={pattern} num-buffers={frames} ! video/x-raw,format={form},width=160,height=120,framerate=25/1 ! "
+    return f"videotestsrc pattern={pattern} num-buffers={frames} ! video/x-raw,format={form},width=160,height=120,framerate=25/1 ! "
 
 
 class Clips:
@@ -59,7 +45,7 @@ class Clips:
         self.mp4 = self.make("clip.mp4", source(50) + "x264enc key-int-max=10 ! h264parse ! mux. mp4mux name=mux"
                              " audiotestsrc num-buffers=40 ! avenc_aac ! mux. mux.")
         self.bare = self.make("bare.mjpeg", source(40) + "jpegenc")
-        self.sound = self.make("sound.ogg", "-q audiotestsrc num-buffers=40 ! vorbisenc ! oggmux")
+        self.sound = self.make("sound.ogg", "audiotestsrc num-buffers=40 ! vorbisenc ! oggmux")
         whole = self.make("long.mkv", source(200) + "jpegenc ! matroskamux").read_bytes()
         self.cut = folder / "cut.mkv"
         self.cut.write_bytes(whole[: len(whole) * 6 // 10])
@@ -76,8 +62,8 @@ class Clips:
 
 def element_scores(path, properties):
     """What the element says of the file's frames: score, and zones."""
-    text = launch("-m uridecodebin uri={uri} caps=video/x-raw(ANY) expose-all-streams=false ! videoconvert"
-                  " ! sharpnessmeter " + properties + " ! fakesink", uri=path.as_uri())
+    line = f"uridecodebin uri={path.as_uri()} caps=video/x-raw(ANY) expose-all-streams=false ! videoconvert ! sharpnessmeter"
+    text = run("gst-launch-1.0", "-m", *line.split(), *properties.split(), "!", "fakesink").stdout.decode()
     found = []
     for line in re.findall(r"sharpnessmeter, .*", text):
         zones = re.search(r"zones=\(double\)< (.*?) >", line)
@@ -363,25 +349,6 @@ def test_bar_only_on_a_terminal(clips):
     assert bars and all(len(bar) < 80 for bar in bars) and "/60 " in bars[0], shown[:300]
 
 
-def main():
-    for name in ("x264enc", "avenc_ffv1", "jpegenc"):
-        if subprocess.run(["gst-inspect-1.0", "--exists", name], check=False, env={**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}).returncode:
-            print(f"SKIPPED: {name} is not installed")
-            return 77
-    os.environ.pop("LD_PRELOAD", None)
-    counts = collections.Counter()
-    with tempfile.TemporaryDirectory(prefix="scan ") as folder:
-        clips = Clips(pathlib.Path(folder))
-        for name, test in list(globals().items()):
-            if not name.startswith("test_"):
-                continue
-            if SANITIZED and test is test_scores_are_the_elements:
-                continue
-            test(clips)
-            counts["passed"] += 1
-            print("ok", name, flush=True)
-    print(counts)
-    return 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Clips, needs=("x264enc", "avenc_ffv1", "jpegenc"),
+                       leave_out=[test_scores_are_the_elements] if SANITIZED else []))

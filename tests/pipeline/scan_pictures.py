@@ -8,13 +8,12 @@ import calendar
 import csv
 import io
 import os
-import pathlib
 import re
 import struct
-import subprocess
 import sys
-import tempfile
 import zlib
+
+from harness import launch, run, run_tests
 
 try:
     from PIL import Image, ImageChops, ImageOps, ImageStat
@@ -23,7 +22,6 @@ except ImportError:
     sys.exit(77)
 
 TOOL = os.path.abspath(sys.argv[1])
-LIMIT = 60  # s, for a program
 # What a track header holds for pictures to be turned clockwise by so many degrees, in 16.16 and 2.30 fixed point.
 ONE, MINUS = 0x10000, 0xFFFF0000
 MATRICES = {90: (0, ONE, MINUS, 0), 180: (MINUS, 0, 0, MINUS), 270: (0, MINUS, ONE, 0)}
@@ -31,17 +29,8 @@ EPOCH = calendar.timegm((1904, 1, 1, 0, 0, 0))
 ORIENTATION, DESCRIPTION, MAKE, MODEL, DATE, GPS = 0x112, 0x10E, 0x10F, 0x110, 0x132, 0x8825
 
 
-def launch(line, **names):
-    """Runs gst-launch-1.0 without our plugin, which may be sanitized."""
-    environment = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}
-    subprocess.run(["gst-launch-1.0", "-q", *(word.format(**names) for word in line.split())], check=True, timeout=LIMIT,
-                   capture_output=True, env=environment)
-
-
 def scan(*arguments, check=0):
-    run = subprocess.run([TOOL, "-q", *arguments], capture_output=True, timeout=LIMIT, check=False)
-    assert run.returncode == check, (arguments, run.returncode, run.stderr.decode(errors="replace")[-3000:])
-    return list(csv.DictReader(io.StringIO(run.stdout.decode(), newline="")))
+    return list(csv.DictReader(io.StringIO(run(TOOL, "-q", *arguments, check=check).stdout.decode(), newline="")))
 
 
 def pictures(folder):
@@ -262,21 +251,5 @@ def test_every_so_often(clips):
     assert len(list(many.iterdir())) == 3 * 103 + 12 and not [path for path in many.iterdir() if path.suffix != ".png"]
 
 
-def main():
-    for name in ("pngenc", "avenc_ffv1", "jpegenc", "qtmux", "matroskamux"):
-        if subprocess.run(["gst-inspect-1.0", "--exists", name], check=False,
-                          env={**os.environ, "GST_PLUGIN_PATH": "",
-                               "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}).returncode:
-            print(f"SKIPPED: {name} is not installed")
-            return 77
-    os.environ.pop("LD_PRELOAD", None)
-    with tempfile.TemporaryDirectory(prefix="scan pictures ") as folder:
-        clips = Clips(pathlib.Path(folder))
-        for name, test in list(globals().items()):
-            if name.startswith("test_"):
-                test(clips)
-                print("ok", name, flush=True)
-    return 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Clips, needs=("pngenc", "avenc_ffv1", "jpegenc", "qtmux", "matroskamux")))

@@ -11,10 +11,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+from harness import LIMIT, launch, run, run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
-LIMIT = 60  # s, for a program
 FRAMES = 50
 # A folder and a file: a name cannot hold the slash itself.
 HOSTILE = pathlib.Path("<script>document.title='taken'<") / "script><img src=x onerror=alert(1)>\"&amp;.mkv"
@@ -60,17 +60,13 @@ addEventListener("load", () => {
 
 
 def scan(*arguments, cwd, check=0):
-    run = subprocess.run([TOOL, "-q", *arguments], capture_output=True, timeout=LIMIT, check=False, cwd=cwd)
-    assert run.returncode == check, (run.returncode, run.stderr)
+    run(TOOL, "-q", *arguments, cwd=cwd, check=check)
 
 
 def make(path, frames, size="160", pattern="ball"):
-    environment = dict(os.environ)
-    if os.environ.get("SANITIZED") == "1":  # that program cannot load the plugin then
-        environment.update(GST_PLUGIN_PATH="", GST_REGISTRY=os.environ["GST_REGISTRY"] + ".plain")
-    subprocess.run(["gst-launch-1.0", "-q", "videotestsrc", f"pattern={pattern}", f"num-buffers={frames}", "!",
-                    f"video/x-raw,format=I420,width={size},height={size},framerate=25/1", "!", "jpegenc", "!", *([] if path.suffix == ".jpg" else ["matroskamux", "!"]),
-                    "filesink", f"location={path}"], check=True, timeout=LIMIT, env=environment)
+    muxer = "" if path.suffix == ".jpg" else "matroskamux !"
+    launch(f"videotestsrc pattern={pattern} num-buffers={frames} ! video/x-raw,format=I420,width={size},height={size},framerate=25/1"
+           f" ! jpegenc ! {muxer} filesink location={{path}}", path=path)
 
 
 PICTURE_ACTIONS = """<script>
@@ -126,20 +122,20 @@ class Browser:
         return json.loads(html.unescape(found[1]))
 
 
-def check_browser(browser, folder):
+def test_browser(browser):
     """That the browser would tell: of a request, of an error."""
-    page = folder / "bad.html"
+    page = browser.folder / "bad.html"
     page.write_text('<body><img src="http://nowhere.invalid/x.png"><script>nothing.there()</script></body>', encoding="utf-8")
     _, console, asked = browser.open(page)
     assert "http://nowhere.invalid/x.png" in asked and "nothing is not defined" in "".join(console), (console, asked)
 
 
-def check_page(browser, folder):
-    (folder / HOSTILE.parent).mkdir()
-    make(folder / HOSTILE, FRAMES)
-    (folder / "text.mp4").write_text("no video " * 50)
-    page = folder / "report.html"
-    scan("--report", page, "--zones", "4x3", "--", HOSTILE, "text.mp4", "gone.mp4", cwd=folder, check=1)
+def test_page(browser):
+    (browser.folder / HOSTILE.parent).mkdir()
+    make(browser.folder / HOSTILE, FRAMES)
+    (browser.folder / "text.mp4").write_text("no video " * 50)
+    page = browser.folder / "report.html"
+    scan("--report", page, "--zones", "4x3", "--", HOSTILE, "text.mp4", "gone.mp4", cwd=browser.folder, check=1)
     text = page.read_text(encoding="utf-8")
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg\b)|@import|url\((?!#)", re.sub(r'id="data">.*?</script>', "", text)), "the page asks for something"
     seen = browser.act(page)
@@ -158,10 +154,10 @@ def check_page(browser, folder):
     assert not seen["wide"] and seen["dark"] == "rgb(14, 18, 23)" and seen["points"] == FRAMES, seen
 
 
-def check_settings(browser, folder):
-    make(folder / "clip.mkv", 3)
-    page = folder / "settings.html"
-    scan("--report", page, "--metric", "entropy", "--roi", "1,2,100,90", "--interval", "0.04", "clip.mkv", cwd=folder)
+def test_settings(browser):
+    make(browser.folder / "clip.mkv", 3)
+    page = browser.folder / "settings.html"
+    scan("--report", page, "--metric", "entropy", "--roi", "1,2,100,90", "--interval", "0.04", "clip.mkv", cwd=browser.folder)
     dom, console, asked = browser.open(page)
     assert not console and not asked
     for pair in (("metric", "entropy [bit]"), ("roi", "1,2,100,90"), ("zones", "16 × 9 (for this report only)"), ("interval", "0.04 s"),
@@ -170,16 +166,16 @@ def check_settings(browser, folder):
     assert re.search(r"<title>Sharpness of clip.mkv</title>", dom)
 
 
-def check_pictures(browser, folder):
+def test_pictures(browser):
     """Files of one frame: each once, nothing plotted, the highest score first; the others as ever."""
     names = []
     for pattern in ("red", "ball", "snow", "smpte"):
         names.append(f"{pattern}.jpg")
-        make(folder / names[-1], 1, pattern=pattern)
-    make(folder / "three.mkv", 3)
+        make(browser.folder / names[-1], 1, pattern=pattern)
+    make(browser.folder / "three.mkv", 3)
     for files in (names, names[:1], [*names, "three.mkv"]):
-        page = folder / "pictures.html"
-        scan("--report", page, *files, "--zones", "2x2", cwd=folder)
+        page = browser.folder / "pictures.html"
+        scan("--report", page, *files, "--zones", "2x2", cwd=browser.folder)
         seen = browser.act(page, actions=PICTURE_ACTIONS)
         clips = len(files) > len(names)
         assert seen["plots"] == clips and seen["table"] == clips and not seen["wide"], seen
@@ -189,11 +185,11 @@ def check_pictures(browser, folder):
         assert len(seen["shots"]) == len(set(seen["shots"])) == 3 * clips, seen  # each frame of a few is shown once
 
 
-def check_many_frames(browser, folder):
+def test_many_frames(browser):
     """A page of 100,000 frames, its numbers put in by hand: decoding so many would take minutes."""
-    make(folder / "few.mkv", 4)
-    page = folder / "many.html"
-    scan("--report", page, "few.mkv", cwd=folder)
+    make(browser.folder / "few.mkv", 4)
+    page = browser.folder / "many.html"
+    scan("--report", page, "few.mkv", cwd=browser.folder)
     text, count = page.read_text(encoding="utf-8"), 100_000
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
     data["files"][0].update(frames=[0] + [1] * (count - 1), times=[0] + [40_000] * (count - 1),
@@ -206,17 +202,9 @@ def check_many_frames(browser, folder):
     assert seen["xLabels"][-1].startswith("1:"), seen
 
 
-def main():
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not program:
+if __name__ == "__main__":
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
         print("SKIPPED: Chromium is not installed")
-        return 77
-    with tempfile.TemporaryDirectory(prefix="report ") as folder:
-        browser = Browser(program, pathlib.Path(folder))
-        for check in (check_browser, check_page, check_settings, check_pictures, check_many_frames):
-            check(browser, pathlib.Path(folder))
-            print("ok", check.__name__, flush=True)
-    return 0
-
-
-sys.exit(main())
+        sys.exit(77)
+    sys.exit(run_tests(globals(), lambda folder: Browser(chromium, folder)))

@@ -3,22 +3,20 @@
 
 usage: scan_segments.py PROGRAM; with SANITIZED=1 in the environment on fewer files.
 """
-import collections
 import concurrent.futures
 import os
-import pathlib
 import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+
+from harness import LIMIT, heed_signals, launch, missing, run, run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
 SANITIZED = os.environ.get("SANITIZED") == "1"
-LIMIT = 60  # s, for a program
 SOON = 20 if SANITIZED else 8  # s, for one that is told to end, on a busy machine
 RATE, FRAMES = 15, 600  # 40 s: parts have 8 s at least
 SOURCE = (f"videotestsrc pattern=zone-plate kx2=4 ky2=3 kt=3 num-buffers={FRAMES} {{more}}"
@@ -27,13 +25,6 @@ X264 = "x264enc speed-preset=superfast bitrate=1500 threads=1 "
 CLOSED = X264 + "key-int-max=30 bframes=2 option-string=scenecut=0 ! h264parse ! "
 OPEN = X264 + "key-int-max=30 bframes=3 b-adapt=false option-string=open-gop=1:scenecut=0 ! h264parse ! "
 SOUND = f" audiotestsrc num-buffers={FRAMES} samplesperbuffer=2940 ! avenc_aac ! mux. "
-
-
-def launch(line):
-    """Runs gst-launch-1.0, which is not sanitized, and needs no plugin of ours."""
-    environment = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}
-    subprocess.run(["gst-launch-1.0", "-q", *line.split()], check=True, timeout=LIMIT, capture_output=True, text=True,
-                   env=environment)
 
 
 class Clips:
@@ -56,14 +47,15 @@ class Clips:
             self.clip("uneven.mp4", 3, "videorate drop-only=true ! video/x-raw,framerate=11/1 ! " + CLOSED + "mp4mux")
             self.clip("fragments.mp4", 0, CLOSED + "mp4mux fragment-duration=1000 streamable=false")
             self.clip("sound.mkv", 3, OPEN + "mux. matroskamux name=mux" + SOUND)
-            if exists("x265enc"):
+            if not missing("x265enc"):
                 self.clip("hevc.mp4", 1, "x265enc speed-preset=ultrafast key-int-max=30 ! h265parse ! mp4mux")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(launch, self.lines))
+            list(pool.map(lambda line: launch(line, folder=folder), self.lines))
         for name in ["closed", "open"] + ["hevc"] * ("hevc.mp4" in self.cuts):
             codec = "h265" if name == "hevc" else "h264"
             self.cuts[name + ".mkv"] = self.cuts[name + ".mp4"]
-            launch(f"filesrc location={folder}/{name}.mp4 ! qtdemux ! {codec}parse ! matroskamux ! filesink location={folder}/{name}.mkv")
+            launch(f"filesrc location={{folder}}/{name}.mp4 ! qtdemux ! {codec}parse ! matroskamux ! filesink location={{folder}}/{name}.mkv",
+                   folder=folder)
         for name in self.cuts:
             assert (folder / name).stat().st_size > 20_000, name
         whole = (folder / "open.mkv").read_bytes()
@@ -76,21 +68,13 @@ class Clips:
 
     def clip(self, name, cuts, line, more=""):
         self.cuts[name] = cuts
-        self.lines.append(f"{SOURCE.format(more=more)}{line} ! filesink location={self.folder}/{name}"
+        self.lines.append(f"{SOURCE.format(more=more)}{line} ! filesink location={{folder}}/{name}"
                           if "mux." not in line else
-                          SOURCE.format(more=more) + line.replace("name=mux", f"name=mux ! filesink location={self.folder}/{name}"))
-
-
-def exists(element):
-    environment = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}
-    return subprocess.run(["gst-inspect-1.0", "--exists", element], check=False, env=environment).returncode == 0
+                          SOURCE.format(more=more) + line.replace("name=mux", f"name=mux ! filesink location={{folder}}/{name}"))
 
 
 def scan(clips, *arguments, check=0, **environment):
-    run = subprocess.run([TOOL, *arguments], capture_output=True, timeout=LIMIT, check=False, cwd=clips.folder,
-                         env={**os.environ, **environment})
-    assert run.returncode == check, (arguments, run.returncode, run.stderr.decode(errors="replace")[-3000:])
-    return run
+    return run(TOOL, *arguments, check=check, cwd=clips.folder, env={**os.environ, **environment})
 
 
 def cuts_of(run):
@@ -189,12 +173,6 @@ def test_pictures_are_the_same(clips):
     assert pages[0] == pages[1]
 
 
-def heed_signals():
-    """In a program to be: a shell that started us in the background has these ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-
-
 def start(clips, *arguments):
     """The program with much to do, once it says something."""
     process = subprocess.Popen([TOOL, "-q", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
@@ -268,25 +246,5 @@ def test_nothing_is_left_over(clips):
     shutil.rmtree(clips.folder / "out")
 
 
-def main():
-    for name in ("x264enc", "avenc_aac", "mp4mux"):
-        if not exists(name):
-            print(f"SKIPPED: {name} is not installed")
-            return 77
-    os.environ.pop("LD_PRELOAD", None)
-    counts = collections.Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        begun = time.monotonic()
-        clips = Clips(pathlib.Path(folder))
-        for name, test in list(globals().items()):
-            if not name.startswith("test_"):
-                continue
-            print(f"   {time.monotonic() - begun:.1f} s", flush=True)
-            test(clips)
-            counts["passed"] += 1
-            print("ok", name, flush=True)
-    print(counts)
-    return 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Clips, needs=("x264enc", "avenc_aac", "mp4mux")))

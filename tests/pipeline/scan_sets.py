@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """framequality-scan on folders and sets of pictures: order, choices, originals, the manifest.
 
-usage: scan_sets.py PROGRAM; with SANITIZED=1 in the environment clips are made without the plugin.
+usage: scan_sets.py PROGRAM
 """
 import csv
 import io
@@ -15,32 +15,21 @@ import sys
 import tempfile
 import time
 
+from harness import LIMIT, launch, run, run_tests
+
 TOOL = os.path.abspath(sys.argv[1])
-SANITIZED = os.environ.get("SANITIZED") == "1"
-LIMIT = 60  # s, for a program
 HOSTILE = ['with space, and "quotes".png', "two\nlines.png", "<script>alert(1)<script>.png", "100%s %n.png", "-.png", "--report.png",
            b"not \xff utf-8.png", "'; rm -rf $HOME.png", "\u00e4\u20ac\U0001f600.PNG"]
 # Written aside from the present, with parts of a second.
 MTIME = 1_234_567_890_123_456_789
 
 
-def scan(*arguments, check=0, **how):
-    run = subprocess.run([TOOL, *arguments], capture_output=True, timeout=LIMIT, check=False, **how)
-    assert run.returncode == check, (arguments, run.returncode, run.stderr.decode(errors="replace")[-3000:])
-    return run
+def scan(*arguments, **how):
+    return run(TOOL, *arguments, **how)
 
 
-def rows_of(run):
-    return list(csv.DictReader(io.StringIO(run.stdout.decode("utf-8"), newline="")))
-
-
-def launch(line, path):
-    environment = dict(os.environ)
-    if SANITIZED:
-        environment["GST_PLUGIN_PATH"] = ""
-        environment["GST_REGISTRY"] += ".plain"
-    words = [word.format(path=path) for word in line.split()]
-    subprocess.run(["gst-launch-1.0", "-q", *words], check=True, timeout=LIMIT, capture_output=True, env=environment)
+def rows_of(done):
+    return list(csv.DictReader(io.StringIO(done.stdout.decode("utf-8"), newline="")))
 
 
 class Album:
@@ -54,11 +43,11 @@ class Album:
             # What a small picture loses when it is made large is what a lens out of focus loses.
             size = 160 // (level + 1)
             launch(f"videotestsrc pattern=smpte100 num-buffers=1 ! video/x-raw,width={size},height={size} ! videoscale"
-                   " ! video/x-raw,width=160,height=160 ! pngenc ! filesink location={path}", path)
+                   " ! video/x-raw,width=160,height=160 ! pngenc ! filesink location={path}", path=path)
             self.levels.append(path.read_bytes())
         self.video = folder / "clip.mkv"
         launch("videotestsrc pattern=ball num-buffers=50 ! video/x-raw,width=160,height=120,framerate=25/1 ! jpegenc"
-               " ! matroskamux ! filesink location={path}", self.video)
+               " ! matroskamux ! filesink location={path}", path=self.video)
 
     def put(self, name, level):
         """A picture of its own: equal levels differ in bytes, behind the end of the picture."""
@@ -278,7 +267,7 @@ def test_best_of_every_second_by_the_cameras_clocks(album):
     for i, (second, size) in enumerate([(1, 40), (1, 160), (1, 80), (2, 40), (5, 20), (5, 40)]):
         path = folder / f"{i}.jpg"
         launch(f"videotestsrc pattern=smpte100 num-buffers=1 ! video/x-raw,width={size},height={size} ! videoscale"
-               " ! video/x-raw,width=160,height=160 ! jpegenc quality=100 ! filesink location={path}", path)
+               " ! video/x-raw,width=160,height=160 ! jpegenc quality=100 ! filesink location={path}", path=path)
         plain = path.read_bytes()
         path.write_bytes(plain[:2] + jpeg_taken(second) + plain[2:])
     scan("-q", "--set", "--every", "1s", "--export", out, folder)
@@ -336,15 +325,5 @@ def test_outputs_are_whole_or_not_there(album):
     assert manifest_of(manifest)["frames"] == []
 
 
-def main():
-    os.environ.pop("LD_PRELOAD", None)
-    for name, test in list(globals().items()):
-        if not name.startswith("test_"):
-            continue
-        with tempfile.TemporaryDirectory(prefix="sets ") as folder:
-            test(Album(pathlib.Path(folder).resolve()))
-        print("ok", name, flush=True)
-    return 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Album, fresh=True))

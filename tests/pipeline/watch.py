@@ -4,7 +4,6 @@
 usage: watch.py PROGRAM
 """
 import base64
-import collections
 import http.client
 import http.server
 import json
@@ -12,19 +11,18 @@ import os
 import pathlib
 import re
 import resource
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.parse
 
+from harness import LIMIT, heed_signals, launch, run_tests
+
 TOOL = os.path.abspath(sys.argv[1])
 SANITIZED = os.environ.get("SANITIZED") == "1"
-LIMIT = 60  # s, for a program
 SLOW = 4 if SANITIZED else 1
 VIDEO = "video/x-raw,format=I420,width=160,height=120,framerate=25/1"
 LIVE = "videotestsrc is-live=true pattern={} ! " + VIDEO
@@ -35,12 +33,6 @@ def watch(*arguments, check=0, **how):
     run = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=LIMIT, check=False, **how)
     assert run.returncode == check, (arguments, run.returncode, run.stdout[-2000:], run.stderr[-2000:])
     return run
-
-
-def heed_signals():
-    """In a program to be: a shell that started us in the background has these ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 RUNNING = []
@@ -110,12 +102,6 @@ def config(folder, text):
     path = folder / "watch.toml"
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def launch(line, folder):
-    """Runs gst-launch-1.0. It is not sanitized, and then cannot load the plugin."""
-    environment = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}
-    subprocess.run(["gst-launch-1.0", "-q", *line.split()], check=True, timeout=LIMIT, env=environment, cwd=folder)
 
 
 def clip(folder):
@@ -487,32 +473,10 @@ def test_threads_do_not_grow(folder):
     run.stop()
 
 
-def main():
-    for name in ("jpegenc", "vorbisenc", "matroskamux", "rtspsrc"):
-        if subprocess.run(["gst-inspect-1.0", "--exists", name], check=False, env={
-                **os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"}).returncode:
-            print(f"SKIPPED: {name} is not installed")
-            return 77
-    os.environ.pop("LD_PRELOAD", None)
-    counts = collections.Counter()
-    with tempfile.TemporaryDirectory(prefix="watch ") as name:
-        for test_name, test in list(globals().items()):
-            if not test_name.startswith("test_"):
-                continue
-            begin = time.monotonic()
-            folder = pathlib.Path(name) / test_name
-            folder.mkdir()
-            try:
-                test(folder)
-            finally:
-                for process in RUNNING:
-                    if process.poll() is None:
-                        process.kill()
-            shutil.rmtree(folder)
-            counts["passed"] += 1
-            print("ok", test_name, f"{time.monotonic() - begin:.1f} s", flush=True)
-    print(counts)
-    return 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    try:
+        sys.exit(run_tests(globals(), needs=("jpegenc", "vorbisenc", "matroskamux", "rtspsrc"), fresh=True))
+    finally:
+        for left_over in RUNNING:
+            if left_over.poll() is None:
+                left_over.kill()

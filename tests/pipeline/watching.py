@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """framequality-watch and an RTSP server, started, asked and ended, for tests."""
 import json
-import os
 import pathlib
 import re
 import signal
@@ -10,6 +9,8 @@ import sys
 import threading
 import time
 import urllib.request
+
+from harness import missing, plain
 
 LIMIT = 40  # s, until something must have happened
 
@@ -47,17 +48,11 @@ class Process:
         return self.process.wait(LIMIT)
 
 
-def plain():
-    """An environment without the plugin: where that is instrumented, other programs cannot load it."""
-    return {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ.get("GST_REGISTRY", "") + ".plain"}
-
-
 def missing_for_rtsp(*elements):
     """What is not installed of what an RTSP server with these elements needs."""
     module = "import gi; gi.require_version('Gst', '1.0'); gi.require_version('GstRtspServer', '1.0')"
-    needed = {"gir1.2-gst-rtsp-server-1.0": [sys.executable, "-c", module], **{name: ["gst-inspect-1.0", "--exists", name] for name in elements}}
-    return [name for name, command in needed.items()
-            if subprocess.run(command, stderr=subprocess.DEVNULL, timeout=LIMIT, check=False, env=plain()).returncode]
+    server = subprocess.run([sys.executable, "-c", module], stderr=subprocess.DEVNULL, timeout=LIMIT, check=False, env=plain())
+    return ["gir1.2-gst-rtsp-server-1.0"] * bool(server.returncode) + missing(*elements)
 
 
 class Rtsp(Process):
