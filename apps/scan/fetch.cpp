@@ -18,6 +18,9 @@ namespace {
 constexpr std::size_t kMostReaders = 4, kMostGpuReaders = 2;
 // To go on decoding costs less than to seek.
 constexpr std::uint64_t kNear = 2 * GST_SECOND;
+// More than the usual distance of keyframes (x264: 250 frames): decoders may make nothing of an open GOP that they begin
+// with.
+constexpr std::uint64_t kLead = 12 * GST_SECOND;
 // Frames that wait for one before them.
 constexpr std::size_t kMostKept = 12;
 constexpr char kLost[] = "a frame was not found again";
@@ -50,7 +53,7 @@ void Fetch::start() {
   // All are there before the first one runs.
   for (std::size_t i = 0; i < readers; ++i) add_reader();
   for (const auto& reader : readers_)
-    reader->scan->start(seeks_ ? std::optional(wanted_[reader->target].time) : std::nullopt);
+    reader->scan->start(seeks_ ? std::optional(place_for(reader->target)) : std::nullopt);
 }
 
 void Fetch::add_reader() {
@@ -74,8 +77,13 @@ void Fetch::add_reader() {
   reader.scan = std::make_unique<FileScan>(name_, meter_, gpu_, std::move(calls));
 }
 
-/// Instead of seeking. What was told before stays told.
-void Fetch::read_all() {
+/// Where to seek to for a frame.
+std::uint64_t Fetch::place_for(std::size_t target) const {
+  return wanted_[target].time - std::min(wanted_[target].time, lead_);
+}
+
+/// Further back, then without seeking. What was told before stays told.
+void Fetch::start_again() {
   for (auto& reader : readers_) FileScan::retire(std::move(reader->scan));
   old_.insert(old_.end(), std::move_iterator(readers_.begin()), std::move_iterator(readers_.end()));
   readers_.clear();
@@ -83,7 +91,9 @@ void Fetch::read_all() {
     const std::lock_guard lock(mutex_);
     kept_.clear();
     next_ = told_;
-    seeks_ = is_over_ = false;
+    is_over_ = false;
+    seeks_ = lead_ == 0;
+    lead_ = kLead;
   }
   start();
 }
@@ -101,9 +111,9 @@ bool Fetch::take(Reader& reader, const Measured& frame) {
   changed_.wait(lock, [this] { return is_over_ || next_ - told_ <= kMostKept; });
   if (is_over_ || next_ == wanted_.size()) return false;
   reader.target = next_++;
-  if (!seeks_ || wanted_[reader.target].time - place <= kNear) return true;
-  later_.add([&reader, time = wanted_[reader.target].time] {
-    if (reader.scan) reader.scan->seek(time);
+  if (!seeks_ || wanted_[reader.target].time - place <= kNear + lead_) return true;
+  later_.add([&reader, from = place_for(reader.target)] {
+    if (reader.scan) reader.scan->seek(from);
   });
   return false;
 }
@@ -137,7 +147,7 @@ void Fetch::fail(const std::string& why) {
   changed_.notify_all();
   later_.add([this, why] {
     if (seeks_) {
-      read_all();
+      start_again();
       return;
     }
     const auto ended = calls_.ended;

@@ -32,8 +32,8 @@ class Fetch {
     std::function<void(const std::string& error)> ended;
   };
   /// `wanted`: ascending, at least one. If they are `timed`, several scans go from one to the next by keyframes and
-  /// times; where that does not find the very frame again, with its score, or without times, the file is read from its
-  /// beginning and frames are counted.
+  /// times; where that does not find the very frame again, with its score, they seek further back; if that does not
+  /// help either, or without times, the file is read from its beginning and frames are counted.
   Fetch(std::string name, const MeterOptions& meter, int gpu, std::vector<Moment> wanted, bool timed, Calls calls);
   ~Fetch();
   Fetch(const Fetch&) = delete;
@@ -54,7 +54,8 @@ class Fetch {
     VideoFacts video;
   };
   void add_reader();
-  void read_all();
+  std::uint64_t place_for(std::size_t target) const;
+  void start_again();
   bool take(Reader& reader, const Measured& frame);
   void keep(std::size_t target, const Measured& frame);
   void fail(const std::string& why);
@@ -65,6 +66,7 @@ class Fetch {
   const std::vector<Moment> wanted_;
   const Calls calls_;
   bool seeks_;  ///< changed while there is no reader
+  std::uint64_t lead_ = 0;  ///< ns before a frame; likewise
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -69,7 +69,8 @@ class FileScan {
   FileScan(const FileScan&) = delete;
   FileScan& operator=(const FileScan&) = delete;
 
-  /// Begins at the beginning, or at the last keyframe up to a time of the file, in ns.
+  /// Begins at the beginning, or at the last keyframe up to a time of the file, in ns; there at the first frame that
+  /// the decoder does not call damaged.
   void start(std::optional<std::uint64_t> from = std::nullopt);
   /// Goes on at the last keyframe up to this time, after a frame after which no more were wanted.
   void seek(std::uint64_t time);
@@ -136,6 +137,7 @@ class FileScan {
   mutable std::mutex mutex_;  ///< held while `frame` and `all_read` are called
   std::condition_variable changed_;
   bool listening_ = true;  ///< frames are those asked for: not of before a seek
+  bool sound_ = true;      ///< no frame at the beginning is damaged for want of those before it
   bool held_ = false, ending_ = false;
 
   std::atomic<std::uint64_t> frames_ = 0, measured_ = 0, time_ = 0, duration_ = 0;
