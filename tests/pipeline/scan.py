@@ -18,6 +18,12 @@ import sys
 
 from harness import LIMIT, launch, run, run_tests
 
+try:
+    from PIL import Image
+except ImportError:
+    print("SKIPPED: python3-pil is not installed")
+    sys.exit(77)
+
 TOOL = os.path.abspath(sys.argv[1])
 SANITIZED = os.environ.get("SANITIZED") == "1"
 HOSTILE = ['with space, and "quotes".mkv', "two\nlines.mkv", "<script>alert(1)<script>.mkv", "100%s %n.mkv", "--report",
@@ -152,16 +158,15 @@ def test_pictures_that_no_parser_puts_together(clips):
     for name, encoder in (("x.bmp", "videoconvert ! avenc_bmp"), ("x.tiff", "avenc_tiff")):
         found, = rows_of(scan("-q", clips.make(name, line + encoder)))
         assert found["score"] == wanted["score"], (name, found, wanted)
-    # Compressed as JPEG, it would be decoded to one gray.
-    data, tag = (clips.folder / "x.tiff").read_bytes(), b"\x03\x01\x03\x00\x01\x00\x00\x00"
-    assert data.count(tag) == 1
-    at = data.index(tag) + len(tag)
+    # Compressed as JPEG: libav's decoder would make one gray of it, and is not let; gdk-pixbuf's knows how.
     jpeg = clips.folder / "jpeg.tiff"
-    jpeg.write_bytes(data[:at] + b"\x07\x00" + data[at + 2:])
-    run = subprocess.run([TOOL, "-q", jpeg], capture_output=True, timeout=LIMIT, check=False,
-                         env={**os.environ, "GST_DEBUG": "GST_ELEMENT_FACTORY:4"})
-    if b'"avdec_tiff"' in run.stderr:  # others, of other releases, may know how
-        assert run.returncode == 1 and b"TIFF with JPEG inside cannot be decoded" in run.stderr, run
+    Image.open(clips.folder / "x.tiff").save(jpeg, compression="jpeg", quality=95)
+    done = subprocess.run([TOOL, "-q", jpeg], capture_output=True, timeout=LIMIT, check=False)
+    if done.returncode:
+        assert done.returncode == 1 and b"TIFF with JPEG inside cannot be decoded" in done.stderr, done
+    else:
+        ratio = float(rows_of(done)[0]["score"]) / float(wanted["score"])
+        assert 0.9 < ratio < 1.1, (ratio, done)
 
 
 def test_gif_does_not_stand_still(clips):
