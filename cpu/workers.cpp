@@ -27,20 +27,20 @@ Workers::~Workers() {
   for (std::thread& t : threads_) t.join();
 }
 
-void Workers::begin(void (*call)(void*, int), void* work) {
-  if (threads_.empty()) return;
+void Workers::begin(int threads, void (*call)(void*, int), void* work) {
+  if (threads == 1) return;
   {
     const std::lock_guard lock(mutex_);
     call_ = call;
     work_ = work;
-    running_ = static_cast<int>(threads_.size());
+    called_ = threads;
+    running_ = threads - 1;
     ++turn_;
   }
   begun_.notify_all();
 }
 
 void Workers::wait() {
-  if (threads_.empty()) return;
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [&] { return running_ == 0; });
 }
@@ -51,6 +51,7 @@ void Workers::serve(int number) {
     begun_.wait(lock, [&] { return ends_ || turn_ != done; });
     if (ends_) return;
     done = turn_;
+    if (number >= called_) continue;
     lock.unlock();
     call_(work_, number);
     lock.lock();

@@ -20,16 +20,23 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   int count() const { return static_cast<int>(threads_.size()) + 1; }
 
-  /// Calls work(i) for i = 0...count()-1 at once, 0 here; returns when the last call has. work must not throw.
+  /// Calls work(i) for i = 0...threads-1 at once, 0 here; returns when the last call has. work must not throw. threads:
+  /// 1...count(); 1 wakes nobody.
   template <class F>
-  void run(F&& work) {
-    begin([](void* f, int i) { (*static_cast<std::remove_reference_t<F>*>(f))(i); }, &work);
+  void run(int threads, F&& work) {
+    begin(
+        threads, [](void* f, int i) { (*static_cast<std::remove_reference_t<F>*>(f))(i); }, &work);
     work(0);
     wait();
   }
+  /// The same on all of them.
+  template <class F>
+  void run(F&& work) {
+    run(count(), work);
+  }
 
  private:
-  void begin(void (*call)(void*, int), void* work);
+  void begin(int threads, void (*call)(void*, int), void* work);
   void wait();
   void serve(int number);
 
@@ -38,7 +45,7 @@ class Workers {
   void (*call_)(void*, int) = nullptr;
   void* work_ = nullptr;
   unsigned turn_ = 0;
-  int running_ = 0;
+  int called_ = 1, running_ = 0;
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };

@@ -70,15 +70,10 @@ void BandDiffusion::run(const ToneSource& source, const Target& out, const Setti
       source, out, settings, (source.height + lanes - 1) / lanes, steps, (steps + kChunkSteps - 1) / kChunkSteps};
   std::fill(kept_.begin(), kept_.end(), static_cast<std::uint16_t>(Levels{settings.levels}.bias()));
   wavefront_.begin(threads, job.chunks);
-  auto work = [&](int thread) {
-    if (thread >= threads) return;
+  workers.run(threads, [&](int thread) {
     for (int band = thread; band < job.bands; band += threads)
       run_band(job, band, scratch_[static_cast<std::size_t>(thread)]);
-  };
-  if (threads == 1)
-    work(0);
-  else
-    workers.run(work);
+  });
 }
 
 void BandDiffusion::run_band(const Job& job, int band, Scratch& scratch) {

@@ -66,16 +66,11 @@ void SwathDiffusion::run(const ToneSource& source, const Target& out, const Sett
   std::fill(handed_down_.begin(), handed_down_.end(), 0);
   // The groups of a swath follow each other closely, the swaths not at all.
   wavefront_.begin(threads, job.chunks);
-  auto work = [&](int thread) {
-    if (thread >= threads) return;
+  workers.run(threads, [&](int thread) {
     Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
     for (auto& s : scratch.sums) std::fill(s.begin(), s.end(), 0);
     for (int i = thread; i < job.groups; i += threads) run_group(job, i, scratch);
-  };
-  if (threads == 1)
-    work(0);
-  else
-    workers.run(work);
+  });
 }
 
 void SwathDiffusion::run_group(const Job& job, int index, Scratch& scratch) {

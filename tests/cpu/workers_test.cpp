@@ -25,6 +25,17 @@ TEST(Workers, EachIsCalledOnceWithItsNumber) {
   }
 }
 
+TEST(Workers, NoMoreAreCalledThanAreAskedFor) {
+  Workers workers(5);
+  std::vector<int> calls(5), expected(5);
+  for (int turn = 0; turn < 1000; ++turn) {
+    const int threads = 1 + turn * turn % 5;
+    workers.run(threads, [&](int i) { ++calls.at(static_cast<std::size_t>(i)); });
+    for (int i = 0; i < threads; ++i) ++expected[static_cast<std::size_t>(i)];
+    ASSERT_EQ(calls, expected) << "turn " << turn;
+  }
+}
+
 TEST(Workers, NumberZeroIsTheCaller) {
   Workers workers(3);
   std::vector<std::thread::id> who(3);
