@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Halftoning on the CPU: every instruction set beside the loop that one would write oneself.
+#include "algorithms/halftone/blue_noise.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/dispatch.h"
 #include "cpu/halftone/filter.h"
@@ -8,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace framequality;
@@ -17,13 +20,18 @@ using halftone::Settings;
 
 namespace {
 
-constexpr int kSides[] = {1024, 2048, 4096, 8192};
+struct Size {
+  int width, height;
+  std::string name;
+};
+const Size kSizes[] = {
+    {1024, 1024, "1024"}, {1920, 1080, "1080p"}, {2048, 2048, "2048"}, {4096, 4096, "4096"}, {8192, 8192, "8192"}};
 
 /// Floyd-Steinberg as one writes it: 16-bit errors of one row, in place.
-void plain_loop(const std::vector<std::uint8_t>& in, int side, std::vector<std::uint8_t>& out) {
-  const auto n = static_cast<std::size_t>(side);
+void plain_loop(const std::vector<std::uint8_t>& in, const Size& size, std::vector<std::uint8_t>& out) {
+  const auto n = static_cast<std::size_t>(size.width), rows = static_cast<std::size_t>(size.height);
   std::vector<std::int16_t> errors(n + 2);
-  for (std::size_t y = 0; y < n; ++y) {
+  for (std::size_t y = 0; y < rows; ++y) {
     const std::uint8_t* row = &in[y * n];
     std::uint8_t* to = &out[y * n];
     int left = 0, above_left = 0;
@@ -40,51 +48,78 @@ void plain_loop(const std::vector<std::uint8_t>& in, int side, std::vector<std::
   }
 }
 
-std::vector<std::uint8_t> picture(int side) {
-  const auto pixels = make_picture(side, side);
-  return {pixels.begin(), pixels.end()};
+/// The blue-noise mask as it is defined.
+void plain_mask(const std::vector<std::uint8_t>& in, const Size& size, std::vector<std::uint8_t>& out) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const int x = static_cast<int>(i) % size.width, y = static_cast<int>(i) / size.width;
+    const int rank = halftone::rank_at(halftone::kBlueNoiseMask, x, y);
+    out[i] = halftone::masked_level(16 * in[i], halftone::threshold_of(rank, halftone::kFullStrength), {}) ? 255 : 0;
+  }
 }
 
-void plain(benchmark::State& state, int side) {
-  const auto in = picture(side);
+PixelLayout gray(int depth) {
+  PixelLayout layout;
+  layout.depth = static_cast<std::uint8_t>(depth);
+  layout.word_bytes = layout.pixel_stride = depth == 8 ? 1 : 2;
+  return layout;
+}
+
+/// The picture with codes of so many bits. Made once: a large one takes longer than what is measured.
+const std::vector<std::uint8_t>& picture(const Size& size, int depth) {
+  static std::map<std::pair<std::string, int>, std::vector<std::uint8_t>> made;
+  const auto [place, is_new] = made.try_emplace({size.name, depth});
+  if (!is_new) return place->second;
+  if (depth == 8) return place->second = make_picture(size.width, size.height);
+  const std::vector<std::uint8_t>& bytes = picture(size, 8);
+  std::vector<std::uint8_t>& words = place->second;
+  words.resize(2 * bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto code = static_cast<std::uint16_t>(257 * bytes[i] >> (16 - depth));
+    std::memcpy(&words[2 * i], &code, sizeof code);
+  }
+  return words;
+}
+
+void plain(benchmark::State& state, const Size& size) {
+  const auto& in = picture(size, 8);
   std::vector<std::uint8_t> out(in.size());
   for (auto _ : state) {
-    plain_loop(in, side, out);
+    plain_loop(in, size, out);
     benchmark::ClobberMemory();
   }
-  state.SetBytesProcessed(state.iterations() * side * side);
+  state.SetBytesProcessed(state.iterations() * size.width * size.height);
 }
 
-std::vector<std::uint8_t> halftone_once(halftone::Filter& filter, const std::vector<std::uint8_t>& in, int side,
-                                        const Settings& settings, std::vector<std::uint8_t>&& out) {
+void halftone_once(halftone::Filter& filter, const std::vector<std::uint8_t>& in, const Size& size,
+                   const Settings& settings, std::vector<std::uint8_t>& out) {
   Frame frame;
   frame.plane[0] = in.data();
-  frame.stride[0] = side;
-  filter.submit({frame,
-                 {out.data(), static_cast<std::ptrdiff_t>(halftone::target_row_bytes(side, settings.packed)), false},
-                 settings,
-                 1});
+  frame.stride[0] = static_cast<std::ptrdiff_t>(in.size()) / size.height;
+  const auto stride = static_cast<std::ptrdiff_t>(halftone::target_row_bytes(size.width, settings.packed));
+  filter.submit({frame, {out.data(), stride, false}, settings, 1});
   filter.collect();
-  return std::move(out);
 }
 
-void ours(benchmark::State& state, int side, const Settings& settings, int threads, const std::string& isa) {
-  const auto in = picture(side);
-  std::vector<std::uint8_t> out(in.size());
-  const auto filter = cpu::make_halftone({side, side, {}}, threads, isa);
-  for (auto _ : state) out = halftone_once(*filter, in, side, settings, std::move(out));
-  state.SetBytesProcessed(state.iterations() * side * side);
+void ours(benchmark::State& state, const Size& size, const Settings& settings, int depth, int threads,
+          const std::string& isa) {
+  const auto& in = picture(size, depth);
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height));
+  const auto filter = cpu::make_halftone({size.width, size.height, gray(depth)}, threads, isa);
+  for (auto _ : state) halftone_once(*filter, in, size, settings, out);
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(in.size()));
 }
 
 /// A benchmark of wrong bits is worth nothing.
-void check_bits() {
-  constexpr int kSide = 1024;
-  const auto in = picture(kSide);
-  std::vector<std::uint8_t> expected(in.size());
-  plain_loop(in, kSide, expected);
+void check_bits(const Settings& settings,
+                void (*loop)(const std::vector<std::uint8_t>&, const Size&, std::vector<std::uint8_t>&)) {
+  const Size& size = kSizes[0];
+  const auto& in = picture(size, 8);
+  std::vector<std::uint8_t> expected(in.size()), out(in.size());
+  loop(in, size, expected);
   for (const auto isa : cpu::instruction_sets()) {
-    const auto filter = cpu::make_halftone({kSide, kSide, {}}, 0, isa);
-    if (halftone_once(*filter, in, kSide, {}, std::vector<std::uint8_t>(in.size())) == expected) continue;
+    const auto filter = cpu::make_halftone({size.width, size.height, {}}, 0, isa);
+    halftone_once(*filter, in, size, settings, out);
+    if (out == expected) continue;
     std::fprintf(stderr, "%.*s gives other bits than the plain loop\n", static_cast<int>(isa.size()), isa.data());
     std::exit(1);
   }
@@ -99,25 +134,39 @@ void add(const std::string& name, Args... args) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  check_bits();
-  Settings packed, serpentine, four, masked, swaths;
+  Settings packed, serpentine, four, swaths, mask, packed_mask, four_mask, sixteen_mask;
   packed.packed = serpentine.serpentine = true;
   four.levels = 4;
-  masked.method = Method::kBlueNoise;
   swaths.method = Method::kToneDependent;
-  for (const int side : kSides) {
-    const std::string suffix = std::string("/").append(std::to_string(side));
-    add("plain-loop/floyd-steinberg" + suffix, plain, side);
+  mask.method = Method::kBlueNoise;
+  packed_mask = four_mask = sixteen_mask = mask;
+  packed_mask.packed = true;
+  four_mask.levels = 4;
+  sixteen_mask.levels = 16;
+  check_bits({}, plain_loop);
+  check_bits(mask, plain_mask);
+  for (const Size& size : kSizes) {
+    const std::string suffix = "/" + size.name;
+    add("plain-loop/floyd-steinberg" + suffix, plain, size);
     for (const auto name : cpu::instruction_sets()) {
       const std::string isa(name), cpu = "cpu-" + isa + "/";
-      add(cpu + "floyd-steinberg" + suffix, ours, side, Settings(), 1, isa);
-      add(cpu + "floyd-steinberg-packed" + suffix, ours, side, packed, 1, isa);
-      add(cpu + "floyd-steinberg-4-levels" + suffix, ours, side, four, 1, isa);
-      add(cpu + "floyd-steinberg-all-threads" + suffix, ours, side, Settings(), 0, isa);
+      const auto add_ours = [&](const std::string& what, const Settings& settings, int depth, int threads) {
+        add(cpu + what + suffix, ours, size, settings, depth, threads, isa);
+      };
+      add_ours("floyd-steinberg", {}, 8, 1);
+      add_ours("floyd-steinberg-packed", packed, 8, 1);
+      add_ours("floyd-steinberg-4-levels", four, 8, 1);
+      add_ours("floyd-steinberg-all-threads", {}, 8, 0);
+      add_ours("blue-noise", mask, 8, 1);
+      add_ours("blue-noise-packed", packed_mask, 8, 1);
+      add_ours("blue-noise-4-levels", four_mask, 8, 1);
+      add_ours("blue-noise-16-levels", sixteen_mask, 8, 1);
+      add_ours("blue-noise-10-bits", mask, 10, 1);
+      add_ours("blue-noise-16-bits", mask, 16, 1);
+      add_ours("blue-noise-all-threads", mask, 8, 0);
     }
-    add("cpu/floyd-steinberg-serpentine" + suffix, ours, side, serpentine, 1, "");
-    add("cpu/tdfed" + suffix, ours, side, swaths, 1, "");
-    add("cpu/blue-noise" + suffix, ours, side, masked, 1, "");
+    add("cpu/floyd-steinberg-serpentine" + suffix, ours, size, serpentine, 8, 1, "");
+    add("cpu/tdfed" + suffix, ours, size, swaths, 8, 1, "");
   }
   benchmark::RunSpecifiedBenchmarks();
 }
