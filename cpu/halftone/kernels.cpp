@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Floyd and Steinberg's error diffusion, many rows in one vector.
+// Floyd and Steinberg's error diffusion, many rows in one vector; the blue-noise mask, many columns in one.
 #include "cpu/halftone/kernels.h"
 
+#include "algorithms/halftone/blue_noise.h"
 #include "algorithms/halftone/floyd_steinberg.h"
 #include "cpu/halftone/words.h"
 #include "cpu/luma.h"
+#include "cpu/simd.h"
 
 #include <cstring>
 
@@ -247,10 +249,63 @@ void pack(const std::uint8_t* codes, int n, std::uint8_t* out) { pack_rest(codes
 
 #endif
 
+typedef std::int8_t S8v __attribute__((vector_size(kVec)));
+typedef std::uint8_t U8half __attribute__((vector_size(kVec / 2)));
+
+/// V: of as wide lanes as samples are.
+template <class V, int kLevels>
+FQ_HD void mask_vector(const std::uint8_t* samples, V bits, V flip, const std::uint8_t* last_below, std::uint8_t* out) {
+  constexpr int kLane = sizeof(V{}[0]);
+  const V v = (load<V>(samples) & bits) ^ flip;
+  V level{};
+  for (int i = 0; i < kLevels - 1; ++i) level -= reinterpret_cast<V>(v > load<V>(last_below + i * kMaskSide * kLane));
+  // White is all ones, as what a comparison gives. A byte's product does not leave it, so that words take two.
+  const U16v grey = kLevels == 2 ? reinterpret_cast<U16v>(-level)
+                                 : reinterpret_cast<U16v>(level) * static_cast<std::uint16_t>(Levels{kLevels}.code(1));
+  if constexpr (kLane == 1)
+    store(out, grey);
+  else
+    store(out, __builtin_convertvector(grey, U8half));
+}
+
+template <class V, int kLevels>
+void mask_row(const MaskedRow& row, V bits, V flip, std::uint8_t* out) {
+  constexpr int kLane = sizeof(V{}[0]), kCount = kVec / kLane;
+  static_assert(kMaskSide % kCount == 0);
+  const std::uint8_t *samples = row.samples, *last_below = row.last_below;
+  const int rest = row.width % kCount, whole = row.width - rest;
+  for (int x = 0; x < whole; x += kCount)
+    mask_vector<V, kLevels>(samples + std::ptrdiff_t{x} * kLane, bits, flip, last_below + x % kMaskSide * kLane,
+                            out + x);
+  if (rest == 0) return;
+  std::uint8_t last[kVec] = {}, greys[kCount];
+  std::memcpy(last, samples + std::ptrdiff_t{whole} * kLane, static_cast<std::size_t>(rest * kLane));
+  mask_vector<V, kLevels>(last, bits, flip, last_below + whole % kMaskSide * kLane, greys);
+  std::memcpy(out + whole, greys, static_cast<std::size_t>(rest));
+}
+
+template <class V, class Lane>
+void mask_levels(const MaskedRow& row, std::uint8_t* out) {
+  const V bits = V{} + static_cast<Lane>(row.bits), flip = V{} + static_cast<Lane>(row.flip);
+  if (row.levels == 2)
+    mask_row<V, 2>(row, bits, flip, out);
+  else if (row.levels == 4)
+    mask_row<V, 4>(row, bits, flip, out);
+  else
+    mask_row<V, 16>(row, bits, flip, out);
+}
+
+void mask(const MaskedRow& row, std::uint8_t* out) {
+  if (row.words)
+    mask_levels<S16v, std::int16_t>(row, out);
+  else
+    mask_levels<S8v, std::int8_t>(row, out);
+}
+
 }  // namespace
 
 const HalftoneKernels& FQ_ISA::halftone_kernels() {
-  static const HalftoneKernels table = {luma, kRows, diffuse, pack};
+  static const HalftoneKernels table = {luma, kRows, diffuse, mask, pack};
   return table;
 }
 

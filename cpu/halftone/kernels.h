@@ -42,6 +42,18 @@ struct DiffusionState {
   alignas(64) std::uint16_t left[kMostRows], above[kMostRows], above_left[kMostRows];
 };
 
+/// A row of a picture beside its row of the blue-noise mask.
+struct MaskedRow {
+  const std::uint8_t* samples;  ///< one byte each, or words in the machine's order
+  int width;
+  bool words;
+  int levels;
+  std::uint16_t bits, flip;  ///< (sample & bits) ^ flip are signed numbers that rise from black to white
+  /// For levels 1, 2, ..., kMaskSide of those numbers each, bytes or words as the samples: the last ones below the
+  /// level.
+  const std::uint8_t* last_below;
+};
+
 struct HalftoneKernels {
   /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
   void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
@@ -50,6 +62,8 @@ struct HalftoneKernels {
   /// Steps t0...t0+count-1 of a band; t0 and count are multiples of `lanes`. All of a band are its width + 2 (lanes -
   /// 1), rounded up. Before the first, every word of the state is the bias.
   void (*diffuse)(const DiffusionBand& band, DiffusionState& state, int t0, int count);
+  /// Grey codes of a row: as many levels as have a `last_below` that the sample lies beyond.
+  void (*mask)(const MaskedRow& row, std::uint8_t* out);
   /// Packs n codes, 0 or 255, into bits, highest first; bits left over are 0.
   void (*pack)(const std::uint8_t* codes, int n, std::uint8_t* out);
 };

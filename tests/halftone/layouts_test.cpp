@@ -24,6 +24,7 @@ TEST(HalftoneLayouts, EveryLayoutAndPlacementGivesTheBitsOfItsLuma) {
         Settings s;
         s.method = static_cast<Method>(seed % 3);
         s.tone.limited = seed % 2 == 0;
+        s.tone.invert = seed % 4 > 1;
         Grid2<int> tones(width, height);
         for (std::size_t i = 0; i < tones.values.size(); ++i)
           tones.values[i] = tone_of(picture.codes()[i], named.layout.depth, s.tone);
