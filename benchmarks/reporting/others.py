@@ -122,7 +122,8 @@ def denoise_pipelines(data):
 
 
 def halftone_cpu(data):
-    rows, sides = times(data), (1024, 2048, 4096, 8192)
+    rows = times(data)
+    sizes = {"1024": "1024x1024", "1080p": "1920x1080", "2048": "2048x2048", "4096": "4096x4096", "8192": "8192x8192"}
     tasks = {"plain-loop/floyd-steinberg": "`floyd-steinberg` as a plain loop over 16-bit integers",
              "cpu-avx512/floyd-steinberg": "`floyd-steinberg`, AVX-512",
              "cpu-avx512/floyd-steinberg-all-threads": "the same, both cores",
@@ -130,9 +131,17 @@ def halftone_cpu(data):
              "cpu-avx512/floyd-steinberg-4-levels": "`levels=4`, AVX-512",
              "cpu/floyd-steinberg-serpentine": "`serpentine=true`",
              "cpu/tdfed": "`tdfed`, 4 rows",
-             "cpu/blue-noise": "`blue-noise`"}
-    return [table(["ms a frame"] + [f"{s}x{s}" for s in sides],
-                  [[text] + [figures(rows[f"{task}/{s}"][0]) for s in sides] for task, text in tasks.items()])]
+             "cpu-avx512/blue-noise": "`blue-noise`, AVX-512",
+             "cpu-avx512/blue-noise-all-threads": "the same, both cores",
+             "cpu-avx2/blue-noise": "`blue-noise`, AVX2",
+             "cpu-baseline/blue-noise": "`blue-noise`, SSE2",
+             "cpu-avx512/blue-noise-packed": "`packed=true`, AVX-512",
+             "cpu-avx512/blue-noise-4-levels": "`levels=4`, AVX-512",
+             "cpu-avx512/blue-noise-16-levels": "`levels=16`, AVX-512",
+             "cpu-avx512/blue-noise-10-bits": "10 bits, AVX-512",
+             "cpu-avx512/blue-noise-16-bits": "16 bits, AVX-512"}
+    return [table(["ms a frame"] + list(sizes.values()),
+                  [[text] + [figures(rows[f"{task}/{size}"][0]) for size in sizes] for task, text in tasks.items()])]
 
 
 def halftone_sizes(rows):
