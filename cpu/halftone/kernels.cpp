@@ -255,10 +255,10 @@ typedef std::uint8_t U8half __attribute__((vector_size(kVec / 2)));
 /// V: of as wide lanes as samples are.
 template <class V, int kLevels>
 FQ_HD void mask_vector(const std::uint8_t* samples, V bits, V flip, const std::uint8_t* last_below, std::uint8_t* out) {
-  constexpr int kLane = sizeof(V{}[0]);
+  constexpr std::ptrdiff_t kLane = sizeof(V{}[0]), kPitch = kMaskSide * kLane;
   const V v = (load<V>(samples) & bits) ^ flip;
   V level{};
-  for (int i = 0; i < kLevels - 1; ++i) level -= reinterpret_cast<V>(v > load<V>(last_below + i * kMaskSide * kLane));
+  for (int i = 0; i < kLevels - 1; ++i) level -= reinterpret_cast<V>(v > load<V>(last_below + i * kPitch));
   // White is all ones, as what a comparison gives. A byte's product does not leave it, so that words take two.
   const U16v grey = kLevels == 2 ? reinterpret_cast<U16v>(-level)
                                  : reinterpret_cast<U16v>(level) * static_cast<std::uint16_t>(Levels{kLevels}.code(1));
@@ -270,16 +270,16 @@ FQ_HD void mask_vector(const std::uint8_t* samples, V bits, V flip, const std::u
 
 template <class V, int kLevels>
 void mask_row(const MaskedRow& row, V bits, V flip, std::uint8_t* out) {
-  constexpr int kLane = sizeof(V{}[0]), kCount = kVec / kLane;
+  constexpr std::ptrdiff_t kLane = sizeof(V{}[0]);
+  constexpr int kCount = kVec / kLane;
   static_assert(kMaskSide % kCount == 0);
   const std::uint8_t *samples = row.samples, *last_below = row.last_below;
   const int rest = row.width % kCount, whole = row.width - rest;
   for (int x = 0; x < whole; x += kCount)
-    mask_vector<V, kLevels>(samples + std::ptrdiff_t{x} * kLane, bits, flip, last_below + x % kMaskSide * kLane,
-                            out + x);
+    mask_vector<V, kLevels>(samples + x * kLane, bits, flip, last_below + x % kMaskSide * kLane, out + x);
   if (rest == 0) return;
   std::uint8_t last[kVec] = {}, greys[kCount];
-  std::memcpy(last, samples + std::ptrdiff_t{whole} * kLane, static_cast<std::size_t>(rest * kLane));
+  std::memcpy(last, samples + whole * kLane, static_cast<std::size_t>(rest * kLane));
   mask_vector<V, kLevels>(last, bits, flip, last_below + whole % kMaskSide * kLane, greys);
   std::memcpy(out + whole, greys, static_cast<std::size_t>(rest));
 }
