@@ -26,6 +26,7 @@ struct Size {
   const char* name;
   int width, height;
 };
+constexpr const char* kPrefilters[] = {"none", "binomial3", "binomial5"};
 constexpr Size kSizes[] = {{"1080p", 1920, 1080}, {"2160p", 3840, 2160}};
 
 const std::vector<std::uint8_t>& picture(const Size& size) {
@@ -183,6 +184,13 @@ int main(int argc, char** argv) {
       add("cpu-binomial5/" + name, ours, Run{size, m, "", Prefilter::kBinomial5});
       add("cpu-10bit/" + name, ours, Run{size, m, "", Prefilter::kNone, 10});
       add("cpu-16bit/" + name, ours, Run{size, m, "", Prefilter::kNone, 16});
+      if (m != kDefaultMetric) continue;
+      for (const auto isa : cpu::instruction_sets())
+        for (const int depth : {8, 10})
+          for (int p = 0; p < 3; ++p) {
+            const std::string kind = std::string(isa) + "-" + std::to_string(depth) + "bit-" + kPrefilters[p];
+            add("cpu-" + kind + "/" + name, ours, Run{size, m, std::string(isa), static_cast<Prefilter>(p), depth});
+          }
     }
   }
   benchmark::RunSpecifiedBenchmarks();
