@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -164,6 +165,50 @@ FQ_HD U16v weigh_pairs(U8v v) {
   const U16v w = reinterpret_cast<U16v>(v);
   return (w & 0xff) * static_cast<std::uint16_t>(low) + (w >> 8) * static_cast<std::uint16_t>(high);
 #endif
+}
+
+/// The same of nothing before it.
+FQ_HD S32v dot(S16v a, S16v b) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<S32v>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#else
+  return dot(S32v{}, a, b);
+#endif
+}
+
+/// low, high, low, high...
+template <int low, int high>
+FQ_HD S16v pairs() {
+  return reinterpret_cast<S16v>(S32v{} + (high * 65536 + low));
+}
+
+/// v where m is all ones, 0 where m is 0. AVX-512 does that on the way when v is computed.
+FQ_HD S16v kept(S16v v, S16v m) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<S16v>(
+      _mm512_maskz_mov_epi16(_mm512_movepi16_mask(reinterpret_cast<__m512i>(m)), reinterpret_cast<__m512i>(v)));
+#else
+  return v & m;
+#endif
+}
+FQ_HD S32v kept(S32v v, S32v m) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<S32v>(
+      _mm512_maskz_mov_epi32(_mm512_movepi32_mask(reinterpret_cast<__m512i>(m)), reinterpret_cast<__m512i>(v)));
+#else
+  return v & m;
+#endif
+}
+
+/// Element i of the result is element i + step of v; where v has none, it may be any.
+template <int step, class V, int... i>
+FQ_HD V moved(V v, std::integer_sequence<int, i...>) {
+  constexpr int n = sizeof...(i);
+  return __builtin_shufflevector(v, v, (i + step + n) % n...);
+}
+template <int step, class V>
+FQ_HD V moved(V v) {
+  return moved<step>(v, std::make_integer_sequence<int, static_cast<int>(sizeof(V) / sizeof(v[0]))>());
 }
 
 /// Sum of a[i] * b[i] over even i and over odd i of 32-bit lanes, in 64 bits.

@@ -9,6 +9,7 @@
 #include "algorithms/sharpness/samples.h"
 #include "cpu/luma.h"
 #include "cpu/sharpness/lanes.h"
+#include "cpu/sharpness/smoothers.h"
 
 #include <type_traits>
 
@@ -16,8 +17,9 @@ namespace framequality::cpu {
 namespace {
 
 /// Rows that 32-bit lanes can take before a flush; each lane sums four words of a row, over kChains accumulators.
-template <class M>
+template <class M, class L>
 FQ_HD int rows_per_flush(int largest) {
+  if constexpr (!kIsNarrow<L>) return 1 << 20;
   const std::int64_t room = M::kSigned ? 0x7fffffff : 0xffffffff;
   std::int64_t rows = 1 << 20;
   for (const Peak& p : M::kPeak) {
@@ -88,7 +90,7 @@ FQ_HD int measure_vectors(const Block& b, int x0, int x1, int flush_rows, int& r
 
 template <class M, class L>
 void measure(const Block& b, std::int64_t* totals) {
-  const int flush_rows = rows_per_flush<M>(b.largest);
+  const int flush_rows = rows_per_flush<M, L>(b.largest);
   int room = flush_rows;
   Sums<L, M::kSigned, false> sums;
   const int x = measure_vectors<M, L>(b, b.x0, b.x1, flush_rows, room, sums);
@@ -267,49 +269,19 @@ void smooth(const std::uint8_t* const* rows, int radius, int count, int n, int s
     smooth_block<In, Sum, 2>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
 }
 
-/// Horizontal taps of kVec output columns, the even ones and the odd ones. p: the first column's leftmost tap.
-template <int kRadius>
-FQ_HD void smooth_bytes_row(const std::uint8_t* p, U16v& even, U16v& odd) {
-  const U8v v0 = load<U8v>(p), v2 = load<U8v>(p + 2);
-  const U16v w0 = reinterpret_cast<U16v>(v0), w2 = reinterpret_cast<U16v>(v2);
-  if constexpr (kRadius == 1) {
-    even = weigh_pairs<1, 2>(v0) + (w2 & 0xff);
-    odd = (w0 >> 8) + weigh_pairs<2, 1>(v2);
-  } else {
-    const U8v v4 = load<U8v>(p + 4);
-    even = weigh_pairs<1, 4>(v0) + weigh_pairs<6, 4>(v2) + (reinterpret_cast<U16v>(v4) & 0xff);
-    odd = (w0 >> 8) + weigh_pairs<4, 6>(v2) + weigh_pairs<4, 1>(v4);
-  }
-}
-
-/// As smooth(), for bytes: vertical taps are kRadius * 2 cascaded pair sums ((1 1)^2r = the binomial), whose
-/// last values stay in registers while a vector of columns walks down the block. Rows of samples are split into even
-/// and odd columns, as they come. Columns past n are written up to the next multiple of kVec.
+/// As smooth(), for bytes. Rows of samples are split into even and odd columns, as they come. Columns past n are
+/// written up to the next multiple of kVec.
 template <int kRadius>
 FQ_HD void smooth_bytes_block(const std::uint8_t* const* rows, int count, int n, std::uint16_t* const* out) {
-  constexpr int kShift = kRadius == 1 ? 0 : 4;  // as sample_format() has it for 8-bit codes
   for (int x = 0; x < n; x += kVec) {
-    U16v even[2 * kRadius] = {}, odd[2 * kRadius] = {};
-    const auto step = [&](int y) {
-      U16v e, o;
-      smooth_bytes_row<kRadius>(rows[y] + x, e, o);
-      for (int t = 0; t < 2 * kRadius; ++t) {
-        const U16v e1 = e + even[t], o1 = o + odd[t];
-        even[t] = e;
-        odd[t] = o;
-        e = e1;
-        o = o1;
-      }
-      return Words<Source::kSplit>{reinterpret_cast<S16v>(e), reinterpret_cast<S16v>(o)};
-    };
-    for (int y = 0; y < 2 * kRadius; ++y) step(y);
+    ByteSmoother<kRadius> smoother{Smoothing{}};
+    for (int y = 0; y < 2 * kRadius; ++y) smoother.next(rows[y] + x);
 #pragma GCC unroll 2
     for (int y = 0; y < count; ++y) {
-      const auto sums = step(y + 2 * kRadius);
-      constexpr std::uint16_t kHalf = kShift ? 1 << (kShift - 1) : 0;
+      const auto samples = smoother.next(rows[y + 2 * kRadius] + x);
       std::uint8_t* to = reinterpret_cast<std::uint8_t*>(out[y]) + x;
-      store(to, (reinterpret_cast<U16v>(sums.a) + kHalf) >> kShift);
-      store(to + kSplitBytes, (reinterpret_cast<U16v>(sums.b) + kHalf) >> kShift);
+      store(to, samples.a);
+      store(to + kSplitBytes, samples.b);
     }
   }
 }
@@ -320,6 +292,96 @@ void smooth_bytes(const std::uint8_t* const* rows, int radius, int count, int n,
     smooth_bytes_block<1>(rows, count, n, out);
   else
     smooth_bytes_block<2>(rows, count, n, out);
+}
+
+/// One vector of columns, its values at byte offset `at`, down all rows of the block.
+template <class M, class Smoother, class S>
+FQ_HD void walk_smoothed(const Block& b, std::ptrdiff_t at, Smoother smoother, int flush_rows, int& room, S& sums) {
+  using L = typename Smoother::Samples;
+  using Row = typename M::template Row<L>;
+  constexpr int kTaps = 2 * Smoother::kRadius;
+  constexpr int kFirst = M::kReach.up ? -1 : 0, kBelow = M::kReach.down ? 1 : 0;
+  // Rows are smoothed one ahead of where they are measured if those are many instructions: neither waits for the other.
+  constexpr bool kAhead = M::kReach.down || std::is_same_v<L, SplitInts>;
+  constexpr int kStart = kFirst + kTaps + Smoother::kLate;
+  // For what comes late the last row is smoothed again.
+  const int last = b.count - 1 + kBelow + kTaps;
+  const auto values = [&](int y) { return b.rows[y < last ? y : last] + at; };
+#pragma GCC unroll 1  // for the size of the code
+  for (int y = kFirst; y < kStart; ++y) smoother.next(values(y));
+  L ahead{};
+  if constexpr (kAhead) ahead = smoother.next(values(kStart));
+  const auto row = [&](int y) {
+    const std::uint8_t* p = values(y + kTaps + Smoother::kLate + kAhead);
+    __builtin_prefetch(p + kPrefetch);
+    const L smoothed = smoother.next(p), now = kAhead ? ahead : smoothed;
+    ahead = smoothed;
+    return M::template row<L>(Within<L>{now});
+  };
+  Row up{}, mid{};
+  if constexpr (M::kReach.up) up = row(-1);
+  if constexpr (M::kReach.down) mid = row(0);
+  for (int y = 0; y < b.count; ++y) {
+    const Row down = row(y + kBelow);
+    M::template pixel<L>(up, M::kReach.down ? mid : down, down, sums);
+    up = mid;
+    mid = down;
+    if (--room == 0) {
+      sums.flush();
+      room = flush_rows;
+    }
+  }
+}
+
+/// Smoothing and measuring without a sample in memory. Vectors overlap by the metric's reach: columns whose neighbours
+/// are in another vector are masked.
+template <class M, class Smoother>
+FQ_HD void measure_with(const Block& b, const Smoother& smoother, std::int64_t* totals) {
+  using L = typename Smoother::Samples;
+  constexpr int kLeft = M::kReach.left, kColumns = L::kCount - kLeft - M::kReach.right;
+  const int flush_rows = rows_per_flush<M, L>(b.largest);
+  int room = flush_rows;
+  Sums<L, M::kSigned, true> sums;
+  sums.mask = lane_mask<L>(kLeft, kLeft + kColumns);
+  for (int x = b.x0; x < b.x1; x += kColumns) {
+    // The last vector may start before x0, as far left as its loads must stay inside the row.
+    const int limit = b.readable - 2 * Smoother::kRadius - L::kCount;
+    const int start = x - kLeft < limit ? x - kLeft : limit;
+    if (x + kColumns > b.x1) sums.mask = lane_mask<L>(x - start, b.x1 - start);
+    walk_smoothed<M>(b, std::ptrdiff_t{start} * Smoother::kValueBytes, smoother, flush_rows, room, sums);
+  }
+  sums.flush();
+  for (int i = 0; i < kMaxTotals; ++i) totals[i] += total(sums.wide[i]);
+}
+
+template <class M, template <int> class Smoother>
+void measure_smoothed(const Block& b, const Smoothing& s, std::int64_t* totals) {
+  if (s.radius == 1)
+    measure_with<M>(b, Smoother<1>(s), totals);
+  else
+    measure_with<M>(b, Smoother<2>(s), totals);
+}
+
+template <template <int> class Smoother>
+void mean_smoothed(const Block& b, const Smoothing& s, std::int64_t* totals) {
+  std::int64_t sum[kMaxTotals] = {};
+  measure_smoothed<Mean, Smoother>(b, s, sum);
+  totals[kMeanTotal] += sum[0];
+}
+
+/// Where that is faster than smoothing to memory. Neighbours are moved within a vector: narrower ones hold too few
+/// 16-bit lanes, or need two instructions. 32-bit ones gain by what words in pairs save, given an instruction for it.
+template <class M>
+FQ_HD void fill_smoothed([[maybe_unused]] SharpnessKernels::MeasureSmoothed (&row)[kLanes]) {
+  if constexpr (!M::kHistogram) {
+#ifdef __AVX512BW__
+    row[static_cast<int>(Lane::kSplit)] = measure_smoothed<M, ByteSmoother>;
+    row[static_cast<int>(Lane::kShort)] = measure_smoothed<M, WordSmoother>;
+#endif
+#ifdef __SSE2__
+    row[static_cast<int>(Lane::kInt)] = measure_smoothed<M, WordSmoother>;
+#endif
+  }
 }
 
 template <class M>
@@ -335,12 +397,18 @@ FQ_HD void fill(SharpnessKernels::Measure (&row)[kLanes]) {
 template <class... M>
 FQ_HD void fill_all(SharpnessKernels& k, MetricList<M...>) {
   int i = 0;
-  (fill<M>(k.measure[i++]), ...);
+  ((fill<M>(k.measure[i]), fill_smoothed<M>(k.measure_smoothed[i]), ++i), ...);
 }
 
 struct Table : SharpnessKernels {
   Table() : SharpnessKernels() {
+    vector_bytes = kVec;
     fill_all(*this, Metrics{});
+#ifdef __AVX512BW__
+    mean_smoothed[static_cast<int>(Lane::kSplit)] = cpu::mean_smoothed<ByteSmoother>;
+    mean_smoothed[static_cast<int>(Lane::kShort)] = cpu::mean_smoothed<WordSmoother>;
+    mean_smoothed[static_cast<int>(Lane::kInt)] = cpu::mean_smoothed<WordSmoother>;
+#endif
     mean[0] = cpu::mean<Bytes, Bytes>;
     mean[1] = cpu::mean<Words<Source::kWords>, Ints>;
     histogram[0] = cpu::histogram<std::uint8_t>;

@@ -32,13 +32,29 @@ struct Block {
   int largest;   ///< no sample is larger
 };
 
+/// How values become samples: binomial taps each way, then (sum + half) >> shift.
+struct Smoothing {
+  int radius = 0;  ///< of the binomial: 1 or 2
+  int shift = 0;
+  int half = 0;
+  std::uint16_t mask = 0;  ///< bits of a word that are its value
+};
+
 /// Counters of count_pairs(): of each pair of bins, then of samples left alone at a row's end.
 inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramBins;
 
 struct SharpnessKernels {
+  int vector_bytes;  ///< of values that measure_smoothed takes at once
   /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
   using Measure = void (*)(const Block&, std::int64_t* totals);
   Measure measure[kMetricCount][kLanes];
+  /// As measure, of samples that are made on the way: sample (x, y) of the block from values x...x+2*radius of rows
+  /// y...y+2*radius, of which columns 0...readable-1 may be loaded, at least 2*radius more than a vector's. In place of
+  /// kSplit from bytes that are 8-bit codes, of kShort and kInt from words. Null where smooth and measure are faster.
+  using MeasureSmoothed = void (*)(const Block&, const Smoothing&, std::int64_t* totals);
+  MeasureSmoothed measure_smoothed[kMetricCount][kLanes];
+  /// The same for mean.
+  MeasureSmoothed mean_smoothed[kLanes];
   /// Adds the sum of the block's samples to totals[kMeanTotal]; [0] bytes, [1] words.
   Measure mean[2];
   /// Histogram of value >> shift (shift = bits - 8); [0] bytes, [1] words.

@@ -60,7 +60,7 @@ struct Words {
   FQ_HD friend Words abs_difference(Words x, Words y) { return absolute(x - y); }
   FQ_HD friend Words minimum(Words x, Words y) { return {min_shorts(x.a, y.a), min_shorts(x.b, y.b)}; }
   FQ_HD friend Words maximum(Words x, Words y) { return {max_shorts(x.a, y.a), max_shorts(x.b, y.b)}; }
-  FQ_HD Words masked(Words m) const { return {a & m.a, b & m.b}; }
+  FQ_HD Words masked(Words m) const { return {kept(a, m.a), kept(b, m.b)}; }
 
   /// The samples at columns d, d+2, ... and d+1, d+3, ... of those at p (kWords: d, d+1, ... and on).
   template <int d>
@@ -114,22 +114,62 @@ struct Ints {
   FQ_HD static std::ptrdiff_t offset(int x) { return std::ptrdiff_t{x} * 2; }
 };
 
-/// Mask of lanes whose column lies in first...last-1 of the vector's.
+/// kVec / 2 columns of words of up to 16 bits, in 32-bit lanes: a is the even columns and b the odd ones.
+struct SplitInts {
+  static constexpr int kCount = kVec / 2;
+  S32v a, b;
+  using Mask = SplitInts;
+  FQ_HD friend SplitInts operator+(SplitInts x, SplitInts y) { return {x.a + y.a, x.b + y.b}; }
+  FQ_HD friend SplitInts operator-(SplitInts x, SplitInts y) { return {x.a - y.a, x.b - y.b}; }
+  FQ_HD friend SplitInts twice(SplitInts x) { return x + x; }
+  FQ_HD friend SplitInts absolute(SplitInts x) { return {absolute(Ints{x.a}).v, absolute(Ints{x.b}).v}; }
+  FQ_HD friend SplitInts abs_difference(SplitInts x, SplitInts y) { return absolute(x - y); }
+  FQ_HD friend SplitInts minimum(SplitInts x, SplitInts y) {
+    return {minimum(Ints{x.a}, Ints{y.a}).v, minimum(Ints{x.b}, Ints{y.b}).v};
+  }
+  FQ_HD friend SplitInts maximum(SplitInts x, SplitInts y) {
+    return {maximum(Ints{x.a}, Ints{y.a}).v, maximum(Ints{x.b}, Ints{y.b}).v};
+  }
+  FQ_HD SplitInts masked(Mask m) const { return {kept(a, m.a), kept(b, m.b)}; }
+  FQ_HD static int column_a(int i) { return 2 * i; }
+  FQ_HD static int column_b(int i) { return 2 * i + 1; }
+};
+
+/// The neighbourhood of split columns that are in registers. A neighbour beyond the vector's own columns may be any.
+template <class L>
+struct Within {
+  L v;
+  FQ_HD L c() const { return v; }
+  FQ_HD L l() const { return {moved<-1>(v.b), v.a}; }
+  FQ_HD L r() const { return {v.b, moved<1>(v.a)}; }
+  FQ_HD L r2() const { return {moved<1>(v.a), moved<1>(v.b)}; }
+};
+
+/// Mask of elements i whose column(i) lies in first...last-1.
+template <class V, class F>
+FQ_HD V column_mask(int first, int last, F column) {
+  using Element = std::remove_reference_t<decltype(V{}[0])>;
+  V columns{};
+  for (unsigned i = 0; i < sizeof(V) / sizeof(Element); ++i)
+    columns[i] = static_cast<Element>(column(static_cast<int>(i)));
+  return reinterpret_cast<V>((columns >= static_cast<Element>(first)) & (columns < static_cast<Element>(last)));
+}
+
+/// Mask of lanes whose column lies in first...last-1 of the vector's, 0 <= first.
 template <class L>
 FQ_HD typename L::Mask lane_mask(int first, int last) {
-  typename L::Mask m{};
-  const auto bit = [&](int column) { return column >= first && column < last ? -1 : 0; };
-  if constexpr (requires { m.b; }) {
-    for (int i = 0; i < kVec / 2; ++i) {
-      m.a[i] = static_cast<std::int16_t>(bit(L::column_a(i)));
-      m.b[i] = static_cast<std::int16_t>(bit(L::column_b(i)));
-    }
+  if constexpr (requires(L l) { l.b; }) {
+    using V = decltype(L{}.a);
+    return {column_mask<V>(first, last, [](int i) { return L::column_a(i); }),
+            column_mask<V>(first, last, [](int i) { return L::column_b(i); })};
   } else {
-    using Element = std::remove_reference_t<decltype(m[0])>;
-    for (int i = 0; i < L::kCount; ++i) m[i] = static_cast<Element>(bit(i));
+    return column_mask<typename L::Mask>(first, last, [](int i) { return i; });
   }
-  return m;
 }
+
+/// True if totals of L are kept in 32-bit lanes for some rows.
+template <class L>
+inline constexpr bool kIsNarrow = !std::is_same_v<L, Ints> && !std::is_same_v<L, SplitInts>;
 
 /// Accumulators of a total. A fused dot product waits four cycles for the one before it: two alternate.
 #ifdef __AVX512VNNI__
@@ -153,7 +193,9 @@ struct Sums {
   template <int i>
   FQ_HD void add(L x) {
     if constexpr (kMasked) x = x.masked(mask);
-    if constexpr (requires { x.b; }) {
+    if constexpr (std::is_same_v<L, SplitInts>) {
+      wide[i] += wide_sums(x.a + x.b);
+    } else if constexpr (requires { x.b; }) {
       add_dots<i>(x.a, S16v{} + 1, x.b, S16v{} + 1);
     } else if constexpr (sizeof(x.v[0]) == 1) {
       wide[i] += reinterpret_cast<S64v>(sum_bytes(x.v));
@@ -163,8 +205,11 @@ struct Sums {
   }
   template <int i>
   FQ_HD void add_product(L x, L y) {
-    if constexpr (kMasked) x = x.masked(mask);
-    if constexpr (requires { x.b; }) {
+    // Both, so that a square remains one.
+    if constexpr (kMasked) x = x.masked(mask), y = y.masked(mask);
+    if constexpr (std::is_same_v<L, SplitInts>) {
+      wide[i] += wide_products(x.a, y.a) + wide_products(x.b, y.b);
+    } else if constexpr (requires { x.b; }) {
       add_dots<i>(x.a, y.a, x.b, y.b);
     } else if constexpr (sizeof(x.v[0]) == 1) {
       const U16v p = reinterpret_cast<U16v>(x.v), q = reinterpret_cast<U16v>(y.v);

@@ -117,9 +117,19 @@ class CpuMeter final : public Meter {
       exposes_ = direct_ && plan.request.measures_statistics() && grid.first_cell == 0;
       split_ = samples_.radius > 0 && samples_.downscale == 1 && layout_.depth == 8;
       code_bytes_ = layout_.depth == 8 ? 1 : 2;
+      bare_ = samples_.downscale == 1 && layout_.kind == PixelLayout::Kind::kLuma && layout_.offset[0] == 0 &&
+              layout_.pixel_stride == layout_.word_bytes && layout_.word_bytes == code_bytes_ && !layout_.big_endian;
       sample_bytes_ = samples_.is_identity() ? code_bytes_ : 2;
       const int scaled_bits = layout_.depth + (samples_.downscale == 4 ? 4 : samples_.downscale == 2 ? 2 : 0);
       scaled_bytes_ = samples_.downscale == 1 ? code_bytes_ : scaled_bits <= 16 ? 2 : 4;
+      if (samples_.radius > 0 && scaled_bytes_ <= 2) {
+        mean_smoothed_ = kernels_.mean_smoothed[lane()];
+        if (mean_smoothed_ || !plan.request.mean) measure_smoothed_ = kernels_.measure_smoothed[metric()][lane()];
+        // Words are taken as they lie, with the bits beside the code.
+        const int below = bare_ ? layout_.shift : 0, bits = bare_ ? layout_.depth : 16;
+        smoothing_ = {samples_.radius, samples_.shift + below, samples_.shift ? 1 << (samples_.shift - 1 + below) : 0,
+                      static_cast<std::uint16_t>(((1 << bits) - 1) << below)};
+      }
     }
 
     void measure() {
@@ -133,8 +143,9 @@ class CpuMeter final : public Meter {
             pairs_ = M::kHistogram && plan_.pixels[static_cast<std::size_t>(cell)] >= kPairsFrom;
             for (int y = y0; y < std::min(y0 + step, y1); y += kBlockRows)
               for (int x = grid_.column(i), end = x; x < grid_.column(i + 1); x = end) {
-                end = std::min(x + tile_columns(x), grid_.column(i + 1));
-                measure_tile(x, end, y, std::min(y + kBlockRows, y1));
+                const int bottom = std::min(y + kBlockRows, y1);
+                end = std::min(x + tile_columns(x, y, bottom), grid_.column(i + 1));
+                measure_tile(x, end, y, bottom);
               }
             if (pairs_) kernels_.fold(meter_.pairs_.data(), totals_);
           }
@@ -145,10 +156,19 @@ class CpuMeter final : public Meter {
     }
 
    private:
-    /// Columns of a tile that starts at x. Tiles at the picture's edges, where rows have to be copied to repeat the
-    /// edge, are kept small when the others can be smoothed where they lie.
-    int tile_columns(int x) const {
+    /// True if samples of rows y0...y1-1 are measured as they are smoothed, none of them in memory; not what reflects
+    /// them.
+    bool is_fused(int y0, int y1) const { return measure_smoothed_ && !(M::kReflect && (y0 == 0 || y1 == height_)); }
+
+    /// Columns of a tile of rows y0...y1-1 that starts at x. Tiles at the picture's edges, where rows have to be copied
+    /// to repeat the edge, are kept small when the others can be smoothed where they lie.
+    int tile_columns(int x, int y0, int y1) const {
       if (direct_) return width_;
+      if (bare_ && is_fused(y0, y1)) {
+        const int step = kernels_.vector_bytes / scaled_bytes_ - reach_.left - reach_.right;
+        const int first = reach_.left + samples_.radius, room = width_ - reach_.right - samples_.radius - x;
+        return x < first || room < step ? step : room / step * step;
+      }
       const int margin = reach_.left + reach_.right + (split_ ? 1 : 0);
       if (!split_ || !layout_.is_plain()) return kTileColumns - margin;
       const int start = x - reach_.left - 1 - samples_.radius;
@@ -158,6 +178,7 @@ class CpuMeter final : public Meter {
     }
 
     void measure_tile(int x0, int x1, int y0, int y1) {
+      if (is_fused(y0, y1) && !(M::kReflect && (x0 == 0 || x1 == width_))) return smooth_tile(x0, x1, y0, y1);
       const int first = std::max(0, y0 - reach_.up), last = std::min(height_, y1 + reach_.down);
       int left = 0, readable = width_;
       if (!direct_) {
@@ -185,14 +206,7 @@ class CpuMeter final : public Meter {
       } else {
         if (plan_.request.mean)
           in_any_order(all, [&](const Block& b) { kernels_.mean[sample_bytes_ - 1](b, totals_); });
-        Block inner = all;
-        inner.x0 = std::max(x0, reach_.left) - left;
-        inner.x1 = std::min(x1, width_ - reach_.right) - left;
-        if constexpr (!M::kReflect) {
-          const int top = std::max(y0, reach_.up);
-          inner.rows = rows + (top - y0);
-          inner.count = std::min(y1, height_ - reach_.down) - top;
-        }
+        const Block inner = within_reach(all, x0, x1, y0, y1);
         if (inner.x0 < inner.x1 && inner.count > 0) kernels_.measure[metric()][lane()](inner, totals_);
         if constexpr (M::kReflect) {
           if (x0 == 0) reflected_column(all, 0, left);
@@ -200,6 +214,32 @@ class CpuMeter final : public Meter {
         }
       }
       if (exposes_) meter_.survey_.expose(rows, y1 - y0, x0, x1);
+    }
+
+    /// As measure_tile(), without samples in memory.
+    void smooth_tile(int x0, int x1, int y0, int y1) {
+      const int left = std::max(0, x0 - reach_.left), right = std::min(width_, x1 + reach_.right);
+      const int first = std::max(0, y0 - reach_.up), taps = 2 * samples_.radius;
+      const int vector = kernels_.vector_bytes / scaled_bytes_;
+      const int readable = make_values(left, right, first, std::min(height_, y1 + reach_.down),
+                                       std::max(right - left, vector) + taps, bare_);
+      const Block all{
+          values_ + (y0 - first), y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
+      if (plan_.request.mean) mean_smoothed_(all, smoothing_, totals_);
+      const Block inner = within_reach(all, x0, x1, y0, y1);
+      if (inner.x0 < inner.x1 && inner.count > 0) measure_smoothed_(inner, smoothing_, totals_);
+    }
+
+    /// The part of a block, of pixels x0...x1-1 of rows y0...y1-1, where the metric exists.
+    Block within_reach(Block b, int x0, int x1, int y0, int y1) const {
+      b.x0 += std::max(0, reach_.left - x0);
+      b.x1 -= std::max(0, x1 - (width_ - reach_.right));
+      if constexpr (!M::kReflect) {
+        const int top = std::max(y0, reach_.up);
+        b.rows += top - y0;
+        b.count = std::min(y1, height_ - reach_.down) - top;
+      }
+      return b;
     }
 
     int metric() const { return plan_.request.metric; }
@@ -245,28 +285,11 @@ class CpuMeter final : public Meter {
     /// Points sample_rows_[0...y1-y0-1] at the samples of columns x0...x1-1; x0 may be -1, never to be measured.
     void make_samples(int x0, int x1, int y0, int y1) {
       const int r = samples_.radius, n = x1 - x0;
-      // Rows of values before smoothing; the columns past the picture's edges repeat its edge.
-      const int top = std::max(0, y0 - r), bottom = std::min(height_, y1 + r);
-      const std::uint8_t* in[kBlockRows + kHaloRows + 2 * kMaxRadius];
-      const int a = std::max(0, x0 - r), b = std::min(width_, x1 + r);
       // Bytes are smoothed where they lie if no vector can reach past their row.
-      const bool in_place = split_ && layout_.is_plain() && x0 >= r &&
-                            x0 - r + (n + kVectorColumns - 1) / kVectorColumns * kVectorColumns + kOverrun <= width_;
-      for (int y = top; y < bottom; ++y) {
-        if (in_place) {
-          scaled_rows_[y - top] = plane_[0] + stride_[0] * y + (x0 - r);
-          continue;
-        }
-        std::uint8_t* row = meter_.scaled_.row(y - top);
-        std::uint8_t* body = row + static_cast<std::ptrdiff_t>(a - (x0 - r)) * scaled_bytes_;
-        scaled_row(y, a, b - a, body);
-        std::uint8_t* end = body + static_cast<std::ptrdiff_t>(b - a) * scaled_bytes_;
-        for (std::uint8_t* p = row; p < body; p += scaled_bytes_) std::copy_n(body, scaled_bytes_, p);
-        for (int i = b; i < x1 + r; ++i, end += scaled_bytes_) std::copy_n(end - scaled_bytes_, scaled_bytes_, end);
-        scaled_rows_[y - top] = row;
-      }
+      const int room = (n + kVectorColumns - 1) / kVectorColumns * kVectorColumns + kOverrun;
+      make_values(x0, x1, y0, y1, split_ ? room : width_ + 1, bare_ && split_);
       if (samples_.is_identity()) {
-        for (int y = y0; y < y1; ++y) sample_rows_[y - y0] = scaled_rows_[y - top];
+        std::copy_n(values_, y1 - y0, sample_rows_);
         return;
       }
       std::uint16_t* out[kBlockRows + kHaloRows];
@@ -275,14 +298,53 @@ class CpuMeter final : public Meter {
         out[y - y0] = reinterpret_cast<std::uint16_t*>(meter_.samples_.row(y - y0));
       }
       if (r == 0) {
-        for (int y = y0; y < y1; ++y)
-          kernels_.round[scaled_bytes_ == 4](scaled_rows_[y - top], n, samples_.shift, out[y - y0]);
+        for (int y = 0; y < y1 - y0; ++y) kernels_.round[scaled_bytes_ == 4](values_[y], n, samples_.shift, out[y]);
         return;
       }
-      for (int y = y0 - r; y < y1 + r; ++y) in[y - y0 + r] = scaled_rows_[std::clamp(y, 0, height_ - 1) - top];
       const bool narrow = samples_.bits() + samples_.shift <= 16;
       const int form = scaled_bytes_ == 4 ? 3 : scaled_bytes_ == 1 ? 0 : narrow ? 1 : 2;
-      kernels_.smooth[form](in, r, y1 - y0, n, samples_.shift, out, meter_.scratch_.data());
+      kernels_.smooth[form](values_, r, y1 - y0, n, samples_.shift, out, meter_.scratch_.data());
+    }
+
+    /// Points values_ at rows y0-radius...y1-1+radius of columns x0-radius...x1-1+radius before smoothing, the
+    /// picture's edges repeated, and returns how many columns may be loaded. is_raw: the frame's own bytes or words;
+    /// they stay where they lie if the row has `room` columns from the first on.
+    int make_values(int x0, int x1, int y0, int y1, int room, bool is_raw) {
+      const int r = samples_.radius, x = x0 - r;
+      const int top = std::max(0, y0 - r), bottom = std::min(height_, y1 + r);
+      const int a = std::max(0, x), n = std::min(width_, x1 + r) - a;
+      const int left = a - x, right = x1 + r - (a + n);
+      const bool in_place = is_raw && x >= 0 && x + room <= width_;
+      const std::uint8_t** rows = values_ + (top - (y0 - r));
+      for (int y = top; y < bottom; ++y) {
+        const std::uint8_t* codes = plane_[0] + stride_[0] * y + std::ptrdiff_t{a} * scaled_bytes_;
+        std::uint8_t* row = meter_.scaled_.row(y - top);
+        rows[y - top] = in_place ? codes : row;
+        if (in_place) continue;
+        std::uint8_t* body = row + std::ptrdiff_t{left} * scaled_bytes_;
+        if (is_raw)
+          std::memcpy(body, codes, static_cast<std::size_t>(n * scaled_bytes_));
+        else
+          scaled_row(y, a, n, body);
+        if (left == 0 && right == 0) continue;
+        if (scaled_bytes_ == 1)
+          repeat_edges<std::uint8_t>(body, n, left, right);
+        else if (scaled_bytes_ == 2)
+          repeat_edges<std::uint16_t>(body, n, left, right);
+        else
+          repeat_edges<std::uint32_t>(body, n, left, right);
+      }
+      std::fill(values_, rows, rows[0]);
+      std::fill(rows + (bottom - top), values_ + (y1 - y0 + 2 * r), rows[bottom - top - 1]);
+      return in_place ? width_ - x : static_cast<int>(kPitch);
+    }
+
+    /// Repeats the first of n values `left` times before it and the last one `right` times behind it.
+    template <class T>
+    static void repeat_edges(std::uint8_t* values, int n, int left, int right) {
+      T* v = reinterpret_cast<T*>(values);
+      for (int i = 1; i <= left; ++i) v[-i] = v[0];
+      for (int i = 0; i < right; ++i) v[n + i] = v[n - 1];
     }
 
     /// Columns x...x+n-1 of row y of luma codes, box-summed by the downscale.
@@ -312,10 +374,13 @@ class CpuMeter final : public Meter {
     bool split_;    // samples are in the layout of Lane::kSplit
     bool direct_;   // samples are the frame's own bytes or words
     bool exposes_;  // these are also the codes whose exposure is taken
+    bool bare_;     // values before smoothing are the frame's own bytes or words, but for bits beside the code
     int code_bytes_, scaled_bytes_, sample_bytes_;
+    SharpnessKernels::MeasureSmoothed measure_smoothed_ = nullptr, mean_smoothed_ = nullptr;
+    Smoothing smoothing_;
     std::int64_t* totals_ = nullptr;  // of the cell being measured
     bool pairs_ = false;              // its histogram is counted in pairs
-    const std::uint8_t* scaled_rows_[kBlockRows + kHaloRows + 2 * kMaxRadius] = {};
+    const std::uint8_t* values_[kBlockRows + kHaloRows + 2 * kMaxRadius] = {};
     const std::uint8_t* sample_rows_[kBlockRows + kHaloRows] = {};
   };
 
