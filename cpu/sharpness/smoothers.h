@@ -8,7 +8,6 @@
 #include "cpu/simd.h"
 
 #include <cstdint>
-#include <utility>
 
 namespace framequality::cpu {
 namespace {
@@ -91,8 +90,11 @@ struct WordSmoother {
       o = dot(dot(dot(w0, pairs<0, 1>()), w2, pairs<4, 6>()), w4, pairs<4, 1>());
     }
     if constexpr (kLate > 0) {
-      std::swap(e, even_taps);
-      std::swap(o, odd_taps);
+      const S32v even_before = even_taps, odd_before = odd_taps;
+      even_taps = e;
+      odd_taps = o;
+      e = even_before;
+      o = odd_before;
     }
     return {(even.add(e) + half) >> shift, (odd.add(o) + half) >> shift};
   }
