@@ -16,7 +16,8 @@ from reporting import others, pages, plots, sharpness
 from reporting.results import SCALE, load, named, provenance, table, unique
 
 # Rows by name, as Google Benchmark writes them, or rows with fields: what makes tables of them.
-BY_NAME = {"cpu/": (sharpness.cpu,), "cuda-kernel/": (sharpness.kernels, sharpness.general_kernel),
+BY_NAME = {"cpu/": (sharpness.cpu,), "cpu-binomial3/": (sharpness.prefilter,),
+           "cuda-kernel/": (sharpness.kernels, sharpness.general_kernel),
            "classical-": (sharpness.classical, sharpness.classical_steps), "plain/bliinds/": (others.bliinds_cpu,),
            "avx512/nlmeans": (others.denoise_cpu,), "plain-loop/floyd-steinberg": (others.halftone_cpu,)}
 BY_PROGRAM = {

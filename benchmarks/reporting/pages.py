@@ -78,6 +78,7 @@ TABLES = {
     "denoise-summary": (denoise_summary, ("denoise-h200.json", "denoise-epyc.json"), False),
     "summary": (sharpness.summary, (CPU, CUDA, PIPELINE), True),
     "cpu": (sharpness.cpu, (CPU,), True),
+    "prefilter": (sharpness.prefilter, ("prefilter-epyc.json",), True),
     "statistics": (sharpness.statistics, ("statistics-epyc.json", "statistics-h200.json"), True),
     "scan": (sharpness.scan, ("scan-epyc.json",), True),
     "archives": (archives.archives, ("archive-h200.json", "scan-epyc.json"), True),
