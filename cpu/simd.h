@@ -203,8 +203,8 @@ FQ_HD S32v kept(S32v v, S32v m) {
 /// Element i of the result is element i + step of v; where v has none, it may be any.
 template <int step, class V, int... i>
 FQ_HD V moved(V v, std::integer_sequence<int, i...>) {
-  constexpr int n = sizeof...(i);
-  return __builtin_shufflevector(v, v, (i + step + n) % n...);
+  constexpr int kCount = sizeof...(i);
+  return __builtin_shufflevector(v, v, (i + step + kCount) % kCount...);
 }
 template <int step, class V>
 FQ_HD V moved(V v) {

@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t kMostReaders = 4, kMostGpuReaders = 2;
 // To go on decoding costs less than to seek.
 constexpr std::uint64_t kNear = 2 * GST_SECOND;
-// More than the usual distance of keyframes (x264: 250 frames): decoders may make nothing of an open GOP that they begin
-// with.
+// More than the usual distance of keyframes (x264: 250 frames): decoders may make nothing of an open GOP that they
+// begin with.
 constexpr std::uint64_t kLead = 12 * GST_SECOND;
 // Frames that wait for one before them.
 constexpr std::size_t kMostKept = 12;

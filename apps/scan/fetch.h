@@ -65,7 +65,7 @@ class Fetch {
   const int gpu_;
   const std::vector<Moment> wanted_;
   const Calls calls_;
-  bool seeks_;  ///< changed while there is no reader
+  bool seeks_;              ///< changed while there is no reader
   std::uint64_t lead_ = 0;  ///< ns before a frame; likewise
 
   mutable std::mutex mutex_;
