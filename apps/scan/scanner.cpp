@@ -216,7 +216,7 @@ void FileScan::take_event(GstEvent* event) {
     case GST_EVENT_FLUSH_STOP:
       // What comes now is what seek() asked for.
       listening_ = true;
-      sound_ = false;
+      intact_ = false;
       frames_ = 0;
       break;
     case GST_EVENT_EOS:
@@ -268,8 +268,8 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
   std::unique_lock lock(mutex_);
   if (!listening_ || ending_) return;
   // What libavcodec 7 makes of an open GOP until the next keyframe.
-  if (!sound_ && GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) return;
-  sound_ = true;
+  if (!intact_ && GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) return;
+  intact_ = true;
   const std::uint64_t frame = frames_++;
   if (frame == 0) read_end_ = 0;  // before, an index was looked for, perhaps at the end
   if (!has_opened_.exchange(true)) look_at_file(pad);

@@ -137,7 +137,7 @@ class FileScan {
   mutable std::mutex mutex_;  ///< held while `frame` and `all_read` are called
   std::condition_variable changed_;
   bool listening_ = true;  ///< frames are those asked for: not of before a seek
-  bool sound_ = true;      ///< no frame at the beginning is damaged for want of those before it
+  bool intact_ = true;     ///< no frame at the beginning is damaged for want of those before it
   bool held_ = false, ending_ = false;
 
   std::atomic<std::uint64_t> frames_ = 0, measured_ = 0, time_ = 0, duration_ = 0;
