@@ -158,7 +158,7 @@ def files_in(folder):
 def test_pictures_are_the_same(clips):
     out = clips.folder / "out"
     for choice in (["--best", "5"], ["--every", "4s"], ["--every", "100", "--pictures", "jpeg"])[:1 if SANITIZED else None]:
-        for name in ("late.mp4", "open.mp4"):
+        for name in ("late.mp4", "open.mp4", "refresh.mp4"):
             wanted, found = ([scan(clips, "-q", "--segments", segments, *choice, "--export", "out", name).stdout, files_in(out)]
                              for segments in ("1", "4"))
             assert wanted == found and len(found[1]) >= 5, (choice, name, sorted(wanted[1]), sorted(found[1]))
