@@ -15,6 +15,8 @@ struct PixelLayout {
     kLuma,      ///< component 0 is the luma sample
     kRgb,       ///< components 0, 1, 2 are R, G, B; luma by BT.601 weights
     kGray10x3,  ///< GRAY10_LE32: three 10-bit samples in each little-endian 32-bit word, lowest bits first
+    kBayer,     ///< a pixel is a cell of 2x2 samples of a mosaic, of which planes 0 and 1 are the rows by turns:
+                ///< components 0, 1, 2 are R, the G beside it, B, and the G beside that is where R is in its row
   };
   Kind kind = Kind::kLuma;
   std::uint8_t depth = 8;              ///< bits of a code, 8...16
@@ -25,8 +27,10 @@ struct PixelLayout {
   std::uint8_t plane[3] = {0, 0, 0};   ///< component -> index into Frame::plane
   std::uint8_t offset[3] = {0, 0, 0};  ///< component -> bytes into the pixel
 
-  FQ_HD int components() const { return kind == Kind::kRgb ? 3 : 1; }
-  /// Planes of the frame that hold luma: 1, or 3 for planar RGB.
+  FQ_HD int components() const { return kind == Kind::kRgb || kind == Kind::kBayer ? 3 : 1; }
+  /// Samples of the sensor that a pixel is wide and high: regions are given in these.
+  FQ_HD int cell() const { return kind == Kind::kBayer ? 2 : 1; }
+  /// Planes of the frame that hold luma: 1, 3 for planar RGB, 2 for a mosaic.
   FQ_HD int planes() const {
     int n = 0;
     for (int c = 0; c < components(); ++c) n = plane[c] + 1 > n ? plane[c] + 1 : n;
@@ -36,6 +40,7 @@ struct PixelLayout {
   FQ_HD std::size_t row_bytes(int p, int width) const {
     if (width <= 0) return 0;
     if (kind == Kind::kGray10x3) return (static_cast<std::size_t>(width) + 2) / 3 * 4;
+    if (kind == Kind::kBayer) return static_cast<std::size_t>(width) * pixel_stride;
     std::size_t end = 0;
     for (int c = 0; c < components(); ++c)
       if (plane[c] == p && offset[c] + std::size_t{word_bytes} > end) end = offset[c] + std::size_t{word_bytes};
@@ -62,7 +67,7 @@ struct NumberedFrame {
   std::uint64_t serial = 0;
 };
 
-/// What all frames of a stream share. Unit: pixels.
+/// What all frames of a stream share. Unit: pixels; of a mosaic, whole cells, so that an odd row or column is left out.
 struct Geometry {
   int width = 0, height = 0;
   PixelLayout layout;
@@ -73,6 +78,12 @@ struct Geometry {
 /// point, rounded to nearest: bit for bit OpenCV's COLOR_RGB2GRAY.
 FQ_HD std::uint32_t luma_of(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
   return (9798u * r + 19235u * g + 3735u * b + 16384u) >> 15;
+}
+
+/// Luma of a cell of a mosaic, R and both G summed, samples of up to 16 bits, same depth. BT.601 as 38/76/14 of 128,
+/// rounded to nearest: of bytes everything fits 16 bits, and R and G weigh the same, which makes rows of cells cheap.
+FQ_HD std::uint32_t luma_of_cell(std::uint32_t red_and_greens, std::uint32_t blue) {
+  return (38u * red_and_greens + 14u * blue + 64u) >> 7;
 }
 
 /// Code of component c of pixel x in a row of its plane.
@@ -101,6 +112,10 @@ FQ_HD std::uint32_t luma_code(const PixelLayout& l, const std::uint8_t* row0, co
   }
   if (l.kind == PixelLayout::Kind::kLuma) return component_code(l, row0, 0, x);
   const std::uint8_t* rows[3] = {row0, row1, row2};
+  if (l.kind == PixelLayout::Kind::kBayer)
+    return luma_of_cell(component_code(l, rows[l.plane[0]], 0, x) + component_code(l, rows[l.plane[1]], 1, x) +
+                            component_code(l, rows[l.plane[2]], 0, x),
+                        component_code(l, rows[l.plane[2]], 2, x));
   return luma_of(component_code(l, rows[l.plane[0]], 0, x), component_code(l, rows[l.plane[1]], 1, x),
                  component_code(l, rows[l.plane[2]], 2, x));
 }

@@ -25,7 +25,8 @@ class Scorer:
     """Scores pictures one by one, each before the next. Pictures may change in size and kind. Not for several threads at
     once: make one for each.
 
-    properties: of sharpnessmeter, with _ for -, for example Scorer(metric="brenner", device="cpu").
+    properties: of sharpnessmeter, with _ for -, for example Scorer(metric="brenner", device="cpu"); of pictures of 12 bits
+    in uint16 Scorer(significant_bits=12).
     """
 
     def __init__(self, format=None, **properties):

@@ -41,15 +41,20 @@ struct Input {
 /// Whether frames of this geometry can be measured.
 FQ_HD bool measurable(const Geometry& g) { return g.width >= kLeastSide && g.height >= kLeastSide; }
 
+/// Whether R is a component of its own; of a mosaic the one in each cell.
+FQ_HD bool has_red(const PixelLayout& layout) {
+  return layout.kind == PixelLayout::Kind::kRgb || layout.kind == PixelLayout::Kind::kBayer;
+}
+
 /// Layout and frame in which a channel stands as luma; Y, where red has to be made of it.
 inline PixelLayout channel_layout(PixelLayout layout, Channel channel) {
-  if (channel == Channel::kLuma || layout.kind != PixelLayout::Kind::kRgb) return layout;
+  if (channel == Channel::kLuma || !has_red(layout)) return layout;
   layout.kind = PixelLayout::Kind::kLuma;
   layout.plane[0] = 0;
   return layout;
 }
 inline Frame channel_frame(const PixelLayout& layout, Frame frame, Channel channel) {
-  if (channel == Channel::kLuma || layout.kind != PixelLayout::Kind::kRgb) return frame;
+  if (channel == Channel::kLuma || !has_red(layout)) return frame;
   frame.plane[0] = frame.plane[layout.plane[0]];
   frame.stride[0] = frame.stride[layout.plane[0]];
   return frame;
@@ -62,7 +67,7 @@ struct PlaneExtent {
 };
 inline PlaneExtent channel_extent(const Input& input, Channel channel, int p) {
   const Geometry& g = input.geometry;
-  const bool alone = channel == Channel::kRed && g.layout.kind == PixelLayout::Kind::kRgb;  // it becomes plane 0
+  const bool alone = channel == Channel::kRed && has_red(g.layout);  // it becomes plane 0
   PlaneExtent extent;
   if (alone ? p == g.layout.plane[0] : p < g.layout.planes())
     extent = {channel_layout(g.layout, channel).row_bytes(alone ? 0 : p, g.width), g.height};

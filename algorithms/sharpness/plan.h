@@ -16,7 +16,7 @@
 
 namespace framequality {
 
-/// A rectangle in pixels of the frame; may lie partly or wholly outside.
+/// A rectangle in pixels of the frame, of a mosaic in samples of the sensor; may lie partly or wholly outside.
 struct Rect {
   std::int64_t x = 0, y = 0, width = 0, height = 0;
   bool operator==(const Rect&) const = default;
@@ -91,6 +91,19 @@ inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
 
+/// A region of the frame, the whole one without, in pixels of its layout: of a mosaic the cells from the one that holds
+/// the first sample to before the one that holds the first beyond.
+inline Rect in_pixels(const Geometry& g, const std::optional<Rect>& region) {
+  const int cell = g.layout.cell();
+  if (!region) return {0, 0, g.width, g.height};
+  if (cell == 1) return *region;
+  // Beyond the edges to the left and top nothing is measured, so that no edge is below 0.
+  const auto edge = [&](std::int64_t v) { return std::max<std::int64_t>(v, 0) / cell; };
+  const std::int64_t x = edge(region->x), y = edge(region->y);
+  return {x, y, edge(saturating_add(region->x, region->width)) - x,
+          edge(saturating_add(region->y, region->height)) - y};
+}
+
 /// Pixels of a rectangle; 0 where an end lies before its beginning.
 inline std::uint64_t area(int x0, int x1, int y0, int y1) {
   return static_cast<std::uint64_t>(std::max(x1 - x0, 0)) * static_cast<std::uint64_t>(std::max(y1 - y0, 0));
@@ -99,7 +112,7 @@ inline std::uint64_t area(int x0, int x1, int y0, int y1) {
 /// The statistics of region 0, and the rows that they read.
 inline void plan_statistics(Plan& plan) {
   const Geometry& g = plan.geometry;
-  const Rect roi = plan.request.roi.value_or(Rect{0, 0, g.width, g.height});
+  const Rect roi = in_pixels(g, plan.request.roi);
   StatisticsPlan& s = plan.statistics;
   for (int p = 0; p < plan.fields; ++p) {
     const int rows = (g.height - p + plan.fields - 1) / plan.fields;
@@ -149,8 +162,8 @@ inline Plan make_plan(const Geometry& geometry, const Request& request) {
       if (p.power > worst.power || (p.power == worst.power && p.factor > worst.factor)) worst = p;
   });
 
-  std::vector<Rect> regions{request.roi.value_or(Rect{0, 0, geometry.width, geometry.height})};
-  regions.insert(regions.end(), request.extra.begin(), request.extra.end());
+  std::vector<Rect> regions{in_pixels(geometry, request.roi)};
+  for (const Rect& extra : request.extra) regions.push_back(in_pixels(geometry, extra));
   plan.cells = plan.zones() + static_cast<int>(request.extra.size());
   plan.pixels.assign(static_cast<std::size_t>(plan.cells), 0);
   plan.inner = plan.pixels;

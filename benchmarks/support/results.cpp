@@ -148,6 +148,7 @@ Fields machine_context(const std::string& program, const std::string& gpu, const
   context.add("cores", static_cast<int>(std::thread::hardware_concurrency()));
   if (!gpu.empty()) context.add("gpu", gpu);
   if (const std::string version = driver(); !version.empty()) context.add("driver", version);
+  context.add("compiler", FQ_COMPILER);
   if (!options.text("commit").empty()) context.add("commit", options.text("commit"));
   context.add("command", options.command());
   return context;

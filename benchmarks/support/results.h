@@ -52,7 +52,8 @@ class Fields {
   std::vector<std::pair<std::string, Value>> items_;
 };
 
-/// What a figure means nothing without: program, date, processor, cores, GPU, driver, commit, command.
+/// What a figure means nothing without: program, date, processor, cores, GPU, driver, compilers, commit,
+/// command.
 Fields machine_context(const std::string& program, const std::string& gpu, const Options& options);
 
 /// Rows of results under one context, kept in a file.
@@ -83,6 +84,8 @@ struct Size {
   const char* name;
   int width, height;
 };
-inline constexpr Size kVideoSizes[] = {{"1080p", 1920, 1080}, {"2160p", 3840, 2160}};
+inline constexpr Size k480p = {"480p", 640, 480}, k720p = {"720p", 1280, 720}, k1080p = {"1080p", 1920, 1080},
+                      k2160p = {"2160p", 3840, 2160};
+inline constexpr Size kVideoSizes[] = {k480p, k720p, k1080p, k2160p};
 
 }  // namespace framequality::bench

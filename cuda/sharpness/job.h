@@ -94,7 +94,7 @@ Kernel quadratic_kernel(int metric);
 Kernel survey_kernel(int word_bytes);
 
 /// The kernel that fills a plane with luma codes; its grid: tile_width pixels across, any number of rows down.
-/// is_aligned: every row of the frame begins at a multiple of 4 bytes.
+/// is_aligned: every row of every plane begins at a multiple of 4 bytes; of planes of words, of 8.
 Kernel luma_kernel(const PixelLayout& layout, bool is_aligned);
 
 }  // namespace framequality::cuda

@@ -68,6 +68,128 @@ __global__ void __launch_bounds__(kThreads) extract_packed(const __grid_constant
   }
 }
 
+/// 16-bit words as a component's code.
+struct WordCodes {
+  unsigned shift, bits, order;
+  __device__ explicit WordCodes(const PixelLayout& l)
+      : shift(l.shift), bits((1u << l.depth) - 1u), order(l.big_endian ? 0x4401u : 0x4410u) {}
+  /// The lower two bytes of v.
+  __device__ unsigned operator()(unsigned v) const { return __byte_perm(v, 0, order) >> shift & bits; }
+};
+
+__device__ void store(const LumaJob& job, Place at, const unsigned (&code)[kPixels]) {
+  *reinterpret_cast<uint2*>(job.luma + at.y * job.pitch + 2 * at.x) = {code[0] | code[1] << 16,
+                                                                       code[2] | code[3] << 16};
+}
+
+/// One plane of 16-bit samples, 4 kWords bytes a pixel, rows at multiples of 4 bytes.
+template <int kWords>
+__global__ void __launch_bounds__(kThreads) extract_packed_words(const __grid_constant__ LumaJob job) {
+  Place at = first_place(job);
+  if (at.x >= job.width) return;
+  const bool rgb = job.layout.kind == PixelLayout::Kind::kRgb, whole = at.x + kPixels <= job.width;
+  const int plane = job.layout.plane[0];
+  const WordCodes codes(job.layout);
+  for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y)) {
+    if (!whole) {
+      extract(job, at.x, at.y, job.width - at.x);
+      continue;
+    }
+    const auto* from = reinterpret_cast<const unsigned*>(job.frame.plane[plane] + at.y * job.frame.stride[plane]) +
+                       static_cast<std::int64_t>(at.x) * kWords;
+    unsigned luma[kPixels];
+#pragma unroll
+    for (int i = 0; i < kPixels; ++i) {
+      unsigned word[kWords];
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) word[w] = __ldg(from + i * kWords + w);
+      const auto component = [&](int c) {
+        const int offset = job.layout.offset[c];
+        return codes((kWords == 2 && offset >= 4 ? word[kWords - 1] : word[0]) >> (8 * (offset % 4)));
+      };
+      luma[i] = rgb ? luma_of(component(0), component(1), component(2)) : component(0);
+    }
+    store(job, at, luma);
+  }
+}
+
+/// Three planes of samples side by side, kBytes each, their rows at multiples of 4 kBytes bytes.
+template <int kBytes>
+__global__ void __launch_bounds__(kThreads) extract_planar(const __grid_constant__ LumaJob job) {
+  Place at = first_place(job);
+  if (at.x >= job.width) return;
+  const bool whole = at.x + kPixels <= job.width;
+  const WordCodes codes(job.layout);
+  for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y)) {
+    if (!whole) {
+      extract(job, at.x, at.y, job.width - at.x);
+      continue;
+    }
+    unsigned code[3][kPixels], luma[kPixels];
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      const int plane = job.layout.plane[c];
+      const std::uint8_t* from = job.frame.plane[plane] + at.y * job.frame.stride[plane] + std::int64_t{at.x} * kBytes;
+      if constexpr (kBytes == 1) {
+        const unsigned v = __ldg(reinterpret_cast<const unsigned*>(from));
+#pragma unroll
+        for (int i = 0; i < kPixels; ++i) code[c][i] = v >> (8 * i) & 255u;
+      } else {
+        const uint2 v = __ldg(reinterpret_cast<const uint2*>(from));
+#pragma unroll
+        for (int i = 0; i < kPixels; ++i) code[c][i] = codes((i < 2 ? v.x : v.y) >> (16 * (i % 2)));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kPixels; ++i) luma[i] = luma_of(code[0][i], code[1][i], code[2][i]);
+    if constexpr (kBytes == 1)
+      *reinterpret_cast<unsigned*>(job.luma + at.y * job.pitch + at.x) =
+          luma[0] | luma[1] << 8 | luma[2] << 16 | luma[3] << 24;
+    else
+      store(job, at, luma);
+  }
+}
+
+/// True if each component has a plane of its own, without gaps.
+bool is_planar(const PixelLayout& l) {
+  return l.kind == PixelLayout::Kind::kRgb && l.pixel_stride == l.word_bytes && l.planes() == 3 &&
+         l.plane[0] != l.plane[1] && l.plane[1] != l.plane[2] && l.plane[0] != l.plane[2];
+}
+
+/// A mosaic of samples of kBytes, rows at multiples of 4 bytes: 4 cells are 2 kBytes words of each of their rows.
+template <int kBytes>
+__global__ void __launch_bounds__(kThreads) extract_cells(const __grid_constant__ LumaJob job) {
+  Place at = first_place(job);
+  if (at.x >= job.width) return;
+  const bool whole = at.x + kPixels <= job.width;
+  const WordCodes codes(job.layout);
+  const unsigned at_red = 8u * job.layout.offset[0], at_blue = 8u * job.layout.offset[2];
+  const auto row = [&](int plane) {
+    return reinterpret_cast<const unsigned*>(job.frame.plane[plane] + at.y * job.frame.stride[plane] +
+                                             std::int64_t{at.x} * 2 * kBytes);
+  };
+  const auto sample = [&](unsigned v) { return kBytes == 1 ? v & 255u : codes(v); };
+  for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y)) {
+    if (!whole) {
+      extract(job, at.x, at.y, job.width - at.x);
+      continue;
+    }
+    const unsigned *red = row(job.layout.plane[0]), *blue = row(job.layout.plane[2]);
+    unsigned luma[kPixels];
+#pragma unroll
+    for (int i = 0; i < kPixels; ++i) {
+      const int word = i * kBytes / 2, below = i * 16 * kBytes % 32;
+      const unsigned rg = __ldg(red + word) >> below, gb = __ldg(blue + word) >> below;
+      luma[i] = luma_of_cell(sample(rg) + sample(rg >> (8 * kBytes)) + sample(gb >> at_red), sample(gb >> at_blue));
+    }
+    if constexpr (kBytes == 1)
+      *reinterpret_cast<unsigned*>(job.luma + at.y * job.pitch + at.x) =
+          luma[0] | luma[1] << 8 | luma[2] << 16 | luma[3] << 24;
+    else
+      store(job, at, luma);
+  }
+}
+
 }  // namespace
 
 Kernel luma_kernel(const PixelLayout& layout, bool is_aligned) {
@@ -75,10 +197,25 @@ Kernel luma_kernel(const PixelLayout& layout, bool is_aligned) {
   k.threads = kThreads;
   k.tile_width = kThreads * kPixels;
   k.function = reinterpret_cast<const void*>(&extract_any);
-  if (!is_aligned || layout.kind == PixelLayout::Kind::kGray10x3 || layout.word_bytes != 1 || layout.shift != 0)
+  if (!is_aligned || layout.kind == PixelLayout::Kind::kGray10x3) return k;
+  if (is_planar(layout)) {
+    if (layout.word_bytes == 2) k.function = reinterpret_cast<const void*>(&extract_planar<2>);
+    if (layout.word_bytes == 1 && layout.depth == 8) k.function = reinterpret_cast<const void*>(&extract_planar<1>);
     return k;
+  }
+  if (layout.kind == PixelLayout::Kind::kBayer) {
+    k.function = reinterpret_cast<const void*>(layout.word_bytes == 2 ? &extract_cells<2> : &extract_cells<1>);
+    return k;
+  }
   for (int c = 1; c < layout.components(); ++c)
     if (layout.plane[c] != layout.plane[0]) return k;
+  if (layout.word_bytes == 2) {
+    // The first word of a luma plane's pixels, or those of RGB.
+    if (layout.pixel_stride == 4) k.function = reinterpret_cast<const void*>(&extract_packed_words<1>);
+    if (layout.pixel_stride == 8) k.function = reinterpret_cast<const void*>(&extract_packed_words<2>);
+    return k;
+  }
+  if (layout.shift != 0) return k;
   if (layout.pixel_stride == 2) k.function = reinterpret_cast<const void*>(&extract_packed<2>);
   if (layout.pixel_stride == 3) k.function = reinterpret_cast<const void*>(&extract_packed<3>);
   if (layout.pixel_stride == 4) k.function = reinterpret_cast<const void*>(&extract_packed<4>);

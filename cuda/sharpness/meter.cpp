@@ -150,7 +150,10 @@ void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
   luma.width = geometry_.width;
   luma.first_row = slot.plan->first_row;
   luma.last_row = slot.plan->last_row;
-  const Kernel kernel = luma_kernel(layout, is_aligned(frame, layout.plane[0], 4));
+  bool aligned = true;
+  for (int c = 0; c < layout.components(); ++c)
+    aligned = aligned && is_aligned(frame, layout.plane[c], layout.word_bytes == 2 ? 8 : 4);
+  const Kernel kernel = luma_kernel(layout, aligned);
   const int across = ceil_div(geometry_.width, kernel.tile_width);
   const int down = std::clamp(kLumaBlocks * processors_ / across, 1, luma.last_row - luma.first_row);
   void* arguments[] = {&luma};

@@ -5,7 +5,9 @@
 #include "cuda/device.h"
 #include "gst/base/backends.h"
 #include "gst/base/stream.h"
+#include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
+#include "gst/buffer/significant_bits.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
@@ -136,6 +138,15 @@ bool framequality::is_on_device(GstCaps* caps) {
   return features && gst_caps_features_contains(features, FQ_CUDA_FEATURE);
 }
 
+/// A stream for these caps and the significant bits as they are now; false if the caps are not supported.
+static bool make_stream(FqDeviceBase* self, GstCaps* in, GstCaps* out) {
+  DeviceState& d = *self->device;
+  d.significant_bits = d.settings.get().significant_bits;
+  d.stream = FQ_DEVICE_BASE_GET_CLASS(self)->make_stream(self, in, out);
+  if (d.stream) d.stream->tell_latency();
+  return d.stream != nullptr;
+}
+
 static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
   FqDeviceBase* self = device_base(trans);
   DeviceState& d = *self->device;
@@ -147,12 +158,10 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
   if (d.broken) return FALSE;
   failed.reset(gst_caps_ref(in));
   return guard(element(self), FALSE, [&]() -> gboolean {
-    d.stream = FQ_DEVICE_BASE_GET_CLASS(self)->make_stream(self, in, out);
-    if (!d.stream) {
+    if (!make_stream(self, in, out)) {
       GST_CAT_WARNING_OBJECT(category(self), self, "not supported: %" GST_PTR_FORMAT, static_cast<void*>(in));
       return FALSE;
     }
-    d.stream->tell_latency();
     failed.reset();
     return TRUE;
   });
@@ -190,30 +199,68 @@ static GstFlowReturn follow_context(FqDeviceBase* self, GstBuffer* buffer) {
   return flow;
 }
 
+/// Reads the words of frames by the significant bits that are asked for from now on.
+static GstFlowReturn follow_significant_bits(FqDeviceBase* self) {
+  DeviceState& d = *self->device;
+  if (!d.stream || d.broken || d.settings.get().significant_bits == d.significant_bits) return GST_FLOW_OK;
+  const GstFlowReturn drained = drain_frames(self);
+  if (drained != GST_FLOW_OK) return drained;
+  d.stream.reset();
+  return guard(element(self), GST_FLOW_ERROR, [&] {
+    const CapsPtr in(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self)));
+    const CapsPtr out(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(self)));
+    // Without caps the pads are shut down.
+    return in && out && make_stream(self, in.get(), out.get()) ? GST_FLOW_OK : GST_FLOW_FLUSHING;
+  });
+}
+
 static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_discont, GstBuffer* buffer) {
-  const GstFlowReturn flow = follow_context(device_base(trans), buffer);
+  GstFlowReturn flow = follow_significant_bits(device_base(trans));
+  if (flow == GST_FLOW_OK) flow = follow_context(device_base(trans), buffer);
   if (flow == GST_FLOW_OK)
     return GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->submit_input_buffer(trans, is_discont, buffer);
   gst_buffer_unref(buffer);
   return flow;
 }
 
-/// The drm-format of caps for DMA buffers in a driver-specific layout (GStreamer 1.24); null of all others.
-static const gchar* drm_format(const GstCaps* caps) {
-  const GstStructure* s = gst_caps_is_fixed(caps) ? gst_caps_get_structure(caps, 0) : nullptr;
-  if (!s || g_strcmp0(gst_structure_get_string(s, "format"), "DMA_DRM") != 0) return nullptr;
-  const gchar* format = gst_structure_get_string(s, "drm-format");
-  return format ? format : "unknown";
+/// Why frames of these caps are not taken, and what to put upstream, where more can be said than that they are not
+/// among those that are offered; empty of all others.
+static std::string refusal_of(GstBaseTransform* trans, GstCaps* caps) {
+  if (!gst_caps_is_fixed(caps)) return {};
+  const GstStructure* s = gst_caps_get_structure(caps, 0);
+  const bool is_mosaic = gst_structure_has_name(s, "video/x-bayer");
+  const bool is_dma = gst_caps_features_contains(gst_caps_get_features(caps, 0), FQ_DMA_FEATURE);
+  if (!is_mosaic && !is_dma) return {};
+  const CapsPtr taken(gst_pad_get_pad_template_caps(GST_BASE_TRANSFORM_SINK_PAD(trans)));
+  if (gst_caps_is_subset(caps, taken.get())) return {};
+  if (is_dma) {
+    std::string layout = FQ_DMA_FEATURE;
+    for (const char* field : {"format", "drm-format"})
+      if (const gchar* text = gst_structure_get_string(s, field))
+        layout.append(", ").append(field).append("=").append(text);
+    return "Frames are DMA buffers in a layout that is the driver's own or is not said (" + layout +
+           "): their pixels cannot be read. Request video/x-raw in system memory upstream, without "
+           "(memory:DMABuf), as v4l2src io-mode=dmabuf delivers it with no copy, or convert: vapostproc ! "
+           "video/x-raw, or glupload ! gldownload";
+  }
+  const gchar* format = gst_structure_get_string(s, "format");
+  const CapsPtr any_mosaic(gst_caps_new_empty_simple("video/x-bayer"));
+  const std::string what =
+      std::string("Frames are a Bayer mosaic (video/x-bayer, format=") + (format ? format : "unknown");
+  return gst_caps_can_intersect(taken.get(), any_mosaic.get())
+             ? what + ") of a format or size that cannot be measured: gst-inspect-1.0 lists those that can"
+             : what + "), which has no colours yet. Put bayer2rgb upstream";
 }
 
-/// Such caps are not among those that are offered; who sends them all the same gets to know why they are refused.
+/// Who sends such caps all the same gets to know why they are refused.
 static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps) {
-  return (direction == GST_PAD_SINK && drm_format(caps)) ||
+  return (direction == GST_PAD_SINK && !refusal_of(trans, caps).empty()) ||
          GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->accept_caps(trans, direction, caps);
 }
 
-/// Caps pass as they are, but frames in GPU memory can only come where a GPU works.
-static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps* caps, GstCaps* filter) {
+/// Caps pass as they are, but frames in GPU memory can only come where a GPU works. Who can deliver system memory is
+/// asked for that: some decoders would choose DMA buffers in preference, which may be slow to read.
+static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
   DeviceState& d = *device_base(trans)->device;
   bool on_gpu = !unsupported_reason(device_base(trans)) && d.settings.get().device != DeviceChoice::kCpu;
   {
@@ -231,7 +278,7 @@ static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection, GstCaps
   if (!filter) return result;
   GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref(result);
-  return filtered;
+  return direction == GST_PAD_SRC ? prefer_system_memory(filtered) : filtered;
 }
 
 static gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
@@ -264,13 +311,9 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   if (type == GST_EVENT_CAPS) {
     GstCaps* caps;
     gst_event_parse_caps(event, &caps);
-    const gchar* format = drm_format(caps);
-    if (format) {
-      post(element(self), GST_MESSAGE_ERROR,
-           {GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
-            std::string("Frames are DMA buffers in a driver-specific layout (format=DMA_DRM, drm-format=") + format +
-                "), whose pixels cannot be read. Request video/x-raw in system memory upstream, or convert: vapostproc "
-                "! video/x-raw, or glupload ! gldownload"});
+    const std::string refusal = refusal_of(trans, caps);
+    if (!refusal.empty()) {
+      post(element(self), GST_MESSAGE_ERROR, {GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE, refusal});
       gst_event_unref(event);
       return FALSE;
     }
@@ -346,9 +389,12 @@ static void install_properties(FqDeviceBaseClass* klass) {
            "CUDA only: number of frames in flight, so that copies and kernels overlap; adds that many frames of "
            "latency. 0 = each frame is output before the next is accepted, as always without a fixed frame rate",
            0, kMaxInFlight)
+      .add(&S::significant_bits, "significant-bits", "Significant bits", kSignificantBitsText, 0, kMostSignificantBits)
       .add(g_param_spec_string("active-device", "Active device", "Device in use, cpu or cuda; empty in state NULL", "",
                                kReadable),
-           get_active_device);
+           get_active_device)
+      .accept_if(
+          [](FqDeviceBase* self, const S& wanted) { return accepts_significant_bits(self, wanted.significant_bits); });
 }
 
 DeviceState::DeviceState() = default;

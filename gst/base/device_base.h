@@ -33,6 +33,7 @@ struct DeviceSettings {
   DeviceChoice device = DeviceChoice::kAuto;
   int cuda_device_id = -1;
   int in_flight = 0;
+  std::uint32_t significant_bits = 0;  ///< as it is now, whatever the stream was made for
 };
 
 /// What has been done since start.
@@ -61,7 +62,8 @@ struct DeviceState {
   CudaContext context;  ///< of frames in GPU memory
 
   // The sink pad's stream lock.
-  std::unique_ptr<Stream> stream;  ///< from caps to stop
+  std::unique_ptr<Stream> stream;      ///< from caps to stop
+  std::uint32_t significant_bits = 0;  ///< of the stream's 16-bit words; 0: as the format says
   DeviceSettings chosen_for;
   const char* chosen_despite = nullptr;  ///< what unsupported_reason() said then
   CapsPtr failed;                        ///< the last caps, if there was an error for them
@@ -74,8 +76,9 @@ struct DeviceState {
 #define FQ_DEVICE_BASE_CLASS(c) (G_TYPE_CHECK_CLASS_CAST((c), FQ_TYPE_DEVICE_BASE, FqDeviceBaseClass))
 #define FQ_DEVICE_BASE_GET_CLASS(o) (G_TYPE_INSTANCE_GET_CLASS((o), FQ_TYPE_DEVICE_BASE, FqDeviceBaseClass))
 
-/// Has the properties device, cuda-device-id, in-flight and active-device. Answers CONTEXT and LATENCY queries, keeps
-/// frames in GPU memory out where no GPU works, and drains before serialised events and queries.
+/// Has the properties device, cuda-device-id, in-flight, active-device and significant-bits. Answers CONTEXT and
+/// LATENCY queries, keeps frames in GPU memory out where no GPU works, and drains before serialised events and queries.
+/// Makes the stream anew for other caps, and other significant bits.
 struct FqDeviceBase {
   GstBaseTransform parent;
   framequality::DeviceState* device;

@@ -3,6 +3,7 @@
 #include "gst/base/filter_base.h"
 
 #include "gst/base/stream.h"
+#include "gst/buffer/dma.h"
 #include "gst/buffer/pinned_pool.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
@@ -20,8 +21,7 @@ constexpr int kMaxThreads = 256;
 /// Pictures, on both sides the same.
 static bool parse_caps(GstCaps* in, GstCaps* out, FilterFormat& format) {
   GstVideoInfo& info = format.in;
-  if (!gst_video_info_from_caps(&info, in) || has_separate_fields(info) || !gst_video_info_from_caps(&format.out, out))
-    return false;
+  if (!read_info(info, in) || has_separate_fields(info) || !gst_video_info_from_caps(&format.out, out)) return false;
   const std::optional<PictureGeometry> geometry = picture_geometry_of(info);
   if (!geometry) return false;
   format.in_extents = format.out_extents = *geometry;
@@ -34,8 +34,15 @@ static std::unique_ptr<Stream> make_stream(FqDeviceBase* base, GstCaps* in, GstC
   FqFilterBaseClass* klass = FQ_FILTER_BASE_GET_CLASS(self);
   FilterFormat format;
   if (!klass->parse_caps(in, out, format)) return nullptr;
+  format.significant_bits = base->device->significant_bits;
   self->state->format = format;
   return klass->make_stream(self, format, self->state->settings.get().threads);
+}
+
+/// The output is in system memory where the input is in DMA buffers.
+static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
+  const CapsPtr across = direction == GST_PAD_SINK ? out_of_dma_buffers(caps) : also_in_dma_buffers(caps);
+  return GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->transform_caps(trans, direction, across.get(), filter);
 }
 
 /// Drains, because frames before and after this belong to different scenes or times.
@@ -159,7 +166,7 @@ static void fq_filter_base_class_init(FqFilterBaseClass* klass) {
   delete_with_instance<&FqFilterBase::state>(klass);
   install_properties(klass);
   static GstStaticPadTemplate sink =
-      GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_PICTURE_CAPS));
+      GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_PICTURE_CAPS FQ_DMA_CAPS));
   static GstStaticPadTemplate src =
       GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_PICTURE_CAPS));
   auto* element = GST_ELEMENT_CLASS(klass);
@@ -172,6 +179,7 @@ static void fq_filter_base_class_init(FqFilterBaseClass* klass) {
   trans->start = start;
   trans->query = query;
   trans->sink_event = sink_event;
+  trans->transform_caps = transform_caps;
   trans->decide_allocation = decide_allocation;
   trans->propose_allocation = propose_allocation;
   trans->filter_meta = filter_meta;

@@ -14,8 +14,9 @@ struct FilterFormat {
   /// out: GST_VIDEO_FORMAT_ENCODED, with size and stride, where GStreamer has no name for the pixels.
   GstVideoInfo in, out;
   PlaneExtents in_extents, out_extents;
-  bool on_device = false;      ///< frames come in CUDA memory
-  bool out_on_device = false;  ///< and leave in it
+  bool on_device = false;              ///< frames come in CUDA memory
+  bool out_on_device = false;          ///< and leave in it
+  std::uint32_t significant_bits = 0;  ///< of 16-bit words, on both sides; 0: as the format says
 };
 
 /// Frames before and after one that it is made of, at most.

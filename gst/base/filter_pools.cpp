@@ -3,6 +3,7 @@
 #include "gst/base/filter_base.h"
 #include "gst/base/stream.h"
 #include "gst/buffer/allocation.h"
+#include "gst/buffer/dma.h"
 #include "gst/buffer/pinned_pool.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery
   }
   // Who brings a pool of its own still has to know how many of its buffers stay here.
   GstVideoInfo info;
-  if (gst_query_get_n_allocation_pools(query) == 0 && held > 1 && caps && gst_video_info_from_caps(&info, caps))
+  if (gst_query_get_n_allocation_pools(query) == 0 && held > 1 && caps && read_info(info, caps))
     gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), held, 0);
   return TRUE;
 }

@@ -129,6 +129,7 @@ class FilterStream final : public Stream {
     frame.follows_gap = follows_gap;
     prepare_to_read(frame.in.get());
     frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), format_.on_device);
+    look(frame.source->frame());
     frames_.push();
   }
 

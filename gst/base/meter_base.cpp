@@ -4,6 +4,7 @@
 
 #include "gst/base/stream.h"
 #include "gst/buffer/allocation.h"
+#include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
 #include "gst/buffer/pinned_pool.h"
 #include "gst/object/owned.h"
@@ -22,10 +23,11 @@ static FqMeterBase* meter(gpointer instance) { return static_cast<FqMeterBase*>(
 static std::unique_ptr<Stream> make_stream(FqDeviceBase* base, GstCaps* in, GstCaps*) {
   StreamFormat format;
   GstVideoInfo& info = format.info;
-  if (!gst_video_info_from_caps(&info, in)) return nullptr;
-  const std::optional<PixelLayout> layout = layout_of(*info.finfo);
+  const std::optional<PixelLayout> layout = frame_layout_of(in, &info);
   if (!layout || has_separate_fields(info)) return nullptr;
-  format.geometry = {GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), *layout};
+  const int cell = layout->cell();
+  format.geometry = {GST_VIDEO_INFO_WIDTH(&info) / cell, GST_VIDEO_INFO_HEIGHT(&info) / cell,
+                     with_significant_bits(*layout, base->device->significant_bits)};
   format.on_device = is_on_device(in);
   return FQ_METER_BASE_GET_CLASS(base)->make_stream(meter(base), format);
 }
@@ -41,7 +43,7 @@ static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery*
   const auto held = static_cast<guint>(stream->in_flight());
   reserve_held_buffers(query, held);
   if (stream->is_on_device()) return answered;
-  offer_pinned_pool(query, held + 1, place.id);
+  offer_pinned_pool(query, held + 1, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream->info())));
   return TRUE;
 }
 
@@ -80,8 +82,9 @@ StructurePtr framequality::start_result(FqMeterBase* self, const StreamFormat& f
   StructurePtr fields(gst_structure_new_empty(FQ_METER_BASE_GET_CLASS(self)->message_name));
   set_times(fields.get(), GST_BASE_TRANSFORM_CAST(self)->segment, GST_BUFFER_PTS(buffer));
   gst_structure_set(fields.get(), "duration", G_TYPE_UINT64, guint64{GST_BUFFER_DURATION(buffer)}, "frame",
-                    G_TYPE_UINT64, guint64{0}, "width", G_TYPE_UINT, static_cast<guint>(format.geometry.width),
-                    "height", G_TYPE_UINT, static_cast<guint>(format.geometry.height), nullptr);
+                    G_TYPE_UINT64, guint64{0}, "width", G_TYPE_UINT,
+                    static_cast<guint>(GST_VIDEO_INFO_WIDTH(&format.info)), "height", G_TYPE_UINT,
+                    static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&format.info)), nullptr);
   return fields;
 }
 
@@ -147,10 +150,10 @@ static void fq_meter_base_init(FqMeterBase* self) {
 static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
   delete_with_instance<&FqMeterBase::state>(klass);
   install_properties(klass);
-  static GstStaticPadTemplate sink =
-      GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
-  static GstStaticPadTemplate src =
-      GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
+  static GstStaticPadTemplate sink = GST_STATIC_PAD_TEMPLATE(
+      "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS FQ_DMA_CAPS ";" FQ_BAYER_CAPS));
+  static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE(
+      "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS FQ_DMA_CAPS ";" FQ_BAYER_CAPS));
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_add_static_pad_template(element, &sink);
   gst_element_class_add_static_pad_template(element, &src);

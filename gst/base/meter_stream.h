@@ -121,6 +121,7 @@ class MeterStream final : public Stream {
     if (!kind_.prepare(buffer, held.task, held.notes)) return;
     held.mapped.emplace(format_.info, kind_.extents(held.task), buffer, is_on_device());
     held.task.frame = held.mapped->frame();
+    look(held.task.frame);
     relay_.submit(held.task);
     held.result = start_result(meter(), format_, buffer);
   }

@@ -2,6 +2,7 @@
 // Frames of one format on their way through an element that works on a device.
 #include "gst/base/stream.h"
 
+#include "gst/buffer/padding.h"
 #include "gst/buffer/pinned_pool.h"
 
 namespace framequality {
@@ -12,7 +13,8 @@ Stream::Stream(FqDeviceBase* element, const GstVideoInfo& info, bool on_device, 
       on_device_(on_device),
       in_flight_(frames_in_flight(element, info)),
       radius_(radius),
-      goes_on_(goes_on) {
+      goes_on_(goes_on),
+      significant_bits_(framequality::element(element), info, element->device->significant_bits) {
   DeviceState& d = *element->device;
   if (on_device) d.context.ensure(framequality::element(element), d.chosen_for.cuda_device_id);
 }
@@ -20,11 +22,24 @@ Stream::Stream(FqDeviceBase* element, const GstVideoInfo& info, bool on_device, 
 void Stream::tell_latency() { set_latency(element_, info_, in_flight_ + radius_); }
 
 void Stream::prepare_to_read(GstBuffer* buffer) {
+  if (!warned_of_padding_ && !on_device_ && gst_buffer_get_size(buffer) > GST_VIDEO_INFO_SIZE(&info_) &&
+      !gst_buffer_get_video_meta(buffer))
+    warn_of_padding(gst_buffer_get_size(buffer));
   const Place place = place_of(element_);
   if (on_device_)
     CudaContext::finish_writes(buffer);
   else if (place.cuda)
     pin_if_recurring(buffer, element_, place.id);
+}
+
+void Stream::warn_of_padding(gsize size) {
+  const std::string hint = padding_hint(info_, size);
+  warned_of_padding_ = !hint.empty();
+  if (warned_of_padding_)
+    post(framequality::element(element_), GST_MESSAGE_WARNING,
+         {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+          "Frames take " + std::to_string(GST_VIDEO_INFO_SIZE(&info_)) + " bytes, but buffers hold " +
+              std::to_string(size) + ". " + hint});
 }
 
 void Stream::fall_back(const cuda::Error& fault) {

@@ -4,6 +4,7 @@
 
 #include "algorithms/worker.h"
 #include "gst/base/device_base.h"
+#include "gst/buffer/significant_bits.h"
 
 #include <chrono>
 #include <cstdint>
@@ -49,8 +50,11 @@ class Stream {
 
  protected:
   FqDeviceBase* element() const { return element_; }
-  /// Brings a frame's memory into a state in which it can be read fast.
+  /// Brings a frame's memory into a state in which it can be read fast. Warns once if its size says that its rows may
+  /// lie otherwise than its caps do.
   void prepare_to_read(GstBuffer* buffer);
+  /// Warns of 16-bit words that do not fit the significant bits; for every frame that is worked on.
+  void look(const Frame& frame) { significant_bits_.look(frame); }
 
   // Of the frames in `stats`: the last one collected, and one that passes as it came.
   void count_done();
@@ -79,12 +83,15 @@ class Stream {
   /// Leaves CUDA for good after a fault. Throws the fault where frames cannot be worked on on the CPU, or the user
   /// asked for CUDA alone.
   void fall_back(const cuda::Error& fault);
+  void warn_of_padding(gsize size);
 
   FqDeviceBase* element_;
   GstVideoInfo info_;
   bool on_device_;
   int in_flight_, radius_;
   const char* goes_on_;
+  bool warned_of_padding_ = false;
+  SignificantBitsWatch significant_bits_;
   bool replayed_ = false;  ///< the last frame collected was worked on anew, on the CPU
 };
 

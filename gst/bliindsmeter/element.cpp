@@ -112,9 +112,11 @@ class Bliinds {
 
   bool prepare(GstBuffer* buffer, Task& task, Settings& settings) {
     if (!bliinds::measurable(format_.geometry)) {
-      warn(kTooSmall, "Frames of " + std::to_string(format_.geometry.width) + "x" +
-                          std::to_string(format_.geometry.height) +
-                          " are too small to be scored, at least 4x4 is required: they pass without a score");
+      const std::string least = std::to_string(bliinds::kLeastSide * format_.geometry.layout.cell());
+      warn(kTooSmall, "Frames of " + std::to_string(GST_VIDEO_INFO_WIDTH(&format_.info)) + "x" +
+                          std::to_string(GST_VIDEO_INFO_HEIGHT(&format_.info)) +
+                          " are too small to be scored, at least " + least + "x" + least +
+                          " is required: they pass without a score");
       return false;
     }
     settings = element_->state->settings.get();

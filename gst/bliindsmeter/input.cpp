@@ -20,6 +20,12 @@ bliinds::RedOfYuv red_of(const GstVideoInfo& info, const PixelLayout& y) {
   red.y_shift = v.y_shift;
   gint zero[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
   gst_video_color_range_offsets(info.colorimetry.range, info.finfo, zero, scale);
+  // The samples may have fewer bits than the format's.
+  const int fewer = static_cast<int>(info.finfo->depth[0]) - y.depth;
+  for (int c = 0; c < 3; ++c) {
+    zero[c] >>= fewer;
+    scale[c] >>= fewer;
+  }
   double kr = 0, kb = 0;
   const bool has_matrix = gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &kr, &kb);
   const double white = std::ldexp((1 << y.depth) - 1, bliinds::kRedBits);
@@ -38,6 +44,7 @@ bliinds::Input input_of(const GstVideoInfo& info, const Geometry& geometry) {
 }
 
 PlaneExtents extents_of(const bliinds::Input& input, bliinds::Channel channel) {
+  if (input.geometry.layout.kind == PixelLayout::Kind::kBayer) return input.geometry;
   PlaneExtents extents;
   for (int p = 0; p < 3; ++p) {
     const auto [row_bytes, rows] = bliinds::channel_extent(input, channel, p);

@@ -2,6 +2,8 @@
 // GStreamer's video formats and buffers as the layouts and frames that backends read.
 #include "gst/buffer/frame.h"
 
+#include "gst/buffer/dma.h"
+#include "gst/buffer/padding.h"
 #include "gst/object/guard.h"
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <string_view>
 
 namespace framequality {
 
@@ -21,9 +24,12 @@ constexpr unsigned kMapCuda = GST_MAP_FLAG_LAST << 1;
   throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
 }
 
+/// True of what frame_layout_of() says of a mosaic's caps: other encoded video is not taken.
+bool is_mosaic(const GstVideoInfo& info) { return GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED; }
+
 std::string size_of(const GstVideoInfo& info) {
   return std::to_string(GST_VIDEO_INFO_WIDTH(&info)) + "x" + std::to_string(GST_VIDEO_INFO_HEIGHT(&info)) + " " +
-         GST_VIDEO_INFO_NAME(&info);
+         (is_mosaic(info) ? "Bayer" : GST_VIDEO_INFO_NAME(&info));
 }
 
 std::string where(const GstVideoInfo& info, int plane) {
@@ -75,6 +81,52 @@ std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& f) {
     l.offset[c] = static_cast<std::uint8_t>(f.poffset[c]);
   }
   return l;
+}
+
+namespace {
+
+/// Of a mosaic by its name: the order of its colours, then none for 8 bits, or the depth and the order of the bytes.
+std::optional<PixelLayout> layout_of_mosaic(const std::string& name) {
+  constexpr std::string_view kOrders[] = {"rggb", "grbg", "gbrg", "bggr"};  // bit 0: column of R, bit 1: its row
+  const auto order = std::find(std::begin(kOrders), std::end(kOrders), name.substr(0, 4));
+  if (order == std::end(kOrders)) return std::nullopt;
+  const auto at = static_cast<unsigned>(order - kOrders);
+  const std::string depth = name.substr(4);
+  PixelLayout l;
+  l.kind = PixelLayout::Kind::kBayer;
+  if (!depth.empty()) {
+    if (depth != "10le" && depth != "12le" && depth != "14le" && depth != "16le" && depth != "10be" &&
+        depth != "12be" && depth != "14be" && depth != "16be")
+      return std::nullopt;
+    l.depth = static_cast<std::uint8_t>(std::stoi(depth));
+    l.word_bytes = 2;
+    l.big_endian = depth.ends_with("be");
+  }
+  l.pixel_stride = static_cast<std::uint8_t>(2 * l.word_bytes);
+  const auto row = static_cast<std::uint8_t>(at >> 1), red = static_cast<std::uint8_t>((at & 1) * l.word_bytes);
+  l.plane[0] = l.plane[1] = row;
+  l.plane[2] = static_cast<std::uint8_t>(1 - row);
+  l.offset[0] = red;
+  l.offset[1] = l.offset[2] = static_cast<std::uint8_t>(l.word_bytes - red);
+  return l;
+}
+
+}  // namespace
+
+std::optional<PixelLayout> frame_layout_of(GstCaps* caps, GstVideoInfo* info) {
+  if (!read_info(*info, caps)) return std::nullopt;
+  const GstStructure* s = gst_caps_get_structure(caps, 0);
+  if (!gst_structure_has_name(s, "video/x-bayer")) return layout_of(*info->finfo);
+  const char* name = gst_structure_get_string(s, "format");
+  const std::optional<PixelLayout> layout = layout_of_mosaic(name ? name : "");
+  const int width = GST_VIDEO_INFO_WIDTH(info), height = GST_VIDEO_INFO_HEIGHT(info);
+  if (!layout || width < 2 || height < 2 || width > G_MAXINT / 4) return std::nullopt;
+  info->finfo = gst_video_format_get_info(GST_VIDEO_FORMAT_ENCODED);
+  info->interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
+  info->stride[0] = GST_ROUND_UP_4(width) * layout->word_bytes;
+  info->offset[0] = 0;
+  info->size = static_cast<gsize>(info->stride[0]) * static_cast<gsize>(height);
+  return layout;
 }
 
 PictureLayout::Component component_of(const GstVideoFormatInfo& f, int c) {
@@ -144,27 +196,50 @@ void MappedPlanes::check_size(const GstVideoInfo& info) const {
   const gsize size = gst_buffer_get_size(maps_.buffer);
   const GstVideoMeta* meta = maps_.meta;
   if (width <= 0 || height <= 0) refuse("The caps say " + size_of(info) + ": there is nothing in it");
-  if (meta) {
+  if (is_mosaic(info)) {
+    if (meta && (meta->width < static_cast<guint>(width) || meta->height < static_cast<guint>(height)))
+      refuse("The caps say " + size_of(info) + ", but the buffer's GstVideoMeta says " + std::to_string(meta->width) +
+             "x" + std::to_string(meta->height));
+  } else if (meta) {
     if (meta->format != GST_VIDEO_INFO_FORMAT(&info) || meta->n_planes != GST_VIDEO_INFO_N_PLANES(&info) ||
         meta->width < static_cast<guint>(width) || meta->height < static_cast<guint>(height))
       refuse("The caps say " + size_of(info) + ", but the buffer's GstVideoMeta says " + std::to_string(meta->width) +
              "x" + std::to_string(meta->height) + " " + gst_video_format_to_string(meta->format) + " in " +
              std::to_string(meta->n_planes) + " planes");
   } else if (size < GST_VIDEO_INFO_SIZE(&info)) {
+    const std::string hint = padding_hint(info, size);
     refuse("A frame of " + size_of(info) + " takes " + std::to_string(GST_VIDEO_INFO_SIZE(&info)) +
-           " bytes, but the buffer holds " + std::to_string(size));
+           " bytes, but the buffer holds " + std::to_string(size) + (hint.empty() ? "" : ". " + hint));
   }
 }
+
+namespace {
+
+/// Bytes from row to row of a mosaic in a buffer of this size, which no GstVideoMeta tells: as bayer2rgb has it, or
+/// without gaps, as some cameras send it; else, as a driver's rows may be longer, what makes them fill the buffer.
+std::ptrdiff_t mosaic_stride(const GstVideoInfo& info, gsize size) {
+  const auto usual = static_cast<gsize>(GST_VIDEO_INFO_PLANE_STRIDE(&info, 0));
+  const auto width = static_cast<gsize>(GST_VIDEO_INFO_WIDTH(&info)),
+             rows = static_cast<gsize>(GST_VIDEO_INFO_HEIGHT(&info));
+  const gsize tight = usual / GST_ROUND_UP_4(width) * width;
+  const bool fills = size % rows == 0 && size / rows >= tight && size / rows <= G_MAXINT;
+  return static_cast<std::ptrdiff_t>(size == usual * rows || !fills ? usual : size / rows);
+}
+
+}  // namespace
 
 MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes,
                            GstMapFlags access, bool on_device)
     : maps_(buffer, static_cast<GstMapFlags>(access | (on_device ? kMapCuda : 0u))) {
   if (on_device && !maps_.meta) refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
+  if (is_mosaic(info) && maps_.meta && (maps_.meta->n_planes == 0 || maps_.meta->stride[0] == 0)) maps_.meta = nullptr;
   check_size(info);
   for (int p = 0; p < static_cast<int>(planes.size()); ++p) {
     const Extent& extent = planes[static_cast<std::size_t>(p)];
     if (extent.rows == 0) continue;
-    stride[p] = maps_.meta ? map_meta_plane(p) : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
+    stride[p] = maps_.meta        ? map_meta_plane(p)
+                : is_mosaic(info) ? mosaic_stride(info, gst_buffer_get_size(buffer))
+                                  : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
     const gsize bytes = bytes_of(info, p, extent);
     if (!maps_.meta) map_plain_plane(info, p, bytes);
 
@@ -239,11 +314,14 @@ void MappedPlanes::cannot_map(int plane) const {
 
 namespace {
 
-Frame frame_of(const MappedPlanes& planes, bool on_device) {
+Frame frame_of(const MappedPlanes& planes, const GstVideoInfo& info, bool on_device) {
   Frame frame;
   std::copy_n(planes.data, 3, frame.plane);
   std::copy_n(planes.stride, 3, frame.stride);
   frame.on_device = on_device;
+  if (!is_mosaic(info)) return frame;
+  frame.plane[1] = frame.plane[0] + frame.stride[0];
+  frame.stride[0] = frame.stride[1] = 2 * frame.stride[0];
   return frame;
 }
 
@@ -255,6 +333,11 @@ PlaneExtents::PlaneExtents(const PictureGeometry& geometry) : count(geometry.lay
 }
 
 PlaneExtents::PlaneExtents(const Geometry& geometry) : count(static_cast<std::size_t>(geometry.layout.planes())) {
+  if (geometry.layout.kind == PixelLayout::Kind::kBayer) {  // both planes are rows of one
+    plane[0] = {geometry.layout.row_bytes(0, geometry.width), 2 * geometry.height};
+    count = 1;
+    return;
+  }
   for (int p = 0; p < geometry.layout.planes(); ++p)
     plane[static_cast<std::size_t>(p)] = {geometry.layout.row_bytes(p, geometry.width), geometry.height};
 }
@@ -285,10 +368,10 @@ MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, Gs
     : planes_(info, buffer,
               PlaneExtents(Geometry{GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), layout}).planes(),
               GST_MAP_READ, on_device),
-      frame_(frame_of(planes_, on_device)) {}
+      frame_(frame_of(planes_, info, on_device)) {}
 
 MappedPicture::MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device)
-    : planes_(info, buffer, extents.planes(), GST_MAP_READ, on_device), frame_(frame_of(planes_, on_device)) {}
+    : planes_(info, buffer, extents.planes(), GST_MAP_READ, on_device), frame_(frame_of(planes_, info, on_device)) {}
 
 MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device)
     : planes_(info, buffer, extents.planes(), GST_MAP_WRITE, on_device) {

@@ -79,8 +79,24 @@ namespace framequality {
 /// Caps of the frames that a MappedPicture can be made of.
 #define FQ_PICTURE_CAPS FQ_CAPS(FQ_PICTURE_FORMATS)
 
+// Bayer mosaics in whole bytes or 16-bit words, by the names that bayer2rgb has for them: without a number since ever,
+// with one from GStreamer 1.24 on. To older ones they are names as well, which some cameras' elements use there too.
+#define FQ_BAYER_ORDERS(depth) "bggr" depth ", gbrg" depth ", grbg" depth ", rggb" depth
+#define FQ_BAYER_DEPTHS(order) \
+  FQ_BAYER_ORDERS("10" order)  \
+  ", " FQ_BAYER_ORDERS("12" order) ", " FQ_BAYER_ORDERS("14" order) ", " FQ_BAYER_ORDERS("16" order)
+/// Caps of the mosaics that a MappedPicture can be made of: they have a whole cell.
+#define FQ_BAYER_CAPS                                                                                     \
+  "video/x-bayer, format=(string){ " FQ_BAYER_ORDERS("") ", " FQ_BAYER_DEPTHS("le") ", " FQ_BAYER_DEPTHS( \
+      "be") " }, width=(int)[ 2, max ], height=(int)[ 2, max ], framerate=(fraction)[ 0, max ]"
+
 /// Where luma lies in a format of FQ_LUMA_FORMATS; nullopt for formats packed in a way that PixelLayout cannot say.
 std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& format);
+
+/// Where luma lies in frames of FQ_LUMA_CAPS or FQ_BAYER_CAPS, and their GstVideoInfo; nullopt as layout_of(). The info
+/// of a mosaic, of which GStreamer knows the size alone, has the format ENCODED, and the stride and size that bayer2rgb
+/// takes for granted.
+std::optional<PixelLayout> frame_layout_of(GstCaps* caps, GstVideoInfo* info);
 
 /// Where the samples of component c lie in a format of FQ_LUMA_FORMATS.
 PictureLayout::Component component_of(const GstVideoFormatInfo& format, int c);
@@ -108,7 +124,8 @@ class MappedPlanes {
     int rows;
     gsize tile_bytes = 0;  ///< 0: no tiles
   };
-  /// Honours GstVideoMeta. access: GST_MAP_READ or GST_MAP_WRITE. on_device: the memory is CUDA's and is mapped there.
+  /// Honours GstVideoMeta; a mosaic without one, or with one of no planes, has rows as its buffer's size says, if these
+  /// could be its rows. access: GST_MAP_READ or GST_MAP_WRITE. on_device: the memory is CUDA's and is mapped there.
   /// Throws ElementError with the numbers if a plane's extent does not lie within the buffer (STREAM/FORMAT) or the
   /// memory cannot be mapped (RESOURCE/READ or WRITE); nothing has been read or written then.
   MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes, GstMapFlags access,
@@ -167,7 +184,7 @@ class MappedFrame {
   Frame frame_;
 };
 
-/// Planes of a buffer, mapped for reading.
+/// Planes of a buffer, mapped for reading; a mosaic's rows by turns as two planes.
 class MappedPicture {
  public:
   /// info: of frames with these extents. Throws what MappedPlanes throws.

@@ -2,6 +2,7 @@
 // System memory that the GPU reads without a copy on the host.
 #include "gst/buffer/pinned_pool.h"
 
+#include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
 
@@ -131,7 +132,9 @@ void offer_pinned_pool(GstQuery* query, guint min, int id, guint bytes) {
   gst_query_parse_allocation(query, &caps, &need_pool);
   // Who has a pool of its own may take an allocator for single frames: pinning each costs more than copying it.
   if (!need_pool || !caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return;
-  if (gst_caps_features_contains(gst_caps_get_features(caps, 0), FQ_CUDA_FEATURE)) return;
+  const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
+  if (gst_caps_features_contains(features, FQ_CUDA_FEATURE) || gst_caps_features_contains(features, FQ_DMA_FEATURE))
+    return;
   // An allocator that downstream asks for is kept, and would not be ours.
   if (gst_query_get_n_allocation_pools(query) > 0 || gst_query_get_n_allocation_params(query) > 0) return;
 

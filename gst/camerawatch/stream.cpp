@@ -2,6 +2,7 @@
 // The watch over one stream: metadata in, messages out, and the file that what was learned is kept in.
 #include "gst/camerawatch/stream.h"
 
+#include "gst/buffer/dma.h"
 #include "gst/camerawatch/reason.h"
 #include "gst/object/guard.h"
 #include "gst/object/score_meta.h"
@@ -92,7 +93,7 @@ void CameraWatchStream::take_caps(GstCaps* caps) {
   if (const char* text = gst_structure_get_string(s, "colorimetry");
       text && gst_video_colorimetry_from_string(&colorimetry, text))
     limited = colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
-  else if (gst_video_info_from_caps(&info, caps))
+  else if (read_info(info, caps))
     limited = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
   if (limited) black_ = 16, range_ = 235 - 16;
 }
@@ -130,8 +131,8 @@ void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
 
 bool CameraWatchStream::read(const GstStructure* fields, GstBuffer* buffer, const GstSegment& segment) {
   const double score = value_of(fields, "score");
-  const GstClockTime running = gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-  if (!std::isfinite(score) || segment.format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID(running)) return false;
+  const GstClockTime running = running_time_of(segment, GST_BUFFER_PTS(buffer));
+  if (!std::isfinite(score) || !GST_CLOCK_TIME_IS_VALID(running)) return false;
   const GValue* energies = gst_structure_get_value(fields, "zone-gradient-energies");
   read_array(energies ? energies : gst_structure_get_value(fields, "zones"), zones_);
   frame_.time = static_cast<std::int64_t>(running);

@@ -20,7 +20,9 @@ class Denoising {
   using Settings = denoise::Settings;
 
   Denoising(Element* element, const FilterFormat& format, int threads)
-      : element_(element), geometry_(picture_geometry_of(format.in).value()), threads_(threads) {}
+      : element_(element), geometry_(picture_geometry_of(format.in).value()), threads_(threads) {
+    geometry_.layout = with_significant_bits(geometry_.layout, format.significant_bits);
+  }
 
   std::unique_ptr<denoise::Filter> make(const Place& place, int depth) const {
     return backends().denoise.make(geometry_, place, depth, threads_);

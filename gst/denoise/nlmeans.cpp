@@ -28,8 +28,8 @@
  * gst-launch-1.0 videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=160,height=120 ! nlmeans ! fakesink
  * ]| filters the luma of five small frames.
  * |[
- * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! nlmeans chroma=joint ! x264enc ! mp4mux !
- *     filesink location=denoised.mp4
+ * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! videoconvert ! video/x-raw,format=I420 !
+ *     nlmeans chroma=joint ! x264enc ! mp4mux ! filesink location=denoised.mp4
  * ]| denoises a clip.
  */
 

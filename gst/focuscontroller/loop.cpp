@@ -55,9 +55,7 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
   has_seen_score_ = has_seen_score_ || seen.score;
   if (!has_seen_score_ && !std::exchange(has_warned_, true))
     warn("Frames have no score: put sharpnessmeter, with attach-meta=true, upstream of focuscontroller");
-  const GstClockTime running = segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID(buffer)
-                                   ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer))
-                                   : GST_CLOCK_TIME_NONE;
+  const GstClockTime running = running_time_of(segment, GST_BUFFER_PTS(buffer));
   std::optional<double> to;
   bool used = false;
   // Frames while the lens travels are none to the search: it must not send it on.

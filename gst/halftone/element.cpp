@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // halftone: dithers to few levels, for displays and printers that have no more.
+#include "gst/buffer/dma.h"
 #include "gst/halftone/filter.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
@@ -83,7 +84,7 @@ static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection directio
   if (!filter) return result;
   GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref(result);
-  return filtered;
+  return direction == GST_PAD_SRC ? prefer_system_memory(filtered) : filtered;
 }
 
 // --- Properties -----------------------------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ static void gst_halftone_class_init(GstHalftoneClass* klass) {
   delete_with_instance<&GstHalftone::request>(klass);
   install_properties(klass);
   static GstStaticPadTemplate sink =
-      GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS));
+      GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS FQ_DMA_CAPS));
   // In system memory only: the allocator of GstCuda 1.22 knows no GRAY8.
   static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE(
       "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE("GRAY8") ";" FQ_PACKED_CAPS));

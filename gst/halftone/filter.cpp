@@ -2,6 +2,8 @@
 // Halftoning as a FilterStream does it, and the caps of what it reads and writes.
 #include "gst/halftone/filter.h"
 
+#include "gst/buffer/dma.h"
+
 #include <optional>
 
 namespace framequality {
@@ -51,7 +53,7 @@ halftone::Light light_of(const GstVideoInfo& info) {
 
 bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format) {
   GstVideoInfo& info = format.in;
-  if (!gst_video_info_from_caps(&info, in) || has_separate_fields(info)) return false;
+  if (!read_info(info, in) || has_separate_fields(info)) return false;
   const std::optional<PixelLayout> layout = layout_of(*info.finfo);
   const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
   if (!layout || width <= 0 || height <= 0) return false;

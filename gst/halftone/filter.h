@@ -34,7 +34,7 @@ class Halftoning {
   Halftoning(Element* element, const FilterFormat& format, int threads)
       : element_(element),
         geometry_{GST_VIDEO_INFO_WIDTH(&format.in), GST_VIDEO_INFO_HEIGHT(&format.in),
-                  layout_of(*format.in.finfo).value()},
+                  with_significant_bits(layout_of(*format.in.finfo).value(), format.significant_bits)},
         packed_(GST_VIDEO_INFO_FORMAT(&format.out) == GST_VIDEO_FORMAT_ENCODED),
         limited_(GST_VIDEO_INFO_COLORIMETRY(&format.in).range == GST_VIDEO_COLOR_RANGE_16_235),
         light_(light_of(format.in)),

@@ -42,8 +42,8 @@
  *
  * ## Example launch lines
  * |[
- * gst-launch-1.0 -e v4l2src ! videoconvert ! sharpnessmeter prefilter=binomial5 ! sharpnessgate min-score=300
- *     resume-score=400 ! x264enc tune=zerolatency ! mp4mux ! filesink location=sharp.mp4
+ * gst-launch-1.0 -e v4l2src ! videoconvert ! video/x-raw,format=I420 ! sharpnessmeter prefilter=binomial5 !
+ *     sharpnessgate min-score=300 resume-score=400 ! x264enc tune=zerolatency ! mp4mux ! filesink location=sharp.mp4
  * ]| records what is sharp.
  * |[
  * gst-launch-1.0 filesrc location=walk.mp4 ! decodebin ! videoconvert ! sharpnessmeter prefilter=binomial5 !

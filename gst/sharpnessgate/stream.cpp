@@ -81,7 +81,7 @@ void GateStream::Lost::close_at(GstClockTime pts) {
 }
 
 std::optional<std::int64_t> GateStream::running_time(GstClockTime pts) const {
-  if (segment_.format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID(pts)) return std::nullopt;
+  if (!counts_time(segment_) || !GST_CLOCK_TIME_IS_VALID(pts)) return std::nullopt;
   guint64 time;
   const int sign = gst_segment_to_running_time_full(&segment_, GST_FORMAT_TIME, pts, &time);
   if (sign == 0) return std::nullopt;

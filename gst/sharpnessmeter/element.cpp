@@ -177,8 +177,8 @@ class Sharpness {
     for (int i = 0; i < plan_->zones(); ++i) empty = empty && plan_->pixels[static_cast<std::size_t>(i)] == 0;
     if (empty && wanted_.roi)
       warn(kRoiOutside, "The roi " + text_of(*wanted_.roi) + " contains no measurable pixels of a frame of " +
-                            std::to_string(format_.geometry.width) + "x" + std::to_string(format_.geometry.height) +
-                            ": the score is 0");
+                            std::to_string(GST_VIDEO_INFO_WIDTH(&format_.info)) + "x" +
+                            std::to_string(GST_VIDEO_INFO_HEIGHT(&format_.info)) + ": the score is 0");
   }
 
   void add_rois(GstBuffer* buffer) {

@@ -2,14 +2,18 @@
 // Which frames overlays can be drawn on or sent along with, said in caps.
 #pragma once
 
+#include "gst/buffer/dma.h"
 #include "gst/object/owned.h"
 
 #include <gst/video/video-overlay-composition.h>
 #include <gst/video/video.h>
 
-#define FQ_BLEND_CAPS GST_VIDEO_CAPS_MAKE(GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS)
+#define FQ_BLEND_CAPS GST_VIDEO_CAPS_MAKE(GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS) FQ_DMA_CAPS
 /// Both pads' template: formats that can be blended into, then everything that may take overlays along.
-#define FQ_OVERLAY_CAPS FQ_BLEND_CAPS ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES("ANY", GST_VIDEO_FORMATS_ALL)
+#define FQ_OVERLAY_CAPS                                                                                            \
+  FQ_BLEND_CAPS                                                                                                    \
+  ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES("ANY", GST_VIDEO_FORMATS_ALL) ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES("ANY", \
+                                                                                                            "DMA_DRM")
 
 namespace framequality::overlay {
 

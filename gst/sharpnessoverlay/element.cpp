@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // sharpnessoverlay: draws sharpnessmeter's scores on the picture.
+#include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/structure.h"
 #include "gst/sharpnessoverlay/blend.h"
 #include "gst/sharpnessoverlay/caps.h"
 #include "gst/sharpnessoverlay/curve.h"
@@ -54,6 +56,8 @@ using namespace framequality;
 namespace framequality {
 
 struct OverlayState {
+  explicit OverlayState(GstElement* element) : painter(element) {}
+
   Shared<overlay::Settings> settings;
 
   // State changes and the streaming thread, never at once.
@@ -132,9 +136,7 @@ static bool negotiate(GstSharpnessOverlay* self, GstCaps* caps) {
 
 /// Running time of a frame; about one frame after the last where timestamps do not say.
 static std::uint64_t time_of(OverlayState& state, GstBuffer* buffer) {
-  GstClockTime time = GST_CLOCK_TIME_NONE;
-  if (state.segment.format == GST_FORMAT_TIME)
-    time = gst_segment_to_running_time(&state.segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  GstClockTime time = running_time_of(state.segment, GST_BUFFER_PTS(buffer));
   if (!GST_CLOCK_TIME_IS_VALID(time)) {
     const int n = GST_VIDEO_INFO_FPS_N(&state.info), d = GST_VIDEO_INFO_FPS_D(&state.info);
     time = state.last_time + (n > 0 ? gst_util_uint64_scale_int(GST_SECOND, d, n) : 40 * GST_MSECOND);
@@ -184,7 +186,8 @@ static void blend(OverlayState& state, GstBuffer** buffer, GstVideoOverlayCompos
 static void draw(GstSharpnessOverlay* self, GstBuffer** buffer) {
   OverlayState& state = *self->state;
   const overlay::Settings settings = state.settings.get();
-  GstVideoOverlayComposition* composition = state.painter.paint(settings, *buffer, time_of(state, *buffer));
+  const bool blended = !state.attach && !gst_buffer_get_video_overlay_composition_meta(*buffer);
+  GstVideoOverlayComposition* composition = state.painter.paint(settings, *buffer, time_of(state, *buffer), blended);
   if (!state.painter.has_score() && (settings.text || settings.graph || settings.zones))
     warn(self, state.warned_no_score, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
          "Frames have no score: put sharpnessmeter, with attach-meta=true, upstream of sharpnessoverlay");
@@ -193,10 +196,10 @@ static void draw(GstSharpnessOverlay* self, GstBuffer** buffer) {
          "The pixels of these frames cannot be read, or are fewer than the caps say: no focus peaking. Put "
          "videoconvert, or an element that downloads the frames, upstream of sharpnessoverlay");
   if (!composition) return;
-  if (state.attach || gst_buffer_get_video_overlay_composition_meta(*buffer))
-    *buffer = attach(*buffer, composition);
-  else
+  if (blended)
     blend(state, buffer, composition);
+  else
+    *buffer = attach(*buffer, composition);
 }
 
 static GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
@@ -220,9 +223,17 @@ static GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
 
 // --- Events, queries, states ----------------------------------------------------------------------------------------
 
+static bool is_mosaic(GstCaps* caps) {
+  return gst_caps_is_fixed(caps) && gst_structure_has_name(gst_caps_get_structure(caps, 0), "video/x-bayer");
+}
+
 static bool set_caps(GstSharpnessOverlay* self, GstCaps* caps) {
   return guard(GST_ELEMENT_CAST(self), false, [&] {
-    if (!gst_video_info_from_caps(&self->state->info, caps)) return false;
+    if (is_mosaic(caps))
+      throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
+                         "Nothing can be drawn on a Bayer mosaic (video/x-bayer): put bayer2rgb upstream of "
+                         "sharpnessoverlay. Scores that were measured before it stay with the frames");
+    if (!read_info(self->state->info, caps)) return false;
     self->state->painter.set_format(self->state->info);
     self->state->warned_no_peaking = false;
     return negotiate(self, caps);
@@ -266,6 +277,14 @@ static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
 
 static gboolean answer_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) return answer_caps(overlay_of(parent), pad, query);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
+    GstCaps* caps = nullptr;
+    gst_query_parse_accept_caps(query, &caps);
+    if (is_mosaic(caps)) {  // so that set_caps() can tell why not
+      gst_query_set_accept_caps_result(query, TRUE);
+      return TRUE;
+    }
+  }
   return gst_pad_query_default(pad, parent, query);
 }
 
@@ -298,16 +317,22 @@ static void install_properties(GstSharpnessOverlayClass* klass) {
       .add(&S::peaking, "peaking", "Focus peaking", "Highlight strong edges, which are in focus")
       .add(&S::history, "history", "History", "Time span of the graph and of the heat map's scale, in ns", GST_MSECOND,
            86400 * GST_SECOND)
-      .add(&S::peaking_colour, "peaking-color", "Peaking colour", "Colour of focus peaking, big-endian ARGB", 0,
-           G_MAXUINT32)
+      .add(
+          &S::peaking_colour, "peaking-color", "Peaking colour",
+          "Colour of focus peaking, big-endian ARGB. Blended into GRAY formats: black and white stripes of its opacity",
+          0, G_MAXUINT32)
       .add(&S::peaking_threshold, "peaking-threshold", "Peaking threshold",
            "Minimum gradient to highlight: height of a step between two pixels, in 8-bit codes (a quarter of the 3x3 "
            "Sobel magnitude)",
-           1, 255);
+           1, 255)
+      .add(&S::significant_bits, "significant-bits", "Significant bits", kSignificantBitsText, 0, kMostSignificantBits)
+      .accept_if([](GstSharpnessOverlay* self, const S& wanted) {
+        return accepts_significant_bits(self, wanted.significant_bits);
+      });
 }
 
 static void gst_sharpness_overlay_init(GstSharpnessOverlay* self) {
-  self->state = new OverlayState;
+  self->state = new OverlayState(GST_ELEMENT_CAST(self));
   gst_segment_init(&self->state->segment, GST_FORMAT_UNDEFINED);
   self->sinkpad = gst_pad_new_from_static_template(&sink_template, "sink");
   gst_pad_set_chain_function(self->sinkpad, chain);

@@ -201,16 +201,25 @@ void Painter::paint_curve(bool wanted) {
   curve_layer_.show(layout_.curve, [&](const Canvas& canvas) { pen_.draw_curve(canvas, layout_, curve_); });
 }
 
-void Painter::paint_peaking(const Settings& settings, GstBuffer* buffer) {
+void Painter::paint_peaking(const Settings& settings, GstBuffer* buffer, bool blended) {
   if (!settings.peaking || cannot_read_) return peaking_layer_.hide();
   const auto layout = layout_of(*info_.finfo);
+  const std::uint32_t colour = settings.peaking_colour, opacity = colour & 0xff000000;
+  // One grey among greys cannot be told from the picture; where black and white change, both cannot hide.
+  const cpu::Marks marks = blended && GST_VIDEO_INFO_IS_GRAY(&info_)
+                               ? cpu::Marks{premultiplied(opacity | 0xffffff), opacity}
+                               : cpu::Marks{premultiplied(colour), premultiplied(colour)};
   const auto draw = [&] {
     if (!layout) return false;
-    if (!edges_) edges_.emplace(Geometry{layout_.width, layout_.height, *layout});
+    if (!edges_ || settings.significant_bits != significant_bits_) {
+      significant_bits_ = settings.significant_bits;
+      edges_.emplace(Geometry{layout_.width, layout_.height, with_significant_bits(*layout, significant_bits_)});
+      watch_ = {element_, info_, significant_bits_};
+    }
     const MappedFrame mapped(info_, *layout, buffer);
+    watch_.look(mapped.frame());
     peaking_layer_.show({0, 0, layout_.width, layout_.height}, [&](const Canvas& canvas) {
-      return edges_->mark(mapped.frame(), settings.peaking_threshold, premultiplied(settings.peaking_colour),
-                          canvas.pixels, canvas.stride);
+      return edges_->mark(mapped.frame(), settings.peaking_threshold, marks, canvas.pixels, canvas.stride);
     });
     return true;
   };
@@ -219,11 +228,12 @@ void Painter::paint_peaking(const Settings& settings, GstBuffer* buffer) {
   peaking_layer_.hide();
 }
 
-GstVideoOverlayComposition* Painter::paint(const Settings& settings, GstBuffer* buffer, std::uint64_t time) {
+GstVideoOverlayComposition* Painter::paint(const Settings& settings, GstBuffer* buffer, std::uint64_t time,
+                                           bool blended) {
   history_.set_span(settings.history);
   zone_history_.set_span(settings.history);
   take_scores(buffer, time);
-  paint_peaking(settings, buffer);
+  paint_peaking(settings, buffer, blended);
   paint_curve(settings.curve);  // before the zones, whose numbers leave room for it
   paint_zones(settings.zones, time);
   paint_graph(settings.graph, time);

@@ -4,6 +4,7 @@
 
 #include "algorithms/score_history.h"
 #include "cpu/overlay/edges.h"
+#include "gst/buffer/significant_bits.h"
 #include "gst/sharpnessoverlay/drawing.h"
 
 #include <gst/video/video.h>
@@ -22,6 +23,7 @@ struct Settings {
   std::uint64_t history = 10 * GST_SECOND;
   std::uint32_t peaking_colour = 0xffff3030;  ///< ARGB, not premultiplied
   int peaking_threshold = 32;                 ///< see cpu::EdgeMarker
+  std::uint32_t significant_bits = 0;         ///< of 16-bit words; 0: as the format says
 };
 
 struct ReleaseOverlay {
@@ -61,6 +63,8 @@ class Layer {
 /// Draws for the frames of one stream. For one thread at a time.
 class Painter {
  public:
+  /// element: posts the warnings about significant bits.
+  explicit Painter(GstElement* element) : element_(element) {}
   /// Frames are like this from now on. The history stays.
   void set_format(const GstVideoInfo& info);
   /// Forgets all scores; what a search found stays.
@@ -72,8 +76,9 @@ class Painter {
   bool cannot_read() const { return cannot_read_; }
 
   /// What to draw on this frame, null for nothing; owned by the painter until the next call. Takes the frame's score
-  /// into the history. time: running time, ns. Throws ElementError.
-  GstVideoOverlayComposition* paint(const Settings& settings, GstBuffer* buffer, std::uint64_t time);
+  /// into the history. time: running time, ns. blended: into the frame itself, which may have no colours. Throws
+  /// ElementError.
+  GstVideoOverlayComposition* paint(const Settings& settings, GstBuffer* buffer, std::uint64_t time, bool blended);
 
  private:
   void take_scores(GstBuffer* buffer, std::uint64_t time);
@@ -83,11 +88,14 @@ class Painter {
   void paint_graph(bool wanted, std::uint64_t time);
   void paint_zones(bool wanted, std::uint64_t time);
   void paint_curve(bool wanted);
-  void paint_peaking(const Settings& settings, GstBuffer* buffer);
+  void paint_peaking(const Settings& settings, GstBuffer* buffer, bool blended);
 
+  GstElement* element_;
   GstVideoInfo info_{};
   Layout layout_;
-  std::optional<cpu::EdgeMarker> edges_;
+  std::optional<cpu::EdgeMarker> edges_;  ///< for significant_bits_, as watch_
+  std::uint32_t significant_bits_ = 0;
+  SignificantBitsWatch watch_;
   bool cannot_read_ = false;
 
   ScoreHistory history_{Settings{}.history}, zone_history_{Settings{}.history};

@@ -12,12 +12,12 @@
 
 namespace framequality::test {
 
-enum class Format { kGray8, kGray16Be, kGray10, kGray12, kI420, kY44412, kNv12, kP010, kRgb, kBgrx, kGbr12 };
-inline constexpr int kFormats = 11;
+enum class Format { kGray8, kGray16Be, kGray10, kGray12, kI420, kY44412, kNv12, kP010, kRgb, kBgrx, kGbr12, kRgb64 };
+inline constexpr int kFormats = 12;
 
 inline const char* name_of(Format format) {
-  constexpr const char* kNames[kFormats] = {"Gray8", "Gray16Be", "Gray10", "Gray12", "I420", "Y44412",
-                                            "Nv12",  "P010",     "Rgb",    "Bgrx",   "Gbr12"};
+  constexpr const char* kNames[kFormats] = {"Gray8", "Gray16Be", "Gray10", "Gray12", "I420",  "Y44412",
+                                            "Nv12",  "P010",     "Rgb",    "Bgrx",   "Gbr12", "Rgb64"};
   return kNames[static_cast<int>(format)];
 }
 
@@ -89,6 +89,9 @@ inline PictureGeometry geometry_of(Format format, int width, int height) {
       break;
     case Format::kGbr12:
       words(12), planar(), l.is_rgb = true;
+      break;
+    case Format::kRgb64:
+      words(12), packed(2, 4, 6, 8);
       break;
   }
   return g;

@@ -32,7 +32,7 @@ struct Marked {
     frame.plane[0] = bytes.data();
     frame.stride[0] = geometry.layout.pixel_stride * width;
     out.assign(static_cast<std::size_t>(stride * height), kSentinel);
-    rows = cpu::EdgeMarker(geometry).mark(frame, threshold, kMark, reinterpret_cast<std::uint8_t*>(out.data()),
+    rows = cpu::EdgeMarker(geometry).mark(frame, threshold, {kMark, kMark}, reinterpret_cast<std::uint8_t*>(out.data()),
                                           4 * stride);
     for (auto& code : codes) code = static_cast<std::uint16_t>(code >> (depth - 8));
   }
@@ -80,6 +80,35 @@ TEST(Edges, MarksAreTheSobelOperatorsPixelByPixel) {
         EXPECT_EQ(m.rows.last, last);
         EXPECT_EQ(m.rows.first, last > 0 ? first : 0);
       }
+}
+
+TEST(Edges, TwoMarksMakeZigzagStripes) {
+  constexpr int kWidth = 41, kHeight = 37;
+  constexpr std::uint32_t kFirst = 0xffffffff, kSecond = 0xff000000;
+  Geometry geometry{kWidth, kHeight, {}};
+  geometry.layout.depth = 8;
+  geometry.layout.word_bytes = geometry.layout.pixel_stride = 1;
+  cpu::EdgeMarker marker(geometry);
+  for (const int seed : {1, 2}) {  // the next frame's are in the same place
+    test::Random random(static_cast<std::uint64_t>(seed));
+    std::vector<std::uint8_t> codes(kWidth * kHeight);
+    for (auto& code : codes) code = static_cast<std::uint8_t>(random.next());
+    Frame frame;
+    frame.plane[0] = codes.data();
+    frame.stride[0] = kWidth;
+    std::vector<std::uint32_t> out(kWidth * kHeight, 1);
+    marker.mark(frame, 40, {kFirst, kSecond}, reinterpret_cast<std::uint8_t*>(out.data()), 4 * kWidth);
+    int marked = 0;
+    for (int y = 1; y < kHeight - 1; ++y)
+      for (int x = 1; x < kWidth - 1; ++x) {
+        const std::uint32_t got = out[static_cast<std::size_t>(y * kWidth + x)];
+        if (got == 0) continue;
+        ++marked;
+        const int shift = y % 16 < 8 ? y % 16 : 15 - y % 16;
+        ASSERT_EQ(got, (x + shift) / 4 % 2 ? kSecond : kFirst) << x << "," << y;
+      }
+    EXPECT_GT(marked, 700);
+  }
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST_P(CpuSweep, EveryInstructionSetEqualsTheDefinition) {
     for (const std::string_view isa : cpu::instruction_sets()) meters.push_back(cpu::make_meter(geometry, isa));
     for (const Shot& shot : shots(GetParam(), size, effort(Effort::kUsual))) {
       Picture picture(geometry, shot.fill, shot.placement, shot.seed);
-      Reference reference(picture.codes(), size.width, size.height, geometry.layout.depth);
+      Reference reference(picture.codes(), size.width, size.height, geometry.layout.depth, geometry.layout.cell());
       for (const Request& request : shot.requests) {
         const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
         const Totals expected = reference.totals(request);

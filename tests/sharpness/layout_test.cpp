@@ -50,6 +50,37 @@ TEST(Layout, GrayHasItsOwnLuma) {
   for (std::uint32_t v = 0; v < 65536; ++v) ASSERT_EQ(luma_of(v, v, v), v);
 }
 
+// (38 (R + G + G) + 14 B + 64) / 128, rounded down, worked out by hand.
+TEST(Layout, LumaOfACell) {
+  struct Case {
+    std::uint32_t r, g, h, b, luma;
+  };
+  for (const auto& [r, g, h, b, luma] : {Case{255, 0, 0, 0, 76},
+                                         {0, 255, 0, 0, 76},
+                                         {0, 0, 255, 0, 76},
+                                         {0, 0, 0, 255, 28},
+                                         {0, 255, 255, 0, 151},
+                                         {1, 1, 0, 0, 1},
+                                         {1, 0, 0, 1, 0},
+                                         {100, 50, 30, 200, 75},
+                                         {65535, 65535, 65535, 65535, 65535}})
+    EXPECT_EQ(luma_of_cell(r + g + h, b), luma) << r << " " << g << " " << h << " " << b;
+  for (std::uint32_t v = 0; v < 65536; ++v) ASSERT_EQ(luma_of_cell(3 * v, v), v);
+}
+
+// Two cells of the same bytes, whose names say where R and B are.
+TEST(Layout, NamesSayWhereTheColoursOfACellAre) {
+  const std::uint8_t upper[] = {200, 10, 0, 20}, lower[] = {40, 100, 60, 80};
+  const auto codes = [&](int row, int column) {
+    const PixelLayout l = bayer(8, row, column);
+    return std::pair(luma_code(l, upper, lower, nullptr, 0), luma_code(l, upper, lower, nullptr, 1));
+  };
+  EXPECT_EQ(codes(0, 0), std::pair(85u, 33u));   // rggb: 38 (200 + 10 + 40) + 14 * 100; 38 * 80 + 14 * 80
+  EXPECT_EQ(codes(1, 1), std::pair(66u, 48u));   // bggr: 38 (10 + 40 + 100) + 14 * 200; 38 (20 + 60 + 80)
+  EXPECT_EQ(codes(0, 1), std::pair(96u, 36u));   // grbg: 38 (200 + 10 + 100) + 14 * 40; 38 (20 + 80) + 14 * 60
+  EXPECT_EQ(codes(1, 0), std::pair(102u, 44u));  // gbrg: 38 (200 + 40 + 100) + 14 * 10; 38 (60 + 80) + 14 * 20
+}
+
 // Fraction bits: min(a, 4, 16 - depth), where samples are scaled by 2^a before rounding.
 TEST(Samples, FormatFollowsDepthPrefilterAndDownscale) {
   for (int depth = 8; depth <= 16; ++depth)

@@ -68,7 +68,7 @@ inline Scores scores_of(Picture& picture, const Request& request) {
   const Geometry& g = picture.geometry();
   const Plan plan = make_plan(g, request);
   EXPECT_EQ(plan.refusal, "");
-  Reference reference(picture.codes(), g.width, g.height, g.layout.depth);
+  Reference reference(picture.codes(), g.width, g.height, g.layout.depth, g.layout.cell());
   const Totals expected = reference.totals(request);
   EXPECT_EQ(plan.pixels, expected.pixels) << describe(request);
   for (const std::string_view isa : cpu::instruction_sets()) {

@@ -185,7 +185,7 @@ compared, failures = 0, []
 
 
 def measured(g, meter, depth=8, prefilter="none", downscale=1, normalize="none", limited=False, roi=None,
-             zones=(1, 1), interlaced=False, correct=False):
+             zones=(1, 1), interlaced=False, correct=False, bayer=None):
     """-> {metric: (score, [zone scores])} of the picture by one meter; options as those of definition(). The entry
     "statistics" has what statistics() returns."""
     path = os.path.join(work.name, "picture.raw")
@@ -194,6 +194,8 @@ def measured(g, meter, depth=8, prefilter="none", downscale=1, normalize="none",
                f"prefilter={['none', 'binomial3', 'binomial5'].index(prefilter)}", f"downscale={downscale}",
                f"normalize={int(normalize == 'mean')}", f"limited={int(limited)}", f"interlaced={int(interlaced)}",
                f"columns={zones[0]}", f"rows={zones[1]}", f"corrected={int(correct)}", "statistics=1"]
+    if bayer:
+        command.append(f"bayer={bayer}")
     if roi:
         command.append("roi=" + ",".join(map(str, roi)))
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -211,14 +213,20 @@ def expect(wanted, got, what, least=0):
         failures.append(f"{what}: expected {wanted!r}, got {got!r}")
 
 
-def compare(g, what, **options):
-    """All metrics by all meters against the oracle."""
+def compare(g, what, mosaic=None, **options):
+    """All metrics by all meters against the oracle. mosaic: what the meters see in place of g, which is the luma of its
+    cells: (samples, order, roi in samples)."""
     wanted = {m: definition(g, m, **options) for m in KNOWN}
     exposed = statistics(g, **options)
     # Corrected scores are differences: what is left of two equal numbers is their rounding.
     least = 1e-9 if options.get("correct") else 0
     for meter in METERS:
-        got = measured(g, meter, **options)
+        if mosaic is None:
+            got = measured(g, meter, **options)
+        elif meter == "reference":  # it knows codes alone
+            continue
+        else:
+            got = measured(mosaic[0], meter, bayer=mosaic[1], **{**options, "roi": mosaic[2]})
         first, rest = got.pop("statistics")
         for name, a, b in zip(("noise", "mean", "black", "white", "rms"), exposed, [first, *rest]):
             expect(a, b, f"{meter} {name} {what} {g.shape[1]}x{g.shape[0]} {options}")
@@ -273,6 +281,31 @@ def sweep(seed, rounds):
                 roi=random_roi(dice, width, height) if dice.random() < 0.5 else None)
 
 
+def cells(mosaic, order):
+    """Luma of each whole cell of 2x2 samples: BT.601 in steps of 1/128, rounded to nearest."""
+    h, w = (n // 2 * 2 for n in mosaic.shape)
+    weights = np.array([{"r": 38, "g": 38, "b": 14}[colour] for colour in order]).reshape(2, 2)
+    assert weights.sum() == 128
+    return sum(weights[j, i] * mosaic[j:h:2, i:w:2].astype(np.int64) for j in (0, 1) for i in (0, 1)) + 64 >> 7
+
+
+def mosaics(seed, rounds):
+    dice = random.Random(seed)
+    for n in range(rounds):
+        width, height = dice.choice([(2, 2), (3, 5), (17, 9), (66, 67), (131, 90), (260, 40)])
+        depth, order = dice.choice([8, 10, 12, 14, 16]), dice.choice(["bggr", "gbrg", "grbg", "rggb"])
+        samples = picture(dice, dice.choice(["random", "checker", "columns", "ramp", "noisy", "white"]), width, height, depth)
+        # A region reaches from the cell that holds its first sample to before the one that holds the first beyond.
+        roi = random_roi(dice, width, height) if dice.random() < 0.5 else None
+        if roi and any(abs(v) > 2**30 for v in roi):
+            roi = None
+        x0, y0, x1, y1 = (max(v, 0) // 2 for v in (roi[0], roi[1], roi[0] + roi[2], roi[1] + roi[3])) if roi else (0,) * 4
+        compare(cells(samples, order), f"{order} seed {seed} round {n} roi {roi}", mosaic=(samples, order, roi), depth=depth,
+                prefilter=dice.choice(["none", "binomial3", "binomial5"]), downscale=dice.choice([1, 2, 4]),
+                normalize=dice.choice(["none", "mean"]), correct=dice.random() < 0.5,
+                zones=dice.choice([(1, 1), (2, 3), (5, 4)]), roi=(x0, y0, x1 - x0, y1 - y0) if roi else None)
+
+
 def photographs():
     try:
         from PIL import Image
@@ -314,6 +347,7 @@ def photographs():
 
 for seed in range(3):
     sweep(seed, 44)
+mosaics(3, 60)
 photographs()
 print(f"{compared} scores compared, meters: {' '.join(METERS)}")
 for line in failures[:20]:

@@ -50,6 +50,35 @@ TEST(Plan, ZoneEdgesAreFloorOfEqualParts) {
   EXPECT_EQ(plan.pixels, (std::vector<std::uint64_t>{3, 4, 4, 6, 8, 8, 3, 4, 4, 6, 8, 8}));
 }
 
+TEST(Plan, RegionsOfAMosaicAreInItsSamples) {
+  const Geometry geometry{50, 40, bayer(8, 0, 0)};  // of a sensor of 100 x 80, or one more
+  const auto grid = [&](std::optional<Rect> roi, int downscale = 1) {
+    Request request;
+    request.roi = roi;
+    request.downscale = downscale;
+    request.statistics = true;
+    const Plan plan = make_plan(geometry, request);
+    EXPECT_EQ(plan.request.roi, roi) << "as it was asked for";
+    std::vector<int> edges;
+    for (const Grid& g : plan.grids) edges = {g.x0, g.x1, g.y0, g.y1};
+    if (downscale == 1 && plan.statistics.grids > 0) {
+      const StatisticsGrid& s = plan.statistics.grid[0];
+      EXPECT_EQ(edges, (std::vector{s.x0, s.x1, s.y0, s.y1}));
+    }
+    return edges;
+  };
+  EXPECT_EQ(grid(std::nullopt), (std::vector{0, 50, 0, 40}));
+  EXPECT_EQ(grid(Rect{10, 20, 30, 40}), (std::vector{5, 20, 10, 30}));
+  EXPECT_EQ(grid(Rect{11, 21, 30, 40}), (std::vector{5, 20, 10, 30})) << "from the cell of the first sample on";
+  EXPECT_EQ(grid(Rect{10, 20, 31, 41}), (std::vector{5, 20, 10, 30}));
+  EXPECT_EQ(grid(Rect{11, 21, 31, 41}), (std::vector{5, 21, 10, 31}));
+  EXPECT_EQ(grid(Rect{12, 20, 24, 40}, 2), (std::vector{3, 9, 5, 15}));
+  EXPECT_EQ(grid(Rect{-7, -1, 18, 13}), (std::vector{0, 5, 0, 6}));
+  EXPECT_EQ(grid(Rect{kLow, kLow, kHigh, kHigh}), (std::vector<int>{}));
+  EXPECT_EQ(grid(Rect{3, 5, kHigh, kHigh}), (std::vector{1, 50, 2, 40}));
+  EXPECT_EQ(grid(Rect{100, 0, 10, 10}), (std::vector<int>{}));
+}
+
 TEST(Plan, MoreZonesThanSamplesLeavesSomeEmpty) {
   Request request;
   request.zone_columns = request.zone_rows = 64;

@@ -32,7 +32,7 @@ void expect_totals_at_every_width(const PixelLayout& layout) {
     const Geometry geometry{width, height, layout};
     Picture picture(geometry, kFills[static_cast<std::size_t>(random.below(static_cast<int>(kFills.size())))],
                     kPlacements[static_cast<std::size_t>(width) % kPlacements.size()], random.next());
-    Reference reference(picture.codes(), width, height, layout.depth);
+    Reference reference(picture.codes(), width, height, layout.depth, layout.cell());
     std::vector<std::unique_ptr<Meter>> meters;
     for (const std::string_view isa : cpu::instruction_sets()) meters.push_back(cpu::make_meter(geometry, isa));
     for (int metric = 0; metric < kMetricCount; ++metric)

@@ -73,8 +73,9 @@ inline Share share_of(std::string_view nick) {
 /// Totals of one picture's luma codes, for any request.
 class Reference {
  public:
-  Reference(std::span<const std::uint16_t> codes, int width, int height, int depth)
-      : codes_(codes), width_(width), height_(height), depth_(depth) {}
+  /// cell: in how many of the regions' units each way a code is made.
+  Reference(std::span<const std::uint16_t> codes, int width, int height, int depth, int cell = 1)
+      : codes_(codes), width_(width), height_(height), depth_(depth), cell_(cell) {}
 
   Totals totals(const Request& request) {
     const Share share = share_of(metric_info(request.metric).name);
@@ -88,9 +89,11 @@ class Reference {
     for (int p = 0; p < fields; ++p) {
       const Samples& s = samples(p, fields, request.prefilter, request.downscale);
       const auto measure = [&](const Rect& r, int columns, int rows, std::size_t first_cell) {
-        const Wide right = static_cast<Wide>(r.x) + r.width, bottom = static_cast<Wide>(r.y) + r.height;
-        const int x0 = edge(r.x, 0, 1, request.downscale, s.width), x1 = edge(right, 0, 1, request.downscale, s.width);
-        const int y0 = edge(r.y, p, fields, request.downscale, s.height),
+        const Wide right = (static_cast<Wide>(r.x) + r.width) / cell_,
+                   bottom = (static_cast<Wide>(r.y) + r.height) / cell_;
+        const int x0 = edge(r.x / cell_, 0, 1, request.downscale, s.width),
+                  x1 = edge(right, 0, 1, request.downscale, s.width);
+        const int y0 = edge(r.y / cell_, p, fields, request.downscale, s.height),
                   y1 = edge(bottom, p, fields, request.downscale, s.height);
         if (x1 <= x0 || y1 <= y0) return;
         for (int j = 0; j < rows; ++j)
@@ -103,7 +106,7 @@ class Reference {
               }
           }
       };
-      measure(request.roi.value_or(Rect{0, 0, width_, height_}), request.zone_columns, request.zone_rows, 0);
+      measure(request.roi.value_or(whole()), request.zone_columns, request.zone_rows, 0);
       for (std::size_t e = 0; e < request.extra.size(); ++e)
         measure(request.extra[e], 1, 1, static_cast<std::size_t>(zones) + e);
     }
@@ -176,10 +179,12 @@ class Reference {
     return v < 0 ? -v : v >= n ? 2 * (n - 1) - v : v;
   }
 
+  Rect whole() const { return {0, 0, std::int64_t{width_} * cell_, std::int64_t{height_} * cell_}; }
+
   /// Sums of codes, clipped ones, and residuals of whole blocks of 16 x 16, or of all of the roi. Of more than 2047
   /// blocks not all count: groups of four in a row do, evenly spread.
   void add_statistics(const Request& request, std::vector<std::int64_t>& words) const {
-    const Rect roi = request.roi.value_or(Rect{0, 0, width_, height_});
+    const Rect roi = request.roi.value_or(whole());
     const int fields = request.interlaced ? 2 : 1;
     const std::int64_t black = request.limited ? std::int64_t{16} << (depth_ - 8) : 0,
                        white = request.limited ? std::int64_t{235} << (depth_ - 8) : (std::int64_t{1} << depth_) - 1;
@@ -191,9 +196,10 @@ class Reference {
     std::uint64_t squares_of_blocks = 0, all_squares = 0;
     for (int p = 0; p < fields; ++p) {
       const int rows = (height_ - p + fields - 1) / fields;
-      const int x0 = edge(roi.x, 0, 1, 1, width_), x1 = edge(static_cast<Wide>(roi.x) + roi.width, 0, 1, 1, width_);
-      const int y0 = edge(roi.y, p, fields, 1, rows),
-                y1 = edge(static_cast<Wide>(roi.y) + roi.height, p, fields, 1, rows);
+      const int x0 = edge(roi.x / cell_, 0, 1, 1, width_),
+                x1 = edge((static_cast<Wide>(roi.x) + roi.width) / cell_, 0, 1, 1, width_);
+      const int y0 = edge(roi.y / cell_, p, fields, 1, rows),
+                y1 = edge((static_cast<Wide>(roi.y) + roi.height) / cell_, p, fields, 1, rows);
       const auto at = [&](int x, int y) { return code(x, y * fields + p); };
       for (int y = y0; y < y1; ++y)
         for (int x = x0; x < x1; ++x) {
@@ -313,7 +319,7 @@ class Reference {
   }
 
   std::span<const std::uint16_t> codes_;
-  int width_, height_, depth_;
+  int width_, height_, depth_, cell_;
   std::map<std::tuple<int, int, Prefilter, int>, Samples> samples_;
 };
 

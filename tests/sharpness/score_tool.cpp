@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,17 +28,20 @@ constexpr const char* kUsage =
     "usage: score_tool FILE width=N height=N [depth=8] [isa=NAME|reference|cuda] [prefilter=0|1|2] [downscale=1|2|4]\n"
     "                  [normalize=1] [limited=1] [interlaced=1] [corrected=1] [statistics=1] [roi=x,y,w,h] [columns=N] "
     "[rows=N]\n"
-    "FILE: luma codes row by row, bytes at depth 8, else little-endian 16-bit words. isa=list names the choices.\n"
+    "       [bayer=bggr|gbrg|grbg|rggb]\n"
+    "FILE: luma codes or, of a mosaic, samples, row by row, bytes at depth 8, else little-endian 16-bit words. "
+    "isa=list names the choices.\n"
     "Prints a line for each metric: its nick, the score, the zones' scores; and one with noise, mean, clipped black "
     "and\n"
     "white, and the root mean square noise.\n";
 
-std::vector<std::int64_t> measure(const std::string& isa, const test::Picture& picture, const Plan& plan) {
+/// codes: the frame's, for the reference.
+std::vector<std::int64_t> measure(const std::string& isa, const Frame& frame, std::span<const std::uint16_t> codes,
+                                  const Plan& plan) {
   const Geometry& g = plan.geometry;
-  if (isa == "reference")
-    return test::Reference(picture.codes(), g.width, g.height, g.layout.depth).totals(plan.request).values;
+  if (isa == "reference") return test::Reference(codes, g.width, g.height, g.layout.depth).totals(plan.request).values;
   const auto meter = isa == "cuda" ? cuda::make_meter(g, cuda::find_device().id) : cpu::make_meter(g, isa);
-  return test::totals_of(*meter, picture.frame(), plan);
+  return test::totals_of(*meter, frame, plan);
 }
 
 int run(int argc, char** argv) {
@@ -61,7 +65,7 @@ int run(int argc, char** argv) {
     return options.contains(name) ? std::stoi(options[name]) : otherwise;
   };
   const int depth = number("depth", 8);
-  const Geometry geometry{number("width", 0), number("height", 0), test::luma_layout(depth, depth > 8 ? 2 : 1)};
+  Geometry geometry{number("width", 0), number("height", 0), test::luma_layout(depth, depth > 8 ? 2 : 1)};
   std::ifstream in(file, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
   const std::size_t word = depth > 8 ? 2 : 1;
@@ -75,6 +79,14 @@ int run(int argc, char** argv) {
     codes.push_back(static_cast<std::uint16_t>(v));
   }
   const test::Picture picture(geometry, codes);
+  Frame frame = picture.frame();
+  if (const std::string order = options["bayer"]; !order.empty()) {
+    if (options["isa"] == "reference") throw std::invalid_argument("the reference knows luma codes alone");
+    const auto red = static_cast<int>(order.find('r'));
+    geometry = {geometry.width / 2, geometry.height / 2, test::bayer(depth, red / 2, red % 2)};
+    frame.plane[1] = frame.plane[0] + frame.stride[0];
+    frame.stride[0] = frame.stride[1] = 2 * frame.stride[0];
+  }
 
   Request request;
   request.prefilter = static_cast<Prefilter>(number("prefilter", 0));
@@ -95,7 +107,7 @@ int run(int argc, char** argv) {
   for (int m = 0; m < kMetricCount; ++m) {
     request.metric = m;
     const Plan plan = make_plan(geometry, request);
-    const Scores s = finish(plan, measure(options["isa"], picture, plan));
+    const Scores s = finish(plan, measure(options["isa"], frame, picture.codes(), plan));
     std::printf("%s %.17g", metric_info(m).name, s.score);
     for (const double v : s.zones) std::printf(" %.17g", v);
     std::puts("");

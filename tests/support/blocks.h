@@ -92,6 +92,8 @@ inline const std::vector<NamedPicture>& picture_layouts() {
                                              {"xRGB", packed(8, 4, 1, true)},
                                              {"ARGB64", packed(16, 8, 2, true)},
                                              {"RGBA64_BE", packed(16, 8, 0, true, true)},
+                                             {"depth10_ARGB64", packed(10, 8, 2, true)},
+                                             {"depth12_RGBA64_BE", packed(12, 8, 0, true, true)},
                                              {"GBR", planar_rgb_picture(8)},
                                              {"GBR_12LE", planar_rgb_picture(12)}};
   return all;

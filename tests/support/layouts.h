@@ -48,6 +48,19 @@ inline PixelLayout planar_rgb(int depth, int r, int g, int b, bool big_endian = 
   return l;
 }
 
+/// A mosaic whose R is in this row and column of each cell of 2x2.
+inline PixelLayout bayer(int depth, int row, int column, bool big_endian = false) {
+  const int bytes = depth > 8 ? 2 : 1;
+  PixelLayout l = luma_layout(depth, bytes, 0, big_endian, 2 * bytes);
+  l.kind = PixelLayout::Kind::kBayer;
+  const int r = bytes * column, other = bytes - r;
+  l.plane[0] = l.plane[1] = static_cast<std::uint8_t>(row);
+  l.plane[2] = static_cast<std::uint8_t>(1 - row);
+  l.offset[0] = static_cast<std::uint8_t>(r);
+  l.offset[1] = l.offset[2] = static_cast<std::uint8_t>(other);
+  return l;
+}
+
 inline PixelLayout gray10_le32() {
   PixelLayout l = luma_layout(10, 2);
   l.kind = PixelLayout::Kind::kGray10x3;
@@ -86,6 +99,9 @@ inline const std::vector<NamedLayout>& layouts() {
       {"RGBA64_LE", packed_rgb(16, 8, 0, 2, 4)},
       {"RGBA64_BE", packed_rgb(16, 8, 0, 2, 4, true)},
       {"ARGB64", packed_rgb(16, 8, 2, 4, 6)},
+      {"depth10_ARGB64_LE", packed_rgb(10, 8, 2, 4, 6)},
+      {"depth12_RGBA64_BE", packed_rgb(12, 8, 0, 2, 4, true)},
+      {"depth14_AYUV64", luma_layout(14, 2, 0, false, 8, 2)},
       {"GBR", planar_rgb(8, 2, 0, 1)},
       {"RGBP", planar_rgb(8, 0, 1, 2)},
       {"BGRP", planar_rgb(8, 2, 1, 0)},
@@ -93,6 +109,13 @@ inline const std::vector<NamedLayout>& layouts() {
       {"GBR_12LE", planar_rgb(12, 2, 0, 1)},
       {"GBR_12BE", planar_rgb(12, 2, 0, 1, true)},
       {"GBR_16LE", planar_rgb(16, 2, 0, 1)},
+      {"bggr", bayer(8, 1, 1)},
+      {"gbrg", bayer(8, 1, 0)},
+      {"grbg", bayer(8, 0, 1)},
+      {"rggb", bayer(8, 0, 0)},
+      {"gbrg10le", bayer(10, 1, 0)},
+      {"bggr12be", bayer(12, 1, 1, true)},
+      {"rggb16le", bayer(16, 0, 0)},
   };
   return all;
 }

@@ -84,20 +84,20 @@ class Picture {
     place(placement, seed);
     Random random(seed);
     const std::uint32_t max = (1u << geometry.layout.depth) - 1;
-    const bool rgb = geometry.layout.kind == PixelLayout::Kind::kRgb;
+    const bool colours = samples(geometry.layout) > 1;
     const bool noise = fill == Fill::kRandom || fill == Fill::kNearLimits;
     for (int y = 0; y < geometry.height; ++y)
       for (int x = 0; x < geometry.width; ++x) {
-        std::uint32_t code[3];
+        std::uint32_t code[4];
         code[0] = fill_code(fill, x, y, geometry.width, geometry.height, max, random);
-        for (int c = 1; c < 3; ++c)
-          code[c] = noise && rgb ? fill_code(fill, x, y, geometry.width, geometry.height, max, random) : code[0];
+        for (int c = 1; c < samples(geometry.layout); ++c)
+          code[c] = noise && colours ? fill_code(fill, x, y, geometry.width, geometry.height, max, random) : code[0];
         put(x, y, code);
       }
     seal();
   }
 
-  /// Shows these codes, row by row; RGB layouts get R = G = B.
+  /// Shows these codes, row by row; layouts of colours get R = G = B.
   Picture(const Geometry& geometry, std::span<const std::uint16_t> codes, Placement placement = Placement::kTight)
       : geometry_(geometry) {
     place(placement, 1);
@@ -105,7 +105,7 @@ class Picture {
       for (int x = 0; x < geometry.width; ++x) {
         const std::uint32_t v =
             codes[static_cast<std::size_t>(y) * static_cast<std::size_t>(geometry.width) + static_cast<std::size_t>(x)];
-        const std::uint32_t code[3] = {v, v, v};
+        const std::uint32_t code[4] = {v, v, v, v};
         put(x, y, code);
       }
     seal();
@@ -145,16 +145,22 @@ class Picture {
  private:
   static constexpr std::uint8_t kSentinel = 0xa5;
 
+  /// That a pixel has: a cell of a mosaic R, two G and B.
+  static int samples(const PixelLayout& l) {
+    return l.kind == PixelLayout::Kind::kRgb ? 3 : l.kind == PixelLayout::Kind::kBayer ? 4 : 1;
+  }
+
   void place(Placement placement, std::uint64_t seed) {
     const PixelLayout& l = geometry_.layout;
     const auto w = static_cast<std::size_t>(geometry_.width), h = static_cast<std::size_t>(geometry_.height);
-    const bool rgb = l.kind == PixelLayout::Kind::kRgb;
+    const int components = std::min(3, samples(l));
     Random random(~seed);
-    for (int c = 0; c < (rgb ? 3 : 1); ++c) planes_ = std::max(planes_, l.plane[c] + 1);
+    for (int c = 0; c < components; ++c) planes_ = std::max(planes_, l.plane[c] + 1);
     for (int p = 0; p < planes_; ++p) {
       std::size_t end = 0;  // bytes of a row up to the last that holds a component
-      for (int c = 0; c < (rgb ? 3 : 1); ++c)
+      for (int c = 0; c < components; ++c)
         if (l.plane[c] == p) end = std::max(end, std::size_t{l.offset[c]} + l.word_bytes);
+      if (samples(l) == 4) end = std::size_t{2} * l.word_bytes;
       const std::size_t row = l.kind == PixelLayout::Kind::kGray10x3 ? (w + 2) / 3 * 4 : (w - 1) * l.pixel_stride + end;
       std::size_t stride = row, before = 0, after = 0;
       if (placement == Placement::kPadded || placement == Placement::kNegative) {
@@ -185,7 +191,7 @@ class Picture {
 
   std::uint8_t* row(int p, int y) { return block_[p].get() + origin(p) + y * frame_.stride[p]; }
 
-  void put(int x, int y, const std::uint32_t (&code)[3]) {
+  void put(int x, int y, const std::uint32_t (&code)[4]) {
     const PixelLayout& l = geometry_.layout;
     std::uint32_t luma = code[0];
     if (l.kind == PixelLayout::Kind::kGray10x3) {
@@ -199,6 +205,12 @@ class Picture {
       luma = static_cast<std::uint32_t>(
           (std::uint64_t{9798} * code[0] + std::uint64_t{19235} * code[1] + std::uint64_t{3735} * code[2] + 16384) >>
           15);
+    } else if (l.kind == PixelLayout::Kind::kBayer) {
+      // R, the G beside it, B, the G beside that.
+      const int plane[4] = {l.plane[0], l.plane[0], 1 - l.plane[0], 1 - l.plane[0]};
+      const int offset[4] = {l.offset[0], l.word_bytes - l.offset[0], l.word_bytes - l.offset[0], l.offset[0]};
+      for (int i = 0; i < 4; ++i) put_word(row(plane[i], y) + x * l.pixel_stride + offset[i], code[i]);
+      luma = (38 * code[0] + 38 * code[1] + 38 * code[3] + 14 * code[2] + 64) / 128;
     } else {
       put_word(row(l.plane[0], y) + x * l.pixel_stride + l.offset[0], code[0]);
     }

@@ -96,6 +96,35 @@ TEST_F(InFlight, UnmeasuredFramesKeepTheirPlace) {
   }
 }
 
+TEST_F(InFlight, FramesAreReadByTheBitsThatWereSetWhenTheyCame) {
+  const std::string caps = video_caps("GRAY16_LE", 64, 48);
+  for (const std::size_t behind : {0u, 1u, 3u, 16u}) {
+    SCOPED_TRACE(behind);
+    again();
+    Rig rig{{"in-flight", std::to_string(behind).c_str()}};
+    rig.caps(caps);
+    std::vector<double> want;
+    for (std::size_t i = 0; i < 40; ++i) {
+      const int bits = i < 10 ? 16 : i < 13 ? 10 : i < 30 ? 12 : 16;
+      rig.set("significant-bits", bits == 16 ? "0" : std::to_string(bits).c_str());
+      BufferPtr buffer = watched_frame(caps, i);
+      int depth = 0;
+      auto codes = codes_of(caps, buffer.get(), &depth);
+      for (auto& code : codes) code = static_cast<std::uint16_t>(code & ((1 << bits) - 1));
+      want.push_back(expected(codes, 64, 48, bits).score);
+      push(rig, std::move(buffer));
+    }
+    end(rig);
+    expect_order(40);
+    for (std::size_t i = 0; i < out_.size(); ++i) EXPECT_EQ(meta_score(out_[i].get()), want[i]) << i;
+    const Heard heard = rig.heard();
+    EXPECT_EQ(heard.results.size(), 40u);
+    EXPECT_EQ(heard.warnings.size(), 2u);  // random words have more bits than 10 and 12
+    EXPECT_TRUE(heard.errors.empty());
+    EXPECT_EQ(rig.stat("measured"), 40u);
+  }
+}
+
 /// Options as a user sets them, and what they ask for.
 struct Options {
   const char *metric, *roi, *columns, *downscale;

@@ -142,6 +142,90 @@ TEST(Memory, TruncatedBufferIsAnErrorWithNumbers) {
   refused(video_caps("GBR", 8, 8), wrap(noise(8 * 8 * 2)), {"192", "128"});
 }
 
+/// The element that a warning or an error says to put upstream.
+std::string cure_in(const std::string& text) {
+  const std::size_t begin = text.find("rawvideoparse"), end = text.rfind(" upstream");
+  return begin < end && end != std::string::npos ? text.substr(begin, end - begin) : "";
+}
+
+/// Score of a buffer behind this element.
+double cured(const std::string& cure, const std::string& caps, BufferPtr buffer) {
+  const std::unique_ptr<GstHarness, Free<gst_harness_teardown>> harness(
+      gst_harness_new_parse((cure + " ! sharpnessmeter").c_str()));
+  gst_harness_set_src_caps_str(harness.get(), caps.c_str());
+  EXPECT_EQ(gst_harness_push(harness.get(), buffer.release()), GST_FLOW_OK) << cure;
+  const BufferPtr out(gst_harness_try_pull(harness.get()));
+  EXPECT_TRUE(out) << cure;
+  return out ? meta_score(out.get()) : std::nan("");
+}
+
+/// A frame with rows of other strides, and no GstVideoMeta that says so.
+BufferPtr laid_out(const std::string& caps, GstBuffer* plain, const std::vector<std::size_t>& strides) {
+  const GstVideoInfo info = video_info(caps);
+  GstMapInfo map;
+  gst_buffer_map(plain, &map, GST_MAP_READ);
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t p = 0; p < strides.size(); ++p)
+    for (int y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT(&info, p); ++y) {
+      const std::uint8_t* row = map.data + info.offset[p] + std::ptrdiff_t{y} * info.stride[p];
+      const std::size_t kept = std::min(strides[p], static_cast<std::size_t>(info.stride[p]));
+      bytes.insert(bytes.end(), row, row + kept);
+      bytes.insert(bytes.end(), strides[p] - kept, 77);
+    }
+  gst_buffer_unmap(plain, &map);
+  return wrap(bytes);
+}
+
+TEST(Memory, SizesThatSayHowRowsMayLieNameTheCure) {
+  struct Case {
+    const char* format;
+    int width, height;
+    std::vector<std::size_t> strides;
+    bool too_short;  ///< an error; else a warning
+    std::vector<std::string> words;
+  };
+  const std::vector<Case> cases{
+      {"GRAY8", 64, 48, {80}, false, {"every 80 bytes", "not every 64", "plane-strides=\"<80>\"", "frame-size=3840"}},
+      {"I420", 64, 48, {80, 40, 40}, false, {"\"<80,40,40>\"", "\"<0,3840,4800>\"", "frame-size=5760"}},
+      {"GRAY16_LE", 64, 48, {192}, false, {"format=gray16-le", "\"<192>\""}},
+      {"GRAY8", 61, 48, {61}, true, {"2928", "every 61 bytes", "not every 64", "\"<61>\""}},
+      {"I420", 62, 48, {62, 31, 31}, true, {"\"<62,31,31>\"", "\"<0,2976,3720>\""}}};
+  const bool has_parser = gst_registry_check_feature_version(gst_registry_get(), "rawvideoparse", 1, 0, 0);
+  for (const Case& c : cases) {
+    const std::string caps = video_caps(c.format, c.width, c.height);
+    SCOPED_TRACE(caps);
+    const BufferPtr plain = random_buffer(caps, 3);
+    Rig rig;
+    rig.caps(caps);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(rig.push(laid_out(caps, plain.get(), c.strides)), c.too_short ? GST_FLOW_ERROR : GST_FLOW_OK);
+      const Heard heard = rig.heard();
+      const auto& said = c.too_short ? heard.errors : heard.warnings;
+      ASSERT_EQ(said.size(), c.too_short || i == 0 ? 1u : 0u) << "frame " << i;
+      if (said.empty()) continue;
+      EXPECT_TRUE(said[0].is(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
+      for (const std::string& word : c.words)
+        EXPECT_NE(said[0].text.find(word), std::string::npos) << word << " in " << said[0].text;
+      if (!has_parser) continue;
+      EXPECT_EQ(cured(cure_in(said[0].text), caps, laid_out(caps, plain.get(), c.strides)),
+                expected(caps, plain.get()).score);
+    }
+  }
+  if (!has_parser) GTEST_SKIP() << "no rawvideoparse to see whether it is one";
+}
+
+TEST(Memory, MoreBytesAtTheEndAreNoPadding) {
+  // As drivers and pools round sizes up, or two frames in one.
+  for (const std::size_t more : {1u, 1000u, 1024u, 3072u, 5000u}) {
+    Rig rig;
+    rig.caps(kCaps);
+    const auto longer = noise(64 * 48 + more);
+    const BufferPtr plain = wrap({longer.begin(), longer.begin() + 64 * 48});
+    EXPECT_EQ(rig.score(wrap(longer)), expected(kCaps, plain.get()).score);
+    EXPECT_TRUE(rig.heard().warnings.empty()) << more;
+  }
+}
+
 TEST(Memory, VideoMetaBeyondTheBufferIsAnError) {
   const auto add = [](BufferPtr buffer, std::size_t offset, int stride, guint w = 64, guint h = 48,
                       GstVideoFormat format = GST_VIDEO_FORMAT_GRAY8) {

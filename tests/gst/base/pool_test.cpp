@@ -47,6 +47,23 @@ TEST_F(Pool, BuffersArePinnedOrdinarySystemMemory) {
   EXPECT_EQ(pins.now(), 0);
 }
 
+TEST_F(Pool, MosaicsAreOfferedBuffersOfTheirSize) {
+  const std::string caps = "video/x-bayer,format=rggb12le,width=321,height=242,framerate=30/1";
+  PoolRig rig;
+  rig.caps(caps);
+  const QueryPtr query = ask(rig, caps);
+  ASSERT_EQ(gst_query_get_n_allocation_pools(query.get()), 1u);
+  const PoolPtr pool = pool_in(query.get());
+  ASSERT_TRUE(gst_buffer_pool_set_active(pool.get(), TRUE));
+  {
+    const BufferPtr buffer = take(pool.get());
+    EXPECT_EQ(gst_buffer_get_size(buffer.get()), 324u * 2 * 242);
+    EXPECT_TRUE(is_pinned(buffer.get()));
+    use(buffer.get());
+  }
+  gst_buffer_pool_set_active(pool.get(), FALSE);
+}
+
 TEST_F(Pool, BuffersOutliveElementAndFault) {
   BufferPtr buffer;
   PoolPtr pool;

@@ -74,6 +74,10 @@ TEST(CameraWatchElement, LimitedRangeHasItsOwnBlackAndWhite) {
   EXPECT_NEAR(number(rig.last.get(), "mean"), 20, 0.3);
   CameraRig full;
   EXPECT_EQ(full.see(15, {.mean = 20}), "");
+#if GST_CHECK_VERSION(1, 24, 0)
+  CameraRig dma({}, "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=8,height=8,framerate=5/1");
+  EXPECT_EQ(dma.see(15, {.mean = 20}), "dark learning @10");
+#endif
 }
 
 TEST(CameraWatchElement, ZonesOfScoresDoWithoutEnergies) {

@@ -43,6 +43,19 @@ TEST(Autofocus, FindsTheBestPositionOfTheVirtualLens) {
     }
 }
 
+TEST(Autofocus, FocusesOnAMosaic) {
+  GstElementFactory* setter = gst_element_factory_find("capssetter");
+  if (!setter) GTEST_SKIP() << "SKIPPED: no capssetter";
+  gst_object_unref(setter);
+  // Of a gray scene a mosaic's samples are those of the gray picture.
+  const Outcome run = focus(
+      "virtuallenssrc name=lens num-buffers=400 best-position=64 ! video/x-raw,format=GRAY8,width=320,height=240 ! "
+      "capssetter join=false replace=true caps=video/x-bayer,format=rggb,width=320,height=240,framerate=30/1 ! "
+      "sharpnessmeter normalize=mean ! focuscontroller actuator=lens.position min=0 max=100 step=1 settle-frames=0");
+  EXPECT_EQ(run.state(), "focused");
+  EXPECT_NEAR(run.position, 64, 1);
+}
+
 TEST(Autofocus, StandsNoiseAndFlicker) {
   const Outcome run =
       focus(std::string("virtuallenssrc name=lens num-buffers=600 noise=5 flicker=0.1 best-position=66 lag=2 "

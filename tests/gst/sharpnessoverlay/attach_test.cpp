@@ -97,6 +97,28 @@ TEST(OverlayAttach, RectanglesSayWhatTheirPixelsAre) {
   }
 }
 
+TEST(OverlayAttach, PeakingKeepsItsColourOnGreyFramesThatDownstreamDrawsOn) {
+  DrawnDownstream rig{{"peaking", "true"}, {"text", "false"}, {"graph", "false"}};
+  const std::string caps = video_caps("GRAY8", 640, 480);
+  rig.caps(caps);
+  const BufferPtr out = rig.pass(with(painted(caps, [](int, int y) { return y < 200 ? 50 : 150; }), {.score = 1}));
+  ASSERT_EQ(rectangles_in(out), 1u);
+  GstBuffer* pixels = gst_video_overlay_rectangle_get_pixels_unscaled_raw(
+      gst_video_overlay_composition_get_rectangle(composition_in(out), 0),
+      GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
+  GstVideoMeta* meta = gst_buffer_get_video_meta(pixels);
+  GstMapInfo map;
+  gpointer data = nullptr;
+  gint stride = 0;
+  ASSERT_TRUE(gst_video_meta_map(meta, 0, &map, &data, &stride, GST_MAP_READ));
+  for (guint x = 1; x < 639; ++x) {
+    std::uint32_t argb;
+    std::memcpy(&argb, static_cast<std::uint8_t*>(data) + 4 * x, 4);
+    ASSERT_EQ(argb, 0xffff3030) << x;
+  }
+  gst_video_meta_unmap(meta, 0, &map);
+}
+
 TEST(OverlayAttach, NothingNewIsTheSameComposition) {
   DrawnDownstream rig{{"graph", "false"}};
   rig.caps(kCaps);

@@ -280,6 +280,81 @@ TEST(OverlayPicture, PeakingHasItsColour) {
   EXPECT_NEAR(half.after.at(20, 24)[2], 75, 1);
 }
 
+/// A marked pixel of a grey picture: black, or white, but for some codes.
+bool is_stripe(int code, int white, int slack = 0) { return code <= slack || code >= white - slack; }
+
+TEST(OverlayPicture, PeakingOnGreyShowsOnBlackOnWhiteAndBetweenWhateverTheEdgesDirection) {
+  for (const auto& [format, white] :
+       {std::pair{"GRAY8", 255}, {"GRAY16_LE", 65535}, {"GRAY16_BE", 65535}, {"GRAY10_LE32", 65535 & ~63}}) {
+    const std::string caps = video_caps(format, 96, 96);
+    // GStreamer's own function, which blends into formats that Blender does not, takes grey for video range.
+    const int slack = std::string(format) == "GRAY8" || std::string(format) == "GRAY16_LE" ? 0 : white / 11;
+    for (const auto& [low, high] : {std::pair{0, 40}, {215, 255}, {108, 148}, {0, 255}})
+      for (const auto& [across, down] : {std::pair{2, 0}, {0, 2}, {2, 2}, {2, -2}, {1, 2}, {-2, 1}}) {
+        const auto side = [across = across, down = down](int x, int y) { return across * (x - 48) + down * (y - 48); };
+        const Drawn drawn({kNoText, kNoGraph, kPeaking, {"peaking-threshold", "16"}}, {{}}, caps,
+                          [&, low = low, high = high](int x, int y) { return side(x, y) < 0 ? low : high; });
+        const double unit = white / 255.0;
+        int marks = 0;
+        for (int y = 0; y < 96; ++y)
+          for (int x = 0; x < 96; ++x) {
+            const int code = drawn.after.code(x, y);
+            if (code == drawn.before.code(x, y)) continue;
+            ++marks;
+            EXPECT_TRUE(is_stripe(code, white, slack)) << caps << " " << x << "," << y << " is " << code;
+            EXPECT_LE(std::abs(side(x, y)), 6) << caps << " " << x << "," << y;
+          }
+        EXPECT_GT(marks, 60) << caps << low;
+        // Wherever one looks along the edge, something stands out from both of its sides.
+        for (int y = 8; y < 88; y += 4)
+          for (int x = 8; x < 88; x += 4) {
+            if (std::abs(side(x, y)) > 2) continue;
+            bool stands_out = false;
+            for (int v = y - 7; v < y + 8; ++v)
+              for (int u = x - 7; u < x + 8; ++u) {
+                const int code = drawn.after.code(u, v);
+                stands_out |= std::abs(side(u, v)) <= 6 && std::abs(code - low * unit) > 85 * unit &&
+                              (std::abs(code - high * unit) > 85 * unit || high - low == 255);
+              }
+            EXPECT_TRUE(stands_out) << caps << ", " << low << " and " << high << ", edge along " << -down << ","
+                                    << across << ", at " << x << "," << y;
+          }
+      }
+  }
+}
+
+TEST(OverlayPicture, PeakingOnGreyStaysInPlace) {
+  // Edges move and light changes from frame to frame; what is marked in both frames looks the same in both.
+  const auto bright = [](int x, int y) { return (x / 9 + y / 7) % 2 ? 200 : 30; };
+  const auto dim = [](int x, int y) { return ((x + 1) / 9 + y / 7) % 2 ? 90 : 20; };
+  const std::string caps = video_caps("GRAY8", 64, 48);
+  OverlayRig rig{kNoText, kNoGraph, kPeaking};
+  rig.caps(caps);
+  const Picture first(caps, rig.pass(with(painted(caps, bright), {})).get());
+  const Picture second(caps, rig.pass(with(painted(caps, dim, GST_SECOND / 30), {})).get());
+  int both = 0, white = 0;
+  for (int y = 0; y < 48; ++y)
+    for (int x = 0; x < 64; ++x)
+      if (is_stripe(first.code(x, y), 255) && is_stripe(second.code(x, y), 255)) {
+        ++both;
+        white += first.code(x, y) == 255;
+        EXPECT_EQ(first.code(x, y), second.code(x, y)) << x << "," << y;
+      }
+  EXPECT_GT(both, 200);
+  EXPECT_NEAR(static_cast<double>(white) / both, 0.5, 0.1);
+}
+
+TEST(OverlayPicture, PeakingOnGreyHasTheColoursOpacity) {
+  const std::string caps = video_caps("GRAY8", 64, 48);
+  const Drawn half({kNoText, kNoGraph, kPeaking, {"peaking-color", "0x80ff0000"}}, {{}}, caps,
+                   [](int, int y) { return y < 24 ? 60 : 120; });
+  std::array<int, 256> seen{};
+  for (int x = 1; x < 63; ++x) ++seen[static_cast<std::size_t>(half.after.code(x, 23))];
+  EXPECT_EQ(seen[30] + seen[158], 62);  // 60 towards black and towards white by 128 / 255
+  EXPECT_GT(seen[30], 25);
+  EXPECT_GT(seen[158], 25);
+}
+
 TEST(OverlayPicture, PeakingNeedsNoScore) {
   OverlayRig rig{kNoText, kNoGraph, kNoZones, kPeaking};
   rig.caps(kCaps);

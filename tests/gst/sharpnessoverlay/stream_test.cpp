@@ -51,6 +51,63 @@ TEST(OverlayStream, PropertiesChangeWhilePlaying) {
   EXPECT_EQ(count(), 3u);
 }
 
+/// What is drawn on a frame, as an overlay of one rectangle; empty if nothing is.
+std::vector<guint8> drawn_on(Rig& rig, BufferPtr buffer) {
+  std::vector<guint8> bytes;
+  const BufferPtr out = rig.pass(std::move(buffer));
+  if (rectangles_in(out) == 0) return bytes;
+  GstVideoOverlayRectangle* rectangle = gst_video_overlay_composition_get_rectangle(composition_in(out), 0);
+  GstBuffer* pixels =
+      gst_video_overlay_rectangle_get_pixels_unscaled_raw(rectangle, gst_video_overlay_rectangle_get_flags(rectangle));
+  bytes.resize(gst_buffer_get_size(pixels));
+  gst_buffer_extract(pixels, 0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+TEST(OverlayStream, PeakingReadsSignificantBits) {
+  const auto step = [](int x, int y) { return (x / 20 + y / 16) % 2 * 60 + 50; };
+  const std::string gray = video_caps("GRAY8", 64, 48);
+  const std::initializer_list<std::pair<const char*, const char*>> peaking{
+      {"peaking", "true"}, {"text", "false"}, {"graph", "false"}, {"zones", "false"}};
+  DrawnDownstream plain(peaking);
+  plain.caps(gray);
+  const auto want = drawn_on(plain, painted(gray, step));
+  EXPECT_FALSE(want.empty());
+  for (const char* format : {"GRAY16_LE", "GRAY16_BE"}) {
+    const std::string caps = video_caps(format, 64, 48);
+    // Codes of 10 bits, with ones in the lowest bits.
+    const auto frame = [&] {
+      BufferPtr buffer = painted(caps, step);
+      GstMapInfo map;
+      gst_buffer_map(buffer.get(), &map, GST_MAP_READWRITE);
+      const gsize high = caps.find("BE") == std::string::npos ? 1 : 0;
+      for (gsize i = 0; i < map.size; i += 2) {
+        const unsigned code = unsigned{map.data[i + high]} << 2 | 3;
+        map.data[i + high] = static_cast<guint8>(code >> 8);
+        map.data[i + 1 - high] = static_cast<guint8>(code);
+      }
+      gst_buffer_unmap(buffer.get(), &map);
+      return buffer;
+    };
+    DrawnDownstream rig(peaking);
+    rig.caps(caps);
+    for (int i = 0; i < 40; ++i) EXPECT_TRUE(drawn_on(rig, frame()).empty());
+    Heard heard = rig.heard();
+    ASSERT_EQ(heard.warnings.size(), 1u);
+    EXPECT_NE(heard.warnings[0].text.find("set significant-bits=10;"), std::string::npos) << heard.warnings[0].text;
+    rig.set("significant-bits", "10");
+    for (int i = 0; i < 40; ++i) EXPECT_EQ(drawn_on(rig, frame()), want);
+    rig.set("significant-bits", "0");
+    EXPECT_TRUE(drawn_on(rig, frame()).empty());
+    EXPECT_TRUE(rig.heard().warnings.empty());
+  }
+  plain.set("significant-bits", "10");
+  EXPECT_EQ(drawn_on(plain, painted(gray, step)), want);
+  const Heard heard = plain.heard();
+  ASSERT_EQ(heard.warnings.size(), 1u);
+  EXPECT_NE(heard.warnings[0].text.find("no effect on GRAY8"), std::string::npos);
+}
+
 TEST(OverlayStream, FlushForgetsTheScores) {
   DrawnDownstream rig;
   rig.caps(kCaps);

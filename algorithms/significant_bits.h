@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How many bits of its 16-bit words a stream uses: cameras deliver 10 or 12 in a format of 16.
+#pragma once
+
+#include "algorithms/layout.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace framequality {
+
+/// Bits that significant-bits may say, beside 0, which is the format's own depth. 8 would be bytes, for which there are
+/// formats.
+inline constexpr unsigned kLeastSignificantBits = 9, kMostSignificantBits = 16;
+
+/// True if codes fill words of 16 bits, so that a source may use fewer of them. Layout: PixelLayout or PictureLayout.
+template <class Layout>
+constexpr bool has_full_words(const Layout& layout) {
+  return layout.word_bytes == 2 && layout.depth == 16;
+}
+
+/// The layout whose codes are the `bits` low bits of each word; the same one where words are not full, or with 0.
+template <class Layout>
+constexpr Layout with_significant_bits(Layout layout, unsigned bits) {
+  if (bits != 0 && has_full_words(layout)) layout.depth = static_cast<std::uint8_t>(bits);
+  return layout;
+}
+
+/// Watches a few rows of a stream's frames for words that do not fit what has been said of them. For one thread.
+class UsedBits {
+ public:
+  /// Frames to look at before their upper bits count as unused; later ones are looked at one in so many.
+  static constexpr int kFrames = 32;
+
+  UsedBits() = default;
+  /// geometry: with the format's own layout; one without full words is never looked at. significant: 0, or what the
+  /// source is said to use.
+  UsedBits(const Geometry& geometry, unsigned significant) : geometry_(geometry), significant_(significant) {
+    is_done_ = !has_full_words(geometry.layout) || significant == kMostSignificantBits;
+  }
+
+  /// Takes the next frame, in host memory; planes may be null. Returns the significant bits that fit the frames so far,
+  /// 10, 12, 14 or 16, if others have been said, and no more after that; else 0.
+  unsigned look(const Frame& frame) {
+    if (is_done_) return 0;
+    const std::uint64_t number = number_++;
+    if (number >= kFrames && number % kFrames != 0) return 0;
+    used_ |= sample(frame, number < kFrames ? number : number / kFrames);
+    if (significant_ != 0) {
+      is_done_ = used_ >> significant_ != 0;
+    } else {
+      if (used_ >> kMostUnused != 0) {
+        is_done_ = true;
+        return 0;
+      }
+      // Black frames say nothing, and codes that leave out the lowest bit lie at the top of their words.
+      is_done_ = number + 1 >= kFrames && used_ & 1u;
+    }
+    return is_done_ ? fitting() : 0;
+  }
+
+ private:
+  static constexpr unsigned kMostUnused = 14;
+  static constexpr int kRows = 8;
+
+  unsigned fitting() const {
+    unsigned bits = 10;
+    while (bits < kMostSignificantBits && used_ >> bits != 0) bits += 2;
+    return bits;
+  }
+
+  /// All bits that are set in some rows, others with another turn.
+  std::uint32_t sample(const Frame& frame, std::uint64_t turn) const {
+    const PixelLayout& layout = geometry_.layout;
+    const int rows = std::min(kRows, geometry_.height);
+    std::uint32_t bits = 0;
+    for (int i = 0; i < rows; ++i) {
+      const int first = i * geometry_.height / rows, last = (i + 1) * geometry_.height / rows;
+      const int y = first + static_cast<int>(turn % static_cast<unsigned>(last - first));
+      for (int c = 0; c < layout.components(); ++c) {
+        const int plane = layout.plane[c];
+        if (!frame.plane[plane]) continue;
+        const std::uint8_t* row = frame.plane[plane] + y * frame.stride[plane];
+        for (int x = 0; x < geometry_.width; ++x) bits |= component_code(layout, row, c, x);
+      }
+    }
+    return bits;
+  }
+
+  Geometry geometry_;
+  unsigned significant_ = 0;
+  std::uint32_t used_ = 0;    ///< all bits seen
+  std::uint64_t number_ = 0;  ///< of the next frame
+  bool is_done_ = true;
+};
+
+}  // namespace framequality

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The property significant-bits: what it says of itself, what it takes, and the warnings about frames that do not fit.
+#pragma once
+
+#include "algorithms/significant_bits.h"
+
+#include <gst/video/video.h>
+
+namespace framequality {
+
+inline constexpr char kSignificantBitsText[] =
+    "Low bits of each word that carry the sample, 9 to 16, in formats of 16 bits such as GRAY16_LE, as cameras deliver "
+    "10 or 12; bits above are ignored. 0 = as the format says";
+
+/// True if significant-bits can be this; else says why the value is kept.
+bool accepts_significant_bits(gpointer element, unsigned bits);
+
+/// Warning messages about the frames of one stream and its significant bits.
+class SignificantBitsWatch {
+ public:
+  SignificantBitsWatch() = default;
+  /// bits: the property's value. Warns at once if it has no effect on these frames.
+  SignificantBitsWatch(GstElement* element, const GstVideoInfo& info, unsigned bits);
+  /// Looks at the next frame, or past it. Warns once if its words use fewer or more bits than have been said; of YUV
+  /// only if more. Frames in GPU memory are not looked at.
+  void look(const Frame& frame);
+
+ private:
+  GstElement* element_ = nullptr;
+  unsigned bits_ = 0;
+  UsedBits used_;
+};
+
+}  // namespace framequality
