@@ -12,7 +12,7 @@ import urllib.parse
 
 README_LINES = 200
 # Info strings of blocks. What comes after sh says why launch_lines does not run them: see CONTRIBUTING.md.
-FENCES = {"", "sh", "sh hardware", "sh files", "sh setup", "python", "c", "cpp", "diff"}
+FENCES = {"", "sh", "sh hardware", "sh files", "sh setup", "python", "c", "cpp", "rust", "go", "csharp", "diff"}
 
 root = pathlib.Path(sys.argv[1]).resolve()
 pages = [*root.glob("*.md"), *root.glob("examples/**/*.md"), *root.glob("docs/**/*.md")]

@@ -12,11 +12,11 @@ _framequality_bliinds() {
     --channel) mapfile -t COMPREPLY < <(compgen -W 'luma red' -- "$cur") ;;
     --device) mapfile -t COMPREPLY < <(compgen -W 'auto cpu cuda' -- "$cur") ;;
     --model) _filedir ;;
-    --interval | --folds | --scene-separator) ;;
+    --interval | --stall-timeout | --folds | --scene-separator) ;;
     *)
       $split && return
       if [[ $cur == -* ]]; then
-        local options='--channel= --device= --interval='
+        local options='--channel= --device= --interval= --stall-timeout='
         case ${words[1]} in
           score) options+=' --model=' ;;
           train) options='--folds= --scene-separator=' ;;

@@ -38,6 +38,7 @@ score     prints CSV: name, frame, score (0 best ... 99 worst), raw-score (befor
   --channel luma|red   what is measured (default red, which the published model was trained on)
   --device DEVICE      auto (default), cpu or cuda
   --interval SECONDS   least time between measured frames (default 0: every frame)
+  --stall-timeout SECONDS  give a file up of which nothing came for so long (default 60; 0: never)
   --model FILE         score by this model (default: the published one)
 
 train     writes the linear model that predicts SCORES best, in the least squares sense, and prints how well it does
@@ -81,6 +82,13 @@ std::uint64_t nanoseconds(const std::string& text) {
   return static_cast<std::uint64_t>(std::llround(seconds * GST_SECOND));
 }
 
+int stall_seconds(const std::string& text) {
+  int seconds = 0;
+  if (!parse(text, seconds) || seconds < 0 || seconds > 1'000'000)
+    throw UsageError("--stall-timeout takes whole seconds from 0 to 1000000, not '" + text + "'");
+  return seconds;
+}
+
 std::size_t fold_count(const std::string& text) {
   std::size_t folds = 0;
   if (!parse(text, folds) || folds == 1 || folds > 1'000'000)
@@ -114,12 +122,14 @@ Options parse_options(const std::string& command, const std::vector<std::string>
                         : is("--model", command == "score") ? &options.measure.model
                         : is("--scene-separator", trains)   ? &options.scene_separator
                                                             : nullptr;
-    const bool interval = is("--interval", !trains), folds = is("--folds", trains);
-    if (!text && !interval && !folds) refuse_option(command, name);
+    const bool interval = is("--interval", !trains), stall = is("--stall-timeout", !trains),
+               folds = is("--folds", trains);
+    if (!text && !interval && !stall && !folds) refuse_option(command, name);
     if (equals == word.npos && i + 1 == words.size()) throw UsageError(name + " needs a value");
     const std::string value = equals == word.npos ? words[++i] : word.substr(equals + 1);
     if (text) *text = value;
     if (interval) options.measure.interval = nanoseconds(value);
+    if (stall) options.measure.stall_timeout = stall_seconds(value);
     if (folds) options.folds = fold_count(value);
   }
   demand(options.measure.channel, "--channel", {"luma", "red"});

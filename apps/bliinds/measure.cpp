@@ -7,11 +7,14 @@
 #include "apps/common/element.h"
 #include "apps/common/message.h"
 #include "apps/common/owned.h"
+#include "apps/common/program.h"
 #include "apps/common/uri.h"
 
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 
 namespace framequality::tools {
 
@@ -80,13 +83,34 @@ Measured measured_in(const GstStructure* s) {
   return m;
 }
 
+struct Stalled : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Where the stream is; anything that is not the same twice while frames go through the pipeline.
+gint64 place_in(GstElement* pipeline) {
+  gint64 position = -1;
+  (void)gst_element_query_position(pipeline, GST_FORMAT_TIME, &position);
+  return position;
+}
+
 /// Reads the bus to the end of the stream; the number of frames.
-std::size_t run(GstBus* bus, Decoding& decoding, const std::string& file,
+std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& file, int stall_timeout,
                 const std::function<void(const Measured&)>& each) {
+  const Owned<GstBus> bus(gst_element_get_bus(pipeline));
+  const GstClockTime patience =
+      stall_timeout > 0 ? static_cast<GstClockTime>(stall_timeout) * GST_SECOND : GST_CLOCK_TIME_NONE;
+  gint64 place = -1;
   constexpr auto kWanted = static_cast<GstMessageType>(GST_MESSAGE_ELEMENT | GST_MESSAGE_APPLICATION | GST_MESSAGE_EOS |
                                                        GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
   for (std::size_t frames = 0;;) {
-    const Owned<GstMessage> message(gst_bus_timed_pop_filtered(bus, GST_CLOCK_TIME_NONE, kWanted));
+    const Owned<GstMessage> message(gst_bus_timed_pop_filtered(bus.get(), patience, kWanted));
+    if (!message) {
+      // With an interval there may be nothing to tell for long.
+      if (const gint64 now = place_in(pipeline); std::exchange(place, now) != now) continue;
+      throw Stalled("nothing came of it for " + std::to_string(stall_timeout) +
+                    " s: damaged, or its decoder is slower than --stall-timeout");
+    }
     switch (GST_MESSAGE_TYPE(message.get())) {
       case GST_MESSAGE_ELEMENT:
         decoding.hear(message.get());
@@ -117,16 +141,31 @@ void require_meter(const MeasureOptions& options) {
 
 void measure(const std::string& file, const MeasureOptions& options, const std::function<void(const Measured&)>& each) {
   const std::string uri = uri_of(file);
-  Decoding decoding;
-  const Owned<GstElement> pipeline = make_pipeline(uri.c_str(), options);
-  decoding.watch(pipeline.get());
-  const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
-  share_contexts_of(bus.get());
   // However this ends, nothing goes on behind it.
-  const auto stop = [](GstElement* p) { gst_element_set_state(p, GST_STATE_NULL); };
-  const std::unique_ptr<GstElement, decltype(stop)> running(pipeline.get(), stop);
-  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  if (run(bus.get(), decoding, file, each) == 0) throw std::runtime_error("no frame of it could be measured");
+  struct Reading {
+    Decoding decoding;
+    Owned<GstElement> pipeline;
+    Reading() = default;
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    ~Reading() {
+      if (pipeline) gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+    }
+  };
+  auto reading = std::make_unique<Reading>();
+  GstElement* pipeline = (reading->pipeline = make_pipeline(uri.c_str(), options)).get();
+  reading->decoding.watch(pipeline);
+  share_contexts_of(Owned<GstBus>(gst_element_get_bus(pipeline)).get());
+  try {
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    if (run(pipeline, reading->decoding, file, options.stall_timeout, each) == 0)
+      throw std::runtime_error("no frame of it could be measured");
+  } catch (const Stalled&) {
+    // Unless it is stuck, which is not waited for.
+    expect_stuck_threads();
+    std::thread([stuck = std::move(reading)] {}).detach();
+    throw;
+  }
 }
 
 }  // namespace framequality::tools

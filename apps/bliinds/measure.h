@@ -14,6 +14,7 @@ struct MeasureOptions {
   std::string channel = "red", device = "auto";  ///< nicks of the element's properties
   std::string model;                             ///< file; empty: the published one
   std::uint64_t interval = 0;                    ///< ns between measured frames
+  int stall_timeout = 60;                        ///< seconds of a file of which nothing comes; 0: for ever
 };
 
 struct Measured {

@@ -39,8 +39,8 @@ GstElement* make_meter(const MeterOptions& options) {
   set_choice(meter, "device", options.device);
   g_object_set(meter, "noise-correction", gboolean{options.noise_correction}, "statistics",
                gboolean{options.statistics}, "cuda-device-id", options.cuda_device_id, "downscale", options.downscale,
-               "zone-columns", options.zone_columns, "zone-rows", options.zone_rows, "interval",
-               guint64{options.interval}, "post-messages", FALSE, nullptr);
+               "significant-bits", static_cast<guint>(options.significant_bits), "zone-columns", options.zone_columns,
+               "zone-rows", options.zone_rows, "interval", guint64{options.interval}, "post-messages", FALSE, nullptr);
   if (options.roi) {
     const auto& [x, y, w, h] = *options.roi;
     const std::string roi =

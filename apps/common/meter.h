@@ -17,6 +17,7 @@ struct MeterOptions {
   bool noise_correction = false, statistics = false;
   int cuda_device_id = -1;  ///< -1: the first that can be used
   int downscale = 1;
+  int significant_bits = 0;  ///< 0: as the format says
   int zone_columns = 1, zone_rows = 1;
   std::optional<std::array<int, 4>> roi;
   std::uint64_t interval = 0;  ///< ns

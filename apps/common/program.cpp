@@ -7,6 +7,7 @@
 
 #include <gst/gst.h>
 
+#include <atomic>
 #include <cstdio>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -34,10 +35,16 @@ void keep_standard_descriptors() {
     if (fcntl(descriptor, F_GETFD) < 0) (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+namespace {
+std::atomic<bool> has_stuck_threads = false;
+}
+
+void expect_stuck_threads() { has_stuck_threads = true; }
+
 int leave(int status) {
   // Threads of the driver, of which decoders leave some behind, crash when what they use is taken down around them, by
   // gst_deinit() or by what exit() calls.
-  if (dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY)) {
+  if (has_stuck_threads || dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY)) {
     std::fflush(nullptr);
     _exit(status);
   }

@@ -31,7 +31,11 @@ void parse_command_line(int argc, char** argv, const char* about, const std::vec
 void keep_standard_descriptors();
 
 /// What main() returns, called last in it, when nothing of GStreamer is in use any more: takes GStreamer down. With
-/// NVIDIA's driver in the process it does not return but writes out stdio and ends the program with this status.
+/// NVIDIA's driver in the process, or stuck threads, it does not return but writes out stdio and ends the program with
+/// this status.
 int leave(int status);
+
+/// A thread of the program is stuck in what it reads, and may be for ever: leave() waits for nothing. Any thread.
+void expect_stuck_threads();
 
 }  // namespace framequality::apps

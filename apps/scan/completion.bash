@@ -22,14 +22,15 @@ _framequality_scan() {
     --report) _filedir html ;;
     --manifest) _filedir json ;;
     --files-from) _filedir ;;
-    --zones | --roi | --interval | --best | --every | --jobs | -j | --segments | --gpus | --shard) ;;
+    --zones | --roi | --interval | --significant-bits | --best | --every | --stall-timeout) ;;
+    --jobs | -j | --segments | --gpus | --shard) ;;
     *)
       $split && return
       if [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W '--help --help-all --help-gst --format= --metric= --prefilter= --downscale=
-          --normalize= --noise-correction --zones= --roi= --device= --interval= --best= --every= --set --export=
-          --pictures= --originals= --manifest= --report= --output= --resume --keep-going --jobs= --segments= --gpus=
-          --shard= --files-from= --null --progress= --quiet --version' -- "$cur")
+          --normalize= --noise-correction --zones= --roi= --device= --interval= --significant-bits= --best= --every=
+          --set --export= --pictures= --originals= --manifest= --report= --output= --resume --keep-going
+          --stall-timeout= --jobs= --segments= --gpus= --shard= --files-from= --null --progress= --quiet --version' -- "$cur")
         if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace; fi
       else
         _filedir

@@ -27,10 +27,12 @@ constexpr char kLost[] = "a frame was not found again";
 
 }  // namespace
 
-Fetch::Fetch(std::string name, const MeterOptions& meter, int gpu, std::vector<Moment> wanted, bool timed, Calls calls)
+Fetch::Fetch(std::string name, const MeterOptions& meter, int gpu, int stall_timeout, std::vector<Moment> wanted,
+             bool timed, Calls calls)
     : name_(std::move(name)),
       meter_(meter),
       gpu_(gpu),
+      stall_timeout_(stall_timeout),
       wanted_(std::move(wanted)),
       calls_(std::move(calls)),
       seeks_(timed) {
@@ -74,7 +76,7 @@ void Fetch::add_reader() {
   calls.opened = [] {};
   calls.warned = calls_.warned;
   calls.failed = [this](const std::string& why) { fail(why); };
-  reader.scan = std::make_unique<FileScan>(name_, meter_, gpu_, std::move(calls));
+  reader.scan = std::make_unique<FileScan>(name_, meter_, gpu_, stall_timeout_, std::move(calls));
 }
 
 /// Where to seek to for a frame.

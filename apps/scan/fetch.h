@@ -34,7 +34,9 @@ class Fetch {
   /// `wanted`: ascending, at least one. If they are `timed`, several scans go from one to the next by keyframes and
   /// times; where that does not find the very frame again, with its score, they seek further back; if that does not
   /// help either, or without times, the file is read from its beginning and frames are counted.
-  Fetch(std::string name, const MeterOptions& meter, int gpu, std::vector<Moment> wanted, bool timed, Calls calls);
+  /// stall_timeout: of FileScan.
+  Fetch(std::string name, const MeterOptions& meter, int gpu, int stall_timeout, std::vector<Moment> wanted, bool timed,
+        Calls calls);
   ~Fetch();
   Fetch(const Fetch&) = delete;
   Fetch& operator=(const Fetch&) = delete;
@@ -62,7 +64,7 @@ class Fetch {
 
   const std::string name_;
   MeterOptions meter_;
-  const int gpu_;
+  const int gpu_, stall_timeout_;
   const std::vector<Moment> wanted_;
   const Calls calls_;
   bool seeks_;              ///< changed while there is no reader

@@ -83,6 +83,7 @@ std::string settings_json(const Options& options, const MeterOptions& meter) {
   json_field(json, "noise_correction", meter.noise_correction ? "true" : "false");
   json_field(json, "roi", meter.roi ? numbers_of(*meter.roi) : "null");
   json_field(json, "interval", seconds(meter.interval));
+  json_field(json, "significant_bits", std::to_string(meter.significant_bits));
   json_field(json, "set", options.set ? "true" : "false");
   json_field(json, "best", options.best > 0 ? std::to_string(options.best) : "null");
   json_field(json, "every_frames",

@@ -25,16 +25,16 @@ namespace {
 
 constexpr int kMaxZones = 64, kMaxBest = 10'000, kMaxJobs = 256, kMaxShards = 1'000'000, kMaxSegments = 64,
               kMaxGpus = 64;
-constexpr int kMaxEvery = 1'000'000'000;
+constexpr int kMaxEvery = 1'000'000'000, kMaxStall = 1'000'000;
 constexpr double kMaxInterval = 1e6, kLeastEvery = 1e-3;  // s
 
 /// The options as they stand on the command line; names are bytes, the rest is text.
 struct Raw {
   gchar *format = nullptr, *metric = nullptr, *prefilter = nullptr, *downscale = nullptr, *normalize = nullptr,
-        *zones = nullptr, *roi = nullptr, *device = nullptr, *interval = nullptr, *best = nullptr, *every = nullptr,
-        *export_dir = nullptr, *pictures = nullptr, *originals = nullptr, *manifest = nullptr, *report = nullptr,
-        *output = nullptr, *jobs = nullptr, *segments = nullptr, *gpus = nullptr, *shard = nullptr,
-        *files_from = nullptr, *progress = nullptr;
+        *zones = nullptr, *roi = nullptr, *device = nullptr, *interval = nullptr, *significant_bits = nullptr,
+        *best = nullptr, *every = nullptr, *export_dir = nullptr, *pictures = nullptr, *originals = nullptr,
+        *manifest = nullptr, *report = nullptr, *output = nullptr, *stall_timeout = nullptr, *jobs = nullptr,
+        *segments = nullptr, *gpus = nullptr, *shard = nullptr, *files_from = nullptr, *progress = nullptr;
   gboolean noise_correction = FALSE, set = FALSE, resume = FALSE, keep_going = FALSE, null = FALSE, quiet = FALSE,
            version = FALSE;
   gchar** files = nullptr;
@@ -146,6 +146,8 @@ std::vector<GOptionEntry> entries(Raw& raw) {
       text("roi", &raw.roi, "Measure this region only, in pixels", "X,Y,W,H"),
       text("device", &raw.device, "auto (default), cpu or cuda; the scores are the same", "DEVICE"),
       text("interval", &raw.interval, "Least time between measured frames (default 0: every frame)", "SECONDS"),
+      text("significant-bits", &raw.significant_bits,
+           "Bits in use of each 16-bit word, 9 to 16 (default: as the format says)", "N"),
       text("best", &raw.best, "Choose the sharpest frame of each of N equal parts of a clip; with --set, N of all",
            "N"),
       text("every", &raw.every, "Choose the sharpest of every N frames, or of every Ns seconds: 30, 1s, 0.5s", "N|Ns"),
@@ -161,6 +163,8 @@ std::vector<GOptionEntry> entries(Raw& raw) {
            "DIR", 'o'),
       flag("resume", &raw.resume, "Leave out what --output has of the same files and options"),
       flag("keep-going", &raw.keep_going, "A file that cannot be read is no failure of the program"),
+      text("stall-timeout", &raw.stall_timeout,
+           "Give a file up of which nothing came for so long (default 60; 0: never)", "SECONDS"),
       text("jobs", &raw.jobs, "Files at once (default: as many as the machine decodes well)", "N", 'j'),
       text("segments", &raw.segments, "Parts of one long file at once (default: what fills a GPU's decoders, else 1)",
            "N"),
@@ -257,6 +261,9 @@ Options parse_options(int argc, char** argv) {
     meter.roi = demand<4>("--roi", take(raw.roi).c_str(), ',', std::numeric_limits<int>::min(),
                           std::numeric_limits<int>::max(), "X,Y,WIDTH,HEIGHT in pixels");
   if (raw.interval) meter.interval = demand_interval(take(raw.interval).c_str());
+  if (raw.significant_bits)
+    meter.significant_bits = demand<1>("--significant-bits", take(raw.significant_bits).c_str(), ' ', 9, 16,
+                                       "a whole number from 9 to 16")[0];
 
   if (raw.best) options.best = demand_count("--best", take(raw.best).c_str(), kMaxBest);
   if (raw.every) options.every = demand_every(take(raw.every));
@@ -280,6 +287,9 @@ Options parse_options(int argc, char** argv) {
   options.resume = raw.resume;
   options.keep_going = raw.keep_going;
   if (options.resume && options.output.empty()) throw UsageError("--resume is about what --output DIR has");
+  if (raw.stall_timeout)
+    options.stall_timeout = demand<1>("--stall-timeout", take(raw.stall_timeout).c_str(), ' ', 0, kMaxStall,
+                                      "whole seconds from 0 to " + std::to_string(kMaxStall))[0];
   if (raw.jobs) options.jobs = demand_count("--jobs", take(raw.jobs).c_str(), kMaxJobs);
   if (raw.segments) options.segments = demand_count("--segments", take(raw.segments).c_str(), kMaxSegments);
   if (raw.gpus) options.gpus = demand_gpus(take(raw.gpus));

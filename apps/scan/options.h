@@ -39,6 +39,7 @@ struct Options {
   std::optional<int> jobs;      ///< files at once; else what suits the machine
   std::optional<int> segments;  ///< of one long file at once; else what suits the machine
   std::vector<int> gpus;        ///< CUDA ids; empty: all there are
+  int stall_timeout = 60;       ///< seconds of a file of which nothing comes; 0: for ever
   ProgressFormat progress = ProgressFormat::kBar;
   bool quiet = false, version = false;
   Shard shard;

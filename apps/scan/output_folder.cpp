@@ -118,7 +118,7 @@ Record record_of(const Result& result) {
 
 std::map<std::string, std::string> record_options(const Options& options) {
   const MeterOptions& meter = options.meter;
-  return {
+  std::map<std::string, std::string> all{
       {"format", options.format == Format::kCsv ? "\"csv\"" : "\"jsonl\""},
       {"metric", json_string(meter.metric)},
       {"prefilter", json_string(meter.prefilter)},
@@ -130,6 +130,9 @@ std::map<std::string, std::string> record_options(const Options& options) {
       {"roi", meter.roi ? joined(*meter.roi) : "null"},
       {"interval_ns", std::to_string(meter.interval)},
   };
+  // Not of those who never set it, whose records were made before it was an option.
+  if (meter.significant_bits != 0) all["significant_bits"] = std::to_string(meter.significant_bits);
+  return all;
 }
 
 OutputFolder::OutputFolder(const Options& options, std::function<void(const std::string& text)> failed)

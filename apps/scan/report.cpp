@@ -109,6 +109,7 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
   setting("downscale", std::to_string(meter.downscale));
   setting("normalize", meter.normalize);
   if (meter.noise_correction) setting("noise-correction", "on");
+  if (meter.significant_bits != 0) setting("significant-bits", std::to_string(meter.significant_bits));
   std::string roi;
   if (meter.roi)
     for (const int v : *meter.roi) roi.append(roi.empty() ? "" : ",").append(std::to_string(v));

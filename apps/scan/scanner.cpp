@@ -4,6 +4,7 @@
 
 #include "apps/common/contexts.h"
 #include "apps/common/exif.h"
+#include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
 #include "apps/scan/folders.h"
@@ -57,17 +58,19 @@ Retired& retired() {
 
 }  // namespace
 
-FileScan::FileScan(std::string name, const MeterOptions& options, int gpu, Calls calls)
-    : name_(std::move(name)), options_(options), gpu_(gpu), calls_(std::move(calls)) {}
+FileScan::FileScan(std::string name, const MeterOptions& options, int gpu, int stall_timeout, Calls calls)
+    : name_(std::move(name)), options_(options), gpu_(gpu), stall_timeout_(stall_timeout), calls_(std::move(calls)) {}
 
 FileScan::~FileScan() {
   silence();
+  if (starter_.joinable()) starter_.join();
   stop();
 }
 
 void FileScan::start(std::optional<std::uint64_t> from) {
   from_ = from;
   listening_ = !from;  // what comes before the seek only shows that it can be done
+  if (stall_timeout_ > 0) clock_ = g_timeout_add_seconds(1, on_second, this);
   // In a thread of its own: opening a file and a decoder takes tens of milliseconds, and many files are begun at once.
   starter_ = std::thread([this, state = from ? GST_STATE_PAUSED : GST_STATE_PLAYING] { set_going(state); });
 }
@@ -83,7 +86,8 @@ void FileScan::set_going(GstState state) {
   } catch (const std::runtime_error& e) {
     early_error_ = e.what();
   }
-  later_.add([this] { fail(early_error_); });
+  const std::lock_guard lock(mutex_);
+  if (!ending_) later_.add([this] { fail(early_error_); });
 }
 
 void FileScan::build() {
@@ -143,6 +147,7 @@ void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) 
   const auto watch_pad = +[](GstElement*, GstPad* pad, gpointer to) {
     const auto see = +[](GstPad*, GstPadProbeInfo* info, gpointer into) {
       const GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+      ++static_cast<FileScan*>(into)->progress_;
       if (GST_BUFFER_PTS_IS_VALID(buffer)) raise_to(static_cast<FileScan*>(into)->data_end_, GST_BUFFER_PTS(buffer));
       return GST_PAD_PROBE_OK;
     };
@@ -151,6 +156,7 @@ void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) 
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, see, to, nullptr);
   };
   const auto watch_read = +[](GstPad*, GstPadProbeInfo* info, gpointer to) {
+    ++static_cast<FileScan*>(to)->progress_;
     if (const GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info))
       raise_to(static_cast<FileScan*>(to)->read_end_,
                info->offset + gst_buffer_get_size(const_cast<GstBuffer*>(buffer)));
@@ -220,8 +226,10 @@ void FileScan::take_event(GstEvent* event) {
       frames_ = 0;
       break;
     case GST_EVENT_EOS:
-      if (listening_ && !ending_ && !has_failed_)
+      if (listening_ && !ending_ && !has_failed_) {
+        waits_for_us_ = true;
         calls_.all_read(measured_ == 0 ? "it holds no video frame" : shortfall());
+      }
       break;
     default:
       break;
@@ -266,6 +274,7 @@ void FileScan::look_at_file(GstPad* pad) {
 
 void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
   std::unique_lock lock(mutex_);
+  ++progress_;
   if (!listening_ || ending_) return;
   // What libavcodec 7 makes of an open GOP until the next keyframe.
   if (!intact_ && GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) return;
@@ -291,9 +300,12 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
     row.zones = zones_;
   }
   ++measured_;
-  if (calls_.frame({row, buffer, caps_.get(), video_})) return;
-  held_ = true;
-  changed_.wait(lock, [this] { return !held_ || ending_; });
+  waits_for_us_ = true;
+  if (!calls_.frame({row, buffer, caps_.get(), video_})) {
+    held_ = true;
+    changed_.wait(lock, [this] { return !held_ || ending_; });
+  }
+  waits_for_us_ = false;
 }
 
 double FileScan::done() const {
@@ -306,6 +318,7 @@ double FileScan::done() const {
 void FileScan::seek(std::uint64_t time) {
   {
     const std::lock_guard lock(mutex_);
+    waits_for_us_ = false;
     listening_ = held_ = false;
     changed_.notify_all();
   }
@@ -356,6 +369,20 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
   }
 }
 
+/// Demuxers of damaged files may stop without an error or an end, and would be waited for for ever.
+gboolean FileScan::on_second(gpointer self) {
+  auto* scan = static_cast<FileScan*>(self);
+  const std::uint64_t progress = scan->progress_;
+  // Seconds that this was called in, so that those of a machine asleep do not count.
+  if (std::exchange(scan->progress_seen_, progress) != progress || scan->waits_for_us_) scan->idle_seconds_ = 0;
+  if (scan->waits_for_us_ || scan->idle_seconds_++ < scan->stall_timeout_) return G_SOURCE_CONTINUE;
+  scan->clock_ = 0;
+  scan->stalled_ = true;
+  scan->fail("nothing came of it for " + std::to_string(scan->stall_timeout_) +
+             " s: damaged, or its decoder is slower than --stall-timeout");
+  return G_SOURCE_REMOVE;
+}
+
 /// What there is to say of a file that ended too early; empty if it did not.
 std::string FileScan::shortfall() const {
   if (!video_.duration || video_end_ == 0) return "";
@@ -380,8 +407,9 @@ VideoFacts FileScan::video() const {
 
 /// Nothing is called from here on.
 void FileScan::silence() {
-  if (starter_.joinable()) starter_.join();
-  if (watch_ != 0) g_source_remove(std::exchange(watch_, 0));
+  if (starter_.joinable() && !stalled_) starter_.join();
+  for (guint* source : {&watch_, &clock_})
+    if (*source != 0) g_source_remove(std::exchange(*source, 0));
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -405,15 +433,20 @@ void FileScan::fail(const std::string& why) {
 void FileScan::retire(std::unique_ptr<FileScan> scan, std::function<void()> gone) {
   if (!scan) return;
   scan->silence();
+  const int counts = scan->stalled_ ? 0 : 1;
+  if (scan->stalled_) {
+    expect_stuck_threads();
+    if (gone) call_later(std::exchange(gone, nullptr));
+  }
   {
     const std::lock_guard lock(retired().mutex);
-    ++retired().count;
+    retired().count += counts;
   }
-  std::thread([scan = std::move(scan), gone = std::move(gone)]() mutable {
+  std::thread([scan = std::move(scan), gone = std::move(gone), counts]() mutable {
     scan.reset();
     if (gone) call_later(std::move(gone));
     const std::lock_guard lock(retired().mutex);
-    --retired().count;
+    retired().count -= counts;
     retired().changed.notify_all();
   }).detach();
 }

@@ -63,8 +63,9 @@ class FileScan {
     std::function<void(const std::string& why)> failed;
   };
 
-  /// gpu: the CUDA id of the one that is to decode and measure, -1 for whichever GStreamer takes.
-  FileScan(std::string name, const MeterOptions& options, int gpu, Calls calls);
+  /// gpu: the CUDA id of the one that is to decode and measure, -1 for whichever GStreamer takes. stall_timeout:
+  /// seconds without anything read or decoded after which it fails, while frames are wanted; 0: never.
+  FileScan(std::string name, const MeterOptions& options, int gpu, int stall_timeout, Calls calls);
   ~FileScan();  ///< stops it; nothing is called afterwards
   FileScan(const FileScan&) = delete;
   FileScan& operator=(const FileScan&) = delete;
@@ -75,7 +76,8 @@ class FileScan {
   /// Goes on at the last keyframe up to this time, after a frame after which no more were wanted.
   void seek(std::uint64_t time);
   /// Destroys a scan, in a thread of its own: closing a hardware decoder takes tens of milliseconds. Nothing of its
-  /// calls is called any more. `gone`, which may be empty: in the main thread, when it has been destroyed.
+  /// calls is called any more. `gone`, which may be empty: in the main thread, when it has been destroyed, or at once
+  /// if that may take for ever.
   static void retire(std::unique_ptr<FileScan> scan, std::function<void()> gone = {});
   /// Waits for what was retired.
   static void wait_for_retired();
@@ -102,6 +104,7 @@ class FileScan {
   static GstBusSyncReply on_sync_message(GstBus* bus, GstMessage* message, gpointer self);
   static void on_type(GstElement* finder, guint probability, GstCaps* caps, gpointer self);
   static gboolean on_message(GstBus* bus, GstMessage* message, gpointer self);
+  static gboolean on_second(gpointer self);
   void build();
   void set_going(GstState state);
   void take_event(GstEvent* event);
@@ -116,12 +119,15 @@ class FileScan {
 
   const std::string name_;
   const MeterOptions options_;
-  const int gpu_;
+  const int gpu_, stall_timeout_;
+  bool stalled_ = false;  ///< its threads may be stuck: nobody waits for them
   const Calls calls_;
   Decoding decoding_;
   Owned<GstElement> pipeline_;
   GstElement *convert_ = nullptr, *meter_ = nullptr;  ///< the pipeline's
-  guint watch_ = 0;
+  guint watch_ = 0, clock_ = 0;
+  int idle_seconds_ = 0;
+  std::uint64_t progress_seen_ = 0;
   std::thread starter_;
   LaterCalls later_;
   std::optional<std::uint64_t> from_;  ///< where to begin, until that was asked for
@@ -141,6 +147,8 @@ class FileScan {
   bool held_ = false, ending_ = false;
 
   std::atomic<std::uint64_t> frames_ = 0, measured_ = 0, time_ = 0, duration_ = 0;
+  std::atomic<std::uint64_t> progress_ = 0;  ///< counts what is read and decoded
+  std::atomic<bool> waits_for_us_ = false;   ///< frame or all_read is being called, or nothing more is wanted
   std::atomic<std::uint64_t> data_end_ = 0;  ///< ns: how far the data of any stream of the file goes
   std::atomic<std::uint64_t> read_end_ = 0;  ///< bytes: how far the demuxer has read since the first frame; 0: unknown
   std::atomic<int> streams_ = 0;             ///< of the file

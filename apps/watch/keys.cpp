@@ -156,6 +156,8 @@ const std::vector<Key<CameraSettings>>& camera_keys() {
       {"min-ratio", "a number from 0 to 1", [](C& c, const V& v) { return set_ratio(c.watch.min_ratio, v); }},
       {"resume-ratio", "a number from 0 to 1", [](C& c, const V& v) { return set_ratio(c.watch.resume_ratio, v); }},
       {"roi", "[X, Y, WIDTH, HEIGHT] in pixels", set_roi},
+      {"significant-bits", "a whole number from 9 to 16",
+       [](C& c, const V& v) { return set_count(c.watch.meter.significant_bits, v, 9, 16); }},
       {"device", "auto, cpu or cuda", set_device},
       {"transport", "auto, tcp or udp", set_transport},
       {"tls-verify", kYesNo, [](C& c, const V& v) { return set_flag(c.verify_tls, v); }},

@@ -95,6 +95,7 @@ password-file = "password"
 transport = "tcp"
 tls-verify = false
 roi = [1, 2, 30, 40]
+significant-bits = 12
 hold-time = 3
 decoder-threads = 0
 device = "cpu"
@@ -127,6 +128,8 @@ pipeline = "videotestsrc ! video/x-raw,width=32"
   EXPECT_EQ(gate.watch.min_ratio, 0.5);
   EXPECT_EQ(gate.watch.learn_time, std::nullopt);
   EXPECT_EQ(gate.watch.meter.roi, (std::array{1, 2, 30, 40}));
+  EXPECT_EQ(gate.watch.meter.significant_bits, 12);
+  EXPECT_EQ(clip.watch.meter.significant_bits, 0);
   EXPECT_EQ(gate.decoder_threads, 0);
   EXPECT_EQ(clip.name, "clip");
   EXPECT_TRUE(clip.is_file && clip.realtime && !gate.is_file);
@@ -175,12 +178,15 @@ TEST_F(WatchConfig, MistakesOfOneCameraKeepOnlyItOut) {
   const std::pair<const char*, const char*> cases[] = {
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold_time=1\n",
        "W:4: there is no key 'hold_time' here; keys are watch-for, hold-time, recovery-time, repeat-interval, "
-       "learn-time, stall-time, interval, min-ratio, resume-ratio, roi, device, transport, tls-verify, realtime, "
+       "learn-time, stall-time, interval, min-ratio, resume-ratio, roi, significant-bits, device, transport, "
+       "tls-verify, realtime, "
        "decoder-threads, name, url, pipeline, user, password-file"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold-time=-1\n",
        "W:4: hold-time takes seconds from 0 to 1000000, not -1"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold-time=nan\n",
        "W:4: hold-time takes seconds from 0 to 1000000, not nan"},
+      {"[[camera]]\nname='a'\nurl='rtsp://a'\nsignificant-bits=8\n",
+       "W:4: significant-bits takes a whole number from 9 to 16, not 8"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nstall-time=0\n",
        "W:4: stall-time takes seconds from 1 to 1000000, not 0"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nmin-ratio=60\n", "W:4: min-ratio takes a number from 0 to 1, not 60"},

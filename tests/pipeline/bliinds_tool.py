@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+from harness import endless
+
 TOOL, SHARED = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve() / "oracles" / "bliinds"
 NAMES = [f"{s}_L{scale}" for scale in (1, 2, 3) for s in ("zeta_mean", "zeta_hi10", "gamma_mean", "gamma_lo10",
                                                           "energy_mean", "energy_hi10", "orient_mean", "orient_hi10")]
@@ -111,6 +113,16 @@ class Files(Case):
         for name in (*bad, tiny, sound):
             self.assertIn(name + ": ", done.stderr.decode())
         self.assertIn("4x4", done.stderr.decode())
+
+    def test_a_file_of_which_nothing_comes_is_given_up(self):
+        clip = str(self.folder / "clip.y4m")
+        launch("videotestsrc", "num-buffers=3", "!", "video/x-raw,format=I420,width=64,height=48", "!", "y4menc", "!",
+               "filesink", f"location={clip}")
+        with endless(self.folder / "endless.y4m", pathlib.Path(clip).read_bytes()[:3000]) as path:
+            done = run("score", "--stall-timeout", "1", str(path), clip)
+            self.assertEqual({row["name"] for row in rows(self.expect(done, 1))}, {clip})
+            self.assertIn(f"{path}: nothing came of it for 1 s", done.stderr.decode())
+        self.expect(run("score", "--stall-timeout", "soon", clip), 2, "--stall-timeout takes whole seconds")
 
     def test_red_is_another_picture_than_luma(self):
         picture = str(self.folder / "p.png")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What tests of programs share: other programs' runs, what must be installed, and the run of all tests of a file."""
 import collections
+import contextlib
 import os
 import pathlib
 import signal
@@ -32,6 +33,20 @@ def missing(*elements):
     """The elements that no installed plugin has."""
     return [name for name in elements
             if subprocess.run(["gst-inspect-1.0", "--exists", name], timeout=LIMIT, check=False, env=plain()).returncode]
+
+
+@contextlib.contextmanager
+def endless(path, data):
+    """A file at this path of which these bytes can be read, and then neither more nor an end."""
+    os.mkfifo(path)
+    # Opened both ways, it waits for no reader and is never at an end.
+    pipe = os.open(path, os.O_RDWR)
+    try:
+        os.write(pipe, data)
+        yield path
+    finally:
+        os.close(pipe)
+        path.unlink()
 
 
 def heed_signals():

@@ -49,7 +49,7 @@ def faults(command, printed, run):
     for line in command.splitlines():
         if re.match(r"gst-launch-1.0 .*-m ", line) and not re.search(rf"\b{ours()}, ", run.stdout):
             yield "no message was printed"
-        if "videotestsrc" in line and not re.search(r"video/x-raw,format=\w+", line):
+        if "videotestsrc" in line and not re.search(r"video/x-(raw|bayer),format=\w+", line):
             yield "a computed source without a format"
     if not gives(printed, run.stdout):
         yield f"other scores than the document's {printed}"

@@ -15,8 +15,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
-from harness import LIMIT, launch, run, run_tests
+from harness import LIMIT, endless, launch, run, run_tests
 
 try:
     from PIL import Image
@@ -95,6 +96,12 @@ def test_scores_are_the_elements(clips):
     objects = [json.loads(line) for line in lines]
     assert [(o["score"], sum(o["zones"], [])) for o in objects] == expected
     assert objects[0]["metric"] == "brenner" and [len(row) for row in objects[0]["zones"]] == [3, 3]
+    deep = clips.make("deep.mkv", source(3, "GRAY16_LE") + "avenc_ffv1 ! matroskamux")
+    expected = [score for score, _ in element_scores(deep, "prefilter=binomial3 significant-bits=12")]
+    assert expected != [score for score, _ in element_scores(deep, "prefilter=binomial3")]
+    run = scan("--significant-bits", "12", deep)
+    assert [float(row["score"]) for row in rows_of(run)] == expected
+    assert b"set significant-bits=16" in run.stderr, run.stderr
     # The report's own zones change nothing in the table.
     assert scan(clips.mkv, "--report", clips.folder / "zones.html").stdout == scan(clips.mkv).stdout
 
@@ -176,11 +183,24 @@ def test_gif_does_not_stand_still(clips):
     assert len(rows_of(run)) == 50 and b"no GStreamer plugin for it is installed: GIF" in run.stderr, run.stderr
 
 
+def test_a_file_of_which_nothing_comes_is_given_up(clips):
+    with endless(clips.folder / "endless.mp4", clips.mp4.read_bytes()[:3000]) as path:
+        begun = time.monotonic()
+        done = scan("-q", "--stall-timeout", "1", "--jobs", "1", path, clips.mkv, check=1)
+        assert time.monotonic() - begun < 20
+        assert done.stdout == scan("-q", clips.mkv).stdout
+        assert done.stderr.decode().startswith(f"framequality-scan: {path}: nothing came of it for 1 s"), done.stderr
+        assert scan("-q", "--stall-timeout", "1", "--keep-going", path, clips.mkv).stdout == done.stdout
+    for wrong in ("-1", "1.5", "a", ""):
+        assert b"--stall-timeout takes whole seconds" in scan("--stall-timeout", wrong, clips.mkv, check=2).stderr
+
+
 def test_usage(clips):
     for arguments in ([], ["--nonsense", clips.mkv], ["--metric", "sharp", clips.mkv], ["--zones", "0x3", clips.mkv],
                       ["--zones", "3x", clips.mkv], ["--interval", "nan", clips.mkv], ["--interval", "1,5", clips.mkv],
                       ["--best", "3", clips.mkv], ["--export", "x", clips.mkv], ["--shard", "3/2", clips.mkv],
-                      ["--jobs", "0", clips.mkv], ["--downscale", "3", clips.mkv], ["--format", "xml", clips.mkv],
+                      ["--jobs", "0", clips.mkv], ["--downscale", "3", clips.mkv],
+                      ["--significant-bits", "8", clips.mkv], ["--significant-bits", "17", clips.mkv], ["--format", "xml", clips.mkv],
                       ["--every", "0", clips.mkv], ["--every", "1.5", clips.mkv], ["--every", "x", clips.mkv],
                       ["--best", "3", "--every", "3", "--export", "x", clips.mkv], ["--segments", "0", clips.mkv],
                       ["--gpus", "0,0", clips.mkv], ["--gpus", "", clips.mkv], ["--resume", clips.mkv],
