@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // BLIINDS-II on one core: every instruction set beside plain loops with binary search and nth_element.
+#include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/bliinds/meter.h"
 #include "cpu/dispatch.h"
@@ -106,7 +107,7 @@ void add(const std::string& name, Args... args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
+  bench::initialize_google("bliinds_bench", "", argc, argv);
   check_features();
   for (const Size& size : kSizes) {
     const std::string suffix = std::string("/bliinds/") + size.name;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The denoisers on one core and on all, beside OpenCV's and FFmpeg's non-local means on one.
+#include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/denoise/filter.h"
 #include "cpu/dispatch.h"
@@ -165,7 +166,7 @@ void add(const std::string& name, Args... args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
+  bench::initialize_google("denoise_bench", "", argc, argv);
   for (const Run& run : kRuns) {
     for (const auto isa : cpu::instruction_sets())
       add(std::string(isa) + "/" + run.name, ours, run, std::string(isa), 1);

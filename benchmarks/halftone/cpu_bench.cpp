@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Halftoning on the CPU: every instruction set beside the loop that one would write oneself.
 #include "algorithms/halftone/blue_noise.h"
+#include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/dispatch.h"
 #include "cpu/halftone/filter.h"
@@ -133,7 +134,7 @@ void add(const std::string& name, Args... args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
+  bench::initialize_google("halftone_bench", "", argc, argv);
   Settings packed, serpentine, four, swaths, mask, packed_mask, four_mask, sixteen_mask;
   packed.packed = serpentine.serpentine = true;
   four.levels = 4;

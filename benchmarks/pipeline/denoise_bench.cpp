@@ -141,7 +141,7 @@ class Bench {
 
   /// Recycled frames on the GPU.
   void frames_on_gpu(const Element& element, const Memory& memory) {
-    const DenoiseWork work = work_of(element, kVideoSizes[0]);
+    const DenoiseWork work = work_of(element, k1080p);
     std::deque<DenoiseLoop> loops;  // where they are, they stay
     std::vector<Row> rows;
     std::vector<std::uint8_t> expected;
@@ -159,7 +159,7 @@ class Bench {
   }
 
   void frames_on_cpu(const Element& element) {
-    const DenoiseWork work = work_of(element, kVideoSizes[0]);
+    const DenoiseWork work = work_of(element, k1080p);
     DenoiseLoop loop(work, Lie::kHost, 1, id_);
     const PipelineOptions spec = frames_of(element, SourceMemory::kRecycled, work, "cpu");
     std::vector<Row> rows;

@@ -155,7 +155,7 @@ class Bench {
                        false,  luma,       std::max(id_, 0)};
         spec.properties = options_.list("set");
         throughput(size, memory, spec, loops);
-        if (format != "NV12" || size.name != std::string("1080p")) continue;
+        if (format != "NV12" || size.width > k1080p.width) continue;
         if (memory.source == SourceMemory::kRecycled) latency(size, "cpu", memory, spec, loops);
         if (memory.source != SourceMemory::kFresh && id_ >= 0) latency(size, "cuda", memory, spec, loops);
       }
@@ -252,7 +252,7 @@ class Bench {
 
 int main(int argc, char** argv) try {
   const Options options(argc, argv,
-                        {{"sizes", "1080p,2160p", "which frames"},
+                        {{"sizes", "1080p,2160p", "which frames: 480p, 720p, 1080p, 2160p"},
                          {"memory", "pinned,recycled,fresh,cuda", "where the source's frames lie"},
                          {"formats", "GRAY8,NV12", "of the frames; cuda memory is NV12 only"},
                          {"devices", "cpu,cuda", "of the meter"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Many pipelines of 1080p at once: what they reach together, and how many live ones of 60 frames a second hold.
+// Many pipelines at once: what they reach together, and how many live ones of 60 frames a second hold.
 #include "benchmarks/pipeline/element.h"
 #include "benchmarks/sharpness/bare_loop.h"
 #include "benchmarks/support/picture.h"
@@ -20,10 +20,15 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Size kSize = kVideoSizes[0];
 constexpr GstClockTime kFrameTime = GST_SECOND / kSourceRate;
-constexpr double kBytes = 1.0 * kSize.width * kSize.height;
-constexpr int kLoopBlocks = 256;  // 531 MB: as much as many streams have, more than any cache holds
+constexpr std::size_t kLoopBytes = std::size_t{512} << 20;  // as much as many streams have, more than any cache holds
+
+/// Throws std::runtime_error if there is none of this name.
+const Size& size_of(const std::string& name) {
+  for (const Size& size : kVideoSizes)
+    if (size.name == name) return size;
+  throw std::runtime_error("--size: no '" + name + "'");
+}
 
 /// Frames of one live stream that came to the meter or left it too late. Streaming thread; read when that is over.
 struct Punctuality {
@@ -61,9 +66,10 @@ class Bench {
         device_(options.text("device") == "auto" ? (device.id >= 0 ? "cuda" : "cpu") : options.text("device")),
         results_(options.text("out"), machine_context("streams_bench", device.name, options)) {
     spec_.source.format = options.text("format");
-    spec_.source.width = kSize.width;
-    spec_.source.height = kSize.height;
-    spec_.source.luma = std::make_shared<const std::vector<std::uint8_t>>(make_picture(kSize.width, kSize.height));
+    const Size& size = size_of(options.text("size"));
+    spec_.source.width = size.width;
+    spec_.source.height = size.height;
+    spec_.source.luma = std::make_shared<const std::vector<std::uint8_t>>(make_picture(size.width, size.height));
     spec_.source.buffers = static_cast<int>(options.number("buffers"));
     const std::string memory = device_ == "cpu" ? "recycled" : options.text("memory");
     spec_.source.memory = memory == "pinned" ? SourceMemory::kOffered : SourceMemory::kRecycled;
@@ -85,12 +91,12 @@ class Bench {
   /// The bus and the bare loop, to compare with.
   void measure_limits() {
     if (device_ != "cuda" || id_ < 0) return;
-    const Blocks pinned(*spec_.source.luma, kLoopBlocks, true);
+    const Blocks pinned(*spec_.source.luma, static_cast<int>(kLoopBytes / spec_.source.luma->size()), true);
     bus_ = copy_bandwidth(pinned, id_);
-    BareLoop loop({kSize.width, kSize.height, {}}, pinned, Feed::kCopy, 4, id_);
+    BareLoop loop({spec_.source.width, spec_.source.height, {}}, pinned, Feed::kCopy, 4, id_);
     const double rate = loop.frames_per_second(options_.number("seconds"));
     std::printf("pinned copies of a frame: %.2f GB/s; bare loop with 4 in flight: %.1f frames/s, %.2f GB/s\n",
-                bus_ / 1e9, rate, rate * kBytes / 1e9);
+                bus_ / 1e9, rate, rate * bytes() / 1e9);
     results_.add(Fields().add("kind", "pinned-copy").add("bytes_per_second", bus_));
     results_.add(Fields().add("kind", "loop").add("in_flight", 4).add("frames_per_second", rate));
   }
@@ -110,11 +116,11 @@ class Bench {
       const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
       const double rate = static_cast<double>(frames_of(all) - first) / seconds;
       const double cores = (processor_seconds() - cpu) / seconds;
-      row.add("frames_per_second", rate).add("bytes_per_second", rate * kBytes).add("cores_used", cores);
-      std::printf("%11.1f frames/s %8.2f GB/s Y %6.1f cores busy", rate, rate * kBytes / 1e9, cores);
+      row.add("frames_per_second", rate).add("bytes_per_second", rate * bytes()).add("cores_used", cores);
+      std::printf("%11.1f frames/s %8.2f GB/s Y %6.1f cores busy", rate, rate * bytes() / 1e9, cores);
       if (bus_ > 0) {
-        row.add("of_bus", rate * kBytes / bus_);
-        std::printf(" %6.1f%% of the bus", 100 * rate * kBytes / bus_);
+        row.add("of_bus", rate * bytes() / bus_);
+        std::printf(" %6.1f%% of the bus", 100 * rate * bytes() / bus_);
       }
       std::printf("\n");
       results_.add(std::move(row));
@@ -170,12 +176,19 @@ class Bench {
  private:
   using Pipelines = std::vector<std::unique_ptr<ElementPipeline>>;
 
+  /// Of a frame's luma.
+  double bytes() const { return static_cast<double>(spec_.source.luma->size()); }
+
   Fields start_row(const char* kind, int streams, int in_flight) {
     std::printf("%-11s %4d streams, %s, %s, %s, in-flight %d: ", kind, streams, device_.c_str(), memory_.c_str(),
                 spec_.source.format.c_str(), in_flight);
     std::fflush(stdout);
     Fields row;
-    row.add("kind", kind).add("streams", streams).add("device", device_).add("memory", memory_);
+    row.add("kind", kind)
+        .add("size", options_.text("size"))
+        .add("streams", streams)
+        .add("device", device_)
+        .add("memory", memory_);
     if (!spec_.downstream.empty()) row.add("downstream", spec_.downstream).add("interval", options_.text("interval"));
     return row.add("format", spec_.source.format).add("in_flight", in_flight);
   }
@@ -242,7 +255,8 @@ int most_streams(Bench& bench, std::vector<int> counts, const Options& options) 
 
 int main(int argc, char** argv) try {
   const Options options(argc, argv,
-                        {{"streams", "1,4,16,64", "numbers of pipelines as fast as they go"},
+                        {{"size", "1080p", "which frames: 480p, 720p, 1080p, 2160p"},
+                         {"streams", "1,4,16,64", "numbers of pipelines as fast as they go"},
                          {"in-flight", "0,2", "their in-flight"},
                          {"seconds", "1", "time for each of these"},
                          {"live", "1,4,16,64", "numbers of live pipelines, 60 frames a second each"},

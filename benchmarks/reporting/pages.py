@@ -80,6 +80,7 @@ TABLES = {
     "cpu": (sharpness.cpu, (CPU,), True),
     "prefilter": (sharpness.prefilter, ("prefilter-epyc.json",), True),
     "statistics": (sharpness.statistics, ("statistics-epyc.json", "statistics-h200.json"), True),
+    "bayer": (sharpness.bayer, ("bayer-epyc.json",), True),
     "scan": (sharpness.scan, ("scan-epyc.json",), True),
     "archives": (archives.archives, ("archive-h200.json", "scan-epyc.json"), True),
     "overlay": (sharpness.overlay, (STILL,), True),

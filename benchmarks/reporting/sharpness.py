@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tables of the sharpness meter: CPU, kernels, the classical pipeline, loops, pipelines, streams, scanner, overlay."""
-from .results import pick, rounded, table, times, unique
+from .results import only, pick, rounded, table, times, unique
 
 REDUCTIONS = ("divergent", "strided", "sequential", "first-add", "unrolled")
 STEPS = ("allocate", "upload", "gray", "pixels", "reduce", "download", "add", "release")
@@ -81,6 +81,23 @@ def statistics(cpu_data, gpu_data):
     return parts
 
 
+def bayer(data):
+    """A mosaic's cells beside gray samples of the same bytes."""
+    rows, parts = times(data, "cpu_time"), []
+    for size in ("1080p", "2160p"):
+        body = []
+        for metric in sorted(metrics_of(rows, "cpu-bayer-avx2-8bit", size)):
+            cells = [f"`{metric}`"]
+            for isa in ("avx512", "avx2", "baseline"):
+                for depth in (8, 16):
+                    gray, cell = (rows[f"cpu-{what}-{isa}-{depth}bit/{metric}/{size}"][0] for what in ("gray", "bayer"))
+                    cells.append(f"{cell:.3f} ({cell / gray:.2f}x)")
+            body.append(cells)
+        parts.append(table([f"{size}, ms", *(f"{isa}, {depth} bits" for isa in ("AVX-512", "AVX2", "SSE2") for depth in (8, 16))],
+                           body))
+    return parts
+
+
 def kernels(data):
     rows = times(data)
     sizes = [s for s in ("1080p", "2160p", "8192x8192") if metrics_of(rows, "cuda-kernel", s)]
@@ -117,6 +134,68 @@ def general_kernel(data):
     return [table(["`tenengrad`"] + sizes, body)] if body else []
 
 
+MOST_OF_LEAST = 4  # times the least; what takes longer is marked
+
+
+def layouts(data):
+    """What formats, options and metrics cost, as multiples of the least time; the smallest and the largest frames."""
+    limits, rows = only(data["rows"], kind="limits"), pick(data["rows"], kind="kernel")
+    parts = [f"Reading device memory: {limits['bytes_per_second'] / 1e12:.2f} TB/s; an empty kernel after another: "
+             f"{limits['empty_us']:.2f} us. Microseconds a frame, one after the other; in brackets how many times the sum of "
+             "an empty kernel and of reading once the bytes that hold what has to be read: for packed formats all of them, "
+             f"for `roi`, half the frame's columns, half. Bold: more than {MOST_OF_LEAST} times. Empty: refused, since totals "
+             "could overflow."]
+    options, plain = unique(r["option"] for r in rows), rows[0]["format"]
+
+    def cell(**wanted):
+        found = pick(rows, **wanted)
+        if not found:
+            return ""
+        mark = "**" if found[0]["of_least"] > MOST_OF_LEAST else ""
+        return f"{mark}{found[0]['us']:.1f} ({found[0]['of_least']:.1f}x){mark}"
+
+    sizes = unique(r["size"] for r in rows)
+    for size in unique([sizes[0], sizes[-1]]):
+        here = pick(rows, size=size)
+        slow = [r for r in here if r["of_least"] > MOST_OF_LEAST]
+        worst = max(here, key=lambda r: r["of_least"])
+        parts.append(table([f"{size}, `tenengrad`"] + options,
+                           [[f] + [cell(size=size, option=o, metric="tenengrad", format=f) for o in options]
+                            for f in unique(r["format"] for r in here)]))
+        parts.append(table([f"{size}, {plain}"] + options,
+                           [[f"`{m}`"] + [cell(size=size, option=o, metric=m, format=plain) for o in options]
+                            for m in unique(r["metric"] for r in here)]))
+        parts.append(f"{size}: {len(slow)} of {len(here)} take more than {MOST_OF_LEAST} times the least; worst "
+                     f"{worst['format']}, `{worst['metric']}`, {worst['option']}: {worst['of_least']:.1f} times.")
+    return parts
+
+
+def peers(data, our_data=None):
+    """The classical recipes by others' libraries, and ours."""
+    rows, ours = data["rows"], times(our_data) if our_data else {}
+    shorts = {"1920x1080": "1080p", "3840x2160": "2160p", "8192x8192": "8192x8192"}
+    parts = []
+    for key, title, kinds in (("kernel_us", "frames in device memory, us a frame", ("cuda-kernel", "cuda-kernel-binomial5")),
+                              ("frame_us", "frames from pinned memory, one at a time, to the score on the host, us",
+                               ("cuda-frame-pinned", "cuda-frame-pinned-binomial5"))):
+        measured = [r for r in rows if key in r]
+        sizes = unique(r["size"] for r in measured)
+        cases = unique((r["metric"], r["prefilter"]) for r in measured)
+        for size in sizes:
+            own = [ours.get(f"{kinds[prefilter != 'none']}/{metric}/{shorts.get(size)}", [None])[0] for metric, prefilter in cases]
+            body = [["ours"] + ["" if ms is None else f"{ms * 1e3:.1f}" for ms in own]] if ours else []
+            for peer in unique(r["peer"] for r in rows if "size" in r):
+                cells = []
+                for (metric, prefilter), ms in zip(cases, own):
+                    found = pick(rows, size=size, peer=peer, metric=metric, prefilter=prefilter)
+                    cells.append("failed" if not found else f"{found[0][key]:.1f}" +
+                                 (f" ({found[0][key] / (ms * 1e3):.1f}x)" if ms else ""))
+                body.append([peer] + cells)
+            parts.append(table([f"{size}, {title}"] + [f"`{m}`" + ("" if p == "none" else f", `{p}`") for m, p in cases], body))
+    reasons = unique((r["peer"], r["error"]) for r in rows if "error" in r)
+    return parts + ["Not measured:"] * bool(reasons) + ["\n".join(f"- {peer}: {error}" for peer, error in reasons)] * bool(reasons)
+
+
 def classical(data):
     rows, parts = times(data), []
     for m in unique(n.split("/")[1] for n in rows if n.startswith("classical-")):
@@ -150,7 +229,8 @@ def loops(data):
     kinds = {"pinned-copy": "pinned copies, back to back", "pinned-copy-again": "pinned copies, measured again",
              "memcpy": "memcpy to pinned memory, one thread", "bare": "bare loop, pinned frames",
              "staged": "bare loop, staged by memcpy", "meter-pinned": "our meters, pinned frames",
-             "meter-pageable": "our meters, pageable frames", "cpu": "CPU, one core"}
+             "meter-pageable": "our meters, pageable frames", "meter-device": "our meters, frames in GPU memory",
+             "cpu": "CPU, one core"}
     rows, parts = data["rows"], []
     for size in unique(r["size"] for r in rows):
         here = pick(rows, size=size)
@@ -201,8 +281,8 @@ def streams(data):
     rows, parts = data["rows"], []
     many, live = pick(rows, kind="unthrottled"), pick(rows, kind="live")
     if many:
-        parts += [f"**Many streams of 1080p {many[0]['format']}**, {many[0]['memory']}, {many[0]['device']}, as fast as "
-                  "they go.",
+        parts += [f"**Many streams of {many[0].get('size', '1080p')} {many[0]['format']}**, {many[0]['memory']}, "
+                  f"{many[0]['device']}, as fast as they go.",
                   table(["streams, in-flight", "frames/s, all together", "GB/s (Y)", "of the bus", "cores busy"],
                         [[f"{r['streams']}, {r['in_flight']}", f"{r['frames_per_second']:.0f}",
                           f"{r['bytes_per_second'] / 1e9:.2f}", f"{r['of_bus']:.1%}" if "of_bus" in r else "",
@@ -210,8 +290,8 @@ def streams(data):
     if live:
         longest = max(r["seconds"] for r in live)
         most = max((r["streams"] for r in live if r["holds"] and r["seconds"] == longest), default=0)
-        parts += [f"**Many live streams of 1080p {live[0]['format']}**, {live[0]['memory']}, {live[0]['device']}, 60 frames "
-                  f"a second each, `in-flight={live[0]['in_flight']}`.",
+        parts += [f"**Many live streams of {live[0].get('size', '1080p')} {live[0]['format']}**, {live[0]['memory']}, "
+                  f"{live[0]['device']}, 60 frames a second each, `in-flight={live[0]['in_flight']}`.",
                   table(["streams", "seconds", "frames", "late", "of these came late", "latest, ms", "cores busy"],
                         [[str(r["streams"])] + [f"{r['seconds']:.0f}", str(r["frames"]), str(r["late"]),
                                                 str(r["came_late"]), f"{r['worst_ms']:.1f}", f"{r['cores_used']:.1f}"]

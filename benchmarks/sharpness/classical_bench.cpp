@@ -2,8 +2,8 @@
 // The classical three-kernel pipeline, the CUDA twin and the CPU twin on the same BGR pictures, totals equal.
 #include "algorithms/sharpness/metrics.h"
 #include "benchmarks/sharpness/classical.h"
+#include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
-#include "benchmarks/support/results.h"
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
 #include "cuda/runtime.h"
@@ -164,25 +164,16 @@ void check_totals() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<char*> own{argv[0]}, google{argv[0]};
-  for (int i = 1; i < argc; ++i) (std::strncmp(argv[i], "--benchmark_", 12) == 0 ? google : own).push_back(argv[i]);
-  const bench::Options options(static_cast<int>(own.size()), own.data(),
-                               {{"sizes", "256,512,1024,2048,4096,8192", "edges of the square pictures, pixels"},
-                                {"seconds", "0.1", "least time for each row"}});
-  std::string out = "--benchmark_out=" + options.text("out"), format = "--benchmark_out_format=json";
-  if (!options.text("out").empty()) google.insert(google.end(), {out.data(), format.data()});
-  int count = static_cast<int>(google.size());
-  benchmark::Initialize(&count, google.data());
   const cuda::Device found = cuda::find_device();
   if (found.id < 0) {
     std::fprintf(stderr, "no GPU: %s\n", found.reason.c_str());
     return 77;
   }
   device = found.id;
-  const bench::Fields context = bench::machine_context("classical_bench", found.name, options);
-  for (const auto& [name, value] : context.items())
-    if (const auto* text = std::get_if<std::string>(&value); text && name != "date")
-      benchmark::AddCustomContext(name, *text);
+  const bench::Options options =
+      bench::initialize_google("classical_bench", found.name, argc, argv,
+                               {{"sizes", "256,512,1024,2048,4096,8192", "edges of the square pictures, pixels"},
+                                {"seconds", "0.1", "least time for each row"}});
   check_totals();
   const auto add = [&](const std::string& name, auto... args) {
     benchmark::RegisterBenchmark(name.c_str(), args...)

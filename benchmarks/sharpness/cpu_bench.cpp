@@ -2,6 +2,7 @@
 // The CPU twin on one core beside the textbook loops, OpenCV's best recipe and the core's read bandwidth.
 #include "algorithms/sharpness/score.h"
 #include "benchmarks/sharpness/textbook.h"
+#include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/dispatch.h"
 #include "cpu/sharpness/meter.h"
@@ -47,7 +48,21 @@ struct Run {
   Prefilter prefilter = Prefilter::kNone;
   int depth = 8;
   bool statistics = false;
+  bool mosaic = false;  ///< the bytes are a Bayer mosaic's
 };
+
+/// The same bytes as cells of 2x2 samples, rggb.
+void make_mosaic(Geometry& geometry, Frame& frame) {
+  PixelLayout& l = geometry.layout;
+  l.kind = PixelLayout::Kind::kBayer;
+  l.pixel_stride = static_cast<std::uint8_t>(2 * l.word_bytes);
+  l.plane[2] = 1;
+  l.offset[1] = l.offset[2] = l.word_bytes;
+  geometry.width /= 2;
+  geometry.height /= 2;
+  frame.plane[1] = frame.plane[0] + frame.stride[0];
+  frame.stride[0] = frame.stride[1] = 2 * frame.stride[0];
+}
 
 double measure(Meter& meter, const Frame& frame, const std::shared_ptr<const Plan>& plan) {
   meter.submit({frame, plan});
@@ -68,6 +83,7 @@ void ours(benchmark::State& state, const Run& run) {
     frame.plane[0] = reinterpret_cast<const std::uint8_t*>(words.data());
     frame.stride[0] = 2 * run.size.width;
   }
+  if (run.mosaic) make_mosaic(geometry, frame);
   Request request;
   request.metric = run.metric;
   request.prefilter = run.prefilter;
@@ -157,7 +173,7 @@ void add(const std::string& name, Args... args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
+  bench::initialize_google("cpu_bench", "", argc, argv);
   check_scores();
   for (const Size& size : kSizes) {
     const std::string suffix = std::string("/") + size.name;
@@ -182,6 +198,13 @@ int main(int argc, char** argv) {
       add("cpu-statistics-16bit/" + name, ours, Run{size, m, "", Prefilter::kNone, 16, true});
       add("cpu-binomial3/" + name, ours, Run{size, m, "", Prefilter::kBinomial3});
       add("cpu-binomial5/" + name, ours, Run{size, m, "", Prefilter::kBinomial5});
+      for (const auto isa : cpu::instruction_sets())
+        for (const int depth : {8, 16}) {
+          const std::string kind = std::string(isa) + "-" + std::to_string(depth) + "bit";
+          add("cpu-gray-" + kind + "/" + name, ours, Run{size, m, std::string(isa), Prefilter::kNone, depth});
+          add("cpu-bayer-" + kind + "/" + name, ours,
+              Run{size, m, std::string(isa), Prefilter::kNone, depth, false, true});
+        }
       add("cpu-10bit/" + name, ours, Run{size, m, "", Prefilter::kNone, 10});
       add("cpu-16bit/" + name, ours, Run{size, m, "", Prefilter::kNone, 16});
       if (m != kDefaultMetric) continue;

@@ -2,17 +2,22 @@
 // The CUDA twin: kernels alone over rotating frames in device memory, whole frames from host memory, and the CPU twin
 // and the device's read bandwidth beside them.
 #include "algorithms/sharpness/score.h"
+#include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
+#include "cuda/pinned.h"
 #include "cuda/sharpness/meter.h"
 #include "cuda/sharpness/testing.h"
 #include "cuda/testing.h"
 
 #include <benchmark/benchmark.h>
 #include <cstdio>
+#include <cstring>
 #include <map>
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -95,31 +100,56 @@ void read_bandwidth(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(kBytes));
 }
 
+/// The frames of a run, in device memory.
+struct Frames {
+  explicit Frames(const Run& run) {
+    const auto pixels = run.pixels();
+    for (int i = 0; i < run.size.frames; ++i) {
+      memory.emplace_back(pixels, device());
+      Frame frame;
+      frame.plane[0] = memory.back().data();
+      frame.stride[0] = run.stride();
+      frame.on_device = true;
+      all.push_back(frame);
+    }
+  }
+  std::vector<cuda::DeviceBytes> memory;
+  std::vector<Frame> all;
+};
+
+/// Those of this run; kept until one of another size asks.
+std::span<const Frame> frames_of(const Run& run) {
+  static std::map<std::tuple<int, Content>, Frames> kept;
+  static int height = 0;
+  if (height != run.size.height) kept.clear();
+  height = run.size.height;
+  return kept.try_emplace({run.depth, run.kind}, run).first->second.all;
+}
+
 void kernel(benchmark::State& state, const Run& run) {
   const auto plan = run.plan();
-  const auto pixels = run.pixels();
-  std::vector<cuda::DeviceBytes> memory;
-  std::vector<Frame> frames;
-  for (int i = 0; i < run.size.frames; ++i) {
-    memory.emplace_back(pixels, device());
-    Frame frame;
-    frame.plane[0] = memory.back().data();
-    frame.stride[0] = run.stride();
-    frame.on_device = true;
-    frames.push_back(frame);
-  }
+  const auto frames = frames_of(run);
   const auto meter = cuda::make_meter(plan->geometry, device(), run.in_flight);
   for (auto _ : state) state.SetIterationTime(cuda::kernel_seconds(*meter, frames, plan, 4));
   run.count_bytes(state);
 }
 
-void whole_frames(benchmark::State& state, const Run& run, bool on_cpu) {
+enum class By { kCpu, kGpu, kGpuPinned };
+
+void whole_frames(benchmark::State& state, const Run& run, By by) {
   const auto plan = run.plan();
   const auto pixels = run.pixels();
   Frame frame;
   frame.plane[0] = pixels.data();
   frame.stride[0] = run.stride();
-  const auto meter = on_cpu ? cpu::make_meter(plan->geometry) : cuda::make_meter(plan->geometry, device());
+  std::optional<cuda::PinnedBytes> pinned;
+  if (by == By::kGpuPinned) {
+    pinned.emplace(pixels.size(), device());
+    if (!pinned->is_pinned()) return state.SkipWithError("the driver pins no memory");
+    std::memcpy(pinned->data(), pixels.data(), pixels.size());
+    frame.plane[0] = static_cast<const std::uint8_t*>(pinned->data());
+  }
+  const auto meter = by == By::kCpu ? cpu::make_meter(plan->geometry) : cuda::make_meter(plan->geometry, device());
   for (auto _ : state) {
     meter->submit({frame, plan});
     benchmark::DoNotOptimize(finish(*plan, meter->collect()).score);
@@ -127,41 +157,47 @@ void whole_frames(benchmark::State& state, const Run& run, bool on_cpu) {
   run.count_bytes(state);
 }
 
+/// The metrics whose recipes other libraries have too: peers.py.
+bool has_peers(const std::string& metric) { return metric == "tenengrad" || metric == "laplacian-variance"; }
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
   if (device() < 0) return 77;
-  benchmark::AddCustomContext("gpu", cuda::find_device().name);
+  bench::initialize_google("cuda_bench", cuda::find_device().name, argc, argv);
   const auto add = [](const std::string& name, auto... args) {
     return benchmark::RegisterBenchmark(name.c_str(), args...)->Unit(benchmark::kMicrosecond);
+  };
+  const auto add_kernel = [&](const std::string& name, const Run& run) {
+    add(name, kernel, run)->UseManualTime()->Iterations(5);
+  };
+  const auto add_frame = [&](const std::string& name, const Run& run, By by) {
+    add(name, whole_frames, run, by)->UseRealTime()->MinTime(0.1);
   };
   add("device-read", read_bandwidth)->UseManualTime()->Iterations(5);
   for (const Size& size : kSizes) {
     for (int m = 0; m < kMetricCount; ++m) {
-      const std::string name = std::string(metric_info(m).name) + "/" + size.name;
-      add("cuda-kernel/" + name, kernel, Run{size, m})->UseManualTime()->Iterations(5);
-      add("cuda-kernel-in-flight/" + name, kernel, Run{.size = size, .metric = m, .in_flight = 2})
-          ->UseManualTime()
-          ->Iterations(5);
-      add("cuda-kernel-16bit/" + name, kernel, Run{size, m, 16})->UseManualTime()->Iterations(5);
-      if (with_metric(m, [](auto metric) { return decltype(metric)::kHistogram; }))
+      const std::string metric = metric_info(m).name, name = metric + "/" + size.name;
+      const Run plain{size, m};
+      add_kernel("cuda-kernel/" + name, plain);
+      add_kernel("cuda-kernel-in-flight/" + name, {.size = size, .metric = m, .in_flight = 2});
+      add_kernel("cuda-kernel-16bit/" + name, {size, m, 16});
+      if (with_metric(m, [](auto its) { return decltype(its)::kHistogram; }))
         for (const auto& [suffix, kind] : {std::pair("/noise", Content::kNoise), std::pair("/flat", Content::kFlat)})
-          add("cuda-kernel/" + name + suffix, kernel, Run{.size = size, .metric = m, .kind = kind})
-              ->UseManualTime()
-              ->Iterations(5);
+          add_kernel("cuda-kernel/" + name + suffix, {.size = size, .metric = m, .kind = kind});
+      if (has_peers(metric)) {
+        const Run smoothed{size, m, 8, Prefilter::kBinomial5};
+        add_kernel("cuda-kernel-binomial5/" + name, smoothed);
+        add_frame("cuda-frame-pinned/" + name, plain, By::kGpuPinned);
+        add_frame("cuda-frame-pinned-binomial5/" + name, smoothed, By::kGpuPinned);
+      }
       if (m != kDefaultMetric) continue;
-      add("cuda-kernel-binomial3/" + name, kernel, Run{size, m, 8, Prefilter::kBinomial3})
-          ->UseManualTime()
-          ->Iterations(5);
-      add("cuda-kernel-binomial5/" + name, kernel, Run{size, m, 8, Prefilter::kBinomial5})
-          ->UseManualTime()
-          ->Iterations(5);
+      add_kernel("cuda-kernel-binomial3/" + name, {size, m, 8, Prefilter::kBinomial3});
       const Run statistics{.size = size, .metric = m, .statistics = true};
-      add("cuda-kernel-statistics/" + name, kernel, statistics)->UseManualTime()->Iterations(5);
-      add("cuda-frame-statistics/" + name, whole_frames, statistics, false)->UseRealTime()->MinTime(0.2);
-      add("cuda-frame/" + name, whole_frames, Run{size, m}, false)->UseRealTime()->MinTime(0.2);
-      add("cpu-frame/" + name, whole_frames, Run{size, m}, true)->UseRealTime()->MinTime(0.2);
+      add_kernel("cuda-kernel-statistics/" + name, statistics);
+      add_frame("cuda-frame-statistics/" + name, statistics, By::kGpu);
+      add_frame("cuda-frame/" + name, plain, By::kGpu);
+      add_frame("cpu-frame/" + name, plain, By::kCpu);
     }
   }
   benchmark::RunSpecifiedBenchmarks();

@@ -39,7 +39,11 @@ struct Job {
     return format == "BGR" ? make_color_picture(width, height) : make_picture(width, height);
   }
 };
-const Job kJobs[] = {{"1080p", "GRAY8", 1920, 1080}, {"2160p", "GRAY8", 3840, 2160}, {"8192x8192", "BGR", 8192, 8192}};
+const Job kJobs[] = {{"480p", "GRAY8", 640, 480},
+                     {"720p", "GRAY8", 1280, 720},
+                     {"1080p", "GRAY8", 1920, 1080},
+                     {"2160p", "GRAY8", 3840, 2160},
+                     {"8192x8192", "BGR", 8192, 8192}};
 
 class Bench {
  public:
@@ -66,6 +70,7 @@ class Bench {
       for (const int slots : options_.numbers("in-flight")) loop(job, pageable, "staged", Feed::kStaged, slots);
       for (const int slots : options_.numbers("in-flight")) loop(job, pinned, "meter-pinned", Feed::kMeter, slots);
       for (const int slots : options_.numbers("in-flight")) loop(job, pageable, "meter-pageable", Feed::kMeter, slots);
+      for (const int slots : options_.numbers("in-flight")) loop(job, pageable, "meter-device", Feed::kDevice, slots);
       // Again, so that a bus whose rate drifts is seen.
       report(job, picture.size(), "pinned-copy-again", 0, frames(copy_bandwidth(pinned, id_)));
     }
@@ -89,7 +94,7 @@ class Bench {
     row.add("kind", kind).add("size", job.name).add("format", job.format).add("bytes", bytes);
     row.add("in_flight", slots).add("frames_per_second", frames).add("bytes_per_second", rate);
     std::printf("%-16s %9d %12.1f %10.1f %9.2f", kind.c_str(), slots, frames, 1e6 / frames, rate / 1e9);
-    if (copy_rate_ > 0) {
+    if (copy_rate_ > 0 && kind != "meter-device") {
       row.add("of_copy", rate / copy_rate_);
       std::printf(" %8.1f%%", 100 * rate / copy_rate_);
     }
@@ -108,7 +113,7 @@ class Bench {
 
 int main(int argc, char** argv) try {
   const Options options(argc, argv,
-                        {{"sizes", "1080p,2160p,8192x8192", "which frames"},
+                        {{"sizes", "1080p,2160p,8192x8192", "which frames; also 480p, 720p"},
                          {"in-flight", "1,2,3,4", "frames in flight"},
                          {"seconds", "0.3", "time for each run"},
                          {"runs", "3", "runs of each row; the median counts"}});
