@@ -40,7 +40,7 @@ struct LumaJob {
   Frame frame;
   PixelLayout layout;
   std::uint8_t* luma = nullptr;
-  std::ptrdiff_t pitch = 0;         ///< of luma, bytes, a multiple of 4
+  std::ptrdiff_t pitch = 0;         ///< of luma, bytes, a multiple of 8
   int width = 0;                    ///< pixels
   int first_row = 0, last_row = 0;  ///< of the frame, last_row past the end
 };

@@ -8,6 +8,7 @@ namespace {
 
 // A thread turns 4 adjacent pixels of a row into one store, then those of the row gridDim.y further down, and so on.
 constexpr int kPixels = 4, kThreads = 256;
+using Codes = unsigned[kPixels];
 
 /// Where a thread works.
 struct Place {
@@ -39,33 +40,58 @@ __global__ void __launch_bounds__(kThreads) extract_any(const __grid_constant__ 
     extract(job, at.x, at.y, loop_bound(min(kPixels, job.width - at.x)));
 }
 
-/// One plane of 8-bit samples, kStride bytes a pixel, rows at multiples of 4 bytes: 4 pixels are kStride words.
-template <int kStride>
-__global__ void __launch_bounds__(kThreads) extract_packed(const __grid_constant__ LumaJob job) {
+/// Stores the codes of 4 pixels, kBytes each.
+template <int kBytes>
+__device__ void store(const LumaJob& job, Place at, const Codes& code) {
+  std::uint8_t* to = job.luma + at.y * job.pitch + kBytes * at.x;
+  if constexpr (kBytes == 1)
+    *reinterpret_cast<unsigned*>(to) = code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24;
+  else
+    *reinterpret_cast<uint2*>(to) = {code[0] | code[1] << 16, code[2] | code[3] << 16};
+}
+
+/// Fills a thread's pixels with what codes_at(place, codes) finds for 4 of them at once, kBytes each.
+template <int kBytes, class CodesAt>
+__device__ void fill(const LumaJob& job, CodesAt codes_at) {
   Place at = first_place(job);
   if (at.x >= job.width) return;
-  const bool rgb = job.layout.kind == PixelLayout::Kind::kRgb, whole = at.x + kPixels <= job.width;
-  const int plane = job.layout.plane[0];
-  const unsigned shift[3] = {8u * job.layout.offset[0], 8u * job.layout.offset[1], 8u * job.layout.offset[2]};
+  const bool whole = at.x + kPixels <= job.width;
   for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y)) {
     if (!whole) {  // what lies behind the row may not be ours to read
       extract(job, at.x, at.y, job.width - at.x);
       continue;
     }
-    const auto* from = reinterpret_cast<const unsigned*>(job.frame.plane[plane] + at.y * job.frame.stride[plane] +
-                                                         static_cast<std::int64_t>(at.x) * kStride);
+    Codes code;
+    codes_at(at, code);
+    store<kBytes>(job, at, code);
+  }
+}
+
+/// Where pixel `at` begins in a plane, kStride bytes a pixel.
+template <int kStride, class T = unsigned>
+__device__ const T* source(const LumaJob& job, int plane, Place at) {
+  return reinterpret_cast<const T*>(job.frame.plane[plane] + at.y * job.frame.stride[plane] +
+                                    std::int64_t{at.x} * kStride);
+}
+
+/// One plane of 8-bit samples, kStride bytes a pixel, rows at multiples of 4 bytes: 4 pixels are kStride words.
+template <int kStride>
+__global__ void __launch_bounds__(kThreads) extract_packed(const __grid_constant__ LumaJob job) {
+  const bool rgb = job.layout.kind == PixelLayout::Kind::kRgb;
+  const int plane = job.layout.plane[0];
+  const unsigned shift[3] = {8u * job.layout.offset[0], 8u * job.layout.offset[1], 8u * job.layout.offset[2]};
+  fill<1>(job, [&](Place at, Codes& luma) {
+    const unsigned* from = source<kStride>(job, plane, at);
     unsigned word[kStride + 1] = {};
 #pragma unroll
     for (int i = 0; i < kStride; ++i) word[i] = __ldg(from + i);
-    unsigned luma = 0;
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
       const unsigned pixel = __funnelshift_r(word[i * kStride / 4], word[i * kStride / 4 + 1], i * kStride % 4 * 8);
       const unsigned a = pixel >> shift[0] & 255u;
-      luma |= (rgb ? luma_of(a, pixel >> shift[1] & 255u, pixel >> shift[2] & 255u) : a) << (8 * i);
+      luma[i] = rgb ? luma_of(a, pixel >> shift[1] & 255u, pixel >> shift[2] & 255u) : a;
     }
-    *reinterpret_cast<unsigned*>(job.luma + at.y * job.pitch + at.x) = luma;
-  }
+  });
 }
 
 /// 16-bit words as a component's code.
@@ -77,27 +103,14 @@ struct WordCodes {
   __device__ unsigned operator()(unsigned v) const { return __byte_perm(v, 0, order) >> shift & bits; }
 };
 
-__device__ void store(const LumaJob& job, Place at, const unsigned (&code)[kPixels]) {
-  *reinterpret_cast<uint2*>(job.luma + at.y * job.pitch + 2 * at.x) = {code[0] | code[1] << 16,
-                                                                       code[2] | code[3] << 16};
-}
-
 /// One plane of 16-bit samples, 4 kWords bytes a pixel, rows at multiples of 4 bytes.
 template <int kWords>
 __global__ void __launch_bounds__(kThreads) extract_packed_words(const __grid_constant__ LumaJob job) {
-  Place at = first_place(job);
-  if (at.x >= job.width) return;
-  const bool rgb = job.layout.kind == PixelLayout::Kind::kRgb, whole = at.x + kPixels <= job.width;
+  const bool rgb = job.layout.kind == PixelLayout::Kind::kRgb;
   const int plane = job.layout.plane[0];
   const WordCodes codes(job.layout);
-  for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y)) {
-    if (!whole) {
-      extract(job, at.x, at.y, job.width - at.x);
-      continue;
-    }
-    const auto* from = reinterpret_cast<const unsigned*>(job.frame.plane[plane] + at.y * job.frame.stride[plane]) +
-                       static_cast<std::int64_t>(at.x) * kWords;
-    unsigned luma[kPixels];
+  fill<2>(job, [&](Place at, Codes& luma) {
+    const unsigned* from = source<4 * kWords>(job, plane, at);
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
       unsigned word[kWords];
@@ -109,85 +122,55 @@ __global__ void __launch_bounds__(kThreads) extract_packed_words(const __grid_co
       };
       luma[i] = rgb ? luma_of(component(0), component(1), component(2)) : component(0);
     }
-    store(job, at, luma);
-  }
+  });
 }
 
 /// Three planes of samples side by side, kBytes each, their rows at multiples of 4 kBytes bytes.
 template <int kBytes>
 __global__ void __launch_bounds__(kThreads) extract_planar(const __grid_constant__ LumaJob job) {
-  Place at = first_place(job);
-  if (at.x >= job.width) return;
-  const bool whole = at.x + kPixels <= job.width;
   const WordCodes codes(job.layout);
-  for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y)) {
-    if (!whole) {
-      extract(job, at.x, at.y, job.width - at.x);
-      continue;
-    }
-    unsigned code[3][kPixels], luma[kPixels];
+  fill<kBytes>(job, [&](Place at, Codes& luma) {
+    Codes code[3];
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
       const int plane = job.layout.plane[c];
-      const std::uint8_t* from = job.frame.plane[plane] + at.y * job.frame.stride[plane] + std::int64_t{at.x} * kBytes;
       if constexpr (kBytes == 1) {
-        const unsigned v = __ldg(reinterpret_cast<const unsigned*>(from));
+        const unsigned v = __ldg(source<kBytes>(job, plane, at));
 #pragma unroll
         for (int i = 0; i < kPixels; ++i) code[c][i] = v >> (8 * i) & 255u;
       } else {
-        const uint2 v = __ldg(reinterpret_cast<const uint2*>(from));
+        const uint2 v = __ldg(source<kBytes, uint2>(job, plane, at));
 #pragma unroll
         for (int i = 0; i < kPixels; ++i) code[c][i] = codes((i < 2 ? v.x : v.y) >> (16 * (i % 2)));
       }
     }
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) luma[i] = luma_of(code[0][i], code[1][i], code[2][i]);
-    if constexpr (kBytes == 1)
-      *reinterpret_cast<unsigned*>(job.luma + at.y * job.pitch + at.x) =
-          luma[0] | luma[1] << 8 | luma[2] << 16 | luma[3] << 24;
-    else
-      store(job, at, luma);
-  }
-}
-
-/// True if each component has a plane of its own, without gaps.
-bool is_planar(const PixelLayout& l) {
-  return l.kind == PixelLayout::Kind::kRgb && l.pixel_stride == l.word_bytes && l.planes() == 3 &&
-         l.plane[0] != l.plane[1] && l.plane[1] != l.plane[2] && l.plane[0] != l.plane[2];
+  });
 }
 
 /// A mosaic of samples of kBytes, rows at multiples of 4 bytes: 4 cells are 2 kBytes words of each of their rows.
 template <int kBytes>
 __global__ void __launch_bounds__(kThreads) extract_cells(const __grid_constant__ LumaJob job) {
-  Place at = first_place(job);
-  if (at.x >= job.width) return;
-  const bool whole = at.x + kPixels <= job.width;
   const WordCodes codes(job.layout);
   const unsigned at_red = 8u * job.layout.offset[0], at_blue = 8u * job.layout.offset[2];
-  const auto row = [&](int plane) {
-    return reinterpret_cast<const unsigned*>(job.frame.plane[plane] + at.y * job.frame.stride[plane] +
-                                             std::int64_t{at.x} * 2 * kBytes);
-  };
   const auto sample = [&](unsigned v) { return kBytes == 1 ? v & 255u : codes(v); };
-  for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y)) {
-    if (!whole) {
-      extract(job, at.x, at.y, job.width - at.x);
-      continue;
-    }
-    const unsigned *red = row(job.layout.plane[0]), *blue = row(job.layout.plane[2]);
-    unsigned luma[kPixels];
+  fill<kBytes>(job, [&](Place at, Codes& luma) {
+    const unsigned* red = source<2 * kBytes>(job, job.layout.plane[0], at);
+    const unsigned* blue = source<2 * kBytes>(job, job.layout.plane[2], at);
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
       const int word = i * kBytes / 2, below = i * 16 * kBytes % 32;
       const unsigned rg = __ldg(red + word) >> below, gb = __ldg(blue + word) >> below;
       luma[i] = luma_of_cell(sample(rg) + sample(rg >> (8 * kBytes)) + sample(gb >> at_red), sample(gb >> at_blue));
     }
-    if constexpr (kBytes == 1)
-      *reinterpret_cast<unsigned*>(job.luma + at.y * job.pitch + at.x) =
-          luma[0] | luma[1] << 8 | luma[2] << 16 | luma[3] << 24;
-    else
-      store(job, at, luma);
-  }
+  });
+}
+
+/// True if each component has a plane of its own, without gaps.
+bool is_planar(const PixelLayout& l) {
+  return l.kind == PixelLayout::Kind::kRgb && l.pixel_stride == l.word_bytes && l.planes() == 3 &&
+         l.plane[0] != l.plane[1] && l.plane[1] != l.plane[2] && l.plane[0] != l.plane[2];
 }
 
 }  // namespace
