@@ -111,8 +111,10 @@ void framequality::set_latency(FqDeviceBase* self, const GstVideoInfo& info, int
 GstFlowReturn framequality::push_frame(FqDeviceBase* self, BufferPtr buffer) {
   GstSegment& segment = GST_BASE_TRANSFORM_CAST(self)->segment;
   const GstClockTime pts = GST_BUFFER_PTS(buffer.get()), duration = GST_BUFFER_DURATION(buffer.get());
+  GST_OBJECT_LOCK(self);  // as segment_of()
   if (segment.format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID(pts))
     segment.position = pts + (GST_CLOCK_TIME_IS_VALID(duration) ? duration : 0);
+  GST_OBJECT_UNLOCK(self);
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer.release());
 }
 

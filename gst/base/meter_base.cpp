@@ -10,6 +10,7 @@
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/segment.h"
 #include "gst/object/structure.h"
 
 using namespace framequality;
@@ -80,7 +81,7 @@ bool framequality::is_due(FqMeterBase* self, GstClockTime interval, GstClockTime
 
 StructurePtr framequality::start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer) {
   StructurePtr fields(gst_structure_new_empty(FQ_METER_BASE_GET_CLASS(self)->message_name));
-  set_times(fields.get(), GST_BASE_TRANSFORM_CAST(self)->segment, GST_BUFFER_PTS(buffer));
+  set_times(fields.get(), segment_of(GST_BASE_TRANSFORM_CAST(self)), GST_BUFFER_PTS(buffer));
   gst_structure_set(fields.get(), "duration", G_TYPE_UINT64, guint64{GST_BUFFER_DURATION(buffer)}, "frame",
                     G_TYPE_UINT64, guint64{0}, "width", G_TYPE_UINT,
                     static_cast<guint>(GST_VIDEO_INFO_WIDTH(&format.info)), "height", G_TYPE_UINT,

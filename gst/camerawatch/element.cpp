@@ -7,6 +7,7 @@
 #include "gst/object/pads.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/segment.h"
 
 #include <gst/base/gstbasetransform.h>
 
@@ -64,7 +65,7 @@ static CameraWatchStream& stream_of(gpointer instance) { return *static_cast<Gst
 
 static GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   return guard(GST_ELEMENT_CAST(trans), GST_FLOW_ERROR, [&] {
-    stream_of(trans).frame(buffer, trans->segment);
+    stream_of(trans).frame(buffer, segment_of(trans));
     return GST_FLOW_OK;
   });
 }

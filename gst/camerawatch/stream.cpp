@@ -6,6 +6,7 @@
 #include "gst/camerawatch/reason.h"
 #include "gst/object/guard.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/segment.h"
 #include "gst/object/structure.h"
 
 #include <gst/video/video.h>

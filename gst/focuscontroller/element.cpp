@@ -7,6 +7,7 @@
 #include "gst/object/pads.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/segment.h"
 
 #include <gst/base/gstbasetransform.h>
 
@@ -98,7 +99,7 @@ static FocusFrame seen_in(GstBuffer* buffer) {
 
 static GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   return guard(GST_ELEMENT_CAST(trans), GST_FLOW_ERROR, [&] {
-    loop_of(trans).frame(buffer, trans->segment, seen_in(buffer));
+    loop_of(trans).frame(buffer, segment_of(trans), seen_in(buffer));
     return GST_FLOW_OK;
   });
 }

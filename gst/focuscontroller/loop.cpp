@@ -4,6 +4,7 @@
 
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
+#include "gst/object/segment.h"
 #include "gst/object/structure.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ void FocusLoop::arrived() {
 
 void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame seen) {
   frame_ = buffer;
-  segment_ = &segment;
+  segment_ = segment;
   take_options();
   has_seen_score_ = has_seen_score_ || seen.score;
   if (!has_seen_score_ && !std::exchange(has_warned_, true))
@@ -257,7 +258,7 @@ void FocusLoop::post(const char* event, const FocusCurve* result) {
   StructurePtr fields(gst_structure_new("focuscontroller", "event", G_TYPE_STRING, event, "state", G_TYPE_STRING,
                                         nick_of(now.state), "position", G_TYPE_DOUBLE, now.position, "score",
                                         G_TYPE_DOUBLE, now.score, nullptr));
-  set_times(fields.get(), *segment_, GST_BUFFER_PTS(frame_));
+  set_times(fields.get(), segment_, GST_BUFFER_PTS(frame_));
   if (result) {
     set_result(fields.get(), *result);
     GstPad* pad = gst_element_get_static_pad(element_, "src");

@@ -101,7 +101,7 @@ class FocusLoop {
   bool has_seen_score_ = false, has_warned_ = false;
   GstClockTime waiting_since_ = GST_CLOCK_TIME_NONE;  ///< running time of the first frame without a score
   GstBuffer* frame_ = nullptr;                        ///< being taken, and its segment
-  const GstSegment* segment_ = nullptr;
+  GstSegment segment_{};
 };
 
 /// Nicks of FocusState.

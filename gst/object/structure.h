@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fields that several messages and metadata have, and a frame's times.
+// Fields that several messages and metadata have.
 #pragma once
+
+#include "gst/object/segment.h"
 
 #include <gst/gst.h>
 
 namespace framequality {
-
-/// True for a segment that times can be counted in. One that is played backwards must have an end, behind its offset:
-/// GStreamer takes any from upstream, and then calls it a critical fault to ask it for a time.
-inline bool counts_time(const GstSegment& segment) {
-  if (segment.format != GST_FORMAT_TIME) return false;
-  if (segment.rate > 0) return true;
-  guint64 stop = segment.stop;
-  if (stop == GST_CLOCK_TIME_NONE && segment.duration != GST_CLOCK_TIME_NONE) stop = segment.start + segment.duration;
-  return stop != GST_CLOCK_TIME_NONE && stop >= segment.offset;
-}
-
-/// Running time of a frame; GST_CLOCK_TIME_NONE if it has no timestamp, is outside the segment, or that does not count
-/// in time.
-inline GstClockTime running_time_of(const GstSegment& segment, GstClockTime pts) {
-  return counts_time(segment) ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
-}
 
 /// Sets timestamp, stream-time and running-time of a frame; the latter two are GST_CLOCK_TIME_NONE in a segment that
 /// does not count in time.

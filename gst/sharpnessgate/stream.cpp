@@ -5,6 +5,7 @@
 
 #include "gst/object/guard.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/segment.h"
 #include "gst/object/structure.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
-#include "gst/object/structure.h"
+#include "gst/object/segment.h"
 #include "gst/sharpnessoverlay/blend.h"
 #include "gst/sharpnessoverlay/caps.h"
 #include "gst/sharpnessoverlay/curve.h"
