@@ -29,14 +29,11 @@ namespace {
 std::uint64_t current_case = 0;
 std::atomic<int> complaints{0};
 
-/// Says which case it was, whatever ends the program.
-void tell_case() {
-  char text[80];
-  const int n = std::snprintf(text, sizeof text, "\nfuzz: case %" PRIu64 "\n", current_case);
-  if (write(STDERR_FILENO, text, static_cast<std::size_t>(n)) != n) _exit(3);
-}
+/// Says which case it was, whatever ends the program; SIGALRM: it hangs.
 void on_signal(int number) {
-  tell_case();
+  char text[80];
+  const int n = std::snprintf(text, sizeof text, "\nfuzz: case %" PRIu64 ", signal %d\n", current_case, number);
+  if (write(STDERR_FILENO, text, static_cast<std::size_t>(n)) != n) _exit(3);
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
