@@ -176,7 +176,7 @@ def main():
             for file in files:
                 file.unlink()
     print(f"{number - options.first} files of {len(examples)} kinds from number {options.first} on, {wrong} wrong, "
-          f"{theirs} that gst-launch-1.0 does not survive either")
+          f"{theirs} as with gst-launch-1.0")
     return 1 if wrong else 0
 
 
