@@ -117,17 +117,20 @@ FQ_HD Weights weights_of(const WeightRule& rule, double variance) {
 /// Whether a pass's noise has to be estimated.
 inline bool estimates(const Settings& s, const Pass& pass) { return s.estimate_sigma || pass.follows; }
 
-// The twins compute weights with the operations below and add them in the same order, so above 8 bits they give the
-// same codes, on every instruction set: no operation here may be contracted (-ffp-contract=off, -fmad=false).
+// The twins compute weights with the operations below and add them in the same order, so above kToleratedDepth bits
+// they give the same codes, on every instruction set: no operation here may be contracted (-ffp-contract=off,
+// -fmad=false).
 //
 // Order for a pixel: weight 1 and its own value (center = kOne). Then, in its own frame, for ty = 0...R and tx = -R...R
 // (tx = 1...R in row 0): first +t, then -t. Then the other frames of the window, oldest first, each by rows of t. Then
 // with center = kMax the largest weight. Values are added less 2^(depth - 1): w * value, rounded, then added.
 //
-// With 8-bit codes CUDA may take its own exponential and order, as its speed hangs on them. Then means differ by at
-// most kTolerance, and codes by one where a mean lies so close to the middle between two: less than 0.01% of pixels.
-// Weights are off by 2^-22 of themselves, on codes that differ by up to 255, and so much again comes from adding in
-// another order: on noise of full range up to 1.4e-4 was seen, on photographs a tenth of it.
+// With up to so many bits CUDA may take its own exponential and order, as its speed hangs on them. Then means differ by
+// at most kTolerance, in grey levels, and codes by one where a mean lies so close to the middle between two: less than
+// 0.01% of pixels with 8 bits, 0.04% with 10. Weights are off by 2^-22 of themselves, on codes that differ by up to 255
+// grey levels, and so much again comes from adding in another order: on noise of full range up to 1.4e-4 was seen, on
+// photographs a tenth of it.
+inline constexpr int kToleratedDepth = 10;
 inline constexpr double kTolerance = 2.5e-4;
 
 /// Exponents beyond are taken for this one.

@@ -194,7 +194,7 @@ void DeviceDenoiser::launch(Slot& slot, std::size_t center, const Canvas& target
       job.estimated = weights;
     }
     if (takes_tensor_ && suits_tensor_denoise(job, capability_))
-      launch_tensor_denoise(job, stream);
+      launch_tensor_denoise(job, capability_, stream);
     else
       launch_denoise(job, stream);
   }

@@ -54,7 +54,7 @@ void launch_denoise(const DenoiseJob& job, cudaStream_t stream);
 
 /// Whether the device (compute capability 10 * major + minor) and the tensor cores' kernel can do this job.
 bool suits_tensor_denoise(const DenoiseJob& job, int capability);
-/// Filters such a job: 8-bit codes, single planes, distances by matrix products. One launch. Throws Error.
-void launch_tensor_denoise(const DenoiseJob& job, cudaStream_t stream);
+/// Filters such a job: codes of up to 10 bits, distances by matrix products. One launch. Throws Error.
+void launch_tensor_denoise(const DenoiseJob& job, int capability, cudaStream_t stream);
 
 }  // namespace framequality::cuda

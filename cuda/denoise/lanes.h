@@ -9,10 +9,13 @@
 
 namespace framequality::cuda::tile {
 
-// A matrix product gives the products of the patches of 4x4 pixels with those of 4x2 candidates. A patch is eight rows
-// of eight bytes from its upper left corner on, those outside of it zero on the pixels' side. The pixels are two halves
+// Matrix products give the products of the patches of 4x4 pixels with those of 4x2 candidates. A patch is eight rows of
+// eight samples from its upper left corner on, those outside of it zero on the pixels' side. The pixels are two halves
 // of 4x2, one above the other: a window that covers all of a half's windows has 2 * radius + 2 rows and, rounded up,
 // 2 * radius + 4 columns. It is gone through in columns of 4 candidates, in steps of two rows.
+//
+// What a lane puts into one product lies in shared memory as a pair of words, one for each half of k. All but the last
+// product of a step take what the step before read for the product after: a step reads one pair.
 
 inline constexpr int kWarp = 32;
 inline constexpr int kMaxPatch = 3;     ///< 7x7
@@ -25,21 +28,57 @@ FQ_HD int pixel_y(int lane) { return lane / 16; }
 /// The first of the two candidates, side by side, whose products a lane gets.
 FQ_HD int candidate_x(int lane) { return lane % 2 * 2; }
 FQ_HD int candidate_y(int lane) { return lane % 4 / 2; }
-/// Where in a patch the four bytes are that a lane puts into a product's first half of the first step along k. The
-/// second half is 4 rows below, the second step 2 rows.
+/// Where in a patch the first sample is that a lane puts into a step's first product. The next one is 2 rows below.
 FQ_HD int word_x(int lane) { return lane % 2 * 4; }
 FQ_HD int word_y(int lane) { return lane % 4 / 2; }
 
-/// Those of four bytes at x of a row of a patch that belong to it.
+/// Codes of 8 bits: a pair is four samples, and those 4 rows below.
+struct Bytes {
+  using Code = std::int8_t;
+  using Product = int;
+  static constexpr int kProducts = 2;               ///< of a step
+  static constexpr int kPerWord = 4;                ///< samples of a word
+  static constexpr int kSecondX = 0, kSecondY = 4;  ///< from a pair's first word to the second one
+  static constexpr int kMostBits = 8;
+  static constexpr int kArchitecture = 800;
+  // Products begin with less than their bias, so that as floats they need no conversion: 1.5 * 2^23.
+  static constexpr int kBias = 0x4B400000;
+  static constexpr float kBiasValue = 12582912;
+  FQ_HD static int begin_of(int half_squares) { return kBias - half_squares; }
+  static constexpr int kColumns = 1;  ///< whose squares a thread adds up
+};
+
+/// Codes of up to 10 bits as half floats: a pair is four samples, two to a word. Products of one plane's patches that
+/// count for anything are below 2^24, so float sums of them are exact; of more planes nearly all are.
+struct Halves {
+  using Code = std::int16_t;
+  using Product = float;
+  static constexpr int kProducts = 4;
+  static constexpr int kPerWord = 2;
+  static constexpr int kSecondX = 2, kSecondY = 0;
+  static constexpr int kMostBits = 10;
+  static constexpr int kArchitecture = 750;
+  static constexpr float kBiasValue = 0;
+  FQ_HD static float begin_of(int half_squares) { return static_cast<float>(-half_squares); }
+  static constexpr int kColumns = 2;
+};
+
+/// Those samples of a word at x of a row of a patch that belong to it.
+template <class Samples>
 FQ_HD std::uint32_t row_mask(int patch_radius, int x) {
   const int n = 2 * patch_radius + 1 - x;
-  return n >= 4 ? ~0u : n <= 0 ? 0u : (1u << 8 * n) - 1u;
+  return n >= Samples::kPerWord ? ~0u : n <= 0 ? 0u : (1u << 32 / Samples::kPerWord * n) - 1u;
+}
+/// Those of a lane's word (0, 1) of a step's product k.
+template <class Samples>
+FQ_HD std::uint32_t word_mask(int patch_radius, int lane, int k, int word) {
+  const bool inside = word_y(lane) + 2 * k + Samples::kSecondY * word <= 2 * patch_radius;
+  return inside ? row_mask<Samples>(patch_radius, word_x(lane) + Samples::kSecondX * word) : 0;
 }
 
-/// Floats with this added are integers in their low bits: 1.5 * 2^23.
-inline constexpr int kBias = 0x4B400000;
-inline constexpr float kBiasValue = 12582912;
-static_assert((2 * kMaxPatch + 1) * (2 * kMaxPatch + 1) * 255 * 255 < (1 << 22));
+inline constexpr int kMostSamples = (2 * kMaxPatch + 1) * (2 * kMaxPatch + 1);
+static_assert(3 * kMostSamples * (128 * 128 + 128 * 128 / 2) < 1 << 22);
+static_assert(kMostSamples * 512 * 512 < 1 << 24);
 
 /// Divides by a number below kMost that is not known when the kernel is compiled. Quotients below 256.
 struct Divider {
@@ -54,35 +93,48 @@ struct Divider {
 /// A thread block's shared memory; all its candidates begin at (-radius, -radius) of its first pixel.
 struct Layout {
   int columns = 0, rows = 0;  ///< of candidates; multiples of 4
+  int planes = 1, code_bytes = 1, value_bytes = 8;
   int pair_pitch = 0, pair_rows = 0;
   int value_pitch = 0;
   int raw_columns = 0, raw_pitch = 0, raw_rows = 0;
   Divider by_columns{1}, by_raw_columns{1}, by_raw_words{1}, by_quads{1};  ///< quads: pairs made at a time
 
   /// width, height: pixels of the thread block; multiples of 4.
-  FQ_HD constexpr Layout(int width, int height, int radius)
-      : columns(width - kBlock + kBlock * tiles(radius)), rows((height + 2 * radius + 3) / 4 * 4) {
-    pair_pitch = columns + 4 + (24 - (columns + 4) % 16) % 16;  // 8 mod 16: two rows of 8 pairs meet no bank twice
-    pair_rows = rows + 4;
-    value_pitch = columns + (columns % 16 ? 0 : 4);
-    raw_columns = columns + 8;
-    raw_pitch = columns + 12;
-    raw_rows = rows + 8;
-    by_columns = Divider(columns);
-    by_raw_columns = Divider(raw_columns);
-    by_raw_words = Divider(raw_columns / 4);
-    by_quads = Divider(columns / 4 + 1);
+  template <class Samples>
+  FQ_HD static constexpr Layout of(int width, int height, int radius, int planes) {
+    Layout l;
+    l.columns = width - kBlock + kBlock * tiles(radius);
+    l.rows = (height + 2 * radius + 3) / 4 * 4;
+    l.planes = planes;
+    l.code_bytes = sizeof(typename Samples::Code);
+    l.value_bytes = planes == 1 ? 8 : 16;
+    l.pair_pitch = l.columns + 4 + (24 - (l.columns + 4) % 16) % 16;  // 8 mod 16: two rows of 8 meet no bank twice
+    l.pair_rows = l.rows + 8 - Samples::kSecondY;
+    l.value_pitch = l.columns + (l.columns % 16 ? 0 : 4);
+    l.raw_columns = l.columns + 8;
+    l.raw_pitch = l.columns + 12;
+    l.raw_rows = l.rows + 8;
+    l.by_columns = Divider(l.columns / Samples::kColumns);
+    l.by_raw_columns = Divider(l.raw_columns);
+    l.by_raw_words = Divider(l.raw_columns / 4);
+    l.by_quads = Divider(l.columns / 4 + 1);
+    return l;
   }
   /// Matrices side by side in a window.
   FQ_HD static constexpr int tiles(int radius) { return (2 * radius + 4 + 3) / 4; }
 
-  // Pairs: the four bytes from (x, y) on, and those from (x, y + 4) on. Begins: of two candidates side by side, kBias
-  // less half the sum of squares of each one's patch, rounded down, and the same again. Values: what the half makes up
-  // for, and the candidate's code. Raw: codes less 128; candidate (0, 0)'s patch begins at (0, 0).
-  FQ_HD constexpr int pair_bytes() const { return pair_pitch * pair_rows * 8; }
-  FQ_HD constexpr int begin_bytes() const { return value_pitch * rows * 8; }
-  FQ_HD constexpr int value_bytes() const { return value_pitch * rows * 8; }
-  FQ_HD constexpr int bytes() const { return pair_bytes() + begin_bytes() + value_bytes() + raw_pitch * raw_rows; }
+  // Of each plane, pairs: that of a patch's row and column which begins at (x, y). Begins: of two candidates side by
+  // side, the bias less half the sum of squares of each one's patch, rounded down, and the same again. Values: what the
+  // half makes up for, and the candidate's codes. Raw: of each plane, codes less half of all there are; candidate
+  // (0, 0)'s patch begins at (0, 0).
+  FQ_HD constexpr int plane_pairs() const { return pair_pitch * pair_rows; }
+  FQ_HD constexpr int plane_codes() const { return raw_pitch * raw_rows; }
+  FQ_HD constexpr int all_pair_bytes() const { return planes * plane_pairs() * 8; }
+  FQ_HD constexpr int all_begin_bytes() const { return value_pitch * rows * 8; }
+  FQ_HD constexpr int all_value_bytes() const { return value_pitch * rows * value_bytes; }
+  FQ_HD constexpr int bytes() const {
+    return all_pair_bytes() + all_begin_bytes() + all_value_bytes() + planes * plane_codes() * code_bytes;
+  }
 };
 
 /// What is to be done in a step for a half: the candidates' two rows are its window's first, last, others, or outside.

@@ -17,6 +17,28 @@ __device__ __forceinline__ void multiply(int (&d)[4], const std::uint32_t (&a)[4
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 
+/// d = a b + c, 16x16 times 16x8 half floats. Turing does half of it at a time.
+__device__ __forceinline__ void multiply(float (&d)[4], const std::uint32_t (&a)[4], uint2 b, const float (&c)[4]) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, "
+      "%12, %13};"
+      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+#else
+  const auto half = [&](std::uint32_t upper, std::uint32_t lower, std::uint32_t column, const float(&from)[4]) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"
+        : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+        : "r"(upper), "r"(lower), "r"(column), "f"(from[0]), "f"(from[1]), "f"(from[2]), "f"(from[3]));
+  };
+  half(a[0], a[1], b.x, c);
+  half(a[2], a[3], b.y, d);
+#endif
+}
+
+/// A product as what was added up, with the bias of its samples.
+__device__ __forceinline__ float float_of(int product) { return __int_as_float(product); }
+__device__ __forceinline__ float float_of(float product) { return product; }
+
 /// 2^x, 0 for less than 2^-126.
 __device__ __forceinline__ float exp2_of(float x) {
   float y;
@@ -25,14 +47,15 @@ __device__ __forceinline__ float exp2_of(float x) {
 }
 
 /// What a lane has of its halves' pixels: its quarter of the candidates.
-template <int kHalves>
+template <int kHalves, int kPlanes>
 struct Sums {
-  float weights[kHalves] = {}, values[kHalves] = {}, largest[kHalves] = {};
+  float weights[kHalves] = {}, values[kPlanes][kHalves] = {}, largest[kHalves] = {};
   __device__ __forceinline__ void take(const Sums& part) {
 #pragma unroll
     for (int half = 0; half < kHalves; ++half) {
       weights[half] = __fadd_rn(weights[half], part.weights[half]);
-      values[half] = __fadd_rn(values[half], part.values[half]);
+#pragma unroll
+      for (int k = 0; k < kPlanes; ++k) values[k][half] = __fadd_rn(values[k][half], part.values[k][half]);
       largest[half] = fmaxf(largest[half], part.largest[half]);
     }
   }
@@ -43,34 +66,35 @@ struct Sums {
 constexpr bool is_exact(unsigned features) { return (features & (kFloor | kMaxCenter)) != 0; }
 
 /// A warp's pixels, in registers: each lane's share of all patches.
-template <int kStack, unsigned kFeatures>
+template <class Samples, int kPlanes, int kStack, unsigned kFeatures>
 struct Patches {
-  std::uint32_t a[kStack][2][4];
+  std::uint32_t a[kStack][kPlanes][Samples::kProducts][4];
   // With half the sum of squares, rounded down, and the bias, its negative; if not exact, times twice the scale.
   float shift[2 * kStack];
-  float floor[2 * kStack];  // with what the rounding takes off
-  float own[2 * kStack];    // code less 128
+  float floor[2 * kStack];         // with what the rounding takes off
+  float own[kPlanes][2 * kStack];  // codes as in Value
 
   /// x, y: candidate that is the lane's pixel of the first half.
-  __device__ __forceinline__ void load(const Layout& l, const Shared& s, int x, int y, int lane, int patch, float scale,
-                                       float least) {
-    const std::uint32_t mask = row_mask(patch, word_x(lane));
+  __device__ __forceinline__ void load(const Layout& l, const Shared<Samples, kPlanes>& s, int x, int y, int lane,
+                                       int patch, float scale, float least) {
 #pragma unroll
     for (int half = 0; half < 2 * kStack; ++half) {
       const int m = half / 2, h = half % 2, v = y + half * kRowsPerHalf;
 #pragma unroll
-      for (int k = 0; k < 2; ++k) {
-        const int row = word_y(lane) + 2 * k;
-        const uint2 pair = s.pairs[(v + row) * l.pair_pitch + x + word_x(lane)];
-        a[m][k][h] = row <= 2 * patch ? pair.x & mask : 0;
-        a[m][k][h + 2] = row + 4 <= 2 * patch ? pair.y & mask : 0;
-      }
+      for (int k = 0; k < kPlanes; ++k)
+#pragma unroll
+        for (int j = 0; j < Samples::kProducts; ++j) {
+          const uint2 pair =
+              s.pairs[k * l.plane_pairs() + (v + word_y(lane) + 2 * j) * l.pair_pitch + x + word_x(lane)];
+          a[m][k][j][h] = pair.x & word_mask<Samples>(patch, lane, j, 0);
+          a[m][k][j][h + 2] = pair.y & word_mask<Samples>(patch, lane, j, 1);
+        }
       const int at = v * l.value_pitch + x;
-      const float begin = __int_as_float(reinterpret_cast<const int*>(s.begins + at / 2)[at % 2]);
-      shift[half] = __fadd_rn(begin, -2 * kBiasValue);
+      shift[half] = __fadd_rn(float_of(s.begins[s.begin_place(at)]), -2 * Samples::kBiasValue);
       if constexpr (is_exact(kFeatures)) {
-        floor[half] = __fadd_rn(least, s.values[at].x);
-        own[half] = s.values[at].y;
+        floor[half] = __fadd_rn(least, s.values[at].rounding);
+#pragma unroll
+        for (int k = 0; k < kPlanes; ++k) own[k][half] = s.values[at].code[k];
       } else {
         shift[half] *= scale;
       }
@@ -85,11 +109,19 @@ struct Patches {
 enum class Columns : std::uint8_t { kOne, kOneWithCenter, kEdges, kEdgesAndEnd };
 
 /// One frame's candidates of one warp. kRadius: of the search; 0: known at run time only.
-template <int kStack, int kRadius, unsigned kFeatures>
+template <class Samples, int kPlanes, int kStack, int kRadius, unsigned kFeatures>
 struct Search {
   static constexpr int kHalves = 2 * kStack;
-  const Patches<kStack, kFeatures>& patches;
-  Sums<kHalves>& total;
+  using Product = typename Samples::Product;
+  /// Two candidates' values, as they lie side by side.
+  struct alignas(16) Values {
+    Value<kPlanes> of[2];
+  };
+  struct alignas(16) Begins {
+    Product of[4];
+  };
+  const Patches<Samples, kPlanes, kStack, kFeatures>& patches;
+  Sums<kHalves, kPlanes>& total;
   float scale, spatial;
   bool own_frame;
   int lane, radius;
@@ -97,13 +129,13 @@ struct Search {
   float addend[kHalves][3] = {}, column[3] = {};
   int center[2] = {-1, -1};   // step, from a half's first, in which the candidate is the pixel itself
   float upper[kHalves] = {};  // rows' share of the spatial exponent, of the step's first half first
-  Sums<kHalves> sums = {};
+  Sums<kHalves, kPlanes> sums = {};
 
   /// A step's products that count, and their candidates.
   template <int kPairs>
   struct Products {
-    int d[kHalves][kPairs];
-    float2 value[kPairs];
+    Product d[kHalves][kPairs];
+    Value<kPlanes> value[kPairs];
   };
 
   /// tx: from the pixel to the candidate.
@@ -116,14 +148,15 @@ struct Search {
 
   /// offset: the step from the half's first one on.
   template <bool kCenter>
-  __device__ __forceinline__ void add(int half, int e, int product, float2 value, float constant, int offset) {
+  __device__ __forceinline__ void add(int half, int e, Product product, const Value<kPlanes>& value, float constant,
+                                      int offset) {
     float x;
     if constexpr (is_exact(kFeatures)) {
       // Sum and product are exact: equal patches weigh 1.
-      x = __fadd_rn(__fmaf_rn(__fadd_rn(__int_as_float(product), constant), scale, value.x), patches.floor[half]);
+      x = __fadd_rn(__fmaf_rn(__fadd_rn(float_of(product), constant), scale, value.rounding), patches.floor[half]);
       if constexpr (kFeatures & kFloor) x = fminf(x, 0.0f);
     } else {
-      x = __fmaf_rn(__int_as_float(product), scale, constant);
+      x = __fmaf_rn(float_of(product), scale, constant);
     }
     if constexpr (kFeatures & kSpatial) x = __fadd_rn(x, __fadd_rn(upper[half], column[e]));
     float w = exp2_of(x);
@@ -132,8 +165,9 @@ struct Search {
       sums.largest[half] = fmaxf(sums.largest[half], w);
     }
     sums.weights[half] =
-        is_exact(kFeatures) ? __fadd_rn(sums.weights[half], w) : __fmaf_rn(w, value.x, sums.weights[half]);
-    sums.values[half] = __fmaf_rn(w, value.y, sums.values[half]);
+        is_exact(kFeatures) ? __fadd_rn(sums.weights[half], w) : __fmaf_rn(w, value.rounding, sums.weights[half]);
+#pragma unroll
+    for (int k = 0; k < kPlanes; ++k) sums.values[k][half] = __fmaf_rn(w, value.code[k], sums.values[k][half]);
   }
 
   /// step: of the phase; done: steps before it.
@@ -160,38 +194,43 @@ struct Search {
     }
   }
 
-  /// One matrix's share of a step. here, below: pairs of the step's rows and of the next ones.
+  /// One matrix's share of a step. here: pairs of all but the step's last product.
   struct Matrix {
-    int d[kStack][4];
-    float4 value;
-    uint2 here;
+    Product d[kStack][4];
+    Values value;
+    uint2 here[kPlanes][Samples::kProducts - 1];
   };
-  __device__ __forceinline__ void multiply_step(Matrix& to, Phase phase, int step, int4 begins, uint2 below) const {
-    const int begin[4] = {begins.x, begins.y, begins.z, begins.w};
+  /// last: pairs of the last product.
+  __device__ __forceinline__ void multiply_step(Matrix& to, Phase phase, int step, const Begins& begins,
+                                                const uint2 (&last)[kPlanes]) const {
+    constexpr int kLast = Samples::kProducts - 1;
 #pragma unroll
-    for (int m = 0; m < kStack; ++m)
-      if (row_part(phase, step, 2 * m) != RowPart::kNone || row_part(phase, step, 2 * m + 1) != RowPart::kNone)
-        multiply(to.d[m], patches.a[m][0], to.here, begin);
+    for (int k = 0; k < kPlanes; ++k)
 #pragma unroll
-    for (int m = 0; m < kStack; ++m)
-      if (row_part(phase, step, 2 * m) != RowPart::kNone || row_part(phase, step, 2 * m + 1) != RowPart::kNone)
-        multiply(to.d[m], patches.a[m][1], below, to.d[m]);
-    to.here = below;
+      for (int j = 0; j <= kLast; ++j)
+#pragma unroll
+        for (int m = 0; m < kStack; ++m) {
+          if (row_part(phase, step, 2 * m) == RowPart::kNone && row_part(phase, step, 2 * m + 1) == RowPart::kNone)
+            continue;
+          const uint2 pair = j < kLast ? to.here[k][j] : last[k];
+          if (k == 0 && j == 0)
+            multiply(to.d[m], patches.a[m][k][j], pair, begins.of);
+          else
+            multiply(to.d[m], patches.a[m][k][j], pair, to.d[m]);
+        }
+#pragma unroll
+    for (int k = 0; k < kPlanes; ++k)
+#pragma unroll
+      for (int j = 0; j < kLast; ++j) to.here[k][j] = j + 1 < kLast ? to.here[k][j + 1] : last[k];
   }
 
   template <int kPairs, int kMatrices>
   __device__ __forceinline__ void collect(Products<kPairs>& to, const Matrix (&from)[kMatrices]) const {
-    float2 value[kMatrices][2];
-#pragma unroll
-    for (int i = 0; i < kMatrices; ++i) {
-      value[i][0] = make_float2(from[i].value.x, from[i].value.y);
-      value[i][1] = make_float2(from[i].value.z, from[i].value.w);
-    }
     constexpr int kLast = kMatrices - 1;
     const bool odd = pixel_x(lane) % 2;  // which of the two candidates may be the window's end
 #pragma unroll
-    for (int e = 0; e < 2; ++e) to.value[e] = in_last(e) && kLast ? value[kLast][e] : value[0][e];
-    if constexpr (kPairs > 2) to.value[2] = odd ? value[kLast][1] : value[kLast][0];
+    for (int e = 0; e < 2; ++e) to.value[e] = pick(in_last(e) && kLast, from[kLast].value.of[e], from[0].value.of[e]);
+    if constexpr (kPairs > 2) to.value[2] = pick(odd, from[kLast].value.of[1], from[kLast].value.of[0]);
 #pragma unroll
     for (int half = 0; half < kHalves; ++half) {
       const int m = half / 2, h = half % 2 * 2;
@@ -200,28 +239,53 @@ struct Search {
       if constexpr (kPairs > 2) to.d[half][2] = odd ? from[kLast].d[m][h + 1] : from[kLast].d[m][h];
     }
   }
+  __device__ __forceinline__ static Value<kPlanes> pick(bool first, const Value<kPlanes>& a, const Value<kPlanes>& b) {
+    Value<kPlanes> value;
+    value.rounding = first ? a.rounding : b.rounding;
+#pragma unroll
+    for (int k = 0; k < kPlanes; ++k) value.code[k] = first ? a.code[k] : b.code[k];
+    return value;
+  }
   /// Whether of the lane's candidate e of the window's edges the one in the last column counts.
   __device__ __forceinline__ bool in_last(int e) const { return candidate_x(lane) + e < pixel_x(lane); }
 
-  /// pair, begin, value: the lane's of the first matrix; last: from there to the last one, in candidates.
+  /// A lane's places in shared memory.
+  struct Place {
+    const uint2* pair;
+    const Begins* begin;
+    const Value<kPlanes>* value;
+    /// So many candidates further, an even number of them.
+    __device__ __forceinline__ Place right(int x) const { return {pair + x, begin + x / 2, value + x}; }
+  };
+
+  /// at: the first matrix; last: from there to the last one, in candidates.
   template <Columns kColumns>
-  __device__ __forceinline__ void run_columns(const Layout& l, const uint2* pair, const int4* begin,
-                                              const float2* value, int last) {
+  __device__ __forceinline__ void run_columns(const Layout& l, Place at, int last) {
     constexpr int kMatrices = kColumns < Columns::kEdges ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
     const int r = kRadius ? kRadius : radius;
     sums = {};  // in parts: where all weights are the same, all sums are rounded in one direction
     Matrix matrix[kMatrices];
 #pragma unroll
-    for (int i = 0; i < kMatrices; ++i) matrix[i].here = pair[i * last];
+    for (int j = 0; j < Samples::kProducts - 1; ++j) {
+#pragma unroll
+      for (int i = 0; i < kMatrices; ++i)
+#pragma unroll
+        for (int k = 0; k < kPlanes; ++k) matrix[i].here[k][j] = at.pair[k * l.plane_pairs() + i * last];
+      at.pair += kRowsPerHalf * l.pair_pitch;
+    }
     const auto multiply_next = [&](Phase phase, int step) {
-      pair += kRowsPerHalf * l.pair_pitch;
 #pragma unroll
       for (int i = 0; i < kMatrices; ++i) {
-        matrix[i].value = *reinterpret_cast<const float4*>(value + i * last);
-        multiply_step(matrix[i], phase, step, begin[i * last / 2], pair[i * last]);
+        const Place from = at.right(i * last);
+        matrix[i].value = *reinterpret_cast<const Values*>(from.value);
+        uint2 pairs[kPlanes];
+#pragma unroll
+        for (int k = 0; k < kPlanes; ++k) pairs[k] = from.pair[k * l.plane_pairs()];
+        multiply_step(matrix[i], phase, step, *from.begin, pairs);
       }
-      begin += kRowsPerHalf / 2 * l.value_pitch;
-      value += kRowsPerHalf * l.value_pitch;
+      at.pair += kRowsPerHalf * l.pair_pitch;
+      at.begin += kRowsPerHalf / 2 * l.value_pitch;
+      at.value += kRowsPerHalf * l.value_pitch;
     };
     // One step's products are on their way while those of the step before become weights.
     Products<kPairs> now;
@@ -248,8 +312,8 @@ struct Search {
     total.take(sums);
   }
 
-  /// pair, begin, value: the lane's of candidate (0, 0) of the warp's first window.
-  __device__ __forceinline__ void run(const Layout& l, const uint2* pair, const int4* begin, const float2* value) {
+  /// at: candidate (0, 0) of the warp's first window, and the lane's from there on.
+  __device__ __forceinline__ void run(const Layout& l, const Place& at) {
     const int r = kRadius ? kRadius : radius, last = kBlock * (Layout::tiles(r) - 1);
     const int tx = candidate_x(lane) - radius - pixel_x(lane);  // of the first candidate
 #pragma unroll 1
@@ -262,23 +326,22 @@ struct Search {
           const int ty = r + pixel_y(lane) - candidate_y(lane);  // of the candidate, from the half's first one on
           center[e] = tx + x + e == 0 && ty % 2 == 0 ? ty / 2 : -1;
         }
-        run_columns<Columns::kOneWithCenter>(l, pair + x, begin + x / 2, value + x, 0);
+        run_columns<Columns::kOneWithCenter>(l, at.right(x), 0);
       } else {
-        run_columns<Columns::kOne>(l, pair + x, begin + x / 2, value + x, 0);
+        run_columns<Columns::kOne>(l, at.right(x), 0);
       }
     }
-    run_edges(l, pair, begin, value, tx, last);
+    run_edges(l, at, tx, last);
   }
 
-  __device__ __forceinline__ void run_edges(const Layout& l, const uint2* pair, const int4* begin, const float2* value,
-                                            int tx, int last) {
+  __device__ __forceinline__ void run_edges(const Layout& l, const Place& at, int tx, int last) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) begin_pair(e, tx + e + (in_last(e) ? last : 0));
     if ((kRadius ? kRadius : radius) % 2) {
-      run_columns<Columns::kEdges>(l, pair, begin, value, last);
+      run_columns<Columns::kEdges>(l, at, last);
     } else {
       begin_pair(2, candidate_x(lane) / 2 == pixel_x(lane) / 2 ? radius : radius + 1);
-      run_columns<Columns::kEdgesAndEnd>(l, pair, begin, value, last);
+      run_columns<Columns::kEdgesAndEnd>(l, at, last);
     }
   }
 };

@@ -14,40 +14,51 @@ namespace {
 
 constexpr int kSide = 16;
 
-std::vector<std::int8_t> make_bytes() {
+std::vector<int> make_codes() {
   test::Random random(3);
-  std::vector<std::int8_t> bytes;
-  for (int i = 0; i < kSide * kSide; ++i) bytes.push_back(static_cast<std::int8_t>(random.below(256) - 128));
-  return bytes;
+  std::vector<int> codes;
+  for (int i = 0; i < kSide * kSide; ++i) codes.push_back(random.below(256) - 128);
+  return codes;
 }
 
-/// What a lane puts into a matrix: byte i of 8 (of B; of A for one of the halves) of a product's step k, from the pixel
-/// or candidate at (x, y).
-int lane_byte(const std::vector<std::int8_t>& bytes, int lane, int k, int i, int x, int y) {
-  const int row = y + pixel_y(lane) + word_y(lane) + 2 * k + 4 * (i / 4);
-  return bytes[static_cast<std::size_t>(row * kSide + x + pixel_x(lane) + word_x(lane) + i % 4)];
-}
+/// Where in a patch a sample is that a lane puts into a step's product `step`: sample i of a pair.
+template <class Samples>
+struct Place {
+  int x, y;
+  bool inside;
+  Place(int lane, int step, int i, int patch) {
+    constexpr int kEach = Samples::kPerWord, kBits = 32 / kEach;
+    const int word = i / kEach;
+    x = word_x(lane) + Samples::kSecondX * word + i % kEach;
+    y = word_y(lane) + 2 * step + Samples::kSecondY * word;
+    inside = word_mask<Samples>(patch, lane, step, word) >> kBits * (i % kEach) & 1;
+  }
+};
 
-// mma.m16n8k32 with 8-bit integers, PTX ISA: lane l has of A rows l / 4 and l / 4 + 8, of B column l / 4, of both
-// k = l % 4 * 4 + 0...3 and the same + 16, and of the product columns l % 4 * 2 + 0...1.
-TEST(DenoiseLanes, ProductsAreThoseOfTheLanesPixelsAndCandidates) {
-  const std::vector<std::int8_t> bytes = make_bytes();
+// mma.m16n8k32 with 8-bit integers and m16n8k16 with half floats, PTX ISA: lane l has of A rows l / 4 and l / 4 + 8, of
+// B column l / 4, of both the k that its place among four lanes and the halves of k say, and of the product columns
+// l % 4 * 2 + 0...1.
+template <class Samples>
+void expect_products() {
+  constexpr int kEach = Samples::kPerWord, kDepth = 8 * kEach;
+  const std::vector<int> codes = make_codes();
+  const auto code = [&](int x, int y) { return codes[static_cast<std::size_t>(y * kSide + x)]; };
   for (int patch = 0; patch <= kMaxPatch; ++patch) {
     int product[16][8] = {};
-    for (int k = 0; k < 2; ++k) {
-      int a[16][32], b[32][8];
+    for (int step = 0; step < Samples::kProducts; ++step) {
+      int a[16][kDepth], b[kDepth][8];
       for (int lane = 0; lane < kWarp; ++lane)
-        for (int i = 0; i < 8; ++i) {
-          const int at = lane % 4 * 4 + i % 4 + i / 4 * 16;
-          const int row = word_y(lane) + 2 * k + 4 * (i / 4);
-          const bool inside = row <= 2 * patch && (row_mask(patch, word_x(lane)) >> 8 * (i % 4) & 1);
+        for (int i = 0; i < 2 * kEach; ++i) {
+          const int at = lane % 4 * kEach + i % kEach + i / kEach * 4 * kEach;
+          const Place<Samples> place(lane, step, i, patch);
+          const int x = pixel_x(lane) + place.x, y = pixel_y(lane) + place.y;
           for (int half = 0; half < 2; ++half)
-            a[lane / 4 + 8 * half][at] = inside ? lane_byte(bytes, lane, k, i, 0, half * kRowsPerHalf) : 0;
-          b[at][lane / 4] = lane_byte(bytes, lane, k, i, 4, 2);
+            a[lane / 4 + 8 * half][at] = place.inside ? code(x, y + half * kRowsPerHalf) : 0;
+          b[at][lane / 4] = code(4 + x, 2 + y);
         }
       for (int m = 0; m < 16; ++m)
         for (int n = 0; n < 8; ++n)
-          for (int i = 0; i < 32; ++i) product[m][n] += a[m][i] * b[i][n];
+          for (int i = 0; i < kDepth; ++i) product[m][n] += a[m][i] * b[i][n];
     }
     for (int lane = 0; lane < kWarp; ++lane)
       for (int half = 0; half < 2; ++half)
@@ -56,13 +67,13 @@ TEST(DenoiseLanes, ProductsAreThoseOfTheLanesPixelsAndCandidates) {
           const int qx = 4 + candidate_x(lane) + e, qy = 2 + candidate_y(lane);
           int expected = 0;
           for (int j = 0; j <= 2 * patch; ++j)
-            for (int i = 0; i <= 2 * patch; ++i)
-              expected += bytes[static_cast<std::size_t>((py + j) * kSide + px + i)] *
-                          bytes[static_cast<std::size_t>((qy + j) * kSide + qx + i)];
+            for (int i = 0; i <= 2 * patch; ++i) expected += code(px + i, py + j) * code(qx + i, qy + j);
           EXPECT_EQ(product[lane / 4 + 8 * half][lane % 4 * 2 + e], expected) << "lane " << lane << " half " << half;
         }
   }
 }
+TEST(DenoiseLanes, ProductsOfBytesAreThoseOfTheLanesPixelsAndCandidates) { expect_products<Bytes>(); }
+TEST(DenoiseLanes, ProductsOfHalvesAreThoseOfTheLanesPixelsAndCandidates) { expect_products<Halves>(); }
 
 TEST(DenoiseLanes, StepsMeetEachRowOfAWindowOnce) {
   constexpr int kHalves = 4;
@@ -89,7 +100,7 @@ TEST(DenoiseLanes, StepsMeetEachRowOfAWindowOnce) {
 
 TEST(DenoiseLanes, NoTwoPairsOfHalfAWarpShareABank) {
   for (int radius = 0; radius <= 16; ++radius) {
-    const Layout l(32, 8, radius);
+    const Layout l = Layout::of<Bytes>(32, 8, radius, 1);
     std::set<int> places, banks;
     for (int lane = 0; lane < kWarp / 2; ++lane) {
       const int at = (pixel_y(lane) + word_y(lane)) * l.pair_pitch + pixel_x(lane) + word_x(lane);

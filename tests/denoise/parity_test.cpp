@@ -81,13 +81,38 @@ TEST_F(DenoiseParity, LargerPictures) {
     if (is_quick()) continue;
     ASSERT_NO_FATAL_FAILURE(check_both(c));
   }
-  for (const char* const layout : {"GRAY8", "depth10"}) {
+  for (const char* const layout : {"GRAY8", "depth10", "RGB", "NV12", "P010_10LE"}) {
     Case c;
     c.layout = layout;
     c.size = {131, 67};
-    c.settings.range = 2500;
+    c.settings.range = c.settings.range_chroma = 2500;
+    c.settings.chroma = Chroma::kJoint;
     if (is_quick()) continue;
     ASSERT_NO_FATAL_FAILURE(check_both(c));
+  }
+}
+
+/// What the tensor cores' kernels are there for, in every layout that has no more bits than they take.
+TEST_F(DenoiseParity, WideSearchesInEveryLayout) {
+  std::uint64_t seed = 1;
+  for (const NamedPicture& named : picture_layouts()) {
+    if (named.layout.depth > kToleratedDepth) continue;
+    for (const Size size : {Size{1, 1}, {5, 3}, {33, 35}}) {
+      Case c;
+      c.layout = named.name;
+      c.size = size;
+      c.settings = small_settings(static_cast<int>(seed % 4), size.width == 33 && seed % 3 ? 4 + seed % 5 : 10);
+      c.settings.chroma = seed % 3 ? Chroma::kJoint : Chroma::kSeparate;
+      c.settings.sigma = seed % 2 ? 0 : 6;
+      c.fields = seed % 5 == 0 ? 2 : 1;
+      c.where = static_cast<MemoryKind>(seed % 3);
+      c.from = kPlacements[seed / 3 % kPlacements.size()];
+      c.to = kPlacements[seed / 5 % kPlacements.size()];
+      c.fill = seed % 2 ? Fill::kRandom : Fill::kNearLimits;
+      c.seed = seed++;
+      if (is_quick() && seed % 5) continue;
+      ASSERT_NO_FATAL_FAILURE(check(c));
+    }
   }
 }
 
