@@ -2,12 +2,10 @@
 // The tensor cores' denoising kernel: what a warp does with its pixels' windows.
 #pragma once
 
+#include "cuda/denoise/family.h"
 #include "cuda/denoise/fill.cuh"
 
 namespace framequality::cuda::tile {
-
-/// What a kernel can do besides weights from distances alone.
-inline constexpr unsigned kFloor = 1, kSpatial = 2, kMaxCenter = 4;
 
 /// d = a b + c, 16x32 times 32x8 signed bytes.
 __device__ __forceinline__ void multiply(int (&d)[4], const std::uint32_t (&a)[4], uint2 b, const int (&c)[4]) {
@@ -60,10 +58,6 @@ struct Sums {
     }
   }
 };
-
-/// With these a weight must be right by itself. Without, all weights of a pixel may be too large by one factor, which
-/// its mean does not know.
-constexpr bool is_exact(unsigned features) { return (features & (kFloor | kMaxCenter)) != 0; }
 
 /// A warp's pixels, in registers: each lane's share of all patches.
 template <class Samples, int kPlanes, int kStack, unsigned kFeatures>

@@ -1,52 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which jobs the tensor cores denoise, and with which kernel.
-#include "cuda/denoise/tensor.cuh"
+#include "cuda/denoise/family.h"
+#include "cuda/runtime.h"
 
-#include <type_traits>
+#include <algorithm>
 
 namespace framequality::cuda {
 namespace {
 
 using namespace tile;
 
-/// Compiled for by itself.
-constexpr int kUsualRadius = denoise::Settings{}.search_radius;
-
-/// A kernel, and what it can do. A job that does without a feature may have it, but for kMaxCenter.
-struct Choice {
-  Kernel kernel;
-  unsigned features;
-};
-
-/// The kernels for one kind of samples and one number of planes.
-template <class Samples_, int kPlanes_, class Cut_>
-struct Family {
-  using Samples = Samples_;
-  using Cut = Cut_;
-  static constexpr int kPlanes = kPlanes_;
-  static constexpr Layout layout(int radius) { return layout_of<Samples, kPlanes, Cut>(radius); }
-  template <int kRadius, unsigned kFeatures>
-  static constexpr Choice kChoice{filter<Samples, kPlanes, Cut, kRadius, kFeatures>, kFeatures};
-  static Choice choose(int radius, unsigned features) {
-    if (radius == kUsualRadius && features == 0) return kChoice<kUsualRadius, 0>;
-    if (radius == kUsualRadius && features == kFloor) return kChoice<kUsualRadius, kFloor>;
-    if (features & kMaxCenter) return kChoice<0, kFloor | kSpatial | kMaxCenter>;
-    if constexpr (std::is_same_v<Samples, Bytes> && kPlanes == 1) {
-      if (features == 0) return kChoice<0, 0>;
-      if (features == kFloor) return kChoice<0, kFloor>;
-      if (features == kSpatial) return kChoice<0, kSpatial>;
-    }
-    return kChoice<0, kFloor | kSpatial>;
-  }
-};
-
-// Registers enough that one step's products run while the step before becomes weights.
-using Gray = Family<Bytes, 1, Cut<4, 2, 2, 2>>;
-using BytesOfTwo = Family<Bytes, 2, Cut<3, 2, 2, 2>>;
-using BytesOfThree = Family<Bytes, 3, Cut<4, 2, 2, 1>>;
-using DeepGray = Family<Halves, 1, Cut<3, 2, 2, 2>>;
-using HalvesOfTwo = Family<Halves, 2, Cut<4, 2, 2, 1>>;
-using HalvesOfThree = Family<Halves, 3, Cut<4, 2, 2, 1>>;
+unsigned features_of(const DenoiseJob& job) {
+  return (job.weights.floor > 0 ? kFloor : 0) | (job.weights.spatial > 0 ? kSpatial : 0) |
+         (job.center_weight == denoise::CenterWeight::kMax ? kMaxCenter : 0);
+}
 
 /// The newest architecture, as in __CUDA_ARCH__, that was compiled for and that a device runs: it takes that one.
 constexpr int architecture_on(int capability) {
@@ -65,34 +32,59 @@ constexpr int shared_bytes(int capability) {
   return 1024 * kilobytes;
 }
 
+template <class... F>
+constexpr bool fit(int capability) {
+  return ((F::layout(denoise::Settings{}.search_radius).bytes() <= shared_bytes(capability)) && ...);
+}
+static_assert(fit<Gray, Chroma, Rgb, DeepGray, DeepChroma, DeepRgb>(86) && fit<DeepGray>(75), "the usual radius");
+
 /// Calls take(Family) for the one whose job it is; otherwise false.
 template <class F>
 bool with_family(const DenoiseJob& job, int architecture, F take) {
   const PictureLayout& l = job.layout;
   if (l.depth == 8 && l.word_bytes == 1 && l.shift == 0 && architecture >= Bytes::kArchitecture)
-    return job.count == 1 ? take(Gray{}) : job.count == 2 ? take(BytesOfTwo{}) : take(BytesOfThree{});
-  if (l.depth <= Halves::kMostBits && architecture >= Halves::kArchitecture)
-    return job.count == 1 ? take(DeepGray{}) : job.count == 2 ? take(HalvesOfTwo{}) : take(HalvesOfThree{});
+    return job.count == 1 ? take(Gray{}) : job.count == 2 ? take(Chroma{}) : take(Rgb{});
+  if (l.depth <= Halves::kMostBits)
+    return job.count == 1 ? take(DeepGray{}) : job.count == 2 ? take(DeepChroma{}) : take(DeepRgb{});
   return false;
+}
+
+template <class Cut>
+void launch(Kernel kernel, Layout layout, DenoiseJob job, cudaStream_t stream) {
+  const auto bytes = static_cast<std::size_t>(layout.bytes());
+  if (bytes > 48 * 1024)
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(bytes)),
+          "cudaFuncSetAttribute");
+  const auto count = [](int n, int each) { return static_cast<unsigned>((n + each - 1) / each); };
+  const dim3 grid(count(job.width, Cut::kWidth), count(job.field_height(0), Cut::kHeight),
+                  static_cast<unsigned>(job.fields));
+  void* arguments[] = {&job, &layout};
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, dim3(Cut::kThreads), arguments, bytes, stream),
+        "cudaLaunchKernel");
 }
 
 }  // namespace
 
 bool suits_tensor_denoise(const DenoiseJob& job, int capability) {
-  return with_family(job, architecture_on(capability), [&](auto family) {
+  const int architecture = architecture_on(capability);
+  return with_family(job, architecture, [&](auto family) {
     using F = decltype(family);
     // Below the least radius more than 1.6 exponentials would be made for each that counts.
-    return job.patch_radius <= kMaxPatch && job.search_radius >= F::Cut::kLeastRadius &&
-           job.search_radius <= denoise::kMaxSearchRadius &&
+    return architecture >= F::kArchitecture && job.patch_radius <= kMaxPatch &&
+           job.search_radius >= F::Cut::kLeastRadius && job.search_radius <= denoise::kMaxSearchRadius &&
            F::layout(job.search_radius).bytes() <= shared_bytes(capability);
   });
 }
 
-void launch_tensor_denoise(const DenoiseJob& job, int capability, cudaStream_t stream) {
-  with_family(job, architecture_on(capability), [&](auto family) {
+void launch_tensor_denoise(const DenoiseJob& given, int capability, cudaStream_t stream) {
+  with_family(given, architecture_on(capability), [&](auto family) {
     using F = decltype(family);
-    const Choice choice = F::choose(job.search_radius, features_of(job));
-    launch<typename F::Cut>(choice.kernel, F::layout(job.search_radius), is_exact(choice.features), job, stream);
+    const Choice choice = F::choose(given.search_radius, features_of(given));
+    DenoiseJob job = given;
+    // Not exact: factors stay far below 2^127, and patches that differ at all weigh next to nothing anyhow.
+    job.weights.scale = 2 * (is_exact(choice.features) ? job.weights.scale : std::min(job.weights.scale, 32.0f));
+    launch<typename F::Cut>(choice.kernel, F::layout(job.search_radius), job, stream);
     return true;
   });
 }

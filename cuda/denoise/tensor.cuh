@@ -9,25 +9,13 @@
 // product lies in shared memory eight bytes at a time and serves the next steps too.
 #pragma once
 
-#include "cuda/denoise/job.h"
+#include "cuda/denoise/family.h"
 #include "cuda/denoise/search.cuh"
 #include "cuda/denoise/tile.cuh"
-#include "cuda/runtime.h"
 
-#include <algorithm>
+#include <type_traits>
 
 namespace framequality::cuda::tile {
-
-/// A thread block: kAcross x kDown warps, each of which filters kStack blocks of 4x4 pixels, one below the other. At
-/// least kResident of them on a multiprocessor.
-template <int kAcross_, int kDown_, int kStack_, int kResident_>
-struct Cut {
-  static constexpr int kAcross = kAcross_, kDown = kDown_, kStack = kStack_, kResident = kResident_;
-  static constexpr int kThreads = kWarp * kAcross * kDown, kHalves = 2 * kStack;
-  static constexpr int kWidth = kBlock * kAcross, kHeight = kBlock * kStack * kDown;
-  static constexpr int kLeastRadius = kHalves;
-  static_assert(kHalves % 4 == 0, "a quad's lanes alternate");
-};
 
 /// Of a quad's lanes, what all of them have in v[lane % 4], put together.
 template <class F>
@@ -42,11 +30,11 @@ __device__ __forceinline__ float pick(const float* v, int lane) {
   return upper ? odd ? v[3] : v[2] : odd ? v[1] : v[0];
 }
 
-/// Whether these products are in what is being compiled for.
-template <class Samples>
-__device__ constexpr bool has_products() {
+/// Whether the family is in what is being compiled for.
+template <class Family>
+__device__ constexpr bool is_compiled() {
 #ifdef __CUDA_ARCH__
-  return __CUDA_ARCH__ >= Samples::kArchitecture;
+  return __CUDA_ARCH__ >= Family::kArchitecture;
 #else
   return true;
 #endif
@@ -57,14 +45,14 @@ __device__ constexpr bool has_products() {
 template <class Samples, int kPlanes, class Cut, int kRadius, unsigned kFeatures>
 __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
     filter(const __grid_constant__ DenoiseJob job, const __grid_constant__ Layout given) {
-  if constexpr (has_products<Samples>()) {
+  if constexpr (is_compiled<Family<Samples, kPlanes, Cut>>()) {
     extern __shared__ uint4 shared[];
     constexpr int kHalves = Cut::kHalves;
     const int field = static_cast<int>(blockIdx.z), fields = job.fields, height = job.field_height(field);
     const int left = static_cast<int>(blockIdx.x) * Cut::kWidth, top = static_cast<int>(blockIdx.y) * Cut::kHeight;
     if (top >= height) return;
     const int radius = kRadius ? kRadius : job.search_radius, patch = job.patch_radius;
-    constexpr Layout kKnown = Layout::of<Samples>(Cut::kWidth, Cut::kHeight, kRadius, kPlanes);
+    constexpr Layout kKnown = Family<Samples, kPlanes, Cut>::layout(kRadius);
     const Layout& l = kRadius ? kKnown : given;
     const Shared<Samples, kPlanes> s(l, shared);
     const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -134,34 +122,21 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
   }
 }
 
-using Kernel = void (*)(DenoiseJob, Layout);
-
-inline unsigned features_of(const DenoiseJob& job) {
-  return (job.weights.floor > 0 ? kFloor : 0) | (job.weights.spatial > 0 ? kSpatial : 0) |
-         (job.center_weight == denoise::CenterWeight::kMax ? kMaxCenter : 0);
-}
+template <class Samples, int kPlanes, class Cut, int kRadius, unsigned kFeatures>
+constexpr Choice kChoice{filter<Samples, kPlanes, Cut, kRadius, kFeatures>, kFeatures};
 
 template <class Samples, int kPlanes, class Cut>
-constexpr Layout layout_of(int search_radius) {
-  return Layout::of<Samples>(Cut::kWidth, Cut::kHeight, search_radius, kPlanes);
-}
-
-/// Starts a filter<Cut>. exact: is_exact() of its features. Throws Error.
-template <class Cut>
-void launch(Kernel kernel, Layout layout, bool exact, DenoiseJob job, cudaStream_t stream) {
-  // Not exact: factors stay far below 2^127, and patches that differ at all weigh next to nothing anyhow.
-  job.weights.scale = 2 * (exact ? job.weights.scale : std::min(job.weights.scale, 32.0f));
-  const auto bytes = static_cast<std::size_t>(layout.bytes());
-  if (bytes > 48 * 1024)
-    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(bytes)),
-          "cudaFuncSetAttribute");
-  const auto count = [](int n, int each) { return static_cast<unsigned>((n + each - 1) / each); };
-  const dim3 grid(count(job.width, Cut::kWidth), count(job.field_height(0), Cut::kHeight),
-                  static_cast<unsigned>(job.fields));
-  void* arguments[] = {&job, &layout};
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, dim3(Cut::kThreads), arguments, bytes, stream),
-        "cudaLaunchKernel");
+Choice Family<Samples, kPlanes, Cut>::choose(int radius, unsigned features) {
+  constexpr int kUsual = denoise::Settings{}.search_radius;
+  if (radius == kUsual && features == 0) return kChoice<Samples, kPlanes, Cut, kUsual, 0>;
+  if (radius == kUsual && features == kFloor) return kChoice<Samples, kPlanes, Cut, kUsual, kFloor>;
+  if (features & kMaxCenter) return kChoice<Samples, kPlanes, Cut, 0, kFloor | kSpatial | kMaxCenter>;
+  if constexpr (std::is_same_v<Samples, Bytes> && kPlanes == 1) {
+    if (features == 0) return kChoice<Samples, kPlanes, Cut, 0, 0>;
+    if (features == kFloor) return kChoice<Samples, kPlanes, Cut, 0, kFloor>;
+    if (features == kSpatial) return kChoice<Samples, kPlanes, Cut, 0, kSpatial>;
+  }
+  return kChoice<Samples, kPlanes, Cut, 0, kFloor | kSpatial>;
 }
 
 }  // namespace framequality::cuda::tile

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The tensor cores' denoising kernels for three planes of 8 bits.
+#include "cuda/denoise/tensor.cuh"
+
+template framequality::cuda::tile::Choice framequality::cuda::tile::Rgb::choose(int, unsigned);
