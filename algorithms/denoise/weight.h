@@ -127,11 +127,11 @@ inline bool estimates(const Settings& s, const Pass& pass) { return s.estimate_s
 //
 // With up to so many bits CUDA may take its own exponential and order, as its speed hangs on them. Then means differ by
 // at most kTolerance, in grey levels, and codes by one where a mean lies so close to the middle between two: less than
-// 0.01% of pixels with 8 bits, 0.04% with 10. Weights are off by 2^-22 of themselves, on codes that differ by up to 255
-// grey levels, and so much again comes from adding in another order: on noise of full range up to 1.4e-4 was seen, on
-// photographs a tenth of it.
+// 0.01% of pixels with 8 bits, 0.04% with 10. Most of it is the host's, which adds hundreds of values one after the
+// other: against the definition up to 2.7e-4 was seen of it, in dark flat pictures, and up to 1.4e-4 of CUDA, whose
+// weights are off by 2^-22 of themselves; between CUDA's kernels up to 2.6e-4 in a frame of 1920x1080.
 inline constexpr int kToleratedDepth = 10;
-inline constexpr double kTolerance = 2.5e-4;
+inline constexpr double kTolerance = 5e-4;
 
 /// Exponents beyond are taken for this one.
 inline constexpr float kLargestExponent = 126;

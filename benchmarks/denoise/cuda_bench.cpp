@@ -148,8 +148,9 @@ void require_same(const PictureLayout& layout, const std::vector<std::uint8_t>& 
                                ", not " + std::to_string(code_at(a, i)));
     differing += code_at(a, i) != code_at(b, i);
   }
-  if (differing > 1 + (a.size() << (layout.depth - 8)) / 10000)
-    throw std::runtime_error(what + ": " + std::to_string(differing) + " of " + std::to_string(a.size()) +
+  const std::size_t codes = a.size() / layout.word_bytes;
+  if (differing > 1 + (codes << (layout.depth - 8)) / 10000)
+    throw std::runtime_error(what + ": " + std::to_string(differing) + " of " + std::to_string(codes) +
                              " codes differ by one");
 }
 

@@ -21,7 +21,6 @@ using cuda::check;
 using cuda::DenoiseJob;
 
 constexpr std::uint8_t kSentinel = 0xA5;
-constexpr double kTolerance = 1e-3;  // of means, in grey levels
 
 /// Of words that hold a case's codes; those of two bytes have a code in their upper bits, big-endian with 9 bits.
 PictureLayout layout_of(const Case& c) {
@@ -131,9 +130,9 @@ void compare(const Case& c, Tally& tally) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double error = std::abs(means[i] - expected[i]) / c.grey();
     tally.worst = std::max(tally.worst, std::isnan(error) ? 1e9 : error);
-    ASSERT_LE(error, kTolerance) << "sample " << i % static_cast<std::size_t>(c.width) << ","
-                                 << i / static_cast<std::size_t>(c.width) << ": " << means[i] << ", expected "
-                                 << expected[i];
+    ASSERT_LE(error, denoise::kTolerance)
+        << "sample " << i % static_cast<std::size_t>(c.width) << "," << i / static_cast<std::size_t>(c.width) << ": "
+        << means[i] << ", expected " << expected[i];
     rounded[i] = static_cast<std::uint16_t>(std::clamp(static_cast<int>(std::nearbyint(means[i])), 0, c.largest()));
     tally.apart += rounded[i] != static_cast<std::uint16_t>(std::nearbyint(expected[i]));
   }
@@ -238,6 +237,9 @@ TEST(DenoiseTensor, OtherJobsAreRefused) {
     return !cuda::suits_tensor_denoise(job, 90);
   };
   EXPECT_FALSE(cuda::suits_tensor_denoise(good, 70));
+  DenoiseJob chroma = good;
+  chroma.count = 2;
+  EXPECT_FALSE(cuda::suits_tensor_denoise(chroma, 75)) << "Turing: single planes only";
   EXPECT_TRUE(refused([](DenoiseJob& job) { job.layout.depth = 11, job.layout.word_bytes = 2; }));
   EXPECT_TRUE(refused([](DenoiseJob& job) { job.patch_radius = 4; }));
   EXPECT_TRUE(refused([](DenoiseJob& job) { job.search_radius = 3; }));
