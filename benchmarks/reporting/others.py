@@ -72,17 +72,20 @@ def denoise_gpu(data):
              ("the same, distances without tensor cores", "gray8", NLMEANS, "general kernel"),
              ("the published scheme with two loops, fixed", "gray8", NLMEANS, "two parallel loops"),
              ("the published scheme with three loops, fixed", "gray8", NLMEANS, "three parallel loops"),
-             ("`nlmeans`, 10 bits", "gray10", NLMEANS, "general kernel"),
-             ("the same, 16 bits", "gray16", NLMEANS, "general kernel"),
+             ("`nlmeans`, 10 bits", "gray10", NLMEANS, "kernel as chosen"),
+             ("10 bits, distances without tensor cores", "gray10", NLMEANS, "general kernel"),
+             ("16 bits", "gray16", NLMEANS, "general kernel"),
              ("NV12, `chroma=joint`", "NV12", NLMEANS, "kernel as chosen"),
+             ("P010, `chroma=joint`", "P010", NLMEANS, "kernel as chosen"),
              ("RGB", "RGB", NLMEANS, "kernel as chosen"),
              ("`patchbilateral`, 7x7 by 3x3, gray, 8 bits", "gray8", BILATERAL, "kernel as chosen"),
              ("the same, 5x5 by 3x3", "gray8", SMALL, "kernel as chosen"),
              ("the same, RGB, 7x7 by 3x3", "RGB", BILATERAL, "kernel as chosen"),
              ("the same, 16 bits", "gray16", BILATERAL, "general kernel"))
+    # Results from before a layout or a kernel was there have no rows of it.
     return [table(["ms"] + list(DENOISED),
                   [[text] + [figures(only(data["rows"], size=s, layout=layout, filter=name, what=what)["ms"]) for s in DENOISED]
-                   for text, layout, name, what in tasks])]
+                   for text, layout, name, what in tasks if pick(data["rows"], layout=layout, filter=name, what=what)])]
 
 
 def denoise_limits(data):
