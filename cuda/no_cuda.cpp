@@ -34,6 +34,9 @@ void DeviceBytes::read(std::span<std::uint8_t>) const { throw Error(Fault::kNoDe
 double kernel_seconds(Meter&, std::span<const Frame>, std::shared_ptr<const Plan>, int) {
   throw Error(Fault::kNoDevice, kReason);
 }
+CUstream_st* stream_of(Meter&) { throw Error(Fault::kNoDevice, kReason); }
+void stall(CUstream_st*, double) { throw Error(Fault::kNoDevice, kReason); }
+void trap(CUstream_st*) { throw Error(Fault::kNoDevice, kReason); }
 double read_bandwidth(int) { throw Error(Fault::kNoDevice, kReason); }
 
 }  // namespace framequality::cuda

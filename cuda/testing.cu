@@ -25,6 +25,17 @@ __global__ void __launch_bounds__(256) sum_words(const uint4* words, std::size_t
   if (sum == 1) *result = sum;  // never, for zeroed memory; keeps the loads
 }
 
+__global__ void wait_ns(unsigned long long ns) {
+  const auto now = [] {
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+    return t;
+  };
+  for (const unsigned long long end = now() + ns; now() < end;) __nanosleep(1000);
+}
+
+__global__ void trap_at_once() { __trap(); }
+
 }  // namespace
 
 DeviceBytes::DeviceBytes(std::span<const std::uint8_t> bytes, int id) {
@@ -37,6 +48,16 @@ DeviceBytes::DeviceBytes(std::span<const std::uint8_t> bytes, int id) {
 
 void DeviceBytes::read(std::span<std::uint8_t> bytes) const {
   check(cudaMemcpy(bytes.data(), data_.get(), bytes.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
+
+void stall(CUstream_st* stream, double seconds) {
+  wait_ns<<<1, 1, 0, stream>>>(static_cast<unsigned long long>(seconds * 1e9));
+  check(cudaGetLastError(), "stall");
+}
+
+void trap(CUstream_st* stream) {
+  trap_at_once<<<1, 1, 0, stream>>>();
+  check(cudaGetLastError(), "trap");
 }
 
 double read_bandwidth(int id) {

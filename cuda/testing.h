@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 
+struct CUstream_st;
+
 namespace framequality::cuda {
 
 /// Bytes in device memory. Throws Error.
@@ -22,6 +24,12 @@ class DeviceBytes {
  private:
   std::shared_ptr<void> data_;
 };
+
+/// Queues a kernel in a stream (a cudaStream_t) that does nothing for so long. Unit: seconds.
+void stall(CUstream_st* stream, double seconds);
+
+/// Queues a kernel in a stream that traps: the context is lost with it.
+void trap(CUstream_st* stream);
 
 /// Rate at which device `id` reads its memory: best of several passes of a plain sum over 4 GiB. Unit: bytes per
 /// second.

@@ -40,12 +40,18 @@ class DeviceMeter final : public Meter {
   struct Slot : FrameSlot {
     DeviceMemory<std::uint8_t> luma;  ///< codes of frames that the fast kernel cannot read as they are
     PinnedMemory<std::int64_t> results;
+    std::int64_t* mapped_results = nullptr;   ///< the same for kernels
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
     DeviceMemory<unsigned> ticket;            ///< zero between frames; [1]: of the statistics
     DeviceMemory<unsigned> noise;             ///< sums of blocks
     DeviceMemory<TiledGrid> grids;            ///< of stream_, then of tile_
     PinnedMemory<TiledGrid> staged_grids;     ///< from where they go there
     std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
+
+    std::span<std::int64_t> words() const { return {results.get(), static_cast<std::size_t>(plan->totals())}; }
+    /// True if the host learns from the results themselves that they have come.
+    bool is_watched() const;
+    void wait_for_results() const;
   };
   /// One kernel with the plan's regions cut to its tiles.
   struct Tiling {

@@ -26,12 +26,12 @@ struct Job {
   TiledGrid first;                    ///< grids[0], where a block need not wait for memory to know its tile
   const TiledGrid* grids = nullptr;
   int grid_count = 0;
-  int tile_rows = 0;                     ///< stream kernels: rows of one warp's strip
-  unsigned long long* totals = nullptr;  ///< total_count sums, zero before and after
-  unsigned* ticket = nullptr;            ///< blocks that have finished, zero before and after
-  std::int64_t* results = nullptr;       ///< pinned host memory, mapped
-  int total_count = 0;                   ///< plan.cells * plan.words
-  int words = 0;                         ///< of a cell
+  int tile_rows = 0;                         ///< stream kernels: rows of one warp's strip
+  unsigned long long* totals = nullptr;      ///< total_count sums, zero before and after
+  unsigned* ticket = nullptr;                ///< blocks that have finished, zero before and after
+  volatile std::int64_t* results = nullptr;  ///< pinned host memory, mapped; the host may watch each word come
+  int total_count = 0;                       ///< plan.cells * plan.words
+  int words = 0;                             ///< of a cell
   bool mean = false;
 };
 
@@ -57,10 +57,10 @@ struct SurveyJob {
   int tiles = 0;                ///< blocks of threads that sum residuals; the others expose
   int first_tile[2] = {};       ///< of each grid
   ClipCodes clip{};
-  unsigned* sums = nullptr;              ///< of noise blocks
-  unsigned long long* totals = nullptr;  ///< kStatisticsWords, zero before and after
-  unsigned* ticket = nullptr;            ///< blocks that have finished, zero before and after
-  std::int64_t* results = nullptr;       ///< pinned host memory, mapped
+  unsigned* sums = nullptr;                  ///< of noise blocks
+  unsigned long long* totals = nullptr;      ///< kStatisticsWords, zero before and after
+  unsigned* ticket = nullptr;                ///< blocks that have finished, zero before and after
+  volatile std::int64_t* results = nullptr;  ///< as of Job
 };
 
 /// Groups of noise blocks that a block of threads sums.

@@ -5,6 +5,7 @@
 #include "cuda/sharpness/device_meter.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
@@ -16,6 +17,11 @@ constexpr int kLumaBlocks = 16;   // on each processor
 constexpr int kExposeBlocks = 2;  // on each processor
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
 constexpr int kLeastStreamWidth = 64;
+// What a result is until the device has written it. Plans let no signed total be as low; only a sum of squares, which
+// counts to 2^64, could have these bits: then the event tells.
+constexpr std::int64_t kPending = std::numeric_limits<std::int64_t>::min();
+// With more of them setting and reading them takes longer than an event.
+constexpr std::size_t kWatchedWords = 1024;
 
 /// True if luma codes lie side by side in their plane, in words that a stream kernel reads.
 bool is_words(const PixelLayout& l) {
@@ -44,6 +50,23 @@ bool is_streamable(const Plan& plan) {
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 }  // namespace
+
+bool DeviceMeter::Slot::is_watched() const { return words().size() <= kWatchedWords; }
+
+/// Waits until the results have come. The host sees them in its memory 3 us before an event that follows the kernels.
+/// Each is one store of the kernel's last block, which all others have gone before: who has them all needs no other
+/// sign. The event is for those that do not come soon, and for faults: then they never come.
+void DeviceMeter::Slot::wait_for_results() const {
+  if (!is_watched()) return wait();
+  auto next = words().begin();
+  const auto have_come = [&] {
+    while (next != words().end() && std::atomic_ref(*next).load(std::memory_order_acquire) != kPending) ++next;
+    return next == words().end();
+  };
+  if (spin(have_come)) return;
+  check(cudaEventRecord(done.get(), stream.get()), "cudaEventRecord");
+  check(cudaEventSynchronize(done.get()), "waiting for a frame");
+}
 
 void DeviceMeter::Tiling::cut(const Plan& plan, int height) {
   grids.clear();
@@ -120,7 +143,11 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
   slot.plan.reset();
   const auto count = static_cast<std::size_t>(plan->totals());
   const cudaStream_t stream = slot.stream.get();
-  slot.results.reserve(count);
+  if (slot.results.reserve(count)) {
+    void* mapped;
+    check(cudaHostGetDevicePointer(&mapped, slot.results.get(), 0), "cudaHostGetDevicePointer");
+    slot.mapped_results = static_cast<std::int64_t*>(mapped);
+  }
   if (slot.totals.reserve(count))
     check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
   slot.noise.reserve(static_cast<std::size_t>(plan->statistics.sums));
@@ -221,9 +248,7 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   const bool is_fit =
       is_words(job.layout) && is_aligned(frame, luma, kLoadAlign) && step <= std::numeric_limits<int>::max() / 2;
   if ((fast || surveys) && !is_fit) extract(slot, frame, job);
-  void* results;
-  check(cudaHostGetDevicePointer(&results, slot.results.get(), 0), "cudaHostGetDevicePointer");
-  job.results = static_cast<std::int64_t*>(results);
+  job.results = slot.mapped_results;
   if (surveys) survey(slot, job);
   const Tiling& tiling = fast ? stream_ : tile_;
   if (tiling.blocks == 0) return;
@@ -252,10 +277,11 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   prepare(slot, std::move(plan));
   const cudaStream_t stream = slot.stream.get();
   const SyncOnThrow sync(stream);
+  if (slot.is_watched()) std::ranges::fill(slot.words(), kPending);
   // What no kernel writes.
-  if (tile_.blocks == 0) std::fill_n(slot.results.get(), slot.plan->cell_totals(), 0);
-  if (slot.plan->statistics.pixels == 0)
-    std::fill_n(slot.results.get() + slot.plan->cell_totals(), slot.plan->totals() - slot.plan->cell_totals(), 0);
+  const auto cells = static_cast<std::size_t>(slot.plan->cell_totals());
+  if (tile_.blocks == 0) std::ranges::fill(slot.words().first(cells), 0);
+  if (slot.plan->statistics.pixels == 0) std::ranges::fill(slot.words().subspan(cells), 0);
   if (tile_.blocks == 0 && slot.plan->statistics.pixels == 0) {
     // Nothing lies in the frame.
   } else if (frame.on_device) {
@@ -264,15 +290,15 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   } else {
     launch(slot, upload_(slot.host, stream, frame, slot.plan->first_row, slot.plan->last_row), true);
   }
-  check(cudaEventRecord(slot.done.get(), stream), "cudaEventRecord");
+  if (!slot.is_watched()) check(cudaEventRecord(slot.done.get(), stream), "cudaEventRecord");
   slots_.take();
 }
 
 std::span<const std::int64_t> DeviceMeter::collect() {
   const Slot& slot = slots_.give();
   make_current(id_);
-  slot.wait();
-  return {slot.results.get(), static_cast<std::size_t>(slot.plan->totals())};
+  slot.wait_for_results();
+  return slot.words();
 }
 
 double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {

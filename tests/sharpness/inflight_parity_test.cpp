@@ -2,10 +2,14 @@
 // Several frames in flight on the GPU give the host twin's totals, in order, wherever in memory the frames lie.
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
+#include "cuda/error.h"
 #include "cuda/sharpness/meter.h"
+#include "cuda/sharpness/testing.h"
 #include "tests/sharpness/sweep.h"
 #include "tests/support/memory_kinds.h"
 
+#include <chrono>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <memory>
 #include <optional>
@@ -128,6 +132,50 @@ TEST_F(InFlightParity, FramesMixAllKindsOfMemory) {
     for (const auto& input : inputs) meter->submit({input->frame(), plan});
     for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_TRUE(equal_totals(*plan, want, meter->collect())) << i;
   }
+}
+
+TEST_F(InFlightParity, LateResultsAreAwaited) {
+  const Geometry geometry = geometry_of("GRAY8", {640, 480});
+  Request entropy;
+  entropy.metric = metric_index("entropy");
+  entropy.zone_columns = entropy.zone_rows = 3;  // many totals
+  for (const Request& request : {Request{}, entropy}) {
+    const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
+    Picture first(geometry, Fill::kRandom, Placement::kTight, 1), second(geometry, Fill::kRandom, Placement::kTight, 2);
+    const auto host = cpu::make_meter(geometry);
+    const auto meter = cuda::make_meter(geometry, device_, 1);
+    for (const Picture* picture : {&first, &second, &first}) {
+      const FrameIn input(*picture, MemoryKind::kPinned, device_);
+      cuda::stall(cuda::stream_of(*meter), 0.01);
+      meter->submit({input.frame(), plan});
+      host->submit({picture->frame(), plan});
+      EXPECT_TRUE(equal_totals(*plan, host->collect(), meter->collect()));
+    }
+  }
+}
+
+/// Measures a frame behind a kernel that traps; exits with 0 if that is an error, soon.
+[[noreturn]] void measure_behind_trap(int device) {
+  const Geometry geometry = geometry_of("GRAY8", {640, 480});
+  const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
+  Picture picture(geometry, Fill::kRandom, Placement::kTight, 1);
+  const FrameIn input(picture, MemoryKind::kPinned, device);
+  const auto meter = cuda::make_meter(geometry, device, 1);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    cuda::trap(cuda::stream_of(*meter));
+    meter->submit({input.frame(), plan});
+    meter->collect();
+  } catch (const cuda::Error& e) {
+    const bool soon = std::chrono::steady_clock::now() - begin < std::chrono::seconds(10);
+    std::_Exit(e.fault == cuda::Fault::kDeviceLost && soon ? 0 : 2);
+  }
+  std::_Exit(3);
+}
+
+TEST_F(InFlightParity, LostDeviceIsAnErrorSoon) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, whose context may be lost
+  EXPECT_EXIT(measure_behind_trap(device_), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(InFlightParity, PendingFramesMayBeAbandoned) {
