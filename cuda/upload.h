@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How frames in host memory reach the device: by DMA from where they lie, or by way of pinned memory.
+// How frames in host memory reach the device: by DMA or a kernel from where they lie, or by way of pinned memory.
 #pragma once
 
 #include "algorithms/layout.h"
@@ -38,8 +38,9 @@ class Upload {
 
   /// Gives the planes their places in memory of our own. id: as for make_meter().
   Upload(std::span<const PlaneSize> planes, int id);
-  /// For what meters read of a frame.
-  Upload(const Geometry& geometry, int id);
+  /// For what meters read of a frame. fetches: small pieces come by a kernel, which other frames' long kernels would
+  /// hold up.
+  Upload(const Geometry& geometry, int id, bool fetches = false);
 
   /// Queues the copies of rows first_row...last_row-1 of each plane of a host frame, from which they may still be read
   /// when this returns; the frame as it will lie on the device. Allocates only if `memory` is new. Throws Error.
@@ -56,6 +57,7 @@ class Upload {
     int first_row, last_row;
   };
   void bring(const Call& call, int plane, Frame& ours) const;
+  cudaError_t copy(const Call& call, std::uint8_t* to, const std::uint8_t* from, std::size_t count) const;
   void stage(const Call& call, int plane) const;
 
   int id_;
@@ -64,6 +66,7 @@ class Upload {
   std::size_t pitch_[3] = {};                  ///< of staged planes; 0: the plane holds nothing that is read
   std::size_t offset_[3] = {};                 ///< of planes in Memory
   std::size_t bytes_ = 0;                      ///< of these
+  bool fetches_ = false;                       ///< small pieces, by a kernel
   std::shared_ptr<CopyThreads> copy_threads_;  ///< for frames that are large; may be null
 };
 

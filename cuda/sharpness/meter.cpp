@@ -84,7 +84,7 @@ void DeviceMeter::Tiling::cut(const Plan& plan, int height) {
 }
 
 DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
-    : geometry_(geometry), id_(make_current(id)), upload_(geometry, id), slots_(depth) {
+    : geometry_(geometry), id_(make_current(id)), upload_(geometry, id, true), slots_(depth) {
   int device;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");

@@ -134,6 +134,62 @@ TEST_F(InFlightParity, FramesMixAllKindsOfMemory) {
   }
 }
 
+TEST_F(InFlightParity, PinnedFramesThatChangeInPlaceAreReadAnew) {
+  const Geometry geometry = geometry_of("GRAY8", {640, 480});
+  const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
+  const auto host = cpu::make_meter(geometry);
+  const auto meter = cuda::make_meter(geometry, device_, 1);
+  const cuda::PinnedBytes memory(std::size_t{640} * 480, device_);
+  auto* const bytes = static_cast<std::uint8_t*>(memory.data());
+  Frame frame;
+  frame.plane[0] = bytes;
+  frame.stride[0] = geometry.width;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Picture picture(geometry, Fill::kRandom, Placement::kTight, seed);
+    for (int y = 0; y < geometry.height; ++y)
+      std::memcpy(bytes + y * frame.stride[0], picture.frame().plane[0] + y * picture.frame().stride[0],
+                  static_cast<std::size_t>(geometry.width));
+    meter->submit({frame, plan});
+    const auto got = meter->collect();
+    host->submit({frame, plan});
+    ASSERT_TRUE(equal_totals(*plan, host->collect(), got)) << seed;
+  }
+}
+
+TEST_F(InFlightParity, FramesMayBePinnedInPart) {
+  // Two pieces side by side, or with a gap between them that the device cannot read; of a frame that a kernel would
+  // fetch, and of one for the copy engine.
+  constexpr std::size_t kPage = 4096;
+  for (const Size size : {Size{640, 480}, {2048, 1200}}) {
+    const Geometry geometry = geometry_of("GRAY8", size);
+    const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
+    const Picture picture(geometry, Fill::kRandom, Placement::kTight, 3);
+    const auto host = cpu::make_meter(geometry);
+    host->submit({picture.frame(), plan});
+    const auto want = host->collect();
+    const auto bytes = static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+    const std::size_t pages = (bytes + kPage - 1) / kPage, third = pages / 3;
+    const std::unique_ptr<std::uint8_t, decltype(&std::free)> memory(
+        static_cast<std::uint8_t*>(std::aligned_alloc(kPage, pages * kPage)), &std::free);
+    Frame frame;
+    frame.plane[0] = memory.get();
+    frame.stride[0] = size.width;
+    for (int y = 0; y < size.height; ++y)
+      std::memcpy(memory.get() + y * frame.stride[0], picture.frame().plane[0] + y * picture.frame().stride[0],
+                  static_cast<std::size_t>(size.width));
+    const auto meter = cuda::make_meter(geometry, device_, 1);
+    for (const std::size_t second : {third, 2 * third}) {
+      std::uint8_t* const rest = memory.get() + second * kPage;
+      ASSERT_TRUE(cuda::pin(memory.get(), third * kPage, device_));
+      ASSERT_TRUE(cuda::pin(rest, (pages - second) * kPage, device_));
+      meter->submit({frame, plan});
+      EXPECT_TRUE(equal_totals(*plan, want, meter->collect())) << size.width << " " << second;
+      cuda::unpin(rest, device_);
+      cuda::unpin(memory.get(), device_);
+    }
+  }
+}
+
 TEST_F(InFlightParity, LateResultsAreAwaited) {
   const Geometry geometry = geometry_of("GRAY8", {640, 480});
   Request entropy;
