@@ -21,4 +21,11 @@ bool has_kernels_for(int capability) {
   return capability >= newest;  // from the newest one's PTX
 }
 
+int architecture_on(int capability) {
+  int newest = 0;
+  for (const int arch : {__CUDA_ARCH_LIST__})
+    if (arch <= 10 * capability) newest = std::max(newest, arch);
+  return newest;
+}
+
 }  // namespace framequality::cuda

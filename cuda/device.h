@@ -20,7 +20,14 @@ Device find_device(int wanted = -1);
 /// A kernel that does nothing: a device that has its code has that of the others.
 const void* smallest_kernel();
 
+/// Compute capability of the current device: major * 10 + minor. Throws std::runtime_error on failure.
+int capability();
+
 /// True if this build's kernels run on devices of compute capability `capability` (major * 10 + minor).
 bool has_kernels_for(int capability);
+
+/// The newest architecture, as in __CUDA_ARCH__, that was compiled for and that a device of such a capability runs: it
+/// takes that one. 0 if none.
+int architecture_on(int capability);
 
 }  // namespace framequality::cuda

@@ -185,14 +185,21 @@ int main(int argc, char** argv) {
       if (with_metric(m, [](auto its) { return decltype(its)::kHistogram; }))
         for (const auto& [suffix, kind] : {std::pair("/noise", Content::kNoise), std::pair("/flat", Content::kFlat)})
           add_kernel("cuda-kernel/" + name + suffix, {.size = size, .metric = m, .kind = kind});
+      const Run smoothed{size, m, 8, Prefilter::kBinomial5};
+      add_kernel("cuda-kernel-binomial5/" + name, smoothed);
       if (has_peers(metric)) {
-        const Run smoothed{size, m, 8, Prefilter::kBinomial5};
-        add_kernel("cuda-kernel-binomial5/" + name, smoothed);
         add_frame("cuda-frame-pinned/" + name, plain, By::kGpuPinned);
         add_frame("cuda-frame-pinned-binomial5/" + name, smoothed, By::kGpuPinned);
       }
       if (m != kDefaultMetric) continue;
-      add_kernel("cuda-kernel-binomial3/" + name, {size, m, 8, Prefilter::kBinomial3});
+      for (const auto& [suffix, prefilter] :
+           {std::pair("-binomial3", Prefilter::kBinomial3), std::pair("-binomial5", Prefilter::kBinomial5)}) {
+        if (prefilter == Prefilter::kBinomial3)
+          add_kernel("cuda-kernel" + std::string(suffix) + "/" + name, {size, m, 8, prefilter});
+        add_kernel("cuda-kernel" + std::string(suffix) + "-in-flight/" + name,
+                   {.size = size, .metric = m, .prefilter = prefilter, .in_flight = 2});
+        add_kernel("cuda-kernel-16bit" + std::string(suffix) + "/" + name, {size, m, 16, prefilter});
+      }
       const Run statistics{.size = size, .metric = m, .statistics = true};
       add_kernel("cuda-kernel-statistics/" + name, statistics);
       add_frame("cuda-frame-statistics/" + name, statistics, By::kGpu);

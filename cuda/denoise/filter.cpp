@@ -4,6 +4,7 @@
 
 #include "cuda/denoise/device_filter.h"
 #include "cuda/denoise/testing.h"
+#include "cuda/device.h"
 
 #include <algorithm>
 #include <array>
@@ -49,14 +50,6 @@ Work work_of(const PictureGeometry& geometry, const Passes& passes) {
     work.whole |= (written[p] == geometry.row_bytes(static_cast<int>(p)) ? 1u : 0u) << p;
   }
   return work;
-}
-
-int capability() {
-  int device, major, minor;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
-  return 10 * major + minor;
 }
 
 /// Queues the copy of a plane within the device. Rows may lie in either order in memory.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which jobs the tensor cores denoise, and with which kernel.
 #include "cuda/denoise/family.h"
+#include "cuda/device.h"
 #include "cuda/runtime.h"
 
 #include <algorithm>
@@ -13,14 +14,6 @@ using namespace tile;
 unsigned features_of(const DenoiseJob& job) {
   return (job.weights.floor > 0 ? kFloor : 0) | (job.weights.spatial > 0 ? kSpatial : 0) |
          (job.center_weight == denoise::CenterWeight::kMax ? kMaxCenter : 0);
-}
-
-/// The newest architecture, as in __CUDA_ARCH__, that was compiled for and that a device runs: it takes that one.
-constexpr int architecture_on(int capability) {
-  int newest = 0;
-  for (const int architecture : {__CUDA_ARCH_LIST__})
-    if (architecture <= 10 * capability && architecture > newest) newest = architecture;
-  return newest;
 }
 
 /// Bytes of shared memory that a block may have.

@@ -38,7 +38,8 @@ class DeviceMeter final : public Meter {
 
  private:
   struct Slot : FrameSlot {
-    DeviceMemory<std::uint8_t> luma;  ///< codes of frames that the fast kernel cannot read as they are
+    DeviceMemory<std::uint8_t> luma;     ///< codes of frames that the fast kernel cannot read as they are
+    DeviceMemory<std::uint8_t> samples;  ///< working samples that no kernel makes as it measures
     PinnedMemory<std::int64_t> results;
     std::int64_t* mapped_results = nullptr;   ///< the same for kernels
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
@@ -58,23 +59,30 @@ class DeviceMeter final : public Meter {
     Kernel kernel;
     std::vector<TiledGrid> grids;
     int blocks = 0;
-    int tile_rows = 0;  ///< Job::tile_rows
-    void cut(const Plan& plan, int height);
+    int rows = 0;  ///< TiledGrid::rows
+    int widest(const Grid& grid) const;
+    void add(const Grid& grid, int strip_rows);
+    void cut(const Plan& plan);
   };
 
   void begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits);
   void cut(std::shared_ptr<const Plan> plan);
+  Kernel fast_kernel(const Plan& plan) const;
   void choose_strip(const Plan& plan);
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
   void extract(Slot& slot, const Frame& frame, Job& job);
+  void make_samples(Slot& slot, Job& job);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
   void survey(Slot& slot, const Job& job);
 
   Geometry geometry_;
   int id_;
+  bool has_products_;  ///< matrix products of bytes
   int processors_ = 0;
   std::shared_ptr<const Plan> plan_;  ///< what the tilings are cut for
-  Tiling tile_, stream_;              ///< stream_.blocks is 0 if the plan does not suit the fast kernel
+  bool smooths_ = false;              ///< stream_ prefilters as it measures
+  bool makes_samples_ = false;        ///< a kernel makes working samples first
+  Tiling tile_, stream_;              ///< stream_.blocks is 0 if the plan does not suit a fast kernel
   Upload upload_;
   Slots<Slot> slots_;
 };

@@ -13,6 +13,8 @@ struct TiledGrid {
   Grid grid;
   int tiles_x = 0, tiles_y = 0;
   int first_block = 0;
+  int rows = 0;    ///< stream kernels: of one warp's strip
+  int across = 1;  ///< of its chunks, those side by side; the others lie below
 };
 
 /// One frame's work. Pointers are device pointers; passed to kernels by value.
@@ -26,7 +28,6 @@ struct Job {
   TiledGrid first;                    ///< grids[0], where a block need not wait for memory to know its tile
   const TiledGrid* grids = nullptr;
   int grid_count = 0;
-  int tile_rows = 0;                         ///< stream kernels: rows of one warp's strip
   unsigned long long* totals = nullptr;      ///< total_count sums, zero before and after
   unsigned* ticket = nullptr;                ///< blocks that have finished, zero before and after
   volatile std::int64_t* results = nullptr;  ///< pinned host memory, mapped; the host may watch each word come
@@ -43,6 +44,27 @@ struct LumaJob {
   std::ptrdiff_t pitch = 0;         ///< of luma, bytes, a multiple of 8
   int width = 0;                    ///< pixels
   int first_row = 0, last_row = 0;  ///< of the frame, last_row past the end
+};
+
+/// Samples of a field that are to be made, and how many it has.
+struct SampleArea {
+  int x0 = 0, x1 = 0, y0 = 0, y1 = 0;
+  int width = 0, height = 0;
+};
+
+/// Working samples to be brought into a plane of their own, two bytes each, from luma codes that are words side by
+/// side, as they stand or shifted and masked, in rows at multiples of 16 bytes.
+struct SamplesJob {
+  Frame frame;
+  SampleFormat samples;
+  int plane = 0;
+  unsigned shift = 0, bits = 0;  ///< code: word >> shift & bits
+  int readable = 0;              ///< bytes of a row that may be read
+  int fields = 1;
+  SampleArea area[2];
+  int tile_rows = 0;            ///< of one warp's strip
+  std::uint8_t* out = nullptr;  ///< its rows hold the fields in turn
+  std::ptrdiff_t pitch = 0;     ///< of out, bytes, a multiple of 16
 };
 
 /// Statistics of one frame, whose luma codes are words side by side, as they stand or shifted and masked.
@@ -66,21 +88,25 @@ struct SurveyJob {
 /// Groups of noise blocks that a block of threads sums.
 inline constexpr int kSurveyTileGroups = 16;
 
+/// Rows of a strip for which a stream kernel's 32-bit sums are proven wide enough.
+inline constexpr int kMaxStripRows = 96;
+
 /// How a kernel cuts cells into tiles. Its grid is one-dimensional.
 struct Kernel {
   const void* function = nullptr;
   int threads = 0;
   int tile_width = 0;   ///< in working samples
-  int tile_height = 0;  ///< 0: `strips` times Job::tile_rows
+  int tile_height = 0;  ///< 0: `strips` times TiledGrid::rows, times the chunks that lie below each other
   int strips = 0;
   int x_align = 1;   ///< tiles begin at multiples of this, left of their cell's edge if need be
-  int row_step = 1;  ///< Job::tile_rows is a multiple of this
+  int row_step = 1;  ///< TiledGrid::rows is a multiple of this
+  int max_rows = kMaxStripRows;
+  int lead_rows = 3;     ///< a strip takes as long as so many more rows
+  int edge_percent = 0;  ///< time of a strip at a cell's side, of others'; 0: the same
+  int chunks = 1;        ///< a strip's parts, which may lie side by side or, for narrow cells, one below the other
 };
 
-/// Rows of a strip for which a stream kernel's 32-bit sums are proven wide enough.
-inline constexpr int kMaxStripRows = 96;
-
-/// The kernel for any layout and sample format.
+/// The kernel for any layout; samples are luma codes, or words in a plane of their own.
 Kernel tile_kernel(int metric);
 
 /// The fast kernel for samples that are 8- or 16-bit words side by side in rows at multiples of 16 bytes, as they
@@ -89,6 +115,14 @@ Kernel stream_kernel(int metric, int word_bytes);
 
 /// The same for 8-bit samples, faster, of metrics that are sums of products; for others its function is null.
 Kernel quadratic_kernel(int metric);
+
+/// The kernel that fills a plane with working samples; its grid: tile_width samples across from a multiple of x_align
+/// on, strips times SamplesJob::tile_rows down, fields. Not for the identity. word_bytes: 1 or 2.
+Kernel samples_kernel(const SampleFormat& samples, int word_bytes);
+
+/// The kernel of 8-bit samples behind a prefilter of radius 1 or 2, laid out as for stream_kernel(); pictures of at
+/// least 3 x 3. For histograms its function is null; compiled for architectures from 800 on.
+Kernel smoothing_kernel(int metric, int radius);
 
 /// The kernel of the statistics; its grid: SurveyJob::tiles, then any number of blocks, at least 1. word_bytes: 1 or 2.
 Kernel survey_kernel(int word_bytes);

@@ -2,6 +2,7 @@
 // The device twin's host side: finds a device, brings frames to it, launches its kernels.
 #include "cuda/sharpness/meter.h"
 
+#include "cuda/device.h"
 #include "cuda/sharpness/device_meter.h"
 
 #include <algorithm>
@@ -17,6 +18,10 @@ constexpr int kLumaBlocks = 16;   // on each processor
 constexpr int kExposeBlocks = 2;  // on each processor
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
 constexpr int kLeastStreamWidth = 64;
+// Samples that kernels read beside those that they measure: a metric's reach, and the rest of what they load at once.
+constexpr int kSampleMargin = 16;
+constexpr int kSampleWarps = 16;  // on each processor
+constexpr int kLeastSampleRows = 8, kMostSampleRows = 64;
 // What a result is until the device has written it. Plans let no signed total be as low; only a sum of squares, which
 // counts to 2^64, could have these bits: then the event tells.
 constexpr std::int64_t kPending = std::numeric_limits<std::int64_t>::min();
@@ -37,11 +42,15 @@ bool is_aligned(const Frame& f, int plane, std::size_t bytes) {
          0;
 }
 
-/// True if a stream kernel measures what the tile kernel would, once luma codes are words.
-bool is_streamable(const Plan& plan) {
-  if (!plan.samples.is_identity()) return false;
+/// True if a kernel that streams rows measures what the tile kernel would, once samples are words.
+bool is_large(const Plan& plan) {
   for (int p = 0; p < plan.fields; ++p)
     if (plan.size[p].width < 3 || plan.size[p].height < 3) return false;
+  return true;
+}
+
+/// True if most of the strips of stream kernels lie in the plan's cells.
+bool is_wide(const Plan& plan) {
   return std::all_of(plan.grids.begin(), plan.grids.end(), [&](const Grid& g) {
     return g.x1 - g.x0 == plan.size[g.field].width || (g.x1 - g.x0) / g.columns >= kLeastStreamWidth;
   });
@@ -68,23 +77,54 @@ void DeviceMeter::Slot::wait_for_results() const {
   check(cudaEventSynchronize(done.get()), "waiting for a frame");
 }
 
-void DeviceMeter::Tiling::cut(const Plan& plan, int height) {
+/// The widest cell of a grid, from where its tiles begin.
+int DeviceMeter::Tiling::widest(const Grid& g) const {
+  int width = 0;
+  for (int i = 0; i < g.columns; ++i)
+    width = std::max(width, g.column(i + 1) - g.column(i) / kernel.x_align * kernel.x_align);
+  return width;
+}
+
+/// Adds a grid whose strips have so many rows.
+void DeviceMeter::Tiling::add(const Grid& g, int strip_rows) {
+  // A strip whose chunks need not lie side by side has as many across as the grid's cells need.
+  const int chunk = kernel.tile_width / kernel.chunks,
+            across = std::clamp(ceil_div(widest(g), chunk), 1, kernel.chunks), bands = kernel.chunks / across,
+            tile_height = kernel.tile_height > 0 ? kernel.tile_height : strip_rows * kernel.strips * bands;
+  int height = 0;
+  for (int j = 0; j < g.rows; ++j) height = std::max(height, g.row(j + 1) - g.row(j));
+  grids.push_back({g, ceil_div(widest(g), chunk * across), ceil_div(height, tile_height), blocks, strip_rows, across});
+  blocks += g.columns * g.rows * grids.back().tiles_x * grids.back().tiles_y;
+}
+
+void DeviceMeter::Tiling::cut(const Plan& plan) {
   grids.clear();
   blocks = 0;
   for (const Grid& g : plan.grids) {
-    int width = 0, rows = 0;
-    for (int i = 0; i < g.columns; ++i) {
-      const int x0 = g.column(i) / kernel.x_align * kernel.x_align;
-      width = std::max(width, g.column(i + 1) - x0);
+    const int left = g.x0 / kernel.x_align * kernel.x_align + kernel.tile_width,
+              right = left + (g.x1 - kernel.x_align - left) / kernel.tile_width * kernel.tile_width;
+    if (kernel.edge_percent == 0 || g.columns * g.rows > 1 || right <= left) {
+      add(g, rows);
+      continue;
     }
-    for (int j = 0; j < g.rows; ++j) rows = std::max(rows, g.row(j + 1) - g.row(j));
-    grids.push_back({g, ceil_div(width, kernel.tile_width), ceil_div(rows, height), blocks});
-    blocks += g.columns * g.rows * grids.back().tiles_x * grids.back().tiles_y;
+    // Strips at a cell's sides take longer: lower ones, and first.
+    const int low = std::max(rows * 100 / kernel.edge_percent / kernel.row_step, 1) * kernel.row_step;
+    Grid part = g;
+    part.x1 = left;
+    add(part, low);
+    part.x0 = right, part.x1 = g.x1;
+    add(part, low);
+    part.x0 = left, part.x1 = right;
+    add(part, rows);
   }
 }
 
 DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
-    : geometry_(geometry), id_(make_current(id)), upload_(geometry, id, true), slots_(depth) {
+    : geometry_(geometry),
+      id_(make_current(id)),
+      has_products_(architecture_on(capability()) >= 800),
+      upload_(geometry, id, true),
+      slots_(depth) {
   int device;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
@@ -100,22 +140,34 @@ DeviceMeter::~DeviceMeter() {
 }
 
 /// Sets stream_ up with the strip height that takes least time: whole waves of blocks, each lasting a strip's rows and
-/// about 3 more (halo and start). One wave of high strips or several of low ones, whichever wastes less.
+/// a few more (halo and start). One wave of high strips or several of low ones, whichever wastes less.
 void DeviceMeter::choose_strip(const Plan& plan) {
+  const Kernel& kernel = stream_.kernel;
   int per_processor = 0;
-  check(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, stream_.kernel.function, stream_.kernel.threads, 0),
-      "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel.function, kernel.threads, 0),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   const int capacity = std::max(1, per_processor * processors_);
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (int rows = stream_.kernel.row_step; rows <= kMaxStripRows; rows += stream_.kernel.row_step) {
-    stream_.cut(plan, rows * stream_.kernel.strips);
-    const std::int64_t cost = std::int64_t{ceil_div(stream_.blocks, capacity)} * (rows + 3);
+  int best = kernel.row_step;
+  for (int rows = kernel.row_step; rows <= kernel.max_rows; rows += kernel.row_step) {
+    stream_.rows = rows;
+    stream_.cut(plan);
+    const std::int64_t cost = std::int64_t{ceil_div(stream_.blocks, capacity)} * (rows + kernel.lead_rows);
     if (cost > least) continue;
     least = cost;
-    stream_.tile_rows = rows;
+    best = rows;
   }
-  stream_.cut(plan, stream_.tile_rows * stream_.kernel.strips);
+  stream_.rows = best;
+  stream_.cut(plan);
+}
+
+/// The fast kernel for a plan, whose function is null if there is none.
+Kernel DeviceMeter::fast_kernel(const Plan& plan) const {
+  const int metric = plan.request.metric;
+  if (!is_large(plan)) return {};
+  if (smooths_) return smoothing_kernel(metric, plan.samples.radius);
+  if (!is_wide(plan)) return {};
+  return stream_kernel(metric, makes_samples_ ? 2 : code_bytes(geometry_.layout));
 }
 
 /// Chooses kernels and cuts tiles for a plan; nothing to do if it is the last one again.
@@ -125,14 +177,15 @@ void DeviceMeter::cut(std::shared_ptr<const Plan> plan) {
   if (!plan->refusal.empty()) throw std::logic_error("cuda meter: refused plan: " + plan->refusal);
   plan_.reset();
   const int metric = plan->request.metric;
+  const SampleFormat& samples = plan->samples;
+  smooths_ = samples.radius > 0 && samples.downscale == 1 && code_bytes(geometry_.layout) == 1 && has_products_ &&
+             is_large(*plan) && smoothing_kernel(metric, samples.radius).function != nullptr;
+  makes_samples_ = !samples.is_identity() && !smooths_;
   tile_.kernel = tile_kernel(metric);
-  tile_.cut(*plan, tile_.kernel.tile_height);
-  stream_.grids.clear();
-  stream_.blocks = 0;
-  if (is_streamable(*plan)) {
-    stream_.kernel = stream_kernel(metric, code_bytes(geometry_.layout));
-    choose_strip(*plan);
-  }
+  tile_.cut(*plan);
+  stream_ = {};
+  stream_.kernel = fast_kernel(*plan);
+  if (stream_.kernel.function) choose_strip(*plan);
   plan_ = std::move(plan);
 }
 
@@ -168,7 +221,10 @@ void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
   const PixelLayout& layout = geometry_.layout;
   const auto bytes = static_cast<std::size_t>(code_bytes(layout));
   const std::size_t pitch = whole_pitch(static_cast<std::size_t>(geometry_.width) * bytes);
-  slot.luma.reserve(pitch * static_cast<std::size_t>(geometry_.height));
+  const std::size_t size = pitch * static_cast<std::size_t>(geometry_.height);
+  // What lies behind the rows is read, and does not count; that it is always the same is for those who look for reads
+  // of what was never written.
+  if (slot.luma.reserve(size)) check(cudaMemsetAsync(slot.luma.get(), 0, size, slot.stream.get()), "cudaMemsetAsync");
   LumaJob luma;
   luma.frame = frame;
   luma.layout = layout;
@@ -194,6 +250,61 @@ void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
   job.frame.plane[0] = luma.luma;
   job.frame.stride[0] = luma.pitch;
   job.readable = static_cast<int>(pitch);
+}
+
+/// Queues the kernel that brings the working samples that the plan needs into a plane of words, for `job` to read in
+/// place of luma codes that are words.
+void DeviceMeter::make_samples(Slot& slot, Job& job) {
+  const Plan& plan = *slot.plan;
+  const int plane = job.layout.plane[0];
+  SamplesJob make;
+  make.frame = job.frame;
+  make.samples = plan.samples;
+  make.plane = plane;
+  make.shift = job.layout.shift;
+  make.bits = (1u << job.layout.depth) - 1u;
+  make.readable = job.readable;
+  make.fields = plan.fields;
+  const Kernel kernel = samples_kernel(plan.samples, code_bytes(job.layout));
+  for (int p = 0; p < plan.fields; ++p)
+    make.area[p] = {plan.size[p].width, 0, plan.size[p].height, 0, plan.size[p].width, plan.size[p].height};
+  int width = 0, height = 0;
+  for (const Grid& g : plan.grids) {
+    SampleArea& a = make.area[g.field];
+    a.x0 = std::min(a.x0, std::max(g.x0 - kSampleMargin, 0));
+    a.x1 = std::max(a.x1, std::min(g.x1 + kSampleMargin, a.width));
+    a.y0 = std::min(a.y0, std::max(g.y0 - kSampleMargin, 0));
+    a.y1 = std::max(a.y1, std::min(g.y1 + kSampleMargin, a.height));
+    width = std::max(width, a.x1 - a.x0 / kernel.x_align * kernel.x_align);
+    height = std::max(height, a.y1 - a.y0);
+  }
+  const int across = ceil_div(width, kernel.tile_width);
+  // So many warps as keep a device busy, or strips that are high enough for their halo not to matter.
+  make.tile_rows = std::clamp(ceil_div(height * across * plan.fields, kSampleWarps * processors_), kLeastSampleRows,
+                              kMostSampleRows);
+  make.pitch = static_cast<std::ptrdiff_t>(
+      whole_pitch(2 * static_cast<std::size_t>(std::max(plan.size[0].width, plan.size[1].width))));
+  const std::size_t size = static_cast<std::size_t>(make.pitch) * static_cast<std::size_t>(plan.fields) *
+                           static_cast<std::size_t>(std::max(plan.size[0].height, plan.size[1].height));
+  // What no sample was written to is read, and does not count: as with luma.
+  if (slot.samples.reserve(size))
+    check(cudaMemsetAsync(slot.samples.get(), 0, size, slot.stream.get()), "cudaMemsetAsync");
+  make.out = slot.samples.get();
+  void* arguments[] = {&make};
+  check(cudaLaunchKernel(
+            kernel.function,
+            dim3(static_cast<unsigned>(across), static_cast<unsigned>(ceil_div(height, kernel.strips * make.tile_rows)),
+                 static_cast<unsigned>(plan.fields)),
+            dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, slot.stream.get()),
+        "cudaLaunchKernel");
+  job.layout = {};
+  job.layout.depth = plan.samples.bits();
+  job.layout.word_bytes = job.layout.pixel_stride = 2;
+  job.samples = sample_format(plan.samples.bits(), Prefilter::kNone, 1);
+  job.frame = {};
+  job.frame.plane[0] = make.out;
+  job.frame.stride[0] = make.pitch;
+  job.readable = static_cast<int>(make.pitch);
 }
 
 /// Queues the kernel of the statistics. from: has the codes as words side by side, and where results go.
@@ -245,17 +356,19 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   job.readable =
       static_cast<int>(is_ours ? step : static_cast<std::ptrdiff_t>(geometry_.layout.row_bytes(luma, geometry_.width)));
   const bool surveys = plan.statistics.pixels > 0;
-  const bool is_fit =
-      is_words(job.layout) && is_aligned(frame, luma, kLoadAlign) && step <= std::numeric_limits<int>::max() / 2;
-  if ((fast || surveys) && !is_fit) extract(slot, frame, job);
+  // A kernel that smooths reads whole words.
+  const int read = smooths_ ? (geometry_.width + 3) / 4 * 4 : 0;
+  const bool is_fit = is_words(job.layout) && is_aligned(frame, luma, kLoadAlign) &&
+                      step <= std::numeric_limits<int>::max() / 2 && read <= job.readable;
+  if ((fast || surveys || makes_samples_) && !is_fit) extract(slot, frame, job);
   job.results = slot.mapped_results;
   if (surveys) survey(slot, job);
   const Tiling& tiling = fast ? stream_ : tile_;
   if (tiling.blocks == 0) return;
+  if (makes_samples_) make_samples(slot, job);
   job.grids = slot.grids.get() + (fast ? 0 : stream_.grids.size());
   job.grid_count = static_cast<int>(tiling.grids.size());
   job.first = tiling.grids.front();
-  job.tile_rows = tiling.tile_rows;
   job.totals = slot.totals.get();
   job.ticket = slot.ticket.get();
   job.total_count = plan.cell_totals();

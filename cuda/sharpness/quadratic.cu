@@ -16,7 +16,7 @@ namespace framequality::cuda {
 namespace {
 
 // One warp's strip is 512 bytes wide: each thread owns 16 adjacent bytes, the widest load there is, and walks down
-// Job::tile_rows rows. The warps of a block take strips one below the other.
+// TiledGrid::rows rows. The warps of a block take strips one below the other.
 constexpr int kLaneBytes = 16, kLaneWords = kLaneBytes / 4, kWarps = 4, kThreads = 32 * kWarps;
 // 5 blocks on an SM leave a thread 96 registers, enough for all metrics.
 constexpr int kBlocksPerSm = 5;
@@ -204,7 +204,8 @@ __device__ __forceinline__ unsigned byte_mask(int x, int x0, int x1) {
 
 template <class M>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_constant__ Job job) {
-  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), 32 * kLaneBytes, kWarps * job.tile_rows, kLaneBytes);
+  const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
+  const Tile tile = find_tile(grid, static_cast<int>(blockIdx.x), 32 * kLaneBytes, kWarps * grid.rows, kLaneBytes);
   if (!tile.whole.empty()) {
     const int plane = job.layout.plane[0], thread = static_cast<int>(threadIdx.x);
     Cell cell{tile.whole,
@@ -221,8 +222,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_
     const auto border = [&] {
       correct_border<M>(cell, tile.index * kThreads + thread, tile.blocks * kThreads, job.mean, mine);
     };
-    const int y0 = loop_bound(min(tile.y0 + thread / 32 * job.tile_rows, tile.y1)),
-              y1 = loop_bound(min(y0 + job.tile_rows, tile.y1));
+    const int y0 = loop_bound(min(tile.y0 + thread / 32 * grid.rows, tile.y1)),
+              y1 = loop_bound(min(y0 + grid.rows, tile.y1));
     if (y0 < y1 && tile.left < cell.summed.x1) {
       const int x = tile.left + thread % 32 * kLaneBytes, at = min(x, chunks_end - kLaneBytes);
       Lane lane{cell.base + at, cell.stride, at + kLaneBytes < chunks_end ? kLaneBytes : 0, {}};

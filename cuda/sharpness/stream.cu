@@ -9,7 +9,7 @@ namespace framequality::cuda {
 namespace {
 
 // One warp's strip is 512 bytes wide: each thread owns 16 adjacent bytes, the widest load there is, and walks down
-// Job::tile_rows rows. The warps of a block take strips one below the other, so that their halo rows meet in L1. Every
+// TiledGrid::rows rows. The warps of a block take strips one below the other, so that their halo rows meet in L1. Every
 // block of a histogram adds 256 bins to the totals: fewer and larger ones do that less often.
 template <class M>
 constexpr int kWarps = M::kHistogram ? 16 : 4;
@@ -167,13 +167,14 @@ template <class M, class S>
 __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_rows(const __grid_constant__ Job job) {
   constexpr Reach kReach = kReachOf<M>;
   constexpr int kWidth = 32 * S::kPixels;
-  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), kWidth, kWarps<M> * job.tile_rows, S::kPixels);
+  const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
+  const Tile tile = find_tile(grid, static_cast<int>(blockIdx.x), kWidth, kWarps<M> * grid.rows, S::kPixels);
   if (!tile.empty()) {
     const int w = job.width[tile.field], left = tile.left;
     const int warp = static_cast<int>(threadIdx.x) / 32, index = static_cast<int>(threadIdx.x) % 32;
     const int x = left + index * S::kPixels;
-    const int y0 = loop_bound(min(tile.y0 + warp * job.tile_rows, tile.y1));
-    const int y1 = loop_bound(min(y0 + job.tile_rows, tile.y1));
+    const int y0 = loop_bound(min(tile.y0 + warp * grid.rows, tile.y1));
+    const int y1 = loop_bound(min(y0 + grid.rows, tile.y1));
     // Chunks that begin past the row's end read the last one and count nothing.
     Lane lane;
     lane.at = min(x, (w - 1) / S::kPixels * S::kPixels) * S::kWordBytes;

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernel for every layout and sample format: luma, downscale, prefilter, metric and reduction through shared
-// memory.
+// The kernel for every layout and cells of any size: luma, metric and reduction through shared memory.
 #include "cuda/sharpness/sums.cuh"
 
 namespace framequality::cuda {
 namespace {
 
-// 64 columns keep two warps side by side in a row; 32 rows keep the halo (up to 7 columns and 6 rows) below a third of
-// the tile, and 25 KiB of shared memory let a full SM's worth of blocks of 256 threads stay resident.
+// 64 columns keep two warps side by side in a row; 32 rows keep the halo (up to 3 columns and 2 rows) a small part of
+// the tile, and its shared memory lets a full SM's worth of blocks of 256 threads stay resident.
 constexpr int kTileWidth = 64, kTileHeight = 32, kThreads = 256;
 constexpr int kStripRows = kTileHeight / (kThreads / kTileWidth);
-constexpr int kMaxRadius = 2;
 
-/// Working samples of a tile and its halo. Shape: rows of up to kTileWidth + 3 samples, kReach around the tile.
+/// Samples of a tile and its halo. Shape: rows of up to kTileWidth + 3 samples.
 struct Samples {
   static constexpr int kRows = kTileHeight + 2, kColumns = kTileWidth + 3;
-  static constexpr int kRawRows = kRows + 2 * kMaxRadius, kRawColumns = kColumns + 2 * kMaxRadius;
   std::uint16_t sample[kRows][kColumns + 1];
-  std::uint32_t raw[kRawRows][kRawColumns];  ///< box sums, the prefilter's radius further out
-  std::uint32_t smooth[kRows][kRawColumns];  ///< filtered down the columns
 };
 
 /// Calls f(row, column) for rows x columns, spread over the block's threads, neighbours in a row side by side.
@@ -37,48 +32,18 @@ __device__ void for_each(int rows, int columns, F f) {
   }
 }
 
-/// Sum of the luma codes of the pixels behind working sample (x, y) of the field.
-__device__ std::uint32_t box_sum(const Job& job, int field, int x, int y) {
-  const int k = job.samples.downscale;
-  std::uint32_t sum = 0;
-  for (int j = 0; j < k; ++j) {
-    const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(y * k + j) * job.fields + field;
-    const Frame& f = job.frame;
-    for (int i = 0; i < k; ++i)
-      sum += luma_code(job.layout, f.plane[0] + row * f.stride[0], f.plane[1] + row * f.stride[1],
-                       f.plane[2] + row * f.stride[2], x * k + i);
-  }
-  return sum;
-}
-
 /// Fills s.sample with the samples of the tile and `reach` around it; outside the picture its edge is repeated.
 __device__ void load_samples(const Job& job, const Tile& tile, Reach reach, Samples& s) {
-  const int radius = job.samples.radius;
   const int w = job.width[tile.field], h = job.height[tile.field];
   const int rows = tile.y1 - tile.y0 + reach.up + reach.down;
   const int columns = tile.x1 - tile.x0 + reach.left + reach.right;
-  const int first_x = tile.x0 - reach.left - radius, first_y = tile.y0 - reach.up - radius;
-  for_each(rows + 2 * radius, columns + 2 * radius, [&](int r, int c) {
-    const std::uint32_t sum =
-        box_sum(job, tile.field, min(max(first_x + c, 0), w - 1), min(max(first_y + r, 0), h - 1));
-    if (radius == 0) {
-      s.sample[r][c] = static_cast<std::uint16_t>(job.samples.round(sum));
-    } else {
-      s.raw[r][c] = sum;
-    }
-  });
-  __syncthreads();
-  if (radius == 0) return;
-  for_each(rows, columns + 2 * radius, [&](int r, int c) {
-    std::uint32_t sum = 0;
-    for (int d = -radius; d <= radius; ++d) sum += binomial_tap(radius, d) * s.raw[r + radius + d][c];
-    s.smooth[r][c] = sum;
-  });
-  __syncthreads();
+  const int first_x = tile.x0 - reach.left, first_y = tile.y0 - reach.up;
+  const Frame& f = job.frame;
   for_each(rows, columns, [&](int r, int c) {
-    std::uint32_t sum = 0;
-    for (int d = -radius; d <= radius; ++d) sum += binomial_tap(radius, d) * s.smooth[r][c + radius + d];
-    s.sample[r][c] = static_cast<std::uint16_t>(job.samples.round(sum));
+    const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(min(max(first_y + r, 0), h - 1)) * job.fields + tile.field;
+    s.sample[r][c] =
+        static_cast<std::uint16_t>(luma_code(job.layout, f.plane[0] + row * f.stride[0], f.plane[1] + row * f.stride[1],
+                                             f.plane[2] + row * f.stride[2], min(max(first_x + c, 0), w - 1)));
   });
   __syncthreads();
 }
@@ -140,7 +105,8 @@ __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, 
 template <class M>
 __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant__ Job job) {
   __shared__ Samples samples;
-  const Tile tile = find_tile(job, static_cast<int>(blockIdx.x), kTileWidth, kTileHeight, 1);
+  const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
+  const Tile tile = find_tile(grid, static_cast<int>(blockIdx.x), kTileWidth, kTileHeight, 1);
   if (!tile.empty()) {
     constexpr Reach kReach = kReachOf<M>;
     load_samples(job, tile, kReach, samples);

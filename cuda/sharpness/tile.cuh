@@ -24,8 +24,8 @@ struct Tile : Area {
   int index, blocks;  ///< this block of those of the cell's part of the field
 };
 
-/// The tile of block `block`.
-__device__ inline Tile find_tile(const Job& job, int block, int width, int height, int x_align) {
+/// The grid that block `block` belongs to.
+__device__ inline TiledGrid find_grid(const Job& job, int block) {
   int g = 0;
   for (int n = job.grid_count - 1; n > 0;) {  // the last grid with first_block <= block lies in [g, g + n]
     const int half = (n + 1) / 2;
@@ -36,7 +36,11 @@ __device__ inline Tile find_tile(const Job& job, int block, int width, int heigh
       n = half - 1;
     }
   }
-  const TiledGrid t = g == 0 ? job.first : job.grids[g];
+  return g == 0 ? job.first : job.grids[g];
+}
+
+/// The tile of block `block` of its grid.
+__device__ inline Tile find_tile(const TiledGrid& t, int block, int width, int height, int x_align) {
   Tile tile;
   tile.field = t.grid.field;
   tile.whole = {t.grid.x0, t.grid.x1, t.grid.y0, t.grid.y1};
