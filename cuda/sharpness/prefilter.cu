@@ -443,7 +443,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_smoothed(const
       chunk[c].x = x + lane % 4 * kRun;
       chunk[c].at = x - kBefore + lane % 4 * 4;
       chunk[c].y0 = index / across < bands ? first + index / across * rows : tile.y1;
-      chunk[c].y1 = min(chunk[c].y0 + rows, tile.y1);
+      chunk[c].y1 = loop_bound(min(chunk[c].y0 + rows, tile.y1));
       chunk[c].live0 = M::kReflect ? chunk[c].y0 : max(chunk[c].y0, kReach.up);
       chunk[c].live1 = M::kReflect ? chunk[c].y1 : min(chunk[c].y1, h - kReach.down);
     }

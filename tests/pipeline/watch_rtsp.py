@@ -49,6 +49,8 @@ def check(folder):
             running = ("steady", "stalls", "darkens", "freezes", "goes", "in url", "in file")
             until(lambda: f"all good: {watch.states()}, {watch.events()}", lambda: {watch.states()[name] for name in running} == {"good"})
             for name in running:
+                # The page may say so a moment before the line has been read.
+                until(lambda: f"told once: {name}, {watch.events(name)}", lambda: len(watch.events(name)) > 1)
                 assert [event["state"] for event in watch.events(name)] == ["connected", "good"], watch.events(name)
             print("ok all connected", flush=True)
 
