@@ -17,7 +17,7 @@ from reporting.results import SCALE, load, named, provenance, table, unique
 
 # Rows by name, as Google Benchmark writes them, or rows with fields: what makes tables of them.
 BY_NAME = {"cpu/": (sharpness.cpu,), "cpu-binomial3/": (sharpness.prefilter,),
-           "cuda-kernel/": (sharpness.kernels, sharpness.general_kernel),
+           "cuda-kernel/": (sharpness.kernels, sharpness.smoothed_kernels),
            "classical-": (sharpness.classical, sharpness.classical_steps), "plain/bliinds/": (others.bliinds_cpu,),
            "avx512/nlmeans": (others.denoise_cpu,), "plain-loop/floyd-steinberg": (others.halftone_cpu,)}
 BY_PROGRAM = {

@@ -124,14 +124,23 @@ def kernels(data):
     return [said + "Microseconds a frame.", table(["us a frame"] + [f"{s}, {kinds[kind]}" for kind, s in columns], body)]
 
 
-def general_kernel(data):
+def smoothed_kernels(data):
+    """Kernels behind a prefilter; then whole frames from ordinary memory."""
     rows = times(data)
     sizes = [s for s in ("1080p", "2160p", "8192x8192") if metrics_of(rows, "cuda-kernel", s)]
-    extra = {"cuda-kernel-binomial3": "with binomial3, us", "cuda-kernel-binomial5": "with binomial5, us",
+    kinds = {"cuda-kernel-binomial3": "with binomial3, us", "cuda-kernel-binomial3-in-flight": "the same, two in flight",
+             "cuda-kernel-binomial5": "with binomial5, us", "cuda-kernel-binomial5-in-flight": "the same, two in flight",
+             "cuda-kernel-16bit-binomial3": "16 bits, with binomial3, us", "cuda-kernel-16bit-binomial5": "16 bits, with binomial5, us",
              "cuda-frame": "whole frame from pageable host memory, GPU, us", "cpu-frame": "the same, CPU, one core, us"}
-    body = [[text] + [f"{rows[f'{kind}/tenengrad/{s}'][0] * 1e3:.1f}" for s in sizes]
-            for kind, text in extra.items() if sizes and f"{kind}/tenengrad/{sizes[-1]}" in rows]
-    return [table(["`tenengrad`"] + sizes, body)] if body else []
+
+    def listed(names, head):
+        body = [[text] + [f"{rows[f'{name}/{s}'][0] * 1e3:.1f}" for s in sizes]
+                for name, text in names.items() if sizes and f"{name}/{sizes[-1]}" in rows]
+        return [table([head] + sizes, body)] if body else []
+
+    others = {f"cuda-kernel-binomial5/{m}": f"`{m}`" for m in metrics_of(rows, "cuda-kernel", sizes[-1])} if sizes else {}
+    return (listed({f"{kind}/tenengrad": text for kind, text in kinds.items()}, "`tenengrad`")
+            + listed(others, "with binomial5, us"))
 
 
 MOST_OF_LEAST = 4  # times the least; what takes longer is marked

@@ -279,9 +279,9 @@ void DeviceMeter::make_samples(Slot& slot, Job& job) {
     height = std::max(height, a.y1 - a.y0);
   }
   const int across = ceil_div(width, kernel.tile_width);
-  // So many warps as keep a device busy, or strips that are high enough for their halo not to matter.
-  make.tile_rows = std::clamp(ceil_div(height * across * plan.fields, kSampleWarps * processors_), kLeastSampleRows,
-                              kMostSampleRows);
+  // So many warps as keep a device busy, but strips that are not less high than their halo.
+  make.tile_rows = std::clamp(ceil_div(height * across * plan.fields, kSampleWarps * processors_),
+                              std::max(2 * plan.samples.radius, 1), kMostSampleRows);
   make.pitch = static_cast<std::ptrdiff_t>(
       whole_pitch(2 * static_cast<std::size_t>(std::max(plan.size[0].width, plan.size[1].width))));
   const std::size_t size = static_cast<std::size_t>(make.pitch) * static_cast<std::size_t>(plan.fields) *
