@@ -16,6 +16,13 @@
 namespace framequality::cuda {
 namespace {
 
+// Others are not given this kernel.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr bool kHasProducts = false;
+#else
+constexpr bool kHasProducts = true;
+#endif
+
 constexpr int kWarps = 4, kThreads = 32 * kWarps;
 // 3 blocks on an SM leave a thread 168 registers: the taps, the rows that the filter spans, sums, and the metric's
 // rows.
@@ -428,6 +435,7 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
 
 template <class M, int kRadius>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_smoothed(const __grid_constant__ Job job) {
+  if constexpr (!kHasProducts) return;
   constexpr Reach kReach = M::kReach;
   const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
   const int across = grid.across, bands = kChunks / across, rows = grid.rows;
