@@ -145,10 +145,12 @@ bool FocusSearch::has_answered() const {
 double FocusSearch::tolerance() const { return std::max(5 * 1.4 * noise_, 0.02 * prior_.height); }
 
 int FocusSearch::frames_wanted() const {
+  const int least = settings_.average_frames, most = std::max(least, kMostFrames);
+  if (!(noise_ > 0)) return least;
   const double sure = std::max(0.5, 0.1 * prior_.width);
   const double n = 2.5 * prior_.width * noise_ / (prior_.height * sure);
-  return std::clamp(static_cast<int>(std::ceil(n * n)), settings_.average_frames,
-                    std::max(settings_.average_frames, kMostFrames));
+  // Bounded before it is an int: far more noise than peak would not fit in one.
+  return n * n < most ? std::max(static_cast<int>(std::ceil(n * n)), least) : most;
 }
 
 void FocusSearch::learn_lag(double score) {

@@ -33,7 +33,9 @@ class RowBuffer {
  public:
   RowBuffer(int rows, std::size_t columns, std::size_t bytes)
       : pitch_(columns * bytes), data_((static_cast<std::size_t>(rows) * pitch_ + kSlack) / sizeof(Line) + 1) {}
-  std::uint8_t* row(int y) { return data_.front().bytes + static_cast<std::size_t>(y) * pitch_; }
+  std::uint8_t* row(int y) {
+    return reinterpret_cast<std::uint8_t*>(data_.data()) + static_cast<std::size_t>(y) * pitch_;
+  }
 
  private:
   struct alignas(64) Line {

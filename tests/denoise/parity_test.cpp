@@ -2,6 +2,7 @@
 // The denoisers on the GPU against the host twin: kernels.
 #include "cuda/denoise/testing.h"
 #include "tests/denoise/scene.h"
+#include "tests/support/sanitizers.h"
 
 #include <cmath>
 #include <span>
@@ -10,7 +11,7 @@ namespace framequality::test {
 namespace {
 
 bool is_quick() {
-#if defined(__SANITIZE_ADDRESS__)
+#if FQ_ASAN
   return true;
 #else
   return is_set("FQ_PARITY_QUICK");

@@ -167,7 +167,8 @@ FocusFrame noisy(double noise, double signal = 100) {
 }
 
 TEST(FocusWatch, NoiseThatRisesAndFallsIsNoSign) {
-  for (const auto& [before, after] : {std::pair{1.0, 8.0}, {8.0, 1.0}, {2.0, 5.0}, {5.0, 0.0}}) {
+  for (const auto& [from, to] : {std::pair{1.0, 8.0}, {8.0, 1.0}, {2.0, 5.0}, {5.0, 0.0}}) {
+    const double before = from, after = to;  // clang before 16 lets no lambda name what a pair was taken apart into
     Watched w({.noise_gain = kGain, .noise_least = 0.5, .noise_most = 0.5});
     ASSERT_EQ(w.frames_to_sign([&](int) { return noisy(before); }, 200), -1);
     EXPECT_EQ(w.frames_to_sign([&](int) { return noisy(after); }, 200), -1) << before << " to " << after;

@@ -6,6 +6,7 @@
 #include "algorithms/sharpness/score.h"
 #include "cpu/sharpness/meter.h"
 #include "tests/support/random.h"
+#include "tests/support/sanitizers.h"
 
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
@@ -21,7 +22,7 @@
 // Designated initialisers name what differs from the default.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if FQ_ASAN
 // GLib leaks its table of quarks on purpose whenever it grows. What elements hold is watched by leaks_test.cpp.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libglib-2.0.so\n"; }

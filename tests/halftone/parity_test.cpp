@@ -8,6 +8,7 @@
 #include "tests/halftone/pictures.h"
 #include "tests/support/gpu.h"
 #include "tests/support/memory_kinds.h"
+#include "tests/support/sanitizers.h"
 
 #include <algorithm>
 #include <array>
@@ -28,7 +29,7 @@ using namespace halftone;
 using Content = halftone_pictures::Fill;
 
 bool is_quick() {
-#if defined(__SANITIZE_ADDRESS__)
+#if FQ_ASAN
   return true;
 #else
   return is_set("FQ_PARITY_QUICK");

@@ -6,6 +6,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/gpu.h"
 #include "tests/support/layouts.h"
+#include "tests/support/sanitizers.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ inline std::string layout_name(const testing::TestParamInfo<int>& info) {
 /// What to cover: `usual`, or the quick sweep under AddressSanitizer and, for compute-sanitizer and its like, when
 /// FQ_PARITY_QUICK=1.
 inline Effort effort([[maybe_unused]] Effort usual) {
-#if defined(__SANITIZE_ADDRESS__)
+#if FQ_ASAN
   return Effort::kQuick;
 #else
   return is_set("FQ_PARITY_QUICK") ? Effort::kQuick : usual;

@@ -4,6 +4,7 @@
 
 #include "algorithms/layout.h"
 #include "tests/support/random.h"
+#include "tests/support/sanitizers.h"
 
 #include <array>
 #include <cstdint>
@@ -13,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if FQ_ASAN
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -235,7 +236,7 @@ class Picture {
     close();
   }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if FQ_ASAN
   void open() {
     for (int p = 0; p < planes_; ++p) ASAN_UNPOISON_MEMORY_REGION(block_[p].get(), size_[p]);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Streams: end, flush, seek, new caps, changes while playing, interval, and long runs.
 #include "tests/gst/rig.h"
+#include "tests/support/sanitizers.h"
 
 #include <fstream>
 
@@ -257,7 +258,7 @@ TEST(Stream, MemoryIsConstantOverThousandsOfFrames) {
   frames(500);
   const long before = resident();
   frames(2000);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !FQ_ASAN && !FQ_TSAN
   // A leak of one result a frame would be about 4 MiB.
   EXPECT_LT(resident() - before, 1024);
 #else

@@ -198,10 +198,11 @@ std::vector<std::string> warnings_of(F&& action) {
 }
 
 TEST(Gate, TimesBelowAMillisecondAreTakenWithAWarning) {
-  for (const auto& [factory, property] : {std::pair("sharpnessgate", "window-time"),
-                                          {"sharpnessgate", "hold-time"},
-                                          {"sharpnessmeter", "interval"},
-                                          {"bliindsmeter", "interval"}}) {
+  for (const auto& [factory, name] : {std::pair("sharpnessgate", "window-time"),
+                                      {"sharpnessgate", "hold-time"},
+                                      {"sharpnessmeter", "interval"},
+                                      {"bliindsmeter", "interval"}}) {
+    const char* property = name;  // clang before 16 lets no lambda name what a pair was taken apart into
     Rig rig({}, factory);
     for (const guint64 time : {guint64{1}, guint64{999'999}, guint64{1'000'000}, guint64{1'000'000'000}}) {
       const auto warnings = warnings_of([&] { g_object_set(rig.element(), property, time, nullptr); });
