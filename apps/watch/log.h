@@ -45,7 +45,7 @@ class Log {
   std::condition_variable more_, less_;
   std::deque<std::string> lines_;
   std::size_t bytes_ = 0, lost_ = 0;
-  bool ending_ = false, reopen_ = false, ended_ = false;
+  bool ending_ = false, reopen_ = false;
   // The thread's.
   int descriptor_ = -1;
   std::size_t written_ = 0;  ///< of the first line

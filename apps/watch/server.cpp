@@ -4,16 +4,21 @@
 
 #include "apps/common/text.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdexcept>
 #include <string_view>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -22,7 +27,7 @@ namespace framequality::apps::watch {
 namespace {
 
 constexpr unsigned kMostConnections = 64, kTimeout = 15;  // s
-constexpr std::size_t kStack = 512 << 10;
+constexpr MHD_UNSIGNED_LONG_LONG kLongestWait = 60'000;   // ms
 constexpr int kBacklog = 32;
 // The page's script and style are in it; nothing comes from elsewhere.
 constexpr char kPolicy[] =
@@ -80,9 +85,32 @@ MHD_Result queue(MHD_Connection* connection, const Reply& reply) {
 
 }  // namespace
 
+/// Runs in a thread of its own, which also ends it: while another thread stops libmicrohttpd (0.9.75), a request that
+/// it refuses itself (too long, no HTTP) can end the program.
 struct Server::Daemon {
   OnGet on_get;
   MHD_Daemon* daemon = nullptr;
+  int end = eventfd(0, EFD_CLOEXEC);  ///< readable when it is to end
+  std::thread thread;
+
+  void run() {
+    const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    pollfd wait[] = {{info->epoll_fd, POLLIN, 0}, {end, POLLIN, 0}};
+    while (wait[1].revents == 0) {
+      MHD_UNSIGNED_LONG_LONG milliseconds = 0;
+      const bool has_limit = MHD_get_timeout(daemon, &milliseconds) == MHD_YES;
+      (void)poll(wait, std::size(wait), has_limit ? static_cast<int>(std::min(milliseconds, kLongestWait)) : -1);
+      MHD_run(daemon);
+    }
+    MHD_stop_daemon(daemon);
+  }
+  ~Daemon() {
+    if (thread.joinable()) {
+      (void)eventfd_write(end, 1);
+      thread.join();
+    }
+    if (end >= 0) close(end);
+  }
 };
 
 static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
@@ -112,15 +140,17 @@ Server::Server(const std::string& listen, OnGet on_get) : daemon_(std::make_uniq
   const auto [descriptor, url] = open_socket(listen);
   url_ = url;
   daemon_->on_get = std::move(on_get);
-  daemon_->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
-                                     nullptr, nullptr, on_request, daemon_.get(), MHD_OPTION_LISTEN_SOCKET, descriptor,
-                                     MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT,
-                                     kTimeout, MHD_OPTION_THREAD_STACK_SIZE, kStack, MHD_OPTION_END);
-  if (daemon_->daemon) return;
-  close(descriptor);
-  throw failure(listen, "the server cannot be started");
+  if (daemon_->end >= 0)
+    daemon_->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, on_request, daemon_.get(),
+                                       MHD_OPTION_LISTEN_SOCKET, descriptor, MHD_OPTION_CONNECTION_LIMIT,
+                                       kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT, kTimeout, MHD_OPTION_END);
+  if (!daemon_->daemon) {
+    close(descriptor);
+    throw failure(listen, "the server cannot be started");
+  }
+  daemon_->thread = std::thread([this] { daemon_->run(); });
 }
 
-Server::~Server() { MHD_stop_daemon(daemon_->daemon); }
+Server::~Server() = default;
 
 }  // namespace framequality::apps::watch

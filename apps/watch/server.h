@@ -10,7 +10,7 @@
 
 namespace framequality::apps::watch {
 
-/// Answers GET and HEAD in threads of its own: few connections at once, and none for long.
+/// Answers GET and HEAD in a thread of its own: few connections at once, and none for long.
 class Server {
  public:
   using OnGet = std::function<Reply(const std::string& path)>;
