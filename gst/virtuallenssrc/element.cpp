@@ -34,7 +34,8 @@
  * of limited range, they are scaled to 16...235.
  *
  * With `is-live` it behaves as a camera does: a frame shows the scene at its timestamp, and is output one frame
- * duration later.
+ * duration later. What a pipeline that is held up leaves no time for is missed, not made up for: timestamps and offsets
+ * have a gap there, and the next frame is marked as discontinuous. `lag` and `slew` count the frames that are output.
  *
  * ## Example launch lines
  * |[
@@ -193,6 +194,19 @@ static GstClockTime time_of(const LensSource& s, std::uint64_t frame) {
                                          static_cast<guint64>(s.info.fps_n));
 }
 
+/// Goes on with the frame that is due now. Were those that a held up pipeline has missed made after all, then they
+/// would show a lens that has moved since their timestamps. Returns whether any is left out.
+static bool skip_missed(GstBaseSrc* src, LensSource& s) {
+  if (!gst_base_src_is_live(src)) return false;
+  const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT_CAST(src));
+  if (!GST_CLOCK_TIME_IS_VALID(now) || now < s.begin) return false;
+  const guint64 second = static_cast<guint64>(s.info.fps_d) * GST_SECOND;
+  const std::uint64_t due = s.first + gst_util_uint64_scale(now - s.begin, static_cast<guint64>(s.info.fps_n), second);
+  if (due <= s.frame) return false;
+  s.frame = due;
+  return true;
+}
+
 static gboolean set_caps(GstBaseSrc* src, GstCaps* caps) {
   LensSource& s = source_of(src);
   return guard(GST_ELEMENT_CAST(src), FALSE, [&]() -> gboolean {
@@ -247,6 +261,7 @@ static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
     GST_ELEMENT_ERROR(src, RESOURCE, WRITE, ("Cannot map an output buffer for writing"), (nullptr));
     return GST_FLOW_ERROR;
   }
+  if (skip_missed(GST_BASE_SRC_CAST(src), s)) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
   const bool drawn = guard(GST_ELEMENT_CAST(src), false, [&] {
     const LensOptions options = s.options.get();
     const bool limited = s.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;

@@ -4,6 +4,7 @@
 
 #include "tests/gst/rig.h"
 #include "tests/gst/stepped_clock.h"
+#include "tests/support/sanitizers.h"
 
 #include <filesystem>
 #include <fstream>
@@ -88,7 +89,7 @@ class Folder {
 /// Where the real focus sweeps are, or an empty path. None under ThreadSanitizer, where they take minutes and
 /// bring no threads of their own.
 inline std::filesystem::path sweep_folder([[maybe_unused]] const char* name) {
-#if defined(__SANITIZE_THREAD__)
+#if FQ_TSAN
   return {};
 #else
   const char* root = g_getenv("FQ_SOURCE_ROOT");
@@ -135,7 +136,7 @@ class Watched {
       const gint64 end = g_get_monotonic_time() + gint64{seconds} * G_USEC_PER_SEC;
       while (g_get_monotonic_time() < end) {
         if (GstMessage* message = gst_bus_pop(bus)) return message;
-        clock.step(threads);
+        clock.step(threads, threads > 1 ? 100 : 20);  // ms: no thread is left behind, but at the start
       }
       return nullptr;
     });

@@ -394,6 +394,32 @@ TEST(VirtualLensSrc, LiveFramesShowWhatTheirTimestampsSay) {
   EXPECT_GT(after, 0);
 }
 
+TEST(VirtualLensSrc, LiveFramesThatAreMissedAreNotMade) {
+  const Folder folder;
+  for (int i = 0; i < 10; ++i) folder.add(std::to_string(i) + ".png", i);
+  FromPictures watched(folder.path(), "is-live=true num-buffers=6 position=1");
+  GstClockTime released = GST_CLOCK_TIME_NONE;
+  std::uint64_t before = 0;
+  watched.on_frame = [&](GstBuffer* buffer, int n) {
+    if (n == 2) {
+      before = GST_BUFFER_OFFSET(buffer);
+      GstClock* clock = gst_element_get_clock(watched.pipeline());
+      gst_test_clock_advance_time(GST_TEST_CLOCK(clock),
+                                  static_cast<GstClockTimeDiff>(10 * GST_BUFFER_DURATION(buffer)));
+      gst_object_unref(clock);
+      watched.set("lens", "position", 7);
+      released = gst_element_get_current_running_time(watched.pipeline());
+    } else if (n == 3) {
+      EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT));
+      EXPECT_EQ(GST_BUFFER_OFFSET(buffer), before + 11) << "the one that was being exposed";
+      EXPECT_LE(GST_BUFFER_PTS(buffer), released);
+      EXPECT_EQ(code_of(buffer), 7);
+    }
+  };
+  EXPECT_TRUE(watched.run_live_to_end().eos);
+  EXPECT_NE(released, GST_CLOCK_TIME_NONE);
+}
+
 TEST(VirtualLensSrc, HostileNamesAreJustNames) {
   const Folder folder("a \"b' ! c #%41 \xc3\xa9\n; x=y");
   folder.add("0 ! fakesink.png", 10);
