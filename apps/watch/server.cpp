@@ -104,6 +104,9 @@ struct Server::Daemon {
     }
     MHD_stop_daemon(daemon);
   }
+  Daemon() = default;
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
   ~Daemon() {
     if (thread.joinable()) {
       (void)eventfd_write(end, 1);
