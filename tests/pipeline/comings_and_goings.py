@@ -130,7 +130,7 @@ def repeat(name, times, action):
             gc.collect()
             sizes.append(resident_mib())
     half = sizes[len(sizes) // 2:]
-    grown = statistics.median(b - a for a, b in zip(half, half[1:])) * len(half)
+    grown = min(statistics.median(b - a for a, b in zip(half, half[1:])) * len(half), half[-1] - half[0])
     print(f"{name}: {times}; {sizes[0]:.1f} to {sizes[-1]:.1f} MiB, in the second half by {grown:+.2f} MiB steadily", flush=True)
     assert grown < arguments.bound, f"{name}: memory grows"
 
