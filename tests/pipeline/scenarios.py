@@ -39,7 +39,7 @@ class Run:
         self.complaints = collections.Counter()
         self.trace = []
         self.flush = self.flushed_by = self.caps = self.seek_number = None
-        self.segment = None
+        self.segment = self.broken = None
         self.pipeline = Gst.parse_launch(
             f"filesrc location={path} ! matroskademux name=demuxer identity name=input ! {element} ! capsfilter name=after"
             " ! fakesink sync=false qos=false")
@@ -51,6 +51,13 @@ class Run:
         pad.add_probe(Gst.PadProbeType.DATA_DOWNSTREAM | Gst.PadProbeType.EVENT_FLUSH, self.see)
 
     def see(self, _pad, info):
+        try:
+            return self.look(info)
+        except Exception as error:  # it would be printed, and what goes by be dropped
+            self.broken = error
+            return Gst.PadProbeReturn.OK
+
+    def look(self, info):
         if info.type & Gst.PadProbeType.BUFFER:
             self.frame(info.get_buffer())
             return Gst.PadProbeReturn.OK
@@ -65,7 +72,7 @@ class Run:
             self.caps = event.parse_caps()
             # The overlay says them again when it knows how it is to draw.
             if not self.trace or self.trace[-1][0] != "caps":
-                self.trace.append(("caps", self.caps.get_structure(0).get_int("width").value))
+                self.trace.append(("caps", re.search(r"width=\(int\)(\d+)", self.caps.to_string())[1]))
         elif kind == Gst.EventType.SEGMENT:
             self.check(self.caps is not None, "a segment before caps")
             self.segment = event.parse_segment().copy()
@@ -226,6 +233,8 @@ def outcome(element, scenario, path):
             run.stop()
             os.dup2(screen, 2)
             os.close(screen)
+        if run.broken:
+            raise run.broken
         log.seek(0)
         for line in log.read().decode(errors="replace").splitlines():
             if found := re.search(r"(CRITICAL|WARNING) \*\*: [\d:.]+: (.*)", line):
