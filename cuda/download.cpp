@@ -49,8 +49,8 @@ Download::Download(std::span<const PlaneSize> planes, int id) : id_(id), planes_
 }
 
 // Rows lie in the order in which the canvas has them in memory, without gaps where it has none: one plain copy then.
-Canvas& Download::prepare(Memory& memory, const Canvas& out) const {
-  memory.pixels.reserve(bytes_);
+Canvas& Download::prepare(Memory& memory, cudaStream_t stream, const Canvas& out) const {
+  reserve_zeroed(memory.pixels, bytes_, stream);  // what lies behind the rows is copied with them
   memory.ours = out;
   memory.ours.on_device = true;
   for (int p = 0; p < planes_; ++p) {

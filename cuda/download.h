@@ -31,9 +31,9 @@ class Download {
   /// Gives the planes their places in memory of our own. id: as for make_meter().
   Download(std::span<const PlaneSize> planes, int id);
 
-  /// Where the device writes the frame that is to get into `out`, a canvas in host memory. Allocates only if `memory`
-  /// is new. Throws Error.
-  Canvas& prepare(Memory& memory, const Canvas& out) const;
+  /// Where the device, in `stream`, writes the frame that is to get into `out`, a canvas in host memory. Allocates only
+  /// if `memory` is new. Throws Error.
+  Canvas& prepare(Memory& memory, cudaStream_t stream, const Canvas& out) const;
   /// Queues the way to the host of the planes p with bit p set in `planes`. Writes no byte between rows. Allocates only
   /// if `memory` is new. Throws Error.
   void operator()(Memory& memory, cudaStream_t stream, const Canvas& out, unsigned planes) const;

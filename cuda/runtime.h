@@ -99,6 +99,15 @@ using DeviceMemory = Buffer<T, ReleaseDevice>;
 template <class T>
 using PinnedMemory = Buffer<T, ReleasePinned>;
 
+/// As reserve(); new memory is zero when the stream gets there. For memory of which more is read than was written,
+/// where nothing depends on what that is: those who look for reads of what was never written then find the others only.
+template <class T>
+void reserve_zeroed(DeviceMemory<T>& memory, std::size_t count, cudaStream_t stream,
+                    std::source_location where = std::source_location::current()) {
+  if (memory.reserve(count))
+    check(cudaMemsetAsync(memory.get(), 0, count * sizeof(T), stream), "cudaMemsetAsync", where);
+}
+
 /// Queues a copy of the first `count` values. From pinned memory only: of pageable memory the device may read what is
 /// there later. `from` must stay as it is until the stream has got there.
 template <class T>

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <exception>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace framequality::cuda {
@@ -21,8 +22,10 @@ template <class IsDone>
 bool spin(IsDone is_done) {
   constexpr std::chrono::microseconds kPatience{200};
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!is_done())
+  while (!is_done()) {
     if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::yield();  // more streams than cores
+  }
   return true;
 }
 

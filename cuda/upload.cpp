@@ -79,7 +79,7 @@ Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame
 
 /// Queues the copies of a plane's rows and says in `ours` where they will lie.
 void Upload::bring(const Call& call, int p, Frame& ours) const {
-  call.memory.pixels.reserve(bytes_);
+  reserve_zeroed(call.memory.pixels, bytes_, call.stream);  // what lies behind the rows is read, and does not count
   const int first_row = call.first_row, last_row = call.last_row, height = size_[p].rows;
   const std::size_t bytes = size_[p].row_bytes;
   const std::ptrdiff_t stride = call.frame.stride[p];

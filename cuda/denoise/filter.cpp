@@ -210,7 +210,7 @@ void DeviceDenoiser::submit(const denoise::Task& task) {
     launch(slot, center, out, settings, fields);
   } else {
     bring(slot, window, filtered);
-    launch(slot, center, download_.prepare(slot.result, out), settings, fields);
+    launch(slot, center, download_.prepare(slot.result, stream, out), settings, fields);
     download_(slot.result, stream, out, filtered);
   }
   check(cudaEventRecord(slot.done.get(), stream), "cudaEventRecord");

@@ -73,14 +73,15 @@ void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings&
   Wavefront wave = is_swaths ? tone_dependent_wavefront(job, table) : floyd_steinberg_wavefront(job);
   HalftoneJob most = job;
   most.fields = 2;  // never fewer strips than those of one field
-  slot.terms.reserve(wave.term_vectors(most));
-  slot.words.reserve(wave.level_words(most));
-  slot.lines.reserve(wave.all_line_vectors(most));
+  const cudaStream_t stream = slot.stream.get();
+  // Strips read on beyond the ends of their lines, and use nothing of it.
+  reserve_zeroed(slot.terms, wave.term_vectors(most), stream);
+  reserve_zeroed(slot.words, wave.level_words(most), stream);
+  reserve_zeroed(slot.lines, wave.all_line_vectors(most), stream);
   wave.terms = slot.terms.get();
   wave.words = slot.words.get();
   wave.lines = slot.lines.get();
   wave.ticket = slot.ticket.get();
-  const cudaStream_t stream = slot.stream.get();
   launch_arrange(job, wave, is_swaths ? pattern_.get() : nullptr, stream);
   if (is_swaths)
     launch_tone_dependent(job, wave, table, stream);
@@ -130,7 +131,7 @@ void DeviceHalftone::submit(const halftone::Task& task) {
       launch(slot, ours, out, settings, fields);
     } else {
       const Download& download = download_[settings.packed ? 1 : 0];
-      const Canvas& canvas = download.prepare(slot.result, canvas_of(out));
+      const Canvas& canvas = download.prepare(slot.result, stream, canvas_of(out));
       launch(slot, ours, {canvas.plane[0], canvas.stride[0], true}, settings, fields);
       download(slot.result, stream, canvas_of(out), 1);
     }

@@ -222,9 +222,7 @@ void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
   const auto bytes = static_cast<std::size_t>(code_bytes(layout));
   const std::size_t pitch = whole_pitch(static_cast<std::size_t>(geometry_.width) * bytes);
   const std::size_t size = pitch * static_cast<std::size_t>(geometry_.height);
-  // What lies behind the rows is read, and does not count; that it is always the same is for those who look for reads
-  // of what was never written.
-  if (slot.luma.reserve(size)) check(cudaMemsetAsync(slot.luma.get(), 0, size, slot.stream.get()), "cudaMemsetAsync");
+  reserve_zeroed(slot.luma, size, slot.stream.get());  // what lies behind the rows is read, and does not count
   LumaJob luma;
   luma.frame = frame;
   luma.layout = layout;
@@ -286,9 +284,7 @@ void DeviceMeter::make_samples(Slot& slot, Job& job) {
       whole_pitch(2 * static_cast<std::size_t>(std::max(plan.size[0].width, plan.size[1].width))));
   const std::size_t size = static_cast<std::size_t>(make.pitch) * static_cast<std::size_t>(plan.fields) *
                            static_cast<std::size_t>(std::max(plan.size[0].height, plan.size[1].height));
-  // What no sample was written to is read, and does not count: as with luma.
-  if (slot.samples.reserve(size))
-    check(cudaMemsetAsync(slot.samples.get(), 0, size, slot.stream.get()), "cudaMemsetAsync");
+  reserve_zeroed(slot.samples, size, slot.stream.get());  // what no sample was written to is read, and does not count
   make.out = slot.samples.get();
   void* arguments[] = {&make};
   check(cudaLaunchKernel(
