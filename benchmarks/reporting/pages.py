@@ -87,6 +87,7 @@ TABLES = {
     "overlay-moving": (sharpness.overlay, (MOVING,), True),
     "overlay-summary": (sharpness.overlay_summary, (STILL, MOVING), False),
     "kernels": (sharpness.kernels, (CUDA,), True),
+    "smoothed-pipelines": (sharpness.smoothed_pipelines, ("pipeline-prefilter-h200.json",), True),
     "smoothed-kernels": (sharpness.smoothed_kernels, (CUDA,), True),
     "layouts": (sharpness.layouts, ("layouts-h200.json",), True),
     "classical": (sharpness.classical, ("classical-h200.json",), True),
