@@ -2,6 +2,7 @@
 // What a meter of BLIINDS-II reads of GStreamer's frames.
 #include "gst/bliindsmeter/input.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace framequality {
@@ -50,7 +51,10 @@ PlaneExtents extents_of(const bliinds::Input& input, bliinds::Channel channel) {
     const auto [row_bytes, rows] = bliinds::channel_extent(input, channel, p);
     if (row_bytes == 0) continue;
     extents.count = static_cast<std::size_t>(p) + 1;
-    extents.plane[static_cast<std::size_t>(p)] = {row_bytes, rows};
+    // Whole pixels, of which the watch for significant bits sees all components.
+    const std::size_t whole =
+        p < input.geometry.layout.planes() ? input.geometry.layout.row_bytes(p, input.geometry.width) : std::size_t{0};
+    extents.plane[static_cast<std::size_t>(p)] = {std::max(row_bytes, whole), rows};
   }
   return extents;
 }

@@ -264,6 +264,17 @@ TEST(Bliinds, ChromaThatIsNotThereIsOneErrorIfItIsNeeded) {
   }
 }
 
+/// The watch for significant bits looks at all of a pixel's samples, red alone is measured.
+TEST(Bliinds, PixelsThatAreNotWholeAreAnError) {
+  const std::string caps = video_caps("ARGB64", 31, 24);
+  for (const gsize missing : {gsize{5}, gsize{6}, gsize{9}}) {
+    BliindsRig rig;
+    rig.caps(caps);
+    EXPECT_EQ(rig.push(spread_buffer(caps, 0, missing)), missing == 5 ? GST_FLOW_OK : GST_FLOW_ERROR) << missing;
+    EXPECT_EQ(rig.heard().errors.size(), missing == 5 ? 0u : 1u) << missing;
+  }
+}
+
 TEST(Bliinds, ChannelChangesWhilePlaying) {
   const std::string caps = video_caps("RGB", 40, 33);
   BliindsRig rig;
