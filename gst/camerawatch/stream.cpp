@@ -136,7 +136,8 @@ bool CameraWatchStream::read(const GstStructure* fields, GstBuffer* buffer, cons
   if (!std::isfinite(score) || !GST_CLOCK_TIME_IS_VALID(running)) return false;
   const GValue* energies = gst_structure_get_value(fields, "zone-gradient-energies");
   read_array(energies ? energies : gst_structure_get_value(fields, "zones"), zones_);
-  frame_.time = static_cast<std::int64_t>(running);
+  // Beyond 292 years time stands still: differences of it fit.
+  frame_.time = static_cast<std::int64_t>(std::min<GstClockTime>(running, G_MAXINT64));
   frame_.score = score;
   frame_.noise = value_of(fields, "noise");
   frame_.mean = std::max(0.0, value_of(fields, "mean") - black_);
