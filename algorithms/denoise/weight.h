@@ -117,20 +117,18 @@ FQ_HD Weights weights_of(const WeightRule& rule, double variance) {
 /// Whether a pass's noise has to be estimated.
 inline bool estimates(const Settings& s, const Pass& pass) { return s.estimate_sigma || pass.follows; }
 
-// The twins compute weights with the operations below and add them in the same order, so above kToleratedDepth bits
-// they give the same codes, on every instruction set: no operation here may be contracted (-ffp-contract=off,
-// -fmad=false).
+// The host twin computes weights with the operations below and adds them in the same order on every instruction set: no
+// operation here may be contracted (-ffp-contract=off, -fmad=false).
 //
 // Order for a pixel: weight 1 and its own value (center = kOne). Then, in its own frame, for ty = 0...R and tx = -R...R
 // (tx = 1...R in row 0): first +t, then -t. Then the other frames of the window, oldest first, each by rows of t. Then
 // with center = kMax the largest weight. Values are added less 2^(depth - 1): w * value, rounded, then added.
 //
-// With up to so many bits CUDA may take its own exponential and order, as its speed hangs on them. Then means differ by
-// at most kTolerance, in grey levels, and codes by one where a mean lies so close to the middle between two: less than
-// 0.01% of pixels with 8 bits, 0.04% with 10. Most of it is the host's, which adds hundreds of values one after the
-// other: against the definition up to 2.7e-4 was seen of it, in dark flat pictures, and up to 1.4e-4 of CUDA, whose
-// weights are off by 2^-22 of themselves; between CUDA's kernels up to 2.6e-4 in a frame of 1920x1080.
-inline constexpr int kToleratedDepth = 10;
+// CUDA may take its own exponential and order, as its speed hangs on them. Then means differ by at most kTolerance, in
+// grey levels, and codes by one where a mean lies so close to the middle between two: less than 0.01% of pixels with 8
+// bits, 0.04% with 10, and so on with the codes in a grey level. Most of it is the host's, which adds hundreds of values
+// one after the other: against the definition up to 2.7e-4 was seen of it, in dark flat pictures, and up to 1.4e-4 of
+// CUDA, whose weights are off by 2^-22 of themselves; between CUDA's kernels up to 2.6e-4 in a frame of 1920x1080.
 inline constexpr double kTolerance = 5e-4;
 
 /// Exponents beyond are taken for this one.

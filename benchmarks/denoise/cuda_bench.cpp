@@ -5,6 +5,7 @@
 #include "benchmarks/support/picture.h"
 #include "cuda/denoise/device_filter.h"
 #include "cuda/denoise/filter.h"
+#include "cuda/denoise/lanes.h"
 #include "cuda/denoise/testing.h"
 #include "cuda/device.h"
 #include "cuda/testing.h"
@@ -220,7 +221,7 @@ class Bench {
         require_same(g.layout, first, bytes, "kernel as chosen, " + layout + ", " + filter);
       else
         first = bytes;
-      if (g.layout.depth > denoise::kToleratedDepth) return;
+      if (g.layout.depth > cuda::tile::Halves::kMostBits) return;
     }
   }
 

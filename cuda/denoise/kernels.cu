@@ -3,12 +3,14 @@
 #include "cuda/denoise/kernels.h"
 #include "cuda/denoise/tile.cuh"
 
-#include <limits>
-
 // A warp owns kSpan columns, 4 to a thread, of kRows + 2 kPatch rows. For each offset it goes down these rows with sums
 // of squared differences over the patch's height, one for each column, fetches its neighbours' sums by shuffles and
 // adds them up over the patch's width: columns without all neighbours in the warp are computed in vain. All sums of
 // weights and of values stay in registers until the last offset. Blocks are warps one below the other.
+//
+// Codes are floats. Nothing is ever taken off a sum, so distances are right to some 2^-22 of themselves at any depth,
+// and exact with 8 bits: a window of rows is the sum of the lower rows of one group of them and the upper ones of the
+// next.
 
 namespace framequality::cuda {
 namespace {
@@ -17,42 +19,14 @@ using denoise::Weights;
 
 constexpr unsigned kAll = ~0u;
 
-/// For 8-bit codes: fused operations, the hardware's exponential. Codes are floats less 128; sums of squares are exact.
 /// kFloor: whether weights have one.
 template <bool kFloor>
-struct Fast {
-  using Code = float;
-  using Square = float;
-  using Sum = float;
-  static constexpr bool kNegates = true;  ///< products can be taken off a sum in one instruction
-  static __device__ Code code(unsigned c, int) { return static_cast<float>(static_cast<int>(c) - 128); }
-  static __device__ float value(Code c, int) { return c; }
-  static __device__ float weight(const Weights& w, Sum distance, float spatial) {
-    float y = __fmaf_rn(distance, -w.scale, kFloor ? w.floor - spatial : -spatial), e;
-    if (kFloor) y = fminf(y, -spatial);
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(y));
-    return e;
-  }
-  static __device__ float add(float weight, float value, float sum) { return __fmaf_rn(weight, value, sum); }
-};
-
-/// Operations and order of weight.h. Codes are the bits of 2^23 + code, whose differences are those of the codes.
-template <class S>
-struct Exact {
-  using Code = unsigned;
-  using Square = unsigned;
-  using Sum = S;
-  static constexpr bool kNegates = false;
-  static constexpr unsigned kBits = 0x4b000000;
-  static __device__ Code code(unsigned c, int) { return kBits + c; }
-  static __device__ float value(Code c, int depth) {
-    return __uint_as_float(c) - static_cast<float>((1 << 23) + (1 << (depth - 1)));
-  }
-  static __device__ float weight(const Weights& w, Sum distance, float spatial) {
-    return denoise::exp2_minus(denoise::exponent(w, static_cast<float>(distance), spatial));
-  }
-  static __device__ float add(float weight, float value, float sum) { return sum + weight * value; }
-};
+__device__ __forceinline__ float weight_of(const Weights& w, float distance, float spatial) {
+  float y = __fmaf_rn(distance, -w.scale, kFloor ? w.floor - spatial : -spatial), e;
+  if (kFloor) y = fminf(y, -spatial);
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(y));
+  return e;
+}
 
 /// Rows of a thread: as many as registers hold, so that little is spent on the patch's other rows. For one plane 9 cut
 /// 1080 rows, with 16 spans to 1920 columns, into 1920 warps: 3.6 for each of an H200's 528 schedulers, which do 4.
@@ -61,13 +35,13 @@ inline constexpr int kRowsOf = kPlanes == 1   ? 9
                                : kPlanes == 2 ? 6
                                               : 4;
 /// Vectors of 2 save instructions where loads of neighbours are a part of the work that counts.
-template <class Kind, int kPlanes>
-using TileOf = Tile<typename Kind::Code, kPlanes == 1 && sizeof(typename Kind::Sum) == 4 && Kind::kNegates ? 2 : 1>;
+template <int kPlanes>
+using TileOf = Tile<float, kPlanes == 1 ? 2 : 1>;
 
 /// Sums of a quad's columns and their kPatch neighbours on both sides.
-template <int kPatch, class Sum>
-__device__ __forceinline__ void add_across(const Sum (&column)[kQuad], Sum (&sum)[kQuad]) {
-  Sum all[kQuad + 2 * kPatch];
+template <int kPatch>
+__device__ __forceinline__ void add_across(const float (&column)[kQuad], float (&sum)[kQuad]) {
+  float all[kQuad + 2 * kPatch];
 #pragma unroll
   for (int i = 0; i < kQuad; ++i) all[kPatch + i] = column[i];
 #pragma unroll
@@ -75,30 +49,31 @@ __device__ __forceinline__ void add_across(const Sum (&column)[kQuad], Sum (&sum
     all[i] = __shfl_up_sync(kAll, column[kQuad - kPatch + i], 1);
     all[kPatch + kQuad + i] = __shfl_down_sync(kAll, column[i], 1);
   }
-  if constexpr (kPatch == 1) {
-    const Sum left = all[1] + all[2], right = all[3] + all[4];
+  if constexpr (kPatch == 0) {
+#pragma unroll
+    for (int i = 0; i < kQuad; ++i) sum[i] = all[i];
+  } else if constexpr (kPatch == 1) {
+    const float left = all[1] + all[2], right = all[3] + all[4];
     sum[0] = all[0] + left;
     sum[1] = left + all[3];
     sum[2] = all[2] + right;
     sum[3] = right + all[5];
   } else {
-    sum[0] = all[0];
+    float middle = all[3];  // in all four
 #pragma unroll
-    for (int i = 1; i <= 2 * kPatch; ++i) sum[0] += all[i];
-#pragma unroll
-    for (int i = 1; i < kQuad; ++i) sum[i] = sum[i - 1] + all[i + 2 * kPatch] - all[i - 1];
+    for (int i = 4; i <= 2 * kPatch; ++i) middle += all[i];
+    const float left = all[1] + all[2], right = all[2 * kPatch + 1] + all[2 * kPatch + 2];
+    sum[0] = all[0] + left + middle;
+    sum[1] = left + middle + all[2 * kPatch + 1];
+    sum[2] = all[2] + middle + right;
+    sum[3] = middle + right + all[2 * kPatch + 3];
   }
 }
 
-template <class Kind, int kPlanes, int kPatch>
+template <int kPlanes, int kPatch, bool kFloor>
 __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_constant__ DenoiseJob job) {
-  using Code = typename Kind::Code;
-  using Square = typename Kind::Square;
-  using Sum = typename Kind::Sum;
-  using T = TileOf<Kind, kPlanes>;
-  constexpr int kRows = kRowsOf<kPlanes>, kAllRows = kRows + 2 * kPatch;
-  // Differences are kept to be taken off again; of several planes, or where that costs more, their squares.
-  constexpr bool kKeepsDifference = kPlanes == 1 && Kind::kNegates;
+  using T = TileOf<kPlanes>;
+  constexpr int kRows = kRowsOf<kPlanes>, kAllRows = kRows + 2 * kPatch, kSide = 2 * kPatch + 1;
 
   const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
   const int warps = static_cast<int>(blockDim.y), field = static_cast<int>(blockIdx.z);
@@ -112,17 +87,18 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
   const int tile_rows = warps * kRows + 2 * (kPatch + reach);
   T tile[kPlanes];
 #pragma unroll
-  for (int k = 0; k < kPlanes; ++k) tile[k].data = reinterpret_cast<Code*>(shared) + k * tile_rows * T::kRow;
+  for (int k = 0; k < kPlanes; ++k) tile[k].data = reinterpret_cast<float*>(shared) + k * tile_rows * T::kRow;
+  const float zero = static_cast<float>((1 << 23) + (1 << (depth - 1)));
   const auto fill_all = [&](int frame) {
 #pragma unroll
     for (int k = 0; k < kPlanes; ++k)
       fill(tile[k], job, job.source[frame][k], job.pixel_stride[k], field, x0 - reach, y0 - reach, tile_rows, reach,
-           [&](unsigned c) { return Kind::code(c, depth); });
+           [&](unsigned c) { return __uint_as_float(0x4b000000 + c) - zero; });  // the bits of 2^23 + c
     __syncthreads();
   };
   fill_all(job.center);
 
-  Code own[kPlanes][kAllRows][kQuad];
+  float own[kPlanes][kAllRows][kQuad];
   float sum[kRows][kQuad], values[kPlanes][kRows][kQuad];
 #pragma unroll
   for (int k = 0; k < kPlanes; ++k) {
@@ -134,7 +110,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
 #pragma unroll
       for (int i = 0; i < kQuad; ++i) {
         sum[r][i] = 1;
-        values[k][r][i] = Kind::value(own[k][r + kPatch][i], depth);
+        values[k][r][i] = own[k][r + kPatch][i];
       }
   }
 
@@ -144,55 +120,62 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
       typename T::Place place[kPlanes];
 #pragma unroll
       for (int k = 0; k < kPlanes; ++k) place[k] = tile[k].at(warp * kRows + reach + t.ty, reach + t.tx, lane);
-      Sum column[kQuad] = {};
-      Code other[kPlanes][kAllRows][kQuad];
-      Square kept[kAllRows][kQuad];
-#pragma unroll
-      for (int j = 0; j < kAllRows; ++j) {
+      float other[kPlanes][kAllRows][kQuad];
+      // Of one plane its differences; of several, for which there is no room, the sums of their squares.
+      float kept[kAllRows][kQuad];
+      const auto take = [&](int j) {
 #pragma unroll
         for (int k = 0; k < kPlanes; ++k) place[k].get(j, other[k][j]);
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) {
-          if constexpr (kKeepsDifference) {
-            const auto d = own[0][j][i] - other[0][j][i];
-            kept[j][i] = d;
-            column[i] = __fmaf_rn(d, d, column[i]);
-          } else {
-            Square square = 0;
+          kept[j][i] = own[0][j][i] - other[0][j][i];
+          if constexpr (kPlanes > 1) kept[j][i] *= kept[j][i];
 #pragma unroll
-            for (int k = 0; k < kPlanes; ++k) {
-              const auto d = own[k][j][i] - other[k][j][i];
-              square += d * d;
-            }
-            kept[j][i] = square;
-            column[i] += square;
+          for (int k = 1; k < kPlanes; ++k) {
+            const float d = own[k][j][i] - other[k][j][i];
+            kept[j][i] = __fmaf_rn(d, d, kept[j][i]);
           }
         }
-        if (j < 2 * kPatch) continue;
-        const int r = j - 2 * kPatch;
-        Sum distance[kQuad];
-        add_across<kPatch>(column, distance);
-        Code centre[kPlanes][kQuad];
+      };
+      const auto added = [&](int j, int i, float to) {
+        return kPlanes == 1 ? __fmaf_rn(kept[j][i], kept[j][i], to) : to + kept[j][i];
+      };
 #pragma unroll
-        for (int k = 0; k < kPlanes; ++k) {
-          // Of several planes there is no room for the rows in between.
-          if (kPlanes > 1)
-            place[k].get(r + kPatch, centre[k]);
-          else
+      for (int first = 0; first < kRows; first += kSide) {
+        float lower[kSide][kQuad], upper[kQuad];  // from row i of a group of kSide rows to its end; of the next group
 #pragma unroll
-            for (int i = 0; i < kQuad; ++i) centre[k][i] = other[k][r + kPatch][i];
-        }
+        for (int j = first == 0 ? 0 : first + kSide - 1; j < first + kSide; ++j) take(j);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) {
-          const float w = Kind::weight(weights, distance[i], spatial);
-          sum[r][i] += w;
+        for (int i = kSide - 1; i >= 0; --i)
 #pragma unroll
-          for (int k = 0; k < kPlanes; ++k)
-            values[k][r][i] = Kind::add(w, Kind::value(centre[k][i], depth), values[k][r][i]);
-          if constexpr (kKeepsDifference)
-            column[i] = __fmaf_rn(-kept[r][i], kept[r][i], column[i]);
-          else
-            column[i] -= kept[r][i];
+          for (int c = 0; c < kQuad; ++c) lower[i][c] = added(first + i, c, i == kSide - 1 ? 0 : lower[i + 1][c]);
+#pragma unroll
+        for (int r = first; r < first + kSide && r < kRows; ++r) {
+          float column[kQuad], distance[kQuad];
+          if (r > first) take(r + kSide - 1);
+#pragma unroll
+          for (int c = 0; c < kQuad; ++c) {
+            if (r > first) upper[c] = added(r + kSide - 1, c, r == first + 1 ? 0 : upper[c]);
+            column[c] = r > first ? lower[r - first][c] + upper[c] : lower[0][c];
+          }
+          add_across<kPatch>(column, distance);
+          float centre[kPlanes][kQuad];
+#pragma unroll
+          for (int k = 0; k < kPlanes; ++k) {
+            // Of several planes there is no room for the rows in between.
+            if (kPlanes > 1)
+              place[k].get(r + kPatch, centre[k]);
+            else
+#pragma unroll
+              for (int i = 0; i < kQuad; ++i) centre[k][i] = other[k][r + kPatch][i];
+          }
+#pragma unroll
+          for (int i = 0; i < kQuad; ++i) {
+            const float w = weight_of<kFloor>(weights, distance[i], spatial);
+            sum[r][i] += w;
+#pragma unroll
+            for (int k = 0; k < kPlanes; ++k) values[k][r][i] = __fmaf_rn(w, centre[k][i], values[k][r][i]);
+          }
         }
       }
     }
@@ -213,45 +196,37 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
     }
 }
 
-template <class Kind, int kPlanes, int kPatch>
-DenoiseKernel kernel() {
-  return {reinterpret_cast<const void*>(filter<Kind, kPlanes, kPatch>), kRowsOf<kPlanes>,
-          kPlanes * TileOf<Kind, kPlanes>::bytes(1)};
+template <int kPlanes, int kPatch>
+DenoiseKernel kernel(bool has_floor) {
+  return {has_floor ? reinterpret_cast<const void*>(filter<kPlanes, kPatch, true>)
+                    : reinterpret_cast<const void*>(filter<kPlanes, kPatch, false>),
+          kRowsOf<kPlanes>, kPlanes * TileOf<kPlanes>::bytes(1)};
 }
 
-template <class Kind, int kPlanes>
-DenoiseKernel kernel(int patch_radius) {
+template <int kPlanes>
+DenoiseKernel kernel(int patch_radius, bool has_floor) {
   if constexpr (kPlanes == 1)
-    if (patch_radius == 0) return kernel<Kind, kPlanes, 0>();
+    if (patch_radius == 0) return kernel<kPlanes, 0>(has_floor);
   switch (patch_radius) {
     case 1:
-      return kernel<Kind, kPlanes, 1>();
+      return kernel<kPlanes, 1>(has_floor);
     case 2:
-      return kernel<Kind, kPlanes, 2>();
+      return kernel<kPlanes, 2>(has_floor);
     case 3:
-      return kernel<Kind, kPlanes, 3>();
+      return kernel<kPlanes, 3>(has_floor);
     default:
       return {};
   }
-}
-
-template <class Kind>
-DenoiseKernel kernel(int planes, int patch_radius) {
-  return planes == 1   ? kernel<Kind, 1>(patch_radius)
-         : planes == 2 ? kernel<Kind, 2>(patch_radius)
-                       : kernel<Kind, 3>(patch_radius);
 }
 
 }  // namespace
 
 DenoiseKernel sliding_kernel(const DenoiseJob& job) {
   if (job.center_weight != denoise::CenterWeight::kOne) return {};
-  const double largest = largest_distance(job);
-  if (job.layout.depth == 8 && largest < 1 << 24)
-    return job.weights.floor > 0 ? kernel<Fast<true>>(job.count, job.patch_radius)
-                                 : kernel<Fast<false>>(job.count, job.patch_radius);
-  if (largest <= std::numeric_limits<unsigned>::max()) return kernel<Exact<unsigned>>(job.count, job.patch_radius);
-  return job.count == 1 ? kernel<Exact<unsigned long long>, 1>(job.patch_radius) : DenoiseKernel{};
+  const bool has_floor = job.weights.floor > 0;
+  return job.count == 1   ? kernel<1>(job.patch_radius, has_floor)
+         : job.count == 2 ? kernel<2>(job.patch_radius, has_floor)
+                          : kernel<3>(job.patch_radius, has_floor);
 }
 
 }  // namespace framequality::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The denoisers for 8-bit codes, patches of 3x3 and windows of a few pixels: a row of the window at a time.
+// The denoisers for patches of 3x3 and windows of a few pixels: a row of the window at a time.
 #include "cuda/denoise/near.h"
 #include "cuda/denoise/tile.cuh"
 #include "cuda/runtime.h"
@@ -30,44 +30,96 @@ __device__ __forceinline__ int place_of(int i, int n, denoise::Border border) {
   return static_cast<unsigned>(i) < static_cast<unsigned>(n) ? i : denoise::bordered(i, n, border);
 }
 
-/// Codes of byte i less 128.
-__device__ __forceinline__ float value_of(unsigned codes, int i) {
-  return __uint_as_float(__byte_perm(codes, 0x4b000000, 0x7440 | i)) - ((1 << 23) + 128);
+/// Four samples as they lie in memory, of kBytes bytes each.
+template <int kBytes>
+struct QuadOf;
+template <>
+struct QuadOf<1> {
+  using Word = unsigned;
+  Word word;
+  __device__ __forceinline__ void set(int i, unsigned sample) { word |= sample << 8 * i; }
+  /// The bits of 2^23 + sample, as float.
+  __device__ __forceinline__ float sample(int i) const {
+    return __uint_as_float(__byte_perm(word, 0x4b000000, 0x7440 | i));
+  }
+};
+template <>
+struct QuadOf<2> {
+  using Word = uint2;
+  Word word;
+  __device__ __forceinline__ void set(int i, unsigned sample) { (i < 2 ? word.x : word.y) |= sample << 16 * (i % 2); }
+  __device__ __forceinline__ float sample(int i) const {
+    return __uint_as_float(__byte_perm(i < 2 ? word.x : word.y, 0x4b000000, i % 2 ? 0x7432 : 0x7410));
+  }
+};
+
+/// Between words of memory and codes: two at a time where words have two bytes.
+template <int kBytes>
+class Words {
+ public:
+  __device__ explicit Words(const PictureLayout& l)
+      : shift_(l.shift), codes_((l.largest() & 0xffff >> l.shift) * 0x10001u), is_swapped_(l.big_endian) {}
+  __device__ __forceinline__ QuadOf<kBytes> codes(QuadOf<kBytes> q) const {
+    if constexpr (kBytes == 2) q.word = {pair_of_codes(q.word.x), pair_of_codes(q.word.y)};
+    return q;
+  }
+  __device__ __forceinline__ QuadOf<kBytes> words(QuadOf<kBytes> q) const {
+    if constexpr (kBytes == 2) q.word = {pair_of_words(q.word.x), pair_of_words(q.word.y)};
+    return q;
+  }
+
+ private:
+  __device__ __forceinline__ unsigned swapped(unsigned w) const { return is_swapped_ ? __byte_perm(w, 0, 0x2301) : w; }
+  __device__ __forceinline__ unsigned pair_of_codes(unsigned w) const { return swapped(w) >> shift_ & codes_; }
+  __device__ __forceinline__ unsigned pair_of_words(unsigned w) const { return swapped(w << shift_); }
+  unsigned shift_, codes_;
+  bool is_swapped_;
+};
+
+/// What is taken off codes: half of what they can be.
+__device__ __forceinline__ float half_of(const PictureLayout& l) { return static_cast<float>(1 << (l.depth - 1)); }
+
+__device__ __forceinline__ bool is_aligned(const DenoiseJob::Plane& plane, int pixel_stride, int bytes) {
+  return pixel_stride == bytes && (reinterpret_cast<std::uintptr_t>(plane.data) | plane.stride) % (4 * bytes) == 0;
 }
 
 /// Fills a tile from (x0, y0) of a field of plane k on, x0 a multiple of 4. All threads of the block call it.
-template <int kTileRows>
+template <int kTileRows, int kBytes>
 __device__ __forceinline__ void fill_near(float4* tile, const DenoiseJob& job, int frame, int k, int field, int x0,
                                           int y0, int thread) {
   constexpr int kCount = kTileRows * kWords, kTurns = (kCount + kThreads - 1) / kThreads;
   const DenoiseJob::Plane& plane = job.source[frame][k];
   const int stride = job.pixel_stride[k], height = job.field_height(field);
-  const bool is_word = stride == 1 && (reinterpret_cast<std::uintptr_t>(plane.data) | plane.stride) % 4 == 0;
-  unsigned codes[kTurns];
+  const bool is_word = is_aligned(plane, stride, kBytes);
+  const Words<kBytes> words(job.layout);
+  QuadOf<kBytes> quad[kTurns] = {};
 #pragma unroll
   for (int turn = 0; turn < kTurns; ++turn) {
     const int i = min(turn * kThreads + thread, kCount - 1), x = x0 + i % kWords * kQuad;
     const int y = place_of(y0 + i / kWords, height, job.border);
     const std::uint8_t* const row = plane.data + (y * job.fields + field) * plane.stride;
     const bool is_inside = x >= 0 && x + kQuad <= job.width;
-    codes[turn] = 0;
+    const auto get = [&](int column) -> unsigned {
+      return kBytes == 1 ? row[column * stride] : read_sample(job.layout, row + column * stride);
+    };
     if (is_word && is_inside) {
-      codes[turn] = *reinterpret_cast<const unsigned*>(row + x);
+      quad[turn] = words.codes({*reinterpret_cast<const typename QuadOf<kBytes>::Word*>(row + x * kBytes)});
     } else if (is_inside) {
 #pragma unroll
-      for (int c = 0; c < kQuad; ++c) codes[turn] |= static_cast<unsigned>(row[(x + c) * stride]) << 8 * c;
+      for (int c = 0; c < kQuad; ++c) quad[turn].set(c, get(x + c));
     } else {
 #pragma unroll 1
-      for (int c = 0; c < kQuad; ++c)
-        codes[turn] |= static_cast<unsigned>(row[place_of(x + c, job.width, job.border) * stride]) << 8 * c;
+      for (int c = 0; c < kQuad; ++c) quad[turn].set(c, get(place_of(x + c, job.width, job.border)));
     }
   }
+  const float zero = (1 << 23) + half_of(job.layout);
 #pragma unroll
   for (int turn = 0; turn < kTurns; ++turn) {
     const int i = turn * kThreads + thread;
-    if (i < kCount)
-      tile[i] = {value_of(codes[turn], 0), value_of(codes[turn], 1), value_of(codes[turn], 2),
-                 value_of(codes[turn], 3)};
+    if (i < kCount) {
+      const auto value = [&](int c) { return quad[turn].sample(c) - zero; };
+      tile[i] = {value(0), value(1), value(2), value(3)};
+    }
   }
 }
 
@@ -166,7 +218,7 @@ __device__ __forceinline__ void add_row_of_window(const float* from, int plane, 
   }
 }
 
-template <int kPlanes, int kReach, int kRows, int kBlocks, bool kFloor>
+template <int kBytes, int kPlanes, int kReach, int kRows, int kBlocks, bool kFloor>
 __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_constant__ DenoiseJob job) {
   static_assert(kRows % 2 == 0 && kReach <= kMargin);
   constexpr int kHeight = kTileRows<kReach, kRows>, kPlane = kHeight * kColumns;
@@ -188,8 +240,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
     if (turn > 0) __syncthreads();
 #pragma unroll
     for (int k = 0; k < kPlanes; ++k)
-      fill_near<kHeight>(shared[k], job, frame_of(job, turn), k, field, x0 - kMargin, y0 - 1 - kReach,
-                         static_cast<int>(threadIdx.x));
+      fill_near<kHeight, kBytes>(shared[k], job, frame_of(job, turn), k, field, x0 - kMargin, y0 - 1 - kReach,
+                                 static_cast<int>(threadIdx.x));
     __syncthreads();
     if (turn == 0) {
 #pragma unroll
@@ -208,21 +260,24 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
 
   const int x = x0 + kQuad * lane;
   if (lane == 0 || lane == 31 || x >= job.width) return;
+  const Words<kBytes> words(job.layout);
+  const float half = half_of(job.layout);
 #pragma unroll
   for (int k = 0; k < kPlanes; ++k) {
     const DenoiseJob::Plane& out = job.out[k];
-    const bool is_word = job.pixel_stride[k] == 1 && x + kQuad <= job.width &&
-                         (reinterpret_cast<std::uintptr_t>(out.data) | out.stride) % 4 == 0;
+    const bool is_word = is_aligned(out, job.pixel_stride[k], kBytes) && x + kQuad <= job.width;
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const int y = y0 + warp * kRows + r;
       if (y >= height) break;
       float mean[kQuad];
-      unsigned codes = 0;
+      unsigned code[kQuad];
+      QuadOf<kBytes> quad = {};
 #pragma unroll
       for (int c = 0; c < kQuad; ++c) {
-        mean[c] = __fdividef(means.values[k][r][c], means.weights[r][c]) + 128;
-        codes |= (__float_as_uint(mean[c] + 12582912.0f) & 255) << 8 * c;  // 1.5 * 2^23: rounds
+        mean[c] = __fdividef(means.values[k][r][c], means.weights[r][c]) + half;
+        code[c] = __float_as_uint(mean[c] + 12582912.0f) & (kBytes == 1 ? 0xffu : 0xffffu);  // 1.5 * 2^23: rounds
+        quad.set(c, code[c]);
       }
       const std::ptrdiff_t row = y * job.fields + field;
       if (job.unrounded[k])
@@ -231,11 +286,17 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
           if (x + c < job.width) job.unrounded[k][row * job.width + x + c] = mean[c];
       std::uint8_t* const to = out.data + row * out.stride + x * job.pixel_stride[k];
       if (is_word) {
-        *reinterpret_cast<unsigned*>(to) = codes;
+        *reinterpret_cast<typename QuadOf<kBytes>::Word*>(to) = words.words(quad).word;
       } else {
 #pragma unroll
         for (int c = 0; c < kQuad; ++c)
-          if (x + c < job.width) to[c * job.pixel_stride[k]] = static_cast<std::uint8_t>(codes >> 8 * c);
+          if (x + c < job.width) {
+            std::uint8_t* const at = to + c * job.pixel_stride[k];
+            if constexpr (kBytes == 1)
+              *at = static_cast<std::uint8_t>(code[c]);
+            else
+              write_sample(job.layout, at, code[c]);
+          }
       }
     }
   }
@@ -247,22 +308,26 @@ constexpr int kRows = 2;
 
 struct NearKernel {
   const void* function;
-  int planes, reach;
+  int word_bytes, planes, reach;
   bool has_floor;
 };
 
 /// kBlocks: on a multiprocessor.
-template <int kPlanes, int kReach, int kBlocks, bool kFloor>
+template <int kBytes, int kPlanes, int kReach, int kBlocks, bool kFloor>
 NearKernel kernel() {
-  return {reinterpret_cast<const void*>(filter_near<kPlanes, kReach, kRows, kBlocks, kFloor>), kPlanes, kReach, kFloor};
+  return {reinterpret_cast<const void*>(filter_near<kBytes, kPlanes, kReach, kRows, kBlocks, kFloor>), kBytes, kPlanes,
+          kReach, kFloor};
 }
 
-const NearKernel kKernels[] = {kernel<1, 3, 5, false>(), kernel<1, 3, 5, true>(),  kernel<1, 2, 5, false>(),
-                               kernel<1, 2, 5, true>(),  kernel<3, 3, 2, false>(), kernel<3, 3, 2, true>()};
+const NearKernel kKernels[] = {kernel<1, 1, 3, 5, false>(), kernel<1, 1, 3, 5, true>(),  kernel<1, 1, 2, 5, false>(),
+                               kernel<1, 1, 2, 5, true>(),  kernel<1, 3, 3, 2, false>(), kernel<1, 3, 3, 2, true>(),
+                               kernel<2, 1, 3, 5, false>(), kernel<2, 1, 3, 5, true>(),  kernel<2, 1, 2, 5, false>(),
+                               kernel<2, 1, 2, 5, true>(),  kernel<2, 3, 3, 2, false>(), kernel<2, 3, 3, 2, true>()};
 
 bool suits(const NearKernel& kernel, const DenoiseJob& job) {
-  return job.layout.depth == 8 && job.layout.word_bytes == 1 && job.layout.shift == 0 && job.patch_radius == 1 &&
-         job.center_weight == denoise::CenterWeight::kOne && job.count == kernel.planes &&
+  const bool is_whole_byte = job.layout.depth == 8 && job.layout.shift == 0;
+  return job.layout.word_bytes == kernel.word_bytes && (kernel.word_bytes == 2 || is_whole_byte) &&
+         job.patch_radius == 1 && job.center_weight == denoise::CenterWeight::kOne && job.count == kernel.planes &&
          job.search_radius == kernel.reach && (job.weights.floor > 0) == kernel.has_floor;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernels for 8-bit codes, patches of 3x3 and windows of a few pixels.
+// The kernels for patches of 3x3 and windows of a few pixels.
 #pragma once
 
 #include "cuda/denoise/job.h"
