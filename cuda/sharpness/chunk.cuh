@@ -2,7 +2,7 @@
 // 16 bytes of a row in one thread: how they are loaded, and the samples they hold as numbers to compute with.
 #pragma once
 
-#include "cuda/sharpness/sums.cuh"
+#include "cuda/sharpness/duo.cuh"
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ struct Chunk {
 struct Bytes {
   static constexpr int kWordBytes = 1, kPixels = kLaneBytes, kUnits = kPixels / 2;
   using V = Pair;
-  template <class M>
+  template <class M, bool>
   using Sums = PairSums<M>;
 
   __device__ explicit Bytes(const Job&) {}
@@ -52,23 +52,16 @@ struct Bytes {
                            : Around<Pair>{even[k], odd[k], behind[k], before[k + 1]};
     }
   };
-  /// The first pixel of a unit; the other is 2 further.
+  /// The pixels of a unit.
   __device__ static constexpr int first(int unit) { return unit / 2 * 4 + unit % 2; }
-  /// All bits of those pixels of a unit that have a one in `live`.
-  __device__ static unsigned mask(unsigned live, int unit) {
-    return (live >> first(unit) & 1 ? 0x0000ffffu : 0u) | (live >> (first(unit) + 2) & 1 ? 0xffff0000u : 0u);
-  }
-  /// True if a pixel of the unit reaches out of the chunk.
-  __device__ static constexpr bool is_beside(Reach reach, int unit) {
-    return first(unit) < reach.left || first(unit) + 2 >= kPixels - reach.right;
-  }
+  __device__ static constexpr int second(int unit) { return first(unit) + 2; }
 };
 
 /// 16-bit words that hold samples of up to 16 bits.
 struct Words {
   static constexpr int kWordBytes = 2, kPixels = kLaneBytes / 2, kUnits = kPixels;
   using V = int;
-  template <class M>
+  template <class M, bool>
   using Sums = WordSums<M>;
   unsigned shift, bits;
 
@@ -92,7 +85,56 @@ struct Words {
       return {g[unit], g[unit + 1], g[unit + 2], g[unit + 3]};
     }
   };
+  /// `yes` for pixel `at` of the chunk, if it is in the unit, `no` for others.
+  __device__ static __forceinline__ int chosen(int unit, int at, int yes, int no) { return unit == at ? yes : no; }
 };
+
+/// 16-bit words that hold samples of up to 12 bits, computed with in pairs of adjacent ones.
+struct ShortWords : Words {
+  static constexpr int kMostBits = 12, kUnits = kPixels / 2;
+  using V = Duo;
+  template <class M, bool kMasked>
+  using Sums = DuoSums<M, kMasked>;
+
+  using Words::Words;
+
+  /// A chunk's pairs, and those that begin one column left of them.
+  struct Window {
+    Duo pair[kUnits + 1], before[kUnits + 1];
+
+    __device__ __forceinline__ Window(const ShortWords& w, const Chunk& c) {
+      const auto codes = [&](unsigned word) { return word >> w.shift & w.bits * 0x10001u; };
+      unsigned last = codes(c.left);
+#pragma unroll
+      for (int k = 0; k <= kUnits; ++k) {
+        pair[k] = {codes(k < kUnits ? c.word[k] : c.right)};
+        before[k] = {__byte_perm(last, pair[k].bits, 0x5432)};
+        last = pair[k].bits;
+      }
+    }
+    __device__ __forceinline__ Around<Duo> around(int unit) const {
+      return {before[unit], pair[unit], before[unit + 1], pair[unit + 1]};
+    }
+  };
+  /// The pixels of a unit.
+  __device__ static constexpr int first(int unit) { return 2 * unit; }
+  __device__ static constexpr int second(int unit) { return 2 * unit + 1; }
+  __device__ static __forceinline__ Duo chosen(int unit, int at, Duo yes, Duo no) {
+    const unsigned mask = (at == first(unit) ? 0x0000ffffu : 0u) | (at == second(unit) ? 0xffff0000u : 0u);
+    return {(yes.bits & mask) | (no.bits & ~mask)};
+  }
+};
+
+/// All bits of those pixels of a unit that have a one in `live`.
+template <class S>
+__device__ unsigned unit_mask(unsigned live, int unit) {
+  return (live >> S::first(unit) & 1 ? 0x0000ffffu : 0u) | (live >> S::second(unit) & 1 ? 0xffff0000u : 0u);
+}
+/// True if a pixel of the unit reaches out of the chunk.
+template <class S>
+__device__ constexpr bool is_beside(Reach reach, int unit) {
+  return S::first(unit) < reach.left || S::second(unit) >= S::kPixels - reach.right;
+}
 
 /// Where a thread reads and what it counts, the same in every row.
 struct Lane {

@@ -72,8 +72,12 @@ inline constexpr unsigned kBias = 0x80008000, kByteBias = 0x80808080;
 template <class M, bool kMasked>
 class DuoSums {
  public:
+  /// Pixels that a thread may add in all: two products of bytes each, to one total.
+  static constexpr int kPixels = INT32_MAX / (2 * 2 * 255 * 255);
+
   /// Begins unit `unit`, of which those pixels count where `mask` has ones.
   __device__ __forceinline__ void begin(int unit, unsigned mask) { unit_ = unit, call_ = 0, mask_ = mask; }
+  __device__ __forceinline__ void end() {}
 
   template <int kTotal>
   __device__ __forceinline__ void add(Duo v) {

@@ -110,8 +110,8 @@ struct Kernel {
 Kernel tile_kernel(int metric);
 
 /// The fast kernel for samples that are 8- or 16-bit words side by side in rows at multiples of 16 bytes, as they
-/// stand or shifted and masked; pictures of at least 3 x 3. word_bytes: 1 or 2.
-Kernel stream_kernel(int metric, int word_bytes);
+/// stand or shifted and masked; pictures of at least 3 x 3. word_bytes: 1 or 2; bits: of a sample.
+Kernel stream_kernel(int metric, int word_bytes, int bits);
 
 /// The same for 8-bit samples, faster, of metrics that are sums of products; for others its function is null.
 Kernel quadratic_kernel(int metric);

@@ -167,7 +167,7 @@ Kernel DeviceMeter::fast_kernel(const Plan& plan) const {
   if (!is_large(plan)) return {};
   if (smooths_) return smoothing_kernel(metric, plan.samples.radius);
   if (!is_wide(plan)) return {};
-  return stream_kernel(metric, makes_samples_ ? 2 : code_bytes(geometry_.layout));
+  return stream_kernel(metric, makes_samples_ ? 2 : code_bytes(geometry_.layout), plan.samples.bits());
 }
 
 /// Chooses kernels and cuts tiles for a plan; nothing to do if it is the last one again.

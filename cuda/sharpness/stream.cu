@@ -3,8 +3,6 @@
 #include "algorithms/sharpness/quadratic.h"
 #include "cuda/sharpness/chunk.cuh"
 
-#include <type_traits>
-
 namespace framequality::cuda {
 namespace {
 
@@ -56,20 +54,22 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
     for (int i = 0; i < S::kUnits; ++i) {
       Around<V> n = window.around(i);
       if constexpr (kEdge != Edge::kNone && M::kReflect) {
-        static_assert(S::kUnits == S::kPixels);
-        if (i == 0 && x == 0) n.left = n.right;
-        if (x + i == w - 1) n.right = n.left;
+        const V left = n.left;
+        n.left = S::chosen(i, 0 - x, n.right, n.left);
+        n.right = S::chosen(i, w - 1 - x, left, n.right);
       }
       use(i, M::template row<V>(n));
     }
   };
 
-  typename S::template Sums<M> sums;
-  static_assert(S::kPixels * (kMaxStripRows + kAhead) <= S::template Sums<M>::kPixels);
+  using Sums = typename S::template Sums<M, kEdge != Edge::kNone>;
+  static_assert(S::kPixels * (kMaxStripRows + kAhead) <= Sums::kPixels);
+  constexpr bool kHasUnits = S::kUnits != S::kPixels;
+  Sums sums;
   unsigned mask[S::kUnits];
-  if constexpr (std::is_same_v<S, Bytes>)
+  if constexpr (kHasUnits)
 #pragma unroll
-    for (int i = 0; i < S::kUnits; ++i) mask[i] = S::mask(lane.live, i);
+    for (int i = 0; i < S::kUnits; ++i) mask[i] = unit_mask<S>(lane.live, i);
   Row up[S::kUnits], mid[S::kUnits];
   constexpr int kLead = kUp + kDown;
   if constexpr (kUp > 0) features(ring[0], [&](int i, const Row& f) { up[i] = f; });
@@ -82,10 +82,10 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
       const unsigned row_mask = kEdge == Edge::kNone || y + j < end ? ~0u : 0u;
       features(ring[(kLead + j) % kAhead], [&](int i, const Row& down) {
         const Row& m = kDown > 0 ? mid[i] : down;
-        if constexpr (std::is_same_v<S, Bytes>) {
+        if constexpr (kHasUnits) {
           // Lanes that are not in the cell at all are left out in the end.
-          const bool whole = kEdge == Edge::kNone || (kEdge == Edge::kAligned && !S::is_beside(M::kReach, i));
-          sums.begin(whole ? ~0u : mask[i], row_mask);
+          const bool whole = kEdge == Edge::kNone || (kEdge == Edge::kAligned && !is_beside<S>(M::kReach, i));
+          sums.begin(i, whole ? row_mask : mask[i] & row_mask);
           M::pixel(kUp > 0 ? up[i] : m, m, down, sums);
           sums.end();
         } else if (kEdge == Edge::kNone || lane.live & row_mask & 1u << i) {
@@ -211,12 +211,14 @@ __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_r
 
 }  // namespace
 
-Kernel stream_kernel(int metric, int word_bytes) {
+Kernel stream_kernel(int metric, int word_bytes, int bits) {
   return with_metric(metric, [&](auto m) {
     using M = decltype(m);
     Kernel k;
     if (word_bytes == 2) {
       k.function = reinterpret_cast<const void*>(&stream_rows<M, Words>);
+      if constexpr (!M::kHistogram)
+        if (bits <= ShortWords::kMostBits) k.function = reinterpret_cast<const void*>(&stream_rows<M, ShortWords>);
     } else if constexpr (kLagForm<M>.is_quadratic) {
       return quadratic_kernel(metric);
     } else {

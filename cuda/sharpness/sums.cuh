@@ -51,8 +51,8 @@ class PairSums {
     return pixels;
   }();
 
-  /// Begins a pair of pixels, which count where both masks have ones.
-  __device__ __forceinline__ void begin(unsigned mask, unsigned row_mask) { mask_ = mask, row_mask_ = row_mask; }
+  /// Begins a pair of pixels, which count where `mask` has ones.
+  __device__ __forceinline__ void begin(int, unsigned mask) { mask_ = mask; }
 
   template <int kTotal>
   __device__ __forceinline__ void add(Pair v) {
@@ -62,14 +62,14 @@ class PairSums {
   template <int kTotal>
   __device__ __forceinline__ void add_product(Pair a, Pair b) {
     static_assert(!M::kSigned && M::kGain == 0);  // factors are bytes
-    sum_[kTotal] = __dp4a(a.bits & mask_ & row_mask_, b.bits, sum_[kTotal]);
+    sum_[kTotal] = __dp4a(a.bits & mask_, b.bits, sum_[kTotal]);
   }
   /// Ends it.
   __device__ __forceinline__ void end() {
     unrolled<kTotalsOf<M>>([&](auto index) {
       constexpr int i = decltype(index)::value;
       if constexpr (M::kPeak[i].power == 1) {
-        sum_[i] = __dp2a_lo(part_[i].bits & mask_ & row_mask_, 0x0101u, sum_[i]);
+        sum_[i] = __dp2a_lo(part_[i].bits & mask_, 0x0101u, sum_[i]);
         part_[i] = {};
       }
     });
@@ -77,7 +77,7 @@ class PairSums {
   __device__ long long total(int i) const { return sum_[i]; }
 
  private:
-  unsigned mask_, row_mask_;
+  unsigned mask_;
   Pair part_[kTotalsOf<M>] = {};
   unsigned sum_[kTotalsOf<M>] = {};
 };
