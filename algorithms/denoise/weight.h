@@ -126,9 +126,10 @@ inline bool estimates(const Settings& s, const Pass& pass) { return s.estimate_s
 //
 // CUDA may take its own exponential and order, as its speed hangs on them. Then means differ by at most kTolerance, in
 // grey levels, and codes by one where a mean lies so close to the middle between two: less than 0.01% of pixels with 8
-// bits, 0.04% with 10, and so on with the codes in a grey level. Most of it is the host's, which adds hundreds of values
-// one after the other: against the definition up to 2.7e-4 was seen of it, in dark flat pictures, and up to 1.4e-4 of
-// CUDA, whose weights are off by 2^-22 of themselves; between CUDA's kernels up to 2.6e-4 in a frame of 1920x1080.
+// bits, 0.04% with 10, and so on with the codes in a grey level. Most of it is the host's, which adds hundreds of
+// values one after the other: against the definition up to 2.7e-4 was seen of it, in dark flat pictures, and up
+// to 1.4e-4 of CUDA, whose weights are off by 2^-22 of themselves; between CUDA's kernels up to 2.6e-4 in a frame of
+// 1920x1080.
 inline constexpr double kTolerance = 5e-4;
 
 /// Exponents beyond are taken for this one.
