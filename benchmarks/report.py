@@ -21,7 +21,7 @@ BY_NAME = {"cpu/": (sharpness.cpu,), "cpu-binomial3/": (sharpness.prefilter,),
            "classical-": (sharpness.classical, sharpness.classical_steps), "plain/bliinds/": (others.bliinds_cpu,),
            "avx512/nlmeans": (others.denoise_cpu,), "plain-loop/floyd-steinberg": (others.halftone_cpu,)}
 BY_PROGRAM = {
-    "layouts_bench": (sharpness.layouts,), "peers": (sharpness.peers,),
+    "layouts_bench": (sharpness.layouts,), "peers": (sharpness.peers,), "npp": (sharpness.peers,),
     "loop_bench": (sharpness.loops,), "pipeline_bench": (sharpness.pipelines,), "streams_bench": (sharpness.streams,),
     "bliinds_cuda_bench": (others.bliinds_frames, others.bliinds_in_flight, others.bliinds_steps),
     "denoise_cuda_bench": (others.denoise_gpu, others.denoise_transfers), "denoise_tensor_bench": (others.denoise_limits,),

@@ -100,6 +100,7 @@ TABLES = {
     "bliinds-in-flight": (others.bliinds_in_flight, ("bliinds-h200.json",), True),
     "bliinds-steps": (others.bliinds_steps, ("bliinds-h200.json",), True),
     "denoise-cpu": (others.denoise_cpu, ("denoise-epyc.json",), True),
+    "npp": (sharpness.peers, ("npp-h200.json", "cuda-h200.json"), True),
     "denoise-gpu": (others.denoise_gpu, ("denoise-h200.json",), True),
     "denoise-limits": (others.denoise_limits, ("denoise-tensor-h200.json",), True),
     "denoise-transfers": (others.denoise_transfers, ("denoise-h200.json",), True),
