@@ -12,7 +12,10 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <tuple>
+#include <vector>
 
 using namespace framequality;
 using namespace framequality::bench;
@@ -70,6 +73,14 @@ class Loops {
   std::optional<Blocks> blocks_[2];
   std::map<std::tuple<Feed, int, bool>, double> rates_;
 };
+
+/// The parts of a text; of an empty one none.
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
 
 /// Median frames a second of several runs, each a pipeline of its own. Throws std::runtime_error.
 double pipeline_rate(const PipelineOptions& spec, const Options& options) {
@@ -153,9 +164,8 @@ class Bench {
         PipelineOptions spec;
         spec.source = {format, size.width, size.height,     memory.source, static_cast<int>(options_.number("buffers")),
                        false,  luma,       std::max(id_, 0)};
-        spec.properties = options_.list("set");
         throughput(size, memory, spec, loops);
-        if (format != "NV12" || size.width > k1080p.width) continue;
+        if (format != "NV12" || size.width > k1080p.width || !options_.text("set").empty()) continue;
         if (memory.source == SourceMemory::kRecycled) latency(size, "cpu", memory, spec, loops);
         if (memory.source != SourceMemory::kFresh && id_ >= 0) latency(size, "cuda", memory, spec, loops);
       }
@@ -201,8 +211,14 @@ class Bench {
   void throughput(const Size& size, const Memory& memory, PipelineOptions spec, Loops& loops) {
     const std::string& format = spec.source.format;
     const bool ordinary = memory.source == SourceMemory::kRecycled || memory.source == SourceMemory::kFresh;
-    const auto measure = [&](const char* kind, const std::string& device, int n, double loop, double pinned) {
+    const auto measure = [&](const char* kind, const std::string& device, int n, double loop, double pinned,
+                             const std::string& set) {
       Fields fields = row(kind, size, device, memory.name, format, n);
+      if (!set.empty()) {
+        fields.add("set", set);
+        std::printf("%-34s ", set.c_str());
+      }
+      spec.properties = set == "none" ? std::vector<std::string>{} : split(set, ',');
       try {
         spec.device = device == "none" ? "" : device;
         spec.in_flight = n;
@@ -212,13 +228,16 @@ class Bench {
         fail(std::move(fields), e);
       }
     };
-    if (ordinary) measure("source", "none", 0, 0, 0);
+    std::vector<std::string> sets = split(options_.text("set"), '/');
+    if (sets.empty()) sets.emplace_back();
+    if (ordinary) measure("source", "none", 0, 0, 0, "");
     if (ordinary && has(options_.list("devices"), "cpu"))
-      measure("pipeline", "cpu", 0, loops.rate(Feed::kMeter, 1, true), 0);
+      for (const std::string& set : sets) measure("pipeline", "cpu", 0, loops.rate(Feed::kMeter, 1, true), 0, set);
     if (id_ < 0 || !has(options_.list("devices"), "cuda")) return;
     // While n frames are in flight the next one arrives: a loop of n + 1 slots does as much at a time.
     for (const int n : options_.numbers("in-flight"))
-      measure("pipeline", "cuda", n, loops.rate(memory.loop, n + 1), loops.rate(Feed::kCopy, n + 1));
+      for (const std::string& set : sets)
+        measure("pipeline", "cuda", n, loops.rate(memory.loop, n + 1), loops.rate(Feed::kCopy, n + 1), set);
   }
 
   /// One frame at a time.
@@ -260,7 +279,7 @@ int main(int argc, char** argv) try {
                          {"buffers", "8", "least number in a source's pool"},
                          {"seconds", "0.4", "time for each run"},
                          {"runs", "3", "runs of each row; the median counts"},
-                         {"set", "", "more properties of the meter: name=value,..."}});
+                         {"set", "", "more properties of the meter: name=value,... or none; several such lists: /"}});
   const cuda::Device device = cuda::find_device();
   if (device.id < 0) std::fprintf(stderr, "no GPU, CPU only: %s\n", device.reason.c_str());
   if (device.id >= 0) cuda::check(cudaSetDevice(device.id), "cudaSetDevice");

@@ -288,14 +288,14 @@ def pipelines(data):
 
 def smoothed_pipelines(data):
     """Pipelines with other settings of the meter, and their share of what it reaches with none."""
-    body = []
-    for memory, fmt, size in unique((r["memory"], r["format"], r["size"]) for r in data["rows"]):
-        rows = pick(data["rows"], memory=memory, format=fmt, size=size)
+    body, all_rows = [], [r for r in data["rows"] if "set" in r]
+    for memory, fmt, size in unique((r["memory"], r["format"], r["size"]) for r in all_rows):
+        rows = pick(all_rows, memory=memory, format=fmt, size=size)
         for n in unique(r["in_flight"] for r in rows):
             rates = {r["set"]: r["frames_per_second"] for r in pick(rows, in_flight=n)}
             body.append([f"{size}, {fmt}, {memory}, {n}", f"{rates['none']:.0f}"]
                         + [f"{rate:.0f} ({rate / rates['none']:.0%})" for name, rate in rates.items() if name != "none"])
-    settings = [name for name in unique(r["set"] for r in data["rows"]) if name != "none"]
+    settings = [name for name in unique(r["set"] for r in all_rows) if name != "none"]
     return [table(["frames/s: size, format, memory, in-flight", "no prefilter"]
                   + [f"`{name.replace(',', ' ')}`" for name in settings], body)]
 
