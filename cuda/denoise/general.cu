@@ -64,7 +64,10 @@ __global__ void __launch_bounds__(32 * kMostWarps) filter_any(const __grid_const
   const int y0 = static_cast<int>(blockIdx.y) * warps * kRows - patch;
   if (y0 + patch >= height) return;
   const denoise::Weights weights = weights_in(job, field);
-  const bool keeps = denoise::keeps(weights);
+  if (denoise::keeps(weights)) {
+    keep_pixels(job, field, x0 + patch, y0 + patch, kSpan - 2 * patch, warps * kRows, warp * 32 + lane, warps * 32);
+    return;
+  }
 
   // Tiles of all planes: of the frame that is filtered, then of one of the window, which may be the same.
   extern __shared__ float4 shared[];
@@ -108,7 +111,7 @@ __global__ void __launch_bounds__(32 * kMostWarps) filter_any(const __grid_const
     fill_all(other, plane, frame_of(job, turn), rows, reach);
     __syncthreads();
     if (turn == 0 && job.center_weight == CenterWeight::kOne) add_own([](int, int) { return 1.0f; });
-    for (Offsets t(reach, turn == 0); t.left > 0 && !keeps; t.next()) {
+    for (Offsets t(reach, turn == 0); t.left > 0; t.next()) {
       const float spatial = static_cast<float>(t.tx * t.tx + t.ty * t.ty) * weights.spatial;
       const auto place = other.at(warp * kRows + reach + t.ty, reach + t.tx, lane);
       Sum column[kQuad] = {};

@@ -82,6 +82,10 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
   const int y0 = static_cast<int>(blockIdx.y) * warps * kRows - kPatch;
   if (y0 + kPatch >= height) return;
   const Weights weights = weights_in(job, field);
+  if (denoise::keeps(weights)) {
+    keep_pixels(job, field, x0 + kPatch, y0 + kPatch, kSpan - 2 * kPatch, warps * kRows, warp * 32 + lane, warps * 32);
+    return;
+  }
 
   extern __shared__ float4 shared[];
   const int tile_rows = warps * kRows + 2 * (kPatch + reach);
@@ -114,7 +118,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
       }
   }
 
-  for (int turn = 0; !denoise::keeps(weights);) {
+  for (int turn = 0;;) {
     for (Offsets t(reach, turn == 0); t.left > 0; t.next()) {
       const float spatial = static_cast<float>(t.tx * t.tx + t.ty * t.ty) * weights.spatial;
       typename T::Place place[kPlanes];

@@ -60,6 +60,8 @@ void launch(Kernel kernel, Layout layout, DenoiseJob job, cudaStream_t stream) {
 }  // namespace
 
 bool suits_tensor_denoise(const DenoiseJob& job, int capability) {
+  // Only where weights are estimated does the kernel look whether they keep everything.
+  if (!job.estimated && denoise::keeps(job.weights)) return false;
   const int architecture = architecture_on(capability);
   return with_family(job, architecture, [&](auto family) {
     using F = decltype(family);

@@ -67,6 +67,10 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
       floor = job.weights.floor;
       if (job.estimated) {
         const denoise::Weights& weights = job.estimated[field];
+        if (denoise::keeps(weights)) {
+          keep_pixels(job, field, left, top, Cut::kWidth, Cut::kHeight, static_cast<int>(threadIdx.x), Cut::kThreads);
+          return;
+        }
         floor = weights.floor;
         scale = 2 * weights.scale;
       }

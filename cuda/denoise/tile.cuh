@@ -109,6 +109,23 @@ __device__ __forceinline__ void put_mean(const DenoiseJob& job, int k, int field
                static_cast<std::uint32_t>(code));
 }
 
+/// Writes width x height pixels of a field of all planes, from (left, top) on, as they are in the frame that is
+/// filtered: all there is to do where the weights keep(). thread: of `threads` that share the work.
+__device__ __forceinline__ void keep_pixels(const DenoiseJob& job, int field, int left, int top, int width, int height,
+                                            int thread, int threads) {
+  const int right = min(left + width, job.width), bottom = min(top + height, job.field_height(field));
+  for (int i = thread; i < width * height; i += threads) {
+    const int x = left + i % width, y = top + i / width;
+    if (x >= right || y >= bottom) continue;
+    for (int k = 0; k < job.count; ++k) {
+      const DenoiseJob::Plane& from = job.source[job.center][k];
+      const std::uint8_t* const sample =
+          from.data + (y * job.fields + field) * from.stride + static_cast<std::ptrdiff_t>(x) * job.pixel_stride[k];
+      put_mean(job, k, field, x, y, static_cast<float>(read_sample(job.layout, sample)));
+    }
+  }
+}
+
 /// The frames of a window in the order in which they are averaged over.
 __device__ inline int frame_of(const DenoiseJob& job, int turn) {
   return turn == 0 ? job.center : turn <= job.center ? turn - 1 : turn;
