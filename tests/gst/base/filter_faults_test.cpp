@@ -36,7 +36,7 @@ class FilterFaults : public ScriptedFilters {
       frames.push_back(random_buffer(kCaps, i));
       window.push_back(frames.back().get());
     }
-    return filtered(kCaps, window, n - first, quick());
+    return filtered(kCaps, window, n - first, quick()).rows;
   }
   /// From now on downstream takes frames with `answer`.
   static void answer_frames(Rig& rig) {

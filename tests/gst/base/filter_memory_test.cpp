@@ -63,7 +63,7 @@ TEST_F(FilterMemory, StridesAndOffsetsOfInputAreHonoured) {
           const auto want = filtered(caps, plain.get(), quick());
           const BufferPtr out = rig.pass(strided(caps, plain.get(), extra, upside_down, 5));
           ASSERT_TRUE(out);
-          EXPECT_TRUE(rows_of(caps, out.get()) == want) << format << " " << extra << " " << upside_down;
+          EXPECT_TRUE(is_filtered(rig, want, rows_of(caps, out.get()))) << format << " " << extra << " " << upside_down;
           EXPECT_FALSE(gst_buffer_get_video_meta(out.get())) << "nobody asked for strides";
         }
 }
@@ -109,7 +109,7 @@ TEST_F(FilterMemory, OtherBranchOfATeeSeesItsOwnPixels) {
   settings.range = 10000;
   const std::string caps = video_caps("GRAY8", 24, 16);
   for (std::size_t i = 0; i < 4; ++i)
-    EXPECT_TRUE(rows_of(caps, seen[0][i].get()) == filtered(caps, seen[1][i].get(), settings)) << i;
+    EXPECT_TRUE(rows_of(caps, seen[0][i].get()) == filtered(caps, seen[1][i].get(), settings).rows) << i;
 }
 
 TEST_F(FilterMemory, UpstreamIsOfferedPinnedBuffersForAllThatAreHeld) {

@@ -6,6 +6,9 @@
 #include "gst/buffer/frame.h"
 #include "tests/gst/scripted.h"
 
+#include <algorithm>
+#include <cmath>
+
 GST_ELEMENT_REGISTER_DECLARE(nlmeans)
 GST_ELEMENT_REGISTER_DECLARE(patchbilateral)
 
@@ -38,11 +41,20 @@ inline std::vector<std::uint8_t> rows_of(const std::string& caps, GstBuffer* buf
   return rows;
 }
 
+/// What the host twin makes of a frame.
+struct Filtered {
+  PictureGeometry geometry;
+  denoise::Settings settings;
+  std::vector<std::uint8_t> rows;  ///< as rows_of() gives them
+  std::vector<float> means[3];     ///< of component c before they are rounded, where it is filtered
+};
+
 /// What the host twin makes of window[center].
-inline std::vector<std::uint8_t> filtered(const std::string& caps, const std::vector<GstBuffer*>& window,
-                                          std::size_t center, const denoise::Settings& settings, int fields = 1) {
+inline Filtered filtered(const std::string& caps, const std::vector<GstBuffer*>& window, std::size_t center,
+                         const denoise::Settings& settings, int fields = 1) {
   const GstVideoInfo info = video_info(caps);
   const PictureGeometry g = geometry_of(info);
+  Filtered result{g, settings, {}, {}};
   std::vector<std::unique_ptr<MappedPicture>> pictures;
   std::vector<denoise::Source> sources;
   for (GstBuffer* buffer : window) {
@@ -51,16 +63,62 @@ inline std::vector<std::uint8_t> filtered(const std::string& caps, const std::ve
   }
   const BufferPtr out(gst_buffer_new_allocate(nullptr, info.size, nullptr));
   {
-    const MappedCanvas canvas(info, g, out.get());
+    const MappedCanvas mapped(info, g, out.get());
+    Canvas canvas = mapped.canvas();
+    for (int c = 0; c < g.layout.components; ++c) {
+      result.means[c].resize(static_cast<std::size_t>(g.width_of(c)) * static_cast<std::size_t>(g.height_of(c)));
+      canvas.unrounded[c] = result.means[c].data();
+    }
     const auto filter = cpu::make_denoiser(g, 1);
-    filter->submit({sources, center, canvas.canvas(), settings, fields});
+    filter->submit({sources, center, canvas, settings, fields});
     filter->collect();
   }
-  return rows_of(caps, out.get());
+  result.rows = rows_of(caps, out.get());
+  return result;
 }
-inline std::vector<std::uint8_t> filtered(const std::string& caps, GstBuffer* buffer, const denoise::Settings& settings,
-                                          int fields = 1) {
+inline Filtered filtered(const std::string& caps, GstBuffer* buffer, const denoise::Settings& settings,
+                         int fields = 1) {
   return filtered(caps, {buffer}, 0, settings, fields);
+}
+
+/// Whether rows, as rows_of() gives them, are what the host twin makes: each code that of a mean within
+/// denoise::kTolerance of the twin's, and all other bits the same.
+inline testing::AssertionResult within_tolerance(const Filtered& want, std::vector<std::uint8_t> rows) {
+  const PictureGeometry& g = want.geometry;
+  if (rows.size() != want.rows.size()) return testing::AssertionFailure() << rows.size() << " bytes";
+  std::size_t begin[3] = {};
+  for (int p = 1; p < g.layout.planes; ++p)
+    begin[p] = begin[p - 1] + g.row_bytes(p - 1) * static_cast<std::size_t>(g.rows(p - 1));
+  const double tolerance = denoise::kTolerance * g.layout.largest() / 255;
+  const denoise::Passes passes = passes_of(g.layout, want.settings);
+  for (int i = 0; i < passes.count; ++i)
+    for (int k = 0; k < passes.pass[i].count; ++k) {
+      const int c = passes.pass[i].component[k];
+      const auto& at = g.layout.component[c];
+      for (int y = 0; y < g.height_of(c); ++y)
+        for (int x = 0; x < g.width_of(c); ++x) {
+          const std::size_t place = begin[at.plane] + static_cast<std::size_t>(y) * g.row_bytes(at.plane) +
+                                    static_cast<std::size_t>(at.offset + x * at.pixel_stride);
+          const double mean = want.means[c][static_cast<std::size_t>(y * g.width_of(c) + x)];
+          const auto code = static_cast<int>(read_sample(g.layout, &rows[place]));
+          if (code < std::lround(mean - tolerance) || code > std::lround(mean + tolerance))
+            return testing::AssertionFailure() << "component " << c << " at " << x << ", " << y << ": " << code
+                                               << " of a mean of " << mean << " +- " << tolerance;
+          std::copy_n(&want.rows[place], g.layout.word_bytes, &rows[place]);  // the rest is compared as bytes
+        }
+    }
+  const auto [a, b] = std::mismatch(want.rows.begin(), want.rows.end(), rows.begin());
+  if (a == want.rows.end()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "byte " << a - want.rows.begin() << " is " << int{*b} << ", not " << int{*a};
+}
+
+/// Whether an element made of a frame what the host twin makes: the same bytes, but on a real GPU, whose denoisers have
+/// a tolerance.
+inline testing::AssertionResult is_filtered(Rig& rig, const Filtered& want, std::vector<std::uint8_t> rows) {
+  if (rig.string("active-device") == "cuda" && backends().denoise.cuda == cuda::make_denoiser)
+    return within_tolerance(want, std::move(rows));
+  if (rows == want.rows) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not the host twin's bytes";
 }
 
 /// Settings that take little time, as properties of nlmeans and as the twins know them.

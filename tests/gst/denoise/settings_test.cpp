@@ -24,7 +24,8 @@ void expect_asks_for(const char* factory, std::initializer_list<std::pair<const 
   const auto want = filtered(caps, buffer.get(), settings);
   const BufferPtr out = rig.pass(std::move(buffer));
   ASSERT_TRUE(out);
-  EXPECT_TRUE(rows_of(caps, out.get()) == want) << properties.begin()->first << " " << properties.begin()->second;
+  EXPECT_TRUE(is_filtered(rig, want, rows_of(caps, out.get())))
+      << properties.begin()->first << " " << properties.begin()->second;
 }
 
 TEST(Nlmeans, PropertiesAreSettings) {
@@ -162,7 +163,7 @@ TEST(Nlmeans, NoiseIsThatOfTheFrameThatComesOut) {
   const BufferPtr first = rig.pull(), middle = rig.pull();
   ASSERT_TRUE(first && middle);
   EXPECT_TRUE(rows_of(caps, first.get()) == rows_of(caps, window[0])) << "clean";
-  EXPECT_TRUE(rows_of(caps, middle.get()) == filtered(caps, window, 1, s));
+  EXPECT_TRUE(is_filtered(rig, filtered(caps, window, 1, s), rows_of(caps, middle.get())));
   EXPECT_FALSE(rows_of(caps, middle.get()) == rows_of(caps, window[1]));
 }
 
@@ -213,7 +214,7 @@ TEST(Denoise, StrengthZeroChangesNothing) {
       }());
       const BufferPtr out = rig.pass(std::move(buffer));
       ASSERT_TRUE(out);
-      EXPECT_TRUE(rows_of(caps, out.get()) == same) << factory << " " << format;
+      EXPECT_TRUE(rows_of(caps, out.get()) == same.rows) << factory << " " << format;
     }
 }
 
