@@ -12,10 +12,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -26,6 +28,8 @@ using namespace framequality::bench;
 using denoise::Settings;
 
 namespace {
+
+constexpr double kNoise = 15;  // as in cpu_bench.cpp
 
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -87,16 +91,23 @@ double pairs_of(const PictureGeometry& g, const Settings& s) {
   return pixels * side * side;
 }
 
-/// The benchmarks' picture in any layout, planes one after the other without gaps.
+/// The benchmarks' picture, whose noise filters that follow it take for grain, in any layout, planes one after the
+/// other without gaps. noise: the standard deviation of what is added to it, in 8-bit grey levels.
 struct Picture {
-  explicit Picture(const PictureGeometry& g) : geometry(g) {
+  explicit Picture(const PictureGeometry& g, double noise = 0) : geometry(g) {
     std::size_t size = 0;
     for (int p = 0; p < g.layout.planes; ++p) {
       offset[p] = size;
       size += g.row_bytes(p) * static_cast<std::size_t>(g.rows(p));
     }
     bytes.resize(size);
-    const std::vector<std::uint8_t> gray = make_picture(g.width, g.height);
+    std::vector<std::uint8_t> gray = make_picture(g.width, g.height);
+    if (noise > 0) {
+      std::mt19937 random(2);
+      std::normal_distribution<double> added(0, noise);
+      for (auto& code : gray)
+        code = static_cast<std::uint8_t>(std::clamp(std::round(code + added(random)), 0.0, 255.0));
+    }
     for (int c = 0; c < g.layout.components; ++c) {
       const auto& component = g.layout.component[c];
       for (int y = 0; y < g.height_of(c); ++y)
@@ -173,8 +184,10 @@ class Bench {
       kernels(layout, "nlmeans 21x21/7x7", nlmeans());
     kernels("gray16", "patch-bilateral 7x7/3x3", patch_bilateral(3));
     kernels("RGB", "patch-bilateral 7x7/3x3", patch_bilateral(3));
-    kernels("gray8", "nlmeans, follows the noise", following(nlmeans()));
-    kernels("gray8", "patch-bilateral, follows", following(patch_bilateral(3)));
+    for (const char* const layout : {"gray8", "NV12"})
+      for (const double noise : {kNoise, 0.0})
+        kernels(layout, noise > 0 ? "nlmeans, default" : "nlmeans, default, clean", following(nlmeans()), noise);
+    kernels("gray8", "patch-bilateral, default", following(patch_bilateral(3)), kNoise);
     published();
     frames("gray8", "nlmeans 21x21/7x7", nlmeans());
     frames("NV12", "nlmeans 21x21/7x7", nlmeans());
@@ -200,9 +213,9 @@ class Bench {
   }
 
   /// Kernels back to back, with and without the tensor cores, results compared.
-  void kernels(const std::string& layout, const std::string& filter, const Settings& settings) {
+  void kernels(const std::string& layout, const std::string& filter, const Settings& settings, double noise = 0) {
     const PictureGeometry g = geometry_of(layout);
-    const Picture picture(g);
+    const Picture picture(g, noise);
     const cuda::DeviceBytes in(picture.bytes, device_.id);
     const denoise::Source source{picture.frame(in.data(), true), 0};
     std::vector<std::uint8_t> first;
