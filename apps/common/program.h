@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What every program of ours is to those who start it.
+// Process-wide setup shared by the command-line programs.
 #pragma once
 
 #include <glib.h>
@@ -29,6 +29,9 @@ void parse_command_line(int argc, char** argv, const char* about, const std::vec
 
 /// A file that a library opens must not become stdout or stderr because they were closed.
 void keep_standard_descriptors();
+
+/// Raises the limit of open files as far as this user may. A scan or a camera has some ten of them open.
+void allow_many_open_files();
 
 /// What main() returns, called last in it, when nothing of GStreamer is in use any more: takes GStreamer down. With
 /// NVIDIA's driver in the process, or stuck threads, it does not return but writes out stdio and ends the program with

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <sys/resource.h>
 
 namespace framequality::apps::scan {
 
@@ -17,17 +16,8 @@ namespace {
 
 void complain(const std::string& text) { std::fprintf(stderr, "%s: %s\n", kName, text.c_str()); }
 
-/// A scan has some ten files open, each GPU a dozen scans.
-void allow_many_open_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int run(int argc, char** argv) {
   try {
-    allow_many_open_files();
     const Options options = parse_options(argc, argv);
     if (options.version) {
       std::printf("%s %s\n", kName, kVersion);
@@ -52,5 +42,6 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
+  framequality::apps::allow_many_open_files();
   return framequality::apps::leave(framequality::apps::scan::run(argc, argv));
 }

@@ -42,5 +42,6 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();
+  framequality::apps::allow_many_open_files();
   return framequality::apps::leave(framequality::apps::watch::run(argc, argv));
 }
