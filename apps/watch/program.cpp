@@ -50,7 +50,8 @@ void make_folder(const std::string& path) {
 Program::Program(const Settings& settings)
     : settings_(settings),
       loop_(g_main_loop_new(nullptr, FALSE)),
-      thumbnails_(settings.cameras.size(), [this](std::size_t camera) { taps_[camera]->wish({}); }),
+      thumbnails_(
+          settings.cameras.size(), [this](std::size_t camera) { taps_[camera]->wish({}); }, [this] { fresh_.ring(); }),
       encoder_(std::make_unique<Encoder>()),
       pending_(settings.cameras.size()) {
   if (!settings.snapshots.empty())
@@ -79,8 +80,8 @@ Program::Program(const Settings& settings)
   });
   post_status();
   if (settings.listen != "none")
-    server_ = std::make_unique<Server>(settings.listen,
-                                       [this](const std::string& path) { return answer(path, board_, thumbnails_); });
+    server_ = std::make_unique<Server>(settings.listen, fresh_,
+                                       [this](const Request& request) { return answer(request, board_, thumbnails_); });
 }
 
 Program::~Program() {
@@ -217,7 +218,9 @@ void Program::write_out(std::size_t camera) {
 void Program::take_picture(std::size_t camera, Owned<GstSample> frame, const Wish& wish) {
   // A busy encoder gets a later frame.
   if (wish.event == 0) {
-    const auto put = [this, camera](const std::string& jpeg, const std::string&) { thumbnails_.put(camera, jpeg); };
+    const auto put = [this, camera](const std::string& jpeg, const std::string&) {
+      thumbnails_.put(camera, jpeg, g_get_monotonic_time());
+    };
     if (!encoder_->submit(std::move(frame), kThumbnailLength, put)) taps_[camera]->wish(wish);
     return;
   }
@@ -260,7 +263,6 @@ void Program::say(const std::string& text) const { std::fprintf(stderr, "%s: %s\
 void Program::stop() {
   end_waiting();
   if (!encoder_) return;
-  thumbnails_.close();
   server_.reset();
   // Without their sources nothing holds up the rest, which writes what was learned.
   cameras_.clear();

@@ -2,6 +2,7 @@
 // The program: all cameras, and what is told of them.
 #pragma once
 
+#include "apps/watch/bell.h"
 #include "apps/watch/camera.h"
 #include "apps/watch/chores.h"
 #include "apps/watch/encoder.h"
@@ -61,6 +62,7 @@ class Program {
   bool reader_left_ = false, snapshots_fail_ = false, status_is_old_ = false;
   Chores chores_;
   Board board_;
+  const Bell fresh_;  ///< a thumbnail is there
   std::vector<std::shared_ptr<Tap>> taps_;
   Thumbnails thumbnails_;
   std::unique_ptr<Snapshots> snapshots_;

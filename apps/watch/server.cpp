@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A small HTTP server.
+// The HTTP server.
 #include "apps/watch/server.h"
 
 #include "apps/common/text.h"
+#include "apps/watch/clients.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -16,7 +17,6 @@
 #include <poll.h>
 #include <stdexcept>
 #include <string_view>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -26,9 +26,14 @@ namespace framequality::apps::watch {
 
 namespace {
 
-constexpr unsigned kMostConnections = 64, kTimeout = 15;  // s
-constexpr MHD_UNSIGNED_LONG_LONG kLongestWait = 60'000;   // ms
-constexpr int kBacklog = 32;
+constexpr int kBacklog = 128;
+// New connections of one turn: few, so that the requests of those before are read before they count as stale.
+constexpr int kAcceptedAtOnce = 16;
+// What is shut down stays with libmicrohttpd for a moment.
+constexpr unsigned kMostConnections = 2 * Clients::kMost;
+constexpr gint64 kRest = G_USEC_PER_SEC / 4;      // when there is no descriptor for a new connection
+constexpr gint64 kAskAgain = G_USEC_PER_SEC / 4;  // for answers that were not there yet
+constexpr gint64 kLongestWait = gint64{60} * G_USEC_PER_SEC;
 // The page's script and style are in it; nothing comes from elsewhere.
 constexpr char kPolicy[] =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -51,7 +56,8 @@ std::pair<int, std::string> open_socket(const std::string& listen_on) {
   if (const int code = getaddrinfo(host.c_str(), listen_on.c_str() + colon + 1, &hints, &found); code != 0)
     throw failure(listen_on, gai_strerror(code));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
-  const int descriptor = socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, found->ai_protocol);
+  const int descriptor =
+      socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, found->ai_protocol);
   const int on = 1;
   if (descriptor >= 0) (void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (descriptor < 0 || bind(descriptor, found->ai_addr, found->ai_addrlen) != 0 || listen(descriptor, kBacklog) != 0) {
@@ -85,73 +91,198 @@ MHD_Result queue(MHD_Connection* connection, const Reply& reply) {
 
 }  // namespace
 
-/// Runs in a thread of its own, which also ends it: while another thread stops libmicrohttpd (0.9.75), a request that
-/// it refuses itself (too long, no HTTP) can end the program.
-struct Server::Daemon {
-  OnGet on_get;
-  MHD_Daemon* daemon = nullptr;
-  int end = eventfd(0, EFD_CLOEXEC);  ///< readable when it is to end
-  std::thread thread;
+class Server::Loop {
+ public:
+  /// Closes the listening socket in the end, unless it throws: std::runtime_error with the reason.
+  Loop(int listener, const Bell& fresh, OnGet on_get, gint64 patience);
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
 
-  void run() {
-    const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    pollfd wait[] = {{info->epoll_fd, POLLIN, 0}, {end, POLLIN, 0}};
-    while (wait[1].revents == 0) {
-      MHD_UNSIGNED_LONG_LONG milliseconds = 0;
-      const bool has_limit = MHD_get_timeout(daemon, &milliseconds) == MHD_YES;
-      (void)poll(wait, std::size(wait), has_limit ? static_cast<int>(std::min(milliseconds, kLongestWait)) : -1);
-      MHD_run(daemon);
-    }
-    MHD_stop_daemon(daemon);
+ private:
+  struct Stop {
+    void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
+  };
+
+  void run();
+  int wait_time() const;
+  void accept_some();
+  void close_surplus_and_late();
+  void ask_again();
+  static void close(Client& client);
+  MHD_Result take(MHD_Connection* connection, Client& client, const char* url, const char* method);
+
+  static Client* client_of(MHD_Connection* connection) {
+    return static_cast<Client*>(
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
   }
-  Daemon() = default;
-  Daemon(const Daemon&) = delete;
-  Daemon& operator=(const Daemon&) = delete;
-  ~Daemon() {
-    if (thread.joinable()) {
-      (void)eventfd_write(end, 1);
-      thread.join();
-    }
-    if (end >= 0) close(end);
-  }
+  static void on_connection(void* self, MHD_Connection* connection, void** client, MHD_ConnectionNotificationCode code);
+  static void on_completed(void* self, MHD_Connection* connection, void** seen, MHD_RequestTerminationCode code);
+  static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url, const char* method,
+                               const char* version, const char* upload, size_t* upload_size, void** seen);
+
+  const int listener_;
+  const Bell& fresh_;
+  const OnGet on_get_;
+  const Bell end_;
+  Clients clients_;
+  gint64 rests_until_ = 0, asks_again_ = 0;
+  std::unique_ptr<MHD_Daemon, Stop> daemon_;
+  std::thread thread_;
 };
 
-static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
-                             const char*, size_t* upload_size, void** seen) {
+Server::Loop::Loop(int listener, const Bell& fresh, OnGet on_get, gint64 patience)
+    : listener_(listener), fresh_(fresh), on_get_(std::move(on_get)), clients_(patience) {
+  // It gets its connections from here: by itself it tries again without rest when descriptors are out, and a limit of
+  // it keeps everybody out who comes later.
+  daemon_.reset(MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr,
+                                 nullptr, on_request, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection, this,
+                                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, this, MHD_OPTION_CONNECTION_LIMIT,
+                                 kMostConnections, MHD_OPTION_END));
+  if (!daemon_) throw std::runtime_error("the server cannot be started");
+  thread_ = std::thread([this] { run(); });
+}
+
+/// libmicrohttpd is stopped once its thread has ended: while another one runs it (0.9.75), a request that it refuses
+/// itself (too long, no HTTP) can end the program.
+Server::Loop::~Loop() {
+  if (thread_.joinable()) {
+    end_.ring();
+    thread_.join();
+  }
+  for (Client& client : clients_.all()) close(client);
+  ::close(listener_);
+}
+
+void Server::Loop::run() {
+  const int epoll = MHD_get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+  pollfd wait[] = {
+      {end_.descriptor(), POLLIN, 0}, {fresh_.descriptor(), POLLIN, 0}, {listener_, POLLIN, 0}, {epoll, POLLIN, 0}};
+  while (wait[0].revents == 0) {
+    wait[2].fd = g_get_monotonic_time() < rests_until_ ? -1 : listener_;
+    if (poll(wait, std::size(wait), wait_time()) < 0) continue;
+    if (wait[2].revents != 0) accept_some();
+    if (wait[1].revents != 0) fresh_.hush();
+    if (wait[1].revents != 0 || g_get_monotonic_time() >= asks_again_) ask_again();
+    MHD_run(daemon_.get());
+    close_surplus_and_late();
+  }
+}
+
+/// In ms.
+int Server::Loop::wait_time() const {
+  MHD_UNSIGNED_LONG_LONG limit = 0;
+  if (MHD_get_timeout(daemon_.get(), &limit) == MHD_YES && limit == 0) return 0;
+  const gint64 now = g_get_monotonic_time();
+  gint64 until = std::min(now + kLongestWait, clients_.due());
+  if (rests_until_ > now) until = std::min(until, rests_until_);
+  if (clients_.anyone_waits()) until = std::min(until, asks_again_);
+  constexpr gint64 kMs = 1000;
+  return static_cast<int>(std::max<gint64>(0, until - now + kMs - 1) / kMs);
+}
+
+void Server::Loop::accept_some() {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    sockaddr_storage from = {};
+    socklen_t size = sizeof(from);
+    auto* address = reinterpret_cast<sockaddr*>(&from);
+    const int socket = accept4(listener_, address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (socket < 0) {
+      if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
+      // No descriptor, or no memory. Those of this turn have not been read yet.
+      if (i > 0) return;
+      if (Client* stalest = clients_.stalest())
+        close(*stalest);
+      else
+        rests_until_ = g_get_monotonic_time() + kRest;  // poll() would say at once that a client waits
+      return;
+    }
+    // If that fails, the socket is closed.
+    (void)MHD_add_connection(daemon_.get(), socket, address, size);
+  }
+}
+
+void Server::Loop::close_surplus_and_late() {
+  while (Client* client = clients_.surplus()) close(*client);
+  const gint64 now = g_get_monotonic_time();
+  while (Client* client = clients_.late(now)) close(*client);
+}
+
+/// libmicrohttpd notices that, and does the rest.
+void Server::Loop::close(Client& client) {
+  client.closing = true;
+  (void)shutdown(client.socket, SHUT_RDWR);
+  if (MHD_Connection* waiting = std::exchange(client.waiting, nullptr)) MHD_resume_connection(waiting);
+}
+
+/// Those for whom there is still no answer wait again.
+void Server::Loop::ask_again() {
+  for (Client& client : clients_.all())
+    if (MHD_Connection* waiting = std::exchange(client.waiting, nullptr)) MHD_resume_connection(waiting);
+  asks_again_ = g_get_monotonic_time() + kAskAgain;
+}
+
+void Server::Loop::on_connection(void* self, MHD_Connection* connection, void** client,
+                                 MHD_ConnectionNotificationCode code) {
+  Clients& clients = static_cast<Loop*>(self)->clients_;
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+    if (*client) clients.remove(*static_cast<Client*>(*client));
+    return;
+  }
+  const int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+  const sockaddr* address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+  try {
+    *client = &clients.add(socket, address, g_get_monotonic_time());
+  } catch (const std::exception&) {
+    (void)shutdown(socket, SHUT_RDWR);
+  }
+}
+
+void Server::Loop::on_completed(void*, MHD_Connection* connection, void**, MHD_RequestTerminationCode) {
+  if (Client* client = client_of(connection)) client->since = g_get_monotonic_time();
+}
+
+MHD_Result Server::Loop::on_request(void* self, MHD_Connection* connection, const char* url, const char* method,
+                                    const char*, const char*, size_t* upload_size, void** seen) {
+  Client* client = client_of(connection);
+  if (!client || client->closing) return MHD_NO;
   // Nothing is accepted.
   if (*upload_size > 0) {
     *upload_size = 0;
     return MHD_YES;
   }
   // First there is the head alone; a reply to that would end the connection.
-  static char head;
   if (!*seen) {
-    *seen = &head;
+    *seen = client;
+    client->since = g_get_monotonic_time();
     return MHD_YES;
   }
-  const std::string_view name = method;
-  if (name != MHD_HTTP_METHOD_GET && name != MHD_HTTP_METHOD_HEAD)
-    return queue(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, Reply().type, "only GET and HEAD\n"});
   try {
-    return queue(connection, static_cast<Server::Daemon*>(self)->on_get(url));
+    return static_cast<Loop*>(self)->take(connection, *client, url, method);
   } catch (const std::exception&) {
     return MHD_NO;
   }
 }
 
-Server::Server(const std::string& listen, OnGet on_get) : daemon_(std::make_unique<Daemon>()) {
+MHD_Result Server::Loop::take(MHD_Connection* connection, Client& client, const char* url, const char* method) {
+  const std::string_view name = method;
+  if (name != MHD_HTTP_METHOD_GET && name != MHD_HTTP_METHOD_HEAD)
+    return queue(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, Reply().type, "only GET and HEAD\n"});
+  if (const std::optional<Reply> reply = on_get_({url})) return queue(connection, *reply);
+  client.waiting = connection;
+  MHD_suspend_connection(connection);
+  return MHD_YES;
+}
+
+Server::Server(const std::string& listen, const Bell& fresh, OnGet on_get, gint64 patience) {
   const auto [descriptor, url] = open_socket(listen);
   url_ = url;
-  daemon_->on_get = std::move(on_get);
-  if (daemon_->end >= 0)
-    daemon_->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, on_request, daemon_.get(),
-                                       MHD_OPTION_LISTEN_SOCKET, descriptor, MHD_OPTION_CONNECTION_LIMIT,
-                                       kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT, kTimeout, MHD_OPTION_END);
-  if (!daemon_->daemon) {
+  try {
+    loop_ = std::make_unique<Loop>(descriptor, fresh, std::move(on_get), patience);
+  } catch (const std::runtime_error& e) {
     close(descriptor);
-    throw failure(listen, "the server cannot be started");
+    throw failure(listen, e.what());
   }
-  daemon_->thread = std::thread([this] { daemon_->run(); });
 }
 
 Server::~Server() = default;

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is served, by path.
+// The answers of the HTTP server, by path.
 #pragma once
 
 #include "apps/watch/status.h"
 #include "apps/watch/thumbnails.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace framequality::apps::watch {
+
+struct Request {
+  std::string_view path;  ///< percent-decoded
+};
 
 struct Reply {
   unsigned code = 200;
   std::string type = "text/plain; charset=utf-8", body;
 };
 
-/// The answer to a GET of this path, percent-decoded. Paths are names of what there is, never of files. May wait for a
-/// thumbnail. From any thread.
-Reply answer(std::string_view path, const Board& board, Thumbnails& thumbnails);
+/// The answer to a GET. Paths are names of what there is, never of files. None: a thumbnail is on its way. From any
+/// thread; does not block.
+std::optional<Reply> answer(const Request& request, const Board& board, Thumbnails& thumbnails);
 
 }  // namespace framequality::apps::watch

@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The small pictures of the live page: made when they are asked for, and at most once a second.
+// The small images of the live page: made when they are asked for, and at most once a second.
 #pragma once
 
 #include <glib.h>
 
-#include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace framequality::apps::watch {
 
-/// One for each camera. From any thread.
+/// One for each camera. From any thread; nothing blocks.
 class Thumbnails {
  public:
-  /// Asks for a picture of a camera, which comes later through put(), or never.
+  /// Asks for an image of a camera, which comes later through put(), or never.
   using Ask = std::function<void(std::size_t camera)>;
-  Thumbnails(std::size_t cameras, Ask ask) : ask_(std::move(ask)), pictures_(cameras) {}
+  /// `fresh` is called, in the thread of put(), when there is one that somebody may wait for.
+  Thumbnails(std::size_t cameras, Ask ask, std::function<void()> fresh)
+      : ask_(std::move(ask)), fresh_(std::move(fresh)), images_(cameras) {}
 
-  /// A JPEG, at most about a second old if the camera has frames; else its last one, or empty. Waits for it.
-  std::string get(std::size_t camera, bool has_frames);
+  /// A JPEG, at most about a second old if the camera has frames; else its last one, or empty. None while one is on its
+  /// way: ask again. A camera that does not send it within two seconds is not waited for again until it has. `now`: µs
+  /// of g_get_monotonic_time().
+  std::optional<std::string> get(std::size_t camera, bool has_frames, gint64 now);
   /// An empty one says that none could be made.
-  void put(std::size_t camera, std::string jpeg);
-  /// Nobody waits any more.
-  void close();
+  void put(std::size_t camera, std::string jpeg, gint64 now);
 
  private:
-  struct Picture {
+  struct Image {
     std::string jpeg;
-    gint64 made = 0, asked = 0;  ///< µs of g_get_monotonic_time(); 0: never
+    gint64 made = 0;               ///< 0: never
+    gint64 wanted = 0, asked = 0;  ///< 0: not since one was made; the first and the last time
   };
   const Ask ask_;
+  const std::function<void()> fresh_;
   std::mutex mutex_;
-  std::condition_variable fresh_;
-  std::vector<Picture> pictures_;
-  bool closed_ = false;
+  std::vector<Image> images_;
 };
 
 }  // namespace framequality::apps::watch

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The parts of framequality-watch that need no camera: passwords, waits, events, metrics, pictures, the log, the
-// server.
+// The parts of framequality-watch that need no camera: passwords, waits, events, metrics, images, the log.
 #include "apps/common/contexts.h"
 #include "apps/common/owned.h"
 #include "apps/watch/backoff.h"
@@ -8,10 +7,9 @@
 #include "apps/watch/log.h"
 #include "apps/watch/secrets.h"
 #include "apps/watch/server.h"
-#include "apps/watch/site.h"
 #include "apps/watch/snapshots.h"
 #include "apps/watch/status.h"
-#include "apps/watch/thumbnails.h"
+#include "tests/support/eventually.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -62,16 +60,6 @@ std::string content(const std::string& path) {
 }
 
 void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
-/// Waits until it holds; fails after a while.
-template <class F>
-void eventually(F&& holds) {
-  for (int i = 0; i < 1000; ++i) {
-    if (holds()) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  FAIL() << "it never held";
-}
 
 // --- Passwords ------------------------------------------------------------------------------------------------------
 
@@ -297,39 +285,6 @@ TEST(WatchSnapshots, HostileNamesStayInTheFolder) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / "in"), {}), 8);
 }
 
-TEST(WatchThumbnails, AreMadeWhenAskedForAndOnceASecond) {
-  std::atomic<int> asked = 0;
-  Thumbnails* self = nullptr;
-  Thumbnails thumbnails(2, [&](std::size_t camera) {
-    EXPECT_EQ(camera, 1u);
-    ++asked;
-    self->put(camera, "picture " + std::to_string(asked));
-  });
-  self = &thumbnails;
-  EXPECT_EQ(thumbnails.get(0, false), "") << "nothing is waited for";
-  EXPECT_EQ(thumbnails.get(2, true), "") << "a camera that is not watched";
-  std::vector<std::thread> readers;
-  for (int i = 0; i < 8; ++i)
-    readers.emplace_back([&] {
-      for (int n = 0; n < 100; ++n) EXPECT_EQ(thumbnails.get(1, true), "picture 1");
-    });
-  for (std::thread& reader : readers) reader.join();
-  EXPECT_EQ(asked, 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-  EXPECT_EQ(thumbnails.get(1, false), "picture 1") << "the last one of a camera that is lost";
-  EXPECT_EQ(thumbnails.get(1, true), "picture 2");
-}
-
-TEST(WatchThumbnails, ClosingEndsEveryWait) {
-  Thumbnails thumbnails(1, [](std::size_t) {});
-  std::thread reader([&] { EXPECT_EQ(thumbnails.get(0, true), ""); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const gint64 begin = g_get_monotonic_time();
-  thumbnails.close();
-  reader.join();
-  EXPECT_LT(g_get_monotonic_time() - begin, G_USEC_PER_SEC);
-}
-
 // --- The log --------------------------------------------------------------------------------------------------------
 
 TEST(WatchLog, AppendsAndReopens) {
@@ -383,29 +338,12 @@ TEST(WatchLog, AReaderThatStallsHoldsNobody) {
 
 // --- The server -----------------------------------------------------------------------------------------------------
 
-TEST(WatchSite, KnowsItsPathsAndNoOthers) {
-  Board board;
-  Thumbnails thumbnails(1, [&](std::size_t) {});
-  thumbnails.put(0, kJpeg);
-  board.post(status_of("a/../b"));
-  EXPECT_EQ(answer("/", board, thumbnails).type, "text/html; charset=utf-8");
-  EXPECT_EQ(answer("/status.json", board, thumbnails).type, "application/json");
-  EXPECT_EQ(answer("/metrics", board, thumbnails).type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
-  EXPECT_EQ(answer("/healthz", board, thumbnails).body, "ok\n");
-  EXPECT_EQ(answer("/thumbnail/a/../b", board, thumbnails).body, kJpeg);
-  for (const char* path : {"", "//", "/index.html", "/status.json/", "/../etc/passwd", "/thumbnail/", "/thumbnail/b",
-                           "/thumbnail", "/STATUS.JSON", "status.json"})
-    EXPECT_EQ(answer(path, board, thumbnails).code, 404u) << path;
-  Status old = status_of("a");
-  old.made = g_get_monotonic_time() - 60 * G_USEC_PER_SEC;
-  board.post(old);
-  EXPECT_EQ(answer("/healthz", board, thumbnails).code, 503u);
-}
-
 TEST(WatchServer, SaysWhyItCannotListen) {
-  const auto said = [](const std::string& listen) -> std::string {
+  const Bell bell;
+  const auto get = [](const Request&) { return Reply(); };
+  const auto said = [&](const std::string& listen) -> std::string {
     try {
-      const Server server(listen, [](const std::string&) { return Reply(); });
+      const Server server(listen, bell, get);
       return server.url();
     } catch (const std::runtime_error& e) {
       return e.what();
@@ -417,7 +355,7 @@ TEST(WatchServer, SaysWhyItCannotListen) {
   EXPECT_EQ(said("127.0.0.1:"), "cannot listen on 127.0.0.1:: " + takes);
   EXPECT_TRUE(said("127.0.0.1:x").starts_with("cannot listen on 127.0.0.1:x: "));
   EXPECT_TRUE(said("127.0.0.1:0").starts_with("http://127.0.0.1:"));
-  const Server server("127.0.0.1:0", [](const std::string&) { return Reply(); });
+  const Server server("127.0.0.1:0", bell, get);
   const std::string taken = server.url().substr(7, server.url().size() - 8);
   EXPECT_EQ(said(taken), "cannot listen on " + taken + ": Address already in use");
 }

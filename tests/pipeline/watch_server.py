@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""framequality-watch's HTTP server.
+"""framequality-watch's HTTP server under slow cameras and clients that are slow or many.
 
 usage: watch_server.py PROGRAM
 """
+import collections
+import concurrent.futures
+import http.client
 import os
+import pathlib
 import resource
+import select
+import socket
+import statistics
 import sys
+import time
 
 from harness import run_tests
-from watching import Watch
+from watching import LIMIT, Watch, until
 
 TOOL = os.path.abspath(sys.argv[1])
+SLOW = 4 if os.environ.get("SANITIZED") == "1" else 1
 PIPELINE = "videotestsrc is-live=true pattern=snow ! video/x-raw,width=64,height=48,framerate={}"
+Answer = collections.namedtuple("Answer", "code body headers seconds")
 
 
 def watch(folder, rate="25/1", cameras=1, options=(), **how):
@@ -21,13 +31,117 @@ def watch(folder, rate="25/1", cameras=1, options=(), **how):
     return Watch(TOOL, "--config", file, *options, **how)
 
 
-def end(run):
+def get(run, path, method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", run.port, timeout=LIMIT)
+    begun = time.monotonic()
+    connection.request(method, path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return Answer(answer.status, body, answer.headers, time.monotonic() - begun)
+
+
+def connect(run):
+    return socket.create_connection(("127.0.0.1", run.port), timeout=LIMIT)
+
+
+def is_open(connection):
+    if not select.select([connection], [], [], 0)[0]:
+        return True
+    try:
+        return connection.recv(1) != b""
+    except OSError:
+        return False
+
+
+def end(run, *connections):
+    for connection in connections:
+        connection.close()
     assert run.end() == 143, run.errors
+
+
+def test_thumbnails_hold_up_nobody(folder):
+    """Cameras that gave a frame, and then none: as when a switch dies."""
+    with watch(folder, "1/1000", cameras=12) as run:
+        until("frames", lambda: set(run.states().values()) == {"learning"})
+        with concurrent.futures.ThreadPoolExecutor(40) as pool:
+            pictures = [pool.submit(get, run, f"/thumbnail/c{i % 12}") for i in range(40)]
+            health = [get(run, "/healthz") for _ in range(21)]
+            pictures = [picture.result() for picture in pictures]
+        assert {answer.code for answer in health} == {200}
+        # In milliseconds, but for the load of the machine; each waited two seconds behind every camera.
+        assert statistics.median(answer.seconds for answer in health) < 1 * SLOW, health
+        assert {answer.code for answer in pictures} == {503}, pictures
+        # What did not come in time is not waited for again.
+        assert statistics.median(get(run, "/thumbnail/c0").seconds for _ in range(21)) < 1 * SLOW
+        end(run)
+
+
+def test_thumbnails_are_fresh(folder):
+    with watch(folder) as run:
+        until("frames", lambda: run.status()["c0"]["frames"] > 10)
+        first = get(run, "/thumbnail/c0")
+        assert first.code == 200 and first.body[:2] == b"\xff\xd8" and first.headers["Content-Type"] == "image/jpeg", first
+        # No two frames of this pattern are the same.
+        time.sleep(1.1)
+        second = get(run, "/thumbnail/c0")
+        assert second.code == 200 and second.body != first.body
+        end(run)
+
+
+def test_clients_that_trickle(folder):
+    with watch(folder) as run:
+        slow = []
+        for i in range(200):
+            slow.append(connect(run))
+            slow[-1].sendall(b"GET / HTTP/1.1\r\nX: ")
+            if i % 20 == 19:
+                assert get(run, "/healthz").code == 200
+        for _ in range(5):
+            for connection in slow:
+                try:
+                    connection.sendall(b"x")
+                except OSError:
+                    pass
+            assert get(run, "/healthz").code == 200
+        until("fewer", lambda: sum(map(is_open, slow)) <= 64)
+        end(run, *slow)
+
+
+def test_descriptors_that_run_out(folder):
+    with watch(folder, "1/1000") as run:
+        until("frames", lambda: run.status()["c0"]["frames"])
+        files = pathlib.Path(f"/proc/{run.process.pid}/fd")
+        until("threads that began", lambda: count(files) == (time.sleep(0.5), count(files))[1])
+        process = run.process.pid
+        most = resource.prlimit(process, resource.RLIMIT_NOFILE)[1]
+        # Not one more: what waits to be accepted is there all the time.
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (count(files), most))
+        waiting = [connect(run) for _ in range(10)]
+        begun = processor_time(process)
+        time.sleep(3)
+        used = processor_time(process) - begun
+        assert used < 0.5 * SLOW, used
+        assert run.process.poll() is None
+        # Those who are connected make room for those who come.
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (count(files) + 2, most))
+        for _ in range(10):
+            assert get(run, "/healthz").code == 200
+        end(run, *waiting)
+
+
+def count(folder):
+    return len(list(folder.iterdir()))
+
+
+def processor_time(process):
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_many_files_may_be_open(folder):
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    few = min(most, 256)
+    few = 256 if most == resource.RLIM_INFINITY else min(most, 256)
     with watch(folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))) as run:
         assert resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE) == (most, most)
         end(run)
