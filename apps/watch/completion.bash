@@ -7,6 +7,7 @@ _framequality_watch() {
   case $prev in
     --device) mapfile -t COMPREPLY < <(compgen -W 'auto cpu cuda' -- "$cur") ;;
     --listen) mapfile -t COMPREPLY < <(compgen -W 'none' -- "$cur") ;;
+    --allow-host) mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur") ;;
     --config | -c) _filedir toml ;;
     --log) _filedir ;;
     --snapshots | --baselines) _filedir -d ;;
@@ -15,9 +16,9 @@ _framequality_watch() {
     *)
       $split && return
       if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--help --help-all --help-gst --config= --log= --listen= --snapshots=
-          --snapshots-most= --snapshots-most-bytes= --baselines= --hold-time= --recovery-time= --repeat-interval=
-          --learn-time= --interval= --device= --quiet --version' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--help --help-all --help-gst --config= --log= --listen= --allow-host=
+          --snapshots= --snapshots-most= --snapshots-most-bytes= --baselines= --hold-time= --recovery-time=
+          --repeat-interval= --learn-time= --interval= --device= --quiet --version' -- "$cur")
         if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace; fi
       else
         _filedir

@@ -2,8 +2,10 @@
 // What can be set, by name: the keys of the configuration file, which many options of the command line also have.
 #include "apps/watch/keys.h"
 
+#include "apps/watch/hosts.h"
 #include "apps/watch/states.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -60,12 +62,24 @@ bool set_count(Integer& count, const Value& value, std::int64_t least, std::int6
   return true;
 }
 
+/// A list of texts, or one text.
+std::vector<std::string> to_texts(const Value& value) {
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return *list;
+  if (const auto* one = std::get_if<std::string>(&value)) return {*one};
+  return {};
+}
+
+/// Adds to those that are there.
+bool add_hosts(Settings& settings, const Value& value) {
+  const std::vector<std::string> names = to_texts(value);
+  if (names.empty() || !std::all_of(names.begin(), names.end(), [](const auto& name) { return host_name(name); }))
+    return false;
+  settings.allow_hosts.insert(settings.allow_hosts.end(), names.begin(), names.end());
+  return true;
+}
+
 bool set_watch_for(CameraSettings& camera, const Value& value) {
-  std::vector<std::string> names;
-  if (const auto* list = std::get_if<std::vector<std::string>>(&value))
-    names = *list;
-  else if (const auto* one = std::get_if<std::string>(&value))
-    names = {*one};
+  const std::vector<std::string> names = to_texts(value);
   if (names.empty()) return false;
   std::string flags;
   for (const std::string& name : names) {
@@ -128,6 +142,7 @@ const std::vector<Key<Settings>>& program_keys() {
   using V = Value;
   static const std::vector<Key<S>> keys = {
       {"listen", "ADDRESS:PORT or none", [](S& s, const V& v) { return set_text(s.listen, v); }},
+      {"allow-hosts", "host names without a port, such as cameras.example.org", add_hosts},
       {"log", kPath, [](S& s, const V& v) { return set_text(s.log, v); }},
       {"snapshots", kPath, [](S& s, const V& v) { return set_text(s.snapshots, v); }},
       {"snapshots-most", "a whole number from 1 to 1000000",

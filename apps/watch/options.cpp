@@ -40,12 +40,16 @@ constexpr std::array kKeyed = {
     Keyed{"device", "auto (default), cpu or cuda; the figures are the same", "DEVICE", false},
 };
 
+/// Has the key allow-hosts.
+constexpr Keyed kAllowHost = {"allow-host", "Also answer requests to this host name; may be given several times",
+                              "NAME", false};
+
 /// The options as they stand on the command line; names are bytes, the rest is text.
 struct Raw {
   std::array<gchar*, kKeyed.size()> keyed{};
   gchar* config = nullptr;
   gboolean quiet = FALSE, version = FALSE;
-  gchar** cameras = nullptr;
+  gchar **allow_hosts = nullptr, **cameras = nullptr;
 
   Raw() = default;
   Raw(const Raw&) = delete;
@@ -53,6 +57,7 @@ struct Raw {
   ~Raw() {
     for (gchar* text : keyed) g_free(text);
     g_free(config);
+    g_strfreev(allow_hosts);
     g_strfreev(cameras);
   }
 };
@@ -86,6 +91,8 @@ void parse(int argc, char** argv, Raw& raw) {
     list.push_back({kKeyed[i].name, 0, 0, is_path ? G_OPTION_ARG_FILENAME : G_OPTION_ARG_STRING, &raw.keyed[i],
                     kKeyed[i].what, kKeyed[i].value});
   }
+  list.push_back(
+      {kAllowHost.name, 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw.allow_hosts, kAllowHost.what, kAllowHost.value});
   list.push_back({"quiet", 'q', 0, G_OPTION_ARG_NONE, &raw.quiet, "Only errors on stderr", nullptr});
   list.push_back({"version", 0, 0, G_OPTION_ARG_NONE, &raw.version, "Print the version and exit", nullptr});
   list.push_back({G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw.cameras, nullptr, "[NAME=]URL..."});
@@ -110,16 +117,18 @@ Value value_of(const Keyed& option, std::string_view text) {
 
 /// Sets what the options say, over what the configuration said.
 void set_options(const Raw& raw, Settings& settings, CameraSettings& defaults) {
-  const auto set = [](const auto& keys, const Keyed& option, const char* text, auto& target) {
-    const auto* key = find_key(keys, option.name);
+  const auto set = [](const auto& keys, const char* name, const Keyed& option, const char* text, auto& target) {
+    const auto* key = find_key(keys, name);
     if (key && !key->set(target, value_of(option, text)))
       throw UsageError(std::string("--") + option.name + " takes " + key->takes + ", not '" + printable(text) + "'");
   };
   for (std::size_t i = 0; i < kKeyed.size(); ++i) {
     if (!raw.keyed[i]) continue;
-    set(program_keys(), kKeyed[i], raw.keyed[i], settings);
-    set(camera_keys(), kKeyed[i], raw.keyed[i], defaults);
+    set(program_keys(), kKeyed[i].name, kKeyed[i], raw.keyed[i], settings);
+    set(camera_keys(), kKeyed[i].name, kKeyed[i], raw.keyed[i], defaults);
   }
+  for (gchar** host = raw.allow_hosts; host && *host; ++host)
+    set(program_keys(), "allow-hosts", kAllowHost, *host, settings);
   if (raw.quiet) settings.quiet = true;
 }
 

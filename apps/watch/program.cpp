@@ -50,6 +50,7 @@ void make_folder(const std::string& path) {
 Program::Program(const Settings& settings)
     : settings_(settings),
       loop_(g_main_loop_new(nullptr, FALSE)),
+      hosts_(settings.allow_hosts, settings.listen),
       thumbnails_(
           settings.cameras.size(), [this](std::size_t camera) { taps_[camera]->wish({}); }, [this] { fresh_.ring(); }),
       encoder_(std::make_unique<Encoder>()),
@@ -80,8 +81,9 @@ Program::Program(const Settings& settings)
   });
   post_status();
   if (settings.listen != "none")
-    server_ = std::make_unique<Server>(settings.listen, fresh_,
-                                       [this](const Request& request) { return answer(request, board_, thumbnails_); });
+    server_ = std::make_unique<Server>(settings.listen, fresh_, [this](const Request& request) {
+      return answer(request, hosts_, board_, thumbnails_);
+    });
 }
 
 Program::~Program() {

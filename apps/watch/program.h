@@ -6,6 +6,7 @@
 #include "apps/watch/camera.h"
 #include "apps/watch/chores.h"
 #include "apps/watch/encoder.h"
+#include "apps/watch/hosts.h"
 #include "apps/watch/log.h"
 #include "apps/watch/server.h"
 #include "apps/watch/settings.h"
@@ -62,6 +63,7 @@ class Program {
   bool reader_left_ = false, snapshots_fail_ = false, status_is_old_ = false;
   Chores chores_;
   Board board_;
+  const Hosts hosts_;
   const Bell fresh_;  ///< a thumbnail is there
   std::vector<std::shared_ptr<Tap>> taps_;
   Thumbnails thumbnails_;

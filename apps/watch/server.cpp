@@ -83,6 +83,7 @@ MHD_Result queue(MHD_Connection* connection, const Reply& reply) {
   MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
   MHD_add_response_header(response, "Content-Security-Policy", kPolicy);
+  MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
   if (reply.code == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
   const MHD_Result result = MHD_queue_response(connection, reply.code, response);
   MHD_destroy_response(response);
@@ -268,7 +269,10 @@ MHD_Result Server::Loop::take(MHD_Connection* connection, Client& client, const 
   const std::string_view name = method;
   if (name != MHD_HTTP_METHOD_GET && name != MHD_HTTP_METHOD_HEAD)
     return queue(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, Reply().type, "only GET and HEAD\n"});
-  if (const std::optional<Reply> reply = on_get_({url})) return queue(connection, *reply);
+  Request request{url, std::nullopt};
+  if (const char* host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST))
+    request.host = host;
+  if (const std::optional<Reply> reply = on_get_(request)) return queue(connection, *reply);
   client.waiting = connection;
   MHD_suspend_connection(connection);
   return MHD_YES;

@@ -47,6 +47,7 @@ struct Rejected {
 
 struct Settings {
   std::string listen = "127.0.0.1:9640";  ///< or "none"
+  std::vector<std::string> allow_hosts;   ///< names by which the server may be addressed, besides its own
   std::string log, snapshots, baselines;  ///< paths; empty: stdout, no pictures, none kept
   std::uint64_t snapshots_most = 1000, snapshots_most_bytes = 1'000'000'000;
   bool quiet = false, version = false;

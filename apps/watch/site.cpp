@@ -2,6 +2,7 @@
 // The answers of the HTTP server, by path.
 #include "apps/watch/site.h"
 
+#include "apps/common/text.h"
 #include "apps/watch/page_template.h"
 
 namespace framequality::apps::watch {
@@ -30,12 +31,26 @@ Reply health(const Status& status) {
   return {503, Reply().type, "the cameras are not looked after\n"};
 }
 
+Reply foreign(std::string_view host) {
+  constexpr std::size_t kShown = 100;
+  Reply reply;
+  reply.code = 403;
+  reply.body = "'";
+  reply.body += shortened(printable(host), kShown) + "' is not a name of this server.\n";
+  reply.body +=
+      "If it should be, start framequality-watch with --allow-host NAME, or set allow-hosts = [\"NAME\"] in its "
+      "configuration.\n";
+  return reply;
+}
+
 }  // namespace
 
-std::optional<Reply> answer(const Request& request, const Board& board, Thumbnails& thumbnails) {
+std::optional<Reply> answer(const Request& request, const Hosts& hosts, const Board& board, Thumbnails& thumbnails) {
   const std::string_view path = request.path;
   const auto status = board.status();
+  // It shows nothing, and supervisors use any name.
   if (path == "/healthz") return health(*status);
+  if (request.host && !hosts.knows(*request.host)) return foreign(*request.host);
   if (path == "/") return Reply{200, "text/html; charset=utf-8", kPage};
   if (path == "/status.json") return Reply{200, "application/json", status_json(*status)};
   if (path == "/metrics")

@@ -2,6 +2,7 @@
 // The answers of the HTTP server, by path.
 #pragma once
 
+#include "apps/watch/hosts.h"
 #include "apps/watch/status.h"
 #include "apps/watch/thumbnails.h"
 
@@ -12,7 +13,8 @@
 namespace framequality::apps::watch {
 
 struct Request {
-  std::string_view path;  ///< percent-decoded
+  std::string_view path;                 ///< percent-decoded
+  std::optional<std::string_view> host;  ///< the header, if there is one
 };
 
 struct Reply {
@@ -22,6 +24,6 @@ struct Reply {
 
 /// The answer to a GET. Paths are names of what there is, never of files. None: a thumbnail is on its way. From any
 /// thread; does not block.
-std::optional<Reply> answer(const Request& request, const Board& board, Thumbnails& thumbnails);
+std::optional<Reply> answer(const Request& request, const Hosts& hosts, const Board& board, Thumbnails& thumbnails);
 
 }  // namespace framequality::apps::watch

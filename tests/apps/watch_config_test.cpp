@@ -76,6 +76,7 @@ TEST_F(WatchConfig, EverySettingArrives) {
   write("password", "s3cret!\nsecond line\n");
   const Settings s = config(R"(
 listen = "[::1]:0"
+allow-hosts = ["cameras.example.org", "b.example"]
 log = "events.jsonl"
 snapshots = "/pictures"
 snapshots-most = 5
@@ -108,6 +109,7 @@ name = "test"
 pipeline = "videotestsrc ! video/x-raw,width=32"
 )");
   EXPECT_EQ(s.listen, "[::1]:0");
+  EXPECT_EQ(s.allow_hosts, (std::vector<std::string>{"cameras.example.org", "b.example"}));
   EXPECT_EQ(s.log, folder_ + "/events.jsonl");
   EXPECT_EQ(s.snapshots, "/pictures");
   EXPECT_EQ(s.baselines, folder_ + "/learned");
@@ -151,14 +153,22 @@ TEST_F(WatchConfig, OptionsGoBeforeDefaultsAndCamerasBeforeOptions) {
   EXPECT_EQ(s.cameras[1].watch.learn_time, 2'000'000'000u);
 }
 
+TEST_F(WatchConfig, HostNamesOfOptionsAreAdded) {
+  const Settings s = config("allow-hosts = 'a'\n[[camera]]\nname='a'\nurl='rtsp://a'\n",
+                            {"--allow-host", "b.example", "--allow-host=C."});
+  EXPECT_EQ(s.allow_hosts, (std::vector<std::string>{"a", "b.example", "C."}));
+}
+
 TEST_F(WatchConfig, MistakesOfAllNameLineAndKey) {
   EXPECT_TRUE(refused("listen = \n").starts_with("W:1: this is no TOML: "));
   EXPECT_TRUE(refused("[[camera]]\nname = \"a\nb\"\n").starts_with("W:2: this is no TOML: "));
-  EXPECT_EQ(
-      refused("listne = 'none'\n"),
-      "W:1: there is no key 'listne' here; keys are listen, log, snapshots, snapshots-most, snapshots-most-bytes, "
-      "baselines, quiet, defaults, camera");
+  EXPECT_EQ(refused("listne = 'none'\n"),
+            "W:1: there is no key 'listne' here; keys are listen, allow-hosts, log, snapshots, snapshots-most, "
+            "snapshots-most-bytes, baselines, quiet, defaults, camera");
   EXPECT_EQ(refused("\nlisten = 9640\n"), "W:2: listen takes ADDRESS:PORT or none, not 9640");
+  EXPECT_EQ(refused("allow-hosts = ['a', 'b:80']\n"),
+            "W:1: allow-hosts takes host names without a port, such as cameras.example.org, not [ "
+            "'a', 'b:80' ]");
   EXPECT_EQ(refused("snapshots-most = 0\n"), "W:1: snapshots-most takes a whole number from 1 to 1000000, not 0");
   EXPECT_EQ(
       refused("[defaults]\nhold-time = '1 s'\nname = 'x'\n").substr(0, 110),
@@ -284,6 +294,9 @@ TEST_F(WatchConfig, CommandLineSaysWhatIsWrong) {
   EXPECT_EQ(said({"--snapshots-most=1.5", "rtsp://a"}),
             "--snapshots-most takes a whole number from 1 to 1000000, not '1.5'");
   EXPECT_EQ(said({"--device=tpu", "rtsp://a"}), "--device takes auto, cpu or cuda, not 'tpu'");
+  EXPECT_EQ(said({"--allow-host=http://a", "rtsp://a"}),
+            "--allow-host takes host names without a port, such as cameras.example.org, not "
+            "'http://a'");
   EXPECT_EQ(said({"rtsp://u:hush/hush@h/1"}).find("hush"), std::string::npos);
   EXPECT_EQ(said({"/no/such/file"}), "/no/such/file: No such file or directory");
 }

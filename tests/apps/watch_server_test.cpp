@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-watch's HTTP server: whom it answers, what, and that nobody keeps others out.
 #include "apps/watch/clients.h"
+#include "apps/watch/hosts.h"
 #include "apps/watch/server.h"
 #include "apps/watch/site.h"
 #include "apps/watch/thumbnails.h"
@@ -128,6 +129,62 @@ TEST(WatchClients, ATimeIsForAWholeRequest) {
   EXPECT_EQ(clients.due(), 8 + Clients::kPatience);
 }
 
+// --- Names ----------------------------------------------------------------------------------------------------------
+
+TEST(WatchHosts, KnowAddressesLocalhostAndTheirNames) {
+  const Hosts hosts({"Cameras.Example.org", "k\u00fcche.example"}, "listening.example:9640");
+  for (const char* host :
+       {"127.0.0.1", "127.0.0.1:9640", "10.1.2.3:80", "[::1]", "[::1]:9640", "[fe80::1%eth0]:1", "[::ffff:1.2.3.4]",
+        "localhost", "LocalHost:9640", "localhost.", "localhost.:80", "a.b.localhost", "cameras.example.org",
+        "CAMERAS.EXAMPLE.ORG.:443", "cameras.example.org:", "xn--kche-0ra.example", "listening.example"})
+    EXPECT_TRUE(hosts.knows(host)) << host;
+  for (const char* host : {"",
+                           ":80",
+                           ".",
+                           "example.org",
+                           "evil.example",
+                           "cameras.example.org.evil.example",
+                           "xcameras.example.org",
+                           "localhost.evil.example",
+                           "notlocalhost",
+                           "127.0.0.1.evil.example",
+                           "1.2.3.4.5",
+                           "127.0.0.1:80x",
+                           "[::1",
+                           "[::1]x",
+                           "[::1]80",
+                           "[127.0.0.1]",
+                           "[cameras.example.org]",
+                           "cameras.example.org:80:80",
+                           "a b",
+                           "local host",
+                           "cameras.example.org/",
+                           "user@cameras.example.org",
+                           "cameras.example.org..",
+                           "\xff",
+                           "127.0.0.1, evil.example"})
+    EXPECT_FALSE(hosts.knows(host)) << host;
+}
+
+TEST(WatchHosts, KnowTheirOwnMachine) {
+  const Hosts hosts({});
+  const std::vector<std::string> own = own_host_names();
+  ASSERT_GE(own.size(), 3u);
+  for (const std::string& name : own) EXPECT_EQ(hosts.knows(name + ":9640"), host_name(name).has_value()) << name;
+  const std::string label = own[0].substr(0, own[0].find('.'));
+  EXPECT_TRUE(hosts.knows(label + ".local"));
+  EXPECT_FALSE(hosts.knows(label + ".evil.example"));
+}
+
+TEST(WatchHosts, NamesAreHostNames) {
+  EXPECT_EQ(host_name("Cam-1_a.Example."), "cam-1_a.example");
+  EXPECT_EQ(host_name("K\u00dcCHE"), "xn--kche-0ra");
+  for (const std::string& text : {std::string(), std::string("a:80"), std::string("http://a"), std::string("a b"),
+                                  std::string("*.example"), std::string("."), std::string(".a"), std::string("a..b"),
+                                  std::string("[::1]"), std::string("a\0b", 3), std::string(300, 'a')})
+    EXPECT_EQ(host_name(text), std::nullopt) << text;
+}
+
 // --- Thumbnails -----------------------------------------------------------------------------------------------------
 
 TEST(WatchThumbnails, AreMadeWhenAskedForAndOnceASecond) {
@@ -168,6 +225,7 @@ TEST(WatchThumbnails, ACameraThatGivesNoneIsWaitedForOnce) {
 
 TEST(WatchSite, KnowsItsPathsAndNoOthers) {
   Board board;
+  const Hosts hosts({"good.example"});
   Thumbnails thumbnails(
       1, [](std::size_t) {}, [] {});
   Status status;
@@ -176,7 +234,9 @@ TEST(WatchSite, KnowsItsPathsAndNoOthers) {
   status.cameras[0].name = "a/../b";
   status.cameras[0].state = "good";
   board.post(status);
-  const auto get = [&](std::string_view path) { return answer({path}, board, thumbnails); };
+  const auto get = [&](std::string_view path, std::optional<std::string_view> host = std::nullopt) {
+    return answer({path, host}, hosts, board, thumbnails);
+  };
   EXPECT_EQ(get("/thumbnail/a/../b"), std::nullopt) << "it is on its way";
   thumbnails.put(0, "jpeg", g_get_monotonic_time());
   EXPECT_EQ(get("/")->type, "text/html; charset=utf-8");
@@ -187,6 +247,16 @@ TEST(WatchSite, KnowsItsPathsAndNoOthers) {
   for (const char* path : {"", "//", "/index.html", "/status.json/", "/../etc/passwd", "/thumbnail/", "/thumbnail/b",
                            "/thumbnail", "/STATUS.JSON", "status.json", "/healthz/"})
     EXPECT_EQ(get(path)->code, 404u) << path;
+  for (const char* path : {"/", "/status.json", "/metrics", "/thumbnail/a/../b", "/thumbnail/b", "/nothing"}) {
+    const auto reply = get(path, "evil.example\x1b:80");
+    EXPECT_EQ(reply->code, 403u) << path;
+    EXPECT_NE(reply->body.find("--allow-host"), std::string::npos) << reply->body;
+    EXPECT_NE(reply->body.find("allow-hosts"), std::string::npos);
+    EXPECT_EQ(reply->body.find('\x1b'), std::string::npos);
+    EXPECT_NE(get(path, "good.example:80")->code, 403u) << path;
+  }
+  EXPECT_LT(get("/", std::string(5000, 'x'))->body.size(), 500u);
+  EXPECT_EQ(get("/healthz", "evil.example")->body, "ok\n");
   status.made -= 60 * kSecond;
   board.post(status);
   EXPECT_EQ(get("/healthz")->code, 503u);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""framequality-watch's HTTP server under slow cameras and clients that are slow or many.
+"""framequality-watch's HTTP server under clients that are slow, many, or call it by a stranger's name.
 
 usage: watch_server.py PROGRAM
 """
@@ -144,6 +144,31 @@ def test_many_files_may_be_open(folder):
     few = 256 if most == resource.RLIM_INFINITY else min(most, 256)
     with watch(folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))) as run:
         assert resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE) == (most, most)
+        end(run)
+
+
+def test_names_of_strangers(folder):
+    with watch(folder, options=("--allow-host", "Cameras.example.org", "--allow-host=other.example")) as run:
+        for host in ("localhost", f"127.0.0.1:{run.port}", "[::1]:80", "CAMERAS.example.org.:8443", "other.example",
+                     socket.gethostname(), "10.9.8.7"):
+            assert get(run, "/status.json", Host=host).code == 200, host
+        for path in ("/", "/status.json", "/metrics", "/thumbnail/c0", "/nothing"):
+            answer = get(run, path, Host="evil.example")
+            assert answer.code == 403 and b"--allow-host" in answer.body and b"evil.example" in answer.body, answer
+            assert get(run, path, "HEAD", Host="evil.example").code == 403
+        assert get(run, "/healthz", Host="evil.example").body == b"ok\n"
+        old = connect(run)
+        old.sendall(b"GET /status.json HTTP/1.0\r\n\r\n")
+        assert b" 200 " in old.recv(100)
+        end(run, old)
+
+
+def test_other_origins_may_embed_nothing(folder):
+    with watch(folder) as run:
+        for path, method, headers in (("/", "GET", {}), ("/thumbnail/c0", "GET", {}), ("/healthz", "HEAD", {}), ("/none", "GET", {}),
+                                      ("/status.json", "POST", {}), ("/", "GET", {"Host": "evil.example"})):
+            answer = get(run, path, method, **headers)
+            assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin", (path, answer)
         end(run)
 
 
