@@ -53,7 +53,7 @@ GstElement* make_meter(const MeterOptions& options) {
 MeterFacts try_meter(const MeterOptions& options) {
   const Owned<GstElement> meter(GST_ELEMENT(gst_object_ref_sink(make_meter(options))));
   MeterFacts facts;
-  facts.device = try_device(meter.get());
+  if (options.device != "auto") facts.device = try_device(meter.get());
   const Owned<GstPlugin> plugin(
       gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(gst_element_get_factory(meter.get()))));
   if (plugin) facts.plugin_version = gst_plugin_get_version(plugin.get());

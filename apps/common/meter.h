@@ -31,11 +31,12 @@ inline constexpr char kMeterMeta[] = "GstSharpnessMeta";
 GstElement* make_meter(const MeterOptions& options);
 
 struct MeterFacts {
-  std::string device;  ///< cpu or cuda: what it measures on
+  std::string device;  ///< cpu or cuda: what it measures on; empty if that is left to the element
   std::string plugin_version;
 };
 
-/// Makes a meter once to see that it works: as make_meter, and std::runtime_error without the device asked for.
+/// Makes a meter once to see that it works: as make_meter, and std::runtime_error without the device asked for. With
+/// device=auto no device is looked for: to begin on a GPU takes a good part of a second.
 MeterFacts try_meter(const MeterOptions& options);
 
 }  // namespace framequality::apps

@@ -26,6 +26,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,9 +40,9 @@ namespace {
 constexpr int kReportColumns = 16, kReportRows = 9;
 
 /// The zones of a report are measured even if the table has none. The GPU is the one that is tried first.
-MeterOptions meter_of(const Options& options, const Machine& machine) {
+MeterOptions meter_of(const Options& options) {
   MeterOptions meter = options.meter;
-  if (!machine.gpus().empty()) meter.cuda_device_id = machine.gpus().begin()->first;
+  if (!options.gpus.empty()) meter.cuda_device_id = options.gpus.front();
   if (!options.report.empty() && meter.zone_columns * meter.zone_rows == 1) {
     meter.zone_columns = kReportColumns;
     meter.zone_rows = kReportRows;
@@ -98,7 +99,7 @@ class App {
   explicit App(const Options& options)
       : options_(options),
         machine_(options, [this] { refill(); }),
-        meter_(meter_of(options, machine_)),
+        meter_(meter_of(options)),
         facts_(try_meter(meter_)),
         table_(options.format, options.meter),
         folder_(options.output.empty()
@@ -189,9 +190,10 @@ class App {
     if (folder_) folder_->begin(i);
     const std::string& name = options_.inputs[i].name;
     RowOutput& output = folder_ ? static_cast<RowOutput&>(*folder_) : output_;
-    Job::Outlet outlet{table_, output, *picture_threads_, {}, {}, {}, {}, {}};
+    Job::Outlet outlet{table_, output, *picture_threads_, {}, {}, {}, {}, {}, {}};
     outlet.warned = [this, &name](const std::string& text) { say(printable(name) + ": warning: " + printable(text)); };
     outlet.failed = [this](const std::string& text) { fail(text); };
+    outlet.decoded = [this](bool on_gpu) { machine_.saw_decoder(on_gpu); };
     outlet.cuttable = [this, i] {
       long_files_.push_back(i);
       start_jobs();
@@ -233,6 +235,7 @@ class App {
       if (folder_ && !folder_->keep(i, result))
         say(printable(result.name) + ": warning: it changed while it was scanned");
       if (!options_.report.empty()) parts_[i] = report_part(result);
+      if (!result.video.device.empty()) devices_.insert(result.video.device);
       frames_ += jobs_[i]->frames();
       done_ += weights_[i];
       try {
@@ -339,6 +342,14 @@ class App {
     return G_SOURCE_REMOVE;
   }
 
+  /// With the devices that measured.
+  MeterFacts facts() const {
+    MeterFacts facts = facts_;
+    if (!devices_.empty()) facts.device.clear();
+    for (const std::string& device : devices_) facts.device += (facts.device.empty() ? "" : ", ") + device;
+    return facts;
+  }
+
   int status(bool complete, int write_error) {
     if (write_error == EPIPE) return kSignalled + SIGPIPE;
     if (write_error != 0) fatal_ = std::string("cannot write the table: ") + std::strerror(write_error);
@@ -346,10 +357,10 @@ class App {
     if (fatal_.empty() && complete) {
       try {
         if (!options_.report.empty())
-          DraftFile(options_.report, report_page(options_, meter_, facts_, parts_)).publish();
+          DraftFile(options_.report, report_page(options_, meter_, facts(), parts_)).publish();
         if (!options_.manifest.empty())
           DraftFile(options_.manifest,
-                    manifest(options_.manifest, options_, meter_, facts_, choices_.selected(), run_facts()))
+                    manifest(options_.manifest, options_, meter_, facts(), choices_.selected(), run_facts()))
               .publish();
       } catch (const std::runtime_error& e) {
         fatal_ = e.what();
@@ -382,6 +393,7 @@ class App {
   std::vector<std::unique_ptr<Job>> jobs_;  ///< by file; null before and after
   std::vector<std::optional<std::string>> texts_;
   std::vector<std::string> parts_;  ///< of the report
+  std::set<std::string> devices_;   ///< that measured
   Choices choices_;
   SetPictures set_pictures_;
   bool placed_ = false;

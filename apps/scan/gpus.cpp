@@ -2,16 +2,11 @@
 // The GPUs that decode here.
 #include "apps/scan/gpus.h"
 
-#include "apps/common/owned.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <dlfcn.h>
-#include <map>
-#include <mutex>
-#include <string>
 #include <string_view>
 
 namespace framequality::apps::scan {
@@ -25,31 +20,13 @@ constexpr int kUsualEngines = 2;  // where the driver does not count them
 // A 4K stream of ten bits: 25 MB for each of some twenty pictures. Contexts and kernels aside.
 constexpr std::size_t kBytesPerStream = 600'000'000;
 
-/// By its name, as GStreamer gives them: nvh264dec, nvh265device1dec.
+/// nvh264dec is the first one's, nvh265device1dec and nvh264sldevice2dec those of others.
 int gpu_in_name(std::string_view name) {
   constexpr std::string_view kMark = "device";
   const auto at = name.rfind(kMark);
   int gpu = 0;
   if (at != std::string_view::npos) std::from_chars(name.data() + at + kMark.size(), name.data() + name.size(), gpu);
   return gpu;
-}
-
-int look_up(GstElementFactory* factory) {
-  const gchar* plugin = gst_plugin_feature_get_plugin_name(GST_PLUGIN_FEATURE(factory));
-  if (!plugin || std::string_view(plugin) != kPlugin ||
-      !gst_element_factory_list_is_type(factory,
-                                        GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO))
-    return -1;
-  const Owned<GstElement> element(gst_element_factory_create(factory, nullptr));
-  if (!element) return -1;
-  gst_object_ref_sink(element.get());
-  constexpr char kId[] = "cuda-device-id";
-  const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element.get()), kId);
-  if (!spec) return gpu_in_name(GST_OBJECT_NAME(factory));
-  GValue value = G_VALUE_INIT;
-  g_value_init(&value, G_TYPE_INT64);
-  g_object_get_property(G_OBJECT(element.get()), kId, &value);
-  return static_cast<int>(g_value_get_int64(&value));
 }
 
 // What of NVIDIA's driver is asked, declared as in its public headers (CUDA driver API; Video Codec SDK, nvcuvid.h).
@@ -119,16 +96,21 @@ int ask_driver(int gpu) {
 }  // namespace
 
 int gpu_of(GstElementFactory* factory) {
-  static std::mutex mutex;
-  static std::map<std::string, int, std::less<>> known;
-  const std::string_view name = GST_OBJECT_NAME(factory);
-  {
-    const std::lock_guard lock(mutex);
-    if (const auto found = known.find(name); found != known.end()) return found->second;
-  }
-  const int gpu = look_up(factory);
-  const std::lock_guard lock(mutex);
-  return known.emplace(name, gpu).first->second;
+  const gchar* plugin = gst_plugin_feature_get_plugin_name(GST_PLUGIN_FEATURE(factory));
+  constexpr auto kKind =
+      GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO | GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE;
+  if (!plugin || std::string_view(plugin) != kPlugin || !gst_element_factory_list_is_type(factory, kKind)) return -1;
+  return gpu_in_name(GST_OBJECT_NAME(factory));
+}
+
+bool can_processor_decode(GstCaps* caps) {
+  GList* all = gst_element_factory_list_get_elements(GST_ELEMENT_FACTORY_TYPE_DECODER, GST_RANK_MARGINAL);
+  GList* fit = gst_element_factory_list_filter(all, caps, GST_PAD_SINK, FALSE);
+  bool found = false;
+  for (const GList* i = fit; i && !found; i = i->next) found = gpu_of(GST_ELEMENT_FACTORY(i->data)) < 0;
+  gst_plugin_feature_list_free(fit);
+  gst_plugin_feature_list_free(all);
+  return found;
 }
 
 std::vector<int> decoding_gpus() {

@@ -135,6 +135,7 @@ double Job::done() const {
 void Job::opened(const Running& running) {
   if (running.segment != 0 || is_cut_) return;
   on_gpu_ = running.scan->is_on_gpu();
+  outlet_.decoded(on_gpu_);
   duration_ = running.scan->duration();
   rate_ = running.scan->rate();
   // Which frames an interval measures depends on where one begins.

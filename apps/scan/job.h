@@ -40,6 +40,7 @@ class Job {
     TaskPool& picture_threads;
     std::function<void(const std::string& text)> warned;  ///< main thread
     std::function<void(const std::string& text)> failed;  ///< any thread: nothing can go on
+    std::function<void(bool on_gpu)> decoded;             ///< main thread: the first frame is there
     std::function<void()> cuttable;                       ///< main thread: add_scan() can be called
     std::function<void(int gpu)> freed;  ///< main thread: a scan that ran there is gone. Perhaps after this
     std::function<void()> ended;         ///< main thread

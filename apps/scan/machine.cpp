@@ -18,10 +18,14 @@ namespace {
 constexpr int kCoresPerFile = 2, kMostFiles = 16;
 constexpr int kFirstStreams = 4;  // of a GPU, until it is known how many it decodes well
 
+int places_of_processor() { return std::clamp(host::usable_cores() / kCoresPerFile, 1, kMostFiles); }
+
 }  // namespace
 
-Machine::Machine(const Options& options, std::function<void()> more) : segments_(options.segments) {
-  const std::vector<int> there = decoding_gpus();
+Machine::Machine(const Options& options, std::function<void()> more)
+    : more_(std::move(more)), chooses_(!options.jobs), segments_(options.segments) {
+  const bool may_use_gpus = FQ_HAVE_CUDA && options.meter.device != "cpu";
+  const std::vector<int> there = may_use_gpus || !options.gpus.empty() ? decoding_gpus() : std::vector<int>{};
   for (const int gpu : options.gpus) {
     if (std::find(there.begin(), there.end(), gpu) == there.end())
       throw UsageError("--gpus: GStreamer has no decoder for GPU " + std::to_string(gpu) +
@@ -30,22 +34,31 @@ Machine::Machine(const Options& options, std::function<void()> more) : segments_
   }
   if (options.gpus.empty())
     for (const int gpu : there) gpus_[gpu] = 0;
-  if (options.jobs) {
+  if (options.jobs)
     set_places(*options.jobs);
-  } else if (gpus_.empty()) {
-    set_places(std::clamp(host::usable_cores() / kCoresPerFile, 1, kMostFiles));
-  } else {
-    const int count = static_cast<int>(gpus_.size());
-    set_places(kFirstStreams * count);
-    // GPUs of one machine are alike. The answer comes to the main loop, which does not run any more once this is gone.
-    std::thread([this, count, gpu = gpus_.begin()->first, more = std::move(more)]() mutable {
-      const int streams = streams_of(gpu);
-      call_later([this, places = streams * count, more = std::move(more)] {
-        set_places(places);
-        more();
-      });
-    }).detach();
+  else
+    set_places(gpus_.empty() ? places_of_processor() : kFirstStreams * static_cast<int>(gpus_.size()));
+}
+
+void Machine::saw_decoder(bool on_gpu) {
+  if (!chooses_ || gpus_.empty() || asked_) return;
+  if (!on_gpu) {  // pictures, perhaps, or what GPUs do not decode
+    if (places_ >= places_of_processor()) return;
+    set_places(places_of_processor());
+    more_();
+    return;
   }
+  asked_ = true;
+  const int count = static_cast<int>(gpus_.size());
+  set_places(kFirstStreams * count);
+  // GPUs of one machine are alike. The answer comes to the main loop, which does not run any more once this is gone.
+  std::thread([this, count, gpu = gpus_.begin()->first] {
+    const int streams = streams_of(gpu);
+    call_later([this, places = streams * count] {
+      set_places(places);
+      more_();
+    });
+  }).detach();
 }
 
 void Machine::set_places(int places) {

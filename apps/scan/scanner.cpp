@@ -3,16 +3,15 @@
 #include "apps/scan/scanner.h"
 
 #include "apps/common/contexts.h"
+#include "apps/common/element.h"
 #include "apps/common/exif.h"
+#include "apps/common/message.h"
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
 #include "apps/scan/folders.h"
-#include "apps/scan/gpus.h"
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
 #include <sys/stat.h>
 #include <thread>
 #include <utility>
@@ -25,24 +24,6 @@ constexpr guint kDecodedAhead = 8;  // frames between decoder and meter, so that
 // A file that ends this much before the end that its container gives is taken for cut off.
 constexpr std::uint64_t kLeastShortfall = GST_SECOND / 2;
 constexpr std::uint64_t kShortfallPart = 20;
-// Demuxers that know the keyframes and give every frame its time.
-constexpr std::string_view kIndexed[] = {"qtdemux", "matroskademux"};
-
-GstElement* make(const char* factory) {
-  GstElement* element = gst_element_factory_make(factory, nullptr);
-  if (!element) throw std::runtime_error(std::string("GStreamer's element ") + factory + " is not installed");
-  return element;
-}
-
-bool is_demuxer(GstElement* element) {
-  const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
-  return klass && std::string_view(klass).find("Demux") != std::string_view::npos;
-}
-
-void raise_to(std::atomic<std::uint64_t>& highest, std::uint64_t value) {
-  for (std::uint64_t old = highest; old < value && !highest.compare_exchange_weak(old, value);) {
-  }
-}
 
 /// Scans that are being destroyed.
 struct Retired {
@@ -97,11 +78,13 @@ void FileScan::build() {
       path)
     if (const auto tags = tags_of_jpeg(path.get())) take_tags(tags.get());
   pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
-  GstElement *source = make("uridecodebin"), *queue = make("queue"), *sink = make("fakesink");
-  convert_ = make("videoconvert");
+  GstElement *source = make_element("uridecodebin"), *queue = make_element("queue"), *sink = make_element("fakesink");
+  convert_ = make_element("videoconvert");
   MeterOptions options = options_;
   options.cuda_device_id = gpu_;
   meter_ = make_meter(options);
+  // It does not choose a device before it is known what the file is: start_meter().
+  gst_element_set_locked_state(meter_, TRUE);
   gst_bin_add_many(GST_BIN(pipeline_.get()), source, convert_, queue, meter_, sink, nullptr);
   if (!gst_element_link_many(convert_, queue, meter_, sink, nullptr))
     throw std::runtime_error("the meter cannot be linked");
@@ -112,8 +95,9 @@ void FileScan::build() {
   g_object_set(sink, "sync", FALSE, "enable-last-sample", FALSE, nullptr);
   g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), this);
   g_signal_connect(source, "no-more-pads", G_CALLBACK(on_no_more_pads), this);
-  if (gpu_ >= 0) g_signal_connect(source, "autoplug-select", G_CALLBACK(on_select), this);
+  g_signal_connect(source, "autoplug-select", G_CALLBACK(on_select), this);
   g_signal_connect(pipeline_.get(), "deep-element-added", G_CALLBACK(on_element), this);
+  g_signal_connect(pipeline_.get(), "deep-element-removed", G_CALLBACK(on_element_removed), this);
   decoding_.watch(pipeline_.get());
   const Owned<GstPad> measured(gst_element_get_static_pad(meter_, "src"));
   gst_pad_add_probe(measured.get(),
@@ -126,66 +110,6 @@ void FileScan::build() {
 }
 
 // --- Streaming threads ----------------------------------------------------------------------------------------------
-
-gint FileScan::on_select(GstElement*, GstPad*, GstCaps*, GstElementFactory* factory, gpointer self) {
-  // GstAutoplugSelectResult, which no header has.
-  constexpr gint kTry = 0, kSkip = 2;
-  const int gpu = gpu_of(factory);
-  return gpu < 0 || gpu == static_cast<FileScan*>(self)->gpu_ ? kTry : kSkip;
-}
-
-void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) {
-  auto* scan = static_cast<FileScan*>(self);
-  GstElementFactory* factory = gst_element_get_factory(element);
-  if (factory && gpu_of(factory) >= 0) scan->on_gpu_ = true;
-  if (g_signal_lookup("have-type", G_OBJECT_TYPE(element)) != 0)
-    g_signal_connect(element, "have-type", G_CALLBACK(on_type), self);
-  if (!is_demuxer(element)) return;
-  const std::string_view name = factory ? GST_OBJECT_NAME(factory) : "";
-  if (std::find(std::begin(kIndexed), std::end(kIndexed), name) != std::end(kIndexed)) scan->has_index_ = true;
-  // Nobody links streams other than video, but their data passes here all the same.
-  const auto watch_pad = +[](GstElement*, GstPad* pad, gpointer to) {
-    const auto see = +[](GstPad*, GstPadProbeInfo* info, gpointer into) {
-      const GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
-      ++static_cast<FileScan*>(into)->progress_;
-      if (GST_BUFFER_PTS_IS_VALID(buffer)) raise_to(static_cast<FileScan*>(into)->data_end_, GST_BUFFER_PTS(buffer));
-      return GST_PAD_PROBE_OK;
-    };
-    if (!GST_PAD_IS_SRC(pad)) return;
-    ++static_cast<FileScan*>(to)->streams_;
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, see, to, nullptr);
-  };
-  const auto watch_read = +[](GstPad*, GstPadProbeInfo* info, gpointer to) {
-    ++static_cast<FileScan*>(to)->progress_;
-    if (const GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info))
-      raise_to(static_cast<FileScan*>(to)->read_end_,
-               info->offset + gst_buffer_get_size(const_cast<GstBuffer*>(buffer)));
-    return GST_PAD_PROBE_OK;
-  };
-  if (const Owned<GstPad> sink(gst_element_get_static_pad(element, "sink")); sink)
-    gst_pad_add_probe(sink.get(), static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_PULL | GST_PAD_PROBE_TYPE_BUFFER),
-                      watch_read, self, nullptr);
-  g_signal_connect(element, "pad-added", G_CALLBACK(watch_pad), self);
-}
-
-void FileScan::on_type(GstElement*, guint, GstCaps* caps, gpointer self) {
-  auto* scan = static_cast<FileScan*>(self);
-  // The first is the file's, others are of what is in it.
-  if (!scan->typed_.exchange(true))
-    scan->image_ = g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "image/");
-}
-
-void FileScan::on_pad(GstElement*, GstPad* pad, gpointer self) {
-  auto* scan = static_cast<FileScan*>(self);
-  const Owned<GstPad> sink(gst_element_get_static_pad(scan->convert_, "sink"));
-  // A second video stream stays unlinked, and so undecoded.
-  if (!gst_pad_is_linked(sink.get()) && gst_pad_link(pad, sink.get()) == GST_PAD_LINK_OK) scan->linked_ = true;
-}
-
-void FileScan::on_no_more_pads(GstElement* source, gpointer self) {
-  if (static_cast<FileScan*>(self)->linked_) return;
-  GST_ELEMENT_ERROR(source, STREAM, WRONG_TYPE, ("it holds no video"), (nullptr));
-}
 
 GstBusSyncReply FileScan::on_sync_message(GstBus*, GstMessage* message, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
@@ -289,6 +213,8 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
   gst_structure_get_uint64(fields, "stream-time", &time);
   Row row{frame, std::nullopt, 0, {}, GST_BUFFER_DURATION_IS_VALID(buffer) ? GST_BUFFER_DURATION(buffer) : 0};
   gst_structure_get_double(fields, "score", &row.score);
+  if (const gchar* device = gst_structure_get_string(fields, "device"); device && video_.device.empty())
+    video_.device = device;
   if (time != GST_CLOCK_TIME_NONE) {
     row.time = time;
     time_ = time;
@@ -350,10 +276,15 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
       gst_tag_list_unref(tags);
       return G_SOURCE_CONTINUE;
     }
-    case GST_MESSAGE_WARNING:
-      // The meter's are about the options; decoders warn of every damaged frame.
-      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_)) scan->calls_.warned(scan->decoding_.reason(message));
+    case GST_MESSAGE_WARNING: {
+      // The meter's are about the options; decoders warn of every damaged frame. A GPU that nobody asked for may be
+      // gone since GStreamer's registry was made.
+      const bool is_gpus = scan->options_.cuda_device_id < 0 &&
+                           complaint_of(message).is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
+      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_) && !is_gpus)
+        scan->calls_.warned(scan->decoding_.reason(message));
       return G_SOURCE_CONTINUE;
+    }
     case GST_MESSAGE_ASYNC_DONE:
       if (const auto from = std::exchange(scan->from_, std::nullopt)) {
         scan->seek(*from);

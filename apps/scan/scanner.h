@@ -32,6 +32,7 @@ struct VideoFacts {
   std::optional<std::uint64_t> duration;  ///< ns, as the container says
   bool picture = false;                   ///< the file is one picture, no video
   GstVideoOrientationMethod orientation = GST_VIDEO_ORIENTATION_IDENTITY;  ///< how frames are to be turned
+  std::string device;                ///< that measured the first frame: cpu or cuda
   std::shared_ptr<GstTagList> tags;  ///< all that the file says of itself; may be null; never written to
 };
 
@@ -63,7 +64,8 @@ class FileScan {
     std::function<void(const std::string& why)> failed;
   };
 
-  /// gpu: the CUDA id of the one that is to decode and measure, -1 for whichever GStreamer takes. stall_timeout:
+  /// gpu: the CUDA id of the one that is to decode and measure video, -1 for none; pictures are decoded without, and,
+  /// with device=auto, measured on the processor, which has the result before a GPU has begun. stall_timeout:
   /// seconds without anything read or decoded after which it fails, while frames are wanted; 0: never.
   FileScan(std::string name, const MeterOptions& options, int gpu, int stall_timeout, Calls calls);
   ~FileScan();  ///< stops it; nothing is called afterwards
@@ -89,7 +91,7 @@ class FileScan {
   /// Once opened. Whether scans that begin at keyframes give what one of the whole file does: the container has an
   /// index and a time for every frame. And whether its decoder is a GPU's.
   bool can_cut() const { return can_cut_; }
-  bool is_on_gpu() const { return on_gpu_; }
+  bool is_on_gpu() const { return decoder_gpu_ >= 0; }
   std::uint64_t duration() const { return duration_; }  ///< ns; 0: unknown
   double rate() const { return rate_; }                 ///< frames per second; 0: unknown
   /// After all_read or failed, when `frame` waits for nothing any more.
@@ -98,6 +100,7 @@ class FileScan {
  private:
   static GstPadProbeReturn on_data(GstPad* pad, GstPadProbeInfo* info, gpointer self);
   static void on_element(GstBin* bin, GstBin* inner, GstElement* element, gpointer self);
+  static void on_element_removed(GstBin* bin, GstBin* inner, GstElement* element, gpointer self);
   static void on_pad(GstElement* source, GstPad* pad, gpointer self);
   static void on_no_more_pads(GstElement* source, gpointer self);
   static gint on_select(GstElement* source, GstPad* pad, GstCaps* caps, GstElementFactory* factory, gpointer self);
@@ -107,6 +110,7 @@ class FileScan {
   static gboolean on_second(gpointer self);
   void build();
   void set_going(GstState state);
+  void start_meter();
   void take_event(GstEvent* event);
   void take_caps(GstCaps* caps);
   void take_tags(const GstTagList* tags);
@@ -152,9 +156,10 @@ class FileScan {
   std::atomic<std::uint64_t> data_end_ = 0;  ///< ns: how far the data of any stream of the file goes
   std::atomic<std::uint64_t> read_end_ = 0;  ///< bytes: how far the demuxer has read since the first frame; 0: unknown
   std::atomic<int> streams_ = 0;             ///< of the file
+  std::atomic<int> decoder_gpu_ = -1;        ///< the CUDA id of the one that decodes
   std::atomic<double> rate_ = 0;
-  std::atomic<bool> linked_ = false, has_index_ = false, can_cut_ = false, on_gpu_ = false, has_opened_ = false,
-                    has_failed_ = false, typed_ = false, image_ = false;
+  std::atomic<bool> linked_ = false, has_index_ = false, can_cut_ = false, has_opened_ = false, has_failed_ = false,
+                    typed_ = false, image_ = false;
 };
 
 }  // namespace framequality::apps::scan
