@@ -2,6 +2,7 @@
 // framequality-bliinds: features and scores of files, and models trained on them.
 #include "apps/bliinds/measure.h"
 #include "apps/bliinds/training.h"
+#include "apps/common/nearest.h"
 #include "apps/common/program.h"
 #include "apps/common/version.h"
 
@@ -68,13 +69,6 @@ bool parse(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-void demand(const std::string& value, std::string_view option, std::initializer_list<const char*> choices) {
-  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  std::string list;
-  for (const char* choice : choices) list += (list.empty() ? "" : ", ") + std::string(choice);
-  throw UsageError(std::string(option) + " takes " + list + ", not '" + value + "'");
-}
-
 std::uint64_t nanoseconds(const std::string& text) {
   double seconds = 0;
   if (!parse(text, seconds) || !(seconds >= 0 && seconds <= 1e6))
@@ -96,14 +90,20 @@ std::size_t fold_count(const std::string& text) {
   return folds;
 }
 
-[[noreturn]] void refuse_option(const std::string& command, const std::string& name) {
-  throw UsageError(command + " has no option '" + name + "'");
+const std::vector<std::string> kCommands = {"features", "score", "train"};
+
+std::vector<std::string> options_of(const std::string& command) {
+  if (command == "train") return {"--folds", "--scene-separator"};
+  std::vector<std::string> all = {"--channel", "--device", "--interval", "--stall-timeout"};
+  if (command == "score") all.emplace_back("--model");
+  return all;
 }
 
 /// Takes the options that this command has; the rest are files, all of them after `--`.
 Options parse_options(const std::string& command, const std::vector<std::string>& words) {
   Options options;
   const bool trains = command == "train";
+  const std::vector<std::string> known = options_of(command);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") {
@@ -116,24 +116,20 @@ Options parse_options(const std::string& command, const std::vector<std::string>
     }
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const auto is = [&](const char* option, bool applies) { return applies && name == option; };
-    std::string* text = is("--channel", !trains)            ? &options.measure.channel
-                        : is("--device", !trains)           ? &options.measure.device
-                        : is("--model", command == "score") ? &options.measure.model
-                        : is("--scene-separator", trains)   ? &options.scene_separator
-                                                            : nullptr;
-    const bool interval = is("--interval", !trains), stall = is("--stall-timeout", !trains),
-               folds = is("--folds", trains);
-    if (!text && !interval && !stall && !folds) refuse_option(command, name);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError(command + " has no option '" + name + "'" + suggestion(name, known));
     if (equals == word.npos && i + 1 == words.size()) throw UsageError(name + " needs a value");
     const std::string value = equals == word.npos ? words[++i] : word.substr(equals + 1);
-    if (text) *text = value;
-    if (interval) options.measure.interval = nanoseconds(value);
-    if (stall) options.measure.stall_timeout = stall_seconds(value);
-    if (folds) options.folds = fold_count(value);
+    if (name == "--channel") options.measure.channel = value;
+    if (name == "--device") options.measure.device = value;
+    if (name == "--model") options.measure.model = value;
+    if (name == "--scene-separator") options.scene_separator = value;
+    if (name == "--interval") options.measure.interval = nanoseconds(value);
+    if (name == "--stall-timeout") options.measure.stall_timeout = stall_seconds(value);
+    if (name == "--folds") options.folds = fold_count(value);
   }
-  demand(options.measure.channel, "--channel", {"luma", "red"});
-  demand(options.measure.device, "--device", {"auto", "cpu", "cuda"});
+  choice("--channel", options.measure.channel, {"luma", "red"});
+  choice("--device", options.measure.device, {"auto", "cpu", "cuda"});
   if (trains && options.files.size() != 3) throw UsageError("train takes FEATURES.csv SCORES.csv MODEL");
   if (options.files.empty()) throw UsageError("which files?");
   return options;
@@ -234,8 +230,9 @@ int run(const std::vector<std::string>& words) {
     print(std::string("framequality-bliinds ") + kVersion + '\n');
     return 0;
   }
-  if (command != "features" && command != "score" && command != "train")
-    throw UsageError(command.empty() ? "features, score or train?" : "no command '" + command + "'");
+  if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end())
+    throw UsageError(command.empty() ? "features, score or train?"
+                                     : "no command '" + command + "'" + suggestion(command, kCommands));
   const Options options = parse_options(command, {words.begin() + 1, words.end()});
   return command == "train" ? train_model(options) : measure_files(options, command == "features");
 }

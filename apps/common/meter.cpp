@@ -4,9 +4,8 @@
 
 #include "apps/common/element.h"
 #include "apps/common/program.h"
-#include "apps/common/text.h"
 
-#include <string_view>
+#include <vector>
 
 namespace framequality::apps {
 
@@ -18,14 +17,9 @@ constexpr char kElement[] = "sharpnessmeter";
 void set_choice(GstElement* meter, const char* property, const std::string& nick) {
   GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(meter), property);
   GEnumClass* choices = G_PARAM_SPEC_ENUM(spec)->enum_class;
-  if (const GEnumValue* value = g_enum_get_value_by_nick(choices, nick.c_str())) {
-    g_object_set(meter, property, value->value, nullptr);
-    return;
-  }
-  std::string accepted;
-  for (guint i = 0; i < choices->n_values; ++i)
-    accepted += std::string(i == 0 ? "" : ", ") + choices->values[i].value_nick;
-  throw UsageError(std::string("--") + property + " takes " + accepted + "; not '" + printable(nick) + "'");
+  std::vector<std::string> nicks;
+  for (guint i = 0; i < choices->n_values; ++i) nicks.emplace_back(choices->values[i].value_nick);
+  g_object_set(meter, property, choices->values[choice(std::string("--") + property, nick, nicks)].value, nullptr);
 }
 
 }  // namespace

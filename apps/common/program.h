@@ -27,6 +27,10 @@ enum class Library { kNone, kGStreamer };
 void parse_command_line(int argc, char** argv, const char* about, const std::vector<GOptionEntry>& entries,
                         const std::string& description, Library library = Library::kGStreamer);
 
+/// The place among the words that an option takes. Throws UsageError, which lists them and suggests the nearest, if the
+/// text is none of them.
+std::size_t choice(const std::string& option, const std::string& text, const std::vector<std::string>& words);
+
 /// A file that a library opens must not become stdout or stderr because they were closed.
 void keep_standard_descriptors();
 

@@ -13,7 +13,6 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <initializer_list>
 #include <iostream>
 #include <iterator>
 #include <limits>
@@ -105,16 +104,6 @@ std::vector<int> demand_gpus(const std::string& text) {
     at = comma + 1;
   }
   return gpus;
-}
-
-/// The place of the word among those that the option takes.
-std::size_t demand_word(const char* option, const std::string& text, std::initializer_list<std::string_view> words) {
-  const auto found = std::find(words.begin(), words.end(), text);
-  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  std::string all;
-  for (const std::string_view word : words)
-    all.append(all.empty() ? "" : word == *(words.end() - 1) ? " or " : ", ").append(word);
-  throw UsageError(std::string(option) + " takes " + all + ", not '" + printable(text) + "'");
 }
 
 std::string read_list(const char* path) {
@@ -232,7 +221,7 @@ Options parse_options(int argc, char** argv) {
 
   if (raw.format)
     options.format =
-        std::array{Format::kCsv, Format::kJsonLines}[demand_word("--format", take(raw.format), {"csv", "jsonl"})];
+        std::array{Format::kCsv, Format::kJsonLines}[choice("--format", take(raw.format), {"csv", "jsonl"})];
 
   MeterOptions& meter = options.meter;
   options.set = raw.set;
@@ -276,12 +265,12 @@ Options parse_options(int argc, char** argv) {
     throw UsageError("--best and --every need --export DIR for the pictures, or --manifest FILE for their list");
   if (raw.pictures)
     options.pictures = std::array{PictureFormat::kPng,
-                                  PictureFormat::kJpeg}[demand_word("--pictures", take(raw.pictures), {"png", "jpeg"})];
+                                  PictureFormat::kJpeg}[choice("--pictures", take(raw.pictures), {"png", "jpeg"})];
   const bool links = raw.originals;
   if (raw.originals)
     options.originals = std::array{
         Originals::kCopy, Originals::kHardLink,
-        Originals::kSymbolicLink}[demand_word("--originals", take(raw.originals), {"copy", "hardlink", "symlink"})];
+        Originals::kSymbolicLink}[choice("--originals", take(raw.originals), {"copy", "hardlink", "symlink"})];
   options.report = take(raw.report);
   options.output = take(raw.output);
   options.resume = raw.resume;
@@ -294,8 +283,8 @@ Options parse_options(int argc, char** argv) {
   if (raw.segments) options.segments = demand_count("--segments", take(raw.segments).c_str(), kMaxSegments);
   if (raw.gpus) options.gpus = demand_gpus(take(raw.gpus));
   if (raw.progress)
-    options.progress = std::array{
-        ProgressFormat::kBar, ProgressFormat::kJson}[demand_word("--progress", take(raw.progress), {"bar", "json"})];
+    options.progress = std::array{ProgressFormat::kBar,
+                                  ProgressFormat::kJson}[choice("--progress", take(raw.progress), {"bar", "json"})];
   if (raw.shard) {
     const std::string text = take(raw.shard), takes = "I/N, the I-th of N parts: 1/4, 2/4, 3/4 or 4/4";
     const auto part = demand<2>("--shard", text.c_str(), '/', 1, kMaxShards, takes);

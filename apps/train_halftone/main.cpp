@@ -2,6 +2,7 @@
 // framequality-train-halftone: makes the tables of the halftoning methods, and measures how good halftones are.
 #include "algorithms/halftone/filter.h"
 #include "algorithms/halftone/tables.h"
+#include "apps/common/nearest.h"
 #include "apps/train_halftone/dot_search.h"
 #include "apps/train_halftone/report.h"
 #include "apps/train_halftone/training.h"
@@ -68,8 +69,13 @@ void parse(const std::string& name, const std::string& text, T least, T most, T&
                      ", not '" + text + "'");
 }
 
+const std::vector<std::string> kCommands = {"pattern", "mask", "table", "evaluate"};
+
 [[noreturn]] void refuse_option(const std::string& command, const std::string& name) {
-  throw UsageError(command + " has no option '" + name + "'");
+  std::vector<std::string> known = {"--seed"};
+  if (command == "table") known.insert(known.end(), {"--swath-rows", "--delay", "--threads"});
+  if (command == "evaluate") known.insert(known.end(), {"--tone-step", "--threads"});
+  throw UsageError(command + " has no option '" + name + "'" + suggestion(name, known));
 }
 
 Options parse_options(const std::string& command, const std::vector<std::string>& words) {
@@ -192,8 +198,9 @@ int run(const std::vector<std::string>& words) {
     print("framequality-train-halftone " FQ_VERSION "\n");
     return 0;
   }
-  if (command != "pattern" && command != "mask" && command != "table" && command != "evaluate")
-    throw UsageError(command.empty() ? "pattern, mask, table or evaluate?" : "no command '" + command + "'");
+  if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end())
+    throw UsageError(command.empty() ? "pattern, mask, table or evaluate?"
+                                     : "no command '" + command + "'" + suggestion(command, kCommands));
   const Options o = parse_options(command, {words.begin() + 1, words.end()});
   // Without --threads, which changes nothing.
   std::string line = "framequality-train-halftone " + command;

@@ -2,6 +2,7 @@
 // The configuration file, TOML.
 #include "apps/watch/config.h"
 
+#include "apps/common/nearest.h"
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/watch/address.h"
@@ -67,11 +68,11 @@ std::string shown(const toml::node& node) {
   return shortened(without_url_passwords(text.str()), 60);
 }
 
-template <class T>
-std::string listed(const std::vector<Key<T>>& keys) {
-  std::string names;
-  for (const Key<T>& key : keys) names.append(names.empty() ? "" : ", ").append(key.name);
-  return names;
+/// That there is no such key among these.
+std::string unknown_key(std::string_view name, const std::vector<std::string>& known) {
+  std::string fault = "there is no key '" + printable(name) + "' here";
+  for (const std::string& key : known) fault.append(&key == &known.front() ? "; keys are " : ", ").append(key);
+  return fault + suggestion(name, known);
 }
 
 void demand_name(const std::string& name) {
@@ -97,19 +98,17 @@ struct Config::Document {
   template <class T>
   void read(const toml::table& from, const std::vector<Key<T>>& keys, const std::vector<std::string_view>& others,
             T& target, std::vector<std::string>& faults) const {
+    std::vector<std::string> known;
+    for (const Key<T>& key : keys) known.emplace_back(key.name);
+    known.insert(known.end(), others.begin(), others.end());
     for (const auto& [name, node] : from) {
       if (std::find(others.begin(), others.end(), name.str()) != others.end()) continue;
       const std::string where = printable(path) + ":" + std::to_string(name.source().begin.line) + ": ";
       if (const Key<T>* key = find_key(keys, name.str()); !key) {
-        std::string fault = where;
-        fault.append("there is no key '")
-            .append(printable(name.str()))
-            .append("' here; keys are ")
-            .append(listed(keys));
-        for (const auto other : others) fault.append(", ").append(other);
-        faults.push_back(std::move(fault));
-      } else if (!key->set(target, value_of(node))) {
-        faults.push_back(where + std::string(key->name) + " takes " + key->takes + ", not " + shown(node));
+        faults.push_back(where + unknown_key(name.str(), known));
+      } else if (const Value value = value_of(node); !key->set(target, value)) {
+        faults.push_back(where + std::string(key->name) + " takes " + key->takes + ", not " + shown(node) +
+                         suggested_word(key->words, value));
       }
     }
   }

@@ -2,6 +2,7 @@
 // What can be set, by name: the keys of the configuration file, which many options of the command line also have.
 #include "apps/watch/keys.h"
 
+#include "apps/common/nearest.h"
 #include "apps/watch/hosts.h"
 #include "apps/watch/states.h"
 
@@ -161,7 +162,10 @@ const std::vector<Key<CameraSettings>>& camera_keys() {
   using C = CameraSettings;
   using V = Value;
   static const std::vector<Key<C>> keys = {
-      {"watch-for", "a list of defocused, covered, dark, overexposed, frozen, moved, flickering, noisy", set_watch_for},
+      {"watch-for",
+       "a list of defocused, covered, dark, overexposed, frozen, moved, flickering, noisy",
+       set_watch_for,
+       {kConditions.begin(), kConditions.end()}},
       {"hold-time", kSeconds, [](C& c, const V& v) { return set_time(c.watch.hold_time, v); }},
       {"recovery-time", kSeconds, [](C& c, const V& v) { return set_time(c.watch.recovery_time, v); }},
       {"repeat-interval", kSeconds, [](C& c, const V& v) { return set_time(c.watch.repeat_interval, v); }},
@@ -173,14 +177,24 @@ const std::vector<Key<CameraSettings>>& camera_keys() {
       {"roi", "[X, Y, WIDTH, HEIGHT] in pixels", set_roi},
       {"significant-bits", "a whole number from 9 to 16",
        [](C& c, const V& v) { return set_count(c.watch.meter.significant_bits, v, 9, 16); }},
-      {"device", "auto, cpu or cuda", set_device},
-      {"transport", "auto, tcp or udp", set_transport},
+      {"device", "auto, cpu or cuda", set_device, {"auto", "cpu", "cuda"}},
+      {"transport", "auto, tcp or udp", set_transport, {"auto", "tcp", "udp"}},
       {"tls-verify", kYesNo, [](C& c, const V& v) { return set_flag(c.verify_tls, v); }},
       {"realtime", kYesNo, [](C& c, const V& v) { return set_flag(c.realtime, v); }},
       {"decoder-threads", "a whole number from 0 (as many as the decoder likes) to 64",
        [](C& c, const V& v) { return set_count(c.decoder_threads, v, 0, kMaxThreads); }},
   };
   return keys;
+}
+
+std::string suggested_word(const std::vector<std::string>& words, const Value& value) {
+  std::vector<std::string> given;
+  if (const auto* one = std::get_if<std::string>(&value)) given = {*one};
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) given = *list;
+  const auto wrong = std::find_if(given.begin(), given.end(), [&](const std::string& text) {
+    return std::find(words.begin(), words.end(), text) == words.end();
+  });
+  return wrong == given.end() ? "" : suggestion(*wrong, words);
 }
 
 }  // namespace framequality::apps::watch

@@ -22,6 +22,7 @@ struct Key {
   std::string_view name;
   const char* takes;                           ///< what would be accepted, for people
   bool (*set)(T& target, const Value& value);  ///< false, and nothing is set, if it is not that
+  std::vector<std::string> words{};            ///< all that it takes, if they are words
 };
 
 /// Of the whole program.
@@ -36,5 +37,8 @@ const Key<T>* find_key(const std::vector<Key<T>>& keys, std::string_view name) {
     if (key.name == name) return &key;
   return nullptr;
 }
+
+/// "; did you mean 'tcp'?" for a value, or one in a list, that is none of the words; empty if none is near.
+std::string suggested_word(const std::vector<std::string>& words, const Value& value);
 
 }  // namespace framequality::apps::watch

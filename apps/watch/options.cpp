@@ -119,8 +119,9 @@ Value value_of(const Keyed& option, std::string_view text) {
 void set_options(const Raw& raw, Settings& settings, CameraSettings& defaults) {
   const auto set = [](const auto& keys, const char* name, const Keyed& option, const char* text, auto& target) {
     const auto* key = find_key(keys, name);
-    if (key && !key->set(target, value_of(option, text)))
-      throw UsageError(std::string("--") + option.name + " takes " + key->takes + ", not '" + printable(text) + "'");
+    if (const Value value = value_of(option, text); key && !key->set(target, value))
+      throw UsageError(std::string("--") + option.name + " takes " + key->takes + ", not '" + printable(text) + "'" +
+                       suggested_word(key->words, value));
   };
   for (std::size_t i = 0; i < kKeyed.size(); ++i) {
     if (!raw.keyed[i]) continue;

@@ -164,7 +164,7 @@ TEST_F(WatchConfig, MistakesOfAllNameLineAndKey) {
   EXPECT_TRUE(refused("[[camera]]\nname = \"a\nb\"\n").starts_with("W:2: this is no TOML: "));
   EXPECT_EQ(refused("listne = 'none'\n"),
             "W:1: there is no key 'listne' here; keys are listen, allow-hosts, log, snapshots, snapshots-most, "
-            "snapshots-most-bytes, baselines, quiet, defaults, camera");
+            "snapshots-most-bytes, baselines, quiet, defaults, camera; did you mean 'listen'?");
   EXPECT_EQ(refused("\nlisten = 9640\n"), "W:2: listen takes ADDRESS:PORT or none, not 9640");
   EXPECT_EQ(refused("allow-hosts = ['a', 'b:80']\n"),
             "W:1: allow-hosts takes host names without a port, such as cameras.example.org, not [ "
@@ -190,7 +190,12 @@ TEST_F(WatchConfig, MistakesOfOneCameraKeepOnlyItOut) {
        "W:4: there is no key 'hold_time' here; keys are watch-for, hold-time, recovery-time, repeat-interval, "
        "learn-time, stall-time, interval, min-ratio, resume-ratio, roi, significant-bits, device, transport, "
        "tls-verify, realtime, "
-       "decoder-threads, name, url, pipeline, user, password-file"},
+       "decoder-threads, name, url, pipeline, user, password-file; did you mean 'hold-time'?"},
+      {"[[camera]]\nname='a'\nurl='rtsp://a'\nwatch-for=['dark','defocussed']\n",
+       "W:4: watch-for takes a list of defocused, covered, dark, overexposed, frozen, moved, flickering, noisy, not [ "
+       "'dark', 'defocussed' ]; did you mean 'defocused'?"},
+      {"[[camera]]\nname='a'\nurl='rtsp://a'\ntransport='tpc'\n",
+       "W:4: transport takes auto, tcp or udp, not 'tpc'; did you mean 'tcp'?"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold-time=-1\n",
        "W:4: hold-time takes seconds from 0 to 1000000, not -1"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold-time=nan\n",
@@ -293,7 +298,7 @@ TEST_F(WatchConfig, CommandLineSaysWhatIsWrong) {
   EXPECT_EQ(said({"--hold-time", "x", "rtsp://a"}), "--hold-time takes seconds from 0 to 1000000, not 'x'");
   EXPECT_EQ(said({"--snapshots-most=1.5", "rtsp://a"}),
             "--snapshots-most takes a whole number from 1 to 1000000, not '1.5'");
-  EXPECT_EQ(said({"--device=tpu", "rtsp://a"}), "--device takes auto, cpu or cuda, not 'tpu'");
+  EXPECT_EQ(said({"--device=tpu", "rtsp://a"}), "--device takes auto, cpu or cuda, not 'tpu'; did you mean 'cpu'?");
   EXPECT_EQ(said({"--allow-host=http://a", "rtsp://a"}),
             "--allow-host takes host names without a port, such as cameras.example.org, not "
             "'http://a'");
