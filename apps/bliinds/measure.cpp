@@ -8,11 +8,13 @@
 #include "apps/common/message.h"
 #include "apps/common/owned.h"
 #include "apps/common/program.h"
+#include "apps/common/reach.h"
 #include "apps/common/uri.h"
 
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -94,20 +96,34 @@ gint64 place_in(GstElement* pipeline) {
   return position;
 }
 
+bool is_from_meter(GstMessage* message) {
+  GstElementFactory* factory = GST_IS_ELEMENT(GST_MESSAGE_SRC(message))
+                                   ? gst_element_get_factory(GST_ELEMENT(GST_MESSAGE_SRC(message)))
+                                   : nullptr;
+  return factory && std::string_view(GST_OBJECT_NAME(factory)) == kElement;
+}
+
 /// Reads the bus to the end of the stream; the number of frames.
 std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& file, int stall_timeout,
                 const std::function<void(const Measured&)>& each) {
   const Owned<GstBus> bus(gst_element_get_bus(pipeline));
-  const GstClockTime patience =
-      stall_timeout > 0 ? static_cast<GstClockTime>(stall_timeout) * GST_SECOND : GST_CLOCK_TIME_NONE;
   gint64 place = -1;
+  int idle_seconds = 0;
   constexpr auto kWanted = static_cast<GstMessageType>(GST_MESSAGE_ELEMENT | GST_MESSAGE_APPLICATION | GST_MESSAGE_EOS |
                                                        GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
   for (std::size_t frames = 0;;) {
-    const Owned<GstMessage> message(gst_bus_timed_pop_filtered(bus.get(), patience, kWanted));
-    if (!message) {
+    const Owned<GstMessage> message(gst_bus_timed_pop_filtered(bus.get(), GST_SECOND, kWanted));
+    if (message) {
+      idle_seconds = 0;
+    } else {
+      // Not at once: its error may be on its way.
+      if (idle_seconds++ > 0 && decoding.has_given_up()) throw std::runtime_error(decoding.emptiness());
+      if (stall_timeout == 0 || idle_seconds < stall_timeout) continue;
       // With an interval there may be nothing to tell for long.
-      if (const gint64 now = place_in(pipeline); std::exchange(place, now) != now) continue;
+      if (const gint64 now = place_in(pipeline); std::exchange(place, now) != now) {
+        idle_seconds = 0;
+        continue;
+      }
       throw Stalled("nothing came of it for " + std::to_string(stall_timeout) +
                     " s: damaged, or its decoder is slower than --stall-timeout");
     }
@@ -119,9 +135,12 @@ std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& fil
         ++frames;
         break;
       case GST_MESSAGE_WARNING:
+        // Decoders warn of every damaged frame, and of sound that nobody decodes.
+        if (!is_from_meter(message.get())) break;
         std::cerr << file << ": warning: " << complaint_of(message.get()).text << '\n';
         break;
       case GST_MESSAGE_ERROR:
+        if (const std::string why = why_unreachable(message.get()); !why.empty()) throw std::runtime_error(why);
         throw std::runtime_error(decoding.reason(message.get()));
       case GST_MESSAGE_APPLICATION:
         if (gst_message_has_name(message.get(), kNothing)) throw std::runtime_error("no picture or video in it");

@@ -2,6 +2,8 @@
 // GPUs' contexts, one of each for all pipelines: one of its own takes each half a second and hundreds of MB.
 #include "apps/common/contexts.h"
 
+#include "apps/common/reach.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -84,6 +86,7 @@ void share_contexts_of(GstBus* bus, int gpu) {
 }
 
 void end_waiting() {
+  end_asking();
   Shared& s = shared();
   const std::lock_guard lock(s.mutex);
   s.is_over = true;

@@ -14,7 +14,7 @@ void share_context(GstMessage* message, int gpu = -1);
 /// Makes that the sync handler of a bus, which has no other.
 void share_contexts_of(GstBus* bus, int gpu = -1);
 
-/// Nobody is to wait any more: the program ends. Any thread.
+/// Nobody is to wait any more, not for a server that is asked either (reach.h): the program ends. Any thread.
 void end_waiting();
 
 /// Lets go of them, once no pipeline is left. True if there was one.

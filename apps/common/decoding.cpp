@@ -2,8 +2,7 @@
 // What happens inside a pipeline that decodes any file: why it fails, and pictures that would fail for no good reason.
 #include "apps/common/decoding.h"
 
-#include "apps/common/message.h"
-#include "apps/common/owned.h"
+#include "apps/common/packages.h"
 
 #include <gst/pbutils/pbutils.h>
 
@@ -22,9 +21,9 @@ std::string factory_of(GstElement* element) {
   return factory ? GST_OBJECT_NAME(factory) : "";
 }
 
-bool is_decoder(GstElement* element) {
+bool is_a(GstElement* element, const char* kind) {
   const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
-  return klass && std::string_view(klass).find("Decoder") != std::string_view::npos && !GST_IS_BIN(element);
+  return klass && std::string_view(klass).find(kind) != std::string_view::npos && !GST_IS_BIN(element);
 }
 
 /// The compression of a TIFF file's first picture (TIFF 6.0, section 8, tag 259); 0 if there is none to be found.
@@ -119,13 +118,28 @@ void Decoding::watch(GstElement* pipeline) {
   g_signal_connect(pipeline, "deep-element-removed", G_CALLBACK(on_removed), this);
 }
 
-void Decoding::on_added(GstBin*, GstBin*, GstElement* element, gpointer) {
+void Decoding::on_added(GstBin*, GstBin*, GstElement* element, gpointer self) {
   const std::string factory = factory_of(element);
+  if (factory == "typefind") g_signal_connect(element, "have-type", G_CALLBACK(on_type), self);
+  if (is_a(element, "Demux")) {
+    auto* decoding = static_cast<Decoding*>(self);
+    const std::lock_guard lock(decoding->mutex_);
+    if (!decoding->demuxer_) decoding->demuxer_.reset(GST_ELEMENT(gst_object_ref(element)));
+  }
   if (factory == "avdec_bmp" || factory == "avdec_tiff") put_together(element);
 }
 
+void Decoding::on_type(GstElement*, guint, GstCaps* caps, gpointer self) {
+  const GstStructure* type = gst_caps_get_structure(caps, 0);
+  const std::string_view name = gst_structure_get_name(type);
+  const gchar* variant = gst_structure_get_string(type, "variant");
+  if (name == "image/heif" || name == "image/heic" || name == "image/avif" ||
+      (variant && std::string_view(variant) == "heif"))
+    static_cast<Decoding*>(self)->is_heif_ = true;
+}
+
 void Decoding::on_removed(GstBin*, GstBin*, GstElement* element, gpointer self) {
-  if (!is_decoder(element)) return;
+  if (!is_a(element, "Decoder")) return;
   auto* decoding = static_cast<Decoding*>(self);
   std::string factory = factory_of(element);
   const std::lock_guard lock(decoding->mutex_);
@@ -135,35 +149,68 @@ void Decoding::on_removed(GstBin*, GstBin*, GstElement* element, gpointer self) 
 
 void Decoding::hear(GstMessage* message) {
   if (!gst_is_missing_plugin_message(message)) return;
+  // "gstreamer|1.0|program|H.264 decoder|decoder-video/x-h264, profile=(string)high".
+  gchar* all = gst_missing_plugin_message_get_installer_detail(message);
+  std::string_view detail = all ? all : "";
+  detail.remove_prefix(std::min(detail.rfind('|') + 1, detail.size()));
+  const std::string name(detail.substr(0, detail.find(',')));
+  g_free(all);
+  // What goes without it is not missed.
+  for (const char* other : {"decoder-audio/", "decoder-text/", "decoder-subpicture/", "decoder-application/x-subtitle"})
+    if (name.starts_with(other)) return;
   gchar* what = gst_missing_plugin_message_get_description(message);
   missing_.emplace_back(what);
   g_free(what);
+  details_.push_back(name);
+}
+
+bool Decoding::has_given_up() const {
+  const std::lock_guard lock(mutex_);
+  if (!demuxer_) return false;
+  const Owned<GstPad> sink(gst_element_get_static_pad(demuxer_.get(), "sink"));
+  GST_OBJECT_LOCK(demuxer_.get());
+  const bool is_empty = demuxer_->numsrcpads == 0;
+  GST_OBJECT_UNLOCK(demuxer_.get());
+  return is_empty && sink && gst_pad_get_task_state(sink.get()) == GST_TASK_PAUSED;
+}
+
+std::string Decoding::emptiness() const {
+  if (is_heif_)
+    return "GStreamer does not decode HEIC and AVIF images; convert it first: heif-convert IMAGE IMAGE.png (on Debian "
+           "and "
+           "Ubuntu: sudo apt install libheif-examples)";
+  if (missing_.empty()) return "it holds no video";
+  std::string text;
+  for (const std::string& what : missing_) text += (text.empty() ? "GStreamer has no " : ", and no ") + what;
+  return text + install_hint(details_);
+}
+
+std::string Decoding::cause(const Complaint& complaint) const {
+  if (is_heif_ && (complaint.domain == GST_CORE_ERROR || complaint.domain == GST_STREAM_ERROR)) return emptiness();
+  if (!complaint.is(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) &&
+      !complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND))
+    return "";
+  const std::lock_guard lock(mutex_);
+  if (!dropped_.empty()) {
+    std::string text = dropped_.size() == 1 ? "its decoder did not start:" : "its decoders did not start:";
+    bool on_gpu = false;
+    for (const std::string& factory : dropped_) {
+      text += ' ' + factory;
+      on_gpu = on_gpu || factory.starts_with("nv");
+    }
+    // What they said themselves is among the details; decodebin's own words tell nothing new.
+    const std::string& why = complaint.details;
+    if (!why.empty() && why.find("uitable plugin") == why.npos && !why.starts_with("Missing decoder") &&
+        !why.starts_with("Couldn't set "))
+      text += " (" + why + ')';
+    return on_gpu ? text + "; GPU memory may be full: try fewer at once" : text;
+  }
+  return emptiness();
 }
 
 std::string Decoding::reason(GstMessage* message) const {
   const Complaint complaint = complaint_of(message);
-  if (complaint.is(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
-      complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND)) {
-    const std::lock_guard lock(mutex_);
-    if (!dropped_.empty()) {
-      std::string text = dropped_.size() == 1 ? "its decoder did not start:" : "its decoders did not start:";
-      bool on_gpu = false;
-      for (const std::string& factory : dropped_) {
-        text += ' ' + factory;
-        on_gpu = on_gpu || factory.starts_with("nv");
-      }
-      // What they said themselves is among the details; decodebin's own words tell nothing new.
-      const std::string& why = complaint.details;
-      if (!why.empty() && why.find("uitable plugin") == why.npos && !why.starts_with("Missing decoder") &&
-          !why.starts_with("Couldn't set "))
-        text += " (" + why + ')';
-      return on_gpu ? text + "; GPU memory may be full: try fewer at once" : text;
-    }
-    if (missing_.empty()) return "it holds no video";
-    std::string text = "no GStreamer plugin for it is installed:";
-    for (const std::string& what : missing_) text += ' ' + what;
-    return text;
-  }
+  if (std::string text = cause(complaint); !text.empty()) return text;
   if (complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && !complaint.details.empty())
     return complaint.text + " (" + complaint.details + ')';
   return complaint.text;

@@ -2,8 +2,12 @@
 // What happens inside a pipeline that decodes any file: why it fails, and pictures that would fail for no good reason.
 #pragma once
 
+#include "apps/common/message.h"
+#include "apps/common/owned.h"
+
 #include <gst/gst.h>
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -23,15 +27,27 @@ class Decoding {
   void watch(GstElement* pipeline);
   /// A message of its bus, of type ELEMENT.
   void hear(GstMessage* message);
-  /// What an error or warning of it says, in one line: what is missing, or what did not start.
+  /// What an error or warning of it says, in one line: cause() where there is one.
   std::string reason(GstMessage* message) const;
+  /// What is behind an error of it: what is missing and which package has it, what cannot be decoded at all, or what
+  /// did not start. Empty if the error itself says all there is.
+  std::string cause(const Complaint& complaint) const;
+  /// The demuxer has stopped and found no stream. Its error may be lost: decodebin drops those that come while it still
+  /// starts a demuxer.
+  bool has_given_up() const;
+  /// What there is to say of a file without video.
+  std::string emptiness() const;
 
  private:
   static void on_added(GstBin* bin, GstBin* inner, GstElement* element, gpointer self);
   static void on_removed(GstBin* bin, GstBin* inner, GstElement* element, gpointer self);
+  static void on_type(GstElement* finder, guint probability, GstCaps* caps, gpointer self);
 
-  std::vector<std::string> missing_;  ///< plugins that GStreamer says would be needed
+  std::vector<std::string> missing_,
+      details_;  ///< what GStreamer says would be needed for video, for people and programs
+  std::atomic<bool> is_heif_ = false;
   mutable std::mutex mutex_;
+  Owned<GstElement> demuxer_;         ///< the first one
   std::vector<std::string> dropped_;  ///< decoders that were tried and taken out again
 };
 

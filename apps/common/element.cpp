@@ -5,6 +5,7 @@
 #include "apps/common/contexts.h"
 #include "apps/common/message.h"
 #include "apps/common/owned.h"
+#include "apps/common/packages.h"
 #include "apps/common/text.h"
 
 #include <stdexcept>
@@ -13,7 +14,9 @@ namespace framequality::apps {
 
 GstElement* make_element(const char* factory) {
   GstElement* element = gst_element_factory_make(factory, nullptr);
-  if (!element) throw std::runtime_error(std::string("GStreamer's element ") + factory + " is not installed");
+  if (!element)
+    throw std::runtime_error(std::string("GStreamer has no element ") + factory +
+                             install_hint({std::string("element-") + factory}));
   return element;
 }
 

@@ -7,6 +7,7 @@
 #include "apps/common/exif.h"
 #include "apps/common/message.h"
 #include "apps/common/program.h"
+#include "apps/common/reach.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
 #include "apps/scan/folders.h"
@@ -51,7 +52,7 @@ FileScan::~FileScan() {
 void FileScan::start(std::optional<std::uint64_t> from) {
   from_ = from;
   listening_ = !from;  // what comes before the seek only shows that it can be done
-  if (stall_timeout_ > 0) clock_ = g_timeout_add_seconds(1, on_second, this);
+  clock_ = g_timeout_add_seconds(1, on_second, this);
   // In a thread of its own: opening a file and a decoder takes tens of milliseconds, and many files are begun at once.
   starter_ = std::thread([this, state = from ? GST_STATE_PAUSED : GST_STATE_PLAYING] { set_going(state); });
 }
@@ -111,10 +112,14 @@ void FileScan::build() {
 
 // --- Streaming threads ----------------------------------------------------------------------------------------------
 
-GstBusSyncReply FileScan::on_sync_message(GstBus*, GstMessage* message, gpointer self) {
+GstBusSyncReply FileScan::on_sync_message(GstBus* bus, GstMessage* message, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
   // Noted before the end of the stream that often follows.
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) scan->has_failed_ = true;
+  if (explain_unreachable(bus, message)) {
+    gst_message_unref(message);
+    return GST_BUS_DROP;
+  }
   share_context(message, scan->gpu_);
   return GST_BUS_PASS;
 }
@@ -306,7 +311,14 @@ gboolean FileScan::on_second(gpointer self) {
   const std::uint64_t progress = scan->progress_;
   // Seconds that this was called in, so that those of a machine asleep do not count.
   if (std::exchange(scan->progress_seen_, progress) != progress || scan->waits_for_us_) scan->idle_seconds_ = 0;
-  if (scan->waits_for_us_ || scan->idle_seconds_++ < scan->stall_timeout_) return G_SOURCE_CONTINUE;
+  if (scan->waits_for_us_) return G_SOURCE_CONTINUE;
+  // Not at once: its error may be on its way.
+  if (scan->idle_seconds_++ > 0 && scan->decoding_.has_given_up()) {
+    scan->clock_ = 0;
+    scan->fail(scan->decoding_.emptiness());
+    return G_SOURCE_REMOVE;
+  }
+  if (scan->stall_timeout_ == 0 || scan->idle_seconds_ <= scan->stall_timeout_) return G_SOURCE_CONTINUE;
   scan->clock_ = 0;
   scan->stalled_ = true;
   scan->fail("nothing came of it for " + std::to_string(scan->stall_timeout_) +
@@ -351,6 +363,8 @@ void FileScan::silence() {
 
 void FileScan::stop() {
   if (!pipeline_) return;
+  // A pipeline that fails to start moves locked elements, too, but does not move them back.
+  if (meter_) gst_element_set_locked_state(meter_, FALSE);
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
   pipeline_.reset();
 }

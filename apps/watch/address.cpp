@@ -2,6 +2,7 @@
 // Where a camera's video comes from.
 #include "apps/watch/address.h"
 
+#include "apps/common/packages.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
 
@@ -48,7 +49,8 @@ void set_url(CameraSettings& camera, const std::string& url, std::size_t scheme_
   if (std::any_of(url.begin(), url.end(), [](char c) { return g_ascii_iscntrl(c) || c == ' '; }))
     throw std::runtime_error("a URL holds no space: it is written %20");
   if (!gst_uri_protocol_is_supported(GST_URI_SRC, scheme.c_str()))
-    throw std::runtime_error("no GStreamer element that is installed reads " + scheme + "://");
+    throw std::runtime_error("no GStreamer element that is installed reads " + scheme + "://" +
+                             install_hint({"urisource-" + scheme}));
   const auto authority = rest.substr(0, rest.find_first_of("/?#"));
   const auto tail = rest.substr(authority.size());
   auto host = authority;

@@ -2,13 +2,17 @@
 // Where a pipeline's frames come from: one video stream, decoded.
 #include "apps/watch/source.h"
 
+#include "apps/common/element.h"
+#include "apps/common/packages.h"
 #include "apps/common/text.h"
 
 #include <gio/gio.h>
 
 #include <array>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
 namespace framequality::apps::watch {
 
@@ -109,18 +113,23 @@ GstElement* described(const std::string& description) {
   GError* error = nullptr;
   // What is encoded or no video finds nothing to link to.
   const std::string whole = description + " ! capsfilter caps=\"video/x-raw(ANY)\" name=framequality-end";
+  const std::unique_ptr<GstParseContext, decltype(&gst_parse_context_free)> context(gst_parse_context_new(),
+                                                                                    gst_parse_context_free);
   GstElement* bin =
-      gst_parse_bin_from_description_full(whole.c_str(), FALSE, nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+      gst_parse_bin_from_description_full(whole.c_str(), FALSE, context.get(), GST_PARSE_FLAG_FATAL_ERRORS, &error);
   if (bin && !error) return bin;
-  const std::string reason = error ? error->message : "it cannot be parsed";
+  std::vector<std::string> missing;
+  gchar** names = gst_parse_context_get_missing_elements(context.get());
+  for (gchar** name = names; name && *name; ++name) missing.push_back(std::string("element-") + *name);
+  g_strfreev(names);
+  const std::string reason = (error ? error->message : "it cannot be parsed") + install_hint(missing);
   g_clear_error(&error);
   if (bin) gst_object_unref(bin);
   throw std::runtime_error(printable(reason));
 }
 
 GstElement* decoded(const CameraSettings& camera, GstElement* bin) {
-  GstElement* decoder = gst_element_factory_make("uridecodebin", nullptr);
-  if (!decoder) throw std::runtime_error("GStreamer's element uridecodebin is not installed");
+  GstElement* decoder = make_element("uridecodebin");
   const Owned<GstCaps> video(gst_caps_from_string("video/x-raw(ANY)"));
   g_object_set(decoder, "uri", camera.uri.c_str(), "caps", video.get(), "expose-all-streams", FALSE, nullptr);
   g_signal_connect_data(

@@ -3,10 +3,14 @@
 #include "apps/watch/stream.h"
 
 #include "apps/common/contexts.h"
+#include "apps/common/decoding.h"
 #include "apps/common/element.h"
 #include "apps/common/message.h"
 #include "apps/common/meter.h"
+#include "apps/common/reach.h"
 #include "apps/watch/source.h"
+
+#include <gst/pbutils/pbutils.h>
 
 #include <cmath>
 #include <mutex>
@@ -54,8 +58,7 @@ Event event_of(GstMessage* message) {
 }
 
 /// What an error or a warning says, in one line.
-std::string text_of(GstMessage* message) {
-  const Complaint complaint = complaint_of(message);
+std::string text_of(const Complaint& complaint) {
   if (complaint.details.empty() || complaint.domain == GST_CORE_ERROR) return complaint.text;
   return complaint.text + " (" + complaint.details + ')';
 }
@@ -65,8 +68,12 @@ std::string text_of(GstMessage* message) {
 /// A source and the threads that start and stop it.
 class Stream::Source {
  public:
-  explicit Source(Owned<GstElement> element) : element_(std::move(element)) {}
+  explicit Source(Owned<GstElement> element) : element_(std::move(element)) { decoding_.watch(element_.get()); }
+  ~Source() { g_signal_handlers_disconnect_by_data(element_.get(), &decoding_); }
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
   GstElement* element() const { return element_.get(); }
+  Decoding& decoding() { return decoding_; }
   void start() {
     const std::lock_guard lock(mutex_);
     if (!stopped_) gst_element_sync_state_with_parent(element_.get());
@@ -78,6 +85,7 @@ class Stream::Source {
   }
 
  private:
+  Decoding decoding_;
   const Owned<GstElement> element_;
   std::mutex mutex_;  ///< state changes may block, and come from threads of their own
   bool stopped_ = false;
@@ -179,18 +187,21 @@ std::pair<std::string, Figures> Stream::now() const {
 }
 
 /// In the thread that posts. The frame that made the news is still in the element, and comes by next.
-GstBusSyncReply Stream::on_sync_message(GstBus*, GstMessage* message, gpointer self) {
+GstBusSyncReply Stream::on_sync_message(GstBus* bus, GstMessage* message, gpointer self) {
   const auto* stream = static_cast<Stream*>(self);
   switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_ELEMENT: {
+      if (gst_is_missing_plugin_message(message)) return GST_BUS_PASS;
       if (!gst_message_has_name(message, kElement)) break;
       const Event event = event_of(message);
       if (!event.repeated && stream->outlet_.wants_pictures)
         stream->tap_->wish({event.picture, event.state, g_get_real_time()});
       return GST_BUS_PASS;
     }
-    case GST_MESSAGE_APPLICATION:
     case GST_MESSAGE_ERROR:
+      if (explain_unreachable(bus, message)) break;
+      return GST_BUS_PASS;
+    case GST_MESSAGE_APPLICATION:
     case GST_MESSAGE_WARNING:
       return GST_BUS_PASS;
     default:
@@ -214,9 +225,11 @@ void Stream::take(GstMessage* message) {
   const bool of_tail = from && !of_source && gst_object_has_as_ancestor(from, GST_OBJECT(pipeline_.get()));
   switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_ELEMENT: {
+      if (of_source) source_->decoding().hear(message);
+      if (!of_tail) break;
       Event event = event_of(message);
       if (event.repeated || !outlet_.wants_pictures) event.picture = 0;
-      if (of_tail) outlet_.news(std::move(event));
+      outlet_.news(std::move(event));
       break;
     }
     case GST_MESSAGE_APPLICATION:
@@ -224,11 +237,15 @@ void Stream::take(GstMessage* message) {
       break;
     case GST_MESSAGE_WARNING:
       // Decoders warn of every damaged frame.
-      if (from == GST_OBJECT(watcher_) || from == GST_OBJECT(meter_)) outlet_.warned(text_of(message));
+      if (from == GST_OBJECT(watcher_) || from == GST_OBJECT(meter_)) outlet_.warned(text_of(complaint_of(message)));
       break;
     case GST_MESSAGE_ERROR:
       tail_is_broken_ = tail_is_broken_ || of_tail;
-      if (of_source || of_tail) outlet_.failed(text_of(message));
+      if (of_source || of_tail) {
+        const Complaint complaint = complaint_of(message);
+        const std::string cause = of_source ? source_->decoding().cause(complaint) : "";
+        outlet_.failed(cause.empty() ? text_of(complaint) : cause);
+      }
       break;
     default:
       break;

@@ -97,7 +97,8 @@ class DecodingReason : public ::testing::Test {
 };
 
 TEST_F(DecodingReason, NamesWhatIsNotInstalled) {
-  EXPECT_EQ(reason(), "no GStreamer plugin for it is installed: JPEG decoder");
+  EXPECT_EQ(reason(),
+            "GStreamer has no JPEG decoder; on Debian and Ubuntu: sudo apt install gstreamer1.0-plugins-good");
 }
 
 TEST_F(DecodingReason, NamesADecoderThatDoesNotStart) {

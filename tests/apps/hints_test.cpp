@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What messages add for people: the name that was meant.
+// What messages add for people: the name that was meant, and the package that has what is missing.
 #include "apps/common/nearest.h"
+#include "apps/common/owned.h"
+#include "apps/common/packages.h"
 #include "apps/common/program.h"
+
+#include <gst/gst.h>
 
 #include <gtest/gtest.h>
 #include <string>
@@ -47,6 +51,95 @@ TEST(Choice, GivesThePlaceOrSaysWhatWouldBeRight) {
   } catch (const UsageError& e) {
     EXPECT_STREQ(e.what(), "--how takes copy, hardlink or symlink, not 'coyp'; did you mean 'copy'?");
   }
+}
+
+TEST(Packages, AreNamedOnceAndOnlyIfKnown) {
+  EXPECT_EQ(install_hint({}), "");
+  EXPECT_EQ(install_hint({"decoder-image/gif", "element-nothing"}), "");
+  EXPECT_EQ(install_hint({"decoder-video/x-h264", "decoder-video/x-h265", "decoder-image/jpeg"}),
+            "; on Debian and Ubuntu: sudo apt install gstreamer1.0-libav gstreamer1.0-plugins-good");
+}
+
+/// The package of a plugin, by the module that it says it is built from.
+std::string package_of_feature(GstPluginFeature* feature) {
+  const Owned<GstPlugin> plugin(gst_plugin_feature_get_plugin(feature));
+  std::string module = plugin ? gst_plugin_get_source(plugin.get()) : "";
+  if (module == "gstreamer") return "libgstreamer1.0-0";
+  return module.starts_with("gst-") ? "gstreamer1.0-" + module.substr(4) : module;
+}
+
+TEST(Packages, AreWhereTheElementsAre) {
+  gst_init(nullptr, nullptr);
+  int found = 0;
+  for (const char* name :
+       {"uridecodebin",   "decodebin",    "videoconvert", "videoscale",   "videorate",    "videotestsrc",
+        "appsink",        "tcpclientsrc", "queue",        "capsfilter",   "fakesink",     "identity",
+        "filesrc",        "tee",          "rtspsrc",      "souphttpsrc",  "v4l2src",      "udpsrc",
+        "multipartdemux", "jpegdec",      "rtph264depay", "rtph265depay", "rtpjpegdepay", "qtdemux",
+        "matroskademux",  "h264parse",    "h265parse",    "bayer2rgb",    "srtsrc",       "rtmp2src",
+        "avdec_h264"}) {
+    const Owned<GstPluginFeature> feature(GST_PLUGIN_FEATURE(gst_element_factory_find(name)));
+    EXPECT_NE(package_of(std::string("element-") + name), "") << name;
+    if (!feature) continue;
+    EXPECT_EQ(package_of(std::string("element-") + name), package_of_feature(feature.get())) << name;
+    ++found;
+  }
+  EXPECT_GT(found, 5);
+}
+
+TEST(Packages, DecodeWhatTheyAreNamedFor) {
+  gst_init(nullptr, nullptr);
+  int compared = 0;
+  GList* all = gst_element_factory_list_get_elements(
+      GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_DEMUXER, GST_RANK_MARGINAL);
+  for (const char* type : {"application/ogg",
+                           "video/x-theora",
+                           "video/quicktime",
+                           "video/x-matroska",
+                           "video/webm",
+                           "video/x-msvideo",
+                           "video/x-flv",
+                           "video/x-dv",
+                           "video/x-vp8",
+                           "video/x-vp9",
+                           "multipart/x-mixed-replace",
+                           "image/jpeg",
+                           "image/png",
+                           "video/mpegts, systemstream=true",
+                           "video/x-av1",
+                           "application/mxf",
+                           "application/x-hls",
+                           "application/dash+xml",
+                           "application/x-yuv4mpeg",
+                           "image/webp",
+                           "image/svg+xml",
+                           "image/x-portable-pixmap",
+                           "image/jp2",
+                           "video/x-ms-asf",
+                           "application/vnd.rn-realmedia",
+                           "image/tiff",
+                           "image/bmp",
+                           "video/x-h264",
+                           "video/x-h265",
+                           "video/mpeg, mpegversion=4, systemstream=false",
+                           "video/x-prores",
+                           "video/x-ffv"}) {
+    const std::string name(std::string_view(type).substr(0, std::string_view(type).find(',')));
+    const std::string package = package_of("decoder-" + name);
+    const Owned<GstCaps> caps(gst_caps_from_string(type));
+    GList* fit = gst_element_factory_list_filter(all, caps.get(), GST_PAD_SINK, FALSE);
+    std::string packages;
+    for (const GList* i = fit; i; i = i->next) packages += package_of_feature(GST_PLUGIN_FEATURE(i->data)) + ' ';
+    gst_plugin_feature_list_free(fit);
+    // Where none at all is installed there is nothing to compare with.
+    if (!packages.empty()) {
+      EXPECT_NE(packages.find(package + ' '), std::string::npos) << type << ": " << packages;
+      ++compared;
+    }
+    EXPECT_NE(package, "") << type;
+  }
+  gst_plugin_feature_list_free(all);
+  EXPECT_GT(compared, 2);
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The packages of Debian and Ubuntu that have what GStreamer misses.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace framequality::apps {
+
+/// The package with an element, a reader of URLs or a decoder, called as GStreamer does for installers:
+/// "element-uridecodebin", "urisource-rtsp", "decoder-video/x-h264". Empty if there is none, or none is known.
+std::string package_of(std::string_view missing);
+
+/// "; on Debian and Ubuntu: sudo apt install PACKAGE..." for all that are missing; empty if no package is known.
+std::string install_hint(const std::vector<std::string>& missing);
+
+}  // namespace framequality::apps
