@@ -141,6 +141,7 @@ class App {
     end_waiting();
     const bool complete = placed_;
     if (options_.progress == ProgressFormat::kJson) redraw();  // how it ended
+    take_finished();
     jobs_.clear();
     FileScan::wait_for_retired();
     const int write_error = output_.close();
@@ -220,7 +221,7 @@ class App {
     return G_SOURCE_REMOVE;
   }
 
-  gboolean reap() {
+  void take_finished() {
     for (const std::size_t i : finished_) {
       Result& result = jobs_[i]->result();
       std::string text;
@@ -247,6 +248,10 @@ class App {
       ++ended_;
     }
     finished_.clear();
+  }
+
+  gboolean reap() {
+    take_finished();
     print_texts(false);
     start_jobs();
     if (ended_ == jobs_.size()) g_idle_add(call<&App::place>, this);
@@ -350,10 +355,27 @@ class App {
     return facts;
   }
 
+  /// What a run that was ended from outside leaves.
+  std::string kept() const {
+    std::string text = (signal_ == SIGINT ? "interrupted: " : "terminated: ") + std::to_string(ended_) + " of " +
+                       std::to_string(texts_.size()) + " files finished";
+    text += folder_ ? "; their tables are kept in " + printable(options_.output) +
+                          (options_.set && options_.picks() ? "" : ", --resume does the rest")
+                    : "; the rows written so far are kept";
+    if (!options_.export_dir.empty())
+      text += "; " + std::to_string(choices_.exported()) + " images are kept in " + printable(options_.export_dir);
+    for (const std::string* file : {&options_.report, &options_.manifest})
+      if (!file->empty()) text += "; " + printable(*file) + " was not written";
+    return text;
+  }
+
   int status(bool complete, int write_error) {
     if (write_error == EPIPE) return kSignalled + SIGPIPE;
     if (write_error != 0) fatal_ = std::string("cannot write the table: ") + std::strerror(write_error);
-    if (fatal_.empty() && signal_ != 0) return kSignalled + signal_;
+    if (fatal_.empty() && signal_ != 0) {
+      if (!complete && !options_.quiet) say(kept());
+      return kSignalled + signal_;
+    }
     if (fatal_.empty() && complete) {
       try {
         if (!options_.report.empty())

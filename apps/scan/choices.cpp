@@ -36,6 +36,7 @@ Choices::Choices(const Options& options) : options_(options) {
 
 void Choices::add(std::size_t index, Result&& result) {
   if (!result.error.empty()) ++failed_;
+  exported_ += result.chosen.pictures.size();
   if (set_)
     set_->add(index, Member(std::move(result)));
   else if (!parts_.empty())
@@ -83,6 +84,7 @@ bool Choices::place_next() {
     const std::string path = options_.export_dir + '/' + options_.inputs[frame.input].file;
     place_original(frame.path, path, options_.originals);
     frame.path = path;
+    ++exported_;
     return true;
   }
   return false;
@@ -104,6 +106,7 @@ std::optional<Choices::Video> Choices::next_video() {
 }
 
 void Choices::set_pictures(std::size_t input, const std::vector<Picture>& pictures) {
+  exported_ += pictures.size();
   // Both in the order of frames; those of an input stand together.
   auto frame = std::find_if(selected_->chosen.begin(), selected_->chosen.end(),
                             [input](const ChosenFrame& f) { return f.input == input; });

@@ -35,6 +35,8 @@ class Choices {
   /// All pictures are in their places.
   const Selected& selected() const { return *selected_; }
   std::size_t failed() const { return failed_; }
+  /// The pictures that are in the export's folder, at any time.
+  std::size_t exported() const { return exported_; }
 
  private:
   /// Of one input.
@@ -49,7 +51,7 @@ class Choices {
   const Options& options_;
   std::optional<Set> set_;
   std::vector<Part> parts_;
-  std::size_t failed_ = 0, placed_ = 0, pictured_ = 0;  ///< chosen ones that were seen to
+  std::size_t failed_ = 0, exported_ = 0, placed_ = 0, pictured_ = 0;  ///< chosen ones that were seen to
   std::optional<Selected> selected_;
 };
 

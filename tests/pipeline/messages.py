@@ -186,5 +186,24 @@ def test_words_that_are_mistyped(place):
             assert f"did you mean '{wanted}'?" in text, text
 
 
+def test_what_is_kept_after_an_interrupt(place):
+    listing = place.folder / "list"
+    listing.write_text(f"{place.mjpeg}\n" * 5000)
+    images, report = place.folder / "images", place.folder / "report.html"
+    process = subprocess.Popen([SCAN, "--best", "2", "--export", images, "--report", report, "--files-from", listing], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, preexec_fn=heed_signals, bufsize=0)
+    rows = b""
+    while rows.count(b"\n") < 100:
+        block = process.stdout.read(4096)
+        assert block, process.stderr.read()
+        rows += block
+    process.send_signal(2)
+    errors = process.communicate(timeout=LIMIT)[1].decode()
+    match = re.search(r"interrupted: (\d+) of 5000 files finished; the rows written so far are kept; (\d+) images are kept in "
+                      + re.escape(f"{images}; {report} was not written") + "\n$", errors)
+    assert process.returncode == 130 and match, errors[-500:]
+    assert int(match[1]) >= 1 and int(match[2]) == len(list(images.iterdir())), match
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Place, needs=("x264enc", "avenc_aac", "jpegenc", "vorbisenc", "matroskamux", "mp4mux", "souphttpsrc", "rtspsrc")))
