@@ -74,8 +74,8 @@ std::string words_of(const GError* error) {
   return error->message;
 }
 
-/// Why there is no connection; empty if there is one, or nobody waits for the answer any more.
-std::string ask(const Server& server) {
+/// Why there is no connection; empty if there is one, nothing if nobody waits for the answer any more.
+std::optional<std::string> ask(const Server& server) {
   const Owned<GSocketClient> client(g_socket_client_new());
   g_socket_client_set_timeout(client.get(), kPatience);
   g_socket_client_set_enable_proxy(client.get(), FALSE);
@@ -83,7 +83,8 @@ std::string ask(const Server& server) {
   const Owned<GSocketConnection> connection(
       g_socket_client_connect_to_host(client.get(), server.host.c_str(), server.port, ending(), &error));
   if (connection) return "";
-  const std::string why = g_cancellable_is_cancelled(ending()) ? "" : words_of(error);
+  std::optional<std::string> why;
+  if (!g_cancellable_is_cancelled(ending())) why = words_of(error);
   g_error_free(error);
   return why;
 }
@@ -114,9 +115,15 @@ std::string why_unreachable(GstMessage* error) {
   const bool by_http = url && g_ascii_strncasecmp(url, "http", 4) == 0;
   g_free(url);
   if (!server || (by_http && has_proxy())) return "";
-  const std::string why = ask(*server);
-  if (why.empty()) return "";
-  return "cannot connect" + (server->has_name ? " to " + name_of(*server) : "") + ": " + why + "; is the camera on?";
+  const auto why = ask(*server);
+  const std::string name = server->has_name ? ' ' + name_of(*server) : "";
+  if (!why) return "";
+  if (!why->empty()) return "cannot connect" + (name.empty() ? "" : " to" + name) + ": " + *why + "; is the camera on?";
+  // What the source says itself is more than that, unless it only says that it stopped.
+  const Complaint complaint = complaint_of(error);
+  const bool is_mute =
+      complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && complaint.details.ends_with("error (-5)");
+  return is_mute ? "the server" + name + " accepts connections, but nothing can be read from it" : "";
 }
 
 bool explain_unreachable(GstBus* bus, GstMessage* message) {

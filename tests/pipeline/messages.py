@@ -127,6 +127,18 @@ def test_servers_that_are_not_there(place):
     # Half a password is no port to show.
     text = said(SCAN, "-q", f"http://127.0.0.1:{port}/34@host/").split(": ", 2)[2]
     assert text == "cannot connect: connection refused; is the camera on?\n", text
+    # One that hangs up is there.
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        process = subprocess.Popen([SCAN, "-q", f"http://127.0.0.1:{server.getsockname()[1]}/"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=ENVIRONMENT)
+        server.settimeout(0.2)
+        while process.poll() is None:
+            try:
+                server.accept()[0].close()
+            except OSError:
+                pass
+        text = process.communicate(timeout=LIMIT)[1].decode()
+        assert text.endswith(f"the server 127.0.0.1:{server.getsockname()[1]} accepts connections, but nothing can be read from it\n"), text
     # One that is there, but has nothing, is not said to be away.
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.listen()
