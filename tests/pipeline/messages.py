@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from harness import LIMIT, heed_signals, launch, run, run_tests
+from harness import LIMIT, heed_signals, launch, plain, run, run_tests
 
 SCAN, MERGE, BLIINDS, *WATCH = map(os.path.abspath, sys.argv[1:])
 APT = "; on Debian and Ubuntu: sudo apt install "
@@ -48,7 +48,7 @@ def watched(*arguments, environment=ENVIRONMENT, until=("lost", "error", "ended"
 class Place:
     def __init__(self, folder):
         self.folder = folder
-        text = run("gst-inspect-1.0", "coreelements").stdout.decode()
+        text = run("gst-inspect-1.0", "coreelements", env=plain()).stdout.decode()
         self.system = pathlib.Path(re.search(r"Filename +(\S+)", text)[1]).parent
         video = "videotestsrc num-buffers=25 ! video/x-raw,width=64,height=48,framerate=25/1 ! "
         sound = " audiotestsrc num-buffers=40 ! "

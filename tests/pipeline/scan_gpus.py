@@ -26,10 +26,10 @@ class Machine:
         shutil.copy(PLUGIN, plugins)
         self.environment = {**os.environ, "GST_PLUGIN_PATH": f"{plugins}:{os.environ['GST_PLUGIN_PATH']}",
                             "GST_REGISTRY": str(folder / "registry.bin"), "FAKE_NVCODEC_LOG": str(self.log)}
-        run("gst-inspect-1.0", "nvjpegdevice1dec", env=self.environment)
+        self.photo = self.make("photo.jpg", "videotestsrc num-buffers=1 ! " + FRAME + "jpegenc")
+        run(TOOL, "-q", self.photo, env=self.environment)  # makes the registry
         assert self.log.read_text()
         self.environment["GST_REGISTRY_UPDATE"] = "no"
-        self.photo = self.make("photo.jpg", "videotestsrc num-buffers=1 ! " + FRAME + "jpegenc")
         self.nameless = shutil.copy(self.photo, folder / "photo")
         self.png = self.make("photo.png", "videotestsrc num-buffers=1 ! " + FRAME + "pngenc")
         self.video = self.make("clip.mkv", "videotestsrc num-buffers=20 ! " + FRAME + "jpegenc ! matroskamux")
