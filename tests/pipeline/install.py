@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The README's Install brings every element that its commands need.
+"""The README's Install brings every element that its commands need, and scripts that need root say how to run them.
 
 usage: install.py SOURCE_ROOT. Exits 77 (skipped) where packages are not Debian's.
 """
@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 # What framequality-scan makes of an MP4 file with H.264.
@@ -52,7 +53,22 @@ def check_packages():
         assert package is None or package in installed, f"scripts/deps {' '.join(groups)} does not install {package}"
 
 
+def check_root():
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        script = pathlib.Path(name) / "scripts" / "package"
+        script.parent.mkdir()
+        shutil.copy(ROOT / "scripts" / "package", script)
+        ordinary = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+        done = output(*ordinary, script, "--cuda", "disabled", "--suite", "trixie", "--try")
+        print(done.stderr)
+        assert done.returncode == 1
+        command = "sudo scripts/package --cuda disabled --suite trixie --try\n"
+        assert done.stderr.startswith("scripts/package: ") and done.stderr.endswith(command), done.stderr
+
+
 if not shutil.which("dpkg"):
     print("SKIPPED: no dpkg here")
     sys.exit(77)
 check_packages()
+check_root()
