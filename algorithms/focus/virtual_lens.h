@@ -93,6 +93,11 @@ class VirtualLens {
   int height() const { return height_; }
   /// Where the lens was at the end of the last frame.
   double shown() const { return drive_.position(); }
+  /// Goes on where another one stands, with its motor's way to go and its noise: the size of the pictures has changed.
+  void go_on_from(const VirtualLens& other) {
+    drive_ = other.drive_;
+    frame_ = other.frame_;
+  }
   /// For the next frame on.
   void configure(const LensSettings& settings) {
     settings_ = settings;

@@ -48,6 +48,12 @@ static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery*
   return TRUE;
 }
 
+/// What was measured before is no measurement of these frames.
+static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
+  meter(trans)->state->last_pts = GST_CLOCK_TIME_NONE;
+  return GST_BASE_TRANSFORM_CLASS(fq_meter_base_parent_class)->set_caps(trans, in, out);
+}
+
 static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   const GstEventType type = GST_EVENT_TYPE(event);
   if (type == GST_EVENT_SEGMENT || type == GST_EVENT_FLUSH_STOP) meter(trans)->state->last_pts = GST_CLOCK_TIME_NONE;
@@ -162,6 +168,7 @@ static void fq_meter_base_class_init(FqMeterBaseClass* klass) {
   base->make_stream = make_stream;
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->start = start;
+  trans->set_caps = set_caps;
   trans->propose_allocation = propose_allocation;
   trans->sink_event = sink_event;
   gst_type_mark_as_plugin_api(fq_meter_base_get_type(), static_cast<GstPluginAPIFlags>(0));

@@ -70,8 +70,8 @@ class Warnings {
 
 // What MeterStream does with every frame, whatever is measured.
 
-/// True if a frame of this time is to be measured: the first since start, flush or segment, and those `interval` after
-/// the last. Time that runs backwards starts anew.
+/// True if a frame of this time is to be measured: the first since start, caps, flush or segment, and those `interval`
+/// after the last. Time that runs backwards starts anew.
 bool is_due(FqMeterBase* self, GstClockTime interval, GstClockTime pts);
 /// The fields that all results share, but for those that finish_result() sets: frame number and device.
 StructurePtr start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer);

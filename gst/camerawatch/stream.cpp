@@ -86,7 +86,8 @@ void CameraWatchStream::stop() {
 
 void CameraWatchStream::take_caps(GstCaps* caps) {
   GstVideoInfo info;
-  black_ = 0, range_ = 255;
+  const double black = std::exchange(black_, 0);
+  range_ = 255;
   // Frames in any memory, and even of a format that is not known, say how their luma is coded.
   const GstStructure* s = gst_caps_get_structure(caps, 0);
   bool limited = false;
@@ -97,6 +98,7 @@ void CameraWatchStream::take_caps(GstCaps* caps) {
   else if (read_info(info, caps))
     limited = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
   if (limited) black_ = 16, range_ = 235 - 16;
+  if (black_ != black) begin_anew();  // luma of the two ranges is not comparable; of other sizes the scores say so
 }
 
 void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {

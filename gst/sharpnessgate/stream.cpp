@@ -342,7 +342,9 @@ void GateStream::take_caps(GstEvent* event) {
   drain();
   caps_.reset(gst_caps_ref(caps));
   frame_duration_ = frame_duration_of(caps);
-  level_.clear();  // scores of another picture size are other numbers
+  // Scores of another picture size are other numbers.
+  hysteresis_ = {};
+  level_.clear();
 }
 
 bool GateStream::take_event(GstEvent* event) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 /**
  * SECTION:element-virtuallenssrc
@@ -214,7 +215,11 @@ static gboolean set_caps(GstBaseSrc* src, GstCaps* caps) {
     s.first = s.frame;
     if (!gst_video_info_from_caps(&s.info, caps)) return FALSE;
     const int w = s.info.width, h = s.info.height;
-    if (!s.lens || s.lens->width() != w || s.lens->height() != h) s.lens.emplace(w, h, dead_leaves(w, h, kSceneSeed));
+    if (!s.lens || s.lens->width() != w || s.lens->height() != h) {
+      const std::optional<VirtualLens> before = std::exchange(s.lens, std::nullopt);
+      s.lens.emplace(w, h, dead_leaves(w, h, kSceneSeed));
+      if (before) s.lens->go_on_from(*before);
+    }
     gst_base_src_set_blocksize(src, static_cast<guint>(s.info.size));
     const std::lock_guard lock(s.mutex);
     s.duration = time_of(s, s.first + 1) - s.begin;

@@ -157,6 +157,16 @@ TEST(VirtualLens, PositionShowsAfterLagFrames) {
   }
 }
 
+TEST(VirtualLens, GoesOnInAnotherSize) {
+  const LensSettings settings{
+      .drive = {.lag = 2, .slew = 3, .backlash = 4, .exposure = 0.5}, .noise = 5, .flicker = 0.2};
+  VirtualLens large(64, 48, dead_leaves(64, 48, 1), settings), small(30, 20, dead_leaves(30, 20, 1), settings);
+  for (int i = 0; i < 5; ++i) shot(large, i < 2 ? 20 : 50), shot(small, i < 2 ? 20 : 50);
+  VirtualLens other(30, 20, dead_leaves(30, 20, 1), settings);
+  other.go_on_from(large);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(shot(other, 40), shot(small, 40)) << i;
+}
+
 TEST(VirtualLens, SweepShowsTheNearestPicture) {
   VirtualLens lens = scale({});
   for (const auto& [position, code] :

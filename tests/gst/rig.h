@@ -145,6 +145,11 @@ class Rig {
   GstHarness* harness() { return harness_.get(); }
   void set(const char* name, const char* value) { gst_util_set_object_arg(G_OBJECT(element_), name, value); }
   void caps(const std::string& caps) { gst_harness_set_src_caps_str(harness_.get(), caps.c_str()); }
+  /// Caps in mid-stream, where no segment follows them.
+  void change_caps(const std::string& caps) {
+    const CapsPtr c(gst_caps_from_string(caps.c_str()));
+    EXPECT_TRUE(gst_harness_push_event(harness_.get(), gst_event_new_caps(c.get()))) << caps;
+  }
   GstFlowReturn push(BufferPtr buffer) { return gst_harness_push(harness_.get(), buffer.release()); }
   BufferPtr pull() { return BufferPtr(gst_harness_try_pull(harness_.get())); }
   /// Pushes a frame that must come out; returns it.

@@ -238,6 +238,25 @@ TEST(Interval, StartsAnewOnFlushAndSegment) {
   EXPECT_EQ(measured(rig, {50, 51}), (Times{50, 51}));
 }
 
+TEST(Interval, StartsAnewWithOtherCaps) {
+  for (const char* factory : {"sharpnessmeter", "bliindsmeter"}) {
+    Rig rig({{"interval", "100000000"}}, factory);
+    GstClockTime time = 0;
+    const auto measures = [&](const std::string& caps) {
+      rig.change_caps(caps);  // the same again are no other ones
+      rig.pass(random_buffer(caps, 1, time += GST_MSECOND));
+      return rig.heard().results.size() == 1;
+    };
+    const std::string large = video_caps("GRAY8", 64, 48), small = video_caps("GRAY8", 48, 64);
+    rig.caps(large);
+    EXPECT_TRUE(measures(large)) << factory;
+    EXPECT_FALSE(measures(large)) << factory;
+    EXPECT_TRUE(measures(small)) << factory;
+    EXPECT_FALSE(measures(small)) << factory;
+    EXPECT_TRUE(measures(large)) << factory;
+  }
+}
+
 /// Resident memory of this process in KiB.
 long resident() {
   std::ifstream status("/proc/self/statm");

@@ -141,6 +141,18 @@ TEST(CameraWatchElement, FlushAndSegmentKeepWhatWasLearned) {
   EXPECT_NE(rig.see(12, {.score = 0.5}).find("defocused"), std::string::npos);
 }
 
+TEST(CameraWatchElement, AnotherRangeOfCodesIsNoChangeOfTheScene) {
+  const std::string limited = "video/x-raw,format=NV12,width=8,height=8,framerate=5/1,colorimetry=2:4:7:1",
+                    full = "video/x-raw,format=NV12,width=8,height=8,framerate=5/1,colorimetry=1:4:7:1";
+  CameraRig rig({}, limited.c_str());
+  rig.see(70);
+  EXPECT_EQ(rig.see(6, {.score = 0.5}), "");
+  rig.change_caps(full);
+  EXPECT_EQ(rig.see(6, {.score = 0.5}), "") << "counted anew";
+  rig.change_caps("video/x-raw,format=NV12,width=8,height=8,framerate=10/1,colorimetry=1:4:7:1");
+  EXPECT_NE(rig.see(6, {.score = 0.5}).find("defocused"), std::string::npos) << "of the same range: counted on";
+}
+
 TEST(CameraWatchElement, PropertiesMayBeReadAndSetFromAnyThread) {
   CameraRig rig({{"learn-time", "1000000000"}, {"hold-time", "1000000000"}});
   std::atomic<bool> done = false;

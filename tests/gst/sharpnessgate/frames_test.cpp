@@ -111,6 +111,16 @@ TEST(Gate, RelativeStartsAnewWithOtherCaps) {
   EXPECT_EQ(rig.feed(160, {10}), "160!+");
 }
 
+TEST(Gate, ThresholdStartsAnewWithOtherCaps) {
+  GateRig rig({{"min-score", "10"}, {"resume-score", "15"}, {"hold-time", "1000000000"}});
+  rig.feed(0, {9});
+  rig.send(caps_event(kGateCaps));
+  EXPECT_EQ(rig.feed(40, {12}), "") << "the same caps again";
+  EXPECT_EQ(rig.send(caps_event("video/x-raw,format=GRAY8,width=4,height=16")), "[40,80) caps");
+  EXPECT_EQ(rig.feed(80, {12, 9}), "80!+ [120,160)") << "neither resume-score nor hold-time of the picture before";
+  EXPECT_EQ(rig.said(), "blocking below-min-score 9@0, passing above-min-score 12@80, blocking below-min-score 9@120");
+}
+
 TEST(Gate, MessagesTellTimes) {
   GateRig rig({{"min-score", "10"}});
   GstSegment segment;

@@ -126,6 +126,30 @@ TEST(VirtualLensSrc, CapsChooseTheSizeOfTheBuiltInScene) {
   }
 }
 
+TEST(VirtualLensSrc, LensStaysWhereItIsWhenTheSizeChanges) {
+  const auto scores = [](int until) {  // frames of another size
+    Watched watched(
+        "virtuallenssrc name=lens num-buffers=12 position=90 best-position=50 slew=2 noise=3 ! capsfilter name=size "
+        "caps=video/x-raw,format=GRAY8,width=64,height=48 ! sharpnessmeter ! fakesink name=sink");
+    const ElementPtr size = watched.get("size");
+    if (until > 0) gst_util_set_object_arg(G_OBJECT(size.get()), "caps", "video/x-raw,format=GRAY8,width=99,height=77");
+    std::vector<double> all;
+    watched.on_frame = [&](GstBuffer* buffer, int n) {
+      all.push_back(meta_score(buffer));
+      if (n == 0) watched.set("lens", "position", 50);
+      if (n + 1 == until)
+        gst_util_set_object_arg(G_OBJECT(size.get()), "caps", "video/x-raw,format=GRAY8,width=64,height=48");
+    };
+    EXPECT_TRUE(watched.run_to_end().eos);
+    return all;
+  };
+  const auto always = scores(0), later = scores(6);
+  ASSERT_EQ(always.size(), 12u);
+  ASSERT_EQ(later.size(), 12u);
+  EXPECT_NE(later[5], always[5]);
+  for (std::size_t i = 6; i < 12; ++i) EXPECT_EQ(later[i], always[i]) << i;
+}
+
 /// Every frame's planes, rows joined without their padding.
 struct Planes {
   std::string format;
