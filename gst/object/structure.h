@@ -6,6 +6,10 @@
 
 #include <gst/gst.h>
 
+#include <cmath>
+#include <limits>
+#include <string>
+
 namespace framequality {
 
 /// Sets timestamp, stream-time and running-time of a frame; the latter two are GST_CLOCK_TIME_NONE in a segment that
@@ -16,6 +20,23 @@ inline void set_times(GstStructure* s, const GstSegment& segment, GstClockTime p
   gst_structure_set(s, "timestamp", G_TYPE_UINT64, guint64{pts}, "stream-time", G_TYPE_UINT64,
                     timed ? gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, pts) : none, "running-time",
                     G_TYPE_UINT64, guint64{running_time_of(segment, pts)}, nullptr);
+}
+
+// Reading what others wrote, who may have set fields to anything.
+
+/// A finite double; NaN if the value is something else.
+inline double number_of(const GValue* value) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const double number = value && G_VALUE_HOLDS_DOUBLE(value) ? g_value_get_double(value) : kNone;
+  return std::isfinite(number) ? number : kNone;
+}
+inline double number_in(const GstStructure* s, const char* field) {
+  return number_of(gst_structure_get_value(s, field));
+}
+/// Empty if the field is no string.
+inline std::string string_in(const GstStructure* s, const char* field) {
+  const char* text = gst_structure_get_string(s, field);
+  return text ? text : "";
 }
 
 /// Sets a field to a GST_TYPE_ARRAY of these numbers. type, set: of one of them.

@@ -171,18 +171,17 @@ bool is_described(const GstVideoFormatInfo& f) {
 
 }  // namespace
 
-/// Makes row_ the averages of the overlay's pixels below `count` samples of row y from `left` on, which each cover
+/// Makes row_ the averages of the overlay's pixels below `count` samples of row y from `pixels` on, which each cover
 /// 2^across x 2^down pixels of the frame; what lies beside the overlay is transparent.
-void Blender::take_row(const GstVideoFrame& pixels, int left, int top, int y, Subsampling sub, int count) {
-  const int width = GST_VIDEO_FRAME_WIDTH(&pixels), height = GST_VIDEO_FRAME_HEIGHT(&pixels);
-  const auto* base = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&pixels, 0));
-  const std::ptrdiff_t stride = GST_VIDEO_FRAME_PLANE_STRIDE(&pixels, 0);
+void Blender::take_row(const Pixels& pixels, int y, Subsampling sub, int count) {
+  const Box& place = pixels.place;
   for (auto& plane : row_) plane.assign(static_cast<std::size_t>(count) << sub.across, 0);
-  const int lead = left & ((1 << sub.across) - 1);
+  const int lead = place.x & ((1 << sub.across) - 1);
   std::uint16_t *r = row_[0].data() + lead, *g = row_[1].data() + lead, *b = row_[2].data() + lead,
                 *a = row_[3].data() + lead;
-  const int first = std::max(y << sub.down, top), last = std::min((y + 1) << sub.down, top + height);
-  for (int at = first; at < last; ++at) add_pixels(base + (at - top) * stride, width, r, g, b, a);
+  const int first = std::max(y << sub.down, place.y), last = std::min((y + 1) << sub.down, place.y + place.height);
+  for (int at = first; at < last; ++at)
+    add_pixels(pixels.data + (at - place.y) * pixels.stride, place.width, r, g, b, a);
   spare_.resize(2 * static_cast<std::size_t>(count));
   const unsigned drop = sub.across + sub.down;
   if (drop == 0) return;
@@ -195,25 +194,17 @@ void Blender::take_row(const GstVideoFrame& pixels, int left, int top, int y, Su
   }
 }
 
-void Blender::blend_rectangle(GstVideoOverlayRectangle* rectangle, GstVideoFrame* frame) {
-  gint left = 0, top = 0;
-  guint width = 0, height = 0;
-  gst_video_overlay_rectangle_get_render_rectangle(rectangle, &left, &top, &width, &height);
-  GstBuffer* buffer =
-      gst_video_overlay_rectangle_get_pixels_unscaled_raw(rectangle, gst_video_overlay_rectangle_get_flags(rectangle));
-  GstVideoInfo info;
-  GstVideoFrame pixels;
-  gst_video_info_set_format(&info, GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, width, height);
-  if (!gst_video_frame_map(&pixels, &info, buffer, GST_MAP_READ)) return;
+void Blender::blend_pixels(const Pixels& pixels, GstVideoFrame* frame) {
+  const Box& place = pixels.place;
   const GstVideoFormatInfo& f = *frame->info.finfo;
   unsigned done = 0;  // a bit for each component
   for (guint c = 0; c < f.n_components; ++c) {
     if (done >> c & 1) continue;
     const Subsampling sub{f.w_sub[c], f.h_sub[c]};
-    const int x = left >> sub.across, count = ((left + static_cast<int>(width) - 1) >> sub.across) - x + 1;
-    const int last = (top + static_cast<int>(height) - 1) >> sub.down;
-    for (int y = top >> sub.down; y <= last; ++y) {
-      take_row(pixels, left, top, y, sub, count);
+    const int x = place.x >> sub.across, count = ((place.x + place.width - 1) >> sub.across) - x + 1;
+    const int last = (place.y + place.height - 1) >> sub.down;
+    for (int y = place.y >> sub.down; y <= last; ++y) {
+      take_row(pixels, y, sub, count);
       for (guint same = c; same < f.n_components; ++same) {
         if (f.w_sub[same] != sub.across || f.h_sub[same] != sub.down) continue;
         done |= 1U << same;
@@ -224,7 +215,28 @@ void Blender::blend_rectangle(GstVideoOverlayRectangle* rectangle, GstVideoFrame
       }
     }
   }
-  gst_video_frame_unmap(&pixels);
+}
+
+void Blender::blend_rectangle(GstVideoOverlayRectangle* rectangle, GstVideoFrame* frame) {
+  gint left = 0, top = 0;
+  guint width = 0, height = 0;
+  gst_video_overlay_rectangle_get_render_rectangle(rectangle, &left, &top, &width, &height);
+  GstBuffer* buffer =
+      gst_video_overlay_rectangle_get_pixels_argb(rectangle, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
+  GstVideoInfo info;
+  GstVideoFrame mapped;
+  gst_video_info_set_format(&info, GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, width, height);
+  if (!buffer || !gst_video_frame_map(&mapped, &info, buffer, GST_MAP_READ)) return;
+  const Box shown = common({left, top, GST_VIDEO_FRAME_WIDTH(&mapped), GST_VIDEO_FRAME_HEIGHT(&mapped)},
+                           {0, 0, GST_VIDEO_FRAME_WIDTH(frame), GST_VIDEO_FRAME_HEIGHT(frame)});
+  if (!shown.empty()) {
+    const std::ptrdiff_t stride = GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, 0);
+    const auto* first = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped, 0));
+    blend_pixels(
+        {first + (std::ptrdiff_t{shown.y} - top) * stride + 4 * (std::ptrdiff_t{shown.x} - left), stride, shown},
+        frame);
+  }
+  gst_video_frame_unmap(&mapped);
 }
 
 bool Blender::blend(GstVideoOverlayComposition* composition, GstVideoFrame* frame) {

@@ -3,9 +3,12 @@
 // because it converts whole rows of the frame and each pixel of the overlay one by one.
 #pragma once
 
+#include "gst/sharpnessoverlay/layout.h"
+
 #include <gst/video/video.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,9 +16,8 @@ namespace framequality::overlay {
 
 class Blender {
  public:
-  /// Draws rectangles with premultiplied ARGB pixels of the size that they are shown in, wholly inside the frame, with
-  /// the frame's colour matrix and range. Returns false if that cannot be had in this format. frame: mapped
-  /// for reading and writing.
+  /// Draws the rectangles, as far as they lie inside the frame, with the frame's colour matrix and range. Returns false
+  /// if that cannot be had in this format. frame: mapped for reading and writing.
   bool blend(GstVideoOverlayComposition* composition, GstVideoFrame* frame);
 
  private:
@@ -23,8 +25,15 @@ class Blender {
   struct Subsampling {
     unsigned across, down;
   };
+  /// Premultiplied ARGB, and where it goes in the frame, wholly inside it.
+  struct Pixels {
+    const std::uint8_t* data;
+    std::ptrdiff_t stride;
+    Box place;
+  };
   void blend_rectangle(GstVideoOverlayRectangle* rectangle, GstVideoFrame* frame);
-  void take_row(const GstVideoFrame& pixels, int left, int top, int y, Subsampling sub, int count);
+  void blend_pixels(const Pixels& pixels, GstVideoFrame* frame);
+  void take_row(const Pixels& pixels, int y, Subsampling sub, int count);
 
   GstVideoFormat format_ = GST_VIDEO_FORMAT_UNKNOWN;
   bool described_ = false;  ///< format_ is one that is blended here

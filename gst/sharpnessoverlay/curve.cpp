@@ -2,23 +2,14 @@
 // Reads what an autofocus search found from what focuscontroller says of it.
 #include "gst/sharpnessoverlay/curve.h"
 
+#include "gst/object/structure.h"
+
 #include <algorithm>
 #include <cmath>
 
 namespace framequality::overlay {
 
 namespace {
-
-/// The number at this place of a GST_TYPE_ARRAY; NaN for what is no double.
-double number_at(const GValue* array, guint i) {
-  const GValue* item = gst_value_array_get_value(array, i);
-  return G_VALUE_HOLDS_DOUBLE(item) ? g_value_get_double(item) : std::nan("");
-}
-
-double number_in(const GstStructure* fields, const char* field) {
-  double value = 0;
-  return gst_structure_get_double(fields, field, &value) ? value : std::nan("");
-}
 
 std::vector<Curve::Point> points_of(const GstStructure* fields) {
   const GValue *positions = gst_structure_get_value(fields, "positions"),
@@ -29,8 +20,9 @@ std::vector<Curve::Point> points_of(const GstStructure* fields) {
   std::vector<Curve::Point> points;
   points.reserve(count);
   for (guint i = 0; i < count; ++i) {
-    const Curve::Point point{number_at(positions, i), number_at(scores, i)};
-    if (std::isfinite(point.position) && std::isfinite(point.score)) points.push_back(point);
+    const Curve::Point point{number_of(gst_value_array_get_value(positions, i)),
+                             number_of(gst_value_array_get_value(scores, i))};
+    if (!std::isnan(point.position) && !std::isnan(point.score)) points.push_back(point);
   }
   const auto by_position = [](const Curve::Point& a, const Curve::Point& b) { return a.position < b.position; };
   std::stable_sort(points.begin(), points.end(), by_position);
@@ -49,7 +41,7 @@ std::optional<Curve> curve_in(GstEvent* event) {
   const double certainty = number_in(fields, "certainty");
   return Curve{.points = points_of(fields),
                .top = number_in(fields, "top"),
-               .certainty = std::isfinite(certainty) ? std::max(0.0, certainty) : 0,
+               .certainty = !std::isnan(certainty) ? std::max(0.0, certainty) : 0,
                .failed = failed};
 }
 

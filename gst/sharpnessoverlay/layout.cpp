@@ -4,11 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace framequality::overlay {
 
-bool overlap(const Box& a, const Box& b) {
-  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+Box common(const Box& a, const Box& b) {
+  struct Span {
+    int first, length;
+  };
+  const auto shared = [](Span one, Span two) -> Span {
+    const int first = std::max(one.first, two.first);
+    const std::int64_t end = std::min(std::int64_t{one.first} + one.length, std::int64_t{two.first} + two.length);
+    return {first, static_cast<int>(std::max<std::int64_t>(0, end - first))};
+  };
+  const Span x = shared({a.x, a.width}, {b.x, b.width}), y = shared({a.y, a.height}, {b.y, b.height});
+  return {x.first, y.first, x.length, y.length};
 }
 
 Layout lay_out(int width, int height, int par_n, int par_d) {

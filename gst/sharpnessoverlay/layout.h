@@ -11,8 +11,9 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-/// True if two boxes share a pixel.
-bool overlap(const Box& a, const Box& b);
+/// The pixels that two boxes share; empty if there are none. They may lie anywhere.
+Box common(const Box& a, const Box& b);
+inline bool overlap(const Box& a, const Box& b) { return !common(a, b).empty(); }
 
 /// Where the parts go in a picture, and how large they are. A part that would be illegible there has an empty box.
 struct Layout {

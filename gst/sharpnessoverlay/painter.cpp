@@ -6,9 +6,11 @@
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
 #include "gst/object/score_meta.h"
+#include "gst/object/structure.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <type_traits>
 #include <utility>
 
@@ -86,6 +88,7 @@ void Painter::set_format(const GstVideoInfo& info) {
   layout_ = lay_out(GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), GST_VIDEO_INFO_PAR_N(&info),
                     GST_VIDEO_INFO_PAR_D(&info));
   edges_.reset();
+  zones_.reset();
   cannot_read_ = false;
   for (Layer* layer : {&zone_layer_, &peaking_layer_, &curve_layer_, &graph_layer_, &text_layer_}) layer->hide();
 }
@@ -104,13 +107,15 @@ void Painter::set_curve(Curve curve) {
 
 void Painter::take_scores(GstBuffer* buffer, std::uint64_t time) {
   const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
-  double score = 0;
-  if (!fields || !gst_structure_get_double(fields, "score", &score)) return;
-  const char* metric = gst_structure_get_string(fields, "metric");
-  if (text_.metric != (metric ? metric : "")) {
-    // Another unit: old and new scores have no scale in common.
+  const double score = fields ? number_in(fields, "score") : std::nan("");
+  if (std::isnan(score)) return;
+  Scale scale{.metric = string_in(fields, "metric")};
+  gst_structure_get_uint(fields, "width", &scale.width);
+  gst_structure_get_uint(fields, "height", &scale.height);
+  if (scale_ != scale) {
     reset();
-    text_.metric = metric ? metric : "";
+    scale_ = std::move(scale);
+    text_.metric = scale_.metric;
   }
   history_.add(time, score);
   text_.score = score;
@@ -158,8 +163,8 @@ void Painter::take_zones(const GstStructure* fields, std::uint64_t time) {
   zones_->scores.clear();
   if (!any) return;
   for (guint i = 0; i < columns * rows; ++i) {
-    const GValue* item = gst_value_array_get_value(array, i);
-    zones_->scores.push_back(G_VALUE_HOLDS_DOUBLE(item) ? g_value_get_double(item) : 0);
+    const double score = number_of(gst_value_array_get_value(array, i));
+    zones_->scores.push_back(std::isnan(score) ? 0 : score);
   }
   const auto [least, greatest] = std::minmax_element(zones_->scores.begin(), zones_->scores.end());
   zone_history_.add(time, *least);

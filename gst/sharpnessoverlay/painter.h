@@ -65,7 +65,8 @@ class Painter {
  public:
   /// element: posts the warnings about significant bits.
   explicit Painter(GstElement* element) : element_(element) {}
-  /// Frames are like this from now on. The history stays.
+  /// Frames are like this from now on. Zones are forgotten, since they lie in pixels of the frames before; scores stay,
+  /// since frames may have been scaled since they were measured.
   void set_format(const GstVideoInfo& info);
   /// Forgets all scores; what a search found stays.
   void reset();
@@ -98,7 +99,15 @@ class Painter {
   SignificantBitsWatch watch_;
   bool cannot_read_ = false;
 
+  /// What makes scores comparable.
+  struct Scale {
+    std::string metric;
+    guint width = 0, height = 0;  ///< of the frame that was measured
+    bool operator==(const Scale&) const = default;
+  };
+
   ScoreHistory history_{Settings{}.history}, zone_history_{Settings{}.history};
+  Scale scale_;  ///< of these
   Text text_, drawn_text_;
   std::optional<Zones> zones_;  ///< of the last score
   Zones drawn_zones_;

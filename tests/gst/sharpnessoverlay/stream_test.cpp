@@ -3,6 +3,8 @@
 #include "tests/gst/leaks.h"
 #include "tests/gst/sharpnessoverlay/rig.h"
 
+#include <cmath>
+
 namespace framequality::test {
 namespace {
 
@@ -129,6 +131,72 @@ TEST(OverlayStream, AnotherMetricStartsAnew) {
   const Said brenner{.score = 3, .metric = "brenner"};
   EXPECT_TRUE(same_pixels(kCaps, one.pass(with(flat(kCaps, 100, GST_SECOND), brenner)).get(),
                           two.pass(with(flat(kCaps, 100, GST_SECOND), brenner)).get()));
+}
+
+TEST(OverlayStream, ZonesOfAnotherSizeAreForgottenAndScoresStay) {
+  // As downstream of a videoscale that is asked for another size.
+  DrawnDownstream rig;
+  rig.caps(kCaps);
+  const Said said{.score = 7, .width = 640, .height = 480, .columns = 2, .rows = 1, .zones = {1, 2}};
+  EXPECT_EQ(rectangles_in(rig.pass(with(random_buffer(kCaps, 1, 0), said))), 3u);
+  const std::string small = video_caps("I420", 400, 300);
+  rig.caps(small);
+  EXPECT_EQ(rectangles_in(rig.pass(random_buffer(small, 1, 1))), 2u) << "text and graph";
+  EXPECT_EQ(rectangles_in(rig.pass(with(random_buffer(small, 1, 2), said))), 3u);
+}
+
+TEST(OverlayStream, ScoresOfAnotherSizeStartAnew) {
+  OverlayRig one, two;
+  for (OverlayRig* rig : {&one, &two}) rig->caps(kCaps);
+  for (GstClockTime i = 0; i < 20; ++i)
+    one.pass(with(flat(kCaps, 100, i * GST_SECOND / 30),
+                  {.score = 1000.0 * static_cast<double>(i), .width = 1280, .height = 720}));
+  const Said smaller{.score = 3, .width = 640, .height = 480};
+  EXPECT_TRUE(same_pixels(kCaps, one.pass(with(flat(kCaps, 100, GST_SECOND), smaller)).get(),
+                          two.pass(with(flat(kCaps, 100, GST_SECOND), smaller)).get()));
+}
+
+TEST(OverlayStream, ScoresThatAreNoNumbersAreNone) {
+  DrawnDownstream rig;
+  rig.caps(kCaps);
+  GstClockTime time = 0;
+  for (const double score : {std::nan(""), HUGE_VAL, -HUGE_VAL})
+    EXPECT_EQ(rectangles_in(rig.pass(with(random_buffer(kCaps, 1, ++time), {.score = score}))), 0u) << score;
+  EXPECT_EQ(rig.heard().warnings.size(), 1u) << "that there is no score";
+  const Said odd{.score = 1, .columns = 2, .rows = 2, .zones = {std::nan(""), HUGE_VAL, -HUGE_VAL, 1e308}};
+  EXPECT_EQ(rectangles_in(rig.pass(with(random_buffer(kCaps, 1, ++time), odd))), 3u);
+}
+
+TEST(OverlayStream, SizeChangesBetweenTwoMeasurements) {
+  const ElementPtr pipeline = pipeline_of(
+      "appsrc name=in format=time ! sharpnessmeter interval=1000000000 zone-columns=4 zone-rows=4 ! sharpnessoverlay ! "
+      "fakesink name=out sync=false signal-handoffs=true");
+  const ElementPtr in(gst_bin_get_by_name(GST_BIN(pipeline.get()), "in"));
+  const ElementPtr out(gst_bin_get_by_name(GST_BIN(pipeline.get()), "out"));
+  std::vector<bool> scored;
+  g_signal_connect(out.get(), "handoff", G_CALLBACK(+[](GstElement*, GstBuffer* buffer, GstPad*, gpointer to) {
+                     static_cast<std::vector<bool>*>(to)->push_back(!std::isnan(meta_score(buffer)));
+                   }),
+                   &scored);
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (GstClockTime i = 0; i < 10; ++i) {
+    const std::string text = i < 5 ? video_caps("I420", 1280, 720) : video_caps("I420", 64, 48);
+    const CapsPtr caps(gst_caps_from_string(text.c_str()));
+    const BufferPtr frame = random_buffer(text, i, i * GST_SECOND / 25);
+    GstSample* sample = gst_sample_new(frame.get(), caps.get(), nullptr, nullptr);
+    g_signal_emit_by_name(in.get(), "push-sample", sample, &flow);
+    EXPECT_EQ(flow, GST_FLOW_OK);
+    gst_sample_unref(sample);
+  }
+  g_signal_emit_by_name(in.get(), "end-of-stream", &flow);
+  const BusPtr bus(gst_element_get_bus(pipeline.get()));
+  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), 60 * GST_SECOND,
+                                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(GST_MESSAGE_TYPE(end.get()), GST_MESSAGE_EOS);
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+  EXPECT_EQ(scored, (std::vector<bool>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0})) << "the first of each size is measured";
 }
 
 TEST(OverlayStream, FramesWithoutTimestampsAreDrawn) {
