@@ -24,6 +24,7 @@
 #include "algorithms/focus/motion.h"
 #include "algorithms/focus/peak.h"
 #include "algorithms/focus/watch.h"
+#include "algorithms/saturate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -163,7 +164,7 @@ class FocusSearch {
 
   int last_step() const;
   double position_of(int at) const { return std::min(settings_.min + at * settings_.step, settings_.max); }
-  int clamped(double at) const { return static_cast<int>(std::lround(std::clamp<double>(at, 0, last_step()))); }
+  int clamped(double at) const { return saturated<int>(std::round(std::clamp<double>(at, 0, last_step()))); }
   /// The same, where a lens with play follows its motor.
   int reachable(double at) const;
   int nearest(double position) const { return clamped((position - settings_.min) / settings_.step); }

@@ -8,6 +8,7 @@
 // A camera by night is another one than by day, hence the levels: octaves of mean luma.
 #pragma once
 
+#include "algorithms/saturate.h"
 #include "algorithms/watch/reading.h"
 
 #include <algorithm>
@@ -41,6 +42,7 @@ class Pattern {
     const double floor = kLeastFloor * mean + (f.energy_noise > 0 ? kNoiseFloor * f.energy_noise : 0);
     const double light = f.mean > 1 ? 2 * std::log2(f.mean) : 0;
     floor_ = std::log2(floor) - light;
+    if (!std::isfinite(floor_)) return;
     for (const double z : f.zones) logs_.push_back(std::log2(std::max(z, floor)) - light);
   }
   bool empty() const { return logs_.empty(); }
@@ -131,9 +133,7 @@ class Baseline {
   /// Level of a mean luma; a little above or below it the level before is kept.
   int level_of(double mean, int before) const {
     if (!(mean >= 0)) return 0;
-    const auto at = [](double m) {
-      return std::clamp(static_cast<int>(std::floor(std::log2(std::max(m, 1.0)))), 0, kLightLevels - 1);
-    };
+    const auto at = [](double m) { return std::min(saturated<int>(std::log2(std::max(m, 1.0))), kLightLevels - 1); };
     if (before >= 0 && at(mean * kHysteresis) >= before && at(mean / kHysteresis) <= before) return before;
     return at(mean);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // camerawatch: tells when a fixed camera has gone bad: defocused, covered, dark, frozen, moved ...
+#include "algorithms/saturate.h"
 #include "gst/camerawatch/reason.h"
 #include "gst/camerawatch/stream.h"
 #include "gst/object/guard.h"
@@ -146,7 +147,7 @@ static void get_stats(GstCameraWatch* self, GValue* value) {
   GstStructure* s =
       gst_structure_new("stats", "frames", G_TYPE_UINT64, guint64{status.frames}, "unscored", G_TYPE_UINT64,
                         guint64{status.unscored}, "state", G_TYPE_STRING, nick_of(status.state), "duration",
-                        G_TYPE_UINT64, static_cast<guint64>(std::llround(status.seconds * GST_SECOND)), nullptr);
+                        G_TYPE_UINT64, saturated<guint64>(std::round(status.seconds * GST_SECOND)), nullptr);
   const std::pair<const char*, double> figures[] = {{"score", f.score},
                                                     {"baseline", f.baseline},
                                                     {"ratio", f.ratio},

@@ -2,6 +2,7 @@
 // The watch over one stream: metadata in, messages out, and the file that what was learned is kept in.
 #include "gst/camerawatch/stream.h"
 
+#include "algorithms/saturate.h"
 #include "gst/buffer/dma.h"
 #include "gst/camerawatch/reason.h"
 #include "gst/object/guard.h"
@@ -26,25 +27,13 @@ namespace {
 constexpr GstClockTime kSaveInterval = GstClockTime{600} * GST_SECOND;
 constexpr std::uint64_t kPatience = 100;  ///< frames without a score, with none before, that are worth a warning
 
-double value_of(const GstStructure* fields, const char* name) {
-  double v = kUnknown;
-  gst_structure_get_double(fields, name, &v);
-  return v;
-}
-
-std::string string_of(const GstStructure* fields, const char* name) {
-  const char* v = gst_structure_get_string(fields, name);
-  return v ? v : "";
-}
-
-/// Of the zones: an array of double. Others are left out.
+/// Of the zones: an array of double. What is no number is left out.
 void read_array(const GValue* array, std::vector<double>& to) {
   to.clear();
   if (!array || !GST_VALUE_HOLDS_ARRAY(array)) return;
   const guint n = gst_value_array_get_size(array);
   for (guint i = 0; i < n; ++i)
-    if (const GValue* v = gst_value_array_get_value(array, i); G_VALUE_HOLDS_DOUBLE(v))
-      to.push_back(g_value_get_double(v));
+    if (const double v = number_of(gst_value_array_get_value(array, i)); !std::isnan(v)) to.push_back(v);
 }
 
 int learned_levels(const Baseline& baseline) {
@@ -133,21 +122,20 @@ void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
 }
 
 bool CameraWatchStream::read(const GstStructure* fields, GstBuffer* buffer, const GstSegment& segment) {
-  const double score = value_of(fields, "score");
+  const double score = number_in(fields, "score");
   const GstClockTime running = running_time_of(segment, GST_BUFFER_PTS(buffer));
-  if (!std::isfinite(score) || !GST_CLOCK_TIME_IS_VALID(running)) return false;
+  if (std::isnan(score) || !GST_CLOCK_TIME_IS_VALID(running)) return false;
   const GValue* energies = gst_structure_get_value(fields, "zone-gradient-energies");
   read_array(energies ? energies : gst_structure_get_value(fields, "zones"), zones_);
   // Beyond 292 years time stands still: differences of it fit.
   frame_.time = static_cast<std::int64_t>(std::min<GstClockTime>(running, G_MAXINT64));
   frame_.score = score;
-  frame_.noise = value_of(fields, "noise");
-  frame_.mean = std::max(0.0, value_of(fields, "mean") - black_);
-  if (std::isnan(value_of(fields, "mean"))) frame_.mean = kUnknown;
-  frame_.clipped_black = value_of(fields, "clipped-black");
-  frame_.clipped_white = value_of(fields, "clipped-white");
-  frame_.energy = value_of(fields, "gradient-energy");
-  frame_.energy_noise = value_of(fields, "gradient-noise");
+  frame_.noise = number_in(fields, "noise");
+  frame_.mean = std::max(number_in(fields, "mean") - black_, 0.0);  // NaN stays
+  frame_.clipped_black = number_in(fields, "clipped-black");
+  frame_.clipped_white = number_in(fields, "clipped-white");
+  frame_.energy = number_in(fields, "gradient-energy");
+  frame_.energy_noise = number_in(fields, "gradient-noise");
   frame_.range = range_;
   frame_.zones = zones_;
   return true;
@@ -161,7 +149,7 @@ void CameraWatchStream::learn_anew(const GstSegment& segment, GstClockTime pts) 
 }
 
 void CameraWatchStream::mind_kind(const GstStructure* fields, const GstSegment& segment, GstClockTime pts) {
-  ScoreKind kind{.metric = string_of(fields, "metric"), .normalize = string_of(fields, "normalize")};
+  ScoreKind kind{.metric = string_in(fields, "metric"), .normalize = string_in(fields, "normalize")};
   gst_structure_get_uint(fields, "width", &kind.width);
   gst_structure_get_uint(fields, "height", &kind.height);
   gst_structure_get_uint(fields, "zone-columns", &kind.zone_columns);
@@ -187,7 +175,7 @@ void CameraWatchStream::tell(const CameraNews& news, const std::string& state, c
   GstStructure* s = gst_structure_new("camerawatch", "state", G_TYPE_STRING, state.c_str(), "previous", G_TYPE_STRING,
                                       nick_of(news.previous), "reason", G_TYPE_STRING, reason.c_str(), "repeated",
                                       G_TYPE_BOOLEAN, gboolean{news.repeated}, "duration", G_TYPE_UINT64,
-                                      static_cast<guint64>(std::llround(news.seconds * GST_SECOND)), nullptr);
+                                      saturated<guint64>(std::round(news.seconds * GST_SECOND)), nullptr);
   set_times(s, segment, pts);
   set_known(s, "score", f.score);
   set_known(s, "baseline", f.baseline);

@@ -8,8 +8,11 @@
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
 #include "gst/object/segment.h"
+#include "gst/object/structure.h"
 
 #include <gst/base/gstbasetransform.h>
+
+#include <cmath>
 
 /**
  * SECTION:element-focuscontroller
@@ -88,11 +91,11 @@ static int light_power(const GstStructure* fields) {
 static FocusFrame seen_in(GstBuffer* buffer) {
   FocusFrame seen;
   const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
-  double score;
-  if (!fields || !gst_structure_get_double(fields, "score", &score)) return seen;
+  const double score = fields ? number_in(fields, "score") : std::nan("");
+  if (std::isnan(score)) return seen;
   seen.score = score;
-  gst_structure_get_double(fields, "noise", &seen.noise);
-  gst_structure_get_double(fields, "mean", &seen.mean);
+  seen.noise = number_in(fields, "noise");
+  seen.mean = number_in(fields, "mean");
   seen.light_power = light_power(fields);
   return seen;
 }

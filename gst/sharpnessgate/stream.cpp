@@ -3,6 +3,7 @@
 // gap.
 #include "gst/sharpnessgate/stream.h"
 
+#include "algorithms/saturate.h"
 #include "gst/object/guard.h"
 #include "gst/object/score_meta.h"
 #include "gst/object/segment.h"
@@ -52,9 +53,8 @@ const char* text_of(Reason reason) {
 
 std::optional<double> score_of(GstBuffer* buffer) {
   const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
-  double score;
-  if (!fields || !gst_structure_get_double(fields, "score", &score) || !std::isfinite(score)) return std::nullopt;
-  return score;
+  const double score = fields ? number_in(fields, "score") : std::nan("");
+  return std::isnan(score) ? std::nullopt : std::optional(score);
 }
 
 std::int64_t signed_time(guint64 time) { return static_cast<std::int64_t>(std::min<guint64>(time, kForever)); }
@@ -105,8 +105,9 @@ GateStream::Moment GateStream::moment_of(GstBuffer* buffer) {
   if (GST_CLOCK_TIME_IS_VALID(m.duration)) {
     const double rate = std::abs(segment_.rate);
     const bool is_plain = segment_.format != GST_FORMAT_TIME || rate == 1;
-    const auto length = is_plain ? m.duration : static_cast<guint64>(static_cast<double>(m.duration) / rate);
-    m.end = later_by(m.begin, signed_time(length));
+    const std::int64_t length =
+        is_plain ? signed_time(m.duration) : saturated<std::int64_t>(static_cast<double>(m.duration) / rate);
+    m.end = later_by(m.begin, length);
   }
   expected_ = m.end;
   return m;

@@ -26,6 +26,33 @@ const Case kCases[] = {
     {"Noisy", CameraState::kNoisy, {.noise = 12}},
 };
 
+TEST(Baseline, EveryLightHasALevel) {
+  const Baseline baseline;
+  EXPECT_EQ(baseline.level_of(0, -1), 0);
+  EXPECT_EQ(baseline.level_of(1.9, -1), 0);
+  EXPECT_EQ(baseline.level_of(2, -1), 1);
+  EXPECT_EQ(baseline.level_of(127, -1), 6);
+  for (const double mean : {128.0, 255.0, 1e300, std::numeric_limits<double>::max(), HUGE_VAL})
+    EXPECT_EQ(baseline.level_of(mean, -1), kLightLevels - 1) << mean;
+  for (const double mean : {-1.0, -HUGE_VAL, kUnknown}) EXPECT_EQ(baseline.level_of(mean, 3), 0) << mean;
+}
+
+TEST(Pattern, NothingIsOneWhereSumsAreInfinite) {
+  std::vector<double> zones(48, 1e300);
+  for (const double odd : {1e308, HUGE_VAL, kUnknown}) {
+    std::fill(zones.begin(), zones.begin() + 24, odd);
+    Pattern pattern;
+    pattern.set({.zones = zones});
+    EXPECT_TRUE(pattern.empty()) << odd;
+  }
+  Pattern pattern;
+  const std::vector<double> plain(48, 5);
+  pattern.set({.mean = HUGE_VAL, .zones = plain});
+  EXPECT_TRUE(pattern.empty()) << "over an infinite light";
+  pattern.set({.mean = 100, .zones = plain});
+  EXPECT_FALSE(pattern.empty());
+}
+
 class EachFault : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(CameraWatch, EachFault, testing::ValuesIn(kCases),
                          [](const auto& test) { return test.param.name; });

@@ -141,6 +141,27 @@ TEST(CameraWatchElement, FlushAndSegmentKeepWhatWasLearned) {
   EXPECT_NE(rig.see(12, {.score = 0.5}).find("defocused"), std::string::npos);
 }
 
+TEST(CameraWatchElement, FiguresThatAreNoNumbersAreNotKnown) {
+  CameraRig rig;
+  rig.see(70);
+  EXPECT_EQ(rig.see(30, {.mean = HUGE_VAL}), "");
+  EXPECT_EQ(rig.see(30, {.noise = std::nan("")}), "");
+  EXPECT_EQ(rig.stat("unscored"), 0U);
+  EXPECT_EQ(rig.see(30, {.score = HUGE_VAL}), "");
+  EXPECT_EQ(rig.stat("unscored"), 150U);
+  EXPECT_EQ(rig.see(5), "");
+  EXPECT_EQ(rig.state(), "good");
+  EXPECT_NE(rig.see(12, {.score = 0.5}).find("defocused"), std::string::npos);
+}
+
+TEST(CameraWatchElement, SumsOfFiguresMayBeInfinite) {
+  CameraRig rig;
+  rig.see(70);
+  EXPECT_EQ(rig.see(30, {.score = 1.7e308, .noise = 1.7e308, .mean = 1.7e308, .white = 1.7e308}), "overexposed good @80");
+  EXPECT_EQ(rig.see(30), "recovered overexposed @105");
+  EXPECT_EQ(rig.see(12, {.score = 0.3}), "defocused good @140");
+}
+
 TEST(CameraWatchElement, AnotherRangeOfCodesIsNoChangeOfTheScene) {
   const std::string limited = "video/x-raw,format=NV12,width=8,height=8,framerate=5/1,colorimetry=2:4:7:1",
                     full = "video/x-raw,format=NV12,width=8,height=8,framerate=5/1,colorimetry=1:4:7:1";

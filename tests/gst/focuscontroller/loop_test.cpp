@@ -153,6 +153,17 @@ TEST(Focus, NoScoreAtAllIsOneWarning) {
   EXPECT_TRUE(heard.errors.empty());
 }
 
+TEST(Focus, ScoresThatAreNoNumbersAreNone) {
+  FocusRig none(kLens);
+  for (int i = 0; i < 20; ++i) none.frame(i % 2 ? HUGE_VAL : std::nan(""));
+  EXPECT_EQ(none.heard().warnings.size(), 1u) << "that there is no score";
+  FocusRig rig(kLens);
+  for (int i = 0; i < 900 && rig.state() != "focused"; ++i)
+    rig.frame(i % 3 == 0 ? FocusRig::peak(rig.position(), 70) : i % 3 == 1 ? HUGE_VAL : std::nan(""));
+  EXPECT_EQ(rig.state(), "focused");
+  EXPECT_NEAR(rig.position(), 70, 1);
+}
+
 TEST(Focus, ManualWaitsForTheTrigger) {
   FocusRig rig(std::string(kLens) + "mode=manual");
   for (int i = 0; i < 30; ++i) rig.frame(5);

@@ -121,6 +121,19 @@ TEST(Gate, ThresholdStartsAnewWithOtherCaps) {
   EXPECT_EQ(rig.said(), "blocking below-min-score 9@0, passing above-min-score 12@80, blocking below-min-score 9@120");
 }
 
+TEST(Gate, RatesOfAnyKindAreTaken) {
+  for (const double rate : {1e-300, 1e-9, 0.25, 8.0, 1e300, HUGE_VAL}) {
+    GateRig rig({{"mode", "best-of"}, {"window-time", "1000000000"}});
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.rate = rate;
+    rig.send(gst_event_new_segment(&segment));
+    // Of a frame that lasts as long as the window or longer nothing is to be waited for.
+    EXPECT_EQ(rig.feed(0, {5}), rate < 1e-3 ? "0+" : "") << rate;
+    EXPECT_EQ(rig.send(gst_event_new_eos()), rate < 1e-3 ? "eos" : "0+ eos") << rate;
+  }
+}
+
 TEST(Gate, MessagesTellTimes) {
   GateRig rig({{"min-score", "10"}});
   GstSegment segment;

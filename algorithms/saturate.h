@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Conversion of any double to an integer, which C++ leaves undefined beyond the integer's range.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+namespace framequality {
+
+/// The number rounded towards zero; beyond the range of T the end of it that is nearer; 0 of NaN.
+template <class T>
+constexpr T saturated(double number) {
+  static_assert(std::is_integral_v<T>);
+  using Limits = std::numeric_limits<T>;
+  constexpr double kEnd = 2.0 * (Limits::max() / 2 + 1);  // the first number above the range
+  if (!(number > static_cast<double>(Limits::min()))) return number == number ? Limits::min() : T{0};
+  return number < kEnd ? static_cast<T>(number) : Limits::max();
+}
+
+}  // namespace framequality
