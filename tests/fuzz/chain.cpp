@@ -84,8 +84,9 @@ gboolean Chain::answer(GstPad* pad, GstObject* parent, GstQuery* query) {
   if (!chain.polite && GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
     const std::uint64_t how = chain.asked_.fetch_add(0x9e3779b97f4a7c15u);
     if (how & 1U << 20) gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-    if (how & 1U << 21) gst_query_add_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
-    if (how & 1U << 22) gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(how >> 44), how >> 60, 0);
+    if ((how >> 21 & 3) == 0)
+      gst_query_add_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
+    if (how >> 32 & 1) gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(how >> 44), how >> 60, 0);
     // As an application that ends the stream from within.
     if ((how >> 23 & 63) == 0) gst_pad_push_event(chain.source_, gst_event_new_eos());
     return (how >> 30 & 3) != 0;

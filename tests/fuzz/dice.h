@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
+#include <limits>
 #include <random>
 
 namespace framequality::fuzz {
@@ -25,9 +27,34 @@ class Dice {
   }
   template <class Container>
   const auto& of(const Container& list) {
-    return list[static_cast<std::size_t>(in(0, static_cast<std::int64_t>(list.size()) - 1))];
+    return list[static_cast<std::size_t>(in(0, static_cast<std::int64_t>(std::size(list)) - 1))];
   }
   std::uint64_t word() { return random_(); }
+  /// A number that arithmetic is least prepared for.
+  double odd() {
+    using Limits = std::numeric_limits<double>;
+    return of({0.0,
+               -0.0,
+               1.0,
+               -1.0,
+               0.5,
+               1e-9,
+               1e-300,
+               Limits::denorm_min(),
+               2147483648.0,
+               4294967296.0,
+               0x1p63,
+               0x1p64,
+               1e30,
+               -1e30,
+               1e300,
+               -1e300,
+               Limits::max(),
+               Limits::lowest(),
+               Limits::infinity(),
+               -Limits::infinity(),
+               Limits::quiet_NaN()});
+  }
 
  private:
   std::mt19937_64 random_;

@@ -4,6 +4,7 @@
 #include "tests/fuzz/chain.h"
 #include "tests/fuzz/dice.h"
 #include "tests/fuzz/frames.h"
+#include "tests/fuzz/metas.h"
 #include "tests/fuzz/settings.h"
 #include "tests/fuzz/storm.h"
 
@@ -21,6 +22,7 @@
 #include <iterator>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace framequality::fuzz {
@@ -50,6 +52,16 @@ void on_log(const gchar* domain, GLogLevelFlags level, const gchar* text, gpoint
 constexpr const char* kElements[] = {"sharpnessmeter",  "sharpnessgate",  "sharpnessoverlay",
                                      "focuscontroller", "bliindsmeter",   "camerawatch",
                                      "nlmeans",         "patchbilateral", "halftone"};
+
+/// Sets, by chance, what an element needs to have more to do in a few frames than by default.
+void put_to_work(Dice& dice, GstElement* element) {
+  constexpr std::pair<const char*, const char*> kWork[] = {
+      {"min", "0"},          {"max", "100"},     {"learn-time", "200000000"}, {"hold-time", "200000000"},
+      {"zone-columns", "4"}, {"zone-rows", "4"}, {"interval", "1000000000"},  {"temporal-radius", "1"}};
+  for (const auto& [name, value] : kWork)
+    if (dice.one_in(2) && g_object_class_find_property(G_OBJECT_GET_CLASS(element), name))
+      gst_util_set_object_arg(G_OBJECT(element), name, value);
+}
 
 /// Scores and pixels of a few clean frames.
 struct Outcome {
@@ -118,6 +130,9 @@ bool run_case(std::uint64_t number, const char* only) {
   for (int i = dice.one_in(3) ? dice.small(2, 3) : 1; i > 0; --i)
     factories.push_back(only ? only : kElements[dice.in(0, std::size(kElements) - 1)]);
   Chain chain(factories, Dice(dice.word()));
+  gst_element_set_state(chain.pipeline(), GST_STATE_READY);  // some settings are taken between streams only
+  for (GstElement* element : chain.elements()) put_to_work(dice, element);
+  gst_element_set_state(chain.pipeline(), GST_STATE_PLAYING);
   storm(dice, chain);
   bool right = true;
   if (factories.size() == 1 && forgets(factories[0])) {
@@ -126,7 +141,6 @@ bool run_case(std::uint64_t number, const char* only) {
       if (g_object_class_find_property(G_OBJECT_GET_CLASS(chain.elements()[0]), name))
         gst_util_set_object_arg(G_OBJECT(chain.elements()[0]), name, "0");
     Chain fresh(factories, Dice(1));
-    // Some settings are taken between streams only.
     gst_element_set_state(fresh.pipeline(), GST_STATE_READY);
     copy_settings(chain.elements()[0], fresh.elements()[0]);
     gst_element_set_state(fresh.pipeline(), GST_STATE_PLAYING);
@@ -181,6 +195,7 @@ int main(int argc, char** argv) {
     }
     gst_object_unref(plugin);
   }
+  register_metas();
   g_log_set_default_handler(on_log, nullptr);
   for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM}) std::signal(number, on_signal);
   const auto begin = std::chrono::steady_clock::now();

@@ -68,6 +68,18 @@ inline GstCaps* random_caps(Dice& dice, GstPad* pad) {
   return caps;
 }
 
+/// The same in another size, a smaller one mostly, as after a switch of cameras or of a stream's resolution.
+inline GstCaps* resized_caps(Dice& dice, GstCaps* caps) {
+  GstCaps* resized = gst_caps_copy(caps);
+  for (const char* side : {"width", "height"}) {
+    int length = 1;
+    gst_structure_get_int(gst_caps_get_structure(caps, 0), side, &length);
+    gst_caps_set_simple(resized, side, G_TYPE_INT,
+                        dice.one_in(3) ? dice.small(16, 400) : dice.small(1, std::max(1, length)), nullptr);
+  }
+  return resized;
+}
+
 inline bool info_of(GstCaps* caps, GstVideoInfo& info) {
   if (!caps || !gst_video_info_from_caps(&info, caps)) return false;
   // GStreamer does not know how large a mosaic is.
@@ -129,20 +141,10 @@ inline void add_meta(Dice& dice, GstBuffer* buffer, const GstVideoInfo& info) {
   gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, format, width, height, planes, offset, stride);
 }
 
-inline GstBuffer* random_frame(Dice& dice, const GstVideoInfo* info, GstClockTime& time) {
-  GstBuffer* buffer = gst_buffer_new();
-  gsize size = info ? info->size : static_cast<gsize>(dice.in(0, 5000));
-  if (dice.one_in(4)) size = static_cast<gsize>(dice.in(0, static_cast<std::int64_t>(size + size / 2 + 64)));
-  if (dice.one_in(8)) size += static_cast<gsize>(dice.in(-9, 4096)) < size ? static_cast<gsize>(dice.in(0, 4096)) : 0;
-  const bool writable = !dice.one_in(5);
-  const int parts = dice.one_in(4) ? dice.small(2, 5) : 1;
-  for (int left = parts; left > 0 && size > 0; --left) {
-    const gsize part = left == 1 ? size : static_cast<gsize>(dice.in(1, static_cast<std::int64_t>(size)));
-    gst_buffer_append_memory(buffer, memory_of(dice, part, writable));
-    size -= part;
-  }
-  if (info && dice.one_in(2)) add_meta(dice, buffer, *info);
-  switch (dice.small(0, 9)) {
+/// When a frame is, and for how long; mostly a little after the one before.
+inline void set_times(Dice& dice, GstBuffer* buffer, GstClockTime& time) {
+  constexpr GstClockTime kLast = GST_CLOCK_TIME_NONE - 1, kHalf = G_MAXINT64;
+  switch (dice.small(0, 19)) {
     case 0:
       break;
     case 1:
@@ -152,10 +154,37 @@ inline GstBuffer* random_frame(Dice& dice, const GstVideoInfo* info, GstClockTim
       time = static_cast<GstClockTime>(dice.in(0, 1000)) * GST_SECOND;
       GST_BUFFER_PTS(buffer) = time;
       break;
+    case 3:
+      GST_BUFFER_PTS(buffer) =
+          dice.of({kLast, kHalf, kHalf + 1, GstClockTime{0}}) - static_cast<GstClockTime>(dice.in(0, 1));
+      break;
     default:
       GST_BUFFER_PTS(buffer) = time += static_cast<GstClockTime>(dice.in(0, 80)) * GST_MSECOND;
-      GST_BUFFER_DURATION(buffer) = dice.one_in(4) ? GST_CLOCK_TIME_NONE : 40 * GST_MSECOND;
   }
+  GST_BUFFER_DURATION(buffer) =
+      dice.one_in(4) ? GST_CLOCK_TIME_NONE
+      : dice.one_in(12)
+          ? dice.of({GstClockTime{0}, GstClockTime{1}, kHalf, kHalf + 1, kLast, GstClockTime{dice.word()}})
+          : 40 * GST_MSECOND;
+}
+
+/// A frame of these caps. is_calm: whole, its planes where the caps say.
+inline GstBuffer* random_frame(Dice& dice, const GstVideoInfo* info, GstClockTime& time, bool is_calm) {
+  GstBuffer* buffer = gst_buffer_new();
+  gsize size = info ? info->size : static_cast<gsize>(dice.in(0, 5000));
+  if (!is_calm) {
+    if (dice.one_in(4)) size = static_cast<gsize>(dice.in(0, static_cast<std::int64_t>(size + size / 2 + 64)));
+    if (dice.one_in(8)) size += static_cast<gsize>(dice.in(-9, 4096)) < size ? static_cast<gsize>(dice.in(0, 4096)) : 0;
+  }
+  const bool writable = !dice.one_in(5);
+  const int parts = dice.one_in(4) ? dice.small(2, 5) : 1;
+  for (int left = parts; left > 0 && size > 0; --left) {
+    const gsize part = left == 1 ? size : static_cast<gsize>(dice.in(1, static_cast<std::int64_t>(size)));
+    gst_buffer_append_memory(buffer, memory_of(dice, part, writable));
+    size -= part;
+  }
+  if (info && !is_calm && dice.one_in(2)) add_meta(dice, buffer, *info);
+  set_times(dice, buffer, time);
   if (dice.one_in(6)) GST_BUFFER_FLAG_SET(buffer, 1U << dice.small(4, 20));
   return buffer;
 }

@@ -2,7 +2,9 @@
 // What befalls a chain, by chance.
 #include "tests/fuzz/storm.h"
 
+#include "tests/fuzz/events.h"
 #include "tests/fuzz/frames.h"
+#include "tests/fuzz/metas.h"
 #include "tests/fuzz/settings.h"
 
 #include <atomic>
@@ -11,25 +13,6 @@
 
 namespace framequality::fuzz {
 namespace {
-
-void send_segment(Dice& dice, GstPad* source) {
-  GstSegment segment;
-  gst_segment_init(
-      &segment, dice.one_in(8) ? dice.of({GST_FORMAT_BYTES, GST_FORMAT_DEFAULT, GST_FORMAT_BUFFERS}) : GST_FORMAT_TIME);
-  if (dice.one_in(3)) {
-    segment.start = static_cast<guint64>(dice.in(0, 5)) * GST_SECOND;
-    segment.time = static_cast<guint64>(dice.in(0, 5)) * GST_SECOND;
-    segment.base = static_cast<guint64>(dice.in(0, 5)) * GST_SECOND;
-    if (dice.one_in(2)) segment.stop = segment.start + static_cast<guint64>(dice.in(0, 9000)) * GST_MSECOND;
-    if (dice.one_in(3)) segment.rate = dice.of({-1.0, 2.0, 0.25, -8.0});
-    // GstBaseTransform itself calls it a critical fault if a segment that is played backwards has no end.
-    if (segment.rate < 0 && segment.stop == GST_CLOCK_TIME_NONE) segment.stop = segment.start + GST_SECOND;
-    if (dice.one_in(3)) segment.applied_rate = dice.of({-1.0, 2.0});
-    if (segment.rate > 0 && dice.one_in(4)) segment.offset = static_cast<guint64>(dice.in(0, 20)) * GST_SECOND;
-    if (dice.one_in(4)) segment.duration = static_cast<guint64>(dice.in(0, 9)) * GST_SECOND;
-  }
-  gst_pad_push_event(source, gst_event_new_segment(&segment));
-}
 
 void ask(Dice& dice, Chain& chain, GstCaps* caps, bool is_alone) {
   GstQuery* query = nullptr;
@@ -104,6 +87,57 @@ void disturb(Dice dice, Chain& chain, const std::atomic<bool>& ends) {
   }
 }
 
+/// What a source pushes.
+class Source {
+ public:
+  Source(Dice& dice, Chain& chain) : dice_(dice), chain_(chain), is_calm_(dice.one_in(2)) {
+    gst_pad_push_event(chain.source(), gst_event_new_stream_start("storm"));
+  }
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  ~Source() { gst_caps_replace(&caps_, nullptr); }
+
+  GstCaps* caps() const { return caps_; }
+  GstClockTime time() const { return time_; }
+
+  void change_caps() { send(random_caps(dice_, chain_.first())); }
+
+  /// A few frames, then some of another size, the first of which nobody has scored.
+  void change_size() {
+    for (int i = dice_.small(1, 4); i > 0; --i) push(true);
+    send(resized_caps(dice_, caps_));
+    for (int i = dice_.small(1, 3); i > 0; --i) push(false);
+  }
+
+  /// has_metas: what other elements attach too.
+  void push(bool has_metas) {
+    const GstVideoInfo* info = has_info_ ? &info_ : nullptr;
+    GstBuffer* frame = random_frame(dice_, info, time_, is_calm_);
+    if (has_metas) add_metas(dice_, frame, info);
+    gst_pad_push(chain_.source(), frame);
+  }
+
+ private:
+  /// Takes the caps.
+  void send(GstCaps* caps) {
+    if (!caps) return;
+    if (gst_caps_is_fixed(caps)) {
+      gst_caps_replace(&caps_, caps);
+      has_info_ = info_of(caps, info_);
+      gst_pad_push_event(chain_.source(), gst_event_new_caps(caps));
+    }
+    gst_caps_unref(caps);
+  }
+
+  Dice& dice_;
+  Chain& chain_;
+  bool is_calm_;  ///< frames are whole
+  GstCaps* caps_ = nullptr;
+  GstVideoInfo info_;
+  bool has_info_ = false;
+  GstClockTime time_ = 0;
+};
+
 }  // namespace
 
 void storm(Dice& dice, Chain& chain) {
@@ -112,54 +146,43 @@ void storm(Dice& dice, Chain& chain) {
   if (dice.one_in(2))
     for (int i = dice.small(1, 2); i > 0; --i)
       others.emplace_back([&, own = Dice(dice.word())] { disturb(own, chain, ends); });
-  GstPad* source = chain.source();
-  GstCaps* caps = nullptr;
-  GstVideoInfo info;
-  bool has_info = false;
-  GstClockTime time = 0;
-  gst_pad_push_event(source, gst_event_new_stream_start("storm"));
+  GstPad* pad = chain.source();
+  Source source(dice, chain);
   for (int step = dice.small(4, 40); step > 0; --step) {
     const int what = dice.small(0, 99);
-    if (!caps || what < 10) {
-      GstCaps* next = random_caps(dice, chain.first());
-      if (next && gst_caps_is_fixed(next)) {
-        gst_caps_replace(&caps, next);
-        has_info = info_of(caps, info);
-        gst_pad_push_event(source, gst_event_new_caps(caps));
-      }
-      if (next) gst_caps_unref(next);
-    } else if (what < 16) {
-      send_segment(dice, source);
+    if (!source.caps() || what < 5) {
+      source.change_caps();
+    } else if (what < 13) {
+      source.change_size();
+    } else if (what < 18) {
+      gst_pad_push_event(pad, random_segment(dice));
     } else if (what < 26) {
-      ask(dice, chain, caps, others.empty());
-    } else if (what < 38) {
+      ask(dice, chain, source.caps(), others.empty());
+    } else if (what < 37) {
       set_something(dice, chain.any(dice));
-    } else if (what < 41) {
-      gst_pad_push_event(source, gst_event_new_flush_start());
-      gst_pad_push_event(source, gst_event_new_flush_stop(dice.one_in(2)));
-      if (dice.one_in(2)) send_segment(dice, source);
+    } else if (what < 40) {
+      gst_pad_push_event(pad, gst_event_new_flush_start());
+      gst_pad_push_event(pad, gst_event_new_flush_stop(dice.one_in(2)));
+      if (dice.one_in(2)) gst_pad_push_event(pad, random_segment(dice));
+    } else if (what < 43) {
+      gst_pad_push_event(pad, random_gap(dice, source.time()));
     } else if (what < 44) {
-      gst_pad_push_event(
-          source, gst_event_new_gap(dice.one_in(5) ? 0 : time, dice.one_in(2) ? GST_CLOCK_TIME_NONE : GST_SECOND));
+      gst_pad_push_event(pad, gst_event_new_eos());
     } else if (what < 46) {
-      gst_pad_push_event(source, gst_event_new_eos());
-    } else if (what < 48) {
       GstElement* element = chain.any(dice);
       gst_element_set_state(element, dice.of({GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_NULL}));
       if (!dice.one_in(4)) gst_element_set_state(element, GST_STATE_PLAYING);
-    } else if (what < 50) {
+    } else if (what < 48) {
       get_everything(chain.any(dice));
     } else if (what < 52) {
-      gst_pad_push_event(source, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM,
-                                                      gst_structure_new_empty(dice.of({"focuscontroller", "a"}))));
+      gst_pad_push_event(pad, random_saying(dice));
     } else {
-      if (dice.one_in(3) && what < 55) gst_pad_push_event(source, gst_event_new_stream_start("again"));
-      gst_pad_push(source, random_frame(dice, has_info ? &info : nullptr, time));
+      if (dice.one_in(60)) gst_pad_push_event(pad, gst_event_new_stream_start("again"));
+      source.push(true);
     }
   }
   ends = true;
   for (std::thread& other : others) other.join();
-  gst_caps_replace(&caps, nullptr);
 }
 
 }  // namespace framequality::fuzz
