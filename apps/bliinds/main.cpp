@@ -4,6 +4,8 @@
 #include "apps/bliinds/training.h"
 #include "apps/common/nearest.h"
 #include "apps/common/program.h"
+#include "apps/common/uri.h"
+#include "apps/common/url.h"
 #include "apps/common/version.h"
 
 #include <gst/gst.h>
@@ -152,9 +154,10 @@ int measure_files(const Options& options, bool features) {
   print(csv_record(header));
   int status = 0;
   for (const std::string& file : options.files) {
+    const std::string name = shown_name(file);
     try {
       measure(file, options.measure, [&](const Measured& m) {
-        std::vector<std::string> record{file, std::to_string(m.frame)};
+        std::vector<std::string> record{name, std::to_string(m.frame)};
         if (features)
           for (const double v : m.features) record.push_back(digits(v));
         else
@@ -163,7 +166,7 @@ int measure_files(const Options& options, bool features) {
       });
     } catch (const std::runtime_error& e) {
       if (std::ferror(stdout)) throw;
-      std::cerr << file << ": " << e.what() << '\n';
+      std::cerr << name << ": " << (name == file ? e.what() : without_url_passwords(e.what())) << '\n';
       status = kFailed;
     }
   }

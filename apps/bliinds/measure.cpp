@@ -137,7 +137,7 @@ std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& fil
       case GST_MESSAGE_WARNING:
         // Decoders warn of every damaged frame, and of sound that nobody decodes.
         if (!is_from_meter(message.get())) break;
-        std::cerr << file << ": warning: " << complaint_of(message.get()).text << '\n';
+        std::cerr << shown_name(file) << ": warning: " << complaint_of(message.get()).text << '\n';
         break;
       case GST_MESSAGE_ERROR:
         if (const std::string why = why_unreachable(message.get()); !why.empty()) throw std::runtime_error(why);

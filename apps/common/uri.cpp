@@ -2,6 +2,8 @@
 // Files as GStreamer wants them named.
 #include "apps/common/uri.h"
 
+#include "apps/common/url.h"
+
 #include <gst/gst.h>
 
 #include <cerrno>
@@ -31,6 +33,11 @@ std::string uri_of(const std::string& name) {
   std::string result = uri;
   g_free(uri);
   return result;
+}
+
+std::string shown_name(const std::string& name) {
+  struct stat about = {};
+  return split_url(name) && stat(name.c_str(), &about) != 0 ? shown_url(name) : name;
 }
 
 }  // namespace framequality::apps

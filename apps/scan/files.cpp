@@ -3,6 +3,7 @@
 #include "apps/scan/files.h"
 
 #include "apps/common/text.h"
+#include "apps/common/uri.h"
 
 #include <glib.h>
 
@@ -79,8 +80,10 @@ std::vector<std::string> split_list(std::string_view list, bool null) {
   return names;
 }
 
-std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Shard& shard,
+std::vector<Input> choose_inputs(const std::vector<std::string>& addresses, const Shard& shard,
                                  const std::string& export_dir) {
+  std::vector<std::string> names;
+  for (const std::string& address : addresses) names.push_back(shown_name(address));
   const std::vector<std::string> files = export_names(names, export_dir);
   std::vector<Input> inputs;
   std::set<std::string> taken;
@@ -91,7 +94,7 @@ std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Sh
     std::string base = wanted;
     for (int& copy = copies[wanted]; !taken.insert(base).second;) base = numbered(wanted, ++copy + 1);
     if (i % static_cast<std::size_t>(shard.count) == static_cast<std::size_t>(shard.index - 1))
-      inputs.push_back({names[i], base, files[i]});
+      inputs.push_back({addresses[i], names[i], base, files[i]});
   }
   return inputs;
 }

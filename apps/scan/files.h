@@ -10,9 +10,10 @@ namespace framequality::apps::scan {
 
 /// One entry of the list.
 struct Input {
-  std::string name;  ///< as given: a path, any bytes, or a URI
-  std::string base;  ///< begins the names of its pictures; different for every entry of the whole list
-  std::string file;  ///< what it is called in the export if it is a picture itself; different for every entry too
+  std::string address;  ///< as given: a path, any bytes, or a URI
+  std::string name;     ///< the same for people and files: without passwords of a URI
+  std::string base;     ///< begins the names of its pictures; different for every entry of the whole list
+  std::string file;     ///< what it is called in the export if it is a picture itself; different for every entry too
 };
 
 /// Part `index` (1...count) of a list that has so many parts.
@@ -25,7 +26,7 @@ std::vector<std::string> split_list(std::string_view list, bool null);
 
 /// The entries of the shard: every count-th from the index-th on, so that each entry is in exactly one shard. Pictures
 /// keep the names of their files in the export, those that lie there already before all others.
-std::vector<Input> choose_inputs(const std::vector<std::string>& names, const Shard& shard,
+std::vector<Input> choose_inputs(const std::vector<std::string>& addresses, const Shard& shard,
                                  const std::string& export_dir = "");
 
 }  // namespace framequality::apps::scan

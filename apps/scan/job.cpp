@@ -74,7 +74,7 @@ Job::Running& Job::run(int gpu, std::size_t segment) {
   calls.opened = [this, &running] { opened(running); };
   calls.warned = outlet_.warned;
   calls.failed = [this, &running](const std::string& why) { failed(running, why); };
-  running.scan = std::make_unique<FileScan>(input_.name, meter_, gpu, options_.stall_timeout, std::move(calls));
+  running.scan = std::make_unique<FileScan>(input_.address, meter_, gpu, options_.stall_timeout, std::move(calls));
   return running;
 }
 
@@ -248,7 +248,7 @@ void Job::fetch_pictures() {
     if (result_.error.empty() && !error.empty()) result_.error = "its pictures are not complete: " + error;
     finish();
   };
-  fetch_ = std::make_unique<Fetch>(input_.name, meter_, gpu_, options_.stall_timeout,
+  fetch_ = std::make_unique<Fetch>(input_.address, meter_, gpu_, options_.stall_timeout,
                                    pictured_of_clip(options_, result_.moments, clip, timed), timed, std::move(calls));
   fetch_->start();
 }

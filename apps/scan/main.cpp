@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-scan: scores every frame of video files; writes a table, pictures and a report.
 #include "apps/common/program.h"
+#include "apps/common/url.h"
 #include "apps/common/version.h"
 #include "apps/scan/app.h"
 
@@ -14,7 +15,7 @@ namespace framequality::apps::scan {
 
 namespace {
 
-void complain(const std::string& text) { std::fprintf(stderr, "%s: %s\n", kName, text.c_str()); }
+void complain(const std::string& text) { std::fprintf(stderr, "%s: %s\n", kName, without_url_passwords(text).c_str()); }
 
 int run(int argc, char** argv) {
   try {

@@ -10,6 +10,7 @@
 #include "apps/common/reach.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
+#include "apps/common/url.h"
 #include "apps/scan/folders.h"
 
 #include <algorithm>
@@ -287,7 +288,7 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
       const bool is_gpus = scan->options_.cuda_device_id < 0 &&
                            complaint_of(message).is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
       if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_) && !is_gpus)
-        scan->calls_.warned(scan->decoding_.reason(message));
+        scan->calls_.warned(scan->shown(scan->decoding_.reason(message)));
       return G_SOURCE_CONTINUE;
     }
     case GST_MESSAGE_ASYNC_DONE:
@@ -369,10 +370,15 @@ void FileScan::stop() {
   pipeline_.reset();
 }
 
+/// What GStreamer says of a URI may repeat it.
+std::string FileScan::shown(const std::string& text) const {
+  return split_url(name_) ? without_url_passwords(text) : text;
+}
+
 void FileScan::fail(const std::string& why) {
   // It may destroy this, and itself with it.
   const auto failed = calls_.failed;
-  failed(why);
+  failed(shown(why));
 }
 
 void FileScan::retire(std::unique_ptr<FileScan> scan, std::function<void()> gone) {

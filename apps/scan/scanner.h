@@ -119,6 +119,7 @@ class FileScan {
   void silence();
   void stop();
   void fail(const std::string& why);
+  std::string shown(const std::string& text) const;
   std::string shortfall() const;
 
   const std::string name_;

@@ -34,7 +34,7 @@ bool SetPictures::next() {
   calls.warned = [this, &input](const std::string& text) { calls_.warned(input.name, text); };
   calls.ended = [this](const std::string& error) { finish(error); };
   gpu_ = machine_.take_place();
-  fetch_ = std::make_unique<Fetch>(input.name, meter_, gpu_, options_.stall_timeout, video->moments, video->timed,
+  fetch_ = std::make_unique<Fetch>(input.address, meter_, gpu_, options_.stall_timeout, video->moments, video->timed,
                                    std::move(calls));
   fetch_->start();
   return true;

@@ -5,11 +5,13 @@
 #include "apps/common/packages.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
+#include "apps/common/url.h"
 
 #include <gst/gst.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <cerrno>
 #include <stdexcept>
 #include <sys/stat.h>
 
@@ -17,68 +19,63 @@ namespace framequality::apps::watch {
 
 namespace {
 
-constexpr char kSpecials[] =
-    "characters such as / ? # @ : of a user name or a password are written %2F %3F %23 %40 %3A";
 constexpr std::size_t kLongestFileName = 80;
 
 bool is_name_character(char c) { return g_ascii_isalnum(c) || c == '-' || c == '_'; }
 
-/// "host:554" or "[::1]:554".
-void check_host(std::string_view host) {
-  std::string_view port;
-  if (host.starts_with('[')) {
-    const auto end = host.find(']');
-    if (end == std::string_view::npos) throw std::runtime_error("the address in [ ] does not end");
-    port = host.substr(end + 1);
-    host = host.substr(1, end - 1);
-  } else if (const auto colon = host.find(':'); colon != std::string_view::npos) {
-    port = host.substr(colon);
-    host = host.substr(0, colon);
-  }
-  if (host.empty()) throw std::runtime_error("the URL names no host");
-  if (port.empty()) return;
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(port.data() + 1, port.data() + port.size(), number);
-  if (port.front() != ':' || error != std::errc() || end != port.data() + port.size() || number == 0 || number > 65535)
-    throw std::runtime_error(std::string("the URL's port is none; ") + kSpecials);
+/// Throws std::runtime_error with what to write instead; with nothing of the URL, which may be a part of a password.
+void check_server(const Url& url, bool needs_host) {
+  if (url.host.starts_with('[') && !url.has_ip_address())
+    throw std::runtime_error("the text in [ ] is no IPv6 address, such as rtsp://[fd00::1]:554/stream");
+  if (!url.has_valid_port())
+    throw std::runtime_error(
+        "the URL has a colon that no port from 1 to 65535 follows: write / ? # @ : in a user name or a password as "
+        "%2F %3F %23 %40 %3A, and an IPv6 address in [ ]");
+  if (needs_host && url.host.empty()) throw std::runtime_error("the URL names no host");
 }
 
-void set_url(CameraSettings& camera, const std::string& url, std::size_t scheme_length) {
-  const std::string scheme = url.substr(0, scheme_length);
-  std::string_view rest = std::string_view(url).substr(scheme_length + 3);
-  if (std::any_of(url.begin(), url.end(), [](char c) { return g_ascii_iscntrl(c) || c == ' '; }))
+void set_url(CameraSettings& camera, const std::string& address, const Url& url) {
+  gchar* lower = g_ascii_strdown(url.scheme.data(), static_cast<gssize>(url.scheme.size()));
+  const std::string scheme = lower;
+  g_free(lower);
+  if (std::any_of(address.begin(), address.end(), [](char c) { return g_ascii_iscntrl(c) || c == ' '; }))
     throw std::runtime_error("a URL holds no space: it is written %20");
+  if (scheme == "rtp" || scheme == "srtp")
+    throw std::runtime_error(
+        scheme +
+        ":// does not say what the packets hold: take the camera's rtsp:// URL, or a pipeline in the "
+        "configuration, such as pipeline = 'udpsrc port=5004 caps=\"application/x-rtp,media=video,"
+        "clock-rate=90000,encoding-name=H264\" ! rtph264depay ! avdec_h264'");
   if (!gst_uri_protocol_is_supported(GST_URI_SRC, scheme.c_str()))
     throw std::runtime_error("no GStreamer element that is installed reads " + scheme + "://" +
                              install_hint({"urisource-" + scheme}));
-  const auto authority = rest.substr(0, rest.find_first_of("/?#"));
-  const auto tail = rest.substr(authority.size());
-  auto host = authority;
-  if (const auto at = authority.rfind('@'); at != std::string_view::npos) {
-    const auto info = authority.substr(0, at);
-    const auto colon = info.find(':');
-    camera.user = percent_decoded(info.substr(0, colon));
-    if (colon != std::string_view::npos) camera.password = percent_decoded(info.substr(colon + 1));
-    host = authority.substr(at + 1);
-  }
-  const bool network = scheme.starts_with("rtsp") || scheme.starts_with("http");
-  if (network) check_host(host);
-  camera.uri = scheme + "://" + std::string(network ? host : authority) + std::string(tail);
-  camera.source = without_url_passwords(url);
+  // They take the password as a property.
+  const bool takes_user = scheme.starts_with("rtsp") || scheme.starts_with("http");
+  check_server(url, takes_user);
+  const auto colon = url.user_info.find(':');
+  camera.user = percent_decoded(url.user_info.substr(0, colon));
+  if (colon != std::string_view::npos) camera.password = percent_decoded(url.user_info.substr(colon + 1));
+  camera.doubtful = doubtful_parts(url);
+  camera.is_ambiguous = url.has_late_at();
+  const auto server = url.port == ":" ? url.host : url.server();
+  camera.uri = scheme + "://";
+  if (!takes_user && url.has_user_info) camera.uri.append(url.user_info) += '@';
+  camera.uri.append(server).append(url.tail);
+  camera.source = shown_url(address);
 }
 
 }  // namespace
 
 void set_address(CameraSettings& camera, const std::string& address) {
   if (address.empty()) throw std::runtime_error("it is empty");
-  const auto scheme = address.find("://");
-  if (scheme != std::string::npos && scheme > 0 && gst_uri_protocol_is_valid(address.substr(0, scheme).c_str()) &&
-      g_ascii_strncasecmp(address.c_str(), "file://", 7) != 0) {
-    set_url(camera, address, scheme);
+  const auto url = split_url(address);
+  const bool is_file_url = g_ascii_strncasecmp(address.c_str(), "file:/", 6) == 0;
+  if (url && !is_file_url) {
+    set_url(camera, address, *url);
     return;
   }
   std::string path = address;
-  if (scheme != std::string::npos && g_ascii_strncasecmp(address.c_str(), "file://", 7) == 0) {
+  if (is_file_url) {
     gchar* name = g_filename_from_uri(address.c_str(), nullptr, nullptr);
     if (!name) throw std::runtime_error("a file's URL is file:///PATH");
     path = name;
@@ -86,23 +83,28 @@ void set_address(CameraSettings& camera, const std::string& address) {
   }
   struct stat about = {};
   const bool there = stat(path.c_str(), &about) == 0;
+  const int reason = errno;
   // One that is not there yet may be plugged in.
-  if ((there && S_ISCHR(about.st_mode)) || (!there && path.starts_with("/dev/video")))
+  if (there ? S_ISCHR(about.st_mode) : path.starts_with("/dev/video"))
     camera.uri = "v4l2://" + path;
-  else
+  else if (there)
     camera.uri = uri_of(path);
+  else  // nor is "rtsp:/host" a URL
+    throw std::runtime_error(g_strerror(reason));
   camera.is_file = there && S_ISREG(about.st_mode);
   camera.source = valid_utf8(address);
 }
 
 std::string name_of(const CameraSettings& camera) {
-  const auto scheme = camera.uri.find("://");
-  if (camera.is_file || scheme == std::string::npos) return valid_utf8(base_name(camera.source));
-  std::string name = camera.uri.substr(scheme + 3);
+  if (camera.is_file) return valid_utf8(base_name(camera.source));
+  // What is shown of a URL, which is masked; a device's path is not in it.
+  const std::string_view shown = split_url(camera.source) ? camera.source : camera.uri;
+  const auto user_info = shown.rfind("***@");
+  std::string_view name = shown.substr(user_info == shown.npos ? shown.find("://") + 3 : user_info + 4);
   name = name.substr(0, name.find_first_of("?#"));
-  while (!name.empty() && name.back() == '/') name.pop_back();
-  while (!name.empty() && name.front() == '/') name.erase(0, 1);
-  return valid_utf8(without_url_passwords(name));
+  while (name.ends_with('/')) name.remove_suffix(1);
+  while (name.starts_with('/')) name.remove_prefix(1);
+  return valid_utf8(name);
 }
 
 std::string file_name_of(std::string_view name) {

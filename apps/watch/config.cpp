@@ -5,6 +5,7 @@
 #include "apps/common/nearest.h"
 #include "apps/common/program.h"
 #include "apps/common/text.h"
+#include "apps/common/url.h"
 #include "apps/watch/address.h"
 #include "apps/watch/keys.h"
 #include "apps/watch/source.h"
@@ -182,10 +183,15 @@ Config::~Config() = default;
 
 namespace {
 
+void add_secrets(Secrets& secrets, const CameraSettings& camera) {
+  secrets.add(camera.password);
+  for (const std::string& part : camera.doubtful) secrets.add(part);
+}
+
 void throw_if_any(const std::vector<std::string>& faults) {
   std::string text;
   for (const std::string& fault : faults) text.append(text.empty() ? "" : "\n").append(fault);
-  if (!text.empty()) throw UsageError(without_url_passwords(text));
+  if (!text.empty()) throw UsageError(text);
 }
 
 }  // namespace
@@ -220,7 +226,7 @@ void Config::read_cameras(Settings& settings, const CameraSettings& defaults) co
   for (const toml::node& item : *list) {
     std::vector<std::string> faults;
     CameraSettings camera = document_->camera(*item.as_table(), defaults, faults);
-    settings.secrets.add(camera.password);
+    add_secrets(settings.secrets, camera);
     std::string name = camera.name;
     if (name.empty()) name = camera.source.empty() ? document_->place(item) : camera.source;
     if (faults.empty()) {
@@ -238,7 +244,8 @@ void Config::read_cameras(Settings& settings, const CameraSettings& defaults) co
 }
 
 void add_camera(Settings& settings, CameraSettings camera) {
-  settings.secrets.add(camera.password);
+  add_secrets(settings.secrets, camera);
+  camera.name = without_url_passwords(camera.name);
   const auto taken = [&](const std::string& name) {
     return std::any_of(settings.cameras.begin(), settings.cameras.end(),
                        [&](const CameraSettings& other) { return other.name == name; });
@@ -250,6 +257,10 @@ void add_camera(Settings& settings, CameraSettings camera) {
     throw std::runtime_error("the name '" + printable(camera.name) + "' is another camera's already");
   }
   demand_name(camera.name);
+  if (camera.is_ambiguous)
+    settings.warnings.push_back("camera '" + printable(camera.name) +
+                                "': the @ behind the first / ? or # of its URL is read as a part of the path; if it "
+                                "is one of a user name or a password, write / ? # @ : there as %2F %3F %23 %40 %3A");
   settings.cameras.push_back(std::move(camera));
 }
 

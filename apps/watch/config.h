@@ -31,7 +31,7 @@ class Config {
 };
 
 /// Adds a camera whose address is known, under a name that no other has: its own or, if that is empty, one made of its
-/// address. Throws std::runtime_error with the reason, which may hold passwords.
+/// address, both without passwords of URLs. Throws std::runtime_error with the reason, which may hold passwords.
 void add_camera(Settings& settings, CameraSettings camera);
 
 }  // namespace framequality::apps::watch

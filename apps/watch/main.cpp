@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-watch: watches cameras, tells what goes wrong with them, and serves a page.
 #include "apps/common/program.h"
-#include "apps/common/text.h"
+#include "apps/common/url.h"
 #include "apps/common/version.h"
 #include "apps/watch/options.h"
 #include "apps/watch/program.h"
@@ -25,7 +25,8 @@ int run(int argc, char** argv) {
     }
     return Program(settings).run();
   } catch (const UsageError& e) {
-    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...] [NAME=]URL...   (--help says more)\n", kName, e.what(), kName);
+    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...] [NAME=]URL...   (--help says more)\n", kName,
+                 without_url_passwords(e.what()).c_str(), kName);
     return kMisused;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s: %s\n", kName, without_url_passwords(e.what()).c_str());

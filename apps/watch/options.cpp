@@ -4,6 +4,7 @@
 
 #include "apps/common/program.h"
 #include "apps/common/text.h"
+#include "apps/common/url.h"
 #include "apps/watch/address.h"
 #include "apps/watch/config.h"
 #include "apps/watch/keys.h"
@@ -97,12 +98,8 @@ void parse(int argc, char** argv, Raw& raw) {
   list.push_back({"version", 0, 0, G_OPTION_ARG_NONE, &raw.version, "Print the version and exit", nullptr});
   list.push_back({G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw.cameras, nullptr, "[NAME=]URL..."});
   list.push_back({});
-  try {
-    parse_command_line(argc, argv, "- watch cameras: out of focus, covered, dark, frozen, moved or gone", list,
-                       kDescription);
-  } catch (const UsageError& e) {
-    throw UsageError(without_url_passwords(e.what()));
-  }
+  parse_command_line(argc, argv, "- watch cameras: out of focus, covered, dark, frozen, moved or gone", list,
+                     kDescription);
 }
 
 Value value_of(const Keyed& option, std::string_view text) {
@@ -145,7 +142,7 @@ void add_argument(Settings& settings, const CameraSettings& defaults, std::strin
     set_address(camera, std::string(argument));
     add_camera(settings, std::move(camera));
   } catch (const std::runtime_error& e) {
-    const std::string shown = without_url_passwords(printable(argument));
+    const std::string shown = shown_url(printable(argument));
     settings.rejected.push_back({printable(name.empty() ? shown : name), shown + ": " + e.what()});
   }
 }

@@ -106,6 +106,8 @@ std::string Program::unique_name(const std::string& wanted) const {
 
 int Program::run() {
   if (server_ && (!settings_.quiet || settings_.listen.ends_with(":0"))) say("serving " + server_->url());
+  for (const std::string& warning : settings_.warnings)
+    if (!settings_.quiet) say("warning: " + settings_.secrets.hide(warning));
   for (const Rejected& camera : settings_.rejected) {
     say(camera.reason);
     const gint64 now = g_get_real_time();

@@ -32,6 +32,8 @@ struct CameraSettings {
   std::string pipeline;  ///< a description of elements that end in one source pad
   std::string source;    ///< what is watched, for people: without passwords
   std::string user, password;
+  std::vector<std::string> doubtful;  ///< parts of the URL that may be of a password that was not percent-encoded
+  bool is_ambiguous = false;          ///< there may be such parts
   Transport transport = Transport::kAuto;
   bool verify_tls = true;
   bool is_file = false;   ///< ends
@@ -53,6 +55,7 @@ struct Settings {
   bool quiet = false, version = false;
   std::vector<CameraSettings> cameras;
   std::vector<Rejected> rejected;
+  std::vector<std::string> warnings;  ///< of cameras that are watched all the same
   Secrets secrets;
 };
 

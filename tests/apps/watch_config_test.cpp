@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-watch's command line and configuration: what is read, and what is said of mistakes.
 #include "apps/common/program.h"
+#include "apps/common/url.h"
 #include "apps/watch/address.h"
 #include "apps/watch/options.h"
 #include "apps/watch/source.h"
@@ -223,9 +224,15 @@ TEST_F(WatchConfig, MistakesOfOneCameraKeepOnlyItOut) {
        "W:1: a camera has either url or pipeline, not both"},
       {"[[camera]]\nname='a'\nurl='rtsp://'\n", "W:3: url: the URL names no host"},
       {"[[camera]]\nname='a'\nurl='rtsp://a:rt/1'\n",
-       "W:3: url: the URL's port is none; characters such as / ? # @ : of a user name or a password are written %2F "
-       "%3F "
-       "%23 %40 %3A"},
+       "W:3: url: the URL has a colon that no port from 1 to 65535 follows: write / ? # @ : in a user name or a "
+       "password as %2F %3F %23 %40 %3A, and an IPv6 address in [ ]"},
+      {"[[camera]]\nname='a'\nurl='rtsp://[::g]/1'\n",
+       "W:3: url: the text in [ ] is no IPv6 address, such as rtsp://[fd00::1]:554/stream"},
+      {"[[camera]]\nname='a'\nurl='RTP://127.0.0.1:5004'\n",
+       "W:3: url: rtp:// does not say what the packets hold: take the camera's rtsp:// URL, or a pipeline in the "
+       "configuration, such as pipeline = 'udpsrc port=5004 "
+       "caps=\"application/x-rtp,media=video,clock-rate=90000,encoding-name=H264\" ! rtph264depay ! avdec_h264'"},
+      {"[[camera]]\nname='a'\nurl='rtsp:/u:hush@a/1'\n", "W:3: url: No such file or directory"},
       {"[[camera]]\nname='a'\nurl='rtsp://a b/1'\n", "W:3: url: a URL holds no space: it is written %20"},
       {"[[camera]]\nname='a'\nurl='gopher://a/1'\n",
        "W:3: url: no GStreamer element that is installed reads gopher://"},
@@ -285,6 +292,53 @@ TEST_F(WatchConfig, CommandLineTakesNamesAndUrls) {
   EXPECT_EQ(options({"rtsp://[::1]:5/1"}).cameras[0].uri, "rtsp://[::1]:5/1");
 }
 
+TEST_F(WatchConfig, LegalUrlsAreTakenAsTheyAre) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"rtsp://cam:554/ch@1", "rtsp://cam:554/ch@1"},
+      {"http://cam/snap@2x.jpg", "http://cam/snap@2x.jpg"},
+      {"http://cam?a@b", "http://cam?a@b"},
+      {"rtsp://[::1]/1", "rtsp://[::1]/1"},
+      {"rtsp://[::1]:554/1", "rtsp://[::1]:554/1"},
+      {"rtsp://u:p@[fd00::7]:554/1@2", "rtsp://[fd00::7]:554/1@2"},
+      {"rtsp://cam:/1", "rtsp://cam/1"},
+      {"RTSP://u:p@cam/1", "rtsp://cam/1"},
+      {"rtsp://u:p:q@cam/1", "rtsp://cam/1"},
+      {"rtsp://admin:12/34@cam", "rtsp://admin:12/34@cam"},
+      {"udp://239.1.1.1:5000", "udp://239.1.1.1:5000"},
+      {"udp://:5000", "udp://:5000"},
+  };
+  for (const auto& [url, uri] : cases) {
+    const Settings s = options({url});
+    ASSERT_EQ(s.cameras.size(), 1u) << url;
+    EXPECT_EQ(s.cameras[0].uri, uri);
+    EXPECT_EQ(s.warnings.size(), split_url(uri)->has_late_at() ? 1u : 0u) << url;
+  }
+}
+
+TEST_F(WatchConfig, NothingThatMayBeAPasswordIsKept) {
+  // For all that is shown of a camera. The host may be a part of the password too.
+  const char* urls[] = {"rtsp://admin:12/34@host", "rtsp://admin:2024#cam@host", "http://admin:123?abc@host/1",
+                        "rtsp://admin:77@secret/x@host", "rtsp://admin:5@6/7@8@host:554"};
+  for (const char* url : urls) {
+    const Settings s = options({url, std::string("n=") + url, "rtsp://right/1"});
+    ASSERT_EQ(s.cameras.size(), 3u) << url;
+    EXPECT_EQ(s.cameras[0].name.substr(0, 4), "host") << url;
+    for (const CameraSettings& camera : {s.cameras[0], s.cameras[1]}) {
+      const std::string said = "cannot connect to " + camera.uri + ", " + camera.uri.substr(7) + ", " +
+                               std::string(split_url(camera.uri)->server()) + ", " +
+                               std::string(split_url(camera.uri)->tail);
+      const std::string shown = camera.name + ' ' + s.secrets.hide(camera.source) + ' ' + s.secrets.hide(said);
+      for (const char* part : {"12", "34", "2024", "cam@", "123", "abc", "77", "secret", "/x", "5@", "6/", "7@"})
+        EXPECT_EQ(shown.find(part), std::string::npos) << shown;
+    }
+    ASSERT_EQ(s.warnings.size(), 2u);
+    EXPECT_TRUE(s.warnings[1].starts_with("camera 'n': the @ behind the first / ? or # of its URL is read as a part "))
+        << s.warnings[1];
+  }
+  const Settings named = options({"x rtsp://u:hush@h=rtsp://a", "rtsp://b"});
+  for (const CameraSettings& camera : named.cameras) EXPECT_EQ(camera.name.find("hush"), std::string::npos);
+}
+
 TEST_F(WatchConfig, CommandLineSaysWhatIsWrong) {
   const auto said = [](const std::vector<std::string>& arguments) -> std::string {
     try {
@@ -302,7 +356,10 @@ TEST_F(WatchConfig, CommandLineSaysWhatIsWrong) {
   EXPECT_EQ(said({"--allow-host=http://a", "rtsp://a"}),
             "--allow-host takes host names without a port, such as cameras.example.org, not "
             "'http://a'");
-  EXPECT_EQ(said({"rtsp://u:hush/hush@h/1"}).find("hush"), std::string::npos);
+  for (const char* url : {"rtsp://u:hush/hush@h/1", "rtsp://u:hush", "rtsp://u:hu sh@h", "u:hush@h", "rtsp:/u:hush@h/1",
+                          "rtsp://u:1/hush@h:x", "rtsp://u:99999/hush@h", "rtsp://:hush@", "rtp://u:hush@h:1",
+                          "gopher://u:hush@h/1", "file://u:hush@h/1"})
+    EXPECT_EQ(said({url}).find("hush"), std::string::npos) << said({url});
   EXPECT_EQ(said({"/no/such/file"}), "/no/such/file: No such file or directory");
 }
 

@@ -9,11 +9,11 @@
 #include "apps/common/program.h"
 #include "apps/common/record.h"
 #include "apps/common/text.h"
+#include "apps/common/url.h"
 #include "gst/camerawatch/baseline_file.h"
 #include "tests/fuzz/dice.h"
 #if FQ_HAVE_WATCH
 #include "apps/watch/config.h"
-#include "apps/watch/secrets.h"
 #endif
 
 #include <array>
@@ -182,14 +182,16 @@ const Reader kReaders[] = {
        }
      },
      [] { return std::string(kConfig); }},
+#endif
     {"secrets",
      [](std::string_view bytes) {
-       (void)apps::watch::without_url_passwords(bytes);
-       demand(apps::watch::percent_decoded(apps::watch::percent_encoded(bytes)) == bytes, "percent signs");
-       (void)apps::watch::percent_decoded(bytes);
+       (void)apps::without_url_passwords(bytes);
+       (void)apps::shown_url(bytes);
+       if (const auto url = apps::split_url(bytes)) (void)apps::doubtful_parts(*url);
+       demand(apps::percent_decoded(apps::percent_encoded(bytes)) == bytes, "percent signs");
+       (void)apps::percent_decoded(bytes);
      },
      [] { return std::string("rtsp://a:b%40c@d/e?f=g&password=h"); }},
-#endif
 };
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 usage: scan.py PROGRAM; with SANITIZED=1 in the environment without what needs another program to load the plugin.
 """
+import base64
 import csv
+import http.server
 import io
 import json
 import os
@@ -15,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from harness import LIMIT, endless, launch, run, run_tests
@@ -156,6 +159,46 @@ def test_bad_files_do_not_stop_the_others(clips):
     run = scan(clips.cut, check=1)
     rows = rows_of(run)
     assert 100 < len(rows) < 130 and b"cut off, or damaged" in run.stderr, (len(rows), run.stderr)
+
+
+def test_passwords_of_urls_stay_inside(clips):
+    """A clip behind a password, and one that is not there: whatever is shown or written names neither password."""
+    content, asked = clips.mkv.read_bytes(), []
+
+    class Files(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.headers.get("Authorization"))
+            good = asked[-1] == "Basic " + base64.b64encode(b"user:hush").decode()
+            self.send_response(200 if good else 401)
+            self.send_header("WWW-Authenticate", "Basic realm=x")
+            self.send_header("Content-Length", str(len(content) if good else 0))
+            self.end_headers()
+            if good:
+                self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    folder = clips.folder / "urls"
+    place = f"127.0.0.1:{server.server_port}"
+    urls = [f"http://user:hush@{place}/a.mkv", f"http://user:hush@{place}", "http://us/er:hush@127.0.0.1:1/b.mkv", "rtsp://user:hush/@c"]
+    options = ["--keep-going", "--stall-timeout", "20", "--best", "1"]
+    done = scan(*options, "--export", folder / "pictures", "--manifest", folder / "m.json", "--report", folder / "r.html",
+                "--progress", "json", *urls)
+    scan(*options, "--manifest", folder / "m2.json", "--output", folder / "tables", *urls)
+    again = scan("--keep-going", "--resume", "--output", folder / "tables", *urls[:1])
+    assert b"1 of 1 files are done already" in again.stderr, again.stderr
+    usage = scan("--jobs", urls[0], "x", check=2)
+    server.shutdown()
+    server.server_close()
+    assert {row["file"] for row in rows_of(done)} >= {f"http://user:***@{place}/a.mkv"}, done.stderr
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 6, files
+    for text in (done.stdout, done.stderr, again.stderr, usage.stderr, *(path.read_bytes() for path in files), *map(os.fsencode, files)):
+        assert b"hush" not in text, [line for line in text.splitlines() if b"hush" in line]
+    shutil.rmtree(folder)
 
 
 def test_pictures_that_no_parser_puts_together(clips):

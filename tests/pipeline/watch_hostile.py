@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""framequality-watch among those who mean it no good, or err: passwords that look like something else.
+
+usage: watch_hostile.py PROGRAM
+"""
+import contextlib
+import os
+import pathlib
+import socket
+import sys
+import threading
+
+from harness import run_tests
+from watching import Watch, until
+
+TOOL = os.path.abspath(sys.argv[1])
+PAGE = (pathlib.Path(__file__).parents[2] / "apps" / "watch" / "page.html").read_text(encoding="utf-8")
+
+
+@contextlib.contextmanager
+def server(answer=lambda connection: None):
+    """The port of a TCP server that answers each connection in a thread, and keeps all of them open."""
+    listener, kept = socket.create_server(("127.0.0.1", 0)), []
+
+    def serve():
+        while True:
+            try:
+                kept.append(listener.accept()[0])
+            except OSError:
+                return
+            threading.Thread(target=answer, args=kept[-1:], daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        for connection in (listener, *kept):
+            connection.close()
+
+
+def cameras(**urls):
+    return "".join(f"[[camera]]\nname = '{name}'\nurl = '{url}'\n" for name, url in urls.items())
+
+
+def test_passwords_that_were_not_encoded_stay_inside(folder):
+    """A URL whose password looks like a port or a host connects to somewhere else; nothing of it is shown."""
+    with server() as port:
+        urls = [f"rtsp://localhost:1/34word@127.0.0.1:{port}/x", f"rtsp://localhost:2#cam@127.0.0.1:{port}/x",
+                f"http://localhost:3?abc@127.0.0.1:{port}", f"rtsp://admin:77up@localhost/xyz@127.0.0.1:{port}",
+                f"http://admin:7@localhost:4/8@9@127.0.0.1:{port}/"]
+        parts = ["34word", "localhost:1", ":2#", "#cam", "3?", "?abc", "77up", "localhost", "xyz@", "7@", "8@9", "9@", "un/named"]
+        refused = ["rtsp://user:un/named@127.0.0.1/", "rtsp://user:un/named", "rtsp://user:un named@127.0.0.1/", "user:un/named@127.0.0.1"]
+        file = folder / "watch.toml"
+        file.write_text(cameras(**{f"c{i}": url for i, url in enumerate(urls)}) + "".join(f"[[camera]]\nurl = '{url}'\n" for url in refused) +
+                        f"[[camera]]\nname = 'described'\npipeline = 'souphttpsrc location={urls[2]} ! decodebin'\n")
+        with Watch(TOOL, "--config", file, *urls, *(f"r{i}={url}" for i, url in enumerate(refused))) as watch:
+            for camera, state in (*((f"c{i}", "lost") for i in range(len(urls))), ("described", "lost"), ("r0", "error")):
+                until(lambda: (camera, watch.events(camera)), lambda: watch.said(camera, state))
+            said = b"".join(watch.get(path) for path in ("", "metrics", "status.json")).decode().replace(PAGE, "")
+            assert watch.end() == 128 + 15
+    said += "".join(watch.lines + watch.errors)
+    for part in parts:
+        assert part not in said, (part, [line for line in said.splitlines() if part in line])
+    assert said.count("the @ behind the first / ? or # of its URL is read as a part of the path") == 2 * len(urls), watch.errors
+    assert "is written %20" in said and said.count("that no port from 1 to 65535 follows") >= 4, watch.errors
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), needs=("rtspsrc", "souphttpsrc"), fresh=True))
