@@ -9,13 +9,13 @@
 #include "apps/common/owned.h"
 #include "apps/common/program.h"
 #include "apps/common/reach.h"
+#include "apps/common/threads.h"
 #include "apps/common/uri.h"
 
 #include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace framequality::tools {
@@ -182,7 +182,9 @@ void measure(const std::string& file, const MeasureOptions& options, const std::
   } catch (const Stalled&) {
     // Unless it is stuck, which is not waited for.
     expect_stuck_threads();
-    std::thread([stuck = std::move(reading)] {}).detach();
+    // Without a thread to wait in, it is left alone.
+    auto* const stuck = reading.release();
+    (void)try_detached([stuck] { delete stuck; });
     throw;
   }
 }

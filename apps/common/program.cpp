@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -77,10 +78,21 @@ void allow_many_open_files() {
 }
 
 namespace {
+
 std::atomic<bool> has_stuck_threads = false;
-}
+constexpr unsigned kPatience = 10;  // s
+volatile std::sig_atomic_t leaving_with = 0;
+
+}  // namespace
 
 void expect_stuck_threads() { has_stuck_threads = true; }
+
+void end_soon(int status) {
+  std::fflush(nullptr);
+  leaving_with = status;
+  std::signal(SIGALRM, [](int) { _exit(leaving_with); });
+  alarm(kPatience);
+}
 
 int leave(int status) {
   // Threads of the driver, of which decoders leave some behind, crash when what they use is taken down around them, by
@@ -90,6 +102,7 @@ int leave(int status) {
     _exit(status);
   }
   drop_contexts();
+  end_soon(status);
   // For tracers: leaks reports at this point.
   if (gst_is_initialized()) gst_deinit();
   return status;

@@ -42,6 +42,10 @@ void allow_many_open_files();
 /// this status.
 int leave(int status);
 
+/// Ends the program with this status if it has not ended after 10 s: at the end GStreamer waits for ever for tasks that
+/// it got no thread for.
+void end_soon(int status);
+
 /// A thread of the program is stuck in what it reads, and may be for ever: leave() waits for nothing. Any thread.
 void expect_stuck_threads();
 

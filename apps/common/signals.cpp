@@ -2,6 +2,8 @@
 // Requests to end.
 #include "apps/common/signals.h"
 
+#include "apps/common/threads.h"
+
 #include <glib-unix.h>
 
 #include <csignal>
@@ -12,7 +14,7 @@ namespace framequality::apps {
 Signals::Signals(std::function<void(int)> came)
     : came_(std::move(came)), context_(g_main_context_new()), loop_(g_main_loop_new(context_, FALSE)) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) watch(signal);
-  thread_ = std::thread([this] { g_main_loop_run(loop_); });
+  thread_ = make_thread([this] { g_main_loop_run(loop_); });
 }
 
 Signals::~Signals() {

@@ -3,6 +3,7 @@
 #include "apps/common/task_pool.h"
 
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace framequality::apps {
@@ -22,20 +23,28 @@ TaskPool::~TaskPool() {
 void TaskPool::submit(Task task) {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [this] { return ending_ || tasks_.size() < most_waiting_; });
-  if (!ending_) put(std::move(task));
+  if (ending_ || put(task)) return;
+  lock.unlock();
+  task();
 }
 
 bool TaskPool::try_submit(Task task) {
   const std::lock_guard lock(mutex_);
-  if (ending_ || tasks_.size() >= most_waiting_) return false;
-  put(std::move(task));
-  return true;
+  return !ending_ && tasks_.size() < most_waiting_ && put(task);
 }
 
-void TaskPool::put(Task task) {
+/// False, and the task is as it was, if there is no thread for it.
+bool TaskPool::put(Task& task) {
+  if (tasks_.size() >= idle_ && threads_.size() < most_threads_) {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) return false;
+    }
+  }
   tasks_.push_back(std::move(task));
-  if (tasks_.size() > idle_ && threads_.size() < most_threads_) threads_.emplace_back([this] { work(); });
   more_.notify_one();
+  return true;
 }
 
 void TaskPool::work() {

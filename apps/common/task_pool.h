@@ -15,7 +15,7 @@
 namespace framequality::apps {
 
 /// Does tasks in their order, a few at once, with a bound on how many wait: what they hold may be large. Its threads
-/// begin with the first tasks. Thread-safe.
+/// begin with the first tasks; if the system gives fewer, there are fewer. Thread-safe.
 class TaskPool {
  public:
   using Task = std::packaged_task<void()>;  ///< which may be moved only, and keeps exceptions from the threads
@@ -24,13 +24,13 @@ class TaskPool {
   TaskPool(const TaskPool&) = delete;
   TaskPool& operator=(const TaskPool&) = delete;
 
-  /// Waits while as many wait as may.
+  /// Waits while as many wait as may. Does the task itself if the system gives no thread at all.
   void submit(Task task);
-  /// False if as many wait as may.
+  /// False if as many wait as may, or the system gives no thread at all.
   bool try_submit(Task task);
 
  private:
-  void put(Task task);
+  bool put(Task& task);
   void work();
 
   const std::size_t most_threads_, most_waiting_;

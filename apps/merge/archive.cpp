@@ -4,6 +4,7 @@
 
 #include "apps/common/natural_order.h"
 #include "apps/common/text.h"
+#include "apps/common/threads.h"
 
 #include <algorithm>
 #include <atomic>
@@ -16,7 +17,6 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -55,9 +55,7 @@ void read_all(std::vector<Entry>& entries, Read&& read) {
       }
     }
   };
-  std::vector<std::thread> readers(std::min<std::size_t>(kReaders, entries.size()));
-  for (std::thread& reader : readers) reader = std::thread(read_some);
-  for (std::thread& reader : readers) reader.join();
+  in_threads(std::min<std::size_t>(kReaders, entries.size()), read_some);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -5,6 +5,7 @@
 #include "apps/common/contexts.h"
 #include "apps/common/signals.h"
 #include "apps/common/text.h"
+#include "apps/common/threads.h"
 #include "apps/common/version.h"
 #include "apps/scan/choices.h"
 #include "apps/scan/job.h"
@@ -38,6 +39,7 @@ namespace {
 
 // Squares on a 16:9 picture. They hardly cost time.
 constexpr int kReportColumns = 16, kReportRows = 9;
+constexpr std::size_t kPlenty = 16;  // files whose threads are looked for at once
 
 /// The zones of a report are measured even if the table has none. The GPU is the one that is tried first.
 MeterOptions meter_of(const Options& options) {
@@ -165,7 +167,8 @@ class App {
 
   /// Files first, then further parts of long ones.
   void start_jobs() {
-    while (next_ < jobs_.size() && next_ - ended_ < machine_.files() && machine_.has_place()) start_job(next_++);
+    while (next_ < jobs_.size() && next_ - ended_ < machine_.files() && machine_.has_place() && may_begin())
+      start_job(next_++);
     std::erase_if(long_files_, [this](std::size_t i) { return !jobs_[i]; });
     // Each in its turn, so that they share what is free.
     for (bool any = true; any && machine_.has_spare();) {
@@ -180,6 +183,17 @@ class App {
           machine_.free_place(gpu);
       }
     }
+  }
+
+  /// Where threads are scarce, a file waits for others: looking for threads must take none from a file that is being
+  /// opened.
+  bool may_begin() {
+    if (next_ == ended_ && !has_plenty_)
+      has_plenty_ = has_threads(kThreadsToBegin * std::min(machine_.files(), kPlenty));
+    if (next_ == ended_ || has_plenty_) return true;
+    const bool opening =
+        std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job && job->frames() == 0; });
+    return !opening && has_threads(kThreadsToBegin);
   }
 
   void start_job(std::size_t i) {
@@ -425,7 +439,8 @@ class App {
   std::size_t next_ = 0, ended_ = 0, printed_ = 0;
   std::atomic<int> signal_ = 0;
   std::size_t failed_ = 0;
-  double done_ = 0;  ///< weight of the files that are over
+  bool has_plenty_ = false;  ///< of threads
+  double done_ = 0;          ///< weight of the files that are over
   std::uint64_t frames_ = 0;
   std::mutex mutex_;
   bool failing_ = false;

@@ -3,11 +3,11 @@
 #include "apps/scan/machine.h"
 
 #include "apps/common/later.h"
+#include "apps/common/threads.h"
 #include "apps/scan/gpus.h"
 #include "host/cores.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace framequality::apps::scan {
@@ -52,13 +52,14 @@ void Machine::saw_decoder(bool on_gpu) {
   const int count = static_cast<int>(gpus_.size());
   set_places(kFirstStreams * count);
   // GPUs of one machine are alike. The answer comes to the main loop, which does not run any more once this is gone.
-  std::thread([this, count, gpu = gpus_.begin()->first] {
+  // Without a thread to ask in, the few places are all.
+  (void)try_detached([this, count, gpu = gpus_.begin()->first] {
     const int streams = streams_of(gpu);
     call_later([this, places = streams * count] {
       set_places(places);
       more_();
     });
-  }).detach();
+  });
 }
 
 void Machine::set_places(int places) {

@@ -4,6 +4,7 @@
 #include "apps/scan/output_folder.h"
 
 #include "apps/common/text.h"
+#include "apps/common/threads.h"
 #include "apps/common/version.h"
 #include "apps/scan/moments.h"
 #include "apps/scan/report.h"
@@ -149,7 +150,7 @@ OutputFolder::OutputFolder(const Options& options, std::function<void(const std:
   const std::unordered_set<std::string> there = clear();
   leave_out_copies();
   if (options.resume) find_done(there);
-  thread_ = std::thread([this] { run(); });
+  thread_ = make_thread([this] { run(); });
 }
 
 OutputFolder::~OutputFolder() {
@@ -200,9 +201,7 @@ void OutputFolder::find_done(const std::unordered_set<std::string>& there) {
       if (there.contains(stem + kRecordEnding)) look_at(i, stem);
     }
   };
-  std::vector<std::thread> readers(std::min<std::size_t>(kReaders, there.size()));
-  for (std::thread& reader : readers) reader = std::thread(read_some);
-  for (std::thread& reader : readers) reader.join();
+  in_threads(std::min<std::size_t>(kReaders, there.size()), read_some);
 }
 
 void OutputFolder::look_at(std::size_t index, const std::string& stem) {

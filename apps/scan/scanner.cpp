@@ -9,13 +9,13 @@
 #include "apps/common/program.h"
 #include "apps/common/reach.h"
 #include "apps/common/text.h"
+#include "apps/common/threads.h"
 #include "apps/common/uri.h"
 #include "apps/common/url.h"
 #include "apps/scan/folders.h"
 
 #include <algorithm>
 #include <sys/stat.h>
-#include <thread>
 #include <utility>
 
 namespace framequality::apps::scan {
@@ -26,18 +26,6 @@ constexpr guint kDecodedAhead = 8;  // frames between decoder and meter, so that
 // A file that ends this much before the end that its container gives is taken for cut off.
 constexpr std::uint64_t kLeastShortfall = GST_SECOND / 2;
 constexpr std::uint64_t kShortfallPart = 20;
-
-/// Scans that are being destroyed.
-struct Retired {
-  std::mutex mutex;
-  std::condition_variable changed;
-  int count = 0;
-};
-
-Retired& retired() {
-  static Retired all;
-  return all;
-}
 
 }  // namespace
 
@@ -55,7 +43,12 @@ void FileScan::start(std::optional<std::uint64_t> from) {
   listening_ = !from;  // what comes before the seek only shows that it can be done
   clock_ = g_timeout_add_seconds(1, on_second, this);
   // In a thread of its own: opening a file and a decoder takes tens of milliseconds, and many files are begun at once.
-  starter_ = std::thread([this, state = from ? GST_STATE_PAUSED : GST_STATE_PLAYING] { set_going(state); });
+  try {
+    starter_ = make_thread([this, state = from ? GST_STATE_PAUSED : GST_STATE_PLAYING] { set_going(state); });
+  } catch (const std::runtime_error& e) {
+    early_error_ = e.what();
+    later_.add([this] { fail(early_error_); });
+  }
 }
 
 void FileScan::set_going(GstState state) {
@@ -379,32 +372,6 @@ void FileScan::fail(const std::string& why) {
   // It may destroy this, and itself with it.
   const auto failed = calls_.failed;
   failed(shown(why));
-}
-
-void FileScan::retire(std::unique_ptr<FileScan> scan, std::function<void()> gone) {
-  if (!scan) return;
-  scan->silence();
-  const int counts = scan->stalled_ ? 0 : 1;
-  if (scan->stalled_) {
-    expect_stuck_threads();
-    if (gone) call_later(std::exchange(gone, nullptr));
-  }
-  {
-    const std::lock_guard lock(retired().mutex);
-    retired().count += counts;
-  }
-  std::thread([scan = std::move(scan), gone = std::move(gone), counts]() mutable {
-    scan.reset();
-    if (gone) call_later(std::move(gone));
-    const std::lock_guard lock(retired().mutex);
-    retired().count -= counts;
-    retired().changed.notify_all();
-  }).detach();
-}
-
-void FileScan::wait_for_retired() {
-  std::unique_lock lock(retired().mutex);
-  retired().changed.wait(lock, [] { return retired().count == 0; });
 }
 
 }  // namespace framequality::apps::scan

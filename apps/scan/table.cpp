@@ -3,6 +3,7 @@
 #include "apps/scan/table.h"
 
 #include "apps/common/text.h"
+#include "apps/common/threads.h"
 
 #include <cerrno>
 #include <unistd.h>
@@ -65,7 +66,7 @@ void Table::append(std::string& text, const std::string& prefix, const Row& row)
 }
 
 OrderedOutput::OrderedOutput(int descriptor, std::size_t files, std::function<void()> failed)
-    : descriptor_(descriptor), failed_(std::move(failed)), parts_(files), thread_([this] { run(); }) {}
+    : descriptor_(descriptor), failed_(std::move(failed)), parts_(files), thread_(make_thread([this] { run(); })) {}
 
 OrderedOutput::~OrderedOutput() {
   if (thread_.joinable()) close();

@@ -3,6 +3,7 @@
 #include "apps/watch/log.h"
 
 #include "apps/common/text.h"
+#include "apps/common/threads.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,7 +34,7 @@ int opened(const std::string& path) {
 Log::Log(std::string path, OnTrouble on_trouble) : path_(std::move(path)), on_trouble_(std::move(on_trouble)) {
   descriptor_ = path_.empty() ? STDOUT_FILENO : opened(path_);
   if (descriptor_ < 0) throw std::runtime_error("cannot write " + printable(path_) + ": " + std::strerror(errno));
-  thread_ = std::thread([this] { work(); });
+  thread_ = make_thread([this] { work(); });
 }
 
 Log::~Log() {

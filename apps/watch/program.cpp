@@ -138,6 +138,7 @@ int Program::run() {
       this));
   g_main_loop_run(loop_);
   const int result = status();
+  end_soon(result);
   stop();
   // Threads that a dead server or a device holds would meet a library that is gone.
   if (!chores_.wait(kEndPatience)) _exit(result);
@@ -176,6 +177,7 @@ void Program::heed() {
 void Program::quit() { g_main_loop_quit(loop_); }
 
 void Program::tick() {
+  chores_.retry();
   for (const auto& camera : cameras_) camera->tick();
   const gint64 now = g_get_monotonic_time();
   for (std::size_t i = 0; i < pending_.size(); ++i) {

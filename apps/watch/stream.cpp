@@ -8,6 +8,7 @@
 #include "apps/common/message.h"
 #include "apps/common/meter.h"
 #include "apps/common/reach.h"
+#include "apps/common/threads.h"
 #include "apps/watch/source.h"
 
 #include <gst/pbutils/pbutils.h>
@@ -150,6 +151,7 @@ void Stream::drop_tail() {
 }
 
 void Stream::open() {
+  if (!chores_.has_room()) throw std::runtime_error(kNoThread);
   if (*lingering_ >= kMostLingering) throw std::runtime_error("earlier connections to it do not end");
   if (tail_is_broken_) {
     drop_tail();
@@ -163,7 +165,11 @@ void Stream::open() {
     const Owned<GstPad> pad(gst_element_get_static_pad(source_->element(), "src"));
     gst_pad_set_offset(pad.get(), static_cast<gint64>(gst_element_get_current_running_time(pipeline_.get())));
   }
-  chores_.run([source = source_] { source->start(); });
+  if (chores_.try_run([source = source_] { source->start(); })) return;
+  // What has never begun ends at once.
+  gst_bin_remove(GST_BIN(pipeline_.get()), source_->element());
+  std::exchange(source_, nullptr)->stop();
+  throw std::runtime_error(kNoThread);
 }
 
 void Stream::close() {

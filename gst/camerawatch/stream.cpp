@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -221,13 +222,18 @@ void CameraWatchStream::save(bool wait) {
   const std::uint64_t number = ++texts_;
   if (wait) return file_->write(element_, location_, text, number);
   gst_object_ref(element_);
-  std::thread([element = element_, file = file_, path = location_, text, number] {
-    guard(false, [&] {
-      file->write(element, path, text, number);
-      return true;
-    });
-    gst_object_unref(element);
-  }).detach();
+  try {
+    std::thread([element = element_, file = file_, path = location_, text, number] {
+      guard(false, [&] {
+        file->write(element, path, text, number);
+        return true;
+      });
+      gst_object_unref(element);
+    }).detach();
+  } catch (const std::system_error&) {
+    // The system gives no thread. The next time it may.
+    gst_object_unref(element_);
+  }
 }
 
 }  // namespace framequality

@@ -3,6 +3,7 @@
 #include "apps/common/contexts.h"
 #include "apps/common/owned.h"
 #include "apps/watch/backoff.h"
+#include "apps/watch/chores.h"
 #include "apps/watch/events.h"
 #include "apps/watch/log.h"
 #include "apps/watch/secrets.h"
@@ -99,6 +100,36 @@ TEST(WatchBackoff, DoublesToAMinuteWithJitter) {
   }
   Backoff one(1), other(2);
   EXPECT_NE(one.next(), other.next());
+}
+
+// --- Threads --------------------------------------------------------------------------------------------------------
+
+TEST(WatchChores, WithoutAThreadAreUndoneOrDoneLater) {
+  using std::chrono_literals::operator""ms;
+  std::atomic<bool> threads = false, hold = true;
+  std::atomic<int> done = 0;
+  Chores chores([&](const Chores::Work& work) { return threads && try_detached(work); });
+  EXPECT_FALSE(chores.try_run([&] { ++done; }));
+  EXPECT_TRUE(chores.wait(0ms)) << "it does not count";
+  chores.run([&] { ++done; });
+  chores.retry();
+  EXPECT_FALSE(chores.wait(0ms)) << "it is still to be done";
+  EXPECT_EQ(done, 0);
+  threads = true;
+  chores.retry();
+  EXPECT_TRUE(chores.wait(10'000ms));
+  EXPECT_EQ(done, 1);
+  // A thread that has done its own takes what waits.
+  EXPECT_TRUE(chores.try_run([&] {
+    while (hold) std::this_thread::yield();
+    ++done;
+  }));
+  threads = false;
+  for (int i = 0; i < 5; ++i) chores.run([&] { ++done; });
+  EXPECT_EQ(done, 1);
+  hold = false;
+  EXPECT_TRUE(chores.wait(10'000ms));
+  EXPECT_EQ(done, 7);
 }
 
 // --- Events and status ----------------------------------------------------------------------------------------------

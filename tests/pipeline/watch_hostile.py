@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""framequality-watch among those who mean it no good, or err: passwords that look like something else.
+"""framequality-watch among those who mean it no good, or err: passwords that look like something else, a system that
+gives no threads.
 
-usage: watch_hostile.py PROGRAM
+usage: watch_hostile.py PROGRAM FEW_THREADS (the library)
 """
 import contextlib
 import os
@@ -13,7 +14,8 @@ import threading
 from harness import run_tests
 from watching import Watch, until
 
-TOOL = os.path.abspath(sys.argv[1])
+TOOL, FEW_THREADS = map(os.path.abspath, sys.argv[1:])
+SANITIZED = os.environ.get("SANITIZED") == "1"
 PAGE = (pathlib.Path(__file__).parents[2] / "apps" / "watch" / "page.html").read_text(encoding="utf-8")
 
 
@@ -65,5 +67,44 @@ def test_passwords_that_were_not_encoded_stay_inside(folder):
     assert "is written %20" in said and said.count("that no port from 1 to 65535 follows") >= 4, watch.errors
 
 
+def test_without_threads_cameras_are_lost_and_come_back(folder):
+    limit, file = folder / "threads", folder / "watch.toml"
+    file.write_text(f"""
+baselines = "learned"
+[defaults]
+learn-time = 3
+repeat-interval = 1
+[[camera]]
+name = "live"
+pipeline = "videotestsrc is-live=true pattern=smpte ! video/x-raw,format=I420,width=160,height=120,framerate=25/1"
+""" + cameras(**{f"c{i}": f"rtsp://127.0.0.1:1/{i}" for i in range(30)}))
+    environment = {**os.environ, "LD_PRELOAD": FEW_THREADS, "FEW_THREADS": str(limit)}
+    with Watch(TOOL, "--config", file, env=environment) as watch:
+        refused = "Could not open resource"
+        until(watch.events, lambda: watch.said("live", "connected") and (event := watch.said("c29", "lost")) and refused in event["reason"])
+        limit.write_text("0")
+        told = len(watch.events("c0"))
+        lost = until(watch.events, lambda: next((event for event in watch.events("c0")[told:] if "no more threads" in event["reason"]), None))
+        assert lost["state"] == "lost", lost
+        # Learning ends, and cannot be kept in a thread of its own; the stream goes on.
+        until(watch.events, lambda: watch.said("live", "good"))
+        assert watch.status()["live"]["state"] == "good" and watch.get("healthz") == b"ok\n"
+        limit.unlink()
+        told = len(watch.events("c0"))
+        until(watch.events, lambda: any(refused in event["reason"] for event in watch.events("c0")[told:]))
+        assert watch.said("live", "lost") is None and watch.said("live", "error") is None, watch.events("live")
+        limit.write_text("0")
+        assert watch.end() == 128 + 15, watch.errors
+    # From the beginning on.
+    for threads in ("5", "17"):
+        limit.write_text(threads)
+        with Watch(TOOL, "--config", file, env=environment) as watch:
+            until(watch.events, lambda: all(watch.said(f"c{i}", "lost") for i in range(30)))
+            assert any("no more threads" in event["reason"] for event in watch.events()), watch.events()
+            assert watch.end() == 128 + 15, watch.errors
+
+
 if __name__ == "__main__":
-    sys.exit(run_tests(globals(), needs=("rtspsrc", "souphttpsrc"), fresh=True))
+    # A sanitizer has to be loaded before all others.
+    sys.exit(run_tests(globals(), needs=("rtspsrc", "souphttpsrc"), fresh=True,
+                       leave_out=[test_without_threads_cameras_are_lost_and_come_back] if SANITIZED else []))
