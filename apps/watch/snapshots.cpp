@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
@@ -29,6 +30,9 @@ constexpr char kMark[] = "framequality-watch";
 constexpr char kEnding[] = ".jpg";
 constexpr std::string_view kTimeShape = "00000000T000000.000Z";
 constexpr std::size_t kRandom = 7;  // ".XXXXXX" of a draft
+constexpr std::size_t kHead = 6;    // bytes of a JPEG before the text of a comment that comes first
+constexpr std::size_t kDigits = 16;
+constexpr std::uint64_t kMostNumber = 1'000'000'000'000'000;  // with room for more of as many digits
 
 /// The time in a name as we give them, maybe with ~2 behind it; none if it is another.
 std::optional<std::string> time_in(std::string_view name) {
@@ -46,23 +50,36 @@ std::optional<std::string> time_in(std::string_view name) {
   return std::string(time);
 }
 
-/// The JPEG with a comment that says whose it is.
-std::string marked(std::string_view jpeg) {
+/// The JPEG with a comment that says whose it is, and which.
+std::string marked(std::string_view jpeg, std::uint64_t number) {
   if (jpeg.size() < 2) throw std::runtime_error("cannot make a picture: the encoder gave none");
-  const std::size_t length = 2 + sizeof(kMark) - 1;
+  std::string comment = std::to_string(number);
+  comment = kMark + std::string(kDigits - comment.size(), '0') + comment;
+  const std::size_t length = 2 + comment.size();
   std::string text(jpeg.substr(0, 2));
   text.append({'\xff', '\xfe', static_cast<char>(length >> 8), static_cast<char>(length & 0xff)});
-  return text.append(kMark).append(jpeg.substr(2));
+  return text.append(comment).append(jpeg.substr(2));
 }
 
-bool is_marked(const std::string& path) {
+/// The number in the mark of one of ours, 0 if its mark has none; none if it is somebody else's.
+std::optional<std::uint64_t> number_of(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return false;
-  std::array<char, 6 + sizeof(kMark) - 1> begin{};
+  if (descriptor < 0) return std::nullopt;
+  std::array<char, kHead + sizeof(kMark) - 1 + kDigits> begin{};
   const ssize_t count = read(descriptor, begin.data(), begin.size());
   close(descriptor);
-  return count == static_cast<ssize_t>(begin.size()) && std::memcmp(begin.data() + 2, "\xff\xfe", 2) == 0 &&
-         std::memcmp(begin.data() + 6, kMark, sizeof(kMark) - 1) == 0;
+  const std::string_view text(begin.data(), count < 0 ? 0 : static_cast<std::size_t>(count));
+  if (text.size() < kHead || text.substr(2, 2) != "\xff\xfe") return std::nullopt;
+  const auto comment = text.substr(kHead);
+  if (!comment.starts_with(kMark)) return std::nullopt;
+  const auto digits = comment.substr(sizeof(kMark) - 1);
+  // What follows the mark without a number is the picture.
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return static_cast<unsigned char>(text[5]) == 2 + comment.size() && digits.size() == kDigits &&
+                 end == digits.data() + digits.size() && number < kMostNumber
+             ? number
+             : 0;
 }
 
 }  // namespace
@@ -86,20 +103,23 @@ void Snapshots::find() {
     const bool draft = name.size() > kRandom && name[name.size() - kRandom] == '.' &&
                        time_in(std::string_view(name).substr(0, name.size() - kRandom));
     const auto time = time_in(name);
-    if ((!time && !draft) || lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode) || !is_marked(path)) continue;
+    if ((!time && !draft) || lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
+    const auto number = number_of(path);
+    if (!number) continue;
     if (draft) {
       unlink(path.c_str());
       continue;
     }
     bytes_ += static_cast<std::uint64_t>(about.st_size);
-    files_.insert({*time, name, static_cast<std::uint64_t>(about.st_size)});
+    files_.insert({*number, *time, name, static_cast<std::uint64_t>(about.st_size)});
+    last_number_ = std::max(last_number_, *number);
   }
 }
 
 void Snapshots::remove(const File& file) {
   const std::string path = folder_ + '/' + file.name;
   // Who has put another file in its place keeps it.
-  if (is_marked(path) && unlink(path.c_str()) != 0 && errno != ENOENT)
+  if (number_of(path) && unlink(path.c_str()) != 0 && errno != ENOENT)
     throw std::runtime_error("cannot remove " + printable(path) + ": " + std::strerror(errno));
 }
 
@@ -114,10 +134,11 @@ void Snapshots::make_room(std::uint64_t bytes) {
 }
 
 std::string Snapshots::save(std::string_view camera, gint64 time, std::string_view state, std::string_view jpeg) {
-  const std::string content = marked(jpeg);
   std::string when = utc(time);
   std::erase_if(when, [](char c) { return c == '-' || c == ':'; });
   const std::lock_guard lock(mutex_);
+  const std::uint64_t number = last_number_ + 1;
+  const std::string content = marked(jpeg, number);
   if (content.size() > most_bytes_)
     throw std::runtime_error("a picture of " + std::to_string(content.size()) + " bytes is more than " +
                              printable(folder_) + " may hold");
@@ -128,7 +149,8 @@ std::string Snapshots::save(std::string_view camera, gint64 time, std::string_vi
   // Two of one name within a millisecond, or somebody else's.
   if (lstat(path.c_str(), &about) == 0) throw std::runtime_error("cannot write " + printable(path) + ": it is there");
   DraftFile(path, content).publish();
-  files_.insert({when, name, content.size()});
+  files_.insert({number, when, name, content.size()});
+  last_number_ = number;
   bytes_ += content.size();
   return path;
 }

@@ -8,8 +8,8 @@
 #include "apps/watch/log.h"
 #include "apps/watch/secrets.h"
 #include "apps/watch/server.h"
-#include "apps/watch/snapshots.h"
 #include "apps/watch/status.h"
+#include "tests/apps/folder.h"
 #include "tests/support/eventually.h"
 
 #include <glib.h>
@@ -33,34 +33,6 @@ namespace framequality::apps::watch {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Folder {
- public:
-  Folder() {
-    gchar* name = g_dir_make_tmp("watch-XXXXXX", nullptr);
-    path_ = name;
-    g_free(name);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + '/' + name; }
-  const std::string& path() const { return path_; }
-  std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(path_)) found.push_back(entry.path().filename());
-    std::sort(found.begin(), found.end());
-    return found;
-  }
-
- private:
-  std::string path_;
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
 // --- Passwords ------------------------------------------------------------------------------------------------------
 
@@ -207,75 +179,6 @@ TEST(WatchMetrics, AreOpenMetrics) {
 // --- Pictures -------------------------------------------------------------------------------------------------------
 
 const std::string kJpeg = "\xff\xd8\xff\xd9";
-constexpr gint64 kTime = 1'795'402'862'003'999;
-constexpr std::size_t kSize = 4 + 4 + 18;  // with its mark
-
-TEST(WatchSnapshots, KeepTheNewest) {
-  const Folder folder;
-  Snapshots snapshots(folder / "new/folder", 3, 1'000'000);
-  for (int i = 0; i < 10; ++i) snapshots.save("gate", kTime + i * 1000, i % 2 ? "dark" : "good", kJpeg);
-  EXPECT_EQ(folder.names(), std::vector<std::string>{"new"});
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder / "new/folder")) names.push_back(entry.path().filename());
-  std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"gate-20261123T030102.010Z-dark.jpg", "gate-20261123T030102.011Z-good.jpg",
-                                             "gate-20261123T030102.012Z-dark.jpg"}));
-  const std::string picture = content(folder / "new/folder/" + names[0]);
-  EXPECT_EQ(picture.size(), kSize);
-  EXPECT_TRUE(picture.starts_with("\xff\xd8\xff\xfe")) << "still a JPEG";
-}
-
-TEST(WatchSnapshots, AreBoundedInBytes) {
-  const Folder folder;
-  Snapshots snapshots(folder.path(), 1000, 2 * kSize);
-  for (int i = 0; i < 5; ++i) snapshots.save("a", kTime + i * 1000, "good", kJpeg);
-  EXPECT_EQ(folder.names().size(), 2u);
-  EXPECT_THROW(snapshots.save("a", kTime + 9000, "good", kJpeg + std::string(100, 'x')), std::runtime_error);
-  EXPECT_EQ(folder.names().size(), 2u) << "what is too large for the folder removes nothing";
-}
-
-TEST(WatchSnapshots, ForeignFilesStay) {
-  const Folder folder;
-  const std::vector<std::string> foreign = {
-      "gate-20200101T000000.000Z-good.jpg",  // called so, but not ours
-      "gate-20200101T000000.000Z-good.png",       "holiday.jpg", "notes.txt", "-20200101T000000.000Z-good.jpg",
-      "gate-20200101T000000.000Z-good.jpg.abcdef"};
-  for (const std::string& name : foreign) write(folder / name, "mine");
-  g_mkdir((folder / "gate-20200101T000001.000Z-good.jpg").c_str(), 0777);
-  ASSERT_EQ(symlink("notes.txt", (folder / "gate-20200101T000002.000Z-good.jpg").c_str()), 0);
-  {
-    Snapshots first(folder.path(), 5, 1'000'000);
-    first.save("gate", kTime, "good", kJpeg);
-    first.save("gate", kTime + 1000, "good", kJpeg);
-  }
-  const std::string mine = folder / "gate-20261123T030102.003Z-good.jpg";
-  ASSERT_TRUE(fs::exists(mine));
-  // What an earlier run wrote counts, and goes; a draft of a run that was killed goes at once.
-  fs::copy_file(mine, mine + ".AbC123");
-  Snapshots second(folder.path(), 1, 1'000'000);
-  second.save("gate", kTime + 2000, "good", kJpeg);
-  std::vector<std::string> expected = foreign;
-  expected.insert(expected.end(), {"gate-20200101T000001.000Z-good.jpg", "gate-20200101T000002.000Z-good.jpg",
-                                   "gate-20261123T030102.005Z-good.jpg"});
-  std::sort(expected.begin(), expected.end());
-  EXPECT_EQ(folder.names(), expected);
-  // Somebody's file in the place of one of ours.
-  write(folder / "gate-20261123T030102.005Z-good.jpg", "mine");
-  second.save("gate", kTime + 3000, "good", kJpeg);
-  EXPECT_EQ(content(folder / "gate-20261123T030102.005Z-good.jpg"), "mine");
-  write(folder / "gate-20261123T030102.007Z-good.jpg", "mine");
-  EXPECT_THROW(second.save("gate", kTime + 4000, "good", kJpeg), std::runtime_error);
-  EXPECT_EQ(content(folder / "gate-20261123T030102.007Z-good.jpg"), "mine");
-}
-
-TEST(WatchSnapshots, HostileNamesStayInTheFolder) {
-  const Folder folder;
-  Snapshots snapshots(folder / "in", 100, 1'000'000);
-  for (const char* name : {"../../up", "/etc/passwd", "a\nb", "..", "", "-rf", "\xff", "a b;$(x)"})
-    EXPECT_TRUE(snapshots.save(name, kTime, "good", kJpeg).starts_with(folder / "in/")) << name;
-  EXPECT_EQ(folder.names(), std::vector<std::string>{"in"});
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "in"), {}), 8);
-}
 
 // --- The log --------------------------------------------------------------------------------------------------------
 
