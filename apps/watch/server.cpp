@@ -3,6 +3,7 @@
 #include "apps/watch/server.h"
 
 #include "apps/common/text.h"
+#include "apps/common/url.h"
 #include "apps/watch/clients.h"
 
 #include <algorithm>
@@ -48,6 +49,8 @@ std::pair<int, std::string> open_socket(const std::string& listen_on) {
   const auto colon = listen_on.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == listen_on.size())
     throw failure(listen_on, "it takes ADDRESS:PORT, such as 127.0.0.1:9640 or [::1]:9640");
+  // getaddrinfo() takes larger numbers, and opens another port.
+  if (!port_number(listen_on.substr(colon + 1))) throw failure(listen_on, "a port is a number from 0 to 65535");
   std::string host = listen_on.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints = {}, *found = nullptr;
