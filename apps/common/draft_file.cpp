@@ -106,7 +106,7 @@ std::string DraftFile::folder() const {
 }
 
 void DraftFile::publish_unsynced() {
-  if (descriptor_ < 0) descriptor_ = ::open(draft_.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor_ < 0) descriptor_ = ::open(draft_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor_ < 0 || fsync(descriptor_) != 0 || std::rename(draft_.c_str(), path_.c_str()) != 0) fail(path_, errno);
   draft_.clear();
   close_file();

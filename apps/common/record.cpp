@@ -2,20 +2,16 @@
 // What is known of a file that was scanned into a folder of tables: the JSON file beside its table.
 #include "apps/common/record.h"
 
+#include "apps/common/plain_file.h"
 #include "apps/common/text.h"
 
 #include <glib.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <fcntl.h>
 #include <json-glib/json-glib.h>
 #include <limits>
 #include <memory>
 #include <stdexcept>
-#include <sys/stat.h>
 
 namespace framequality::apps {
 
@@ -23,9 +19,9 @@ namespace {
 
 constexpr int kVersion = 1;
 constexpr std::size_t kHashDigits = 12;
-constexpr off_t kLongest = 4 << 20;  // bytes
-constexpr int kDeepest = 8;          // of brackets in brackets
-constexpr int kCurveDigits = 5;      // more than a plot of it shows
+constexpr std::uint64_t kLongest = 4 << 20;  // bytes
+constexpr int kDeepest = 8;                  // of brackets in brackets
+constexpr int kCurveDigits = 5;              // more than a plot of it shows
 // Where the curve begins in what record_json() gives: all else stands before it.
 constexpr char kCurveMark[] = ",\n\"curve\":";
 constexpr std::string_view kEnd = "]}\n";
@@ -49,17 +45,10 @@ std::string extreme_json(const Extreme& extreme) {
 }
 
 std::string content(const std::string& path) {
-  // What is no file must not keep us waiting for a writer.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw std::runtime_error(std::strerror(errno));
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(fdopen(descriptor, "rb"), std::fclose);
-  struct stat about = {};
-  if (!file || fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode))
-    throw std::runtime_error("it is no ordinary file");
-  if (about.st_size > kLongest) throw std::runtime_error("it is too long for a record");
-  std::string text(static_cast<std::size_t>(about.st_size), '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get())) throw std::runtime_error(std::strerror(errno));
+  const PlainFile file(path);
+  if (file.size() > kLongest) throw std::runtime_error("it is too long for a record");
+  std::string text(file.size(), '\0');
+  text.resize(file.read(text));
   return text;
 }
 

@@ -2,15 +2,12 @@
 // The tables of an archive as one.
 #include "apps/merge/join.h"
 
+#include "apps/common/plain_file.h"
 #include "apps/common/text.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace framequality::apps::merge {
 
@@ -18,75 +15,55 @@ namespace {
 
 constexpr std::size_t kAtOnce = 1 << 20;  // bytes; longer than any header
 
-[[noreturn]] void fail(const std::string& path, const std::string& reason) {
-  throw std::runtime_error("cannot read the table " + printable(path) + ": " + reason);
+[[noreturn]] void fail(const Entry& entry, const std::string& reason) {
+  throw std::runtime_error("cannot read the table " + printable(entry.table_path()) + ": " + reason);
+}
+
+/// What `action` gives; what it throws with the table's name.
+template <class F>
+auto of_table(const Entry& entry, F&& action) {
+  try {
+    return action();
+  } catch (const std::runtime_error& e) {
+    fail(entry, e.what());
+  }
 }
 
 void check_size(const Entry& entry, std::uint64_t bytes) {
   if (bytes == entry.record.bytes) return;
-  fail(entry.table_path(), "it has " + std::to_string(bytes) + " bytes, and its record says " +
-                               std::to_string(entry.record.bytes) + "; scan again with --resume");
+  throw std::runtime_error("it has " + std::to_string(bytes) + " bytes, and its record says " +
+                           std::to_string(entry.record.bytes) + "; scan again with --resume");
 }
-
-/// An open file.
-class Source {
- public:
-  explicit Source(std::string path)
-      : path_(std::move(path)), descriptor_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0) fail(path_, std::strerror(errno));
-  }
-  ~Source() { close(descriptor_); }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-
-  /// As much as there is room for in `buffer`, unless the file ends.
-  std::string_view read(std::string& buffer) const {
-    std::size_t done = 0;
-    while (done < buffer.size()) {
-      const ssize_t count = ::read(descriptor_, buffer.data() + done, buffer.size() - done);
-      if (count < 0 && errno != EINTR) fail(path_, std::strerror(errno));
-      if (count == 0) break;
-      if (count > 0) done += static_cast<std::size_t>(count);
-    }
-    return std::string_view(buffer).substr(0, done);
-  }
-
- private:
-  const std::string path_;
-  const int descriptor_;
-};
 
 }  // namespace
 
 void check_tables(const Archive& archive) {
-  for (const Entry& entry : archive.entries) {
-    struct stat about = {};
-    const std::string path = entry.table_path();
-    if (stat(path.c_str(), &about) != 0) fail(path, std::strerror(errno));
-    if (!S_ISREG(about.st_mode)) fail(path, "it is no ordinary file");
-    check_size(entry, static_cast<std::uint64_t>(about.st_size));
-  }
+  for (const Entry& entry : archive.entries)
+    of_table(entry, [&] { check_size(entry, PlainFile(entry.table_path()).size()); });
 }
 
 void join_tables(const Archive& archive, const std::function<void(std::string_view)>& append) {
   std::string buffer(kAtOnce, '\0'), header;
   for (const Entry& entry : archive.entries) {
-    const Source source(entry.table_path());
-    std::string_view text = source.read(buffer);
+    const auto source = of_table(entry, [&] { return std::make_unique<PlainFile>(entry.table_path()); });
+    const auto read = [&] {
+      return std::string_view(buffer).substr(0, of_table(entry, [&] { return source->read(buffer); }));
+    };
+    std::string_view text = read();
     std::uint64_t bytes = text.size();
     if (entry.record.table.ends_with(".csv")) {
       const std::string_view own = text.substr(0, text.find('\n') + 1);
-      if (own.empty()) fail(entry.table_path(), "it has no header");
+      if (own.empty()) fail(entry, "it has no header");
       if (header.empty()) append(header = own);
-      if (own != header) fail(entry.table_path(), "its header is another than that of the tables before it");
+      if (own != header) fail(entry, "its header is another than that of the tables before it");
       text.remove_prefix(own.size());
     }
     for (bool whole = false; !whole; bytes += text.size()) {
       append(text);
-      text = source.read(buffer);
+      text = read();
       whole = text.empty();
     }
-    check_size(entry, bytes);
+    of_table(entry, [&] { check_size(entry, bytes); });
   }
 }
 

@@ -211,7 +211,7 @@ void OutputFolder::look_at(std::size_t index, const std::string& stem) {
     const Record record = read_record(begin + kRecordEnding, false);
     struct stat table = {};
     if (!record.error.empty() || record.options != record_options_ || record.file != valid_utf8(name) ||
-        record.table != stem + ending_ || stat((begin + ending_).c_str(), &table) != 0 ||
+        record.table != stem + ending_ || lstat((begin + ending_).c_str(), &table) != 0 || !S_ISREG(table.st_mode) ||
         static_cast<std::uint64_t>(table.st_size) != record.bytes)
       return;
     const State state = state_of(name);

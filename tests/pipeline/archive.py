@@ -319,6 +319,41 @@ def test_what_does_not_belong_together_is_refused(clips):
     broken(lambda _, record: record.write_text(record.read_text().replace('"table":"clip', '"table":"../csv/clip')), "another's table")
 
 
+def test_links_are_not_followed(clips):
+    """In a folder that another user may write to; the folder itself may be reached by one, and outputs replace them."""
+    out, joined = clips.folder / "linked", clips.folder / "joined.csv"
+    scan("-q", "--output", out, *clips.all[:2], cwd=clips.folder)
+    whole = merge("-q", out).stdout
+    (clips.folder / "by link").symlink_to(out)
+    assert merge("-q", clips.folder / "by link").stdout == whole
+    secret = clips.folder / "secret"
+    secret.write_bytes(b"of somebody else")
+    for path in (joined, clips.folder / "r.html", clips.folder / "e.csv"):
+        path.symlink_to(secret)
+    merge("-q", "-o", joined, "--report", clips.folder / "r.html", "--errors", clips.folder / "e.csv", out)
+    assert secret.read_bytes() == b"of somebody else" and not joined.is_symlink() and joined.read_bytes() == whole
+    record, path = record_of(out, clips.all[0])
+    table = out / record["table"]
+    for link in (table, path):
+        content = link.read_bytes()
+        elsewhere = clips.folder / "elsewhere"
+        elsewhere.write_bytes(content)
+        for make, why in ((lambda: link.symlink_to(elsewhere), "it is a symbolic link, which is not followed"),
+                          (lambda: os.mkfifo(link), "it is no ordinary file"), (link.mkdir, "it is no ordinary file")):
+            link.unlink()
+            make()
+            refused = merge(out, "--report", clips.folder / "no.html", check=1)
+            assert refused.stdout == b"" and f"{link.name}: {why}".encode() in refused.stderr, refused.stderr
+            link.rmdir() if link.is_dir() and not link.is_symlink() else link.unlink()
+            link.write_bytes(content)
+        # Nor is one taken for a table that is done.
+        link.unlink()
+        link.symlink_to(elsewhere)
+        again = scan("--resume", "--output", out, *clips.all[:2], cwd=clips.folder)
+        assert b"1 of 2 files are done already" in again.stderr and not link.is_symlink(), again.stderr
+        assert elsewhere.read_bytes() == content and merge("-q", out).stdout == whole
+
+
 def test_usage(clips):
     for arguments in ((), ("--details", "3", "x"), ("--detail", "a", "x"), ("--report", "r", "--details", "51", "x"), ("--nothing", "x")):
         done = merge(*arguments, check=2)
