@@ -2,6 +2,7 @@
 // The list of files to scan: where it comes from, which part of it is ours, what their pictures are called.
 #include "apps/scan/files.h"
 
+#include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
 
@@ -20,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kAtOnce = 1 << 16, kLongestListed = 1 << 14;  // paths have 4096 bytes at most; URLs may have more
+constexpr std::size_t kLongestList = 256 << 20;
 
 /// clip~2.mp4: sorts behind clip.mp4, or close to it.
 std::string numbered(const std::string& name, int number, const std::string& extension = "") {
@@ -68,6 +71,37 @@ std::vector<std::string> export_names(const std::vector<std::string>& names, con
 }
 
 }  // namespace
+
+std::string read_list(std::istream& from, bool null) {
+  const char end = null ? '\0' : '\n';
+  std::string list;
+  std::size_t begin = 0, number = 1;  // of the name that is being read
+  while (from) {
+    const std::size_t before = list.size();
+    list.resize(before + kAtOnce);
+    from.read(list.data() + before, kAtOnce);
+    list.resize(before + static_cast<std::size_t>(from.gcount()));
+    const std::string which = null ? "name " : "line ";
+    for (std::size_t at = before; at < list.size(); ++at) {
+      if (list[at] == end) {
+        begin = at + 1;
+        ++number;
+      } else if (list[at] == '\0') {
+        throw UsageError(
+            "line " + std::to_string(number) +
+            " of the list of --files-from holds a NUL byte: it is no list of file names, or one for --null");
+      } else if (at - begin >= kLongestListed) {
+        throw UsageError(which + std::to_string(number) + " of the list of --files-from is longer than " +
+                         std::to_string(kLongestListed) + " bytes: it is no list of file names" +
+                         (null ? ", or one without --null" : ""));
+      }
+    }
+    if (list.size() > kLongestList)
+      throw UsageError("the list of --files-from is longer than " + std::to_string(kLongestList >> 20) +
+                       " MiB: give it in parts");
+  }
+  return list;
+}
 
 std::vector<std::string> split_list(std::string_view list, bool null) {
   const char end = null ? '\0' : '\n';

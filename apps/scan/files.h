@@ -2,6 +2,7 @@
 // The list of files to scan: where it comes from, which part of it is ours, what their pictures are called.
 #pragma once
 
+#include <istream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ struct Input {
 struct Shard {
   int index = 1, count = 1;
 };
+
+/// A list of names, to its end. Throws UsageError as soon as it holds what no such list can: it is endless perhaps, and
+/// a name with a NUL in it would be taken for the folder that its beginning names.
+std::string read_list(std::istream& from, bool null);
 
 /// The names in a list, one in each line, or each ended by a NUL where `null` says so. Empty ones are left out.
 std::vector<std::string> split_list(std::string_view list, bool null);

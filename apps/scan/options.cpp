@@ -14,7 +14,6 @@
 #include <cmath>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <memory>
 
@@ -106,11 +105,15 @@ std::vector<int> demand_gpus(const std::string& text) {
   return gpus;
 }
 
-std::string read_list(const char* path) {
-  if (std::string_view(path) == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(path, std::ios::binary);
-  std::string list{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw std::runtime_error("cannot read the list " + printable(path) + ": " + g_strerror(errno));
+/// The list, of standard input or a file.
+std::string list_in(const std::string& path, bool null) {
+  std::ifstream file;
+  const bool is_input = path == "-";
+  if (!is_input) file.open(path, std::ios::binary);
+  std::string list;
+  if (file) list = read_list(is_input ? std::cin : static_cast<std::istream&>(file), null);
+  if (!is_input && !file.eof())
+    throw std::runtime_error("cannot read the list " + printable(path) + ": " + g_strerror(errno));
   return list;
 }
 
@@ -298,7 +301,7 @@ Options parse_options(int argc, char** argv) {
   if (raw.null && !raw.files_from) throw UsageError("--null is about the list of --files-from");
   const bool listed = raw.files_from;
   if (listed)
-    for (std::string& name : split_list(read_list(take(raw.files_from).c_str()), raw.null))
+    for (std::string& name : split_list(list_in(take(raw.files_from), raw.null), raw.null))
       names.push_back(std::move(name));
   if (names.empty()) throw UsageError(listed ? "the list of --files-from is empty" : "which files?");
   names = without_folders(names, media_extensions());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The parts of framequality-scan that need no video: text, lists, moments, rows, files, the bar.
 #include "apps/common/draft_file.h"
+#include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/scan/files.h"
 #include "apps/scan/moments.h"
@@ -16,10 +17,12 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <fcntl.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -97,6 +100,34 @@ TEST(ScanFiles, ListsMayEndInEither) {
   EXPECT_EQ(split_list("a\nb b\n\nc", false), (std::vector<std::string>{"a", "b b", "c"}));
   EXPECT_EQ(split_list(std::string_view("a\nb\0c\0", 6), true), (std::vector<std::string>{"a\nb", "c"}));
   EXPECT_TRUE(split_list("", false).empty());
+}
+
+TEST(FileList, WhatIsNoListIsRefusedEarly) {
+  const auto said = [](const std::string& text, bool null) -> std::string {
+    std::istringstream list(text);
+    try {
+      return "read " + std::to_string(read_list(list, null).size());
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+  };
+  const std::string longest(1 << 14, 'x');
+  EXPECT_EQ(said("", false), "read 0");
+  EXPECT_EQ(said("a\nb", false), "read 3");
+  EXPECT_EQ(said("\xff\x01\n\n\n" + longest + "\n" + longest, false), "read 32774");
+  EXPECT_EQ(said(std::string("a\nb\0c\0", 6), true), "read 6");
+  EXPECT_EQ(said(std::string("a\n.\0c\n", 6), false),
+            "line 2 of the list of --files-from holds a NUL byte: it is no list of file names, or one for --null");
+  EXPECT_EQ(said("a\nb\n" + longest + 'x', false),
+            "line 3 of the list of --files-from is longer than 16384 bytes: it is no list of file names");
+  EXPECT_EQ(
+      said(std::string("a\0", 2) + longest + 'x', true),
+      "name 2 of the list of --files-from is longer than 16384 bytes: it is no list of file names, or one without "
+      "--null");
+  // No longer than it takes.
+  std::ifstream zeros("/dev/zero"), random("/dev/urandom");
+  EXPECT_THROW(read_list(zeros, false), UsageError);
+  EXPECT_THROW(read_list(random, false), UsageError);
 }
 
 TEST(ScanFiles, EveryFileIsInExactlyOneShard) {

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pty
+import random
 import re
 import resource
 import select
@@ -258,6 +259,17 @@ def test_usage(clips):
     quiet = scan("--quiet", clips.mkv)
     assert quiet.stderr == b"" and len(rows_of(quiet)) == 50
     assert re.search(rb"\n  tenengrad: min .*\n  highest at 0:0\d\.\d{3} \(frame \d+\), lowest at 0:0", scan(clips.mkv).stderr)
+
+
+def test_a_list_of_random_bytes_is_refused(clips):
+    """Names with a NUL in them would be read up to there: as '/' or '.', and so all that is below."""
+    (clips.folder / "random").write_bytes(random.Random(1).randbytes(3_000_000))
+    done = scan("--files-from", clips.folder / "random", check=2)
+    assert b"of the list of --files-from holds a NUL byte" in done.stderr and not done.stdout, done.stderr
+    for path, more in (("/dev/zero", []), ("/dev/zero", ["--null"]), (clips.mp4, [])):
+        assert b"of --files-from" in scan("--files-from", path, *more, check=2).stderr
+    assert b"Is a directory" in scan("--files-from", clips.folder, check=1).stderr
+    (clips.folder / "random").unlink()
 
 
 def test_missing_element(clips):
