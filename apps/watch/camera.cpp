@@ -57,6 +57,7 @@ void Camera::connect() {
 
 void Camera::tick() {
   const gint64 now = g_get_monotonic_time(), stall = in_us(settings_.watch.stall_time);
+  if (const std::string reason = stream_.tend(); !reason.empty()) lose(reason);
   switch (phase_) {
     case Phase::kWaiting:
       if (now >= due_) {

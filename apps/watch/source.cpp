@@ -53,14 +53,21 @@ void set_up(GstElement*, GstElement* source, gpointer data) {
   }
 }
 
+struct Inner {
+  int decoder_threads;
+  std::shared_ptr<Connections> connections;
+};
+
 /// Many small streams: threads of their own would cost each decoder more than they gain.
-void set_up_inner(GstBin*, GstBin*, GstElement* element, gpointer threads) {
+void set_up_inner(GstBin*, GstBin*, GstElement* element, gpointer data) {
+  const auto& inner = *static_cast<const Inner*>(data);
+  if (std::string_view(G_OBJECT_TYPE_NAME(element)) == "GstRTSPSrc") Connections::follow(element, inner.connections);
   // JPEGs over HTTP: without it the demuxer waits for other streams until some megabytes have come.
   if (std::string_view(G_OBJECT_TYPE_NAME(element)) == "GstMultipartDemux")
     g_object_set(element, "single-stream", TRUE, nullptr);
   const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
   if (!klass || std::string_view(klass).find("Decoder") == std::string_view::npos) return;
-  const std::string count = std::to_string(GPOINTER_TO_INT(threads));
+  const std::string count = std::to_string(inner.decoder_threads);
   for (const char* property : {"max-threads", "threads", "n-threads"})
     if (has(element, property)) gst_util_set_object_arg(G_OBJECT(element), property, count.c_str());
 }
@@ -142,11 +149,13 @@ GstElement* decoded(const CameraSettings& camera, GstElement* bin) {
 
 }  // namespace
 
-Owned<GstElement> make_source(const CameraSettings& camera) {
+Owned<GstElement> make_source(const CameraSettings& camera, const std::shared_ptr<Connections>& connections) {
   Owned<GstElement> bin(GST_ELEMENT(gst_object_ref_sink(gst_bin_new(nullptr))));
   // What goes on inside must not take the pipeline out of its state.
   g_object_set(bin.get(), "async-handling", TRUE, nullptr);
-  g_signal_connect(bin.get(), "deep-element-added", G_CALLBACK(set_up_inner), GINT_TO_POINTER(camera.decoder_threads));
+  g_signal_connect_data(
+      bin.get(), "deep-element-added", G_CALLBACK(set_up_inner), new Inner{camera.decoder_threads, connections},
+      [](gpointer data, GClosure*) { delete static_cast<Inner*>(data); }, GConnectFlags(0));
   GstPad* src = nullptr;
   if (camera.pipeline.empty()) {
     src = gst_ghost_pad_new_no_target("src", GST_PAD_SRC);

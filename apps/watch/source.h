@@ -3,16 +3,19 @@
 #pragma once
 
 #include "apps/common/owned.h"
+#include "apps/watch/connections.h"
 #include "apps/watch/settings.h"
 
+#include <memory>
 #include <string>
 
 namespace framequality::apps::watch {
 
 /// A bin with raw video on its pad `src`, of any memory; other streams are not even decoded. At the end of the stream
 /// it posts an application message named kEndMessage, and nothing goes out of the pad. Its state changes may block for
-/// as long as a server is silent. Throws std::runtime_error with the reason.
-Owned<GstElement> make_source(const CameraSettings& camera);
+/// as long as a server is silent. `connections` gets to know those over RTSP. Throws std::runtime_error with the
+/// reason.
+Owned<GstElement> make_source(const CameraSettings& camera, const std::shared_ptr<Connections>& connections);
 
 inline constexpr char kEndMessage[] = "framequality-end";
 

@@ -24,6 +24,9 @@ namespace {
 
 constexpr char kElement[] = "camerawatch";
 constexpr int kMostLingering = 3;
+constexpr gint64 kLeaveTime = gint64{3} * G_USEC_PER_SEC;  // to say good-bye to a server in
+// A server's replies until then have some kB, and GStreamer needs up to 20 times as much for their headers.
+constexpr std::uint64_t kMostUndescribed = 1 << 20;
 
 std::optional<double> figure(const GstStructure* fields, const char* name) {
   double value = 0;
@@ -69,12 +72,16 @@ std::string text_of(const Complaint& complaint) {
 /// A source and the threads that start and stop it.
 class Stream::Source {
  public:
-  explicit Source(Owned<GstElement> element) : element_(std::move(element)) { decoding_.watch(element_.get()); }
+  Source(Owned<GstElement> element, std::shared_ptr<Connections> connections)
+      : element_(std::move(element)), connections_(std::move(connections)) {
+    decoding_.watch(element_.get());
+  }
   ~Source() { g_signal_handlers_disconnect_by_data(element_.get(), &decoding_); }
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
   GstElement* element() const { return element_.get(); }
   Decoding& decoding() { return decoding_; }
+  const std::shared_ptr<Connections>& connections() const { return connections_; }
   void start() {
     const std::lock_guard lock(mutex_);
     if (!stopped_) gst_element_sync_state_with_parent(element_.get());
@@ -88,6 +95,7 @@ class Stream::Source {
  private:
   Decoding decoding_;
   const Owned<GstElement> element_;
+  const std::shared_ptr<Connections> connections_;
   std::mutex mutex_;  ///< state changes may block, and come from threads of their own
   bool stopped_ = false;
 };
@@ -157,7 +165,8 @@ void Stream::open() {
     drop_tail();
     make_tail();
   }
-  source_ = std::make_shared<Source>(make_source(settings_));
+  const auto connections = std::make_shared<Connections>();
+  source_ = std::make_shared<Source>(make_source(settings_, connections), connections);
   gst_bin_add(GST_BIN(pipeline_.get()), source_->element());
   if (!gst_element_link(source_->element(), convert_)) throw std::runtime_error("the source cannot be linked");
   if (settings_.realtime && settings_.is_file) {
@@ -175,12 +184,26 @@ void Stream::open() {
 void Stream::close() {
   if (!source_) return;
   gst_bin_remove(GST_BIN(pipeline_.get()), source_->element());
+  leaving_.push_back({g_get_monotonic_time(), source_->connections()});
   ++*lingering_;
   chores_.run([source = std::move(source_), lingering = lingering_] {
     source->stop();
     --*lingering;
   });
   source_.reset();
+}
+
+std::string Stream::tend() {
+  const gint64 now = g_get_monotonic_time();
+  std::erase_if(leaving_, [now](const Leaving& leaving) {
+    const auto connections = leaving.connections.lock();
+    if (!connections || now - leaving.since < kLeaveTime) return !connections;
+    connections->end();
+    return true;
+  });
+  if (!source_ || source_->connections()->undescribed_bytes() <= kMostUndescribed) return "";
+  source_->connections()->end();
+  return "the server sent more than 1 MiB without describing its streams: is it an RTSP server?";
 }
 
 std::pair<std::string, Figures> Stream::now() const {
@@ -210,6 +233,9 @@ GstBusSyncReply Stream::on_sync_message(GstBus* bus, GstMessage* message, gpoint
     case GST_MESSAGE_APPLICATION:
     case GST_MESSAGE_WARNING:
       return GST_BUS_PASS;
+    case GST_MESSAGE_PROGRESS:
+      Connections::note(message);
+      break;
     default:
       share_context(message);
       break;

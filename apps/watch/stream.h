@@ -4,6 +4,7 @@
 
 #include "apps/common/owned.h"
 #include "apps/watch/chores.h"
+#include "apps/watch/connections.h"
 #include "apps/watch/events.h"
 #include "apps/watch/settings.h"
 #include "apps/watch/tap.h"
@@ -13,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace framequality::apps::watch {
 
@@ -40,6 +42,9 @@ class Stream {
   void open();
   /// Takes the source away; it stops when it can.
   void close();
+  /// To be called about once a second: ends the connections of sources that do not stop, and of one whose server sends
+  /// too much without describing its streams. Why that one gives nothing then; else empty.
+  std::string tend();
   /// The state that camerawatch sees, empty if none, and its figures.
   std::pair<std::string, Figures> now() const;
 
@@ -61,6 +66,11 @@ class Stream {
   guint bus_watch_ = 0;
   bool tail_is_broken_ = false;
   std::shared_ptr<Source> source_;
+  struct Leaving {
+    gint64 since;  ///< us of g_get_monotonic_time()
+    std::weak_ptr<Connections> connections;
+  };
+  std::vector<Leaving> leaving_;
   /// Sources that are still stopping.
   std::shared_ptr<std::atomic<int>> lingering_ = std::make_shared<std::atomic<int>>(0);
 };

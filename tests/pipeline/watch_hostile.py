@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """framequality-watch among those who mean it no good, or err: passwords that look like something else, a system that
-gives no threads.
+gives no threads, servers whose headers never end.
 
 usage: watch_hostile.py PROGRAM FEW_THREADS (the library)
 """
 import contextlib
 import os
 import pathlib
+import re
 import socket
 import sys
 import threading
+import time
 
 from harness import run_tests
 from watching import Watch, until
@@ -101,6 +103,38 @@ pipeline = "videotestsrc is-live=true pattern=smpte ! video/x-raw,format=I420,wi
         with Watch(TOOL, "--config", file, env=environment) as watch:
             until(watch.events, lambda: all(watch.said(f"c{i}", "lost") for i in range(30)))
             assert any("no more threads" in event["reason"] for event in watch.events()), watch.events()
+            assert watch.end() == 128 + 15, watch.errors
+
+
+def test_headers_without_end_are_ended(folder):
+    """GStreamer keeps all of them, and cannot be stopped while they come: as fast as it reads, or too slowly for a limit."""
+    ended = {"flood": [], "drip": []}
+
+    def answer(kind, block, pause):
+        def send(connection):
+            try:
+                connection.recv(4096)
+                connection.sendall(b"RTSP/1.0 200 OK\r\nCSeq: 1\r\n")
+                while True:
+                    connection.sendall(block)
+                    time.sleep(pause)
+            except OSError:
+                ended[kind].append(time.monotonic())
+        return send
+
+    file = folder / "watch.toml"
+    with server(answer("flood", b"A: b\r\n" * 10000, 0)) as flood, server(answer("drip", b"A: b\r\n", 0.05)) as drip:
+        file.write_text("[defaults]\nstall-time = 1\n" + cameras(flood=f"rtsp://127.0.0.1:{flood}/", drip=f"rtsp://127.0.0.1:{drip}/"))
+        with Watch(TOOL, "--config", file) as watch:
+            told = until(watch.events, lambda: watch.said("flood", "lost"))
+            assert "more than 1 MiB without describing" in told["reason"], told
+            # One after the other, and none is left.
+            until(lambda: ended, lambda: len(ended["flood"]) >= 3)
+            until(watch.events, lambda: watch.said("drip", "lost"))
+            until(lambda: ended, lambda: ended["drip"])
+            assert not any("do not end" in event["reason"] for event in watch.events()), watch.events()
+            resident = re.search(r"VmRSS:\s+(\d+) kB", pathlib.Path(f"/proc/{watch.process.pid}/status").read_text())
+            assert SANITIZED or int(resident[1]) < 300_000, resident[0]
             assert watch.end() == 128 + 15, watch.errors
 
 
