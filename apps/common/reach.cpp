@@ -4,6 +4,7 @@
 
 #include "apps/common/message.h"
 #include "apps/common/owned.h"
+#include "apps/common/url.h"
 
 #include <gio/gio.h>
 
@@ -43,9 +44,8 @@ std::optional<Server> server_of(const std::string& url) {
     if (g_ascii_strcasecmp(scheme, std::string(known.name).c_str()) != 0) continue;
     const guint port = gst_uri_get_port(uri.get());
     // In http://user:12/34@host the sources see a host called user: what they see as its port is half a password.
-    const auto authority = url.find("://") + 3;
-    const auto tail = url.find_first_of("/?#", authority);
-    const bool is_torn = tail != std::string::npos && url.find('@', tail) != std::string::npos;
+    const auto parts = split_url(url);
+    const bool is_torn = parts && parts->has_late_at();
     return Server{host, port == GST_URI_NO_PORT ? known.port : static_cast<std::uint16_t>(port), !is_torn};
   }
   return std::nullopt;

@@ -329,6 +329,7 @@ def test_links_are_not_followed(clips):
     secret = clips.folder / "secret"
     secret.write_bytes(b"of somebody else")
     for path in (joined, clips.folder / "r.html", clips.folder / "e.csv"):
+        path.unlink(missing_ok=True)
         path.symlink_to(secret)
     merge("-q", "-o", joined, "--report", clips.folder / "r.html", "--errors", clips.folder / "e.csv", out)
     assert secret.read_bytes() == b"of somebody else" and not joined.is_symlink() and joined.read_bytes() == whole

@@ -82,7 +82,7 @@ pipeline = "videotestsrc is-live=true pattern=smpte ! video/x-raw,format=I420,wi
 """ + cameras(**{f"c{i}": f"rtsp://127.0.0.1:1/{i}" for i in range(30)}))
     environment = {**os.environ, "LD_PRELOAD": FEW_THREADS, "FEW_THREADS": str(limit)}
     with Watch(TOOL, "--config", file, env=environment) as watch:
-        refused = "Could not open resource"
+        refused = "connection refused"
         until(watch.events, lambda: watch.said("live", "connected") and (event := watch.said("c29", "lost")) and refused in event["reason"])
         limit.write_text("0")
         told = len(watch.events("c0"))
