@@ -157,7 +157,8 @@ TEST(CameraWatchElement, FiguresThatAreNoNumbersAreNotKnown) {
 TEST(CameraWatchElement, SumsOfFiguresMayBeInfinite) {
   CameraRig rig;
   rig.see(70);
-  EXPECT_EQ(rig.see(30, {.score = 1.7e308, .noise = 1.7e308, .mean = 1.7e308, .white = 1.7e308}), "overexposed good @80");
+  EXPECT_EQ(rig.see(30, {.score = 1.7e308, .noise = 1.7e308, .mean = 1.7e308, .white = 1.7e308}),
+            "overexposed good @80");
   EXPECT_EQ(rig.see(30), "recovered overexposed @105");
   EXPECT_EQ(rig.see(12, {.score = 0.3}), "defocused good @140");
 }
