@@ -78,8 +78,8 @@ class FileScan {
   /// Goes on at the last keyframe up to this time, after a frame after which no more were wanted.
   void seek(std::uint64_t time);
   /// Destroys a scan, in a thread of its own if there is one: closing a hardware decoder takes tens of milliseconds.
-  /// Nothing of its calls is called any more. `gone`, which may be empty: in the main thread, when it has been destroyed, or at once
-  /// if that may take for ever.
+  /// Nothing of its calls is called any more. `gone`, which may be empty: in the main thread, when it has been
+  /// destroyed, or at once if that may take for ever.
   static void retire(std::unique_ptr<FileScan> scan, std::function<void()> gone = {});
   /// Waits for what was retired.
   static void wait_for_retired();

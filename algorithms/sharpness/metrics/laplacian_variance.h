@@ -11,9 +11,8 @@ namespace framequality {
 /// digits: sums here are exact integers, those of var() are rounded.
 /// Source: Pech-Pacheco et al., ICPR 2000, LAP4.
 struct LaplacianVariance : MetricBase {
-  static constexpr MetricInfo kInfo{
-      "laplacian-variance", 2, "code^2", "variance of the 4-neighbour Laplacian",
-      "equals cv2.Laplacian(g, cv2.CV_64F).var() to about 15 digits (Pech-Pacheco 2000)"};
+  static constexpr MetricInfo kInfo{"laplacian-variance", 2, "code^2", "variance of the 4-neighbour Laplacian",
+                                    "equals cv2.Laplacian(g, cv2.CV_64F).var() to about 15 digits (Pech-Pacheco 2000)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr bool kReflect = true;
   static constexpr bool kSigned = true;
