@@ -64,11 +64,16 @@ def denoise_cpu(data):
 
 
 DENOISED = ("1920x1080", "496x472")
+DEFAULT, CLEAN, BILATERAL_DEFAULT = "nlmeans, default", "nlmeans, default, clean", "patch-bilateral, default"
 NLMEANS, BILATERAL, SMALL = "nlmeans 21x21/7x7", "patch-bilateral 7x7/3x3", "patch-bilateral 5x5/3x3"
 
 
 def denoise_gpu(data):
-    tasks = (("`nlmeans`, 21x21 by 7x7, gray, 8 bits", "gray8", NLMEANS, "kernel as chosen"),
+    tasks = (("`nlmeans`, default strength, gray, 8 bits", "gray8", DEFAULT, "kernel as chosen"),
+             ("the same, a clean frame", "gray8", CLEAN, "kernel as chosen"),
+             ("the same, NV12, `chroma=joint`", "NV12", DEFAULT, "kernel as chosen"),
+             ("the same, a clean frame of NV12", "NV12", CLEAN, "kernel as chosen"),
+             ("`nlmeans`, fixed strength, 21x21 by 7x7, gray, 8 bits", "gray8", NLMEANS, "kernel as chosen"),
              ("the same, distances without tensor cores", "gray8", NLMEANS, "general kernel"),
              ("the published scheme with two loops, fixed", "gray8", NLMEANS, "two parallel loops"),
              ("the published scheme with three loops, fixed", "gray8", NLMEANS, "three parallel loops"),

@@ -26,7 +26,8 @@ def headline(cpu, pipeline, streams, denoise, denoise_cpu):
     frames = {memory: only(pipeline["rows"], kind="pipeline", device="cuda", format="NV12", size="1080p", memory=memory,
                            in_flight=2)["frames_per_second"] for memory in ("pinned", "cuda")}
     live = max(pick(streams["rows"], kind="live", holds=True), key=lambda r: (r["seconds"], r["streams"]))
-    kernel = only(denoise["rows"], size="1920x1080", layout="gray8", filter=others.NLMEANS, what="kernel as chosen")["ms"]
+    kernel, clean = (only(denoise["rows"], size="1920x1080", layout="gray8", filter=name, what="kernel as chosen")["ms"]
+                     for name in (others.DEFAULT, others.CLEAN))
     slow = times(denoise_cpu, "cpu_time")["avx512/nlmeans-21x21-7x7/1080p"][0]
     epyc = "one core of an AMD EPYC"
     rows = [
@@ -36,7 +37,7 @@ def headline(cpu, pipeline, streams, denoise, denoise_cpu):
         ["pipeline, NV12 in GPU memory, `in-flight=2`", f"{rounded(frames['cuda'])} frames/s", "NVIDIA H200"],
         [f"{live['streams']} live streams of 60 frames/s, {live['seconds']:.0f} s",
          f"{live['late'] or 'no'} frame late, {live['cores_used']:.1f} cores busy", "NVIDIA H200"],
-        ["`nlmeans`, gray, 21x21 pixels by 7x7 patches", f"{figures(kernel)} ms, kernel alone; {figures(slow)} ms of CPU time",
+        ["`nlmeans`, default strength, gray, 21x21 pixels by 7x7 patches", f"{figures(kernel)} ms, a clean frame {figures(clean)} ms, kernels alone; {figures(slow)} ms of CPU time",
          "NVIDIA H200; " + machine(denoise_cpu, epyc)]]
     return ["| 1920x1080 | measured | on |\n|---|---|---|\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)]
 
@@ -60,12 +61,16 @@ def denoise_summary(gpu, cpu):
     """Both denoisers and what else there is, for nlmeans.md."""
     core = times(cpu, "cpu_time")
     nlmeans = "nlmeans-21x21-7x7/1080p"
-    kernels = [figures(only(gpu["rows"], size="1920x1080", layout="gray8", filter=name, what="kernel as chosen")["ms"])
-               for name in (others.NLMEANS, others.BILATERAL)]
+    def kernel(name):
+        found = pick(gpu["rows"], size="1920x1080", layout="gray8", filter=name, what="kernel as chosen")
+        return figures(found[0]["ms"]) if found else ""
+
     cores = [figures(core[name][0]) for name in (f"avx512/{nlmeans}", "avx512/patchbilateral-7x7-3x3/1080p",
                                                  f"opencv/{nlmeans}", f"ffmpeg/{nlmeans}")]
     return [table(["ms for a gray frame of 1920x1080, 8 bits", "`nlmeans`", "`patchbilateral`", "OpenCV", "FFmpeg `nlmeans`"],
-                  [["NVIDIA H200, kernel alone", *kernels, "", ""],
+                  [["NVIDIA H200, kernels alone, default strength", kernel(others.DEFAULT), kernel(others.BILATERAL_DEFAULT), "", ""],
+                   ["the same, a clean frame", kernel(others.CLEAN), "", "", ""],
+                   ["NVIDIA H200, kernel alone, fixed strength", kernel(others.NLMEANS), kernel(others.BILATERAL), "", ""],
                    [machine(cpu, "CPU time of one core of an AMD EPYC with AVX-512"), *cores]])]
 
 
