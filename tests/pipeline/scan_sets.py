@@ -137,7 +137,8 @@ def test_best_of_a_set_are_its_sharpest(album):
     assert manifest["settings"]["metric"] == "mean-square-frequency" and manifest["settings"]["noise_correction"] is True
     assert manifest["settings"]["best"] == 2 and manifest["settings"]["set"] is True
     facts = manifest["run"]
-    assert (facts["files"], facts["failed"], facts["frames"], facts["device"], facts["gpus"]) == (5, 0, 5, "cpu", []), facts
+    # Images are measured on the CPU, whatever GPUs could decode video here.
+    assert (facts["files"], facts["failed"], facts["frames"], facts["device"]) == (5, 0, 5, "cpu"), facts
     assert facts["seconds"] > 0 and facts["frames_per_second"] > 0 and facts["jobs"] >= 1
     assert time.strptime(facts["started"], "%Y-%m-%dT%H:%M:%S%z")
     # However many at once.
