@@ -119,7 +119,7 @@ Options parse_options(const std::string& command, const std::vector<std::string>
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError(command + " has no option '" + name + "'" + suggestion(name, known));
+      throw UsageError(std::string(command).append(" has no option '" + name + "'").append(suggestion(name, known)));
     if (equals == word.npos && i + 1 == words.size()) throw UsageError(name + " needs a value");
     const std::string value = equals == word.npos ? words[++i] : word.substr(equals + 1);
     if (name == "--channel") options.measure.channel = value;

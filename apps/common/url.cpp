@@ -14,7 +14,7 @@ namespace framequality::apps {
 
 namespace {
 
-constexpr auto npos = std::string_view::npos;
+constexpr auto kNone = std::string_view::npos;
 constexpr std::string_view kMask = "***", kScheme = "://", kTailBegins = "/?#";
 // What ends a URL in a text. Not & or ;, which passwords that were not encoded have.
 constexpr std::string_view kUrlEnds = " \t\r\n\"'<>";
@@ -36,13 +36,13 @@ Url split_rest(std::string_view rest) {
   const auto authority = rest.substr(0, rest.find_first_of(kTailBegins));
   url.tail = rest.substr(authority.size());
   auto server = authority;
-  if (const auto at = authority.rfind('@'); at != npos) {
+  if (const auto at = authority.rfind('@'); at != kNone) {
     url.has_user_info = true;
     url.user_info = authority.substr(0, at);
     server = authority.substr(at + 1);
   }
-  const auto bracket = server.starts_with('[') ? server.find(']') : npos;
-  const auto host_end = std::min(bracket == npos ? server.find(':') : bracket + 1, server.size());
+  const auto bracket = server.starts_with('[') ? server.find(']') : kNone;
+  const auto host_end = std::min(bracket == kNone ? server.find(':') : bracket + 1, server.size());
   url.host = server.substr(0, host_end);
   url.port = server.substr(host_end);
   return url;
@@ -52,12 +52,12 @@ Url split_rest(std::string_view rest) {
 /// be an address of a network that has no hosts.
 bool may_be_host(std::string_view text) {
   const auto name = text.substr(0, text.find_first_of("/?#&"));
-  return name.size() > 3 || !all_digits(name) || name.find_first_not_of('0') == npos;
+  return name.size() > 3 || !all_digits(name) || name.find_first_not_of('0') == kNone;
 }
 
 /// Whether user info may end at an @ in here, behind `colon`.
 bool may_end_user_info(std::string_view text, std::size_t colon) {
-  for (auto at = text.find('@', colon); at != npos; at = text.find('@', at + 1))
+  for (auto at = text.find('@', colon); at != kNone; at = text.find('@', at + 1))
     if (may_be_host(text.substr(at + 1))) return true;
   return false;
 }
@@ -66,15 +66,15 @@ bool may_end_user_info(std::string_view text, std::size_t colon) {
 std::size_t late_user_info_end(std::string_view rest, const Url& url) {
   const auto colon = rest.find(':'), last = rest.rfind('@');
   // No user is called as an address is. Without a colon there is no password.
-  if (!url.has_late_at() || (url.has_ip_address() && url.has_valid_port())) return npos;
-  if (!url.has_user_info && colon > last) return npos;
-  return may_end_user_info(url.tail, 0) ? last : npos;
+  if (!url.has_late_at() || (url.has_ip_address() && url.has_valid_port())) return kNone;
+  if (!url.has_user_info && colon > last) return kNone;
+  return may_end_user_info(url.tail, 0) ? last : kNone;
 }
 
 std::string without_password(std::string_view user_info) {
   if (user_info.empty()) return "";
   const auto colon = user_info.find(':');
-  return std::string(user_info.substr(0, colon == npos ? 0 : colon + 1)).append(kMask);
+  return std::string(user_info.substr(0, colon == kNone ? 0 : colon + 1)).append(kMask);
 }
 
 /// What follows "://" without its password.
@@ -82,7 +82,7 @@ std::string masked(std::string_view rest) {
   const Url url = split_rest(rest);
   std::string result;
   auto behind = rest;
-  if (const auto end = late_user_info_end(rest, url); end != npos) {
+  if (const auto end = late_user_info_end(rest, url); end != kNone) {
     result = without_password(rest.substr(0, end)) + '@';
     behind = rest.substr(end + 1);
   } else if (url.has_user_info) {
@@ -93,7 +93,7 @@ std::string masked(std::string_view rest) {
   // "user:password", the host forgotten.
   if (!server.has_valid_port()) return result.append(server.host).append(":").append(kMask);
   const auto colon = server.tail.find(':'), last = server.tail.rfind('@');
-  if (!server.has_ip_address() || last == npos || colon > last || !may_end_user_info(server.tail, colon))
+  if (!server.has_ip_address() || last == kNone || colon > last || !may_end_user_info(server.tail, colon))
     return result.append(behind);
   return result.append(server.server())
       .append(server.tail.substr(0, colon + 1))
@@ -107,20 +107,20 @@ std::size_t url_length(std::string_view text, char before) {
   auto length = std::min(text.find_first_of(kUrlEnds), text.size());
   if (before == '"' || before == '\'') {
     auto quote = text.find(before);
-    while (quote != npos && quote > 0 && text[quote - 1] == '\\') quote = text.find(before, quote + 1);
-    if (quote != npos) length = quote;
+    while (quote != kNone && quote > 0 && text[quote - 1] == '\\') quote = text.find(before, quote + 1);
+    if (quote != kNone) length = quote;
   }
   const auto word = text.substr(0, length);
-  if (word.find('@') != npos || split_rest(word).has_valid_port()) return length;
+  if (word.find('@') != kNone || split_rest(word).has_valid_port()) return length;
   // The colon is of a user info: one with a space in it.
   const auto line = text.substr(0, std::min(text.find('\n'), text.find(kScheme)));
   const auto at = line.rfind('@');
-  return at == npos ? length : std::min(line.find_first_of(kUrlEnds, at), line.size());
+  return at == kNone ? length : std::min(line.find_first_of(kUrlEnds, at), line.size());
 }
 
 std::string without_user_info(std::string_view text) {
   std::string result;
-  for (std::size_t begin; (begin = text.find(kScheme)) != npos;) {
+  for (std::size_t begin; (begin = text.find(kScheme)) != kNone;) {
     auto first = begin;
     while (first > 0 && is_scheme_character(text[first - 1])) --first;
     const char before = first > 0 ? text[first - 1] : '\0';
@@ -172,7 +172,7 @@ bool names_secret(std::string_view name) {
 
 std::string without_named_values(std::string_view text) {
   std::string result;
-  for (std::size_t equals; (equals = text.find('=')) != npos;) {
+  for (std::size_t equals; (equals = text.find('=')) != kNone;) {
     const std::string_view name = text.substr(0, equals);
     result += text.substr(0, equals + 1);
     text.remove_prefix(equals + 1);
@@ -204,7 +204,7 @@ bool Url::has_ip_address() const {
 
 std::optional<Url> split_url(std::string_view text) {
   const auto end = text.find(kScheme);
-  if (end == npos || end == 0 || !g_ascii_isalpha(text.front())) return std::nullopt;
+  if (end == kNone || end == 0 || !g_ascii_isalpha(text.front())) return std::nullopt;
   if (!std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), is_scheme_character))
     return std::nullopt;
   Url url = split_rest(text.substr(end + kScheme.size()));
@@ -226,7 +226,7 @@ std::string shown_url(std::string_view text) {
   const auto begin = url ? url->scheme.size() + kScheme.size() : 0;
   const auto rest = text.substr(begin);
   // "user:password@host" without a scheme, or "rtsp:/user:password@host".
-  if (!url && (rest.find('@') == npos || rest.find(':') > rest.rfind('@'))) return without_url_passwords(text);
+  if (!url && (rest.find('@') == kNone || rest.find(':') > rest.rfind('@'))) return without_url_passwords(text);
   return without_named_values(std::string(text.substr(0, begin)) + masked(rest));
 }
 
@@ -236,10 +236,10 @@ std::vector<std::string> doubtful_parts(const Url& url) {
   const char* begin = url.has_user_info ? url.user_info.data() : url.host.data();
   const std::string_view rest(begin, static_cast<std::size_t>(url.tail.data() + url.tail.size() - begin));
   const auto end = late_user_info_end(rest, url);
-  if (end == npos) return {};
+  if (end == kNone) return {};
   const auto user_info = rest.substr(0, end);
   const auto colon = user_info.find(':');
-  return {std::string(user_info.substr(colon == npos ? 0 : colon + 1)), std::string(url.server()),
+  return {std::string(user_info.substr(colon == kNone ? 0 : colon + 1)), std::string(url.server()),
           std::string(url.tail.substr(0, url.tail.rfind('@') + 1))};
 }
 
@@ -263,7 +263,7 @@ std::string percent_encoded(std::string_view text) {
   std::string result;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (g_ascii_isalnum(c) || std::string_view("-._~").find(c) != npos)
+    if (g_ascii_isalnum(c) || std::string_view("-._~").find(c) != kNone)
       result += c;
     else
       result.append({'%', kDigits[byte / 16], kDigits[byte % 16]});

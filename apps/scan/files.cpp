@@ -116,8 +116,9 @@ std::vector<std::string> split_list(std::string_view list, bool null) {
 
 std::vector<Input> choose_inputs(const std::vector<std::string>& addresses, const Shard& shard,
                                  const std::string& export_dir) {
-  std::vector<std::string> names;
-  for (const std::string& address : addresses) names.push_back(shown_name(address));
+  std::vector<std::string> names(addresses.size());
+  std::transform(addresses.begin(), addresses.end(), names.begin(),
+                 [](const std::string& address) { return shown_name(address); });
   const std::vector<std::string> files = export_names(names, export_dir);
   std::vector<Input> inputs;
   std::set<std::string> taken;

@@ -99,8 +99,8 @@ struct Config::Document {
   template <class T>
   void read(const toml::table& from, const std::vector<Key<T>>& keys, const std::vector<std::string_view>& others,
             T& target, std::vector<std::string>& faults) const {
-    std::vector<std::string> known;
-    for (const Key<T>& key : keys) known.emplace_back(key.name);
+    std::vector<std::string> known(keys.size());
+    std::transform(keys.begin(), keys.end(), known.begin(), [](const Key<T>& key) { return key.name; });
     known.insert(known.end(), others.begin(), others.end());
     for (const auto& [name, node] : from) {
       if (std::find(others.begin(), others.end(), name.str()) != others.end()) continue;

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -162,7 +163,7 @@ def test_best_of_every_few(album):
     assert reason["reason"] and "score" not in reason and manifest["run"]["failed"] == 1
     assert len(manifest["rejected"]) == 4 and manifest["settings"]["every_frames"] == 3 and manifest["settings"]["best"] is None
     run = scan("-q", "--set", "--every", "1s", "--manifest", album.folder / "none.json", album.folder / "bursts", check=1)
-    assert b"needs times, and " in run.stderr and b"0.png has none" in run.stderr and not (album.folder / "none.json").exists()
+    assert re.search(rb"needs times, and .*\d\.png has none", run.stderr) and not (album.folder / "none.json").exists()
     run = scan("-q", "--set", "--best", "2", "--shard", "1/2", "--manifest", "x", album.folder / "bursts", check=2)
     assert b"--shard" in run.stderr
 

@@ -76,6 +76,7 @@ baselines = "learned"
 [defaults]
 learn-time = 3
 repeat-interval = 1
+device = "cpu"  # a GPU's driver has threads of its own
 [[camera]]
 name = "live"
 pipeline = "videotestsrc is-live=true pattern=smpte ! video/x-raw,format=I420,width=160,height=120,framerate=25/1"
