@@ -12,7 +12,8 @@ template <class T>
 constexpr T saturated(double number) {
   static_assert(std::is_integral_v<T>);
   using Limits = std::numeric_limits<T>;
-  constexpr double kEnd = 2.0 * static_cast<double>(Limits::max() / 2 + 1);  // the first number above the range
+  constexpr T kHalf = Limits::max() / 2 + 1;
+  constexpr double kEnd = 2.0 * static_cast<double>(kHalf);  // the first number above the range
   if (!(number > static_cast<double>(Limits::min()))) return number == number ? Limits::min() : T{0};
   return number < kEnd ? static_cast<T>(number) : Limits::max();
 }
