@@ -159,6 +159,7 @@ void Decoding::hear(GstMessage* message) {
   for (const char* other : {"decoder-audio/", "decoder-text/", "decoder-subpicture/", "decoder-application/x-subtitle"})
     if (name.starts_with(other)) return;
   gchar* what = gst_missing_plugin_message_get_description(message);
+  const std::lock_guard lock(mutex_);
   missing_.emplace_back(what);
   g_free(what);
   details_.push_back(name);
@@ -179,6 +180,7 @@ std::string Decoding::emptiness() const {
     return "GStreamer does not decode HEIC and AVIF images; convert it first: heif-convert IMAGE IMAGE.png (on Debian "
            "and "
            "Ubuntu: sudo apt install libheif-examples)";
+  const std::lock_guard lock(mutex_);
   if (missing_.empty()) return "it holds no video";
   std::string text;
   for (const std::string& what : missing_) text += (text.empty() ? "GStreamer has no " : ", and no ") + what;
@@ -190,7 +192,7 @@ std::string Decoding::cause(const Complaint& complaint) const {
   if (!complaint.is(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) &&
       !complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND))
     return "";
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!dropped_.empty()) {
     std::string text = dropped_.size() == 1 ? "its decoder did not start:" : "its decoders did not start:";
     bool on_gpu = false;
@@ -205,6 +207,7 @@ std::string Decoding::cause(const Complaint& complaint) const {
       text += " (" + why + ')';
     return on_gpu ? text + "; GPU memory may be full: try fewer at once" : text;
   }
+  lock.unlock();
   return emptiness();
 }
 

@@ -55,10 +55,17 @@ void FileScan::set_going(GstState state) {
   try {
     build();
     if (gst_element_set_state(pipeline_.get(), state) != GST_STATE_CHANGE_FAILURE) return;
-    // The reason is on the bus.
+    // The reason is on the bus, and before it, unless the main loop was faster, what is missing.
     const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
-    const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
-    early_error_ = message ? decoding_.reason(message.get()) : "GStreamer cannot open it";
+    constexpr auto kTelling = static_cast<GstMessageType>(GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR);
+    early_error_ = "GStreamer cannot open it";
+    while (const Owned<GstMessage> message{gst_bus_pop_filtered(bus.get(), kTelling)}) {
+      if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
+        early_error_ = decoding_.reason(message.get());
+        break;
+      }
+      decoding_.hear(message.get());
+    }
   } catch (const std::runtime_error& e) {
     early_error_ = e.what();
   }
