@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Threads, of which the system may give no more: limits of the user, of a service, of memory.
+// Threads on systems that may refuse to start more of them: limits of the user, of a service, of memory.
 #include "apps/common/threads.h"
 
 #include "apps/common/program.h"

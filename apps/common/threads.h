@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Threads, of which the system may give no more: limits of the user, of a service, of memory.
+// Threads on systems that may refuse to start more of them: limits of the user, of a service, of memory.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr char kNoThread[] =
 /// A thread that does this. Throws std::runtime_error with kNoThread.
 std::thread make_thread(std::function<void()> work);
 
-/// Does it in a detached thread; false if there is none to be had, and then `work` has not been called.
+/// Runs `work` in a detached thread; false, without having called it, if the system starts no thread.
 bool try_detached(const std::function<void()>& work);
 
 /// So many a pipeline with its source makes while it begins, with those that GLib makes once: where some of these

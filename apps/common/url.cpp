@@ -16,9 +16,9 @@ namespace {
 
 constexpr auto kNone = std::string_view::npos;
 constexpr std::string_view kMask = "***", kScheme = "://", kTailBegins = "/?#";
-// What ends a URL in a text. Not & or ;, which passwords that were not encoded have.
+// The characters that end a URL in a text. Not & or ;, which unencoded passwords contain.
 constexpr std::string_view kUrlEnds = " \t\r\n\"'<>";
-// What may follow a URL in a sentence.
+// The punctuation that may follow a URL in a sentence.
 constexpr std::string_view kPunctuation = ".,;:!)]}";
 constexpr std::array<std::string_view, 20> kNames = {
     "password", "passwd", "pass", "pwd",    "pw",      "psw", "loginpas", "user-pw",   "proxy-pw",   "passphrase",
@@ -30,7 +30,7 @@ bool all_digits(std::string_view text) {
 
 bool is_scheme_character(char c) { return g_ascii_isalnum(c) || c == '+' || c == '-' || c == '.'; }
 
-/// What follows "://".
+/// The part behind "://".
 Url split_rest(std::string_view rest) {
   Url url;
   const auto authority = rest.substr(0, rest.find_first_of(kTailBegins));
@@ -77,7 +77,7 @@ std::string without_password(std::string_view user_info) {
   return std::string(user_info.substr(0, colon == kNone ? 0 : colon + 1)).append(kMask);
 }
 
-/// What follows "://" without its password.
+/// The part behind "://", without its password.
 std::string masked(std::string_view rest) {
   const Url url = split_rest(rest);
   std::string result;
