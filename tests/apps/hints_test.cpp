@@ -92,6 +92,8 @@ TEST(Packages, DecodeWhatTheyAreNamedFor) {
   int compared = 0;
   GList* all = gst_element_factory_list_get_elements(
       GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_DEMUXER, GST_RANK_MARGINAL);
+  std::string installed;
+  for (const GList* i = all; i; i = i->next) installed += package_of_feature(GST_PLUGIN_FEATURE(i->data)) + ' ';
   for (const char* type : {"application/ogg",
                            "video/x-theora",
                            "video/quicktime",
@@ -131,8 +133,9 @@ TEST(Packages, DecodeWhatTheyAreNamedFor) {
     std::string packages;
     for (const GList* i = fit; i; i = i->next) packages += package_of_feature(GST_PLUGIN_FEATURE(i->data)) + ' ';
     gst_plugin_feature_list_free(fit);
-    // Where none at all is installed there is nothing to compare with.
-    if (!packages.empty()) {
+    // Only an installed package shows what it decodes. Others may decode it too: plugins-good has an HLS demuxer that
+    // works within playbin3 alone.
+    if (installed.find(package + ' ') != std::string::npos && !packages.empty()) {
       EXPECT_NE(packages.find(package + ' '), std::string::npos) << type << ": " << packages;
       ++compared;
     }
