@@ -7,9 +7,7 @@
 #include "algorithms/sharpness/samples.h"
 #include "algorithms/sharpness/statistics.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,140 +75,8 @@ struct Plan {
   int totals() const { return cell_totals() + (request.measures_statistics() ? kStatisticsWords : 0); }
 };
 
-/// Frame edge v (pixels) -> working samples of field p of `fields`, downscaled by k, clipped to 0...limit.
-inline int sample_edge(std::int64_t v, int p, int fields, int k, int limit) {
-  v = std::clamp<std::int64_t>(v, 0, std::numeric_limits<int>::max());  // keeps what follows from overflowing
-  const std::int64_t rows = fields == 1 ? v : (v - p + 1) / 2;
-  return static_cast<int>(std::clamp<std::int64_t>(std::max<std::int64_t>(rows, 0) / k, 0, limit));
-}
-
-/// a + b, held at the limits of the type.
-inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
-  std::int64_t sum;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
-}
-
-/// A region of the frame, the whole one without, in pixels of its layout: of a mosaic the cells from the one that holds
-/// the first sample to before the one that holds the first beyond.
-inline Rect in_pixels(const Geometry& g, const std::optional<Rect>& region) {
-  const int cell = g.layout.cell();
-  if (!region) return {0, 0, g.width, g.height};
-  if (cell == 1) return *region;
-  // Beyond the edges to the left and top nothing is measured, so that no edge is below 0.
-  const auto edge = [&](std::int64_t v) { return std::max<std::int64_t>(v, 0) / cell; };
-  const std::int64_t x = edge(region->x), y = edge(region->y);
-  return {x, y, edge(saturating_add(region->x, region->width)) - x,
-          edge(saturating_add(region->y, region->height)) - y};
-}
-
-/// Pixels of a rectangle; 0 where an end lies before its beginning.
-inline std::uint64_t area(int x0, int x1, int y0, int y1) {
-  return static_cast<std::uint64_t>(std::max(x1 - x0, 0)) * static_cast<std::uint64_t>(std::max(y1 - y0, 0));
-}
-
-/// The statistics of region 0, and the rows that they read.
-inline void plan_statistics(Plan& plan) {
-  const Geometry& g = plan.geometry;
-  const Rect roi = in_pixels(g, plan.request.roi);
-  StatisticsPlan& s = plan.statistics;
-  for (int p = 0; p < plan.fields; ++p) {
-    const int rows = (g.height - p + plan.fields - 1) / plan.fields;
-    StatisticsGrid grid;
-    grid.field = p;
-    grid.x0 = sample_edge(roi.x, 0, 1, 1, g.width);
-    grid.x1 = sample_edge(saturating_add(roi.x, roi.width), 0, 1, 1, g.width);
-    grid.y0 = sample_edge(roi.y, p, plan.fields, 1, rows);
-    grid.y1 = sample_edge(saturating_add(roi.y, roi.height), p, plan.fields, 1, rows);
-    if (grid.x0 >= grid.x1 || grid.y0 >= grid.y1) continue;
-    s.add(grid);
-    plan.first_row = std::min(plan.first_row, grid.y0 * plan.fields + p);
-    plan.last_row = std::max(plan.last_row, (grid.y1 - 1) * plan.fields + p + 1);
-  }
-  s.choose_blocks();
-  if (s.overflows(g.layout.depth))
-    plan.refusal = "the squares of the noise of " + std::to_string(s.residuals) + " pixels of " +
-                   std::to_string(g.layout.depth) +
-                   " bits can overflow 64 bits; set a smaller roi, or statistics and noise-correction to false";
-}
-
 /// Resolves a request. Any geometry and any rectangles are accepted: what lies outside the frame is clipped, a
 /// region with nothing left has N = 0.
-inline Plan make_plan(const Geometry& geometry, const Request& request) {
-  Plan plan;
-  plan.geometry = geometry;
-  plan.request = request;
-  plan.samples = sample_format(geometry.layout.depth, request.prefilter, request.downscale);
-  plan.fields = request.interlaced ? 2 : 1;
-  const int k = request.downscale;
-  for (int p = 0; p < plan.fields; ++p) {
-    const int rows = (geometry.height - p + plan.fields - 1) / plan.fields;
-    plan.size[p] = {std::max(geometry.width, 0) / k, std::max(rows, 0) / k};
-  }
-  Reach reach;
-  Peak worst{1, 0};
-  bool reflects = false;
-  with_metric(request.metric, [&](auto m) {
-    using M = decltype(m);
-    if constexpr (M::kHistogram) {
-      plan.words = kHistogramBins;
-    } else {
-      reach = M::kReach;
-    }
-    reflects = M::kReflect;
-    for (const Peak& p : M::kPeak)
-      if (p.power > worst.power || (p.power == worst.power && p.factor > worst.factor)) worst = p;
-  });
-
-  std::vector<Rect> regions{in_pixels(geometry, request.roi)};
-  for (const Rect& extra : request.extra) regions.push_back(in_pixels(geometry, extra));
-  plan.cells = plan.zones() + static_cast<int>(request.extra.size());
-  plan.pixels.assign(static_cast<std::size_t>(plan.cells), 0);
-  plan.inner = plan.pixels;
-  plan.first_row = geometry.height;
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    const Rect& r = regions[i];
-    const bool main = i == 0;
-    std::uint64_t region_pixels = 0;
-    for (int p = 0; p < plan.fields; ++p) {
-      const auto [w, h] = plan.size[p];
-      Grid g;
-      g.field = p;
-      g.x0 = sample_edge(r.x, 0, 1, k, w);
-      g.x1 = std::max(g.x0, sample_edge(saturating_add(r.x, r.width), 0, 1, k, w));
-      g.y0 = sample_edge(r.y, p, plan.fields, k, h);
-      g.y1 = std::max(g.y0, sample_edge(saturating_add(r.y, r.height), p, plan.fields, k, h));
-      if (main) {
-        g.columns = request.zone_columns;
-        g.rows = request.zone_rows;
-      }
-      g.first_cell = main ? 0 : plan.zones() + static_cast<int>(i) - 1;
-      if (g.x0 == g.x1 || g.y0 == g.y1) continue;
-      const Reach border = reflects ? Reach{} : reach;
-      for (int j = 0; j < g.rows; ++j)
-        for (int c = 0; c < g.columns; ++c) {
-          const auto cell = static_cast<std::size_t>(g.first_cell + j * g.columns + c);
-          plan.pixels[cell] += area(g.column(c), g.column(c + 1), g.row(j), g.row(j + 1));
-          plan.inner[cell] += area(std::max(g.column(c), border.left), std::min(g.column(c + 1), w - border.right),
-                                   std::max(g.row(j), border.up), std::min(g.row(j + 1), h - border.down));
-        }
-      region_pixels += static_cast<std::uint64_t>(g.x1 - g.x0) * static_cast<std::uint64_t>(g.y1 - g.y0);
-      const int above = reach.up + plan.samples.radius, below = reach.down + plan.samples.radius;
-      const int first = std::max(0, g.y0 - above) * k, last = std::min(h, g.y1 + below) * k - 1;
-      plan.first_row = std::min(plan.first_row, first * plan.fields + p);
-      plan.last_row = std::max(plan.last_row, last * plan.fields + p + 1);
-      plan.grids.push_back(g);
-    }
-    double bound = static_cast<double>(worst.factor) * static_cast<double>(region_pixels);
-    for (int e = 0; e < worst.power; ++e) bound *= plan.samples.largest();
-    if (bound >= 0x1p63)
-      plan.refusal = "a region of " + std::to_string(region_pixels) + " samples of " +
-                     std::to_string(plan.samples.bits()) + " bits can overflow the 64-bit totals of " +
-                     metric_info(request.metric).name + "; set a smaller roi, or downscale";
-  }
-  if (request.measures_statistics()) plan_statistics(plan);
-  if (plan.last_row == 0) plan.first_row = 0;
-  return plan;
-}
+Plan make_plan(const Geometry& geometry, const Request& request);
 
 }  // namespace framequality

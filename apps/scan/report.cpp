@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 namespace framequality::apps::scan {
 
@@ -57,13 +58,10 @@ std::string zones(const ZoneHistory& history) {
 }  // namespace
 
 std::string unit_of(const std::string& metric) {
-  for (int i = 0; i < kMetricCount; ++i) {
-    if (metric != metric_info(i).name) continue;
-    std::string unit = metric_info(i).unit;
-    if (unit.ends_with("^2")) unit.replace(unit.size() - 2, 2, "²");
-    return unit;
-  }
-  return "";
+  const MetricInfo* info = find_metric(metric);
+  std::string unit = info ? info->unit : "";
+  if (unit.ends_with("^2")) unit.replace(unit.size() - 2, 2, "²");
+  return unit;
 }
 
 std::string report_part(const Result& result) {

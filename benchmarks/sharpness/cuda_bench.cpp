@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The CUDA twin: kernels alone over rotating frames in device memory, whole frames from host memory, and the CPU twin
 // and the device's read bandwidth beside them.
+#include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/score.h"
 #include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"

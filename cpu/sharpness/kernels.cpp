@@ -6,6 +6,7 @@
 // looped over.
 #include "cpu/sharpness/kernels.h"
 
+#include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/samples.h"
 #include "cpu/luma.h"
 #include "cpu/sharpness/lanes.h"

@@ -2,6 +2,7 @@
 // The host twin: walks over a plan's regions tile by tile and hands blocks of sample rows to the kernels.
 #include "cpu/sharpness/meter.h"
 
+#include "algorithms/sharpness/metrics/all.h"
 #include "cpu/dispatch.h"
 #include "cpu/sharpness/kernels.h"
 #include "cpu/sharpness/survey.h"

@@ -7,6 +7,7 @@
 // chunks. It keeps those of one chunk in the lower and of the other in the upper half of its registers, so that
 // neighbours lie in registers of their own: no bytes to shift, nothing to ask of other threads, two pixels in each
 // operation.
+#include "algorithms/sharpness/metrics/all.h"
 #include "cuda/sharpness/duo.cuh"
 
 #include <cstdint>

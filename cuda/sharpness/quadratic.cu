@@ -6,6 +6,7 @@
 // is exactly a sum of lags of g0: four products of neighbouring pixels' bytes in one instruction, no border to beware
 // of. It differs from the cell's total only by the pixels along the cell's border, whose neighbourhoods reach out of
 // the cell or of the picture: these few are computed one by one, as the metric defines them and as they were summed.
+#include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/quadratic.h"
 #include "cuda/sharpness/sums.cuh"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The fast kernel for samples stored side by side: streams rows through registers, each read once from memory.
+#include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/quadratic.h"
 #include "cuda/sharpness/chunk.cuh"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The kernel for every layout and cells of any size: luma, metric and reduction through shared memory.
+#include "algorithms/sharpness/metrics/all.h"
 #include "cuda/sharpness/sums.cuh"
 
 namespace framequality::cuda {

@@ -82,9 +82,8 @@ static int light_power(const GstStructure* fields) {
   const char *normalize = gst_structure_get_string(fields, "normalize"),
              *metric = gst_structure_get_string(fields, "metric");
   if (!metric || g_strcmp0(normalize, "none") != 0) return 0;
-  for (const MetricInfo* info : Metrics::kInfos)
-    if (g_str_equal(info->name, metric)) return info->power;
-  return 0;
+  const MetricInfo* info = find_metric(metric);
+  return info ? info->power : 0;
 }
 
 /// What the meter says of a frame.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Regions, zones, fields and the 64-bit bound of a plan.
+#include "algorithms/sharpness/metrics/all.h"
 #include "tests/sharpness/measure.h"
 #include "tests/support/cases.h"
 #include "tests/support/layouts.h"

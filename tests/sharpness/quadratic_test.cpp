@@ -2,7 +2,7 @@
 // The lags that are derived from metrics: known ones, and totals of small pictures computed with them.
 #include "algorithms/sharpness/quadratic.h"
 
-#include "algorithms/sharpness/metrics.h"
+#include "algorithms/sharpness/metrics/all.h"
 #include "tests/support/random.h"
 
 #include <cstdint>

@@ -2,6 +2,8 @@
 // Noise, exposure and what noise correction is for: scores that noise and darkness do not raise.
 #include "algorithms/focus/disk_blur.h"
 #include "algorithms/focus/virtual_lens.h"
+#include "algorithms/sharpness/metrics/all.h"
+#include "algorithms/sharpness/quadratic.h"
 #include "tests/sharpness/measure.h"
 #include "tests/support/layouts.h"
 
