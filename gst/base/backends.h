@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What elements measure and filter with, as a table, so that tests can put failing workers in their place.
+// The table of what makes the elements' workers, which tests replace by failing ones. It names the rooms' types and
+// includes none of them: an element includes its own room.
 #pragma once
 
-#include "cpu/bliinds/meter.h"
-#include "cpu/denoise/filter.h"
-#include "cpu/halftone/filter.h"
-#include "cpu/sharpness/meter.h"
-#include "cuda/bliinds/meter.h"
-#include "cuda/denoise/filter.h"
+#include "algorithms/layout.h"
+#include "algorithms/worker.h"
 #include "cuda/device.h"
-#include "cuda/halftone/filter.h"
-#include "cuda/sharpness/meter.h"
 #include "gst/base/device_base.h"
 
+#include <cstdint>
 #include <memory>
+#include <span>
 
 namespace framequality {
 
-/// What makes the workers of one room. threads: of the CPU, 0 for all cores; meters have one.
+struct PictureGeometry;
+struct MeterTask;
+using Meter = Worker<MeterTask, std::span<const std::int64_t>>;
+namespace bliinds {
+struct Input;
+class Meter;
+}  // namespace bliinds
+namespace denoise {
+struct Task;
+using Filter = Worker<Task, void>;
+}  // namespace denoise
+namespace halftone {
+struct Task;
+using Filter = Worker<Task, void>;
+}  // namespace halftone
+
+/// Makes the workers of one room. threads: of the CPU, 0 for all cores; meters have one.
 template <class Worker, class Geometry>
 struct Twins {
   std::unique_ptr<Worker> (*cpu)(const Geometry&, int threads);
@@ -29,20 +42,17 @@ struct Twins {
 };
 
 struct Backends {
-  cuda::Device (*find_device)(int wanted) = cuda::find_device;
-  Twins<Meter, Geometry> sharpness{[](const Geometry& g, int) { return cpu::make_meter(g); }, cuda::make_meter};
-  Twins<bliinds::Meter, bliinds::Input> bliinds{[](const bliinds::Input& i, int) { return cpu::make_bliinds_meter(i); },
-                                                cuda::make_bliinds_meter};
-  Twins<denoise::Filter, PictureGeometry> denoise{
-      [](const PictureGeometry& g, int threads) { return cpu::make_denoiser(g, threads); }, cuda::make_denoiser};
-  Twins<halftone::Filter, Geometry> halftone{
-      [](const Geometry& g, int threads) { return cpu::make_halftone(g, threads); }, cuda::make_halftone};
+  /// The product's own.
+  Backends();
+
+  cuda::Device (*find_device)(int wanted);
+  Twins<Meter, Geometry> sharpness;
+  Twins<bliinds::Meter, bliinds::Input> bliinds;
+  Twins<denoise::Filter, PictureGeometry> denoise;
+  Twins<halftone::Filter, Geometry> halftone;
 };
 
 /// The table in use. Write it only while no element exists.
-inline Backends& backends() {
-  static Backends table;
-  return table;
-}
+Backends& backends();
 
 }  // namespace framequality

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // sharpnessmeter: measures the sharpness of each video frame.
+#include "algorithms/sharpness/meter.h"
 #include "algorithms/sharpness/score.h"
 #include "gst/base/backends.h"
 #include "gst/base/meter_stream.h"

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames in DMA buffers, as v4l2src io-mode=dmabuf delivers them, and what is done to those: where they are mapped, and
-// how they are synchronised. Include it in one file of a program: it takes ioctl()'s place.
+// how they are synchronised. dma_buffers.cpp takes ioctl()'s place in the program.
 #pragma once
 
 #include "tests/gst/rig.h"
 
 #include <gst/allocators/gstdmabuf.h>
 
-#include <cstdarg>
 #include <fcntl.h>
 #include <fstream>
 #include <linux/dma-buf.h>
 #include <linux/udmabuf.h>
-#include <mutex>
 #include <sstream>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace framequality::test {
@@ -27,14 +24,9 @@ struct Sync {
   ino_t buffer;  ///< whose
   std::uint64_t flags;
 };
-inline std::mutex sync_mutex;
-inline std::vector<Sync> sync_log;
 
 /// The calls since the last time.
-inline std::vector<Sync> syncs() {
-  const std::lock_guard lock(sync_mutex);
-  return std::exchange(sync_log, {});
-}
+std::vector<Sync> syncs();
 
 inline ino_t inode_of(int fd) {
   struct stat status {};
@@ -133,17 +125,3 @@ inline void expect_balanced(const std::vector<Sync>& calls, const DmaBuffer& dma
 }
 
 }  // namespace framequality::test
-
-// Notes the calls; a memfd takes them too.
-extern "C" int ioctl(int fd, unsigned long request, ...) noexcept {
-  va_list list;
-  va_start(list, request);
-  void* argument = va_arg(list, void*);
-  va_end(list);
-  const auto result = static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
-  if (request != DMA_BUF_IOCTL_SYNC) return result;
-  const std::lock_guard lock(framequality::test::sync_mutex);
-  framequality::test::sync_log.push_back(
-      {framequality::test::inode_of(fd), static_cast<const dma_buf_sync*>(argument)->flags});
-  return 0;
-}

@@ -3,10 +3,8 @@
 // cannot wait forever.
 #pragma once
 
-#include "algorithms/sharpness/score.h"
-#include "cpu/sharpness/meter.h"
+#include "gst/object/owned.h"
 #include "tests/support/random.h"
-#include "tests/support/sanitizers.h"
 
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
@@ -22,31 +20,10 @@
 // Designated initialisers name what differs from the default.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-#if FQ_ASAN
-// GLib leaks its table of quarks on purpose whenever it grows. What elements hold is watched by leaks_test.cpp.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libglib-2.0.so\n"; }
-#endif
-
 namespace framequality::test {
 
-/// GStreamer runs from before the first test to after the last, so that leak checkers see it go.
-class GStreamer : public ::testing::Environment {
- public:
-  void SetUp() override {
-    gst_init(nullptr, nullptr);
-    // Not found by scanning: the scanner has no sanitizer's runtime and could not load a plugin built with one.
-    const char* path = g_getenv("FQ_PLUGIN");
-    if (!path || !*path) return;
-    GError* error = nullptr;
-    GstPlugin* plugin = gst_plugin_load_file(path, &error);
-    ASSERT_TRUE(plugin) << error->message;
-    gst_object_unref(plugin);
-  }
-  void TearDown() override { gst_deinit(); }
-};
-inline ::testing::Environment* const gstreamer = ::testing::AddGlobalTestEnvironment(new GStreamer);
-
+/// Deleter of what owned.h has no pointer for. The function must have external linkage where the pointer is passed between
+/// sources.
 template <auto free>
 struct Free {
   template <class T>
@@ -54,12 +31,7 @@ struct Free {
     free(p);
   }
 };
-using BufferPtr = std::unique_ptr<GstBuffer, Free<gst_buffer_unref>>;
-using CapsPtr = std::unique_ptr<GstCaps, Free<gst_caps_unref>>;
-using StructurePtr = std::unique_ptr<GstStructure, Free<gst_structure_free>>;
 using ElementPtr = std::unique_ptr<GstElement, Free<gst_object_unref>>;
-using BusPtr = std::unique_ptr<GstBus, Free<gst_object_unref>>;
-using MessagePtr = std::unique_ptr<GstMessage, Free<gst_message_unref>>;
 
 /// What a bus heard.
 struct Heard {
@@ -75,68 +47,20 @@ struct Heard {
   int latencies = 0;  ///< messages that say that the latency is another one
   bool eos = false;
 
-  void add(GstMessage* message) {
-    GError* error = nullptr;
-    switch (GST_MESSAGE_TYPE(message)) {
-      case GST_MESSAGE_ELEMENT:
-        if (gst_message_has_name(message, of))
-          results.emplace_back(gst_structure_copy(gst_message_get_structure(message)));
-        return;
-      case GST_MESSAGE_EOS:
-        eos = true;
-        return;
-      case GST_MESSAGE_LATENCY:
-        ++latencies;
-        return;
-      case GST_MESSAGE_ERROR:
-        gst_message_parse_error(message, &error, nullptr);
-        errors.push_back({error->domain, error->code, error->message});
-        break;
-      case GST_MESSAGE_WARNING:
-        gst_message_parse_warning(message, &error, nullptr);
-        warnings.push_back({error->domain, error->code, error->message});
-        break;
-      default:
-        return;
-    }
-    g_error_free(error);
-  }
+  void add(GstMessage* message);
 };
 
-inline double number(const GstStructure* s, const char* field) {
-  double v = -1e300;
-  EXPECT_TRUE(gst_structure_get_double(s, field, &v)) << field;
-  return v;
-}
-inline std::uint64_t count(const GstStructure* s, const char* field) {
-  guint64 v = 0;
-  EXPECT_TRUE(gst_structure_get_uint64(s, field, &v)) << field;
-  return v;
-}
-inline std::string text(const GstStructure* s, const char* field) {
-  const char* v = gst_structure_get_string(s, field);
-  return v ? v : "(none)";
-}
+double number(const GstStructure* s, const char* field);
+std::uint64_t count(const GstStructure* s, const char* field);
+std::string text(const GstStructure* s, const char* field);
 /// Score in a buffer's GstSharpnessMeta; NaN if it has none.
-inline double meta_score(GstBuffer* buffer) {
-  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, "GstSharpnessMeta");
-  return meta ? number(gst_custom_meta_get_structure(meta), "score") : std::nan("");
-}
+double meta_score(GstBuffer* buffer);
 
 /// An element between two test pads, its bus in our hands.
 class Rig {
  public:
   Rig(std::initializer_list<std::pair<const char*, const char*>> properties = {},
-      const char* factory = "sharpnessmeter")
-      : factory_(factory), bus_(gst_bus_new()) {
-    element_ = gst_element_factory_make(factory, nullptr);
-    if (!element_) throw std::runtime_error(std::string("no element ") + factory);
-    for (const auto& [name, value] : properties) set(name, value);
-    gst_element_set_bus(element_, bus_.get());
-    harness_.reset(gst_harness_new_with_element(element_, "sink", "src"));
-    // The harness holds a reference of its own.
-    gst_object_unref(element_);
-  }
+      const char* factory = "sharpnessmeter");
   Rig(const Rig&) = delete;
   Rig& operator=(const Rig&) = delete;
   ~Rig() { gst_element_set_bus(element_, nullptr); }
@@ -146,43 +70,17 @@ class Rig {
   void set(const char* name, const char* value) { gst_util_set_object_arg(G_OBJECT(element_), name, value); }
   void caps(const std::string& caps) { gst_harness_set_src_caps_str(harness_.get(), caps.c_str()); }
   /// Caps in mid-stream, where no segment follows them.
-  void change_caps(const std::string& caps) {
-    const CapsPtr c(gst_caps_from_string(caps.c_str()));
-    EXPECT_TRUE(gst_harness_push_event(harness_.get(), gst_event_new_caps(c.get()))) << caps;
-  }
+  void change_caps(const std::string& caps);
   GstFlowReturn push(BufferPtr buffer) { return gst_harness_push(harness_.get(), buffer.release()); }
   BufferPtr pull() { return BufferPtr(gst_harness_try_pull(harness_.get())); }
   /// Pushes a frame that must come out; returns it.
-  BufferPtr pass(BufferPtr buffer) {
-    EXPECT_EQ(push(std::move(buffer)), GST_FLOW_OK);
-    BufferPtr out = pull();
-    EXPECT_TRUE(out);
-    return out;
-  }
+  BufferPtr pass(BufferPtr buffer);
   /// Score of a frame that must come out.
-  double score(BufferPtr buffer) {
-    const BufferPtr out = pass(std::move(buffer));
-    return out ? meta_score(out.get()) : std::nan("");
-  }
+  double score(BufferPtr buffer);
   /// Messages since the last call.
-  Heard heard() {
-    Heard all{.of = factory_};
-    while (MessagePtr message{gst_bus_pop(bus_.get())}) all.add(message.get());
-    return all;
-  }
-  std::uint64_t stat(const char* field) {
-    GstStructure* stats = nullptr;
-    g_object_get(element_, "stats", &stats, nullptr);
-    const StructurePtr owned(stats);
-    return count(stats, field);
-  }
-  std::string string(const char* property) {
-    gchar* value = nullptr;
-    g_object_get(element_, property, &value, nullptr);
-    const std::string s = value ? value : "(null)";
-    g_free(value);
-    return s;
-  }
+  Heard heard();
+  std::uint64_t stat(const char* field);
+  std::string string(const char* property);
 
  private:
   const char* factory_;
@@ -192,129 +90,23 @@ class Rig {
 };
 
 /// A pipeline from its description; throws if anything of it is missing.
-inline ElementPtr pipeline_of(const std::string& launch) {
-  GError* error = nullptr;
-  ElementPtr pipeline(gst_parse_launch(launch.c_str(), &error));
-  const std::string text = error ? error->message : "";
-  g_clear_error(&error);
-  if (!pipeline || !text.empty()) throw std::runtime_error(launch + ": " + text);
-  return pipeline;
-}
+ElementPtr pipeline_of(const std::string& launch);
 
 /// Runs a pipeline to EOS or the first error, but no longer than `seconds`.
-inline Heard run(const std::string& launch, const char* of = "sharpnessmeter", unsigned seconds = 20) {
-  const ElementPtr pipeline = pipeline_of(launch);
-  Heard all{.of = of};
-  const BusPtr bus(gst_element_get_bus(pipeline.get()));
-  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  const gint64 end = g_get_monotonic_time() + gint64{seconds} * G_USEC_PER_SEC;
-  while (!all.eos && all.errors.empty()) {
-    const gint64 left = end - g_get_monotonic_time();
-    if (left <= 0) {
-      ADD_FAILURE() << "no EOS after " << seconds << " s: " << launch;
-      break;
-    }
-    if (const MessagePtr message{gst_bus_timed_pop(bus.get(), static_cast<GstClockTime>(left) * 1000)})
-      all.add(message.get());
-  }
-  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
-  return all;
-}
+Heard run(const std::string& launch, const char* of = "sharpnessmeter", unsigned seconds = 20);
 
 /// What the sorted `a` has and the sorted `b` has not, one after the other.
-inline std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  std::vector<std::string> names;
-  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(names));
-  std::string text;
-  for (const std::string& name : names) text += name + " ";
-  return text;
-}
+std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
 /// Caps of progressive 30 fps video.
-inline std::string video_caps(const char* format, int width, int height, const char* more = "") {
-  return "video/x-raw,format=" + std::string(format) + ",width=" + std::to_string(width) +
-         ",height=" + std::to_string(height) + ",framerate=30/1" + more;
-}
+std::string video_caps(const char* format, int width, int height, const char* more = "");
 
-inline GstVideoInfo video_info(const std::string& caps) {
-  const CapsPtr c(gst_caps_from_string(caps.c_str()));
-  GstVideoInfo info;
-  EXPECT_TRUE(gst_video_info_from_caps(&info, c.get())) << caps;
-  return info;
-}
+GstVideoInfo video_info(const std::string& caps);
 
 /// A buffer with the default layout of these caps; bytes are random.
-inline BufferPtr random_buffer(const std::string& caps, std::uint64_t seed, GstClockTime pts = 0) {
-  const GstVideoInfo info = video_info(caps);
-  BufferPtr buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
-  GstMapInfo map;
-  gst_buffer_map(buffer.get(), &map, GST_MAP_WRITE);
-  Random random(seed);
-  for (gsize i = 0; i < map.size; ++i) map.data[i] = static_cast<guint8>(random.next());
-  gst_buffer_unmap(buffer.get(), &map);
-  GST_BUFFER_PTS(buffer.get()) = pts;
-  GST_BUFFER_DURATION(buffer.get()) = GST_SECOND / 30;
-  return buffer;
-}
+BufferPtr random_buffer(const std::string& caps, std::uint64_t seed, GstClockTime pts = 0);
 
 /// The luma codes of a buffer, as GStreamer's own unpacker sees them; depth: bits of a code.
-inline std::vector<std::uint16_t> codes_of(const std::string& caps, GstBuffer* buffer, int* depth) {
-  const GstVideoInfo info = video_info(caps);
-  GstVideoFrame frame;
-  std::vector<std::uint16_t> codes;
-  if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ)) {
-    ADD_FAILURE() << caps;
-    return codes;
-  }
-  const GstVideoFormatInfo* f = info.finfo;
-  const bool wide = GST_VIDEO_FORMAT_INFO_DEPTH(gst_video_format_get_info(f->unpack_format), 0) == 16;
-  *depth = static_cast<int>(f->depth[0]);
-  const int drop = (wide ? 16 : 8) - *depth;
-  std::vector<std::uint16_t> line(static_cast<std::size_t>(info.width) * 4 + 64);
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(line.data());
-  for (int y = 0; y < info.height; ++y) {
-    f->unpack_func(f, GST_VIDEO_PACK_FLAG_NONE, line.data(), frame.data, info.stride, 0, y, info.width);
-    for (std::size_t x = 0; x < static_cast<std::size_t>(info.width); ++x) {
-      const auto at = [&](std::size_t k) {
-        return static_cast<std::uint32_t>(wide ? line[4 * x + k] : bytes[4 * x + k]) >> drop;
-      };
-      codes.push_back(static_cast<std::uint16_t>(GST_VIDEO_INFO_IS_RGB(&info) ? luma_of(at(1), at(2), at(3)) : at(1)));
-    }
-  }
-  gst_video_frame_unmap(&frame);
-  return codes;
-}
-
-/// Scores of luma codes, straight from the host twin.
-inline Scores expected(const std::vector<std::uint16_t>& codes, int width, int height, int depth,
-                       const Request& request = {}) {
-  Geometry geometry{width, height, {}};
-  geometry.layout.depth = static_cast<std::uint8_t>(depth);
-  geometry.layout.word_bytes = geometry.layout.pixel_stride = depth > 8 ? 2 : 1;
-  const std::vector<std::uint8_t> bytes(codes.begin(), codes.end());
-  Frame frame;
-  frame.plane[0] = depth > 8 ? reinterpret_cast<const std::uint8_t*>(codes.data()) : bytes.data();
-  frame.stride[0] = geometry.layout.pixel_stride * width;
-  const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
-  const auto meter = cpu::make_meter(geometry);
-  meter->submit({frame, plan});
-  return finish(*plan, meter->collect());
-}
-
-/// The score that a buffer of these caps should get.
-inline Scores expected(const std::string& caps, GstBuffer* buffer, const Request& request = {}) {
-  const CapsPtr c(gst_caps_from_string(caps.c_str()));
-  GstVideoInfo info;
-  gst_video_info_from_caps(&info, c.get());
-  int depth = 8;
-  const auto codes = codes_of(caps, buffer, &depth);
-  return expected(codes, info.width, info.height, depth, request);
-}
-
-inline int metric_index(const std::string& name) {
-  for (int i = 0; i < kMetricCount; ++i)
-    if (name == metric_info(i).name) return i;
-  throw std::invalid_argument(name);
-}
+std::vector<std::uint16_t> codes_of(const std::string& caps, GstBuffer* buffer, int* depth);
 
 }  // namespace framequality::test

@@ -2,6 +2,8 @@
 // A GPU that does what the test says: it measures on the CPU, holds frames as long as a real one, and fails on demand.
 #pragma once
 
+#include "algorithms/picture.h"
+#include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
 #include "gst/base/backends.h"
 #include "gst/buffer/pinned_pool.h"
@@ -16,20 +18,7 @@
 #include <span>
 #include <type_traits>
 
-GST_ELEMENT_REGISTER_DECLARE(sharpnessgate)
-GST_ELEMENT_REGISTER_DECLARE(sharpnessmeter)
-
 namespace framequality::test {
-
-/// The elements of this program, not the plugin's: only their table of backends can be written.
-class OwnElements : public ::testing::Environment {
- public:
-  void SetUp() override {
-    ASSERT_TRUE(GST_ELEMENT_REGISTER(sharpnessgate, nullptr));
-    ASSERT_TRUE(GST_ELEMENT_REGISTER(sharpnessmeter, nullptr));
-  }
-};
-inline ::testing::Environment* const own_elements = ::testing::AddGlobalTestEnvironment(new OwnElements);
 
 /// What the "GPU" does and has seen. Frames and meters are numbered from 0 over its life.
 struct Script {

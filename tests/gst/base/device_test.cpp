@@ -4,11 +4,7 @@
 
 #include "gst/buffer/frame.h"
 #include "tests/gst/scripted.h"
-
-GST_ELEMENT_REGISTER_DECLARE(bliindsmeter)
-GST_ELEMENT_REGISTER_DECLARE(halftone)
-GST_ELEMENT_REGISTER_DECLARE(nlmeans)
-GST_ELEMENT_REGISTER_DECLARE(patchbilateral)
+#include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
 namespace {
@@ -78,10 +74,6 @@ Heard started(const char* factory, const char* id) {
 }
 
 TEST_F(Device, AutoWithoutTheDeviceNamedWarnsOnce) {
-  GST_ELEMENT_REGISTER(bliindsmeter, nullptr);
-  GST_ELEMENT_REGISTER(halftone, nullptr);
-  GST_ELEMENT_REGISTER(nlmeans, nullptr);
-  GST_ELEMENT_REGISTER(patchbilateral, nullptr);
   for (const char* factory : {"sharpnessmeter", "bliindsmeter", "nlmeans", "patchbilateral", "halftone"}) {
     script.present = false;
     const Heard heard = started(factory, "7");

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames in DMA buffers, as cameras deliver them: read where they lie, between the calls that synchronise them.
+#include "cpu/halftone/filter.h"
+#include "cpu/sharpness/meter.h"
 #include "tests/gst/base/filter_rig.h"
 #include "tests/gst/dma_buffers.h"
 #include "tests/gst/pool.h"
-
-GST_ELEMENT_REGISTER_DECLARE(halftone)
+#include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
 namespace {
-
-class OwnHalftone : public ::testing::Environment {
- public:
-  void SetUp() override { ASSERT_TRUE(GST_ELEMENT_REGISTER(halftone, nullptr)); }
-};
-::testing::Environment* const own_halftone = ::testing::AddGlobalTestEnvironment(new OwnHalftone);
 
 /// First bytes of the frames that a worker got, and whether they lay in the DMA buffer then.
 struct Seen {

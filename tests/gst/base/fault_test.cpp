@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // CUDA faults at every point of a stream: with device=auto no frame is lost, with device=cuda there is one error.
 #include "tests/gst/scripted.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
 namespace {

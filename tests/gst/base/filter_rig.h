@@ -3,25 +3,14 @@
 #pragma once
 
 #include "cpu/denoise/filter.h"
+#include "cuda/denoise/filter.h"
 #include "gst/buffer/frame.h"
 #include "tests/gst/scripted.h"
 
 #include <algorithm>
 #include <cmath>
 
-GST_ELEMENT_REGISTER_DECLARE(nlmeans)
-GST_ELEMENT_REGISTER_DECLARE(patchbilateral)
-
 namespace framequality::test {
-
-class OwnFilters : public ::testing::Environment {
- public:
-  void SetUp() override {
-    ASSERT_TRUE(GST_ELEMENT_REGISTER(nlmeans, nullptr));
-    ASSERT_TRUE(GST_ELEMENT_REGISTER(patchbilateral, nullptr));
-  }
-};
-inline ::testing::Environment* const own_filters = ::testing::AddGlobalTestEnvironment(new OwnFilters);
 
 inline PictureGeometry geometry_of(const GstVideoInfo& info) {
   return {info.width, info.height, picture_layout_of(*info.finfo).value()};

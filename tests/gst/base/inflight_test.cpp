@@ -2,6 +2,7 @@
 // Frames in flight: how many are held back, in what order they leave, and that each has its own score, fields and
 // options.
 #include "tests/gst/scripted.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
 namespace {

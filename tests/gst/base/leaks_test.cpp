@@ -9,9 +9,6 @@
 
 #include <glib/gstdio.h>
 
-GST_ELEMENT_REGISTER_DECLARE(focuscontroller)
-GST_ELEMENT_REGISTER_DECLARE(virtuallenssrc)
-
 namespace framequality::test {
 namespace {
 
@@ -57,8 +54,6 @@ TEST(Child, DISABLED_Errors) {
 }
 
 TEST(Child, DISABLED_Focusing) {
-  GST_ELEMENT_REGISTER(virtuallenssrc, nullptr);
-  GST_ELEMENT_REGISTER(focuscontroller, nullptr);
   const std::string meter = " ! sharpnessmeter ! focuscontroller min=0 max=20 ";
   run("virtuallenssrc name=lens is-live=true num-buffers=9 ! video/x-raw,framerate=100/1" + meter +
       "actuator=lens.position ! fakesink");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Buffers: nothing is copied, strides and offsets are honoured, and nothing is read out of bounds.
 #include "tests/gst/branches.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 
 #include <cstring>
 

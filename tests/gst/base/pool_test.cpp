@@ -3,6 +3,8 @@
 // were.
 #include "tests/gst/pool.h"
 
+#include "tests/gst/sharpnessmeter/scores.h"
+
 #include <cstring>
 
 namespace framequality::test {

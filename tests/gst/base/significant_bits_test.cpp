@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Formats of 16 bits whose words hold fewer: with significant-bits they are worked on as the format of that depth is.
+#include "algorithms/sharpness/metrics.h"
 #include "tests/gst/rig.h"
 
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Streams: end, flush, seek, new caps, changes while playing, interval, and long runs.
 #include "tests/gst/rig.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 #include "tests/support/sanitizers.h"
 
 #include <fstream>

@@ -3,16 +3,8 @@
 #include "tests/gst/bliindsmeter/rig.h"
 #include "tests/gst/gpu_frames.h"
 
-GST_ELEMENT_REGISTER_DECLARE(bliindsmeter)
-
 namespace framequality::test {
 namespace {
-
-class OwnBliinds : public ::testing::Environment {
- public:
-  void SetUp() override { ASSERT_TRUE(GST_ELEMENT_REGISTER(bliindsmeter, nullptr)); }
-};
-::testing::Environment* const own_bliinds = ::testing::AddGlobalTestEnvironment(new OwnBliinds);
 
 class BliindsCuda : public GpuMemory {
  protected:

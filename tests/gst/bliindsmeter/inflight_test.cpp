@@ -3,8 +3,6 @@
 #include "tests/gst/bliindsmeter/rig.h"
 #include "tests/gst/scripted.h"
 
-GST_ELEMENT_REGISTER_DECLARE(bliindsmeter)
-
 namespace framequality::bliinds {
 
 /// Found by ScriptedWorker.
@@ -22,12 +20,6 @@ inline std::uint64_t hash(const Input& input, const Frame& frame) {
 
 namespace framequality::test {
 namespace {
-
-class OwnBliinds : public ::testing::Environment {
- public:
-  void SetUp() override { ASSERT_TRUE(GST_ELEMENT_REGISTER(bliindsmeter, nullptr)); }
-};
-::testing::Environment* const own_bliinds = ::testing::AddGlobalTestEnvironment(new OwnBliinds);
 
 const std::string kCaps = video_caps("RGB", 24, 16);
 

@@ -7,15 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-GST_ELEMENT_REGISTER_DECLARE(camerawatch)
-
 namespace framequality::test {
 namespace {
-
-struct Registered : ::testing::Environment {
-  void SetUp() override { ASSERT_TRUE(GST_ELEMENT_REGISTER(camerawatch, nullptr)); }
-};
-::testing::Environment* const registered = ::testing::AddGlobalTestEnvironment(new Registered);
 
 Baseline some_baseline() {
   Baseline b;

@@ -16,8 +16,8 @@ struct Outcome {
 };
 
 /// Plays a pipeline whose lens is called "lens"; on_frame: in the streaming thread.
-Outcome focus(const std::string& launch, const std::function<void(Watched&, int n)>& on_frame = {}) {
-  Watched watched(launch + " ! fakesink name=sink");
+Outcome focus(const std::string& launch, const std::function<void(WatchedPipeline&, int n)>& on_frame = {}) {
+  WatchedPipeline watched(launch + " ! fakesink name=sink");
   Outcome run;
   watched.on_message = [&](GstMessage* message) { run.heard.listen(message); };
   if (on_frame) watched.on_frame = [&](GstBuffer*, int n) { on_frame(watched, n); };
@@ -69,7 +69,7 @@ TEST(Autofocus, FollowsTheBestPosition) {
   double before = -1;
   const Outcome run = focus(std::string("virtuallenssrc name=lens num-buffers=900 best-position=20") + kSize + kMeter +
                                 "! focuscontroller actuator=lens.position min=0 max=100 step=1 settle-frames=0",
-                            [&](Watched& watched, int n) {
+                            [&](WatchedPipeline& watched, int n) {
                               if (n != 300) return;
                               const ElementPtr lens = watched.get("lens");
                               g_object_get(lens.get(), "position", &before, nullptr);
@@ -96,7 +96,7 @@ TEST(Autofocus, DoesNotHunt) {
 
 TEST(Autofocus, LiveFramesFromAQueueDoNotMislead) {
   // The sink shows each frame 100 ms late, so that 5 of them wait in the queue.
-  Watched watched(
+  WatchedPipeline watched(
       std::string("virtuallenssrc name=lens is-live=true num-buffers=250 best-position=13 blur-per-unit=0.4 ! "
                   "video/x-raw,framerate=50/1,width=160,height=120") +
       kMeter +
@@ -122,7 +122,7 @@ TEST(Autofocus, RealMeshSweepAndItsShift) {
   const Outcome run =
       focus("virtuallenssrc name=lens num-buffers=500 lag=2 noise=2 location=" + folder.string() + kMeter +
                 "! focuscontroller actuator=lens.position min=0 max=2.1 step=0.05 settle-frames=2",
-            [&](Watched& watched, int n) {
+            [&](WatchedPipeline& watched, int n) {
               if (n != 200) return;
               const ElementPtr lens = watched.get("lens");
               g_object_get(lens.get(), "position", &before, nullptr);

@@ -10,8 +10,6 @@
 #include <mutex>
 #include <optional>
 
-GST_ELEMENT_REGISTER_DECLARE(focuscontroller)
-
 namespace framequality::test {
 
 /// An element with no pads and a property `as-<type>` of each type, which are one lens; `controls`, a structure; and
@@ -148,7 +146,6 @@ class FocusRig {
 
   /// properties: of the controller.
   explicit FocusRig(const std::string& properties) : bus_(gst_bus_new()) {
-    GST_ELEMENT_REGISTER(focuscontroller, nullptr);
     gst_element_register(nullptr, "fakelens", GST_RANK_NONE, fake_lens::type());
     GError* error = nullptr;
     bin_ = gst_parse_bin_from_description(("fakelens name=lens focuscontroller name=focus " + properties).c_str(), TRUE,

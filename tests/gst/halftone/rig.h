@@ -9,15 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-GST_ELEMENT_REGISTER_DECLARE(halftone)
-
 namespace framequality::test {
-
-class OwnHalftone : public ::testing::Environment {
- public:
-  void SetUp() override { ASSERT_TRUE(GST_ELEMENT_REGISTER(halftone, nullptr)); }
-};
-inline ::testing::Environment* const own_halftone = ::testing::AddGlobalTestEnvironment(new OwnHalftone);
 
 inline constexpr auto kTdfed = halftone::Method::kToneDependent, kBlueNoise = halftone::Method::kBlueNoise;
 inline halftone::Method method_of(std::string_view nick) {

@@ -151,7 +151,7 @@ TEST(GateLookAhead, GapLetsAllOutWithoutAFrameRate) {
 }
 
 TEST(GateLookAhead, FlushDropsWhatWaits) {
-  Watched watched;
+  WatchedBuffers watched;
   GateRig rig({kRelative, kAhead});
   rig.push(watched.watch(shot(0, 10)));
   rig.push(watched.watch(shot(40, 10)));
@@ -165,7 +165,7 @@ TEST(GateLookAhead, FlushDropsWhatWaits) {
 
 TEST(GateLookAhead, ReadyAndNullDropWhatWaits) {
   for (const GstState state : {GST_STATE_READY, GST_STATE_NULL}) {
-    Watched watched;
+    WatchedBuffers watched;
     GateRig rig({kRelative, kAhead});
     rig.push(watched.watch(shot(0, 10)));
     gst_element_set_state(rig.element(), state);
@@ -257,7 +257,7 @@ TEST(GateLookAhead, ChangedModeLetsAllOut) {
 
 TEST(GateLookAhead, FlowOfDownstreamGoesUpstream) {
   for (const GstFlowReturn flow : {GST_FLOW_EOS, GST_FLOW_NOT_LINKED, GST_FLOW_FLUSHING, GST_FLOW_ERROR}) {
-    Watched watched;
+    WatchedBuffers watched;
     GateRig rig({kRelative, kAhead});
     rig.flow = flow;
     for (int i = 0; i < 2; ++i) EXPECT_EQ(rig.push(watched.watch(shot(0, 5))), GST_FLOW_OK);

@@ -158,13 +158,13 @@ class GateRig : public Rig {
 };
 
 /// Tells when a buffer is gone.
-class Watched {
+class WatchedBuffers {
  public:
   /// The buffer itself, watched.
   BufferPtr watch(BufferPtr buffer) {
     gst_mini_object_weak_ref(
-        GST_MINI_OBJECT(buffer.get()), [](gpointer self, GstMiniObject*) { ++static_cast<Watched*>(self)->gone_; },
-        this);
+        GST_MINI_OBJECT(buffer.get()),
+        [](gpointer self, GstMiniObject*) { ++static_cast<WatchedBuffers*>(self)->gone_; }, this);
     return buffer;
   }
   int gone() const { return gone_; }

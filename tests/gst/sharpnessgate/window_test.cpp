@@ -133,7 +133,7 @@ TEST(GateWindow, GapFromUpstreamEndsTheWindow) {
 }
 
 TEST(GateWindow, FlushDropsTheFrameHeld) {
-  Watched watched;
+  WatchedBuffers watched;
   GateRig rig({kBestOf, kWindow});
   rig.push(watched.watch(shot(0, 5)));
   rig.feed(40, {1});
@@ -147,7 +147,7 @@ TEST(GateWindow, FlushDropsTheFrameHeld) {
 
 TEST(GateWindow, ReadyAndNullDropTheFrameHeld) {
   for (const GstState state : {GST_STATE_READY, GST_STATE_NULL}) {
-    Watched watched;
+    WatchedBuffers watched;
     GateRig rig({kBestOf, kWindow});
     rig.push(watched.watch(shot(0, 5)));
     gst_element_set_state(rig.element(), state);
@@ -157,7 +157,7 @@ TEST(GateWindow, ReadyAndNullDropTheFrameHeld) {
 }
 
 TEST(GateWindow, DisplacedFramesAreFreedAtOnce) {
-  Watched watched;
+  WatchedBuffers watched;
   GateRig rig({kBestOf, kWindow});
   rig.push(watched.watch(shot(0, 2)));
   rig.push(watched.watch(shot(40, 1)));
@@ -217,7 +217,7 @@ TEST(GateWindow, MarkHoldsTheWindowAndMarksTheBest) {
 }
 
 TEST(GateWindow, MarkFlushDropsAll) {
-  Watched watched;
+  WatchedBuffers watched;
   GateRig rig({kBestOf, kWindow, kMark});
   for (GstClockTime at = 0; at < 4; ++at) rig.push(watched.watch(shot(40 * at, 1)));
   EXPECT_EQ(watched.gone(), 0);
@@ -229,7 +229,7 @@ TEST(GateWindow, MarkFlushDropsAll) {
 TEST(GateWindow, FlowOfDownstreamGoesUpstream) {
   for (const char* action : {"drop", "mark"})
     for (const GstFlowReturn flow : {GST_FLOW_EOS, GST_FLOW_NOT_LINKED, GST_FLOW_FLUSHING, GST_FLOW_ERROR}) {
-      Watched watched;
+      WatchedBuffers watched;
       GateRig rig({kBestOf, {"window-frames", "3"}, {"action", action}});
       rig.flow = flow;
       for (int i = 0; i < 2; ++i) EXPECT_EQ(rig.push(watched.watch(shot(0, 5))), GST_FLOW_OK);

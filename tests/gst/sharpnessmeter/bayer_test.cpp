@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Bayer mosaics are scored by the luma of their cells, wherever their rows lie, and go through chains of elements.
 #include "tests/gst/rig.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 
 #include <array>
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Boxes of object detectors are scored as regions of interest are.
 #include "tests/gst/rig.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 
 #include <gst/analytics/gstanalyticsclassificationmtd.h>
 #include <gst/analytics/gstanalyticsobjectdetectionmtd.h>

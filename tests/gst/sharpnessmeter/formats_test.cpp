@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Every format of the caps is scored by the luma codes that GStreamer itself sees in it.
 #include "tests/gst/rig.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Metadata: what carries it on, what is replaced, and the regions of interest that buffers bring along.
 #include "tests/gst/rig.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Properties: ranges, defaults, values that are refused and kept.
+#include "algorithms/sharpness/metrics.h"
 #include "tests/gst/rig.h"
 
 namespace framequality::test {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a measured frame yields: fields of message and meta, zones, roi, statistics.
 #include "tests/gst/rig.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
 namespace {

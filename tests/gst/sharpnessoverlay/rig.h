@@ -9,19 +9,7 @@
 #include <array>
 #include <functional>
 
-GST_ELEMENT_REGISTER_DECLARE(sharpnessmeter)
-GST_ELEMENT_REGISTER_DECLARE(sharpnessoverlay)
-
 namespace framequality::test {
-
-class OverlayElements : public ::testing::Environment {
- public:
-  void SetUp() override {
-    ASSERT_TRUE(GST_ELEMENT_REGISTER(sharpnessmeter, nullptr));
-    ASSERT_TRUE(GST_ELEMENT_REGISTER(sharpnessoverlay, nullptr));
-  }
-};
-inline ::testing::Environment* const overlay_elements = ::testing::AddGlobalTestEnvironment(new OverlayElements);
 
 class OverlayRig : public Rig {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // sharpnessoverlay in a stream: caps, events and properties that change, pipelines, leaks.
 #include "tests/gst/leaks.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 #include "tests/gst/sharpnessoverlay/rig.h"
 
 #include <cmath>

@@ -48,18 +48,18 @@ struct FocusHeard : Heard {
 };
 
 /// A folder that goes when the test is over.
-class Folder {
+class PictureFolder {
  public:
-  explicit Folder(const std::string& name = "pictures") {
+  explicit PictureFolder(const std::string& name = "pictures") {
     gchar* made = g_dir_make_tmp("framequality-XXXXXX", nullptr);
     root_ = made;
     g_free(made);
     path_ = root_ / name;
     std::filesystem::create_directory(path_);
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(root_); }
+  PictureFolder(const PictureFolder&) = delete;
+  PictureFolder& operator=(const PictureFolder&) = delete;
+  ~PictureFolder() { std::filesystem::remove_all(root_); }
 
   std::string path() const { return path_.string(); }
   /// Adds a flat picture of this code.
@@ -99,22 +99,23 @@ inline std::filesystem::path sweep_folder([[maybe_unused]] const char* name) {
 }
 
 /// A pipeline whose last element is `fakesink name=sink`: a function sees every frame there, in the streaming thread.
-class Watched {
+class WatchedPipeline {
  public:
   using OnFrame = std::function<void(GstBuffer* buffer, int n)>;
 
-  explicit Watched(const std::string& launch) : pipeline_(pipeline_of(launch)) {
+  explicit WatchedPipeline(const std::string& launch) : pipeline_(pipeline_of(launch)) {
     const ElementPtr sink = get("sink");
     g_object_set(sink.get(), "signal-handoffs", TRUE, nullptr);
-    g_signal_connect(sink.get(), "handoff", G_CALLBACK(+[](GstElement*, GstBuffer* buffer, GstPad*, Watched* self) {
+    g_signal_connect(sink.get(), "handoff",
+                     G_CALLBACK(+[](GstElement*, GstBuffer* buffer, GstPad*, WatchedPipeline* self) {
                        if (self->on_frame) self->on_frame(buffer, self->frames_);
                        ++self->frames_;
                      }),
                      this);
   }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
-  ~Watched() { gst_element_set_state(pipeline_.get(), GST_STATE_NULL); }
+  WatchedPipeline(const WatchedPipeline&) = delete;
+  WatchedPipeline& operator=(const WatchedPipeline&) = delete;
+  ~WatchedPipeline() { gst_element_set_state(pipeline_.get(), GST_STATE_NULL); }
 
   OnFrame on_frame;
   std::function<void(GstMessage*)> on_message;  ///< in the thread of run_to_end()

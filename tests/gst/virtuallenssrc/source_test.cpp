@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // virtuallenssrc: the right picture for every position, in time, in every format, from files of all names, and errors
 // that help.
+#include "tests/gst/sharpnessmeter/scores.h"
 #include "tests/gst/virtuallenssrc/rig.h"
 
 #include <array>
@@ -11,7 +12,7 @@ namespace framequality::test {
 namespace {
 
 /// Codes of the first byte of each frame; on_frame may move the lens.
-std::vector<int> codes(Watched& watched, const std::function<void(int n)>& on_frame = {}) {
+std::vector<int> codes(WatchedPipeline& watched, const std::function<void(int n)>& on_frame = {}) {
   std::vector<int> all;
   watched.on_frame = [&](GstBuffer* buffer, int n) {
     all.push_back(code_of(buffer));
@@ -24,10 +25,10 @@ std::vector<int> codes(Watched& watched, const std::function<void(int n)>& on_fr
 }
 
 /// A lens source with these pictures.
-class FromPictures : public Watched {
+class FromPictures : public WatchedPipeline {
  public:
   FromPictures(const std::string& location, const std::string& properties)
-      : Watched("virtuallenssrc name=lens " + properties + " ! fakesink name=sink") {
+      : WatchedPipeline("virtuallenssrc name=lens " + properties + " ! fakesink name=sink") {
     const ElementPtr lens = get("lens");
     g_object_set(lens.get(), "location", location.c_str(), nullptr);
   }
@@ -40,7 +41,7 @@ std::string error_of(const std::string& location) {
 }
 
 TEST(VirtualLensSrc, NamesThatAreNumbersArePositions) {
-  const Folder folder;
+  const PictureFolder folder;
   folder.add("-1.5.png", 10);
   folder.add("1e1.png", 30);
   folder.add("2.25.png", 20);
@@ -56,7 +57,7 @@ TEST(VirtualLensSrc, NamesThatAreNumbersArePositions) {
 }
 
 TEST(VirtualLensSrc, OtherNamesCountFromZeroInTheirOrder) {
-  const Folder folder;
+  const PictureFolder folder;
   folder.add("p_10.png", 30);
   folder.add("p_2.PNG", 20);
   folder.add("a.png", 10);
@@ -65,7 +66,7 @@ TEST(VirtualLensSrc, OtherNamesCountFromZeroInTheirOrder) {
 }
 
 TEST(VirtualLensSrc, PositionShowsLagFramesLater) {
-  const Folder folder;
+  const PictureFolder folder;
   for (int i = 0; i < 10; ++i) folder.add(std::to_string(i) + ".png", i);
   for (const int lag : {0, 1, 3}) {
     FromPictures watched(folder.path(), "num-buffers=12 position=1 lag=" + std::to_string(lag));
@@ -81,21 +82,21 @@ TEST(VirtualLensSrc, PositionShowsLagFramesLater) {
 }
 
 TEST(VirtualLensSrc, ShiftMovesTheScene) {
-  const Folder folder;
+  const PictureFolder folder;
   for (int i = 0; i < 10; ++i) folder.add(std::to_string(i) + ".png", i);
   FromPictures watched(folder.path(), "num-buffers=2 position=5");
   EXPECT_EQ(codes(watched, [&](int) { watched.set("lens", "shift", 2); }), (std::vector{5, 3}));
 }
 
 TEST(VirtualLensSrc, OnePictureIsBlurred) {
-  const Folder folder;
+  const PictureFolder folder;
   folder.add("flat.png", 77, 33, 21);
   FromPictures watched(folder.path() + "/flat.png", "num-buffers=2 position=10 best-position=4");
   EXPECT_EQ(codes(watched), (std::vector{77, 77}));
 }
 
 TEST(VirtualLensSrc, BuiltInSceneIsSharpestAtBestPosition) {
-  Watched watched(
+  WatchedPipeline watched(
       "virtuallenssrc name=lens num-buffers=5 ! video/x-raw,width=160,height=120 ! sharpnessmeter ! fakesink "
       "name=sink");
   std::vector<double> scores;
@@ -119,7 +120,8 @@ TEST(VirtualLensSrc, CapsChooseTheSizeOfTheBuiltInScene) {
   for (const char* caps : {"video/x-raw,width=33,height=7,framerate=24000/1001", "video/x-raw,width=1,height=1",
                            "video/x-raw,width=1920,height=1080,framerate=60/1"}) {
     std::size_t frames = 0;
-    Watched watched(std::string("virtuallenssrc position=40 num-buffers=3 ! ") + caps + " ! fakesink name=sink");
+    WatchedPipeline watched(std::string("virtuallenssrc position=40 num-buffers=3 ! ") + caps +
+                            " ! fakesink name=sink");
     watched.on_frame = [&](GstBuffer*, int) { ++frames; };
     EXPECT_TRUE(watched.run_to_end().eos);
     EXPECT_EQ(frames, 3u) << caps;
@@ -128,7 +130,7 @@ TEST(VirtualLensSrc, CapsChooseTheSizeOfTheBuiltInScene) {
 
 TEST(VirtualLensSrc, LensStaysWhereItIsWhenTheSizeChanges) {
   const auto scores = [](int until) {  // frames of another size
-    Watched watched(
+    WatchedPipeline watched(
         "virtuallenssrc name=lens num-buffers=12 position=90 best-position=50 slew=2 noise=3 ! capsfilter name=size "
         "caps=video/x-raw,format=GRAY8,width=64,height=48 ! sharpnessmeter ! fakesink name=sink");
     const ElementPtr size = watched.get("size");
@@ -158,7 +160,7 @@ struct Planes {
 };
 std::vector<Planes> planes_of(const std::string& properties, const std::string& caps) {
   std::vector<Planes> all;
-  Watched watched("virtuallenssrc name=lens " + properties + " ! " + caps + " ! fakesink name=sink");
+  WatchedPipeline watched("virtuallenssrc name=lens " + properties + " ! " + caps + " ! fakesink name=sink");
   const ElementPtr lens = watched.get("lens");
   GstPad* pad = gst_element_get_static_pad(lens.get(), "src");
   watched.on_frame = [&](GstBuffer* buffer, int) {
@@ -216,8 +218,8 @@ TEST(VirtualLensSrc, LumaIsTheSameInEveryFormat) {
 TEST(VirtualLensSrc, ScoresAreTheSameInEveryFormat) {
   const auto scores = [](const std::string& caps) {
     std::vector<double> all;
-    Watched watched("virtuallenssrc num-buffers=3 position=42 noise=2 ! video/x-raw,width=65,height=47," + caps +
-                    " ! sharpnessmeter normalize=mean ! fakesink name=sink");
+    WatchedPipeline watched("virtuallenssrc num-buffers=3 position=42 noise=2 ! video/x-raw,width=65,height=47," +
+                            caps + " ! sharpnessmeter normalize=mean ! fakesink name=sink");
     watched.on_frame = [&](GstBuffer* buffer, int) { all.push_back(meta_score(buffer)); };
     EXPECT_TRUE(watched.run_to_end().eos);
     return all;
@@ -272,7 +274,7 @@ TEST(VirtualLensSrc, LimitedRangeHasItsCodes) {
 
 TEST(VirtualLensSrc, ChromaIsClearedInEveryFrame) {
   // What is painted on a frame is gone when its memory comes back from the pool.
-  Watched watched(
+  WatchedPipeline watched(
       "virtuallenssrc num-buffers=8 ! video/x-raw,format=NV12,width=16,height=16 ! identity name=paint ! fakesink "
       "name=sink sync=false");
   watched.on_frame = [&](GstBuffer* buffer, int n) {
@@ -290,7 +292,7 @@ TEST(VirtualLensSrc, ChromaIsClearedInEveryFrame) {
 }
 
 TEST(VirtualLensSrc, SlewAndBacklashDecideWhatIsShown) {
-  const Folder folder;
+  const PictureFolder folder;
   for (int i = 0; i < 30; ++i) folder.add(std::to_string(i) + ".png", i);
   FromPictures watched(folder.path(), "num-buffers=12 position=5 lag=1 slew=4 backlash=3");
   EXPECT_EQ(codes(watched,
@@ -302,7 +304,7 @@ TEST(VirtualLensSrc, SlewAndBacklashDecideWhatIsShown) {
 }
 
 TEST(VirtualLensSrc, ExposureShowsTheWay) {
-  const Folder folder;
+  const PictureFolder folder;
   for (int i = 0; i < 40; ++i) folder.add(std::to_string(i) + ".png", i);
   for (const auto& [exposure, first, second] : {std::tuple{"0", 16, 32}, {"1", 8, 24}, {"0.25", 14, 30}}) {
     FromPictures watched(folder.path(), std::string("num-buffers=5 slew=16 exposure=") + exposure);
@@ -335,7 +337,7 @@ TEST(VirtualLensSrc, BreathingMagnifies) {
 }
 
 TEST(VirtualLensSrc, TimestampsFollowTheRate) {
-  Watched watched(
+  WatchedPipeline watched(
       "virtuallenssrc num-buffers=4 ! video/x-raw,width=8,height=8,framerate=30000/1001 ! fakesink name=sink");
   std::vector<GstClockTime> times;
   watched.on_frame = [&](GstBuffer* buffer, int n) {
@@ -348,7 +350,7 @@ TEST(VirtualLensSrc, TimestampsFollowTheRate) {
 }
 
 TEST(VirtualLensSrc, TimeGoesOnAtAnotherRate) {
-  Watched watched("virtuallenssrc num-buffers=7 ! capsfilter name=rate ! fakesink name=sink");
+  WatchedPipeline watched("virtuallenssrc num-buffers=7 ! capsfilter name=rate ! fakesink name=sink");
   const ElementPtr rate = watched.get("rate");
   const auto choose = [&](const char* caps) { gst_util_set_object_arg(G_OBJECT(rate.get()), "caps", caps); };
   choose("video/x-raw,width=8,height=8,framerate=10/1");
@@ -365,8 +367,8 @@ TEST(VirtualLensSrc, TimeGoesOnAtAnotherRate) {
 TEST(VirtualLensSrc, SameSeedSameFrames) {
   const auto checksums = [](const std::string& properties) {
     std::vector<std::string> all;
-    Watched watched("virtuallenssrc num-buffers=3 position=41 " + properties +
-                    " ! video/x-raw,width=64,height=48 ! fakesink name=sink");
+    WatchedPipeline watched("virtuallenssrc num-buffers=3 position=41 " + properties +
+                            " ! video/x-raw,width=64,height=48 ! fakesink name=sink");
     watched.on_frame = [&](GstBuffer* buffer, int) {
       GstMapInfo map;
       gst_buffer_map(buffer, &map, GST_MAP_READ);
@@ -389,7 +391,7 @@ TEST(VirtualLensSrc, SameSeedSameFrames) {
 }
 
 TEST(VirtualLensSrc, LiveFramesShowWhatTheirTimestampsSay) {
-  const Folder folder;
+  const PictureFolder folder;
   for (int i = 0; i < 10; ++i) folder.add(std::to_string(i) + ".png", i);
   FromPictures watched(folder.path(), "is-live=true num-buffers=8 position=1");
   GstClockTime moved = GST_CLOCK_TIME_NONE;
@@ -419,7 +421,7 @@ TEST(VirtualLensSrc, LiveFramesShowWhatTheirTimestampsSay) {
 }
 
 TEST(VirtualLensSrc, LiveFramesThatAreMissedAreNotMade) {
-  const Folder folder;
+  const PictureFolder folder;
   for (int i = 0; i < 10; ++i) folder.add(std::to_string(i) + ".png", i);
   FromPictures watched(folder.path(), "is-live=true num-buffers=6 position=1");
   GstClockTime released = GST_CLOCK_TIME_NONE;
@@ -445,7 +447,7 @@ TEST(VirtualLensSrc, LiveFramesThatAreMissedAreNotMade) {
 }
 
 TEST(VirtualLensSrc, HostileNamesAreJustNames) {
-  const Folder folder("a \"b' ! c #%41 \xc3\xa9\n; x=y");
+  const PictureFolder folder("a \"b' ! c #%41 \xc3\xa9\n; x=y");
   folder.add("0 ! fakesink.png", 10);
   folder.add("1 \" $(id) %20#?.png", 20);
   FromPictures watched(folder.path(), "num-buffers=2 position=0");
@@ -453,7 +455,7 @@ TEST(VirtualLensSrc, HostileNamesAreJustNames) {
 }
 
 TEST(VirtualLensSrc, ErrorsSayWhatIsWrong) {
-  const Folder empty, broken, sizes, twice;
+  const PictureFolder empty, broken, sizes, twice;
   EXPECT_EQ(error_of("/nowhere/at all"), "There is no file or folder /nowhere/at all");
   EXPECT_EQ(error_of(empty.path()), "There is no picture (.png, .jpg, ...) in " + empty.path());
   EXPECT_EQ(error_of("/dev/null"), "/dev/null is neither a file nor a folder");
@@ -469,7 +471,7 @@ TEST(VirtualLensSrc, ErrorsSayWhatIsWrong) {
 }
 
 TEST(VirtualLensSrc, StartsAnewAfterAnError) {
-  const Folder folder;
+  const PictureFolder folder;
   FromPictures watched(folder.path(), "num-buffers=2");
   EXPECT_FALSE(watched.run_to_end().errors.empty());
   folder.add("0.png", 40);
@@ -481,8 +483,8 @@ TEST(VirtualLensSrc, RealSweepPeaksWhereItIsSharp) {
   const auto folder = sweep_folder("sweep-mesh");
   if (folder.empty()) GTEST_SKIP() << "no focus sweep";
   double best = -1, highest = 0;
-  Watched watched("virtuallenssrc name=lens num-buffers=23 location=" + folder.string() +
-                  " ! sharpnessmeter ! fakesink name=sink");
+  WatchedPipeline watched("virtuallenssrc name=lens num-buffers=23 location=" + folder.string() +
+                          " ! sharpnessmeter ! fakesink name=sink");
   watched.on_frame = [&](GstBuffer* buffer, int n) {
     if (meta_score(buffer) > highest) highest = meta_score(buffer), best = 0.1 * n;
     watched.set("lens", "position", 0.1 * (n + 1));

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tests/gst/sharpnessmeter/scores.h"
+
+#include "cpu/sharpness/meter.h"
+#include "tests/gst/rig.h"
+
+#include <stdexcept>
+
+namespace framequality::test {
+
+Scores expected(const std::vector<std::uint16_t>& codes, int width, int height, int depth, const Request& request) {
+  Geometry geometry{width, height, {}};
+  geometry.layout.depth = static_cast<std::uint8_t>(depth);
+  geometry.layout.word_bytes = geometry.layout.pixel_stride = depth > 8 ? 2 : 1;
+  const std::vector<std::uint8_t> bytes(codes.begin(), codes.end());
+  Frame frame;
+  frame.plane[0] = depth > 8 ? reinterpret_cast<const std::uint8_t*>(codes.data()) : bytes.data();
+  frame.stride[0] = geometry.layout.pixel_stride * width;
+  const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
+  const auto meter = cpu::make_meter(geometry);
+  meter->submit({frame, plan});
+  return finish(*plan, meter->collect());
+}
+
+Scores expected(const std::string& caps, GstBuffer* buffer, const Request& request) {
+  const CapsPtr c(gst_caps_from_string(caps.c_str()));
+  GstVideoInfo info;
+  gst_video_info_from_caps(&info, c.get());
+  int depth = 8;
+  const auto codes = codes_of(caps, buffer, &depth);
+  return expected(codes, info.width, info.height, depth, request);
+}
+
+int metric_index(const std::string& name) {
+  for (int i = 0; i < kMetricCount; ++i)
+    if (name == metric_info(i).name) return i;
+  throw std::invalid_argument(name);
+}
+
+}  // namespace framequality::test
