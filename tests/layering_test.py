@@ -46,7 +46,9 @@ LIBRARIES = {
     r"cuda_runtime|cuda\.h|cub/|cuda_fp16": ["cuda"],
 }
 # Tables of all rooms, which is what they are for.
-TABLES = {"gst/base/backends.h", "cuda/no_cuda.cpp"}
+TABLES = {"gst/base/backends.cpp", "cuda/no_cuda.cpp"}
+# What all element tests include, and what all elements do: a room in it would have every edit there recompile them all.
+WITHOUT_ROOMS = ["tests/gst/rig.h", "gst/base/backends.h"]
 # Called with memory that is not pinned they may read what is there later: runtime.h's copy_async() takes no other, and
 # upload and download ask what they have. denoise/filter.cpp copies on the device.
 ASYNCHRONOUS_COPIES = {"cuda/runtime.h", "cuda/upload.cpp", "cuda/download.cpp", "cuda/denoise/filter.cpp"}
@@ -103,6 +105,22 @@ def faults_of(root):
     return faults, files
 
 
+def rooms_in(root, name):
+    """Includes of a room, of any floor, that this file has, directly or through others."""
+    rooms, seen, waiting = [], set(), [(name, name)]
+    while waiting:
+        file, way = waiting.pop()
+        if file in seen or not (root / file).is_file():
+            continue
+        seen.add(file)
+        for included in re.findall(r'^\s*#\s*include\s*"([^"]+)"', (root / file).read_text(), re.MULTILINE):
+            floor, room = place(included)
+            if floor in FLOORS and not is_ground(floor, room):
+                rooms.append(f"{name}: {way} -> {included}")
+            waiting.append((included, f"{way} -> {included}"))
+    return sorted(rooms)
+
+
 def does_not_bite():
     """Includes that must be faults and are not, tried on a tree made of them."""
     bad = {
@@ -155,6 +173,8 @@ def main():
     faults, files = faults_of(root)
     if files == 0:
         faults.append(f"no sources under {root}")
+    for name in WITHOUT_ROOMS:
+        faults += rooms_in(root, name)
     faults += weak_functions(sys.argv[2:])
     faults += [f"{name}: would not be caught" for name in does_not_bite()]
     print(f"{files} files and {len(sys.argv) - 2} libraries looked at")
