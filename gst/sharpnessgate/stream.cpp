@@ -147,7 +147,14 @@ void GateStream::tell_gap_if_due() {
 }
 
 GstFlowReturn GateStream::push(BufferPtr buffer, std::optional<bool> passed) {
+  leaving_ = {std::move(buffer), passed};
+  return let_go();
+}
+
+GstFlowReturn GateStream::let_go() {
   tell_gap();
+  if (!leaving_.buffer) return GST_FLOW_OK;
+  auto [buffer, passed] = std::move(leaving_);
   gap_was_told_ = false;
   const bool discont = std::exchange(lost_.discont, false);
   if (discont || passed) buffer.reset(make_header_writable(buffer.release()));
@@ -160,25 +167,48 @@ GstFlowReturn GateStream::push(BufferPtr buffer, std::optional<bool> passed) {
   return gst_pad_push(src_, buffer.release());
 }
 
+void GateStream::catch_up() {
+  if (!leaving_.buffer) return;
+  const GstFlowReturn flow = let_go();
+  if (flow != GST_FLOW_OK) flow_ = flow;
+}
+
 void GateStream::lose(Lost& to, const Moment& moment) {
   ++stats_.dropped;
   to.discont = true;
   if (GST_CLOCK_TIME_IS_VALID(moment.pts)) to.add(moment.pts, moment.duration);
 }
 
+void GateStream::hold(Held held) {
+  if (held_.full()) held_.reserve(std::max<std::size_t>(2 * held_.capacity(), 8));
+  if (held.buffer) ++frames_;
+  held_.push(std::move(held));
+}
+
+GateStream::Held GateStream::take_first() {
+  Held first = std::move(held_.pop());
+  if (first.buffer) --frames_;
+  return first;
+}
+
 GstFlowReturn GateStream::release(bool is_window_complete) {
   best_of_.close(is_window_complete, settings_.window);
   if (held_.empty()) return GST_FLOW_OK;
-  const Held& best = held_[best_];
-  post("picked", {true, Reason::kBestOfWindow}, *best.score, best.moment.pts);
+  // Of those that led, the last one is the best.
+  for (std::size_t i = held_.size(), leaders = 0; i-- > 0;)
+    if (held_[i].leads) held_[i].leads = leaders++ == 0;
   GstFlowReturn flow = GST_FLOW_OK;
-  for (std::size_t i = 0; i < held_.size(); ++i) {
-    if (held_[i].event)
-      gst_pad_push_event(src_, held_[i].event.release());
-    else if (flow == GST_FLOW_OK)
-      flow = push(std::move(held_[i].buffer), i == best_);
+  for (std::size_t left = held_.size(); left > 0 && !held_.empty(); --left) {
+    Held held = take_first();
+    if (held.event) {
+      gst_pad_push_event(src_, held.event.release());
+    } else if (flow == GST_FLOW_OK) {
+      leaving_ = {std::move(held.buffer), held.leads};
+      if (held.leads) post("picked", {true, Reason::kBestOfWindow}, *held.score, held.moment.pts);
+      flow = let_go();
+    }
   }
-  held_.clear();
+  behind_.discont |= lost_.discont;
   lost_ = std::exchange(behind_, {});
   tell_gap_if_due();
   return flow;
@@ -186,29 +216,30 @@ GstFlowReturn GateStream::release(bool is_window_complete) {
 
 void GateStream::displace() {
   if (held_.empty()) return;
-  lose(lost_, held_[0].moment);
+  lose(lost_, take_first().moment);
   if (!behind_.is_empty())
     lost_.add(behind_.begin, behind_.is_open ? GST_CLOCK_TIME_NONE : behind_.end - behind_.begin);
   behind_ = {};
-  if (held_.size() > 1) tell_gap();
-  for (Held& held : held_)
-    if (held.event) gst_pad_push_event(src_, held.event.release());
-  held_.clear();
+  if (!held_.empty()) tell_gap();
+  while (!held_.empty()) {
+    Held held = take_first();
+    if (held.event)
+      gst_pad_push_event(src_, held.event.release());
+    else
+      lose(lost_, held.moment);
+  }
 }
 
 GstFlowReturn GateStream::let_out(std::size_t most) {
   GstFlowReturn flow = GST_FLOW_OK;
-  std::size_t out = 0;
-  auto frames = static_cast<std::size_t>(
-      std::count_if(held_.begin(), held_.end(), [](const Held& held) { return held.buffer != nullptr; }));
-  for (; out < held_.size() && (held_[out].event || frames > most); ++out) {
-    Held& held = held_[out];
+  // A frame that comes back may do so under another mode, and then waits for no level.
+  while (settings_.mode == GateMode::kRelative && !held_.empty() && (held_.front().event || frames_ > most)) {
+    Held held = take_first();
     if (held.event) {
       tell_gap();
       gst_pad_push_event(src_, held.event.release());
       continue;
     }
-    --frames;
     const double level = held.score ? level_.next(settings_.look_ahead) : 0;
     if (flow != GST_FLOW_OK) continue;
     lost_.close_at(held.moment.pts);
@@ -220,19 +251,22 @@ GstFlowReturn GateStream::let_out(std::size_t most) {
     const Verdict verdict = judge_by_median(*held.score, level, settings_.min_ratio, settings_.max_ratio);
     flow = carry_out(verdict, std::move(held.buffer), held.moment, *held.score);
   }
-  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(out));
   return flow;
 }
 
 void GateStream::drain() {
-  const GstFlowReturn flow = settings_.mode == GateMode::kRelative ? let_out(0) : release(false);
-  if (flow != GST_FLOW_OK) flow_ = flow;
-  tell_gap();
+  catch_up();
+  do {
+    const GstFlowReturn flow = settings_.mode == GateMode::kRelative ? let_out(0) : release(false);
+    if (flow != GST_FLOW_OK) flow_ = flow;
+    tell_gap();
+  } while (!held_.empty());
 }
 
 // --- In -------------------------------------------------------------------------------------------------------------
 
 GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
+  catch_up();
   if (!settings.continues(settings_)) {
     drain();
     forget();
@@ -264,17 +298,19 @@ GstFlowReturn GateStream::wait(BufferPtr buffer, const Moment& moment, std::opti
     if (level_.begins_anew(moment.begin)) flow = let_out(0);
     level_.add(*score, moment.begin, settings_.window);
   }
-  held_.push_back({std::move(buffer), nullptr, moment, score});
+  hold({std::move(buffer), nullptr, moment, score});
   const GstFlowReturn last = let_out(static_cast<std::size_t>(settings_.look_ahead));
   return flow == GST_FLOW_OK ? last : flow;
 }
 
 GstFlowReturn GateStream::carry_out(const Verdict& verdict, BufferPtr buffer, const Moment& moment, double score) {
+  const bool leaves = verdict.pass || settings_.marks();
+  if (leaves) leaving_ = {std::move(buffer), verdict.pass};
   if (was_passing_ != verdict.pass) {
     was_passing_ = verdict.pass;
     post(verdict.pass ? "passing" : "blocking", verdict, score, moment.pts);
   }
-  if (verdict.pass || settings_.marks()) return push(std::move(buffer), verdict.pass);
+  if (leaves) return let_go();
   lose(lost_, moment);
   tell_gap_if_due();
   return GST_FLOW_OK;
@@ -287,9 +323,8 @@ GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, double
   }
   const bool is_best = best_of_.offer(score);
   if (is_best && !settings_.marks()) displace();
-  if (is_best) best_ = held_.size();
   if (is_best || settings_.marks())
-    held_.push_back({std::move(buffer), nullptr, moment, score});
+    hold({std::move(buffer), nullptr, moment, score, is_best});
   else
     lose(behind_, moment);
   tell_gap_if_due();
@@ -307,7 +342,7 @@ bool GateStream::take_gap(GstEvent* event) {
   behind_.close_at(pts);
   if (best_of_.begins_window(*time, settings_.window)) return false;
   if (settings_.marks()) {
-    held_.push_back({nullptr, EventPtr(event)});
+    hold({nullptr, EventPtr(event)});
   } else {
     behind_.add(pts, duration);
     gst_event_unref(event);
@@ -326,13 +361,13 @@ bool GateStream::wait_gap(GstEvent* event) {
   const auto known = GST_CLOCK_TIME_IS_VALID(duration) ? running_time(pts + duration) : begin;
   const std::int64_t end = known.value_or(*begin);
   const auto ahead = static_cast<guint64>(settings_.look_ahead) * frame_duration_;
-  const auto in_time = std::count_if(held_.begin(), held_.end(), [&](const Held& held) {
-    return held.buffer && later_by(held.moment.begin, signed_time(ahead)) > end;
-  });
-  const GstFlowReturn flow = let_out(static_cast<std::size_t>(in_time));
+  std::size_t in_time = 0;
+  for (std::size_t i = 0; i < held_.size(); ++i)
+    in_time += held_[i].buffer && later_by(held_[i].moment.begin, signed_time(ahead)) > end;
+  const GstFlowReturn flow = let_out(in_time);
   if (flow != GST_FLOW_OK) flow_ = flow;
   if (held_.empty()) return false;
-  held_.push_back({nullptr, EventPtr(event)});
+  hold({nullptr, EventPtr(event)});
   return true;
 }
 
@@ -349,6 +384,7 @@ void GateStream::take_caps(GstEvent* event) {
 }
 
 bool GateStream::take_event(GstEvent* event) {
+  catch_up();
   // A window of frames lasts as long as none come, however many events do.
   if (held_.size() >= kMaxWindowFrames) drain();
   const bool is_holding = !held_.empty();
@@ -378,7 +414,7 @@ bool GateStream::take_event(GstEvent* event) {
     case GST_EVENT_CUSTOM_BOTH:
     case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
       if (is_holding) {
-        held_.push_back({nullptr, EventPtr(event)});
+        hold({nullptr, EventPtr(event)});
         return true;
       }
       tell_gap();
@@ -398,7 +434,8 @@ void GateStream::forget() {
 
 void GateStream::flush() {
   forget();
-  held_.clear();
+  while (!held_.empty()) take_first();
+  leaving_ = {};
   lost_ = behind_ = {};
   gap_was_told_ = false;
   expected_ = 0;

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "algorithms/gate.h"
+#include "algorithms/ring.h"
 #include "gst/object/owned.h"
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace framequality {
 
@@ -42,6 +42,9 @@ struct GateStats {
 GstClockTime frame_duration_of(GstCaps* caps);
 
 /// Thread-safety: all but stats() under the sink pad's stream lock, or while no stream flows. Locks nothing itself.
+/// Whoever receives a frame, an event or a message may send an event, a query, a flush or a frame back in the same
+/// thread, which owns that lock. So what leaves is no longer held when it is pushed, and no reference to what is held
+/// lives across a push.
 class GateStream {
  public:
   /// Neither is owned. Frames and gaps leave through src; messages and warnings are the element's.
@@ -87,8 +90,18 @@ class GateStream {
     EventPtr event;
     Moment moment{};
     std::optional<double> score{};
+    bool leads = false;  ///< mode=best-of: scored best of the window when it came
   };
 
+  /// A frame about to be pushed.
+  struct Leaving {
+    BufferPtr buffer;
+    std::optional<bool> passed;  ///< for the meta of a frame that was judged
+  };
+
+  void hold(Held held);
+  /// Takes out the oldest one.
+  Held take_first();
   /// mode=relative: the frame waits for its look-ahead.
   GstFlowReturn wait(BufferPtr buffer, const Moment& moment, std::optional<double> score);
   /// Lets frames out, and events behind them, until no more than `most` frames are held.
@@ -105,8 +118,11 @@ class GateStream {
   /// The frame held is dropped for a better one.
   void displace();
   void lose(Lost& to, const Moment& moment);
-  /// passed: for the meta of a frame that was judged.
   GstFlowReturn push(BufferPtr buffer, std::optional<bool> passed);
+  /// Pushes the frame that is leaving, if a gap or a message told before it did not bring anything back that did.
+  GstFlowReturn let_go();
+  /// For all that comes back: the frame that is leaving goes first.
+  void catch_up();
   void tell_gap();
   void tell_gap_if_due();
 
@@ -130,12 +146,13 @@ class GateStream {
   BestOf best_of_;
   std::optional<bool> was_passing_;  ///< what the last edge message said
 
-  std::vector<Held> held_;     ///< the best frame of the window so far; to be marked, all its frames; mode=relative:
-                               ///< those that wait
-  std::size_t best_ = 0;       ///< of held_
-  Lost lost_;                  ///< downstream does not know of it yet
-  Lost behind_;                ///< the same, but what is held must leave first
-  bool gap_was_told_ = false;  ///< since the last frame that left
+  Ring<Held> held_;         ///< the best frame of the window so far; to be marked, all its frames; mode=relative:
+                            ///< those that wait
+  std::size_t frames_ = 0;  ///< in held_
+  Leaving leaving_;
+  Lost lost_;                         ///< downstream does not know of it yet
+  Lost behind_;                       ///< the same, but what is held must leave first
+  bool gap_was_told_ = false;         ///< since the last frame that left
   GstFlowReturn flow_ = GST_FLOW_OK;  ///< of a frame that an event let out, for the next frame to return
   bool warned_unscored_ = false, warned_timeless_ = false;
 };

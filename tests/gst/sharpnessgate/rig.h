@@ -4,6 +4,7 @@
 
 #include "tests/gst/rig.h"
 
+#include <functional>
 #include <optional>
 
 namespace framequality::test {
@@ -62,8 +63,10 @@ class GateRig : public Rig {
         static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
                                      GST_PAD_PROBE_TYPE_EVENT_FLUSH),
         [](GstPad*, GstPadProbeInfo* info, gpointer rig) {
-          static_cast<GateRig*>(rig)->note(info);
-          return static_cast<GateRig*>(rig)->answer(info);
+          auto& self = *static_cast<GateRig*>(rig);
+          self.note(info);
+          if (self.on_next) std::exchange(self.on_next, nullptr)();
+          return self.answer(info);
         },
         this, nullptr);
     this->caps(caps);
@@ -125,6 +128,7 @@ class GateRig : public Rig {
   }
 
   std::optional<GstFlowReturn> flow;  ///< what downstream answers to frames instead of taking them
+  std::function<void()> on_next;      ///< what downstream does, once, with the next frame or event before it takes it
 
  private:
   void note(GstPadProbeInfo* info) {

@@ -310,6 +310,74 @@ TEST(GateAllocation, PoolsAreLargerByWhatIsHeld) {
   EXPECT_EQ(rig.least_buffers(), std::pair(5u, 7u));
 }
 
+void ask_to_drain(GateRig& rig) {
+  GstQuery* query = gst_query_new_drain();
+  EXPECT_TRUE(gst_pad_peer_query(rig.harness()->srcpad, query));
+  gst_query_unref(query);
+}
+
+// As an application does that ends the stream in a handler of one of its frames.
+TEST(GateReentry, WhatComesBackInTheThreadThatPushesFindsTheRestHeld) {
+  const std::pair<const char*, const char*> frames{"window-frames", "9"}, ahead{"look-ahead", "9"};
+  struct Case {
+    std::vector<std::pair<const char*, const char*>> mode;
+    std::string all, flushed;
+  };
+  const Case cases[] = {{{{"mode", "relative"}, ahead}, "0+ 40+ 80+ tag", "0+ flush-start flush-stop"},
+                        {{kBestOf, frames, {"action", "mark"}}, "0- 40- 80+ tag", "0- flush-start flush-stop"},
+                        {{kBestOf, frames}, "[40,80) 80!+ tag", "[40,80) flush-start flush-stop"}};
+  for (const Case& c : cases) {
+    const auto first_of = [&](auto&& begin, auto&& come_back) {
+      GateRig rig({});
+      for (const auto& [name, value] : c.mode) rig.set(name, value);
+      rig.feed(0, {10, 11, 12});
+      EXPECT_EQ(rig.send(tag("behind them")), "");
+      rig.on_next = [&] { come_back(rig); };
+      begin(rig);
+      EXPECT_FALSE(rig.on_next);
+      return rig.came();
+    };
+    const auto end = [](GateRig& rig) { gst_harness_push_event(rig.harness(), gst_event_new_eos()); };
+    const auto flush = [](GateRig& rig) {
+      gst_harness_push_event(rig.harness(), gst_event_new_flush_start());
+      gst_harness_push_event(rig.harness(), gst_event_new_flush_stop(FALSE));
+    };
+    EXPECT_EQ(first_of(end, ask_to_drain), c.all + " eos");
+    EXPECT_EQ(first_of(ask_to_drain, end), c.all + " eos");
+    EXPECT_EQ(first_of(ask_to_drain, flush), c.flushed);
+  }
+}
+
+TEST(GateReentry, FrameThatABetterOneDisplacesIsNotLetOutByWhoHearsOfTheGap) {
+  GateRig rig({kBestOf, {"window-frames", "9"}});
+  rig.feed(0, {10});
+  rig.send(tag("between them"));
+  rig.on_next = [&] { ask_to_drain(rig); };
+  EXPECT_EQ(rig.feed(40, {11}), "[0,40) tag");
+  EXPECT_EQ(rig.send(gst_event_new_eos()), "40!+ eos");
+  EXPECT_EQ(rig.stats(), "1 1 0 0");
+}
+
+// As an application does with a handler of the bus that runs in the thread that posts.
+TEST(GateReentry, MessageOfAFrameThatEndsTheStreamComesBeforeTheFrameAndTheEndAfterIt) {
+  for (const auto& mode : {std::pair{"mode", "threshold"}, std::pair{"mode", "relative"}, kBestOf}) {
+    GateRig rig({mode});
+    const BusPtr bus(gst_element_get_bus(rig.element()));
+    gst_bus_set_sync_handler(
+        bus.get(),
+        [](GstBus*, GstMessage* message, gpointer harness) {
+          if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ELEMENT)
+            gst_harness_push_event(static_cast<GstHarness*>(harness), gst_event_new_eos());
+          return GST_BUS_PASS;
+        },
+        rig.harness(), nullptr);
+    std::string came = rig.feed(0, {10});
+    ask_to_drain(rig);
+    gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
+    EXPECT_EQ(came + rig.came(), "0+ eos") << mode.second;
+  }
+}
+
 // As one would drop what is blurred, and then take the best of what is left of every second.
 TEST(GateChain, GapsOfOneGateDoNotCutTheWindowsOfTheNext) {
   const auto picked = [](const std::string& first) {
