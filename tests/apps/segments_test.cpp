@@ -2,6 +2,8 @@
 // Rows of one file from several scans at once: those of one scan, whatever the cuts are like.
 #include "apps/scan/segments.h"
 
+#include "tests/support/eventually.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -217,14 +219,14 @@ TEST(Segments, CancellingWakesWhoWaits) {
   const std::size_t first = all.add(0);
   all.add(10 * kFrame);  // which never begins
   const std::array zones{1.0};
+  std::atomic<std::uint64_t> taken = 0;
   std::thread waiting([&] {
-    std::uint64_t i = 0;
-    while (all.take(first, {i, i * kFrame, 1, zones, kFrame})) ++i;
-    EXPECT_EQ(i, 10U);
+    while (all.take(first, {taken, taken * kFrame, 1, zones, kFrame})) ++taken;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  eventually([&] { return taken == 10; });
   all.cancel();
   waiting.join();
+  EXPECT_EQ(taken, 10U);
 }
 
 }  // namespace

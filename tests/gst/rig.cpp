@@ -86,6 +86,11 @@ ElementPtr pipeline_of(const std::string& launch) {
   return pipeline;
 }
 
+MessagePtr end_of(GstBus* bus) {
+  return MessagePtr(gst_bus_timed_pop_filtered(bus, kPatience * GST_SECOND,
+                                               static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+}
+
 Heard run(const std::string& launch, const char* of, unsigned seconds) {
   const ElementPtr pipeline = pipeline_of(launch);
   Heard all{.of = of};

@@ -92,8 +92,14 @@ class Rig {
 /// A pipeline from its description; throws if anything of it is missing.
 ElementPtr pipeline_of(const std::string& launch);
 
+/// How many seconds a pipeline may be silent, on a machine however busy.
+inline constexpr unsigned kPatience = 60;
+
+/// The next end of stream or error, or nothing if neither comes.
+MessagePtr end_of(GstBus* bus);
+
 /// Runs a pipeline to EOS or the first error, but no longer than `seconds`.
-Heard run(const std::string& launch, const char* of = "sharpnessmeter", unsigned seconds = 20);
+Heard run(const std::string& launch, const char* of = "sharpnessmeter", unsigned seconds = kPatience);
 
 /// What the sorted `a` has and the sorted `b` has not, one after the other.
 std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b);

@@ -18,13 +18,18 @@ class SteppedClock {
   SteppedClock(const SteppedClock&) = delete;
   SteppedClock& operator=(const SteppedClock&) = delete;
 
-  /// Goes on to the earliest time that is waited for, once `waiters` threads wait, or some after `ms` milliseconds.
-  /// Does nothing if none does.
-  void step(guint waiters = 1, guint ms = 20) {
+  /// Goes on to the earliest time that is waited for if, within 20 ms, as many threads wait as waiters() says, at least
+  /// one; else does nothing.
+  template <class Waiters>
+  void step(Waiters&& waiters) {
     GList* pending = nullptr;
-    gst_test_clock_timed_wait_for_multiple_pending_ids(clock_, waiters, ms, &pending);
+    gst_test_clock_timed_wait_for_multiple_pending_ids(clock_, waiters(), 20, &pending);
     g_list_free_full(pending, gst_clock_id_unref);
-    if (gst_test_clock_peek_id_count(clock_) > 0) gst_test_clock_crank(clock_);
+    // Asked again: those that wait by now may have given another one something to wait with.
+    if (gst_test_clock_peek_id_count(clock_) >= waiters()) gst_test_clock_crank(clock_);
+  }
+  void step() {
+    step([] { return 1U; });
   }
 
  private:

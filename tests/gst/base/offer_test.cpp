@@ -128,8 +128,7 @@ Arrived arrivals(const std::string& launch) {
   gst_object_unref(pad);
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), 20 * GST_SECOND,
-                                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  const MessagePtr end = end_of(bus.get());
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   EXPECT_TRUE(end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS) << launch;
   return arrived;

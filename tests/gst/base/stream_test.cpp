@@ -116,14 +116,14 @@ TEST(Stream, FlushingSeekGoesOnFromThere) {
       pipeline_of("videotestsrc ! video/x-raw,framerate=30/1 ! sharpnessmeter ! fakesink sync=true");
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
   gst_element_set_state(pipeline.get(), GST_STATE_PAUSED);
-  ASSERT_EQ(gst_element_get_state(pipeline.get(), nullptr, nullptr, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+  ASSERT_EQ(gst_element_get_state(pipeline.get(), nullptr, nullptr, kPatience * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
   constexpr auto kFlags = static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE);
   ASSERT_TRUE(gst_element_seek(pipeline.get(), 1.0, GST_FORMAT_TIME, kFlags, GST_SEEK_TYPE_SET, 100 * GST_SECOND,
                                GST_SEEK_TYPE_SET, 100 * GST_SECOND + GST_SECOND / 3));
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
   Heard heard;
   while (!heard.eos && heard.errors.empty()) {
-    const MessagePtr message(gst_bus_timed_pop(bus.get(), 10 * GST_SECOND));
+    const MessagePtr message(gst_bus_timed_pop(bus.get(), kPatience * GST_SECOND));
     ASSERT_TRUE(message);
     heard.add(message.get());
   }
@@ -181,7 +181,7 @@ TEST(Stream, PropertiesChangeWhilePlaying) {
     gst_util_set_object_arg(G_OBJECT(meter.get()), "metric", metric_info(i % kMetricCount).name);
     gst_util_set_object_arg(G_OBJECT(meter.get()), "roi", i % 3 ? "<3,4,20,20>" : "<>");
     gst_util_set_object_arg(G_OBJECT(meter.get()), "zone-columns", i % 2 ? "7" : "1");
-    const MessagePtr message(gst_bus_timed_pop(bus.get(), 10 * GST_SECOND));
+    const MessagePtr message(gst_bus_timed_pop(bus.get(), kPatience * GST_SECOND));
     ASSERT_TRUE(message);
     heard.add(message.get());
   }

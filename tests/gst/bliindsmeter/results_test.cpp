@@ -100,8 +100,7 @@ TEST(Bliinds, MetaLivesBesideThatOfSharpness) {
       "fakesink name=sink enable-last-sample=true");
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
-  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), 20 * GST_SECOND,
-                                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  const MessagePtr end = end_of(bus.get());
   ASSERT_TRUE(end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS);
   GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink");
   GstSample* sample = nullptr;

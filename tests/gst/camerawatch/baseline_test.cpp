@@ -2,6 +2,7 @@
 // What camerawatch has learned, kept in a file: whole or not at all, and nothing but its own.
 #include "gst/camerawatch/baseline_file.h"
 #include "tests/gst/camerawatch/rig.h"
+#include "tests/support/eventually.h"
 
 #include <cstring>
 #include <sys/stat.h>
@@ -140,7 +141,7 @@ TEST(CameraBaseline, IsWrittenWhenItIsLearned) {
   rig.see(50);
   EXPECT_EQ(folder.files(), 0U);
   rig.see(15);
-  for (int i = 0; i < 200 && folder.files() == 0; ++i) g_usleep(10'000);  // by another thread
+  eventually([&] { return folder.files() > 0; });  // by another thread
   EXPECT_EQ(folder.files(), 1U);
 }
 
@@ -168,10 +169,10 @@ TEST(CameraBaseline, WhatCannotBeWrittenIsSaidOnce) {
   const Folder folder;
   CameraRig rig({{"baseline-location", folder.file("no/such/folder").c_str()}});
   rig.see(70);
-  for (int i = 0; i < 200 && rig.warnings.empty(); ++i) {
-    g_usleep(10'000);
+  eventually([&] {
     rig.said();
-  }
+    return !rig.warnings.empty();
+  });
   rig.see(1300);
   g_usleep(100'000);
   rig.said();

@@ -100,7 +100,7 @@ TEST(Autofocus, LiveFramesFromAQueueDoNotMislead) {
       std::string("virtuallenssrc name=lens is-live=true num-buffers=250 best-position=13 blur-per-unit=0.4 ! "
                   "video/x-raw,framerate=50/1,width=160,height=120") +
       kMeter +
-      "! queue ! focuscontroller actuator=lens.position min=0 max=20 step=1 settle-frames=0 ! "
+      "! queue name=queue ! focuscontroller actuator=lens.position min=0 max=20 step=1 settle-frames=0 ! "
       "fakesink name=sink sync=true ts-offset=100000000 qos=false");
   FocusHeard heard;
   watched.on_message = [&](GstMessage* message) {
@@ -108,7 +108,7 @@ TEST(Autofocus, LiveFramesFromAQueueDoNotMislead) {
     if (heard.states().empty() || heard.states().back() != "focused") return;
     gst_element_post_message(watched.pipeline(), gst_message_new_eos(GST_OBJECT(watched.pipeline())));
   };
-  const Heard end = watched.run_live_to_end(2);
+  const Heard end = watched.run_live_to_end("queue");
   EXPECT_TRUE(end.errors.empty());
   ASSERT_FALSE(heard.states().empty());
   EXPECT_EQ(heard.states().back(), "focused");

@@ -377,10 +377,10 @@ TEST(Gate, SinkPrerollsAndEndsWithoutAnyFrame) {
       "min-score=1e9 ! fakesink sync=true");
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
   gst_element_set_state(pipeline.get(), GST_STATE_PAUSED);
-  EXPECT_EQ(gst_element_get_state(pipeline.get(), nullptr, nullptr, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+  EXPECT_EQ(gst_element_get_state(pipeline.get(), nullptr, nullptr, kPatience * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
   gst_element_send_event(pipeline.get(), gst_event_new_eos());
-  const MessagePtr message(gst_bus_timed_pop_filtered(bus.get(), 10 * GST_SECOND, GST_MESSAGE_EOS));
+  const MessagePtr message(gst_bus_timed_pop_filtered(bus.get(), kPatience * GST_SECOND, GST_MESSAGE_EOS));
   EXPECT_TRUE(message);
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
 }

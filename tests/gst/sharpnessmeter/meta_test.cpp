@@ -20,8 +20,7 @@ std::vector<double> scores_at(const std::string& launch, const char* sink = "sin
   g_signal_connect(element.get(), "handoff", G_CALLBACK(handoff), &scores);
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), 20 * GST_SECOND,
-                                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  const MessagePtr end = end_of(bus.get());
   EXPECT_TRUE(end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS) << launch;
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   return scores;

@@ -192,8 +192,7 @@ TEST(OverlayStream, SizeChangesBetweenTwoMeasurements) {
   }
   g_signal_emit_by_name(in.get(), "end-of-stream", &flow);
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
-  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), 60 * GST_SECOND,
-                                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  const MessagePtr end = end_of(bus.get());
   ASSERT_TRUE(end);
   EXPECT_EQ(GST_MESSAGE_TYPE(end.get()), GST_MESSAGE_EOS);
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
@@ -242,8 +241,7 @@ TEST(OverlayStream, OtherBranchOfATeeIsUntouched) {
   }
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
   const BusPtr bus(gst_element_get_bus(pipeline.get()));
-  const MessagePtr end(gst_bus_timed_pop_filtered(bus.get(), 20 * GST_SECOND,
-                                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  const MessagePtr end = end_of(bus.get());
   ASSERT_TRUE(end);
   EXPECT_EQ(GST_MESSAGE_TYPE(end.get()), GST_MESSAGE_EOS);
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);

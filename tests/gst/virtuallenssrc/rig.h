@@ -6,6 +6,7 @@
 #include "tests/gst/stepped_clock.h"
 #include "tests/support/sanitizers.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -127,23 +128,41 @@ class WatchedPipeline {
     g_object_set(element.get(), property, value, nullptr);
   }
   /// Plays to EOS or an error, but no longer than `seconds` without a message; then stops.
-  Heard run_to_end(unsigned seconds = 20) {
+  Heard run_to_end(unsigned seconds = kPatience) {
     return play(seconds, [&](GstBus* bus) { return gst_bus_timed_pop(bus, seconds * GST_SECOND); });
   }
-  /// The same for a live pipeline of which `threads` threads wait for the clock: it does not depend on the real one.
-  Heard run_live_to_end(guint threads = 1, unsigned seconds = 20) {
+  /// The same for a live pipeline, on a clock that depends neither on the real one nor on how fast its threads are. One
+  /// thread waits for it or, with a `queue` and a sink behind it that shows frames late, two.
+  Heard run_live_to_end(const char* queue = nullptr, unsigned seconds = kPatience) {
     SteppedClock clock(pipeline_.get());
+    if (queue) count_waiters_at(queue);
     return play(seconds, [&](GstBus* bus) -> GstMessage* {
       const gint64 end = g_get_monotonic_time() + gint64{seconds} * G_USEC_PER_SEC;
       while (g_get_monotonic_time() < end) {
         if (GstMessage* message = gst_bus_pop(bus)) return message;
-        clock.step(threads, threads > 1 ? 100 : 20);  // ms: no thread is left behind, but at the start
+        clock.step([this] { return waiters_.load(); });
       }
       return nullptr;
     });
   }
 
  private:
+  /// The sink's thread has something to wait with from the first frame in the queue on, the source's until the end.
+  void count_waiters_at(const char* queue) {
+    const ElementPtr element = get(queue);
+    GstPad* pad = gst_element_get_static_pad(element.get(), "sink");
+    gst_pad_add_probe(
+        pad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
+        [](GstPad*, GstPadProbeInfo* info, gpointer self) {
+          if (info->type & GST_PAD_PROBE_TYPE_BUFFER)
+            static_cast<Watched*>(self)->waiters_ = 2;
+          else if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS)
+            static_cast<Watched*>(self)->waiters_ = 1;
+          return GST_PAD_PROBE_OK;
+        },
+        this, nullptr);
+    gst_object_unref(pad);
+  }
   template <class Next>
   Heard play(unsigned seconds, Next&& next) {
     Heard all;
@@ -163,6 +182,7 @@ class WatchedPipeline {
   }
 
   int frames_ = 0;
+  std::atomic<guint> waiters_ = 1;  ///< threads that wait for the clock
   ElementPtr pipeline_;
 };
 
