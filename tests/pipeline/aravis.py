@@ -13,7 +13,7 @@ import time
 
 import gi
 
-from harness import run, run_tests
+from harness import LIMIT, run, run_tests
 
 try:
     import numpy
@@ -31,7 +31,6 @@ examples = pathlib.Path(sys.argv[1])
 HERE = pathlib.Path(__file__).parent
 ADDRESS = "127.0.0.1"
 SIZE = "width=320,height=240"
-LIMIT = 20  # s, for a pipeline
 
 
 def messages(pipeline):

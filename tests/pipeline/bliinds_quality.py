@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from harness import LIMIT
+
 try:
     import numpy as np
     from PIL import Image
@@ -23,7 +25,7 @@ SIGMAS = [2, 4, 6, 8, 10, 15, 20, 30, 40]
 
 
 def scores(paths):
-    run = subprocess.run([tool, "score", *map(str, paths)], check=True, capture_output=True, text=True, timeout=60)
+    run = subprocess.run([tool, "score", *map(str, paths)], check=True, capture_output=True, text=True, timeout=LIMIT)
     return [float(row["score"]) for row in csv.DictReader(run.stdout.splitlines())]
 
 

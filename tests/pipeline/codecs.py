@@ -8,6 +8,8 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from harness import LIMIT
+
 FRAMES = 20
 # name, caps fed to the encoder, encoder to decoder, whether each pixel comes back
 CODECS = [
@@ -37,7 +39,7 @@ def scores(caps_format, codec):
     pipeline.set_state(Gst.State.PLAYING)
     try:
         while True:
-            message = bus.timed_pop_filtered(30 * Gst.SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR)
+            message = bus.timed_pop_filtered(LIMIT * Gst.SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR)
             assert message is not None, "no end of stream within 30 s of silence"
             if message.type == Gst.MessageType.ERROR:
                 raise AssertionError(message.parse_error())

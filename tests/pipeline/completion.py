@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+from harness import LIMIT
+
 LIBRARY = pathlib.Path("/usr/share/bash-completion/bash_completion")
 root, (scan, merge, bliinds) = pathlib.Path(sys.argv[1]), sys.argv[2:5]
 
@@ -28,13 +30,13 @@ def completed(line):
     program = line.split()[0]
     file = root / "apps" / program.removeprefix("framequality-") / "completion.bash"
     script = SCRIPT.format(library=LIBRARY, file=file, function="_" + program.replace("-", "_"))
-    run = subprocess.run(["bash", "-c", script, "bash", line], capture_output=True, text=True, timeout=30, check=True,
+    run = subprocess.run(["bash", "-c", script, "bash", line], capture_output=True, text=True, timeout=LIMIT, check=True,
                          cwd=root)
     return [word.strip() for word in run.stdout.splitlines() if word.strip()]
 
 
 def options(program):
-    text = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=30, check=True).stdout
+    text = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=LIMIT, check=True).stdout
     return {option for option in re.findall(r"^ {2,}(?:-\w, )?(--[a-z-]+)", text, re.MULTILINE)}, text
 
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from harness import LIMIT
+
 try:
     import matplotlib  # noqa: F401  pylint: disable=unused-import
 except ImportError:
@@ -44,7 +46,7 @@ def run_demo(folder, version, folders, works):
     (programs / "meson").write_text(f'#!/bin/sh\necho "$*" >> "{folder}/calls"\nexit {0 if works else 1}\n')
     (programs / "meson").chmod(0o755)
     done = subprocess.run([str(tree / "scripts" / "demo"), str(folder / "film.mkv"), "metric=brenner"],
-                          capture_output=True, text=True, timeout=100, check=False, cwd=folder,
+                          capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder,
                           env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "SKIP_DEPS": "1"})
     calls = (folder / "calls").read_text() if (folder / "calls").exists() else ""
     print(done.stdout, done.stderr, calls)
@@ -71,7 +73,7 @@ def main():
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             film = "videotestsrc num-buffers=20 ! video/x-raw,format=I420 ! avenc_ffv1 ! matroskamux ! filesink"
-            subprocess.run(["gst-launch-1.0", "-q", *film.split(), f"location={folder}/film.mkv"], check=True, timeout=60)
+            subprocess.run(["gst-launch-1.0", "-q", *film.split(), f"location={folder}/film.mkv"], check=True, timeout=LIMIT)
             done, called = run_demo(folder, version, folders, works)
             assert re.search(says, done.stdout + done.stderr), says
             assert re.match(calls, called) if calls else not called, called

@@ -17,12 +17,14 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst
 
+from harness import LIMIT
+
 Gst.init(None)
 examples, autofocus_app = pathlib.Path(sys.argv[1]), sys.argv[2]
 BALL = "videotestsrc pattern=ball num-buffers={} ! video/x-raw,format=I420,width=320,height=240,framerate=30/1"
 
 
-def run(*command, timeout=50, **environment):
+def run(*command, timeout=LIMIT, **environment):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=timeout,
                           check=False, env={**os.environ, **environment})
     assert done.returncode == 0, f"{command}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
@@ -54,7 +56,7 @@ def live_plot():
             drawn += chunk
     except OSError:  # what Linux says when the other end has closed
         pass
-    assert plot.wait(timeout=20) == 0
+    assert plot.wait(timeout=LIMIT) == 0
     expected = scores(source)
     last = drawn.decode().split("\033[11A")[-1].splitlines()
     top, bottom = last[0], last[9]
@@ -131,7 +133,7 @@ def autofocus():
 
 def refused(*command):
     """What a command that must fail says."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, f"{command}: {done.stdout}{done.stderr}"
     return done.stderr
 
@@ -232,7 +234,7 @@ def file():
         pipeline = Gst.parse_launch(f"{BALL.format(90)} ! jpegenc ! avimux ! filesink name=sink")
         pipeline.get_by_name("sink").set_property("location", str(video))
         pipeline.set_state(Gst.State.PLAYING)
-        message = pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        message = pipeline.get_bus().timed_pop_filtered(LIMIT * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
         assert message is not None and message.type == Gst.MessageType.EOS
         pipeline.set_state(Gst.State.NULL)
         run(examples / "file.sh", video, folder)

@@ -16,6 +16,8 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from harness import LIMIT
+
 WIDTH, HEIGHT, RATE, FRAMES = 160, 120, 25, 90
 FRAME = Gst.SECOND // RATE
 METER = re.compile(r"(sharpnessmeter[^!]*?)post-messages=false")
@@ -57,7 +59,7 @@ def make_clip(folder):
 
 def launch(folder, pipeline):
     run = subprocess.run(["bash", "-c", f"gst-launch-1.0 -e {pipeline}"], cwd=folder, capture_output=True, text=True,
-                         timeout=60, check=False)
+                         timeout=LIMIT, check=False)
     assert run.returncode == 0, f"{pipeline}\n{run.stdout[-1000:]}{run.stderr[-2000:]}"
     return run
 
@@ -85,7 +87,7 @@ def frames_of(folder, source):
     pad = pipeline.get_by_name("s").get_static_pad("sink")
     pad.add_probe(Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, probe)
     pipeline.set_state(Gst.State.PLAYING)
-    message = pipeline.get_bus().timed_pop_filtered(30 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+    message = pipeline.get_bus().timed_pop_filtered(LIMIT * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)
     assert message is not None and message.type == Gst.MessageType.EOS, f"{source}: {message and message.parse_error()}"
     return found

@@ -11,13 +11,15 @@ import subprocess
 import sys
 import tempfile
 
+from harness import LIMIT
+
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 # What framequality-scan makes of an MP4 file with H.264.
 DECODING = ("uridecodebin", "qtdemux", "h264parse", "avdec_h264", "videoconvert", "videoscale")
 
 
 def output(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
 
 
 def package_of(element):

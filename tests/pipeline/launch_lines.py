@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from harness import LIMIT
+
 NOT_RUN = ("hardware", "files", "setup")
 BLOCK = re.compile(r"^( *)```(?:sh|bash|console|shell)([^\n`]*)\n(.*?)^\1```(?:\n\n\1```\n(.*?)^\1```)?", re.MULTILINE | re.DOTALL)
 SCORE = re.compile(r"score=\(double\)([-+.e0-9]+)")
@@ -66,7 +68,7 @@ def ours():
 @functools.cache
 def inspected(element):
     """What gst-inspect-1.0 prints of it, or of a plugin; None if it is not there."""
-    run = subprocess.run(["gst-inspect-1.0", element], check=False, timeout=60, capture_output=True, text=True)
+    run = subprocess.run(["gst-inspect-1.0", element], check=False, timeout=LIMIT, capture_output=True, text=True)
     return run.stdout if run.returncode == 0 else None
 
 
@@ -89,7 +91,7 @@ def missing(command):
 
 def bash(command, folder):
     return subprocess.run(["bash", "-e", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True, text=True,
-                          timeout=100, check=False, env=os.environ)
+                          timeout=LIMIT, check=False, env=os.environ)
 
 
 def prepare(folder, programs, root):

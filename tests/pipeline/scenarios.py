@@ -17,9 +17,11 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from harness import LIMIT
+
 FRAMES, RATE = 50, 25
 LENGTH = FRAMES * Gst.SECOND // RATE
-WAIT = 20 * Gst.SECOND
+WAIT = LIMIT * Gst.SECOND
 # Frames as they are: jpegdec loses the first one of a stream now and then, when states change fast.
 NEEDS = ("matroskamux", "matroskademux")
 ELEMENTS = [
@@ -254,7 +256,7 @@ def main():
         subprocess.run(
             ["gst-launch-1.0", "-q", *f"videotestsrc pattern=ball num-buffers={FRAMES} ! video/x-raw,format=I420,width=64,"
              f"height=48,framerate={RATE}/1 ! matroskamux ! filesink location={path}".split()],
-            check=True, timeout=60)
+            check=True, timeout=LIMIT)
         for scenario in SCENARIOS:
             wanted = outcome("identity", scenario, path)
             assert any(step[0] == "frame" for step in wanted[0]), scenario

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from harness import LIMIT
+
 
 def main():
     examples = pathlib.Path(sys.argv[1])
@@ -19,7 +21,7 @@ def main():
         source = "videotestsrc pattern=smpte num-buffers=50 ! " + large
         subprocess.run(["gst-launch-1.0", "-q", "concat", "name=c", "!", "avenc_ffv1", "!", "matroskamux", "!", "filesink",
                         f"location={film}", *f"{source} ! videoscale ! {small} ! videoscale ! {large} ! c.".split(),
-                        *f"{source} ! c.".split()], check=True, timeout=60)
+                        *f"{source} ! c.".split()], check=True, timeout=LIMIT)
         table, picture = film.with_suffix(".csv"), film.with_suffix(".png")
         command = [sys.executable, str(examples / "score_video.py"), str(film), "--csv", str(table), "--count", "2",
                    "--meter", "metric=brenner"]
@@ -28,7 +30,7 @@ def main():
             command += ["--plot", str(picture)]
         except ImportError:
             print("no matplotlib: without the plot")
-        run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
         print(run.stdout, run.stderr)
         assert run.returncode == 0
         rows = list(csv.reader(table.open(encoding="utf-8")))
@@ -49,7 +51,7 @@ def main():
         grey = "videotestsrc pattern=solid-color foreground-color=0xff808080 num-buffers=50 ! " + large
         subprocess.run(["gst-launch-1.0", "-q", "concat", "name=c", "!", "x264enc", "!", "h264parse", "!",
                         "mpegtsmux", "!", "filesink", f"location={stream}", *f"{grey} ! c.".split(),
-                        *f"{source} ! c.".split()], check=True, timeout=60)
+                        *f"{source} ! c.".split()], check=True, timeout=LIMIT)
         sys.path.insert(0, str(examples))
         import score_video
         score_video.Gst.init(None)
@@ -64,21 +66,21 @@ def main():
         ball = "videotestsrc pattern=ball num-buffers=50 ! " + large
         subprocess.run(["gst-launch-1.0", "-q", "concat", "name=c", "!", "avenc_ffv1", "!", "matroskamux", "!", "filesink",
                         f"location={cuts}", *f"{ball} ! c.".split(), *f"{source} ! c.".split(),
-                        *f"{source.replace('smpte', 'pinwheel')} ! c.".split()], check=True, timeout=60)
+                        *f"{source.replace('smpte', 'pinwheel')} ! c.".split()], check=True, timeout=LIMIT)
         for properties in ("", "metric=laplacian-variance prefilter=binomial5"):
-            run = subprocess.run(command[:2] + [cuts, "--meter", properties], capture_output=True, text=True, timeout=100,
+            run = subprocess.run(command[:2] + [cuts, "--meter", properties], capture_output=True, text=True, timeout=LIMIT,
                                  check=False)
             warned = re.search(r"^Warning: the scene changes at (.*)\.$", run.stdout, re.MULTILINE)
             assert warned and re.findall(r"\(frame (\d+)\)", warned[1]) == ["50", "100"], run
         # One scene in which all that is seen changes, step by step.
         plate = f"videotestsrc pattern=zone-plate kx2=20 ky2=20 kt=3 num-buffers=100 ! {large} ! avenc_ffv1 ! matroskamux"
         subprocess.run(["gst-launch-1.0", "-q", *plate.split(), "!", "filesink", f"location={folder}/moving.mkv"], check=True,
-                       timeout=60)
-        run = subprocess.run(command[:2] + [folder + "/moving.mkv"], capture_output=True, text=True, timeout=100, check=False)
+                       timeout=LIMIT)
+        run = subprocess.run(command[:2] + [folder + "/moving.mkv"], capture_output=True, text=True, timeout=LIMIT, check=False)
         assert run.returncode == 0 and "Warning" not in run.stdout, run
         # Without zones nothing is said of scenes.
         run = subprocess.run(command[:2] + [cuts, "--meter", "zone-columns=1 zone-rows=1"], capture_output=True, text=True,
-                             timeout=100, check=False)
+                             timeout=LIMIT, check=False)
         assert run.returncode == 0 and "Warning" not in run.stdout, run
         # Two cuts close to each other are found, steps as large as those around are motion.
         still, other, moving = [4, 0, 0, 0], [0, 0, 4, 1], [[3, 1, 0, 0], [1, 3, 0, 0], [0, 1, 3, 0], [0, 0, 1, 3]]
@@ -89,7 +91,7 @@ def main():
 
         # A file that is no video, and none at all: a reason and a failure.
         for bad in (str(table), folder + "/none"):
-            run = subprocess.run(command[:2] + [bad], capture_output=True, text=True, timeout=50, check=False)
+            run = subprocess.run(command[:2] + [bad], capture_output=True, text=True, timeout=LIMIT, check=False)
             assert run.returncode == 1 and run.stderr.startswith("score_video.py: "), run
 
 

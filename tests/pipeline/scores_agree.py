@@ -9,6 +9,8 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from harness import LIMIT
+
 FRAMES = 12
 SOURCE = f"videotestsrc pattern=ball num-buffers={FRAMES} ! video/x-raw,format={{}},width=160,height=120,framerate=25/1"
 
@@ -23,7 +25,7 @@ def metrics():
 
 def rows(*command):
     """What an example printed: (frame, timestamp, metric, score) a line."""
-    run = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=50, check=False)
+    run = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=LIMIT, check=False)
     assert run.returncode == 0, f"{command}: {run.stdout}{run.stderr}"
     return [(int(frame), int(timestamp), metric, float(score))
             for frame, timestamp, metric, score in map(str.split, run.stdout.splitlines())]
@@ -49,7 +51,7 @@ def main():
     for program in ([sys.executable, examples / "score_from_message.py", "--source"],
                     [sys.executable, examples / "score_from_meta.py", "--source"], [score_app]):
         run = subprocess.run([*program, "filesrc location=/nonexistent ! decodebin"], capture_output=True, text=True,
-                             timeout=20, check=False)
+                             timeout=LIMIT, check=False)
         assert run.returncode != 0 and run.stderr, f"{program}: {run}"
 
 

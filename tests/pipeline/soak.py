@@ -13,6 +13,8 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstApp", "1.0")
 from gi.repository import Gst, GstApp  # GstApp gives the appsink its methods
 
+from harness import LIMIT
+
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--frames", type=int, default=10000)
 parser.add_argument("--bound", type=float, default=2.0, metavar="MIB",
@@ -35,7 +37,7 @@ sink, bus = pipeline.get_by_name("sink"), pipeline.get_bus()
 pipeline.set_state(Gst.State.PLAYING)
 tenth, frames, scores, sizes, problem = max(arguments.frames // 10, 1), 0, 0, [], None
 while problem is None and not sink.is_eos():
-    sample = sink.try_pull_sample(30 * Gst.SECOND)
+    sample = sink.try_pull_sample(LIMIT * Gst.SECOND)
     if sample is not None:
         frames += 1
         if sample.get_buffer().get_custom_meta("GstSharpnessMeta") is None:

@@ -23,7 +23,6 @@ from harness import LIMIT, heed_signals, launch, run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
 SANITIZED = os.environ.get("SANITIZED") == "1"
-SLOW = 4 if SANITIZED else 1
 VIDEO = "video/x-raw,format=I420,width=160,height=120,framerate=25/1"
 LIVE = "videotestsrc is-live=true pattern={} ! " + VIDEO
 NAME = re.compile(r"[\w-]+(~[0-9a-f]{8})?-\d{8}T\d{6}\.\d{3}Z-[a-z]+\.jpg")
@@ -57,8 +56,8 @@ class Watch:
         for line in stream:
             lines.append(line)
 
-    def until(self, holds, limit=20):
-        end = time.monotonic() + limit * SLOW
+    def until(self, holds):
+        end = time.monotonic() + LIMIT
         while not (found := holds()):
             assert time.monotonic() < end and (self.process.poll() is None or holds()), (self.events, self.errors)
             time.sleep(0.02)
@@ -70,7 +69,7 @@ class Watch:
                                         if (event["camera"], event["state"]) == (camera, state)), None))
 
     def get(self, path, method="GET", body=None, headers={}):
-        connection = http.client.HTTPConnection(self.address, timeout=10)
+        connection = http.client.HTTPConnection(self.address, timeout=LIMIT)
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
         content = answer.read()
@@ -81,18 +80,17 @@ class Watch:
         _, body = self.get("/status.json")
         return next(entry for entry in json.loads(body)["cameras"] if entry["name"] == camera)
 
-    def stop(self, number=signal.SIGTERM, limit=3):
+    def stop(self, number=signal.SIGTERM):
         """All that it wrote."""
         begin = time.monotonic()
         self.process.send_signal(number)
         self.process.wait(LIMIT)
-        took = time.monotonic() - begin
+        self.took = time.monotonic() - begin
         for reader in self.readers:
             reader.join()
         self.process.stdout.close()
         self.process.stderr.close()
         assert self.process.returncode == 128 + number, (self.process.returncode, self.errors)
-        assert took < limit * SLOW, took
         for line in self.events:
             json.loads(line)
         return "".join(self.events + self.errors)
@@ -162,10 +160,11 @@ pipeline = "videotestsrc is-live=true ! video/x-raw,width=160,height=120,framera
     learnings = [event for event in map(json.loads, run.events) if event["camera"] == "ends" and event["state"] == "good"]
     assert len(learnings) == 1 and run.status("ends")["reconnects"] >= 1, learnings
 
+    # Of frames and their rate a machine that is busy elsewhere shows little for a while.
+    run.until(lambda: 20 < (run.status(good)["frame_rate"] or 0) < 30 or SANITIZED)
+    run.until(lambda: (status := run.status(good))["last_frame_age"] < 1 and status["frames"] > 20 and status["history"])
     status = run.status(good)
     assert status["state"] == "good" and status["width"] == 160 and status["height"] == 120, status
-    run.until(lambda: 20 < (run.status(good)["frame_rate"] or 0) < 30 or SANITIZED)
-    assert status["last_frame_age"] < 1 * SLOW and status["frames"] > 20 and len(status["history"]) >= 1, status
     assert run.status("night")["state"] == "dark" and run.status("odd")["state"] == "error"
     assert run.status("clip")["state"] == "ended" and run.status("clip")["score"] is None
 
@@ -236,7 +235,7 @@ def test_http_takes_nothing_else(folder):
     silent = []
     # Those who say nothing, or nonsense, do not keep others out for ever; a limit keeps memory bounded.
     for text in [b""] * 40 + [b"GET / HTTP/1.1\r\nHost: x\r\n"] * 10 + [b"\0\xff\r\n\r\n", b"GET " + b"a" * 100000]:
-        connection = socket.create_connection((host, int(port)), timeout=5)
+        connection = socket.create_connection((host, int(port)), timeout=LIMIT)
         silent.append(connection)
         try:
             connection.sendall(text)
@@ -284,17 +283,20 @@ def test_usage(folder):
 
 
 def test_log_is_rotated(folder):
-    log = folder / "events.jsonl"
-    run = Watch("--config", config(folder, f"[[camera]]\nname='a'\npipeline='{LIVE.format('smpte')}'\n[defaults]\n"
-                                           "learn-time=3\nhold-time=0.5\n"), "--log", log)
+    log, old = folder / "events.jsonl", folder / "events.1"
+    ends = f"videotestsrc num-buffers=5 is-live=true pattern=smpte ! {VIDEO}"
+    run = Watch("--config", config(folder, f"[[camera]]\nname='a'\npipeline='{ends}'\n"), "--log", log)
     run.until(lambda: "connected" in log.read_text())
-    log.rename(folder / "events.1")
+    log.rename(old)
     run.process.send_signal(signal.SIGHUP)
     run.until(log.exists)
-    run.until(lambda: log.read_text())
-    assert json.loads(log.read_text().splitlines()[0])["state"] == "good", log.read_text()
-    assert "good" not in (folder / "events.1").read_text()
+    kept = old.read_text()
+    run.until(lambda: "connected" in log.read_text())
+    assert old.read_text() == kept
     assert run.stop(signal.SIGINT).count("\n") == 1 and not run.events
+    # None is lost, none is in both.
+    states = [json.loads(line)["state"] for line in (old.read_text() + log.read_text()).splitlines()]
+    assert states == ["connected", "lost"] * (len(states) // 2) + ["connected"] * (len(states) % 2), states
     # A terminal that closes ends what writes to it.
     Watch(clip(folder), str(fifo(folder))).stop(signal.SIGHUP)
 
@@ -315,6 +317,8 @@ def silent_server():
 
 
 def test_passwords_stay_inside(folder):
+    usual = Watch(str(fifo(folder)))
+    usual.stop()
     server, port = silent_server()
     (folder / "secret").write_text("Sesame/42\n")
     secrets = ["hush", "p%40ss%2Fw0rd", "p@ss/w0rd", "raw@at", "Sesame/42", "Sesame%2F42", "qu3ry", "piped"]
@@ -343,8 +347,9 @@ hold-time = "x"
         assert run.said(camera, "lost")["reason"], camera
     run.said("wrong", "error")
     served = b"".join(run.get(path)[1] for path in ("/", "/metrics", "/status.json")).decode()
-    # Neither server answers, and none of that keeps the end waiting.
     said = run.stop() + served
+    # Neither server answers, and none of that keeps the end waiting: they would be given up after 10 s.
+    assert run.took < 5 + 10 * usual.took, (run.took, usual.took)
     assert "user:***@" in said
     for secret in secrets:
         assert secret not in said, (secret, said)
@@ -387,7 +392,7 @@ def test_jpegs_over_http(folder):
     assert "401" in run.said("bad", "lost")["reason"]
     # The same frame again and again.
     assert run.said("good", "frozen")["duration"] >= 1
-    run.until(lambda: run.status("good")["state"] == "frozen", 1)
+    run.until(lambda: run.status("good")["state"] == "frozen")
     server.shutdown()
     server.server_close()
     assert "p@ss" not in run.stop()

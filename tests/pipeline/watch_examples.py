@@ -14,11 +14,11 @@ import sys
 import tempfile
 import time
 
+from harness import LIMIT
 from watching import Watch
 
 EXAMPLES, TOOL = pathlib.Path(sys.argv[1]).resolve(), os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 HERE = pathlib.Path(__file__).resolve().parent
-LIMIT = 30  # s
 os.environ["PATH"] += ":/usr/sbin"  # mosquitto's
 
 

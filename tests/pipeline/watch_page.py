@@ -21,10 +21,10 @@ import threading
 import time
 import urllib.parse
 
+from harness import LIMIT
 from watching import Watch, until
 
 PAGE, TOOL = pathlib.Path(sys.argv[1]), os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
-LIMIT = 60  # s, for the browser
 PREFIX = "/cameras/live/"  # as below a reverse proxy
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>\"&amp;/../%2e \u202e\n\U0001f4f7"
 JPEG = base64.b64decode(

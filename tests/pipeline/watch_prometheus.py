@@ -16,6 +16,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from harness import LIMIT
 from watching import Process, Watch, until
 
 TOOL, EXAMPLES = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
@@ -46,7 +47,7 @@ class Prometheus(Process):
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
         try:
-            with opener.open(url, timeout=10) as answer:
+            with opener.open(url, timeout=LIMIT) as answer:
                 return json.load(answer)["data"]
         except (ConnectionError, urllib.error.URLError) as error:
             assert not isinstance(error, urllib.error.HTTPError) or error.code == 503, (query, error.read())

@@ -15,8 +15,8 @@ import statistics
 import sys
 import time
 
-from harness import run_tests
-from watching import LIMIT, Watch, until
+from harness import LIMIT, run_tests
+from watching import Watch, until
 
 TOOL = os.path.abspath(sys.argv[1])
 SLOW = 4 if os.environ.get("SANITIZED") == "1" else 1
@@ -69,11 +69,12 @@ def test_thumbnails_hold_up_nobody(folder):
             health = [get(run, "/healthz") for _ in range(21)]
             pictures = [picture.result() for picture in pictures]
         assert {answer.code for answer in health} == {200}
-        # In milliseconds, but for the load of the machine; each waited two seconds behind every camera.
-        assert statistics.median(answer.seconds for answer in health) < 1 * SLOW, health
+        # In milliseconds, but for the load of the machine; each waited behind every camera, as long as for its picture.
+        assert statistics.median(answer.seconds for answer in health) < min(answer.seconds for answer in pictures) / 2, (health, pictures)
         assert {answer.code for answer in pictures} == {503}, pictures
         # What did not come in time is not waited for again.
-        assert statistics.median(get(run, "/thumbnail/c0").seconds for _ in range(21)) < 1 * SLOW
+        again = [get(run, "/thumbnail/c0") for _ in range(21)]
+        assert statistics.median(answer.seconds for answer in again) < min(answer.seconds for answer in pictures) / 2, (again, pictures)
         end(run)
 
 
@@ -83,9 +84,7 @@ def test_thumbnails_are_fresh(folder):
         first = get(run, "/thumbnail/c0")
         assert first.code == 200 and first.body[:2] == b"\xff\xd8" and first.headers["Content-Type"] == "image/jpeg", first
         # No two frames of this pattern are the same.
-        time.sleep(1.1)
-        second = get(run, "/thumbnail/c0")
-        assert second.code == 200 and second.body != first.body
+        until("another", lambda: (second := get(run, "/thumbnail/c0")).code == 200 and second.body != first.body)
         end(run)
 
 

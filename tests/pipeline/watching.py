@@ -10,9 +10,7 @@ import threading
 import time
 import urllib.request
 
-from harness import missing, plain
-
-LIMIT = 40  # s, until something must have happened
+from harness import LIMIT, missing, plain
 
 
 def until(what, condition, limit=LIMIT):
@@ -77,7 +75,7 @@ class Watch(Process):
     def __init__(self, tool, *arguments, **how):
         super().__init__(tool, "--listen", "127.0.0.1:0", *arguments, **how)
         found = until(lambda: f"address: {self.errors}",
-                      lambda: re.search(r"127\.0\.0\.1:(\d+)", "".join(self.errors)) or self.process.poll() is not None, 20)
+                      lambda: re.search(r"127\.0\.0\.1:(\d+)", "".join(self.errors)) or self.process.poll() is not None)
         assert found is not True, self.errors
         self.port = int(found[1])
 
