@@ -105,6 +105,10 @@ std::string Program::unique_name(const std::string& wanted) const {
 }
 
 int Program::run() {
+  // Before anybody is told that it runs, and may end it or rotate its log.
+  heed<SIGINT>();
+  heed<SIGTERM>();
+  heed<SIGHUP>();
   if (server_ && (!settings_.quiet || settings_.listen.ends_with(":0"))) say("serving " + server_->url());
   for (const std::string& warning : settings_.warnings)
     if (!settings_.quiet) say("warning: " + settings_.secrets.hide(warning));
@@ -124,9 +128,6 @@ int Program::run() {
     status.since = now;
     rejected_.push_back(std::move(status));
   }
-  heed<SIGINT>();
-  heed<SIGTERM>();
-  heed<SIGHUP>();
   for (const auto& camera : cameras_) camera->start();
   post_status();
   sources_.push_back(g_timeout_add_seconds(

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from harness import LIMIT
+
 DRIVER, *TOOLS = map(os.path.abspath, sys.argv[1:])
 # Where the build put the library; CUDA's runtime would find it there, and take it down when it turns out to be none.
 os.environ.pop("LD_LIBRARY_PATH", None)
