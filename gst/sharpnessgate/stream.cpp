@@ -10,6 +10,7 @@
 #include "gst/object/structure.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -32,23 +33,10 @@ constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 constexpr GstClockTime kGapStep = GST_SECOND / 4;
 
 const char* text_of(Reason reason) {
-  switch (reason) {
-    case Reason::kAboveMinScore:
-      return "above-min-score";
-    case Reason::kBelowMinScore:
-      return "below-min-score";
-    case Reason::kAboveResumeScore:
-      return "above-resume-score";
-    case Reason::kNearMedian:
-      return "near-median";
-    case Reason::kBelowMedian:
-      return "below-median";
-    case Reason::kAboveMedian:
-      return "above-median";
-    case Reason::kBestOfWindow:
-      break;
-  }
-  return "best-of-window";
+  constexpr std::array kTexts{"above-min-score", "below-min-score", "above-resume-score", "near-median",
+                              "below-median",    "above-median",    "best-of-window"};
+  static_assert(kTexts.size() == static_cast<std::size_t>(Reason::kBestOfWindow) + 1);
+  return kTexts[static_cast<std::size_t>(reason)];
 }
 
 std::optional<double> score_of(GstBuffer* buffer) {
