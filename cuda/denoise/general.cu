@@ -190,8 +190,8 @@ Shape shape_of(const DenoiseKernel& kernel, const DenoiseJob& job, std::size_t r
     const std::size_t bytes =
         (own + 2 * static_cast<std::size_t>(job.search_radius)) * kernel.row_bytes + own * kernel.own_row_bytes;
     if (bytes > room) continue;
-    // Registers let two blocks in.
-    const int resident = static_cast<int>(std::min<std::size_t>(all_room / (bytes + kReserved), 2)) * warps;
+    // Registers let two blocks in. One fits: Turing, where a block may have all there is, reserves nothing.
+    const int resident = static_cast<int>(std::clamp<std::size_t>(all_room / (bytes + kReserved), 1, 2)) * warps;
     if (resident <= most) continue;
     most = resident;
     best = {warps, bytes};
