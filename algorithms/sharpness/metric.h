@@ -10,6 +10,8 @@
 //   corrected(totals, n, inner, noise)
 //                        the same less the share of white noise, for metrics that it can be taken from: noise[i] is
 //                        what it adds to total i for each of the `inner` pixels that add to it
+// A metric that differs from the one it derives from in the last two alone names that one as its Totals: then the GPU's
+// kernels are compiled once for both.
 // V is the backend's number: an int on the GPU, a vector of 8-, 16- or 32-bit lanes on the CPU. The declarations
 // kGain and kPeak let a backend prove that its lanes are wide enough; nothing ever rounds.
 #pragma once

@@ -341,7 +341,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_smoothed(const
 }  // namespace
 
 Kernel smoothing_kernel(int metric, int radius) {
-  return with_metric(metric, [&](auto m) {
+  return with_totals_of(metric, [&](auto m) {
     using M = decltype(m);
     Kernel k;
     if constexpr (!M::kHistogram) {

@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_
 }  // namespace
 
 Kernel quadratic_kernel(int metric) {
-  return with_metric(metric, [](auto m) {
+  return with_totals_of(metric, [](auto m) {
     using M = decltype(m);
     Kernel k;
     if constexpr (kLagForm<M>.is_quadratic) {

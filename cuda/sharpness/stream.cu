@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_r
 }  // namespace
 
 Kernel stream_kernel(int metric, int word_bytes, int bits) {
-  return with_metric(metric, [&](auto m) {
+  return with_totals_of(metric, [&](auto m) {
     using M = decltype(m);
     Kernel k;
     if (word_bytes == 2) {

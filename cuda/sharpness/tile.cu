@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant_
 }  // namespace
 
 Kernel tile_kernel(int metric) {
-  return with_metric(metric, [](auto m) {
+  return with_totals_of(metric, [](auto m) {
     Kernel k;
     k.function = reinterpret_cast<const void*>(&measure_tiles<decltype(m)>);
     k.threads = kThreads;

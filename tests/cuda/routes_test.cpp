@@ -9,6 +9,7 @@
 #include "cuda/denoise/filter.h"
 #include "cuda/device.h"
 #include "cuda/halftone/filter.h"
+#include "cuda/sharpness/job.h"
 #include "cuda/sharpness/meter.h"
 #include "tests/cuda/fake_runtime.h"
 #include "tests/denoise/pictures.h"
@@ -215,6 +216,53 @@ std::string readable(const std::string& name) {
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                          &std::free);
   return status == 0 ? text.get() : name;
+}
+
+/// What a metric adds to its totals, as addresses: a metric that inherits it has the same ones.
+struct Additions {
+  const void *row = nullptr, *pixel = nullptr;
+  bool operator==(const Additions&) const = default;
+};
+struct Neighbours {
+  int l() const { return 0; }
+  int c() const { return 0; }
+  int r() const { return 0; }
+  int r2() const { return 0; }
+};
+struct Sink {
+  template <int>
+  void add(int) {}
+  template <int>
+  void add_product(int, int) {}
+};
+Additions additions_of(int metric) {
+  return with_metric(metric, [](auto m) -> Additions {
+    using M = decltype(m);
+    if constexpr (M::kHistogram) {
+      return {};
+    } else {
+      return {reinterpret_cast<const void*>(&M::template row<int, Neighbours>),
+              reinterpret_cast<const void*>(&M::template pixel<int, Sink>)};
+    }
+  });
+}
+
+TEST(Routes, MetricsThatAddTheSameShareKernels) {
+  int shared = 0;
+  for (int a = 0; a < kMetricCount; ++a)
+    for (int b = 0; b < a; ++b) {
+      const bool same = additions_of(a) == additions_of(b);
+      shared += same;
+      const auto expect = [&](auto kernel) {
+        EXPECT_EQ(kernel(a).function == kernel(b).function, same || !(kernel(a).function || kernel(b).function))
+            << metric_info(a).name << " and " << metric_info(b).name;
+      };
+      expect(cuda::tile_kernel);
+      for (const int bits : {12, 16}) expect([&](int metric) { return cuda::stream_kernel(metric, 2, bits); });
+      expect([](int metric) { return cuda::stream_kernel(metric, 1, 8); });
+      for (const int radius : {1, 2}) expect([&](int metric) { return cuda::smoothing_kernel(metric, radius); });
+    }
+  EXPECT_GT(shared, 0);
 }
 
 /// Whether a kernel's code is for matrix products that Turing lacks: there it is compiled to nothing.

@@ -33,6 +33,7 @@ struct Variance : MetricBase {
 
 /// Variance divided by the mean; 0 for a black frame. Unit: code. Source: Groen et al. 1985, F10.
 struct NormalizedVariance : Variance {
+  using Totals = Variance;
   static constexpr MetricInfo kInfo{"normalized-variance", 1, "code", "variance / mean",
                                     "variance with the exposure divided out; a contrast statistic too (Groen 1985)"};
   static double score(const std::int64_t* t, std::uint64_t n) {
