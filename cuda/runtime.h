@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Owners of CUDA streams, events and memory, and check(): the one way CUDA faults become exceptions.
+// Owners of CUDA streams, events and memory.
 #pragma once
 
+#include "cuda/check.h"
 #include "cuda/error.h"
 
 #include <cuda_runtime_api.h>
@@ -9,34 +10,9 @@
 #include <cstddef>
 #include <memory>
 #include <source_location>
-#include <string>
 #include <type_traits>
 
 namespace framequality::cuda {
-
-inline Fault fault_of(cudaError_t error) {
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-      return Fault::kOutOfMemory;
-    case cudaErrorNoDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorInvalidDevice:
-    case cudaErrorDevicesUnavailable:
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorStubLibrary:
-      return Fault::kNoDevice;
-    default:
-      return Fault::kDeviceLost;
-  }
-}
-
-/// Throws Error if `error` is one, naming the call, CUDA's words and the caller's line.
-inline void check(cudaError_t error, const char* call, std::source_location where = std::source_location::current()) {
-  if (error == cudaSuccess) return;
-  (void)cudaGetLastError();  // an error that is not sticky must not be met again by the next check of a launch
-  throw Error(fault_of(error), std::string(call) + ": " + cudaGetErrorString(error) + " (" + where.file_name() + ":" +
-                                   std::to_string(where.line()) + ")");
-}
 
 struct Release {
   void operator()(cudaStream_t s) const noexcept { (void)cudaStreamDestroy(s); }

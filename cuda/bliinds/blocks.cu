@@ -8,7 +8,7 @@
 #include "algorithms/bliinds/block.h"
 #include "cuda/bliinds/histogram.cuh"
 #include "cuda/bliinds/job.h"
-#include "cuda/runtime.h"
+#include "cuda/check.h"
 
 namespace framequality::cuda {
 namespace {

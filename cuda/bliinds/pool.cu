@@ -5,7 +5,7 @@
 // closely. Sums run in the same order every time; only integers are added by atomics.
 #include "cuda/bliinds/histogram.cuh"
 #include "cuda/bliinds/job.h"
-#include "cuda/runtime.h"
+#include "cuda/check.h"
 
 namespace framequality::cuda {
 namespace {

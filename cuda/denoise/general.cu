@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The denoiser for any patch and any number of planes, and which of them all kernels a job gets.
+#include "cuda/check.h"
 #include "cuda/denoise/kernels.h"
 #include "cuda/denoise/near.h"
 #include "cuda/denoise/tile.cuh"
 #include "cuda/loop_bound.cuh"
-#include "cuda/runtime.h"
 
 #include <algorithm>
 #include <limits>

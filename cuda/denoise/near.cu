@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The denoisers for patches of 3x3 and windows of a few pixels: a row of the window at a time.
+#include "cuda/check.h"
 #include "cuda/denoise/near.h"
 #include "cuda/denoise/tile.cuh"
-#include "cuda/runtime.h"
 
 #include <algorithm>
 #include <iterator>

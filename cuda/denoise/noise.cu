@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The noise estimate of noise.h, and the weights that follow from it, without a detour over the host.
+#include "cuda/check.h"
 #include "cuda/denoise/job.h"
 #include "cuda/loop_bound.cuh"
-#include "cuda/runtime.h"
 
 namespace framequality::cuda {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which jobs the tensor cores denoise, and with which kernel.
+#include "cuda/check.h"
 #include "cuda/denoise/family.h"
 #include "cuda/device.h"
-#include "cuda/runtime.h"
 
 #include <algorithm>
 

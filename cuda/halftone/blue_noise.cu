@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Blue noise: pixels that do not depend on each other.
 #include "algorithms/halftone/blue_noise.h"
+#include "cuda/check.h"
 #include "cuda/halftone/source.cuh"
 #include "cuda/loop_bound.cuh"
-#include "cuda/runtime.h"
 
 namespace framequality::cuda {
 namespace {

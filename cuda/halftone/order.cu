@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Into the order in which a Wavefront's lanes take pixels, and out of it.
+#include "cuda/check.h"
 #include "cuda/halftone/source.cuh"
 #include "cuda/halftone/wavefront.cuh"
 #include "cuda/loop_bound.cuh"
-#include "cuda/runtime.h"
 
 namespace framequality::cuda {
 namespace {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cuda/halftone/job.h"
-#include "cuda/upload.h"
 
 namespace framequality::cuda {
 

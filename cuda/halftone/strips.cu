@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Floyd-Steinberg as a wavefront of strips.
 #include "algorithms/halftone/floyd_steinberg.h"
+#include "cuda/check.h"
 #include "cuda/halftone/wavefront.cuh"
-#include "cuda/runtime.h"
 
 namespace framequality::cuda {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tone-dependent error diffusion: swath after swath, the rows of one in step.
+#include "cuda/check.h"
 #include "cuda/halftone/tone_lookup.cuh"
 #include "cuda/halftone/wavefront.cuh"
-#include "cuda/runtime.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -2,8 +2,12 @@
 // What the host hands a kernel to measure one frame, and the table of kernels. No CUDA headers.
 #pragma once
 
-#include "algorithms/sharpness/plan.h"
+#include "algorithms/layout.h"
+#include "algorithms/sharpness/grid.h"
+#include "algorithms/sharpness/samples.h"
+#include "algorithms/sharpness/statistics.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace framequality::cuda {

@@ -2,6 +2,7 @@
 // What all kernels share: from block number to tile, and from a block's sums to totals on the host.
 #pragma once
 
+#include "algorithms/sharpness/metrics.h"
 #include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
 
