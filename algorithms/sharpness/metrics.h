@@ -28,18 +28,4 @@ const MetricInfo& metric_info(int index);
 /// Null if there is no metric of this name.
 const MetricInfo* find_metric(std::string_view name);
 
-/// Calls f(M{}) with the metric type whose totals the metric at `index` keeps: kernels know nothing of scores.
-template <class F>
-auto with_totals_of(int index, F&& f) {
-  return with_metric(index, [&](auto m) {
-    using M = decltype(m);
-    if constexpr (requires { typename M::Totals; }) {
-      static_assert(std::is_base_of_v<typename M::Totals, M>);
-      return f(typename M::Totals{});
-    } else {
-      return f(m);
-    }
-  });
-}
-
 }  // namespace framequality

@@ -42,4 +42,18 @@ auto with_metric(int index, F&& f) {
   return detail::with_metric(index, std::forward<F>(f), Metrics{});
 }
 
+/// Calls f(M{}) with the metric type whose totals the metric at `index` keeps: kernels know nothing of scores.
+template <class F>
+auto with_totals_of(int index, F&& f) {
+  return with_metric(index, [&](auto m) {
+    using M = decltype(m);
+    if constexpr (requires { typename M::Totals; }) {
+      static_assert(std::is_base_of_v<typename M::Totals, M>);
+      return f(typename M::Totals{});
+    } else {
+      return f(m);
+    }
+  });
+}
+
 }  // namespace framequality

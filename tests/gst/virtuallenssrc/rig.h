@@ -155,9 +155,9 @@ class WatchedPipeline {
         pad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
         [](GstPad*, GstPadProbeInfo* info, gpointer self) {
           if (info->type & GST_PAD_PROBE_TYPE_BUFFER)
-            static_cast<Watched*>(self)->waiters_ = 2;
+            static_cast<WatchedPipeline*>(self)->waiters_ = 2;
           else if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS)
-            static_cast<Watched*>(self)->waiters_ = 1;
+            static_cast<WatchedPipeline*>(self)->waiters_ = 1;
           return GST_PAD_PROBE_OK;
         },
         this, nullptr);
