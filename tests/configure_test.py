@@ -8,6 +8,7 @@ usage: configure_test.py SOURCE_ROOT
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,25 @@ class Build(Case):
             check=False, env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "CONFIGURE_ONLY": "1",
                               "CUDA_PATH": "", "CUDA_HOME": ""}).stdout
         return re.search(r"-Dcuda-arch=(\d+)", said)[1]
+
+    def compiler(self, named):
+        """The compiler that scripts/build hands to meson where this one is named and only these programs are there."""
+        programs, build = self.folder / "bin", self.folder / "b"
+        write(programs / "meson", '#!/bin/sh\nmkdir "$2"\necho "$CXX"\n', 0o755)
+        for name in ("dirname", "mkdir"):
+            (programs / name).unlink(missing_ok=True)
+            (programs / name).symlink_to(shutil.which(name))
+        shutil.rmtree(build, ignore_errors=True)
+        return subprocess.run(["/bin/bash", str(ROOT / "scripts" / "build"), str(build), "-Dcuda=disabled"], timeout=30,
+                              capture_output=True, text=True, check=True,
+                              env={"PATH": str(programs), "CONFIGURE_ONLY": "1", "CXX": named}).stdout.strip()
+
+    def test_a_compiler_that_is_named_goes_through_ccache_too(self):
+        self.assertEqual(self.compiler("clang++"), "clang++")
+        write(self.folder / "bin" / "ccache", "#!/bin/sh\n", 0o755)
+        self.assertEqual(self.compiler("clang++"), "ccache clang++")
+        self.assertEqual(self.compiler("/usr/lib/ccache/g++"), "/usr/lib/ccache/g++")
+        self.assertEqual(self.compiler(""), "")
 
     def test_it_is_for_the_gpu_here_or_what_the_driver_can_translate(self):
         self.assertEqual(self.architecture([75, 80, 86, 90], "8.6"), "86")
