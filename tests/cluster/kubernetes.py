@@ -116,7 +116,7 @@ def main():
     try:
         import yaml
     except ImportError:
-        print("SKIPPED: python3-yaml not installed (scripts/deps ci installs it)")
+        print("SKIPPED: python3-yaml not installed (scripts/deps nightly installs it)")
         return 77
     paths = sorted((EXAMPLES / "kubernetes").glob("*.yaml"))
     documents = [document for path in paths for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))]

@@ -52,7 +52,7 @@ def check_line(folder):
 
 def main():
     if not shutil.which("parallel"):
-        print("SKIPPED: parallel not installed (scripts/deps ci installs it)")
+        print("SKIPPED: parallel not installed (scripts/deps nightly installs it)")
         return 77
     with tempfile.TemporaryDirectory(prefix="fq-parallel-") as folder:
         check_line(pathlib.Path(folder))

@@ -188,7 +188,7 @@ def test_node_down(cluster, archive):
 
 def main():
     if gone := missing():
-        print(f"SKIPPED: {', '.join(gone)} not installed (scripts/deps ci installs them)")
+        print(f"SKIPPED: {', '.join(gone)} not installed (scripts/deps nightly installs them)")
         return 77
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="fq-slurm-") as name:
