@@ -49,19 +49,19 @@ class MeterStream final : public Stream {
   BufferPtr finish() override {
     if (held_.empty()) return nullptr;
     Held& held = held_.front();
-    BufferPtr buffer;
+    StructurePtr message;
     if (held.result) {
       finish_measuring(held);
-      buffer = std::move(held.buffer);
       if (held.outputs.attach_meta) {
-        buffer = attach_result(meter(), std::move(buffer), held.result.get());
-        kind_.annotate(buffer.get());
+        held.buffer = attach_result(meter(), std::move(held.buffer), held.result.get());
+        kind_.annotate(held.buffer.get());
       }
-      if (held.outputs.post_messages) post_result(meter(), std::move(held.result));
-    } else {
-      buffer = std::move(held.buffer);
+      if (held.outputs.post_messages) message = std::move(held.result);
     }
+    BufferPtr buffer = std::move(held.buffer);
     held_.pop().clear();
+    // Last: what a synchronous handler of the bus sends into the element drains what is held.
+    if (message) post_result(meter(), std::move(message));
     return buffer;
   }
 

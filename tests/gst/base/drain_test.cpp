@@ -282,5 +282,41 @@ TEST_F(Drain, DownstreamsAnswerEndsIt) {
   }
 }
 
+/// Sends a serialised event from within the first result's message, in the streaming thread.
+struct SendsAnEvent {
+  GstElement* meter;
+  int results = 0;
+
+  static GstBusSyncReply on_message(GstBus*, GstMessage* message, gpointer data) {
+    auto* self = static_cast<SendsAnEvent*>(data);
+    if (gst_message_has_name(message, "sharpnessmeter") && self->results++ == 0) {
+      GstPad* sink = gst_element_get_static_pad(self->meter, "sink");
+      gst_pad_send_event(sink, gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, "title", nullptr)));
+      gst_object_unref(sink);
+    }
+    return GST_BUS_DROP;
+  }
+};
+
+TEST(DrainReentry, AnEventFromAHandlerOfTheBus) {
+  for (const char* in_flight : {"0", "2"}) {
+    Rig rig{{"in-flight", in_flight}, {"device", "cpu"}};
+    rig.caps(video_caps("GRAY8", 64, 48));
+    SendsAnEvent handler{rig.element()};
+    const BusPtr bus(gst_element_get_bus(rig.element()));
+    gst_bus_set_sync_handler(bus.get(), &SendsAnEvent::on_message, &handler, nullptr);
+    int out = 0;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      rig.push(random_buffer(video_caps("GRAY8", 64, 48), i, i * GST_SECOND / 30));
+      while (rig.pull()) ++out;
+    }
+    gst_harness_push_event(rig.harness(), gst_event_new_eos());
+    while (rig.pull()) ++out;
+    gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
+    EXPECT_EQ(handler.results, 4) << in_flight;
+    EXPECT_EQ(out, 4) << in_flight;
+  }
+}
+
 }  // namespace
 }  // namespace framequality::test
