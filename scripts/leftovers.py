@@ -22,6 +22,8 @@ class Leftovers:
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fq"))
+        # A test may try something as another user in a folder of its own.
+        self.folder.chmod(0o711)
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         return self
 
