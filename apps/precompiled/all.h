@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Headers that most sources of the programs include, compiled once for each program's library. Sources include what they
-// use all the same: a build with -Db_pch=false must pass.
+// Headers that most sources of the programs include, compiled once for each program's library. Sources include what
+// they use all the same: a build with -Db_pch=false must pass.
 #include <glib.h>
 #include <gst/gst.h>
 

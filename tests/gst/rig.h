@@ -22,8 +22,8 @@
 
 namespace framequality::test {
 
-/// Deleter of what owned.h has no pointer for. The function must have external linkage where the pointer is passed between
-/// sources.
+/// Deleter of what owned.h has no pointer for. The function must have external linkage where the pointer is passed
+/// between sources.
 template <auto free>
 struct Free {
   template <class T>
