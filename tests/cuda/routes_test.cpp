@@ -5,6 +5,7 @@
 // runtime that computes nothing, but knows all kernels in the program and notes each launch, and are asked for formats
 // and values of properties that the elements offer. Where this fails, drop the kernel or add what it is for.
 #include "algorithms/halftone/tables.h"
+#include "algorithms/sharpness/metrics/all.h"
 #include "cuda/bliinds/meter.h"
 #include "cuda/denoise/filter.h"
 #include "cuda/device.h"
