@@ -4,6 +4,7 @@
 
 #include "cuda/device.h"
 #include "tests/gst/rig.h"
+#include "tests/gst/sharpnessmeter/scores.h"
 #include "tests/support/gpu.h"
 
 #define GST_USE_UNSTABLE_API  // what every user of GstCuda says
