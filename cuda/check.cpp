@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What CUDA's error codes are to callers.
+// Translates CUDA's error codes into the exceptions that callers catch.
 #include "cuda/check.h"
 
 #include "cuda/error.h"

@@ -50,7 +50,7 @@ class Leftovers:
 
 
 def descendants():
-    """The processes below this one that have not ended."""
+    """Process IDs of the running children of this process, and of their children."""
     reap()
     children = collections.defaultdict(list)
     for entry in os.listdir("/proc"):

@@ -43,7 +43,7 @@ while IFS="$(printf '\t')" read -r filter shard command; do
 done <"$folder/filters"
 exec "$@"
 """
-# What `meson test` prints of each test: number, name, result, seconds.
+# The line that `meson test` prints for each test: number, name, result, seconds.
 RESULT = re.compile(r" *\d+/\d+ +(.*?) +(OK|EXPECTEDFAIL|SKIP|FAIL|TIMEOUT|ERROR|INTERRUPT|UNEXPECTEDPASS) +([\d.]+) ?s")
 TEXTS = 30  # failures that are shown with what the tests said
 SLOWEST = 10

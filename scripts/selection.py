@@ -31,7 +31,7 @@ class Test:
         self.cases = [case for case in sources.get(self.command[0], []) if admits(filters[-1], case)]
         self.shard = entry["env"].get("GTEST_SHARD_INDEX", "none")
         environment = {key: value for key, value in entry["env"].items() if not key.startswith("GTEST_")}
-        # Shards of one program differ in what GoogleTest is told through the environment, and in nothing else.
+        # The shards of a program differ only in GoogleTest's environment variables.
         self.program = json.dumps([self.command, environment], sort_keys=True)
 
 

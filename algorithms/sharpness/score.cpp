@@ -11,18 +11,18 @@
 namespace framequality {
 namespace {
 
-/// A region's totals and what they are of.
+/// A region's totals and its numbers of pixels.
 struct RegionTotals {
   const std::int64_t* totals;  ///< plan.words of them
   std::uint64_t n;             ///< pixels
   std::uint64_t inner;         ///< of these, the ones that add to the totals
 };
 
-/// Scale of working samples: 8-bit codes times this.
+/// Working-sample units per 8-bit grey level.
 double sample_unit(const Plan& plan) { return std::ldexp(1.0, plan.samples.fraction + plan.samples.depth - 8); }
 
-/// What white noise of this standard deviation, in 8-bit codes of the frame, adds per pixel to each of M's totals.
-/// Boxes of k x k codes average it away k times.
+/// Computes how much white noise adds to each of M's totals per pixel. sigma: the noise's standard deviation in the
+/// frame, in 8-bit grey levels; averaging k x k pixels divides it by k.
 template <class M>
 void noise_of(const Plan& plan, double sigma, double (&noise)[kMaxTotals]) {
   const double s = sigma / plan.samples.downscale * sample_unit(plan);
@@ -50,7 +50,7 @@ bool is_noise(const Plan& plan, const RegionTotals& r, const Statistics& statist
   return static_cast<double>(r.totals[kSum]) <= (1 + kLeastSignal) * static_cast<double>(r.inner) * noise[kSum];
 }
 
-/// Score of one region. nothing: in the frame there is nothing but noise, which is not sharp in however little light.
+/// Score of one region. nothing: the frame holds only noise, which scores 0 however dark the frame is.
 double finish(const Plan& plan, const RegionTotals& r, const Statistics& statistics, bool nothing) {
   if (r.n == 0 || nothing) return 0;
   const double unit = sample_unit(plan);

@@ -105,7 +105,7 @@ std::string Program::unique_name(const std::string& wanted) const {
 }
 
 int Program::run() {
-  // Before anybody is told that it runs, and may end it or rotate its log.
+  // Before the program says that it serves: from then on others may stop it, or rotate its log.
   heed<SIGINT>();
   heed<SIGTERM>();
   heed<SIGHUP>();

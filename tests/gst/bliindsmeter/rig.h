@@ -5,6 +5,7 @@
 #include "algorithms/bliinds/model.h"
 #include "cpu/bliinds/meter.h"
 #include "tests/bliinds/yuv_picture.h"
+#include "tests/gst/gray_frame.h"
 #include "tests/gst/rig.h"
 
 #include <algorithm>
@@ -47,15 +48,9 @@ inline testing::AssertionResult same_features(const std::vector<double>& got, co
 
 /// Features of codes of 16 bits or fewer, straight from the host twin.
 inline bliinds::Features features_of(const std::vector<std::uint16_t>& codes, int width, int height, int depth) {
-  Geometry geometry{width, height, {}};
-  geometry.layout.depth = static_cast<std::uint8_t>(depth);
-  geometry.layout.word_bytes = geometry.layout.pixel_stride = depth > 8 ? 2 : 1;
-  const std::vector<std::uint8_t> bytes(codes.begin(), codes.end());
-  Frame frame;
-  frame.plane[0] = depth > 8 ? reinterpret_cast<const std::uint8_t*>(codes.data()) : bytes.data();
-  frame.stride[0] = geometry.layout.pixel_stride * width;
-  const auto meter = cpu::make_bliinds_meter(geometry);
-  meter->submit({frame, bliinds::Channel::kLuma});
+  const GrayFrame gray(codes, width, height, depth);
+  const auto meter = cpu::make_bliinds_meter(gray.geometry);
+  meter->submit({gray.frame, bliinds::Channel::kLuma});
   return meter->collect();
 }
 

@@ -2,6 +2,7 @@
 #include "tests/gst/sharpnessmeter/scores.h"
 
 #include "cpu/sharpness/meter.h"
+#include "tests/gst/gray_frame.h"
 #include "tests/gst/rig.h"
 
 #include <stdexcept>
@@ -9,16 +10,10 @@
 namespace framequality::test {
 
 Scores expected(const std::vector<std::uint16_t>& codes, int width, int height, int depth, const Request& request) {
-  Geometry geometry{width, height, {}};
-  geometry.layout.depth = static_cast<std::uint8_t>(depth);
-  geometry.layout.word_bytes = geometry.layout.pixel_stride = depth > 8 ? 2 : 1;
-  const std::vector<std::uint8_t> bytes(codes.begin(), codes.end());
-  Frame frame;
-  frame.plane[0] = depth > 8 ? reinterpret_cast<const std::uint8_t*>(codes.data()) : bytes.data();
-  frame.stride[0] = geometry.layout.pixel_stride * width;
-  const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
-  const auto meter = cpu::make_meter(geometry);
-  meter->submit({frame, plan});
+  const GrayFrame gray(codes, width, height, depth);
+  const auto plan = std::make_shared<const Plan>(make_plan(gray.geometry, request));
+  const auto meter = cpu::make_meter(gray.geometry);
+  meter->submit({gray.frame, plan});
   return finish(*plan, meter->collect());
 }
 
