@@ -53,6 +53,11 @@ Outcome = collections.namedtuple("Outcome", "counts failures skips")
 Failure = collections.namedtuple("Failure", "test result case text")
 
 
+def name_of(test):
+    """The name of a test as meson.build has it: meson 1.12 writes 'SUITES - PROJECT:NAME', older ones 'PROJECT:SUITES / NAME'."""
+    return re.split(r" / | - [^:]*:", test)[-1]
+
+
 def reason(text):
     """Why a test was skipped, of what GoogleTest recorded: the place in the source above it is left out."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and line.strip() != "Skipped"]
@@ -188,7 +193,7 @@ def run_meson(command, names, seconds, every, environment):
     try:
         for text in progress.lines_of(process):
             if match := RESULT.match(text or ""):
-                name = match[1].split(" / ")[-1]
+                name = name_of(match[1])
                 estimate.done(name, float(match[3]))
                 if match[2] not in ("OK", "EXPECTEDFAIL", "SKIP"):
                     failed += 1
@@ -222,7 +227,7 @@ def run(build, chosen, arguments):
         left = place.found()
     for text in log.read_text(encoding="utf-8").splitlines() if log.exists() else []:
         entry = json.loads(text)
-        name = entry["name"].split(" / ")[-1]
+        name = name_of(entry["name"])
         outcomes[name], seconds[name] = outcome_of(entry), entry["duration"]
         failures += [Failure(name, entry["result"], *problem) for problem in outcomes[name].failures]
         if match := re.search(r"^cases: .*/(\d+)\.xml$", entry.get("stdout", ""), re.MULTILINE):

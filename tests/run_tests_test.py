@@ -20,6 +20,8 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1))
 LIMIT = 120  # s, for one run
+sys.path.insert(0, str(ROOT / "scripts"))
+import run_tests  # pylint: disable=import-error,wrong-import-position
 
 # Stands in for GoogleTest: knows the filter and the shard that it was given, and writes its results as GoogleTest does.
 PROGRAM = r"""
@@ -77,6 +79,13 @@ foreach name, script : {
   test(name, sh, args: ['-c', script], suite: 'unit', priority: name == 'fails' ? 9 : 0)
 endforeach
 """
+
+
+class Names(unittest.TestCase):
+    def test_as_each_meson_writes_them(self):
+        for written in ("elements-0", "element / elements-0", "small:element / elements-0", "small:element+slow / elements-0",
+                        "small - small:elements-0", "element+slow - small:elements-0"):
+            self.assertEqual(run_tests.name_of(written), "elements-0")
 
 
 class Small(unittest.TestCase):
