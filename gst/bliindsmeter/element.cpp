@@ -6,6 +6,7 @@
 #include "gst/bliindsmeter/model.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
@@ -254,7 +255,7 @@ static void install_properties(GstBliindsMeterClass* klass) {
 static void gst_bliinds_meter_init(GstBliindsMeter* self) { self->state = new BliindsState; }
 
 static void gst_bliinds_meter_class_init(GstBliindsMeterClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(bliindsmeter_debug, "bliindsmeter", 0, "quality of every video frame");
+  bliindsmeter_debug = debug_category("bliindsmeter", "quality of every video frame");
   register_score_meta(kBliindsMeta);
   delete_with_instance<&GstBliindsMeter::state>(klass);
   install_properties(klass);

@@ -4,6 +4,7 @@
 #include "gst/camerawatch/reason.h"
 #include "gst/camerawatch/stream.h"
 #include "gst/object/guard.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/pads.h"
 #include "gst/object/properties.h"
@@ -221,7 +222,7 @@ static void gst_camera_watch_init(GstCameraWatch* self) {
 }
 
 static void gst_camera_watch_class_init(GstCameraWatchClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(camerawatch_debug, "camerawatch", 0, "faults of cameras");
+  camerawatch_debug = debug_category("camerawatch", "faults of cameras");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstCameraWatch::stream>(klass);
   install_properties(klass);

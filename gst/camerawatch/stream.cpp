@@ -59,9 +59,13 @@ void CameraWatchStream::start() {
   status_.change([](CameraStatus& status) { status = {}; });
   if (location_.empty()) return;
   try {
-    if (!load_baseline(location_, watch_.baseline(), kind_)) return;
+    if (!load_baseline(location_, watch_.baseline(), kind_)) {
+      GST_INFO_OBJECT(element_, "no baseline at %s yet: learning", location_.c_str());
+      return;
+    }
     watch_.know();
     saved_levels_ = learned_levels(watch_.baseline());
+    GST_INFO_OBJECT(element_, "%d levels of brightness are known from %s", saved_levels_, location_.c_str());
     status_.change([this](CameraStatus& status) { status.state = watch_.state(); });
   } catch (const BadBaseline& e) {
     const std::string path = std::exchange(location_, {});
@@ -88,6 +92,8 @@ void CameraWatchStream::take_caps(GstCaps* caps) {
   else if (read_info(info, caps))
     limited = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
   if (limited) black_ = 16, range_ = 235 - 16;
+  GST_DEBUG_OBJECT(element_, "caps: luma from %g, over a range of %g%s", black_, range_,
+                   black_ != black ? ": another range, so learning anew" : "");
   if (black_ != black) begin_anew();  // luma of the two ranges is not comparable; of other sizes the scores say so
 }
 
@@ -103,6 +109,8 @@ void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
     mind_kind(fields, segment, GST_BUFFER_PTS(buffer));
     warn_of_missing(fields);
     news = watch_.frame(frame_, now_.watch);
+    GST_LOG_OBJECT(element_, "score %g, mean %g: ratio %g to the baseline, %s", frame_.score, frame_.mean,
+                   watch_.figures().ratio, nick_of(watch_.state()));
   } else {
     ++unscored_;
     if (unscored_ == kPatience && frames_ == kPatience && !std::exchange(warned_unscored_, true))
@@ -201,6 +209,7 @@ void CameraWatchStream::save_if_due() {
   if (levels == saved_levels_ && (levels == 0 || now < saved_ + kSaveInterval)) return;
   saved_levels_ = levels;
   saved_ = now;
+  GST_DEBUG_OBJECT(element_, "the baseline with %d levels goes to %s", levels, location_.c_str());
   save(false);
 }
 

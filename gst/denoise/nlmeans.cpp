@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // nlmeans: denoises with exact non-local means, preserving edges and texture.
 #include "gst/denoise/filter.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
@@ -133,7 +134,7 @@ static void install_properties(GstNlmeansClass* klass) {
 static void gst_nlmeans_init(GstNlmeans* self) { self->settings = new Shared<NlmeansSettings>; }
 
 static void gst_nlmeans_class_init(GstNlmeansClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(nlmeans_debug, "nlmeans", 0, "non-local means");
+  nlmeans_debug = debug_category("nlmeans", "non-local means");
   delete_with_instance<&GstNlmeans::settings>(klass);
   install_properties(klass);
   gst_element_class_set_static_metadata(

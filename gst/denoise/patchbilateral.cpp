@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // patchbilateral: denoises with a bilateral filter that compares patches instead of pixels.
 #include "gst/denoise/filter.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
@@ -106,7 +107,7 @@ static void install_properties(GstPatchBilateralClass* klass) {
 static void gst_patch_bilateral_init(GstPatchBilateral* self) { self->settings = new Shared<BilateralSettings>; }
 
 static void gst_patch_bilateral_class_init(GstPatchBilateralClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(patchbilateral_debug, "patchbilateral", 0, "patch-based bilateral filter");
+  patchbilateral_debug = debug_category("patchbilateral", "patch-based bilateral filter");
   delete_with_instance<&GstPatchBilateral::settings>(klass);
   install_properties(klass);
   gst_element_class_set_static_metadata(

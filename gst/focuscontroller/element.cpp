@@ -3,6 +3,7 @@
 #include "algorithms/sharpness/metrics.h"
 #include "gst/focuscontroller/loop.h"
 #include "gst/object/guard.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/pads.h"
 #include "gst/object/properties.h"
@@ -265,7 +266,7 @@ static void install_signals(GstFocusControllerClass* klass) {
 }
 
 static void gst_focus_controller_class_init(GstFocusControllerClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(focuscontroller_debug, "focuscontroller", 0, "autofocus");
+  focuscontroller_debug = debug_category("focuscontroller", "autofocus");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstFocusController::loop>(klass);
   install_properties(klass);

@@ -2,6 +2,7 @@
 // halftone: dithers to few levels, for displays and printers that have no more.
 #include "gst/buffer/dma.h"
 #include "gst/halftone/filter.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
@@ -177,7 +178,7 @@ static void install_properties(GstHalftoneClass* klass) {
 static void gst_halftone_init(GstHalftone* self) { self->request = new Shared<HalftoneRequest>; }
 
 static void gst_halftone_class_init(GstHalftoneClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(halftone_debug, "halftone", 0, "halftoning");
+  halftone_debug = debug_category("halftone", "halftoning");
   delete_with_instance<&GstHalftone::request>(klass);
   install_properties(klass);
   static GstStaticPadTemplate sink =

@@ -2,6 +2,7 @@
 // sharpnessgate: passes, drops or selects frames by their sharpness score.
 #include "gst/buffer/allocation.h"
 #include "gst/object/guard.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/pads.h"
 #include "gst/object/properties.h"
@@ -51,7 +52,7 @@
  * ]| writes the sharpest picture of every second.
  */
 
-GST_DEBUG_CATEGORY_STATIC(sharpnessgate_debug);
+GST_DEBUG_CATEGORY(sharpnessgate_debug);
 #define GST_CAT_DEFAULT sharpnessgate_debug
 
 namespace framequality {
@@ -283,7 +284,7 @@ static void gst_sharpness_gate_init(GstSharpnessGate* self) {
 }
 
 static void gst_sharpness_gate_class_init(GstSharpnessGateClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(sharpnessgate_debug, "sharpnessgate", 0, "frames passed by their sharpness");
+  sharpnessgate_debug = debug_category("sharpnessgate", "frames passed by their sharpness");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstSharpnessGate::state>(klass);
   install_properties(klass);

@@ -15,6 +15,9 @@
 #include <limits>
 #include <utility>
 
+GST_DEBUG_CATEGORY_EXTERN(sharpnessgate_debug);
+#define GST_CAT_DEFAULT sharpnessgate_debug
+
 namespace framequality {
 
 GstClockTime frame_duration_of(GstCaps* caps) {
@@ -182,6 +185,7 @@ GateStream::Held GateStream::take_first() {
 GstFlowReturn GateStream::release(bool is_window_complete) {
   best_of_.close(is_window_complete, settings_.window);
   if (held_.empty()) return GST_FLOW_OK;
+  GST_LOG_OBJECT(element_, "a window ends %s", is_window_complete ? "complete" : "early: it had to be closed");
   // Of those that led, the last one is the best.
   for (std::size_t i = held_.size(), leaders = 0; i-- > 0;)
     if (held_[i].leads) held_[i].leads = leaders++ == 0;
@@ -256,6 +260,7 @@ void GateStream::drain() {
 GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
   catch_up();
   if (!settings.continues(settings_)) {
+    GST_DEBUG_OBJECT(element_, "another mode or window: %zu held frames go first, what was seen is forgotten", frames_);
     drain();
     forget();
   }
@@ -294,8 +299,13 @@ GstFlowReturn GateStream::wait(BufferPtr buffer, const Moment& moment, std::opti
 GstFlowReturn GateStream::carry_out(const Verdict& verdict, BufferPtr buffer, const Moment& moment, double score) {
   const bool leaves = verdict.pass || settings_.marks();
   if (leaves) leaving_ = {std::move(buffer), verdict.pass};
+  [[maybe_unused]] const char* fate = verdict.pass ? "passed" : leaves ? "marked" : "dropped";
+  GST_LOG_OBJECT(element_, "frame %" GST_TIME_FORMAT " is %s: score %g is %s", GST_TIME_ARGS(moment.pts), fate, score,
+                 text_of(verdict.reason));
   if (was_passing_ != verdict.pass) {
     was_passing_ = verdict.pass;
+    GST_INFO_OBJECT(element_, "frames are %s from %" GST_TIME_FORMAT " on: score %g is %s", fate,
+                    GST_TIME_ARGS(moment.pts), score, text_of(verdict.reason));
     post(verdict.pass ? "passing" : "blocking", verdict, score, moment.pts);
   }
   if (leaves) return let_go();
@@ -310,6 +320,8 @@ GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, double
     if (flow != GST_FLOW_OK) return flow;
   }
   const bool is_best = best_of_.offer(score);
+  GST_LOG_OBJECT(element_, "frame %" GST_TIME_FORMAT " with score %g: %s", GST_TIME_ARGS(moment.pts), score,
+                 is_best ? "best of its window so far" : "not the best of its window");
   if (is_best && !settings_.marks()) displace();
   if (is_best || settings_.marks())
     hold({std::move(buffer), nullptr, moment, score, is_best});
@@ -366,6 +378,8 @@ void GateStream::take_caps(GstEvent* event) {
   drain();
   caps_.reset(gst_caps_ref(caps));
   frame_duration_ = frame_duration_of(caps);
+  GST_DEBUG_OBJECT(element_, "caps: frames of %" GST_TIME_FORMAT ", earlier scores do not count",
+                   GST_TIME_ARGS(frame_duration_));
   // Scores of another picture size are other numbers.
   hysteresis_ = {};
   level_.clear();
@@ -373,6 +387,7 @@ void GateStream::take_caps(GstEvent* event) {
 
 bool GateStream::take_event(GstEvent* event) {
   catch_up();
+  if (!held_.empty()) GST_LOG_OBJECT(element_, "%s while %zu frames are held", GST_EVENT_TYPE_NAME(event), frames_);
   // A window of frames lasts as long as none come, however many events do.
   if (held_.size() >= kMaxWindowFrames) drain();
   const bool is_holding = !held_.empty();
@@ -421,6 +436,7 @@ void GateStream::forget() {
 }
 
 void GateStream::flush() {
+  GST_DEBUG_OBJECT(element_, "flush: %zu held frames are gone", frames_);
   forget();
   while (!held_.empty()) take_first();
   leaving_ = {};

@@ -6,6 +6,7 @@
 #include "gst/base/meter_stream.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
@@ -325,7 +326,7 @@ static void install_properties(GstSharpnessMeterClass* klass) {
 static void gst_sharpness_meter_init(GstSharpnessMeter* self) { self->settings = new Shared<Settings>; }
 
 static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(sharpnessmeter_debug, "sharpnessmeter", 0, "sharpness of every video frame");
+  sharpnessmeter_debug = debug_category("sharpnessmeter", "sharpness of every video frame");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstSharpnessMeter::settings>(klass);
   install_properties(klass);

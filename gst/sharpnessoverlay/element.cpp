@@ -3,6 +3,7 @@
 #include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/object/score_meta.h"
@@ -347,7 +348,7 @@ static void gst_sharpness_overlay_init(GstSharpnessOverlay* self) {
 }
 
 static void gst_sharpness_overlay_class_init(GstSharpnessOverlayClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(sharpnessoverlay_debug, "sharpnessoverlay", 0, "scores drawn on the picture");
+  sharpnessoverlay_debug = debug_category("sharpnessoverlay", "scores drawn on the picture");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstSharpnessOverlay::state>(klass);
   install_properties(klass);

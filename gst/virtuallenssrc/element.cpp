@@ -3,6 +3,7 @@
 #include "algorithms/focus/virtual_lens.h"
 #include "gst/buffer/allocation.h"
 #include "gst/object/guard.h"
+#include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 #include "gst/virtuallenssrc/picture_files.h"
@@ -385,7 +386,7 @@ static void gst_virtual_lens_src_init(GstVirtualLensSrc* self) {
 }
 
 static void gst_virtual_lens_src_class_init(GstVirtualLensSrcClass* klass) {
-  GST_DEBUG_CATEGORY_INIT(virtuallenssrc_debug, "virtuallenssrc", 0, "camera with a virtual lens");
+  virtuallenssrc_debug = debug_category("virtuallenssrc", "camera with a virtual lens");
   delete_with_instance<&GstVirtualLensSrc::source>(klass);
   install_properties(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
