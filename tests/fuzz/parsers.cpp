@@ -270,7 +270,7 @@ int main(int argc, char** argv) {
     const std::size_t reader = (first + done) % std::size(kReaders);
     std::string input(1, static_cast<char>(reader));
     input += changed(dice, kReaders[reader].example());
-    alarm(20);
+    alarm(240);
     try {
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
     } catch (const std::exception& e) {
