@@ -2,6 +2,8 @@
 // Which of the instruction sets that kernels were compiled for runs here.
 #include "cpu/dispatch.h"
 
+#include "host/log.h"
+
 #include <stdexcept>
 #include <string>
 
@@ -39,7 +41,11 @@ std::vector<std::string_view> instruction_sets() {
 
 std::size_t find_instruction_set(std::string_view isa) {
   for (std::size_t i = 0; i < kSets.size(); ++i)
-    if ((isa.empty() || isa == kSets[i].name) && kSets[i].runs()) return i;
+    if ((isa.empty() || isa == kSets[i].name) && kSets[i].runs()) {
+      host::log(host::LogLevel::kDebug, "CPU: instruction set %s%s", kSets[i].name.data(),
+                isa.empty() ? "" : ", as asked for");
+      return i;
+    }
   throw std::invalid_argument("cpu: no such instruction set here: " + std::string(isa));
 }
 

@@ -3,6 +3,7 @@
 #include "cuda/device.h"
 
 #include "cuda/runtime.h"
+#include "host/log.h"
 
 #include <algorithm>
 #include <string>
@@ -66,7 +67,11 @@ Device look(int wanted) {
   for (int id = std::max(wanted, 0); id < (wanted < 0 ? count : wanted + 1); ++id) {
     std::string name = "CUDA device";
     const std::string trouble = trouble_with(id, name);
-    if (trouble.empty()) return {id, name, ""};
+    if (trouble.empty()) {
+      host::log(host::LogLevel::kDebug, "CUDA: device %d of %d, %s", id, count, name.c_str());
+      return {id, name, ""};
+    }
+    host::log(host::LogLevel::kInfo, "CUDA: device %d, %s, is left out: %s", id, name.c_str(), trouble.c_str());
     device.reason += (device.reason.empty() ? "" : "; ") + name + " (" + std::to_string(id) + "): " + trouble;
   }
   return device;

@@ -3,12 +3,15 @@
 #include "cuda/upload.h"
 
 #include "cuda/fetch.h"
+#include "cuda/range.h"
+#include "host/log.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace framequality::cuda {
 namespace {
@@ -63,6 +66,7 @@ Upload::Upload(const Geometry& geometry, int id, bool fetches)
 }
 
 Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame, int first_row, int last_row) const {
+  const Range range("upload");
   Frame ours;
   ours.on_device = true;
   for (int p = 0; p < planes_; ++p) bring({memory, stream, frame, first_row, last_row}, p, ours);
@@ -70,6 +74,7 @@ Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame
 }
 
 Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame, unsigned planes) const {
+  const Range range("upload");
   Frame ours;
   ours.on_device = true;
   for (int p = 0; p < planes_; ++p)
@@ -93,7 +98,9 @@ void Upload::bring(const Call& call, int p, Frame& ours) const {
   const std::size_t span = (rows - 1) * step + bytes;
   const bool as_it_lies = step % kLoadAlign == 0 && step <= bytes + bytes / kWaste;
   cudaError_t state = cudaErrorInvalidValue;
+  const char* way = "row by row, by DMA from pinned memory";
   if (as_it_lies) {
+    way = "in one piece from pinned memory";
     // One piece, strides and all.
     const int top = stride < 0 ? height - last_row : first_row;
     state = copy(call, device + static_cast<std::size_t>(top) * step, lowest, span);
@@ -108,10 +115,14 @@ void Upload::bring(const Call& call, int p, Frame& ours) const {
   }
   if (state == cudaErrorInvalidValue) {  // also for memory that was pinned in several parts
     (void)cudaGetLastError();
+    way = "copied to pinned memory first, piece by piece";
     stage(call, p);
   } else {
     check(state, "copying a frame to the device");
   }
+  if (std::exchange(call.memory.way[p], way) != way)
+    host::log(host::LogLevel::kDebug, "CUDA: plane %d goes to the device %s (%zu bytes a row, %zu apart)", p, way,
+              bytes, step);
 }
 
 /// Queues the copy of bytes that follow each other. cudaErrorInvalidValue if they are not all pinned.

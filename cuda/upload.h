@@ -34,6 +34,7 @@ class Upload {
   struct Memory {
     PinnedMemory<std::uint8_t> staging;  ///< host frames' rows, plane after plane
     DeviceMemory<std::uint8_t> pixels;   ///< the same on the device
+    const char* way[3] = {};             ///< each plane's last one, for the log
   };
 
   /// Gives the planes their places in memory of our own. id: as for make_meter().

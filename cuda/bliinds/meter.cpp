@@ -3,6 +3,7 @@
 #include "cuda/bliinds/meter.h"
 
 #include "cuda/bliinds/device_meter.h"
+#include "cuda/range.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -102,6 +103,7 @@ void BliindsMeter::clear(const Slot& slot) {
 }
 
 void BliindsMeter::submit(const bliinds::Task& task) {
+  const Range range("submit BLIINDS-II");
   const auto& [frame, channel, interlaced] = task;
   Slot& slot = slots_.next();
   make_current(id_);
@@ -128,6 +130,7 @@ void BliindsMeter::submit(const bliinds::Task& task) {
 }
 
 Features BliindsMeter::collect() {
+  const Range range("wait for BLIINDS-II");
   const Slot& slot = slots_.give();
   make_current(id_);
   slot.wait();

@@ -5,6 +5,7 @@
 #include "cuda/denoise/device_filter.h"
 #include "cuda/denoise/testing.h"
 #include "cuda/device.h"
+#include "cuda/range.h"
 
 #include <algorithm>
 #include <array>
@@ -194,6 +195,7 @@ void DeviceDenoiser::launch(Slot& slot, std::size_t center, const Canvas& target
 }
 
 void DeviceDenoiser::submit(const denoise::Task& task) {
+  const Range range("submit denoise");
   const auto& [window, center, out, settings, fields] = task;
   if (window.size() > kMaxWindow || center >= window.size() || fields < 1 || fields > 2)
     throw std::invalid_argument("cuda denoiser: no such window");
@@ -226,6 +228,7 @@ void DeviceDenoiser::submit(const denoise::Task& task) {
 }
 
 void DeviceDenoiser::collect() {
+  const Range range("wait for denoise");
   Slot& slot = slots_.give();
   make_current(id_);
   slot.wait();

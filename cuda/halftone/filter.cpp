@@ -5,6 +5,7 @@
 #include "algorithms/halftone/blue_noise.h"
 #include "algorithms/halftone/tables.h"
 #include "cuda/halftone/device_filter.h"
+#include "cuda/range.h"
 
 #include <span>
 #include <stdexcept>
@@ -113,6 +114,7 @@ void DeviceHalftone::launch(Slot& slot, const Frame& frame, const Target& target
 }
 
 void DeviceHalftone::submit(const halftone::Task& task) {
+  const Range range("submit halftone");
   const auto& [frame, out, settings, fields] = task;
   if (!valid(settings) || (out.on_device && !frame.on_device) || (fields != 1 && fields != 2))
     throw std::invalid_argument("cuda halftone: not a frame or settings of this filter");
@@ -141,6 +143,7 @@ void DeviceHalftone::submit(const halftone::Task& task) {
 }
 
 void DeviceHalftone::collect() {
+  const Range range("wait for halftone");
   Slot& slot = slots_.give();
   make_current(id_);
   slot.wait();
