@@ -19,25 +19,25 @@ enum class Method : std::uint8_t {
   kBlueNoise        ///< algorithms/halftone/blue_noise.h
 };
 
-inline constexpr int kMaxSwathRows = 64, kMaxDelay = 6;
+inline constexpr int kMaxSwathRows = 64;
 
 /// May change from frame to frame.
 struct Settings {
   Method method = Method::kFloydSteinberg;
   ToneSettings tone;
-  int levels = 2;                 ///< 2, 4 or 16
-  int strength = kFullStrength;   ///< 0...kFullStrength: share of the errors that is passed on
-  bool packed = false;            ///< with 2 levels only
-  bool serpentine = false;        ///< of Floyd-Steinberg: rows of odd y from the right; it has no wavefront, so the
-                                  ///< CPU alone does it, on one core
-  int swath_rows = 4, delay = 3;  ///< of the tone-dependent method: those of a ToneTable
+  int levels = 2;                ///< 2, 4 or 16
+  int strength = kFullStrength;  ///< 0...kFullStrength: share of the errors that is passed on
+  bool packed = false;           ///< with 2 levels only
+  bool serpentine = false;       ///< of Floyd-Steinberg: rows of odd y from the right; it has no wavefront, so the
+                                 ///< CPU alone does it, on one core
+  int swath_rows = 4;            ///< of the tone-dependent method: those of a ToneTable
   bool operator==(const Settings&) const = default;
 };
 
 /// Whether frames can be halftoned so.
 inline bool valid(const Settings& s) {
   return Levels::valid(s.levels) && s.strength >= 0 && s.strength <= kFullStrength && (!s.packed || s.levels == 2) &&
-         (s.method != Method::kToneDependent || find_table(s.swath_rows, s.delay));
+         (s.method != Method::kToneDependent || find_table(s.swath_rows));
 }
 
 /// A picture to be written, not owned: Levels::code() of every pixel, one byte each; or, packed, one bit each, 1 for

@@ -16,13 +16,12 @@ extern const std::uint16_t kBlueNoiseMask[kMaskSide * kMaskSide];
 /// A halftone of middle grey, rows of four words, lowest bit first.
 extern const std::uint32_t kDotPattern[kPatternSide * kPatternSide / 32];
 
-extern const ToneTable kRows1Delay3, kRows4Delay1, kRows4Delay2, kRows4Delay3, kRows4Delay6, kRows16Delay3,
-    kRows64Delay3;
+extern const ToneTable kRows1, kRows4, kRows16, kRows64;
 
-/// Weights and thresholds for swaths of so many rows and such a delay; the one used unless asked otherwise comes first.
-extern const std::array<const ToneTable*, 7> kToneTables;
+/// Weights and thresholds, one for each number of rows in a swath; the default one comes first.
+extern const std::array<const ToneTable*, 4> kToneTables;
 
-/// The table for swaths of this shape; null if none has been trained.
-const ToneTable* find_table(int swath_rows, int delay);
+/// The table for swaths of this many rows; null if none has been trained.
+const ToneTable* find_table(int swath_rows);
 
 }  // namespace framequality::halftone

@@ -15,15 +15,15 @@ namespace framequality::halftone {
 //
 // A swath is `swath_rows` rows (the last one of a picture may be fewer). Columns are counted along the direction of the
 // swath: from the left in swaths 0, 2, ..., from the right in the others. The published order visits row k of a swath
-// at column x at time t = x + delay * k, the upper row first within one t, so that a pixel may hand errors up to
-// `delay` columns back in the row below. Errors are added up exactly and rounded once, by who receives them: every
+// at column x at time t = x + kDelay * k, the upper row first within one t, so that a pixel may hand errors up to
+// kDelay columns back in the row below. Errors are added up exactly and rounded once, by who receives them: every
 // order in which a pixel comes after those that give to it has the same bits. Such are raster order inside the swath,
-// and t = x + skew * k with skew > delay, whose rows do not depend on each other within one t.
+// and t = x + skew * k with skew > kDelay, whose rows do not depend on each other within one t.
 //
 // An error e goes to four places, (rows down, columns on), by the pixel's tone in 8-bit greys, the darker one of it and
 // its complement:
 //   0         all to (1, 0)
-//   1...63    (0, 1)  (1, 0)  (1, -1)  (1, -delay)
+//   1...63    (0, 1)  (1, 0)  (1, -1)  (1, -kDelay)
 //   64...127  (0, 1)  (1, 1)  (1, 0)   (1, -1)
 // Columns beyond an end of the row are those of its end; what the last pixel of a row gives to (0, 1) it gives to (1,
 // 0), and what leaves the picture below is lost.
@@ -37,6 +37,7 @@ namespace framequality::halftone {
 // one pixel wide collect those of their neighbours and hand them down. Without a limit what they hold grows along the
 // line, to be let go of in one smear where it ends.
 
+inline constexpr int kDelay = 3;  // columns; of those published, 2 trains to dots as even, 1 and 6 to less even ones
 inline constexpr int kWeightBits = 10, kWeightOne = 1 << kWeightBits;
 inline constexpr int kErrorLimit = 2 * kWhite;  // times kWeightOne, from the at most 12 that give to one pixel: 27 bits
 inline constexpr int kTones = 128;              // of 8-bit grey that have a row in the table; the others mirror them
@@ -51,7 +52,7 @@ struct ToneRow {
 
 /// What was trained together.
 struct ToneTable {
-  std::int16_t swath_rows, delay;
+  std::int16_t swath_rows;
   ToneRow row[kTones];
 };
 
@@ -60,11 +61,11 @@ struct Place {
 };
 
 /// Where weight i of a tone 0...127 goes.
-FQ_HD Place place_of(int tone, int i, int delay) {
+FQ_HD Place place_of(int tone, int i) {
   if (tone == 0) return {1, 0};
   if (i == 0) return {0, 1};
   if (tone >= kFirstMiddleTone) return {1, 2 - i};
-  return {1, i == 3 ? -delay : 1 - i};
+  return {1, i == 3 ? -kDelay : 1 - i};
 }
 
 /// Bit of the pattern, 128 x 128, repeated: a halftone of middle grey. pattern: rows of four words, lowest bit first.
@@ -104,7 +105,7 @@ FQ_HD ToneDiffused tone_dependent(int tone, int sum, bool dot, const ToneRow* ro
 template <class Add>
 FQ_HD void give(const ToneDiffused& d, int x, int width, const ToneTable& table, Add&& add) {
   for (int i = 0; i < 4; ++i) {
-    Place p = place_of(d.tone, i, table.delay);
+    Place p = place_of(d.tone, i);
     if (p.down == 0 && x + p.on >= width) p = {1, 0};
     int column = x + p.on;
     column = column < 0 ? 0 : column >= width ? width - 1 : column;
@@ -112,8 +113,6 @@ FQ_HD void give(const ToneDiffused& d, int x, int width, const ToneTable& table,
   }
 }
 
-/// Time at which the published order visits column x, counted along the swath, of row k of a swath.
-FQ_HD int visit_time(int x, int k, int delay) { return x + delay * k; }
 /// Whether the swath that holds row y runs from the right.
 FQ_HD bool runs_leftward(int y, int swath_rows) { return y / swath_rows % 2 != 0; }
 

@@ -38,7 +38,6 @@ mask      prints the blue noise mask, as algorithms/halftone/data/blue_noise_mas
 table     trains tone-dependent error diffusion, and prints weights and thresholds as a file of
           algorithms/halftone/data
   --swath-rows N       rows of a swath, 1 to 64 (default 4)
-  --delay N            pixels by which a row follows the one above, 1 to 6 (default 3)
 evaluate  prints, for every method, the mean cost against dot patterns per frequency bin, the mean anisotropy and the
           largest error of the mean, of flat patches of the darker tones
   --tone-step N        looks at every N-th tone (default 1: all 127)
@@ -58,7 +57,7 @@ class UsageError : public std::runtime_error {
 
 struct Options {
   std::uint64_t seed = 1;
-  int swath_rows = 4, delay = 3, threads = 0, tone_step = 1;
+  int swath_rows = 4, threads = 0, tone_step = 1;
 };
 
 template <class T>
@@ -73,7 +72,7 @@ const std::vector<std::string> kCommands = {"pattern", "mask", "table", "evaluat
 
 [[noreturn]] void refuse_option(const std::string& command, const std::string& name) {
   std::vector<std::string> known = {"--seed"};
-  if (command == "table") known.insert(known.end(), {"--swath-rows", "--delay", "--threads"});
+  if (command == "table") known.insert(known.end(), {"--swath-rows", "--threads"});
   if (command == "evaluate") known.insert(known.end(), {"--tone-step", "--threads"});
   throw UsageError(command + " has no option '" + name + "'" + suggestion(name, known));
 }
@@ -86,7 +85,6 @@ Options parse_options(const std::string& command, const std::vector<std::string>
     const std::size_t equals = words[i].find('=');
     const std::string name = words[i].substr(0, equals);
     int* number = table && name == "--swath-rows"               ? &o.swath_rows
-                  : table && name == "--delay"                  ? &o.delay
                   : evaluates && name == "--tone-step"          ? &o.tone_step
                   : (table || evaluates) && name == "--threads" ? &o.threads
                                                                 : nullptr;
@@ -97,8 +95,6 @@ Options parse_options(const std::string& command, const std::vector<std::string>
       parse<std::uint64_t>(name, value, 0, 0xffffffff, o.seed);
     else if (number == &o.swath_rows)
       parse(name, value, 1, halftone::kMaxSwathRows, *number);
-    else if (number == &o.delay)
-      parse(name, value, 1, halftone::kMaxDelay, *number);
     else
       parse(name, value, number == &o.threads ? 0 : 1, 1024, *number);
   }
@@ -169,11 +165,10 @@ std::string mask_file(const Options& o, const std::string& command) {
 std::string table_file(const Options& o, const std::string& command) {
   TrainingOptions training;
   training.swath_rows = o.swath_rows;
-  training.delay = o.delay;
   training.seed = o.seed;
   training.threads = o.threads;
   const auto table = train_tones(training, halftone::kDotPattern, Progress());
-  return file_of(table, "kRows" + std::to_string(o.swath_rows) + "Delay" + std::to_string(o.delay), command);
+  return file_of(table, "kRows" + std::to_string(o.swath_rows), command);
 }
 
 std::string report(const Options& o) {
@@ -204,8 +199,7 @@ int run(const std::vector<std::string>& words) {
   const Options o = parse_options(command, {words.begin() + 1, words.end()});
   // Without --threads, which changes nothing.
   std::string line = "framequality-train-halftone " + command;
-  if (command == "table")
-    line += " --swath-rows " + std::to_string(o.swath_rows) + " --delay " + std::to_string(o.delay);
+  if (command == "table") line += " --swath-rows " + std::to_string(o.swath_rows);
   line += " --seed " + std::to_string(o.seed);
   print(command == "pattern" ? pattern_file(o, line)
         : command == "mask"  ? mask_file(o, line)

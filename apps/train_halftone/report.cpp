@@ -58,8 +58,7 @@ double tone_error(const Dots& dots, double a) {
 std::vector<Quality> methods() {
   std::vector<Quality> all = {{"floyd-steinberg"}, {"floyd-steinberg serpentine"}, {"blue-noise"}, {"white noise"}};
   for (const ToneTable* table : kToneTables)
-    all.push_back({"tdfed, " + std::to_string(table->swath_rows) + (table->swath_rows == 1 ? " row" : " rows") +
-                   (table->swath_rows == 1 ? "" : ", delay " + std::to_string(table->delay))});
+    all.push_back({"tdfed, " + std::to_string(table->swath_rows) + (table->swath_rows == 1 ? " row" : " rows")});
   return all;
 }
 

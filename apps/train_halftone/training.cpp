@@ -53,7 +53,6 @@ class ToneSearch {
  public:
   ToneSearch(const TrainingOptions& options, const std::uint32_t* pattern) : options_(options), pattern_(pattern) {
     table_.swath_rows = static_cast<std::int16_t>(options.swath_rows);
-    table_.delay = static_cast<std::int16_t>(options.delay);
   }
 
   /// The best row found from any of the starts.
@@ -112,7 +111,6 @@ ToneTable train_tones(const TrainingOptions& options, const std::uint32_t* patte
                       const std::function<void(int, int)>& progress) {
   ToneTable table{};
   table.swath_rows = static_cast<std::int16_t>(options.swath_rows);
-  table.delay = static_cast<std::int16_t>(options.delay);
   for (int tone = 0; tone < kTones; ++tone) table.row[tone] = plain_row(tone);
   std::atomic<int> next_group = kTones / kGroup - 1;
   std::mutex mutex;
@@ -145,11 +143,10 @@ std::string file_of(const ToneTable& table, const std::string& name, const std::
   std::string text =
       "// SPDX-License-Identifier: LGPL-2.1-or-later\n"
       "// Weights and thresholds for swaths of " +
-      std::to_string(table.swath_rows) + " rows and a delay of " + std::to_string(table.delay) +
-      ", as written by\n// `" + command +
+      std::to_string(table.swath_rows) + " rows, as written by\n// `" + command +
       "`.\n#include \"algorithms/halftone/tables.h\"\n\n"
       "namespace framequality::halftone {\n\n// clang-format off\nconst ToneTable " +
-      name + " = {" + std::to_string(table.swath_rows) + ", " + std::to_string(table.delay) + ", {\n";
+      name + " = {" + std::to_string(table.swath_rows) + ", {\n";
   for (const ToneRow& row : table.row) {
     text += "  {{";
     for (int i = 0; i < 4; ++i) text += (i ? ", " : "") + std::to_string(row.weight[i]);

@@ -13,7 +13,7 @@
 namespace framequality::tools {
 
 struct TrainingOptions {
-  int swath_rows = 4, delay = 3;
+  int swath_rows = 4;
   std::uint64_t seed = 1;
   int threads = 1;
   int patterns = 4;  ///< reference patterns of each tone

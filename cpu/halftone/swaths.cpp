@@ -16,7 +16,7 @@ namespace {
 constexpr int kChunkSteps = 256;
 constexpr int kGreys = 256;
 /// Columns from an end of a row within which shares may have to be turned back into the picture.
-constexpr int kEdge = kMaxDelay;
+constexpr int kEdge = kDelay;
 
 }  // namespace
 
@@ -46,19 +46,19 @@ std::int32_t* SwathDiffusion::handed_down(int index) {
 
 void SwathDiffusion::run(const ToneSource& source, const Target& out, const Settings& settings, Workers& workers,
                          int threads) {
-  const ToneTable& table = *find_table(settings.swath_rows, settings.delay);
+  const ToneTable& table = *find_table(settings.swath_rows);
   for (int grey = 0; grey < kGreys; ++grey) {
     const int tone = std::min(grey, kGreys - 1 - grey);
     Grey& g = greys_[static_cast<std::size_t>(grey)];
     for (int i = 0; i < 4; ++i) g.weight[i] = table.row[tone].weight[i];
-    for (int i = 1; i < 4; ++i) g.on[i - 1] = place_of(tone, i, table.delay).on;
+    for (int i = 1; i < 4; ++i) g.on[i - 1] = place_of(tone, i).on;
     // Tone 0 gives all of it straight down.
     if (tone == 0) g.weight[0] = 0, g.weight[1] = kWeightOne;
     g.margin = table.row[tone].threshold - kWhite / 2;
   }
   const int rows = settings.swath_rows, full = source.height / rows, rest = source.height % rows;
   const int swath_groups = (rows + kRows - 1) / kRows;
-  const int steps = source.width + (settings.delay + 1) * (kRows - 1);
+  const int steps = source.width + kSkew * (kRows - 1);
   const Job job{source,       out,
                 settings,     table,
                 swath_groups, full * swath_groups + (rest + kRows - 1) / kRows,
@@ -89,13 +89,12 @@ void SwathDiffusion::run_group(const Job& job, int index, Scratch& scratch) {
     group.out[r] = job.settings.packed ? scratch.out[r].data() : job.out.row0 + job.out.stride * y;
     group.sums[r + 1] = r + 1 < group.rows ? scratch.sums[r].data() : handed_down(index);
   }
-  const int skew = job.settings.delay + 1;
   for (int chunk = 0; chunk < job.chunks; ++chunk) {
     const int t0 = chunk * kChunkSteps, t1 = std::min(t0 + kChunkSteps, job.steps);
     if (index > 0) {
-      // Column t1 - 1 of the row above is complete when that row has gone `delay` columns further; the swath above runs
+      // Column t1 - 1 of the row above is complete when that row has gone kDelay columns further; the swath above runs
       // the other way.
-      const int needed = in_swath == 0 ? job.steps : std::min(t1 + skew * kRows, job.steps);
+      const int needed = in_swath == 0 ? job.steps : std::min(t1 + kSkew * kRows, job.steps);
       wavefront_.await(index - 1, (needed + kChunkSteps - 1) / kChunkSteps);
     }
     if (job.settings.levels == 2)
@@ -113,21 +112,20 @@ void SwathDiffusion::run_group(const Job& job, int index, Scratch& scratch) {
 
 template <int kLevels>
 void SwathDiffusion::diffuse(const Job& job, Group& group, int t0, int t1) const {
-  const int skew = job.settings.delay + 1;
   const std::int8_t* signs[kRows];
   for (int r = 0; r < kRows; ++r)
     signs[r] = &signs_[static_cast<std::size_t>((group.y + r) % kPatternSide) * kPatternSide];
   const int strength = job.settings.strength;
   for (int t = t0; t < t1; ++t) {
     // All rows away from both ends.
-    const bool inner = kLevels == 2 && group.rows == kRows && t - skew * (kRows - 1) >= kEdge && t + kEdge < width_;
+    const bool inner = kLevels == 2 && group.rows == kRows && t - kSkew * (kRows - 1) >= kEdge && t + kEdge < width_;
     if (inner && group.direction > 0) {
-      for (int r = 0; r < kRows; ++r) inner_pixel<1>(group, r, t - skew * r, strength, signs[r]);
+      for (int r = 0; r < kRows; ++r) inner_pixel<1>(group, r, t - kSkew * r, strength, signs[r]);
     } else if (inner) {
-      for (int r = 0; r < kRows; ++r) inner_pixel<-1>(group, r, t - skew * r, strength, signs[r]);
+      for (int r = 0; r < kRows; ++r) inner_pixel<-1>(group, r, t - kSkew * r, strength, signs[r]);
     } else {
       for (int r = 0; r < group.rows; ++r)
-        if (const int x = t - skew * r; x >= 0 && x < width_) pixel<kLevels>(job, group, r, x);
+        if (const int x = t - kSkew * r; x >= 0 && x < width_) pixel<kLevels>(job, group, r, x);
     }
   }
 }

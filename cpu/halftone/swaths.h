@@ -22,9 +22,9 @@ class SwathDiffusion {
            int threads);
 
  private:
-  /// Rows that run together, each `delay` + 1 columns behind the one above: a core has more to do than wait for one
-  /// row's errors.
-  static constexpr int kRows = 4;
+  /// Rows that run together, each kSkew columns behind the one above: a core has more to do than wait for one row's
+  /// errors.
+  static constexpr int kRows = 4, kSkew = halftone::kDelay + 1;
 
   /// What a pixel of one 8-bit grey needs.
   struct Grey {

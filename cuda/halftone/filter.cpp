@@ -70,7 +70,7 @@ void DeviceHalftone::bring_tones(Slot& slot, const ToneSettings& settings) {
 
 void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings& settings) {
   const bool is_swaths = settings.method == Method::kToneDependent;
-  const ToneTable& table = *find_table(settings.swath_rows, settings.delay);
+  const ToneTable& table = *find_table(settings.swath_rows);
   Wavefront wave = is_swaths ? tone_dependent_wavefront(job, table) : floyd_steinberg_wavefront(job);
   HalftoneJob most = job;
   most.fields = 2;  // never fewer strips than those of one field

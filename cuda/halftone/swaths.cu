@@ -5,7 +5,6 @@
 #include "cuda/halftone/wavefront.cuh"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace framequality::cuda {
 namespace {
@@ -15,14 +14,13 @@ using namespace halftone;
 // Swaths run in alternating directions and so one after the other: a field is a block with a warp for each strip of a
 // swath, and all that counts is how long a step takes. What a pixel's tone means is looked up in shared memory, where
 // whatever can be worked out beforehand has been.
-// A lane is some columns further behind the one above than the delay makes it wait: the sums have steps to arrive in.
+// A lane is some columns further behind the one above than kDelay makes it wait: the sums have steps to arrive in.
 constexpr int kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup, kGroups = kChunk / kGroup;
 constexpr int kFar = 8;    // chunks that terms are asked for before they are read
 constexpr int kReady = 1;  // steps that entries are looked up before they are needed
 constexpr int kMaxWarps = kMaxSwathRows / Wavefront::kMaxLanes;
 // All lanes are that many columns further behind, so that what a line says of column t is passed on in step t.
 constexpr int kSlack = 3, kLead = kSlack;
-template <int kDelay>
 constexpr int kSkew = kDelay + kSlack;
 
 // Lines are used round-robin. A strip's line is read by the next one and is free again before the one after that is
@@ -31,8 +29,7 @@ constexpr int kSkew = kDelay + kSlack;
 constexpr int kTags = (1 << kTagBits) - 1, kRing = 4;
 __device__ __forceinline__ unsigned tag_of(int line) { return static_cast<unsigned>(line / kRing % kTags) + 1; }
 
-/// A diffusing lane's state. sums: of columns x + 1, x, x - 1, ..., x - delay of the row below.
-template <int kDelay>
+/// A diffusing lane's state. sums: of columns x + 1, x, x - 1, ..., x - kDelay of the row below.
 struct State {
   uint4 terms[kGroups];     ///< of this chunk
   uint4 given[kGroups][2];  ///< of this half of it, and of the next half
@@ -49,9 +46,8 @@ __device__ __forceinline__ unsigned term_of(const uint4& v, int j) {
 }
 
 /// Looks up what the term of step j means.
-template <int kDelay, bool kPlain>
-__device__ __forceinline__ void get_ready(const ToneLookup& shared, const uint4& terms, int j, int levels,
-                                          State<kDelay>& s) {
+template <bool kPlain>
+__device__ __forceinline__ void get_ready(const ToneLookup& shared, const uint4& terms, int j, int levels, State& s) {
   const unsigned term = term_of(terms, j);
   unsigned at = term & kEntryMask;
   if constexpr (!kPlain) {
@@ -85,9 +81,8 @@ __device__ __forceinline__ int decide(int sum, int threshold, int levels, int st
 }
 
 /// Hands out the error of column x.
-template <int kDelay, bool kEdge>
-__device__ __forceinline__ void hand_out(State<kDelay>& s, const ToneEntry& m, const Further& f, int error, int x,
-                                         int width) {
+template <bool kEdge>
+__device__ __forceinline__ void hand_out(State& s, const ToneEntry& m, const Further& f, int error, int x, int width) {
   const int on = m.on * error;
   s.carry = on;
   s.sums[1] += m.down * error;
@@ -143,11 +138,11 @@ __device__ __forceinline__ unsigned wrong_tags(const uint4& v, unsigned tag, int
 }
 
 /// Steps t...t+31, a chunk. kTo: ways.below_step, or 0 for any.
-template <int kDelay, bool kPlain, bool kEdge, int kTo>
+template <bool kPlain, bool kEdge, int kTo>
 __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront& wave, const ToneLookup& shared,
-                                        const Ways& ways, int t, State<kDelay>& s) {
+                                        const Ways& ways, int t, State& s) {
   const int lane = static_cast<int>(threadIdx.x) % 32, width = job.width;
-  const int first = t - kLead - kSkew<kDelay> * (wave.lanes - 1) - kDelay;  // column below that is complete next
+  const int first = t - kLead - kSkew * (wave.lanes - 1) - kDelay;  // column below that is complete next
   const int to = kTo ? kTo : ways.below_step;
   unsigned* const below = ways.below + first * to;
   uint4 next[kGroups];
@@ -187,14 +182,14 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
     }
 #pragma unroll
     for (int j = 0; j < kGroup; ++j) {
-      const int x = t0 + j - kLead - kSkew<kDelay> * lane;
+      const int x = t0 + j - kLead - kSkew * lane;
       const ToneEntry m = s.entry[j % kReady];
       const Further f = s.further[j % kReady];
-      get_ready<kDelay, kPlain>(shared,
-                                j + kReady < kGroup ? term
-                                : g + 1 < kGroups   ? s.terms[(g + 1) % kGroups]
-                                                    : next[0],
-                                (j + kReady) % kGroup, job.levels, s);
+      get_ready<kPlain>(shared,
+                        j + kReady < kGroup ? term
+                        : g + 1 < kGroups   ? s.terms[(g + 1) % kGroups]
+                                            : next[0],
+                        (j + kReady) % kGroup, job.levels, s);
       const int base = static_cast<int>(term_of(term, j) << kSumBits) + m.offset;
       unsigned level;
       int error = decide<kPlain>(add(s.carry + base, s.arriving[0]), m.threshold, job.levels, job.strength, level);
@@ -204,7 +199,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
         bits |= level ? 1u << (kChunk - 1 - g * kGroup - j) : 0;
       else
         bits = bits << 4 | level;
-      hand_out<kDelay, kEdge>(s, m, f, error, x, width);
+      hand_out<kEdge>(s, m, f, error, x, width);
       const int complete = s.sums[kDelay + 1];
       const int i = g * kGroup + j;
       hand(ways.is_last && (!kEdge || (first + i >= 0 && first + i < width)), below + i * to,
@@ -225,7 +220,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
   for (int i = 0; i < kGroups; ++i) s.terms[i] = next[i];
 }
 
-template <int kDelay, bool kPlain>
+template <bool kPlain>
 __global__ void __launch_bounds__(32 * kMaxWarps)
     tone_dependent_field(const __grid_constant__ HalftoneJob job, const __grid_constant__ Wavefront wave,
                          const __grid_constant__ ToneTable table) {
@@ -255,7 +250,7 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
     ways.lane_above = lane == 0 ? wave.lanes - 1 : lane - 1;
     ways.is_last = lane == wave.lanes - 1;
 
-    State<kDelay> s;
+    State s;
     for (int& sum : s.sums) sum = static_cast<int>(ways.tag_below);
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) s.terms[g] = load_terms(terms + g * wave.lanes);
@@ -265,33 +260,23 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
       nap();
     }
 #pragma unroll
-    for (int j = 0; j < kReady; ++j) get_ready<kDelay, kPlain>(shared, s.terms[0], j, job.levels, s);
+    for (int j = 0; j < kReady; ++j) get_ready<kPlain>(shared, s.terms[0], j, job.levels, s);
     for (int chunk = 0; chunk < wave.chunks; ++chunk) {
       const int t = chunk * kChunk;
       if (chunk + kFar < wave.chunks)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(terms + kFar * kGroups * wave.lanes + row * (kGroups - 1)));
       ways.following = chunk + 1 < wave.chunks ? terms + kGroups * wave.lanes : terms;
-      if (t < kLead + kSkew<kDelay> * (wave.lanes - 1) + kDelay || t + kChunk >= width)
-        diffuse<kDelay, kPlain, true, 0>(job, wave, shared, ways, t, s);
+      if (t < kLead + kSkew * (wave.lanes - 1) + kDelay || t + kChunk >= width)
+        diffuse<kPlain, true, 0>(job, wave, shared, ways, t, s);
       else if (turns)
-        diffuse<kDelay, kPlain, false, -1>(job, wave, shared, ways, t, s);
+        diffuse<kPlain, false, -1>(job, wave, shared, ways, t, s);
       else
-        diffuse<kDelay, kPlain, false, 1>(job, wave, shared, ways, t, s);
+        diffuse<kPlain, false, 1>(job, wave, shared, ways, t, s);
       terms = ways.following;
       ways.words += kWords * wave.lanes;
       ways.above += kChunk / 4;
     }
   }
-}
-
-template <int kDelay>
-void launch_delay(const HalftoneJob& job, const Wavefront& wave, const ToneTable& table, cudaStream_t stream) {
-  const bool is_plain = job.levels == 2 && job.strength == kFullStrength;
-  const auto block = static_cast<unsigned>(32 * ((wave.swath_rows + wave.lanes - 1) / wave.lanes));
-  (is_plain ? tone_dependent_field<kDelay, true>
-            : tone_dependent_field<kDelay, false>)<<<static_cast<unsigned>(job.fields), block, 0, stream>>>(job, wave,
-                                                                                                            table);
-  check(cudaGetLastError(), "tone_dependent_field");
 }
 
 }  // namespace
@@ -300,10 +285,10 @@ Wavefront tone_dependent_wavefront(const HalftoneJob& job, const ToneTable& tabl
   Wavefront wave;
   wave.lanes = std::min<int>(table.swath_rows, Wavefront::kMaxLanes);
   wave.swath_rows = table.swath_rows;
-  wave.skew = kSkew<0> + table.delay;
+  wave.skew = kSkew;
   wave.lead = kLead;
   // Until the last row's last sum is complete.
-  const int steps = kLead + job.width + table.delay + wave.skew * (wave.lanes - 1);
+  const int steps = kLead + job.width + kDelay + wave.skew * (wave.lanes - 1);
   wave.chunks = (steps + kChunk - 1) / kChunk;
   wave.ring = kRing;
   wave.column_bytes = sizeof(unsigned);
@@ -313,18 +298,11 @@ Wavefront tone_dependent_wavefront(const HalftoneJob& job, const ToneTable& tabl
 }
 
 void launch_tone_dependent(const HalftoneJob& job, const Wavefront& wave, const ToneTable& table, cudaStream_t stream) {
-  switch (table.delay) {
-    case 1:
-      return launch_delay<1>(job, wave, table, stream);
-    case 2:
-      return launch_delay<2>(job, wave, table, stream);
-    case 3:
-      return launch_delay<3>(job, wave, table, stream);
-    case kMaxDelay:
-      return launch_delay<kMaxDelay>(job, wave, table, stream);
-    default:
-      throw std::invalid_argument("cuda halftone: a table of a delay that has no kernel");
-  }
+  const bool is_plain = job.levels == 2 && job.strength == kFullStrength;
+  const auto block = static_cast<unsigned>(32 * ((wave.swath_rows + wave.lanes - 1) / wave.lanes));
+  (is_plain ? tone_dependent_field<true>
+            : tone_dependent_field<false>)<<<static_cast<unsigned>(job.fields), block, 0, stream>>>(job, wave, table);
+  check(cudaGetLastError(), "tone_dependent_field");
 }
 
 }  // namespace framequality::cuda

@@ -23,7 +23,7 @@ struct alignas(16) ToneEntry {
   int on, down;   ///< weights for (0, 1) and (1, 0), << kTagBits
 };
 struct alignas(16) Further {
-  int back, over, behind;  ///< weights for (1, -1), for (1, 1) of middle tones and for (1, -delay) of the others
+  int back, over, behind;  ///< weights for (1, -1), for (1, 1) of middle tones and for (1, -kDelay) of the others
   int unused;
 };
 inline constexpr int kTermGreys = 256, kToneEntries = 2 * kTermGreys;

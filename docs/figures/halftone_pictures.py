@@ -4,8 +4,8 @@
 and PSNR after a blur.
 
 GST_PLUGIN_PATH=build/gst docs/figures/halftone_pictures.py FOLDER
-FOLDER: where halftone-ramp.png, halftone-photograph.png and halftone-delays.png go; the tables go to stdout. All is
-made by the element. Needs numpy, SciPy, Pillow, scikit-image (its photograph of a camera man) and GStreamer with the plugin;
+FOLDER: where halftone-ramp.png and halftone-photograph.png go; the tables go to stdout. All is made by the element.
+Needs numpy, SciPy, Pillow, scikit-image (its photograph of a camera man) and GStreamer with the plugin;
 the same bits come each time.
 """
 import pathlib
@@ -24,13 +24,6 @@ METHODS = {
     "tdfed, 1 row": "method=tdfed swath-rows=1",
     "tdfed, 4 rows": "method=tdfed",
     "tdfed, 64 rows": "method=tdfed swath-rows=64",
-}
-DELAYS = {
-    "1 row": "method=tdfed swath-rows=1",
-    "4 rows, delay 1": "method=tdfed delay=1",
-    "4 rows, delay 2": "method=tdfed delay=2",
-    "4 rows, delay 3": "method=tdfed delay=3",
-    "4 rows, delay 6": "method=tdfed delay=6",
 }
 FRAMES = 20
 TONES = (32, 64, 96, 128)
@@ -86,7 +79,6 @@ def main():
     photograph = data.camera()
     sheet(ramp(768, 72), METHODS, 1).save(folder / "halftone-ramp.png", optimize=True)
     sheet(photograph[40:296, 120:376], METHODS, 3).save(folder / "halftone-photograph.png", optimize=True)
-    sheet(ramp(768, 72), DELAYS, 1).save(folder / "halftone-delays.png", optimize=True)
     sigmas = (0.5, 1, 2, 4)
     print("| method | " + " | ".join(f"σ {sigma}" for sigma in sigmas) + " |")
     print("|---|" + "---|" * len(sigmas))

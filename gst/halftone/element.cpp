@@ -115,12 +115,11 @@ static bool accepts(GstHalftone* self, const HalftoneRequest& request) {
     g_warning("%s: packed=true requires levels=2; value kept", name);
     return false;
   }
-  if (halftone::find_table(wanted.swath_rows, wanted.delay)) return true;
+  if (halftone::find_table(wanted.swath_rows)) return true;
   std::string trained;
-  for (const halftone::ToneTable* t : halftone::kToneTables)
-    trained.append(" ").append(std::to_string(t->swath_rows)).append("/").append(std::to_string(t->delay));
-  g_warning("%s: there are no weights for swath-rows=%d with delay=%d, only for%s; value kept", name, wanted.swath_rows,
-            wanted.delay, trained.c_str());
+  for (const halftone::ToneTable* t : halftone::kToneTables) trained.append(" ").append(std::to_string(t->swath_rows));
+  g_warning("%s: there are no weights for swath-rows=%d, only for%s; value kept", name, wanted.swath_rows,
+            trained.c_str());
   return false;
 }
 
@@ -164,10 +163,6 @@ static void install_properties(GstHalftoneClass* klass) {
            "tdfed: rows processed in parallel: 1, 4, 16 or 64. Swaths are processed one after another, which limits "
            "the parallelism on CPU and GPU",
            1, halftone::kMaxSwathRows)
-      .add(part(&S::delay), "delay", "Delay",
-           "tdfed: pixels by which each row of a swath lags the one above; 1, 2 and 6, with swath-rows=4, are for "
-           "comparison",
-           1, halftone::kMaxDelay)
       .add(part(&S::packed), "packed", "Packed",
            "One bit per pixel, 1 = white, most significant bit first, rows padded to bytes: video/x-mono, format=MSB. "
            "Requires levels=2")

@@ -153,7 +153,7 @@ TEST(HalftoneQuality, TablesKeepWhatTheyWereTrainedFor) {
       EXPECT_NEAR(q.cost, 0.0014, 0.0003);
       EXPECT_NEAR(q.anisotropy, -17.8, 0.2);
     }
-    if (q.method == "tdfed, 4 rows, delay 3") {
+    if (q.method == "tdfed, 4 rows") {
       EXPECT_LT(q.cost, 0.010);
       EXPECT_LT(q.anisotropy, -11.5);
       EXPECT_GT(floyd_steinberg, 4 * q.cost);

@@ -205,7 +205,6 @@ void halftone_pictures() {
         settings.method = halftone::Method::kToneDependent;
         for (const halftone::ToneTable* table : halftone::kToneTables) {
           settings.swath_rows = table->swath_rows;
-          settings.delay = table->delay;
           make(settings);
         }
       }

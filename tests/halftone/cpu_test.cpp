@@ -144,8 +144,8 @@ TEST(HalftoneToneDependent, WeightsSumToOneAndErrorsStayBehindTheVisits) {
       EXPECT_LE(row.threshold, kWhite);
       for (int i = 0; i < 4; ++i) {
         EXPECT_GE(row.weight[i], 0) << tone;
-        const Place p = place_of(tone, i, table->delay);
-        EXPECT_TRUE(p.down == 1 ? p.on >= -table->delay : p.on == 1) << tone;
+        const Place p = place_of(tone, i);
+        EXPECT_TRUE(p.down == 1 ? p.on >= -kDelay : p.on == 1) << tone;
       }
     }
 }
@@ -158,8 +158,8 @@ TEST(HalftoneToneDependent, EveryOrderGivesTheSameBits) {
         Picture picture(side.first, side.second, 8, fill, seed++);
         const auto& tones = picture.tones({});
         const auto published = tone_dependent_of(tones, *table, kDotPattern, 2, kFullStrength,
-                                                 visits(side.first, side.second, table->swath_rows, table->delay));
-        for (const int skew : {table->delay + 1, table->delay + 5, 1000})
+                                                 visits(side.first, side.second, table->swath_rows, kDelay));
+        for (const int skew : {kDelay + 1, kDelay + 5, 1000})
           for (const bool upper_first : {true, false})
             EXPECT_EQ(published.values,
                       tone_dependent_of(tones, *table, kDotPattern, 2, kFullStrength,
@@ -170,7 +170,7 @@ TEST(HalftoneToneDependent, EveryOrderGivesTheSameBits) {
 
 TEST(HalftoneToneDependent, TooLittleSkewGivesOtherBits) {
   Picture picture(200, 40, 8, Fill::kRandom, 3);
-  const ToneTable& table = *find_table(4, 3);
+  const ToneTable& table = *find_table(4);
   const auto bits = [&](int skew, bool upper_first) {
     return tone_dependent_of(picture.tones({}), table, kDotPattern, 2, kFullStrength,
                              visits(200, 40, 4, skew, upper_first))
@@ -188,7 +188,6 @@ TEST(HalftoneToneDependent, FilterGivesTheDefinedBits) {
         Settings s;
         s.method = Method::kToneDependent;
         s.swath_rows = table->swath_rows;
-        s.delay = table->delay;
         s.levels = levels;
         s.strength = seed % 3 ? kFullStrength : 180;
         s.packed = levels == 2 && seed % 2;
@@ -209,7 +208,6 @@ std::vector<Settings> all_methods() {
     Settings s;
     s.method = Method::kToneDependent;
     s.swath_rows = table->swath_rows;
-    s.delay = table->delay;
     all.push_back(s);
   }
   return all;

@@ -51,10 +51,9 @@ struct Case {
     const auto name = [](const auto& names, auto i) { return names[static_cast<std::size_t>(i)]; };
     std::ostringstream text;
     text << layout << " " << halftone_pictures::name_of(settings, geometry_of(layout, size)) << " swath "
-         << settings.swath_rows << " delay " << settings.delay << " light " << static_cast<int>(settings.tone.light)
-         << ", fields " << fields << ", " << name(kWhereNames, where) << " " << name(kPlacementNames, from) << " to "
-         << name(kWhereNames, out) << " " << name(kPlacementNames, to) << ", content " << static_cast<int>(content)
-         << " seed " << seed;
+         << settings.swath_rows << " light " << static_cast<int>(settings.tone.light) << ", fields " << fields << ", "
+         << name(kWhereNames, where) << " " << name(kPlacementNames, from) << " to " << name(kWhereNames, out) << " "
+         << name(kPlacementNames, to) << ", content " << static_cast<int>(content) << " seed " << seed;
     return text.str();
   }
 };
@@ -189,7 +188,6 @@ std::vector<Settings> methods() {
     Settings s;
     s.method = Method::kToneDependent;
     s.swath_rows = table->swath_rows;
-    s.delay = table->delay;
     all.push_back(s);
   }
   return all;

@@ -67,8 +67,7 @@ inline std::vector<Visit> visits(int width, int height, int swath_rows, int skew
     for (int x = 0; x < width; ++x) {
       const int swath = y / swath_rows, k = y % swath_rows;
       const int along = swath % 2 ? width - 1 - x : x;
-      all.push_back({x, y, swath * (width + skew * swath_rows) + halftone::visit_time(along, k, skew),
-                     upper_first ? k : swath_rows - k});
+      all.push_back({x, y, swath * (width + skew * swath_rows) + along + skew * k, upper_first ? k : swath_rows - k});
     }
   std::stable_sort(all.begin(), all.end(),
                    [](const Visit& a, const Visit& b) { return a.time != b.time ? a.time < b.time : a.tie < b.tie; });
@@ -109,8 +108,8 @@ inline Grid2<int> halftone_of(const Grid2<int>& tones, const halftone::Settings&
   using halftone::Method;
   if (s.method == Method::kFloydSteinberg) return floyd_steinberg_of(tones, s.levels, s.strength, s.serpentine);
   if (s.method == Method::kBlueNoise) return blue_noise_of(tones, halftone::kBlueNoiseMask, s.levels, s.strength);
-  return tone_dependent_of(tones, *halftone::find_table(s.swath_rows, s.delay), halftone::kDotPattern, s.levels,
-                           s.strength, visits(tones.width, tones.height, s.swath_rows, s.delay));
+  return tone_dependent_of(tones, *halftone::find_table(s.swath_rows), halftone::kDotPattern, s.levels, s.strength,
+                           visits(tones.width, tones.height, s.swath_rows, halftone::kDelay));
 }
 
 }  // namespace framequality::test

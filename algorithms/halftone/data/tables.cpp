@@ -4,12 +4,11 @@
 
 namespace framequality::halftone {
 
-const std::array<const ToneTable*, 7> kToneTables = {&kRows4Delay3, &kRows1Delay3, &kRows16Delay3, &kRows64Delay3,
-                                                     &kRows4Delay1, &kRows4Delay2, &kRows4Delay6};
+const std::array<const ToneTable*, 4> kToneTables = {&kRows4, &kRows1, &kRows16, &kRows64};
 
-const ToneTable* find_table(int swath_rows, int delay) {
+const ToneTable* find_table(int swath_rows) {
   for (const ToneTable* t : kToneTables)
-    if (t->swath_rows == swath_rows && t->delay == delay) return t;
+    if (t->swath_rows == swath_rows) return t;
   return nullptr;
 }
 

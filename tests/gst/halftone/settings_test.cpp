@@ -73,10 +73,8 @@ TEST(Halftone, PropertiesAreSettings) {
   check({{"packed", "true"}, {"invert", "true"}}, [](auto& s) { s.packed = s.tone.invert = true; });
   check({{"method", "tdfed"}, {"n-threads", "2"}}, [](auto& s) { s.method = kTdfed; });
   for (const halftone::ToneTable* t : halftone::kToneTables)
-    check({{"method", "tdfed"},
-           {"swath-rows", std::to_string(t->swath_rows).c_str()},
-           {"delay", std::to_string(t->delay).c_str()}},
-          [&](auto& s) { s.method = kTdfed, s.swath_rows = t->swath_rows, s.delay = t->delay; });
+    check({{"method", "tdfed"}, {"swath-rows", std::to_string(t->swath_rows).c_str()}},
+          [&](auto& s) { s.method = kTdfed, s.swath_rows = t->swath_rows; });
 }
 
 TEST(Halftone, SettingsDifferInWhatTheyMake) {
@@ -284,10 +282,9 @@ TEST(Halftone, SettingsThatCannotBeAreKeptOut) {
   };
   HalftoneRig rig;
   EXPECT_TRUE(is_kept(rig, "swath-rows", "5"));
-  EXPECT_TRUE(is_kept(rig, "delay", "5"));
   rig.set("swath-rows", "16");
   EXPECT_EQ(value_of(rig, "swath-rows"), "16");
-  EXPECT_TRUE(is_kept(rig, "delay", "1"));
+  EXPECT_TRUE(is_kept(rig, "swath-rows", "5"));
   rig.set("levels", "4");
   EXPECT_TRUE(is_kept(rig, "packed", "true"));
   rig.set("levels", "2");

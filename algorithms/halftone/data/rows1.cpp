@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Weights and thresholds for swaths of 1 rows and a delay of 3, as written by
-// `framequality-train-halftone table --swath-rows 1 --delay 3 --seed 1`.
+// Weights and thresholds for swaths of 1 rows, as written by
+// `framequality-train-halftone table --swath-rows 1 --seed 1`.
 #include "algorithms/halftone/tables.h"
 
 namespace framequality::halftone {
 
 // clang-format off
-const ToneTable kRows1Delay3 = {1, 3, {
+const ToneTable kRows1 = {1, {
   {{1024, 0, 0, 0}, 2040},
   {{723, 80, 174, 47}, 2628},
   {{670, 93, 232, 29}, 2311},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Weights and thresholds for swaths of 64 rows and a delay of 3, as written by
-// `framequality-train-halftone table --swath-rows 64 --delay 3 --seed 1`.
+// Weights and thresholds for swaths of 64 rows, as written by
+// `framequality-train-halftone table --swath-rows 64 --seed 1`.
 #include "algorithms/halftone/tables.h"
 
 namespace framequality::halftone {
 
 // clang-format off
-const ToneTable kRows64Delay3 = {64, 3, {
+const ToneTable kRows64 = {64, {
   {{1024, 0, 0, 0}, 2040},
   {{551, 273, 171, 29}, 3640},
   {{528, 249, 162, 85}, 3332},

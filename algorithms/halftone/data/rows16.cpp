@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Weights and thresholds for swaths of 16 rows and a delay of 3, as written by
-// `framequality-train-halftone table --swath-rows 16 --delay 3 --seed 1`.
+// Weights and thresholds for swaths of 16 rows, as written by
+// `framequality-train-halftone table --swath-rows 16 --seed 1`.
 #include "algorithms/halftone/tables.h"
 
 namespace framequality::halftone {
 
 // clang-format off
-const ToneTable kRows16Delay3 = {16, 3, {
+const ToneTable kRows16 = {16, {
   {{1024, 0, 0, 0}, 2040},
   {{592, 180, 172, 80}, 3577},
   {{560, 208, 145, 111}, 3474},
