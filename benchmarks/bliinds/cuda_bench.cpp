@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// BLIINDS-II on the GPU: where its time goes, others' ways to do its steps, and whole frames beside the CPU twin.
+// BLIINDS-II on the GPU: where its time goes, and whole frames compared with the CPU twin.
 #include "algorithms/bliinds/model.h"
-#include "benchmarks/bliinds/variants.h"
 #include "benchmarks/support/gpu_main.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/bliinds/meter.h"
@@ -50,7 +49,6 @@ class Bench {
     host->submit({frame_of(bytes_.data(), false), Channel::kLuma});
     expected_ = host->collect();
     stages();
-    variants();
     frames();
     report("frame", "CPU twin", latency(*host, [&] { return frame_of(bytes_.data(), false); }), "one core, median");
   }
@@ -113,27 +111,6 @@ class Bench {
              queue_chunks(job, stream);
              queue_features(job, stream);
            }));
-    report("select", "selection", timed(blocks, cuda::queue_chunks) + timed(nothing, cuda::queue_features),
-           "24 means and percentile means");
-  }
-
-  void variants() {
-    const cuda::DeviceBytes memory(bytes_, device_.id);
-    cuda::BliindsMeter meter(geometry_, device_.id, 1);
-    cuda::BliindsJob job;
-    const auto keep = [&](const cuda::BliindsJob& of, CUstream_st*) { job = of; };
-    meter.time(frame_of(memory.data(), true), 1, keep, [](const cuda::BliindsJob&, CUstream_st*) {});
-    report("select", "radix sort (CUB)", framequality::variants::time_sort(job, expected_, kRepeats / 10),
-           "12 sorts, 24 sums");
-    const auto dct = framequality::variants::time_matrix_dct(job, kRepeats / 4);
-    const std::string note = std::to_string(static_cast<int>(dct.megabytes + 0.5)) + " MB of arrays, no statistics yet";
-    report("dct", "rearranged blocks", dct.rearrange, note.c_str());
-    report("dct", "matrix products", dct.multiply, note.c_str());
-    report("dct", "both", dct.rearrange + dct.multiply, "beside it: statistics of scale 1, all in one");
-    const auto gamma = framequality::variants::time_gamma(job, kRepeats / 4);
-    report("gamma", "linear search", gamma.linear, "from ratios in memory, scale 1");
-    report("gamma", "binary search", gamma.binary, "the same");
-    report("gamma", "start index and three steps", gamma.start, "the same");
   }
 
   /// Whole frames: from where they lie to the score on the host.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The denoisers on the GPU: kernels alone, beside the published scheme, and whole frames from host memory and back.
-#include "benchmarks/denoise/published.h"
+// The denoisers on the GPU: kernels alone, and whole frames from host memory and back.
 #include "benchmarks/support/gpu_main.h"
 #include "benchmarks/support/picture.h"
 #include "cuda/denoise/device_filter.h"
 #include "cuda/denoise/filter.h"
 #include "cuda/denoise/lanes.h"
-#include "cuda/denoise/testing.h"
 #include "cuda/device.h"
 #include "cuda/testing.h"
 
@@ -188,7 +186,6 @@ class Bench {
       for (const double noise : {kNoise, 0.0})
         kernels(layout, noise > 0 ? "nlmeans, default" : "nlmeans, default, clean", following(nlmeans()), noise);
     kernels("gray8", "patch-bilateral, default", following(patch_bilateral(3)), kNoise);
-    published();
     frames("gray8", "nlmeans 21x21/7x7", nlmeans());
     frames("NV12", "nlmeans 21x21/7x7", nlmeans());
     frames("gray8", "patch-bilateral 7x7/3x3", patch_bilateral(3));
@@ -235,33 +232,6 @@ class Bench {
       else
         first = bytes;
       if (g.layout.depth > cuda::tile::Halves::kMostBits) return;
-    }
-  }
-
-  void published() {
-    const PictureGeometry g = geometry_of("gray8");
-    const Picture picture(g);
-    const Settings settings = nlmeans();
-    std::vector<std::uint8_t> ours(picture.bytes.size());
-    const auto filter = cuda::make_general_denoiser(g, device_.id);
-    const denoise::Source source{picture.frame(picture.bytes.data(), false), 0};
-    filter->submit({{&source, 1}, 0, picture.canvas(ours.data(), false), settings, 1});
-    filter->collect();
-    for (const published::Scheme scheme : {published::Scheme::kTwoLoops, published::Scheme::kThreeLoops}) {
-      const std::string name = published::kSchemes[static_cast<int>(scheme)];
-      // Any size: an odd one first.
-      const PictureGeometry odd{133, 67, {}};
-      const Picture small(odd);
-      std::vector<std::uint8_t> expected(small.bytes.size());
-      const auto small_filter = cuda::make_general_denoiser(odd, device_.id);
-      const denoise::Source small_source{small.frame(small.bytes.data(), false), 0};
-      small_filter->submit({{&small_source, 1}, 0, small.canvas(expected.data(), false), settings, 1});
-      small_filter->collect();
-      require_same(odd.layout, expected, published::filter(small.bytes, 133, 67, settings, scheme, 0).pixels,
-                   name + ", 133x67");
-      const auto result = published::filter(picture.bytes, width_, height_, settings, scheme, 10);
-      require_same(g.layout, ours, result.pixels, name);
-      report("gray8", "nlmeans 21x21/7x7", name, result.seconds, pairs_of(g, settings));
     }
   }
 

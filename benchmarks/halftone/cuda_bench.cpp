@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning on the GPU: kernels alone, beside the published scheme, frames in flight, and from host memory and back.
-#include "benchmarks/halftone/published.h"
+// Halftoning on the GPU: kernels alone, frames in flight, and from host memory and back.
 #include "benchmarks/support/gpu_main.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/halftone/filter.h"
 #include "cuda/device.h"
 #include "cuda/halftone/device_filter.h"
 #include "cuda/halftone/filter.h"
-#include "cuda/sharpness/testing.h"
 #include "cuda/testing.h"
 
 #include <algorithm>
@@ -45,7 +43,6 @@ class Bench {
       : device_(device),
         seconds_(options.number("seconds")),
         depths_(options.numbers("in-flight")),
-        heights_(options.numbers("strip-rows")),
         results_(options.text("out"), machine_context("halftone_cuda_bench", device.name, options)) {}
 
   void run(int width, int height) {
@@ -62,7 +59,6 @@ class Bench {
     kernel("tdfed 16 rows", swaths(16), 1);
     kernel("tdfed 4 rows", swaths(4), 1);
     kernel("blue-noise", masked, 1);
-    published();
     host_frames("floyd-steinberg", {});
     host_frames("floyd-steinberg packed", packed);
   }
@@ -132,18 +128,6 @@ class Bench {
     report(method, what, median(times));
   }
 
-  void published() {
-    const Bytes wanted = expected({});
-    for (const int rows : heights_) {
-      if (rows < 16 || rows > 512 || rows % 16) throw std::runtime_error("--strip-rows: 16...512, multiples of 16");
-      const auto result = published::floyd_steinberg(picture_, g_.width, g_.height, rows, 5);
-      const std::string name = "published, strips of " + std::to_string(rows);
-      require_same(wanted, result.pixels, name);
-      report("floyd-steinberg", name, result.kernel_seconds);
-      report("floyd-steinberg", name + ", copies", result.seconds);
-    }
-  }
-
   /// Whole frames from pinned host memory to pinned host memory, some in flight.
   void host_frames(const std::string& method, const Settings& settings) {
     const Bytes wanted = expected(settings);
@@ -176,7 +160,7 @@ class Bench {
 
   cuda::Device device_;
   double seconds_;
-  std::vector<int> depths_, heights_;
+  std::vector<int> depths_;
   Results results_;
   Geometry g_;
   Bytes picture_;
@@ -188,7 +172,6 @@ int main(int argc, char** argv) {
   const Options options(argc, argv,
                         {{"sizes", "1024x1024,1920x1080,2048x2048,4096x4096,8192x8192", "of the pictures"},
                          {"in-flight", "1,2,4,8,16", "frames pending at a time"},
-                         {"strip-rows", "16,32,64,128,256,512", "of the published scheme"},
                          {"seconds", "0.1", "for each row"}});
   return run_on_gpu<Bench>(options);
 }

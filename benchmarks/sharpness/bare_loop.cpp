@@ -143,16 +143,4 @@ double copy_bandwidth(const Blocks& pinned, int id, int rounds) {
   return median(rates);
 }
 
-double memcpy_bandwidth(const Blocks& pageable, int rounds) {
-  cuda::PinnedMemory<std::uint8_t> to;
-  to.reserve(pageable.bytes());
-  std::vector<double> rates;
-  for (int r = 0; r < rounds; ++r) {
-    const auto begin = Clock::now();
-    for (std::size_t i = 0; i < pageable.count(); ++i) std::memcpy(to.get(), pageable[i], pageable.bytes());
-    rates.push_back(static_cast<double>(pageable.bytes() * pageable.count()) / seconds_since(begin));
-  }
-  return median(rates);
-}
-
 }  // namespace framequality::bench

@@ -80,7 +80,4 @@ class BareLoop {
 /// of them. Unit: bytes per second.
 double copy_bandwidth(const Blocks& pinned, int id, int rounds = 25);
 
-/// Rate at which this thread copies pageable blocks to one pinned block: median likewise. Unit: bytes per second.
-double memcpy_bandwidth(const Blocks& pageable, int rounds = 5);
-
 }  // namespace framequality::bench

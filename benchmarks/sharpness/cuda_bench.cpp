@@ -158,8 +158,8 @@ void whole_frames(benchmark::State& state, const Run& run, By by) {
   run.count_bytes(state);
 }
 
-/// The metrics whose recipes other libraries have too: peers.py.
-bool has_peers(const std::string& metric) { return metric == "tenengrad" || metric == "laplacian-variance"; }
+/// The metrics whose whole frames from pinned memory are measured: those that other libraries have too.
+bool is_common(const std::string& metric) { return metric == "tenengrad" || metric == "laplacian-variance"; }
 
 }  // namespace
 
@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
           add_kernel("cuda-kernel/" + name + suffix, {.size = size, .metric = m, .kind = kind});
       const Run smoothed{size, m, 8, Prefilter::kBinomial5};
       add_kernel("cuda-kernel-binomial5/" + name, smoothed);
-      if (has_peers(metric)) {
+      if (is_common(metric)) {
         add_frame("cuda-frame-pinned/" + name, plain, By::kGpuPinned);
         add_frame("cuda-frame-pinned-binomial5/" + name, smoothed, By::kGpuPinned);
       }

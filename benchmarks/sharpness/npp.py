@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`tenengrad` by NVIDIA's Performance Primitives, beside ours: rows as peers.py's, of kernels alone.
+"""`tenengrad` by NVIDIA's Performance Primitives, compared with ours: kernels alone.
 
 usage: npp.py [--sizes WxH,...] [--passes N] [--commit HASH] [--out FILE.json]
 

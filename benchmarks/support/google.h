@@ -7,19 +7,17 @@
 #include <benchmark/benchmark.h>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace framequality::bench {
 
-/// The program's own options and what all take; --benchmark_... goes to Google Benchmark, which writes its results to
+/// The options that all programs take; --benchmark_... goes to Google Benchmark, which writes its results to
 /// the option `out`, with the context of machine_context() beside its own. gpu: empty for none.
-inline Options initialize_google(const std::string& program, const std::string& gpu, int argc, char** argv,
-                                 std::vector<Options::Option> known = {}) {
+inline Options initialize_google(const std::string& program, const std::string& gpu, int argc, char** argv) {
   std::vector<char*> own{argv[0]}, google{argv[0]};
   for (int i = 1; i < argc; ++i) (std::strncmp(argv[i], "--benchmark_", 12) == 0 ? google : own).push_back(argv[i]);
-  const Options options(static_cast<int>(own.size()), own.data(), std::move(known));
+  const Options options(static_cast<int>(own.size()), own.data(), {});
   std::string command = options.command();
   for (std::size_t i = 1; i < google.size(); ++i) {
     const std::string quote = std::strpbrk(google[i], "|()[]{}*?$^&;<> ") ? "'" : "";

@@ -25,20 +25,4 @@ inline std::vector<std::uint8_t> make_picture(int width, int height) {
   return pixels;
 }
 
-/// Packed width x height BGR bytes; the same for the same size. Repeats one picture, so that large ones are soon made.
-inline std::vector<std::uint8_t> make_color_picture(int width, int height) {
-  const int w = std::min(width, 1024), h = std::min(height, 1024);
-  const std::vector<std::uint8_t> gray = make_picture(w, h);
-  std::vector<std::uint8_t> pixels;
-  pixels.reserve(std::size_t{3} * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
-  for (int y = 0; y < height; ++y)
-    for (int x = 0; x < width; ++x) {
-      const int v =
-          gray[static_cast<std::size_t>(y % h) * static_cast<std::size_t>(w) + static_cast<std::size_t>(x % w)];
-      for (const int color : {v, std::min(v + (x * 7 + y * 3) % 16, 255), 255 - v / 2})
-        pixels.push_back(static_cast<std::uint8_t>(color));
-    }
-  return pixels;
-}
-
 }  // namespace framequality
