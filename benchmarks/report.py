@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Markdown tables, and plots if wanted, from the JSON that the benchmark programs write.
+"""Markdown tables of the JSON that the benchmark programs write.
 
-usage: report.py [--plots DIR] FILE.json...     tables of these files, to stdout
-       report.py --write [PAGE.md...]           writes the tables of the documentation from benchmarks/results/
-       report.py --check [PAGE.md...]           fails if they are not what those files say
+usage: report.py FILE.json...             tables of these files, to stdout
+       report.py --write [PAGE.md...]    writes the tables of the documentation from benchmarks/results/
+       report.py --check [PAGE.md...]    fails if they are not what those files say
 Every table says which machine it comes from, and how busy that was. Programs without tables of their own get one of
 their rows as they are.
 """
@@ -12,21 +12,15 @@ import argparse
 import os
 import sys
 
-from reporting import others, pages, plots, sharpness
+from reporting import others, pages, sharpness
 from reporting.results import SCALE, load, named, provenance, table, unique
 
 # Rows by name, as Google Benchmark writes them, or rows with fields: what makes tables of them.
-BY_NAME = {"cpu/": (sharpness.cpu,), "cpu-binomial3/": (sharpness.prefilter,),
-           "cuda-kernel/": (sharpness.kernels, sharpness.smoothed_kernels),
-           "classical-": (sharpness.classical, sharpness.classical_steps), "plain/bliinds/": (others.bliinds_cpu,),
-           "avx512/nlmeans": (others.denoise_cpu,), "plain-loop/floyd-steinberg": (others.halftone_cpu,)}
+BY_NAME = {"cpu/": (sharpness.cpu,), "cuda-kernel/": (sharpness.kernels,), "avx512/nlmeans": (others.denoise_cpu,),
+           "plain-loop/floyd-steinberg": (others.halftone_cpu,)}
 BY_PROGRAM = {
-    "layouts_bench": (sharpness.layouts,), "peers": (sharpness.peers,), "npp": (sharpness.peers,),
-    "loop_bench": (sharpness.loops,), "pipeline_bench": (sharpness.pipelines,), "streams_bench": (sharpness.streams,),
-    "bliinds_cuda_bench": (others.bliinds_frames, others.bliinds_in_flight, others.bliinds_steps),
-    "denoise_cuda_bench": (others.denoise_gpu, others.denoise_transfers), "denoise_tensor_bench": (others.denoise_limits,),
-    "denoise_pipeline_bench": (others.denoise_pipelines,),
-    "halftone_cuda_bench": (others.halftone_gpu, others.halftone_strips, others.halftone_transfers),
+    "layouts_bench": (sharpness.layouts,), "pipeline_bench": (sharpness.pipelines,), "streams_bench": (sharpness.streams,),
+    "denoise_cuda_bench": (others.denoise_gpu,), "halftone_cuda_bench": (others.halftone_gpu,),
 }
 
 
@@ -58,7 +52,6 @@ def tables_of(data):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--plots", metavar="DIR", help="also draw plots into this folder")
     parser.add_argument("--write", action="store_true", help="write the tables of the documentation (default: all pages)")
     parser.add_argument("--check", action="store_true", help="the same, but only say what would change, and fail if anything would")
     parser.add_argument("files", nargs="*", metavar="FILE.json | PAGE.md")
@@ -70,8 +63,6 @@ def main():
     for file in arguments.files:
         data = load(file)
         print("\n" + "\n\n".join([provenance(os.path.basename(file), data), *tables_of(data)]))
-        if arguments.plots:
-            plots.draw(data, arguments.plots)
     return 0
 
 

@@ -1,101 +1,45 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tables of the sharpness meter: CPU, kernels, the classical pipeline, loops, pipelines, streams, scanner, overlay."""
-from .results import only, pick, rounded, table, times, unique
-
-REDUCTIONS = ("divergent", "strided", "sequential", "first-add", "unrolled")
-STEPS = ("allocate", "upload", "gray", "pixels", "reduce", "download", "add", "release")
+"""Tables of the sharpness meter: CPU, kernels, formats, other libraries, pipelines, streams, overlay."""
+from .results import figures, only, pick, table, times, unique, whole
 
 
 def metrics_of(rows, kind, size):
     return [n.split("/")[1] for n in rows if n.startswith(kind + "/") and n.endswith("/" + size)]
 
-
 def cpu(data):
-    rows, parts = times(data), []
-    for size in ("1080p", "2160p"):
-        names = metrics_of(rows, "cpu", size)
-        if not names or f"read/{size}" not in rows:
-            continue
-        reading, bandwidth = rows[f"read/{size}"]
-        parts.append(f"**One core, {size} GRAY8.** Reading the frame and nothing else: {reading:.3f} ms, "
-                     f"{bandwidth / 1e9:.0f} GB/s.")
-        body = []
-        for m in names:
-            ms, rate = rows[f"cpu/{m}/{size}"]
-            plain = rows[f"textbook/{m}/{size}"][0]
-            auto = rows[f"textbook-vectorised/{m}/{size}"][0]
-            body.append([f"`{m}`", f"{ms:.3f}", f"{rate / 1e9:.1f}", f"{rate / bandwidth:.0%}", f"{plain:.2f}",
-                         f"{plain / ms:.1f}x", f"{auto:.2f}", f"{auto / ms:.1f}x"])
-        parts.append(table(["metric", "ms", "GB/s", "of read", "one pixel at a time, ms", "faster",
-                            "auto-vectorised, ms", "faster"], body))
-        body = []
-        for name, metric in (("opencv-float", "tenengrad"), ("opencv-norm", "tenengrad"), ("opencv", "laplacian-variance")):
-            if f"{name}/{metric}/{size}" in rows:
-                theirs, ours = rows[f"{name}/{metric}/{size}"][0], rows[f"cpu/{metric}/{size}"][0]
-                body.append([f"`{metric}` ({name})", f"{theirs:.2f}", f"{ours:.3f}", f"**{theirs / ours:.1f}x**"])
-        if body:
-            parts.append(table([f"{size}, by OpenCV", "OpenCV, ms", "ours, ms", "faster"], body))
-        parts.append(table([f"{size}, instruction set, ms"] + [f"`{m}`" for m in names],
-                           [[isa] + [f"{rows[f'cpu-{isa}/{m}/{size}'][0]:.3f}" for m in names]
-                            for isa in ("avx512", "avx2", "baseline") if f"cpu-{isa}/{names[0]}/{size}" in rows]))
-    return parts
+    """Each metric on one core, by instruction set, and the formula as a plain loop."""
+    rows = times(data)
+    reading, bandwidth = rows["read/1080p"]
+    isas = {"avx512": "AVX-512", "avx2": "AVX2", "baseline": "SSE2"}
+    loops = {"textbook": "one pixel at a time", "textbook-vectorised": "auto-vectorised"}
+    body = []
+    for m in metrics_of(rows, "cpu", "1080p"):
+        ms = rows[f"cpu/{m}/1080p"][0]
+        theirs = [rows[f"{loop}/{m}/1080p"][0] for loop in loops]
+        body.append([f"`{m}`"] + [f"{rows[f'cpu-{isa}/{m}/1080p'][0]:.3f}" for isa in isas]
+                    + [f"{rows[f'cpu/{m}/2160p'][0]:.3f}"] + [f"{v:.2f} ({v / ms:.1f}x)" for v in theirs])
+    return [f"Reading a frame of 1080p and nothing else: {reading:.3f} ms, {bandwidth / 1e9:.0f} GB/s.",
+            table(["one core, GRAY8, ms a frame"] + [f"1080p, {text}" for text in isas.values()] + ["2160p, AVX-512"]
+                  + [f"1080p, {text}" for text in loops.values()], body)]
 
 
-def prefilter(data):
-    """What smoothing costs on one core: each metric, then one with each instruction set at 8 and 10 bits."""
-    rows, parts = times(data), []
+def libraries(cpu_data, cuda_data, npp_data):
+    """The same scores by other libraries: OpenCV on the CPU, NVIDIA's NPP on the GPU."""
+    core, kernel = times(cpu_data), times(cuda_data)
+    sizes = {"1080p": "1920x1080", "2160p": "3840x2160", "8192x8192": "8192x8192"}
 
-    def cells(name):
-        alone, *smoothed = (rows[name.format(p)][0] for p in ("none", "binomial3", "binomial5"))
-        return [f"{alone:.3f}"] + [f"{ms:.3f} ({ms / alone:.1f}x)" for ms in smoothed]
+    def cell(theirs, ours):
+        return f"{figures(theirs * 1e3)} ({theirs / ours:.1f}x)"
 
-    for size in ("1080p", "2160p"):
-        body = []
-        for m in sorted(metrics_of(rows, "cpu-binomial3", size)):
-            rows[f"cpu-none/{m}/{size}"] = rows[f"cpu/{m}/{size}"]
-            body.append([f"`{m}`"] + cells(f"cpu-{{}}/{m}/{size}"))
-        parts.append(table([f"{size}, 8 bits, ms", "`none`", "`binomial3`", "`binomial5`"], body))
-        body = [[f"{text}, {depth} bits"] + cells(f"cpu-{isa}-{depth}bit-{{}}/tenengrad/{size}")
-                for depth in (8, 10) for isa, text in (("avx512", "AVX-512"), ("avx2", "AVX2"), ("baseline", "SSE2"))]
-        parts.append(table([f"{size}, `tenengrad`, ms", "`none`", "`binomial3`", "`binomial5`"], body))
-    return parts
-
-
-def statistics(cpu_data, gpu_data):
-    """What noise and exposure cost, on one core and on a GPU."""
-    rows, body = times(cpu_data), []
-    kinds = {"": "AVX-512", "-avx2": "AVX2", "-baseline": "SSE2", "-binomial5": "AVX-512, `binomial5`", "-16bit": "AVX-512, 16 bits"}
-    for size in ("1080p", "2160p"):
-        for kind, text in kinds.items():
-            alone, both = (rows[f"{what}{kind}/tenengrad/{size}"][0] for what in ("cpu", "cpu-statistics"))
-            body.append([f"{size}, {text}", f"{alone:.3f}", f"{both:.3f}", f"+{both / alone - 1:.0%}"])
-    parts = [table(["`tenengrad`, one core, ms", "alone", "with `statistics`", "more"], body)]
-    gpu, body = times(gpu_data), []
-    for size in ("1080p", "2160p", "8192x8192"):
-        name = f"tenengrad/{size}"
-        cells = [gpu[f"cuda-{what}/{name}"][0] * 1e3 for what in
-                 ("kernel", "kernel-statistics", "frame", "frame-statistics")]
-        body.append([size] + [f"{us:.1f}" for us in cells])
-    parts.append(table(["`tenengrad`, GPU, us", "kernel", "with `statistics`", "frame from pageable host memory",
-                        "with `statistics`"], body))
-    return parts
-
-
-def bayer(data):
-    """A mosaic's cells beside gray samples of the same bytes."""
-    rows, parts = times(data, "cpu_time"), []
-    for size in ("1080p", "2160p"):
-        body = []
-        for metric in sorted(metrics_of(rows, "cpu-bayer-avx2-8bit", size)):
-            cells = [f"`{metric}`"]
-            for isa in ("avx512", "avx2", "baseline"):
-                for depth in (8, 16):
-                    gray, cell = (rows[f"cpu-{what}-{isa}-{depth}bit/{metric}/{size}"][0] for what in ("gray", "bayer"))
-                    cells.append(f"{cell:.3f} ({cell / gray:.2f}x)")
-            body.append(cells)
-        parts.append(table([f"{size}, ms", *(f"{isa}, {depth} bits" for isa in ("AVX-512", "AVX2", "SSE2") for depth in (8, 16))],
-                           body))
-    return parts
+    body = []
+    for name, metric in (("opencv-float", "tenengrad"), ("opencv-norm", "tenengrad"), ("opencv", "laplacian-variance")):
+        body.append([f"`{metric}`, {name}, one core"]
+                    + [cell(core[f"{name}/{metric}/{s}"][0], core[f"cpu/{metric}/{s}"][0]) if f"{name}/{metric}/{s}" in core
+                       else "" for s in sizes])
+    body.append(["`tenengrad`, NPP, frames in GPU memory"]
+                + [cell(only(npp_data["rows"], size=size, metric="tenengrad", prefilter="none")["kernel_us"] / 1e3,
+                        kernel[f"cuda-kernel/tenengrad/{short}"][0]) for short, size in sizes.items()])
+    return [table(["us a frame"] + list(sizes), body)]
 
 
 def kernels(data):
@@ -122,25 +66,6 @@ def kernels(data):
                             + [cell(f"{kind}/{m}/{s}{variant}") for kind, s in columns])
     said = f"Reading device memory: {bandwidth / 1e12:.2f} TB/s; in brackets the share of that. " if bandwidth else ""
     return [said + "Microseconds a frame.", table(["us a frame"] + [f"{s}, {kinds[kind]}" for kind, s in columns], body)]
-
-
-def smoothed_kernels(data):
-    """Kernels behind a prefilter; then whole frames from ordinary memory."""
-    rows = times(data)
-    sizes = [s for s in ("1080p", "2160p", "8192x8192") if metrics_of(rows, "cuda-kernel", s)]
-    kinds = {"cuda-kernel-binomial3": "with binomial3, us", "cuda-kernel-binomial3-in-flight": "the same, two in flight",
-             "cuda-kernel-binomial5": "with binomial5, us", "cuda-kernel-binomial5-in-flight": "the same, two in flight",
-             "cuda-kernel-16bit-binomial3": "16 bits, with binomial3, us", "cuda-kernel-16bit-binomial5": "16 bits, with binomial5, us",
-             "cuda-frame": "whole frame from pageable host memory, GPU, us", "cpu-frame": "the same, CPU, one core, us"}
-
-    def listed(names, head):
-        body = [[text] + [f"{rows[f'{name}/{s}'][0] * 1e3:.1f}" for s in sizes]
-                for name, text in names.items() if sizes and f"{name}/{sizes[-1]}" in rows]
-        return [table([head] + sizes, body)] if body else []
-
-    others = {f"cuda-kernel-binomial5/{m}": f"`{m}`" for m in metrics_of(rows, "cuda-kernel", sizes[-1])} if sizes else {}
-    return (listed({f"{kind}/tenengrad": text for kind, text in kinds.items()}, "`tenengrad`")
-            + listed(others, "with binomial5, us"))
 
 
 MOST_OF_LEAST = 4  # times the least; what takes longer is marked
@@ -178,168 +103,44 @@ def layouts(data):
                      f"{worst['format']}, `{worst['metric']}`, {worst['option']}: {worst['of_least']:.1f} times.")
     return parts
 
-
-def peers(data, our_data=None):
-    """The classical recipes by others' libraries, and ours."""
-    rows, ours = data["rows"], times(our_data) if our_data else {}
-    shorts = {"1920x1080": "1080p", "3840x2160": "2160p", "8192x8192": "8192x8192"}
-    parts = []
-    for key, title, kinds in (("kernel_us", "frames in device memory, us a frame", ("cuda-kernel", "cuda-kernel-binomial5")),
-                              ("frame_us", "frames from pinned memory, one at a time, to the score on the host, us",
-                               ("cuda-frame-pinned", "cuda-frame-pinned-binomial5"))):
-        measured = [r for r in rows if key in r]
-        sizes = unique(r["size"] for r in measured)
-        cases = unique((r["metric"], r["prefilter"]) for r in measured)
-        for size in sizes:
-            own = [ours.get(f"{kinds[prefilter != 'none']}/{metric}/{shorts.get(size)}", [None])[0] for metric, prefilter in cases]
-            body = [["ours"] + ["" if ms is None else f"{ms * 1e3:.1f}" for ms in own]] if ours else []
-            for peer in unique(r["peer"] for r in rows if "size" in r):
-                cells = []
-                for (metric, prefilter), ms in zip(cases, own):
-                    found = pick(rows, size=size, peer=peer, metric=metric, prefilter=prefilter)
-                    cells.append("failed" if not found else f"{found[0][key]:.1f}" +
-                                 (f" ({found[0][key] / (ms * 1e3):.1f}x)" if ms else ""))
-                body.append([peer] + cells)
-            parts.append(table([f"{size}, {title}"] + [f"`{m}`" + ("" if p == "none" else f", `{p}`") for m, p in cases], body))
-    reasons = unique((r["peer"], r["error"]) for r in rows if "error" in r)
-    return parts + ["Not measured:"] * bool(reasons) + ["\n".join(f"- {peer}: {error}" for peer, error in reasons)] * bool(reasons)
-
-
-def classical(data):
-    rows, parts = times(data), []
-    for m in unique(n.split("/")[1] for n in rows if n.startswith("classical-")):
-        body = []
-        for size in unique(n.split("/")[2] for n in rows if n.startswith("ours-pinned/" + m + "/")):
-            at = {k: rows[f"{k}/{m}/{size}"][0] for k in ("ours-pageable", "ours-pinned", "cpu")}
-            theirs = [rows[f"classical-{r}/{m}/{size}"][0] for r in REDUCTIONS]
-            best = min(theirs)
-            body.append([size] + [f"{v:.3f}" for v in theirs + [at["ours-pageable"]]]
-                        + [f"{best / at['ours-pageable']:.1f}x", f"{at['ours-pinned']:.3f}",
-                           f"{best / at['ours-pinned']:.1f}x", f"{at['cpu']:.3f}",
-                           min(at, key=at.get).replace("ours-", "GPU, ").replace("cpu", "CPU")])
-        parts += [f"**`{m}`, BGR from host memory**, ms.",
-                  table(["size"] + [f"classical, {r}" for r in REDUCTIONS]
-                        + ["ours, pageable", "faster than the best", "ours, pinned", "faster than the best",
-                           "CPU, one core", "fastest of ours"], body)]
-    return parts
-
-
-def classical_steps(data):
-    """Of the first metric, with the last reduction."""
-    metric = next((b["run_name"].split("/")[1] for b in data["benchmarks"] if b["run_name"].startswith("classical-")), None)
-    body = [[b["run_name"].split("/")[2]] + [f"{b[s + '_us']:.1f}" for s in STEPS] for b in data["benchmarks"]
-            if b["run_name"].startswith(f"classical-unrolled/{metric}/") and STEPS[0] + "_us" in b]
-    if not body:
-        return []
-    return [f"`{metric}`, unrolled, in us, the device waited for after each step:", table(["size"] + list(STEPS), body)]
-
-
-def loops(data):
-    kinds = {"pinned-copy": "pinned copies, back to back", "pinned-copy-again": "pinned copies, measured again",
-             "memcpy": "memcpy to pinned memory, one thread", "bare": "bare loop, pinned frames",
-             "staged": "bare loop, staged by memcpy", "meter-pinned": "our meters, pinned frames",
-             "meter-pageable": "our meters, pageable frames", "meter-device": "our meters, frames in GPU memory",
-             "cpu": "CPU, one core"}
-    rows, parts = data["rows"], []
-    for size in unique(r["size"] for r in rows):
-        here = pick(rows, size=size)
-        body = [[kinds[r["kind"]], str(r["in_flight"] or ""), f"{r['frames_per_second']:.0f}",
-                 f"{1e6 / r['frames_per_second']:.1f}", f"{r['bytes_per_second'] / 1e9:.2f}",
-                 f"{r['of_copy']:.1%}" if "of_copy" in r else ""] for r in here]
-        parts += [f"**{size} {here[0]['format']} frames in host memory**, {here[0]['bytes'] / 1e6:.1f} MB each.",
-                  table(["", "in flight", "frames/s", "us/frame", "GB/s", "of pinned copies"], body)]
-    return parts
+def formats(data):
+    """Of layouts(), what formats and options cost at the smallest size."""
+    return layouts(data)[:2]
 
 
 def pipelines(data):
-    rows, parts = data["rows"], []
-    for size in unique(r["size"] for r in rows):
-        for fmt in unique(r["format"] for r in pick(rows, size=size, kind="pipeline")):
-            counts = unique(r["in_flight"] for r in pick(rows, size=size, kind="pipeline", format=fmt, device="cuda"))
-            body = []
-            for memory in unique(r["memory"] for r in pick(rows, size=size, kind="pipeline", format=fmt)):
-                cells = [memory]
-                for device, n in [("cpu", 0)] + [("cuda", n) for n in counts]:
-                    found = pick(rows, size=size, kind="pipeline", format=fmt, memory=memory, device=device,
-                                 in_flight=n)
-                    share = f" ({found[0]['of_loop']:.0%})" if found and "of_loop" in found[0] else ""
-                    cells.append(f"{found[0]['frames_per_second']:.0f}{share}" if found else "")
-                alone = pick(rows, size=size, kind="source", format=fmt, memory=memory)
-                body.append(cells + [f"{alone[0]['frames_per_second']:.0f}" if alone else ""])
-            for memory in unique(r["memory"] for r in pick(rows, size=size, kind="loop", device="cuda")):
-                bare = {r["in_flight"]: r for r in pick(rows, size=size, kind="loop", device="cuda", memory=memory)}
-                body.append([f"bare loop of in-flight + 1 slots, {memory}", ""]
-                            + [f"{bare[n]['frames_per_second']:.0f}" if n in bare else "" for n in counts] + [""])
-            parts += [f"**{size} {fmt}**, frames a second, and as a share of the loop's.",
-                      table(["source's memory", "CPU"] + [f"in-flight={n}" for n in counts] + ["source alone"], body)]
-        copies = pick(rows, size=size, kind="pinned-copy")
-        if copies:
-            parts.append(f"Pinned copies of the Y plane: {copies[0]['frames_per_second']:.0f} frames/s, "
-                         f"{copies[0]['bytes_per_second'] / 1e9:.2f} GB/s.")
-    if pick(rows, kind="latency"):
-        parts += ["**Latency of one frame**, `in-flight=0`, us.",
-                  table(["size, memory, device", "median", "99% within", "bare: median", "99% within"],
-                        [[f"{r['size']}, {r['memory']}, {r['device']}"]
-                         + [f"{r[k]:.1f}" for k in ("median_us", "p99_us", "bare_median_us", "bare_p99_us")]
-                         for r in pick(rows, kind="latency")])]
+    """Frames a second, as a share of the bare loop's, and the latency of one frame."""
+    rows, body = data["rows"], []
+    measured = pick(rows, kind="pipeline")
+    counts = unique(r["in_flight"] for r in pick(measured, device="cuda"))
+    for size, fmt, memory in unique((r["size"], r["format"], r["memory"]) for r in measured):
+        cells = [f"{size} {fmt}, {memory}"]
+        for device, n in [("cpu", 0)] + [("cuda", n) for n in counts]:
+            found = pick(measured, size=size, format=fmt, memory=memory, device=device, in_flight=n)
+            share = f" ({found[0]['of_loop']:.0%})" if found and "of_loop" in found[0] else ""
+            cells.append(whole(found[0]["frames_per_second"]) + share if found else "")
+        latency = pick(rows, kind="latency", size=size, memory=memory, device="cuda")
+        body.append(cells + [f"{latency[0]['median_us']:.0f}, {latency[0]['p99_us']:.0f}" if latency else ""])
     failed = unique((r["memory"], r["device"], r["error"]) for r in rows if "error" in r)
-    return parts + [f"Not measured, {memory} memory, {device}: {error}." for memory, device, error in failed]
-
-
-def smoothed_pipelines(data):
-    """Pipelines with other settings of the meter, and their share of what it reaches with none."""
-    body, all_rows = [], [r for r in data["rows"] if "set" in r]
-    for memory, fmt, size in unique((r["memory"], r["format"], r["size"]) for r in all_rows):
-        rows = pick(all_rows, memory=memory, format=fmt, size=size)
-        for n in unique(r["in_flight"] for r in rows):
-            rates = {r["set"]: r["frames_per_second"] for r in pick(rows, in_flight=n)}
-            body.append([f"{size}, {fmt}, {memory}, {n}", f"{rates['none']:.0f}"]
-                        + [f"{rate:.0f} ({rate / rates['none']:.0%})" for name, rate in rates.items() if name != "none"])
-    settings = [name for name in unique(r["set"] for r in all_rows) if name != "none"]
-    return [table(["frames/s: size, format, memory, in-flight", "no prefilter"]
-                  + [f"`{name.replace(',', ' ')}`" for name in settings], body)]
+    return [table(["frames/s: size, format, source's memory", "CPU, one core"] + [f"`in-flight={n}`" for n in counts]
+                  + ["latency with 0, us: median, 99%"], body)] + [
+        f"Not measured, {memory} memory, {device}: {error}." for memory, device, error in failed]
 
 
 def streams(data):
-    rows, parts = data["rows"], []
-    many, live = pick(rows, kind="unthrottled"), pick(rows, kind="live")
+    """Many streams at once: as fast as they go, and live."""
+    many, live = pick(data["rows"], kind="unthrottled"), pick(data["rows"], kind="live")
+    parts = []
     if many:
-        parts += [f"**Many streams of {many[0].get('size', '1080p')} {many[0]['format']}**, {many[0]['memory']}, "
-                  f"{many[0]['device']}, as fast as they go.",
-                  table(["streams, in-flight", "frames/s, all together", "GB/s (Y)", "of the bus", "cores busy"],
-                        [[f"{r['streams']}, {r['in_flight']}", f"{r['frames_per_second']:.0f}",
-                          f"{r['bytes_per_second'] / 1e9:.2f}", f"{r['of_bus']:.1%}" if "of_bus" in r else "",
-                          f"{r['cores_used']:.1f}"] for r in many])]
-    if live:
-        longest = max(r["seconds"] for r in live)
-        most = max((r["streams"] for r in live if r["holds"] and r["seconds"] == longest), default=0)
-        parts += [f"**Many live streams of {live[0].get('size', '1080p')} {live[0]['format']}**, {live[0]['memory']}, "
-                  f"{live[0]['device']}, 60 frames a second each, `in-flight={live[0]['in_flight']}`.",
-                  table(["streams", "seconds", "frames", "late", "of these came late", "latest, ms", "cores busy"],
-                        [[str(r["streams"])] + [f"{r['seconds']:.0f}", str(r["frames"]), str(r["late"]),
-                                                str(r["came_late"]), f"{r['worst_ms']:.1f}", f"{r['cores_used']:.1f}"]
-                         for r in live]),
-                  f"Most live streams that held for {longest:.0f} s without a late frame: **{most}**."]
-    return parts
-
-
-def scan(data):
-    decode, scanned = data["decode"], data["scan"]
-    return [f"{data['clip']}, {data['runs']} runs of each by turns.",
-            table(["", "decode", "scan", "ratio"],
-                  [["clock, s", f"{decode['seconds']:.2f}", f"{scanned['seconds']:.2f}", f"{data['ratio_seconds']:.2f}"],
-                   ["CPU time, s", f"{decode['cpu_seconds']:.2f}", f"{scanned['cpu_seconds']:.2f}",
-                    f"{data['ratio_cpu_seconds']:.2f}"]])]
-
-
-OVERLAY = {"1920x1080": "1080p", "3840x2160": "2160p"}
-
-
-def overlay(data):
-    sets = {name: row for name, row in data.items() if isinstance(row, dict)}
-    return [table([data["unit"]] + ["without" if k == "none" else k for k in next(iter(sets.values()))],
-                  [[", ".join(OVERLAY.get(word, word) for word in name.split())] + [f"{v:.2f}" for v in row.values()]
-                   for name, row in sets.items()])]
+        parts.append(table([f"streams of {many[0].get('size', '1080p')} {many[0]['format']}, {many[0]['memory']}", "`in-flight`",
+                            "frames/s, all together", "of the bus", "cores busy"],
+                           [[str(r["streams"]), str(r["in_flight"]), whole(r["frames_per_second"]),
+                             f"{r['of_bus']:.1%}" if "of_bus" in r else "", f"{r['cores_used']:.1f}"] for r in many]))
+    for r in live:
+        parts.append(f"- {r['streams']} live streams, 60 frames/s each, `in-flight={r['in_flight']}`, {r['seconds']:.0f} s: "
+                     f"{r['late'] or 'none'} of {whole(r['frames'])} frames late, the latest {r['worst_ms']:.1f} ms, "
+                     f"{r['cores_used']:.1f} cores busy.")
+    return parts[:1] + ["\n".join(parts[1:])] if many else ["\n".join(parts)]
 
 
 def overlay_summary(still, moving):
@@ -352,38 +153,3 @@ def overlay_summary(still, moving):
             ("peaking, with edges from top to bottom", still, "peaking"))
     return [table(["ms of one core for an I420 frame"] + [w.replace(" ", ", ") for w in where],
                   [[text] + [f"{data[w][what]:.2f}" for w in where] for text, data, what in rows])]
-
-
-def summary(cpu_data, cuda_data, pipeline_data):
-    """What one wants to know first, for tenengrad."""
-    ms, kernel, rows = times(cpu_data), times(cuda_data), pipeline_data["rows"]
-    sizes = {"1920x1080": "1080p", "3840x2160": "2160p", "8192x8192": "8192x8192"}
-
-    def row(text, cell):
-        return [text] + [cell(short) for short in sizes.values()]
-
-    def core(size):
-        name = f"cpu/tenengrad/{size}"
-        return f"{ms[name][0]:.3f} ms, {rounded(1e3 / ms[name][0])} frames/s" if name in ms else ""
-
-    def opencv(size):
-        found = [ms[n][0] for n in (f"opencv-float/tenengrad/{size}", f"opencv-norm/tenengrad/{size}") if n in ms]
-        return f"{min(found) / ms[f'cpu/tenengrad/{size}'][0]:.1f}x" if found else ""
-
-    def on_gpu(kind):
-        return lambda size: f"{kernel[f'{kind}/tenengrad/{size}'][0] * 1e3:.1f} us"
-
-    def whole_pipeline(memory, in_flight):
-        def cell(size):
-            found = pick(rows, kind="pipeline", device="cuda", format="NV12", size=size, memory=memory, in_flight=in_flight)
-            return rounded(found[0]["frames_per_second"]) + " frames/s" if found else ""
-        return cell
-
-    return [table(["`tenengrad`"] + list(sizes), [
-        row("CPU, one core, GRAY8 in memory", core),
-        row("the same against OpenCV's best recipe on the same core", opencv),
-        row("GPU kernel, GRAY8 in device memory, one after the other", on_gpu("cuda-kernel")),
-        row("the same, two in flight", on_gpu("cuda-kernel-in-flight")),
-        row("pipeline on the GPU, NV12 in pinned memory, `in-flight=2`", whole_pipeline("pinned", 2)),
-        row("the same, `in-flight=0`: no added latency", whole_pipeline("pinned", 0)),
-        row("pipeline on the GPU, NV12 in GPU memory, `in-flight=2`", whole_pipeline("cuda", 2))])]
