@@ -7,7 +7,7 @@
 #include "cuda/bliinds/device_meter.h"
 #include "cuda/bliinds/meter.h"
 #include "cuda/device.h"
-#include "cuda/testing.h"
+#include "tests/support/device.h"
 
 #include <chrono>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "cuda/denoise/filter.h"
 #include "cuda/denoise/lanes.h"
 #include "cuda/device.h"
-#include "cuda/testing.h"
+#include "tests/support/device.h"
 
 #include <algorithm>
 #include <chrono>

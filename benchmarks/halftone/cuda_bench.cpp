@@ -6,7 +6,7 @@
 #include "cuda/device.h"
 #include "cuda/halftone/device_filter.h"
 #include "cuda/halftone/filter.h"
-#include "cuda/testing.h"
+#include "tests/support/device.h"
 
 #include <algorithm>
 #include <chrono>

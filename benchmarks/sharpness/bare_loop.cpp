@@ -6,7 +6,7 @@
 #include "benchmarks/support/results.h"
 #include "cpu/sharpness/meter.h"
 #include "cuda/sharpness/meter.h"
-#include "cuda/sharpness/testing.h"
+#include "tests/support/device_twins.h"
 
 #include <chrono>
 #include <cstring>

@@ -5,7 +5,7 @@
 
 #include "algorithms/sharpness/meter.h"
 #include "cuda/runtime.h"
-#include "cuda/testing.h"
+#include "tests/support/device.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,8 +9,8 @@
 #include "cuda/device.h"
 #include "cuda/pinned.h"
 #include "cuda/sharpness/meter.h"
-#include "cuda/sharpness/testing.h"
-#include "cuda/testing.h"
+#include "tests/support/device.h"
+#include "tests/support/device_twins.h"
 
 #include <benchmark/benchmark.h>
 #include <cstdio>

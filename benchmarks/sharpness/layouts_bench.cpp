@@ -5,8 +5,8 @@
 #include "benchmarks/support/gpu_main.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/sharpness/meter.h"
-#include "cuda/sharpness/testing.h"
-#include "cuda/testing.h"
+#include "tests/support/device.h"
+#include "tests/support/device_twins.h"
 
 #include <algorithm>
 #include <array>

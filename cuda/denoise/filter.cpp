@@ -3,7 +3,6 @@
 #include "cuda/denoise/filter.h"
 
 #include "cuda/denoise/device_filter.h"
-#include "cuda/denoise/testing.h"
 #include "cuda/device.h"
 #include "cuda/range.h"
 
@@ -254,10 +253,6 @@ double DeviceDenoiser::time_kernels(std::span<const Source> window, std::size_t 
 
 std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry& geometry, int id, int depth) {
   return std::make_unique<DeviceDenoiser>(geometry, id, depth);
-}
-
-std::unique_ptr<denoise::Filter> make_general_denoiser(const PictureGeometry& geometry, int id, int depth) {
-  return std::make_unique<DeviceDenoiser>(geometry, id, depth, false);
 }
 
 }  // namespace framequality::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The denoisers on the GPU against the host twin: kernels.
-#include "cuda/denoise/testing.h"
 #include "tests/denoise/scene.h"
+#include "tests/support/device_twins.h"
 #include "tests/support/sanitizers.h"
 
 #include <cmath>

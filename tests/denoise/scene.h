@@ -5,11 +5,11 @@
 #include "cpu/denoise/filter.h"
 #include "cuda/denoise/filter.h"
 #include "cuda/denoise/lanes.h"
-#include "cuda/denoise/testing.h"
 #include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
-#include "cuda/testing.h"
 #include "tests/support/blocks.h"
+#include "tests/support/device.h"
+#include "tests/support/device_twins.h"
 #include "tests/support/gpu.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include "cuda/device.h"
 #include "cuda/error.h"
 #include "cuda/sharpness/meter.h"
-#include "cuda/sharpness/testing.h"
 #include "tests/sharpness/sweep.h"
+#include "tests/support/device_twins.h"
 #include "tests/support/memory_kinds.h"
 
 #include <chrono>

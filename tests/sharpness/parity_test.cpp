@@ -3,8 +3,8 @@
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
-#include "cuda/testing.h"
 #include "tests/sharpness/sweep.h"
+#include "tests/support/device.h"
 
 #include <functional>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "algorithms/picture.h"
 #include "cuda/pinned.h"
-#include "cuda/testing.h"
+#include "tests/support/device.h"
 #include "tests/support/memory_kinds.h"
 #include "tests/support/pictures.h"
 #include "tests/support/random.h"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cuda/pinned.h"
-#include "cuda/testing.h"
 #include "tests/support/cases.h"
+#include "tests/support/device.h"
 #include "tests/support/layouts.h"
 #include "tests/support/pictures.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What tests and benchmarks need of a device; no CUDA headers.
+// Device memory, stalls and faults for tests and benchmarks; no CUDA headers.
 #pragma once
 
 #include <cstddef>

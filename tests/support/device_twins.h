@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What tests and benchmarks need of a meter beside its interface; no CUDA headers.
+// Ways into the device twins past their interfaces, for tests and benchmarks; no CUDA headers.
 #pragma once
 
+#include "algorithms/denoise/filter.h"
 #include "algorithms/sharpness/meter.h"
 
 #include <memory>
@@ -24,5 +25,8 @@ CUstream_st* stream_of(Meter& meter);
 /// submit() for a frame in device memory that work queued in stream_of(meter) writes: waits for no other stream, if the
 /// meter can do without.
 void submit_queued(Meter& meter, const Frame& frame, std::shared_ptr<const Plan> plan);
+
+/// make_denoiser(), but never with the tensor cores' kernel.
+std::unique_ptr<denoise::Filter> make_general_denoiser(const PictureGeometry& geometry, int id, int depth = 1);
 
 }  // namespace framequality::cuda

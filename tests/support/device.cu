@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Device memory for tests, and how fast a device reads it.
 #include "cuda/runtime.h"
-#include "cuda/testing.h"
+#include "tests/support/device.h"
 
 #include <algorithm>
 

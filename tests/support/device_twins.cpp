@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What tests and benchmarks need of a meter beside its interface.
-#include "cuda/sharpness/testing.h"
+// Ways into the device twins past their interfaces, for tests and benchmarks.
+#include "tests/support/device_twins.h"
 
+#include "cuda/denoise/device_filter.h"
 #include "cuda/sharpness/device_meter.h"
 
 #include <stdexcept>
@@ -29,6 +30,10 @@ CUstream_st* stream_of(Meter& meter) { return device_meter(meter).stream(); }
 
 void submit_queued(Meter& meter, const Frame& frame, std::shared_ptr<const Plan> plan) {
   device_meter(meter).submit_queued(frame, std::move(plan));
+}
+
+std::unique_ptr<denoise::Filter> make_general_denoiser(const PictureGeometry& geometry, int id, int depth) {
+  return std::make_unique<DeviceDenoiser>(geometry, id, depth, false);
 }
 
 }  // namespace framequality::cuda
