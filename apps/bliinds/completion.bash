@@ -5,22 +5,19 @@ _framequality_bliinds() {
   local cur prev words cword split
   _init_completion -s || return
   if ((cword == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'features score train --help --version' -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W 'features score --help --version' -- "$cur")
     return
   fi
   case $prev in
     --channel) mapfile -t COMPREPLY < <(compgen -W 'luma red' -- "$cur") ;;
     --device) mapfile -t COMPREPLY < <(compgen -W 'auto cpu cuda' -- "$cur") ;;
     --model) _filedir ;;
-    --interval | --stall-timeout | --folds | --scene-separator) ;;
+    --interval | --stall-timeout) ;;
     *)
       $split && return
       if [[ $cur == -* ]]; then
         local options='--channel= --device= --interval= --stall-timeout='
-        case ${words[1]} in
-          score) options+=' --model=' ;;
-          train) options='--folds= --scene-separator=' ;;
-        esac
+        if [[ ${words[1]} == score ]]; then options+=' --model='; fi
         mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
         if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace; fi
       else

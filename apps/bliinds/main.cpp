@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// framequality-bliinds: features and scores of files, and models trained on them.
+// framequality-bliinds: features and scores of files.
+#include "apps/bliinds/csv.h"
 #include "apps/bliinds/measure.h"
-#include "apps/bliinds/training.h"
 #include "apps/common/nearest.h"
 #include "apps/common/program.h"
 #include "apps/common/uri.h"
@@ -17,8 +17,6 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -33,7 +31,6 @@ namespace {
 constexpr char kUsage[] =
     R"(usage: framequality-bliinds features [OPTION...] FILE...
        framequality-bliinds score [OPTION...] FILE...
-       framequality-bliinds train [OPTION...] FEATURES.csv SCORES.csv MODEL
 
 features  prints CSV: name, frame (from 0), and the 24 features of every picture or frame of video that GStreamer
           decodes
@@ -44,23 +41,11 @@ score     prints CSV: name, frame, score (0 best ... 99 worst), raw-score (befor
   --stall-timeout SECONDS  give a file up of which nothing came for so long (default 60; 0: never)
   --model FILE         score by this model (default: the published one)
 
-train     writes the linear model that predicts SCORES best, in the least squares sense, and prints how well it does
-          on scenes that it has not seen
-  FEATURES.csv         as printed by `features`: columns name, frame (may be missing) and the 24
-  SCORES.csv           columns name, score (0 best ... 99 worst); may have frame (else a score is for all frames of
-                       the name) and scene
-  MODEL                file to write, for --model and for model-location of bliindsmeter
-  --folds N            parts that scenes are dealt to, each tested by a model of the others (default 5; 0: none)
-  --scene-separator S  without a column scene: the scene is the name, without folders, up to the first S (default:
-                       the whole name)
-
 Names are bytes, as given. Exit status: 0 all done, 1 a file, table or output failed, 2 wrong usage.
 )";
 
 struct Options {
   MeasureOptions measure;
-  std::size_t folds = 5;
-  std::string scene_separator;
   std::vector<std::string> files;
 };
 
@@ -85,17 +70,9 @@ int stall_seconds(const std::string& text) {
   return seconds;
 }
 
-std::size_t fold_count(const std::string& text) {
-  std::size_t folds = 0;
-  if (!parse(text, folds) || folds == 1 || folds > 1'000'000)
-    throw UsageError("--folds takes 0 or a whole number from 2 on, not '" + text + "'");
-  return folds;
-}
-
-const std::vector<std::string> kCommands = {"features", "score", "train"};
+const std::vector<std::string> kCommands = {"features", "score"};
 
 std::vector<std::string> options_of(const std::string& command) {
-  if (command == "train") return {"--folds", "--scene-separator"};
   std::vector<std::string> all = {"--channel", "--device", "--interval", "--stall-timeout"};
   if (command == "score") all.emplace_back("--model");
   return all;
@@ -104,7 +81,6 @@ std::vector<std::string> options_of(const std::string& command) {
 /// Takes the options that this command has; the rest are files, all of them after `--`.
 Options parse_options(const std::string& command, const std::vector<std::string>& words) {
   Options options;
-  const bool trains = command == "train";
   const std::vector<std::string> known = options_of(command);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -125,16 +101,23 @@ Options parse_options(const std::string& command, const std::vector<std::string>
     if (name == "--channel") options.measure.channel = value;
     if (name == "--device") options.measure.device = value;
     if (name == "--model") options.measure.model = value;
-    if (name == "--scene-separator") options.scene_separator = value;
     if (name == "--interval") options.measure.interval = nanoseconds(value);
     if (name == "--stall-timeout") options.measure.stall_timeout = stall_seconds(value);
-    if (name == "--folds") options.folds = fold_count(value);
   }
   choice("--channel", options.measure.channel, {"luma", "red"});
   choice("--device", options.measure.device, {"auto", "cpu", "cuda"});
-  if (trains && options.files.size() != 3) throw UsageError("train takes FEATURES.csv SCORES.csv MODEL");
   if (options.files.empty()) throw UsageError("which files?");
   return options;
+}
+
+/// Columns of the 24 features, in their order: zeta_mean_L1 ... orient_hi10_L3.
+std::vector<std::string> feature_names() {
+  std::vector<std::string> names;
+  for (const char* scale : {"_L1", "_L2", "_L3"})
+    for (const char* statistic : {"zeta_mean", "zeta_hi10", "gamma_mean", "gamma_lo10", "energy_mean", "energy_hi10",
+                                  "orient_mean", "orient_hi10"})
+      names.push_back(std::string(statistic) + scale);
+  return names;
 }
 
 /// To stdout; a table of which something is missing must not look complete.
@@ -147,10 +130,8 @@ void print(const std::string& text) {
 int measure_files(const Options& options, bool features) {
   require_meter(options.measure);
   std::vector<std::string> header{"name", "frame"};
-  if (features)
-    header.insert(header.end(), feature_names().begin(), feature_names().end());
-  else
-    header.insert(header.end(), {"score", "raw-score"});
+  const std::vector<std::string> columns = features ? feature_names() : std::vector<std::string>{"score", "raw-score"};
+  header.insert(header.end(), columns.begin(), columns.end());
   print(csv_record(header));
   int status = 0;
   for (const std::string& file : options.files) {
@@ -173,50 +154,6 @@ int measure_files(const Options& options, bool features) {
   return status;
 }
 
-std::string column(const std::optional<double>& value, int decimals) {
-  char text[40] = "n/a";
-  if (value) std::snprintf(text, sizeof text, "%.*f", decimals, *value);
-  return std::string(std::max<std::size_t>(0, 10 - std::min<std::size_t>(10, std::strlen(text))), ' ') + text;
-}
-
-std::string report(const std::vector<Result>& results) {
-  std::string text = "                rows    scenes     SROCC      PLCC      RMSE\n";
-  for (const Result& r : results) {
-    char line[80];
-    std::snprintf(line, sizeof line, "%-10.20s%10zu%10zu", r.what.c_str(), r.rows, r.scenes);
-    text += line + column(r.agreement.srocc, 4) + column(r.agreement.plcc, 4) + column(r.agreement.rmse, 3) + '\n';
-  }
-  return text;
-}
-
-int train_model(const Options& options) {
-  const Table features = read_csv(options.files[0]), scores = read_csv(options.files[1]);
-  const std::vector<Sample> samples = join(features, scores, options.scene_separator);
-  const bliinds::Model model = train(samples);
-  const std::string agreement = report(cross_validate(samples, model, options.folds));
-  if (options.scene_separator.empty() && !scores.find_column("scene"))
-    std::cerr << "note: each name is taken for a scene of its own. Where several show the same scene, say so by a "
-                 "column scene\n      or --scene-separator: else 'unseen' looks better than it is\n";
-  const auto clamped =
-      std::count_if(samples.begin(), samples.end(), [](const Sample& s) { return s.score < 0 || s.score > 99; });
-  if (clamped > 0) std::cerr << "warning: " << clamped << " scores lie outside 0...99: only raw-score can reach them\n";
-
-  std::string text = "# BLIINDS-II, trained by framequality-bliinds. How raw scores agree with those given:\n";
-  for (std::size_t begin = 0, end; begin < agreement.size(); begin = end + 1) {
-    end = agreement.find('\n', begin);
-    text += "# " + agreement.substr(begin, end - begin) + '\n';
-  }
-  text += bliinds::text_of(model);
-  GError* error = nullptr;
-  if (!g_file_set_contents(options.files[2].c_str(), text.data(), static_cast<gssize>(text.size()), &error)) {
-    const std::string reason = error->message;
-    g_error_free(error);
-    throw std::runtime_error(reason);
-  }
-  print(agreement);
-  return 0;
-}
-
 /// True if help is asked for, and not by a file of that name.
 bool wants_help(const std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
@@ -234,10 +171,10 @@ int run(const std::vector<std::string>& words) {
     return 0;
   }
   if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end())
-    throw UsageError(command.empty() ? "features, score or train?"
+    throw UsageError(command.empty() ? "features or score?"
                                      : "no command '" + command + "'" + suggestion(command, kCommands));
   const Options options = parse_options(command, {words.begin() + 1, words.end()});
-  return command == "train" ? train_model(options) : measure_files(options, command == "features");
+  return measure_files(options, command == "features");
 }
 
 int run(int argc, char** argv) {

@@ -244,7 +244,7 @@ static void install_properties(GstBliindsMeterClass* klass) {
            "Channel to measure. The published model was trained on red")
       .add(g_param_spec_string(
                "model-location", "Model location",
-               "Model file, as written by framequality-bliinds train; unset = the built-in published model. An invalid "
+               "Model file, as written by examples/train_bliinds.py; unset = the built-in published model. An invalid "
                "file is an error on the way to READY, later a warning: the current model is kept",
                nullptr, flags_of(Mutable::kPlaying)),
            get_model_location, set_model_location)

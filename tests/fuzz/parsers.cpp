@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Bytes of any kind for what reads text of others: models, baselines, tables, records, EXIF, configuration, names.
+// Bytes of any kind for what reads text of others: models, baselines, records, EXIF, configuration, names.
 // What is wrong may throw what the reader says it throws; nothing else may happen. With clang's libFuzzer or by itself,
 // from texts of our own writers that are changed by number.
 #include "algorithms/bliinds/model.h"
-#include "apps/bliinds/csv.h"
 #include "apps/common/exif.h"
 #include "apps/common/natural_order.h"
 #include "apps/common/program.h"
@@ -69,13 +68,6 @@ void demand(bool holds, const char* what) {
   std::abort();
 }
 
-std::string csv_example() {
-  std::string text = tools::csv_record({"name", "score", "a \"b\"", "c\nd"});
-  for (int i = 0; i < 5; ++i)
-    text += tools::csv_record({std::string("x").append(std::to_string(i)), tools::digits(i / 3.0), "\"", "\r\n"});
-  return text;
-}
-
 apps::Record record_example() {
   apps::Record record;
   record.file = "a/b \"c\".mp4";
@@ -131,16 +123,6 @@ const Reader kReaders[] = {
        });
      },
      [] { return to_text(Baseline{}, {.metric = "tenengrad", .normalize = "mean", .width = 640, .height = 480}); }},
-    {"table",
-     [](std::string_view bytes) {
-       refusable<tools::CsvError>([&] {
-         const tools::Table table(bytes, "fuzz");
-         if (const auto score = table.find_column("score"))
-           for (const auto& record : table.records())
-             refusable<tools::CsvError>([&] { (void)table.number(record, *score); });
-       });
-     },
-     csv_example},
     {"record",
      [](std::string_view bytes) {
        const File file(bytes);

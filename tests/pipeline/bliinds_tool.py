@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""framequality-bliinds from the command line: files of all kinds, training, errors and exit statuses.
+"""framequality-bliinds from the command line: files of all kinds, errors and exit statuses; and the example that trains.
 
-usage: bliinds_tool.py TOOL SHARED_DIRECTORY. What needs the pictures in the latter is left out without them.
+usage: bliinds_tool.py TOOL SHARED_DIRECTORY TRAINER. What needs the pictures in the second is left out without them, and
+what trains without numpy.
 """
 import csv
+import importlib.util
 import io
 import os
 import pathlib
@@ -16,12 +18,17 @@ import unittest
 from harness import LIMIT, endless
 
 TOOL, SHARED = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve() / "oracles" / "bliinds"
+TRAINER = os.path.abspath(sys.argv[3])
 NAMES = [f"{s}_L{scale}" for scale in (1, 2, 3) for s in ("zeta_mean", "zeta_hi10", "gamma_mean", "gamma_lo10",
                                                           "energy_mean", "energy_hi10", "orient_mean", "orient_hi10")]
 
 
 def run(*words, **more):
     return subprocess.run([TOOL, *words], capture_output=True, timeout=LIMIT, check=False, **more)
+
+
+def train(*words):
+    return subprocess.run([sys.executable, TRAINER, *words], capture_output=True, timeout=LIMIT, check=False)
 
 
 def rows(data):
@@ -185,6 +192,7 @@ class Files(Case):
             self.assertAlmostEqual(float(a["raw-score"]), float(b["raw-score"]), delta=1e-9)
 
 
+@unittest.skipUnless(importlib.util.find_spec("numpy"), "no numpy")
 class Training(Case):
     def tables(self, count=120, noise=0.0, seed=1):
         """Random rows and their scores by a random model; both paths, and the model."""
@@ -205,7 +213,7 @@ class Training(Case):
     def test_known_model_comes_back_and_scores(self):
         features, scores, model = self.tables()
         path = self.folder / "model.txt"
-        report = self.expect(run("train", features, scores, str(path)), 0).decode()
+        report = self.expect(train(features, scores, str(path)), 0).decode()
         for found, want in zip(linear(path), model, strict=True):
             self.assertAlmostEqual(found, want, delta=1e-9)
         lines = report.splitlines()
@@ -221,14 +229,14 @@ class Training(Case):
 
     def test_same_tables_give_the_same_bytes_in_any_order(self):
         features, scores, _ = self.tables(noise=5)
-        done = [run("train", features, scores, str(self.folder / "a.txt"))]
+        done = [train(features, scores, str(self.folder / "a.txt"))]
         for name in (features, scores):
             with open(name, newline="", encoding="ascii") as file:
                 header, *records = csv.reader(file)
             records.reverse()
             with open(name, "w", newline="", encoding="ascii") as file:
                 csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([header, *records])
-        done.append(run("train", features, scores, str(self.folder / "b.txt")))
+        done.append(train(features, scores, str(self.folder / "b.txt")))
         self.assertEqual(self.expect(done[0], 0), self.expect(done[1], 0))
         self.assertEqual((self.folder / "a.txt").read_bytes(), (self.folder / "b.txt").read_bytes())
 
@@ -249,9 +257,9 @@ class Training(Case):
                 ((str(self.folder / "none"), scores), "No such file"),
                 (("--folds=2", self.write("7", "\n".join(lines[:41])),
                   self.write("8", "\n".join(pathlib.Path(scores).read_text().splitlines()[:41]))), "fold 1 of 2")):
-            self.expect(run("train", *words, model), 1, reason)
+            self.expect(train(*words, model), 1, reason)
             self.assertFalse(os.path.exists(model))
-        self.expect(run("train", features, scores, "/nonexistent/m.txt"), 1, "/nonexistent/m.txt")
+        self.expect(train(features, scores, "/nonexistent/m.txt"), 1, "/nonexistent/m.txt")
 
     def test_scenes_that_nobody_named_are_told(self):
         features, scores, _ = self.tables()
@@ -259,9 +267,9 @@ class Training(Case):
             text = io.StringIO()
             csv.writer(text).writerows(row[:2] for row in csv.reader(file))
         bare, model = self.write("bare.csv", text.getvalue()), str(self.folder / "m")
-        self.expect(run("train", features, bare, model), 0, "each name is taken for a scene")
+        self.expect(train(features, bare, model), 0, "each name is taken for a scene")
         for words in ((features, scores), ("--scene-separator=1", features, bare)):
-            done = run("train", *words, model)
+            done = train(*words, model)
             self.expect(done, 0)
             self.assertEqual(done.stderr, b"")
 
@@ -271,20 +279,96 @@ class Training(Case):
         names = [row["name"] for row in rows(pathlib.Path(features).read_bytes())]
         text = io.StringIO()
         csv.writer(text).writerows([["name", "score"], *([n, rng.uniform(90, 120)] for n in names)])
-        self.expect(run("train", features, self.write("high.csv", text.getvalue()), str(self.folder / "m")), 0,
+        self.expect(train(features, self.write("high.csv", text.getvalue()), str(self.folder / "m")), 0,
                     "lie outside 0...99")
+
+
+    def edit(self, path, change):
+        """Changes the rows of a table, the header first."""
+        with open(path, newline="", encoding="ascii") as file:
+            table = list(csv.reader(file))
+        change(table)
+        with open(path, "w", newline="", encoding="ascii") as file:
+            csv.writer(file).writerows(table)
+
+    def test_a_feature_that_follows_from_others_is_named(self):
+        features, scores, _ = self.tables()
+        def depend(table):
+            for row in table[1:]:
+                row[5] = repr(float(row[4]) + 2 * float(row[9]) - 1)
+        self.edit(features, depend)
+        done = train(features, scores, str(self.folder / "m"))
+        self.expect(done, 1, "follow from the others: ")
+        named = done.stderr.decode().split("others: ")[1].split(".")[0]
+        self.assertIn(named, {NAMES[2], NAMES[3], NAMES[7]})
+
+    def test_frames_share_the_score_of_their_video_or_have_their_own(self):
+        features, scores, _ = self.tables(count=60)
+        def two_frames_each(table):
+            for i, row in enumerate(table[1:]):
+                row[:2] = [f"v{i // 2}", i % 2]
+        self.edit(features, two_frames_each)
+        shared = self.write("shared.csv", "name,score\n" + "".join(f"v{i},{i}\n" for i in range(30)))
+        own = self.write("own.csv", "name,frame,score\n" + "".join(f"v{i // 2},{i % 2},{i // 2}\n" for i in range(60)))
+        reports = [self.expect(train("--folds=0", features, table, str(self.folder / "m")), 0) for table in (shared, own)]
+        self.assertEqual(*reports)
+        self.assertEqual(reports[0].decode().splitlines()[1].split()[:4], ["in", "sample", "60", "30"])
+        missing = self.write("missing.csv", "\n".join(pathlib.Path(own).read_text().splitlines()[:-1]))
+        self.expect(train(features, missing, str(self.folder / "m")), 1, "line 61: 'v29' frame 1 has no score")
+        self.expect(train(features, own.replace("own", "shared"), str(self.folder / "m")), 0)
+
+    def test_model_is_where_the_density_that_the_authors_fit_is_largest(self):
+        import numpy
+        features, scores, _ = self.tables(count=400, noise=5)
+        path = self.folder / "model.txt"
+        self.expect(train(features, scores, str(path)), 0)
+        x = numpy.array([[float(row[n]) for n in NAMES] for row in rows(pathlib.Path(features).read_bytes())])
+        y = [float(row["score"]) for row in rows(pathlib.Path(scores).read_bytes())]
+        precision = numpy.linalg.inv(numpy.cov(numpy.column_stack([x, y]), rowvar=False))
+        weights = -precision[-1, :-1] / precision[-1, -1]
+        wanted = [numpy.mean(y) - weights @ x.mean(axis=0), *weights]
+        for found, want in zip(linear(path), wanted, strict=True):
+            self.assertAlmostEqual(found, want, delta=1e-7 * (1 + abs(want)))
+
+    def test_report_agrees_with_the_definitions(self):
+        import numpy
+        features, scores, _ = self.tables(count=200, noise=40)
+        def in_tens(table):
+            for row in table[1:]:
+                row[1] = round(float(row[1]), -1)
+        self.edit(scores, in_tens)
+        path = self.folder / "model.txt"
+        lines = self.expect(train(features, scores, str(path)), 0).decode().splitlines()
+        model = linear(path)
+        predicted = [model[0] + sum(w * float(row[n]) for w, n in zip(model[1:], NAMES)) for row in rows(pathlib.Path(features).read_bytes())]
+        given = [float(row["score"]) for row in rows(pathlib.Path(scores).read_bytes())]
+        def ranks(values):
+            return [sum(other < v for other in values) + (values.count(v) - 1) / 2 for v in values]
+        srocc, plcc, rmse = map(float, lines[7].split()[4:])
+        self.assertAlmostEqual(srocc, numpy.corrcoef(ranks(predicted), ranks(given))[0, 1], delta=6e-5)
+        self.assertAlmostEqual(plcc, numpy.corrcoef(predicted, given)[0, 1], delta=6e-5)
+        self.assertAlmostEqual(rmse, numpy.sqrt(numpy.mean(numpy.subtract(predicted, given) ** 2)), delta=6e-4)
+        unseen = list(map(float, lines[6].split()[3:]))
+        self.assertLess(unseen[0], srocc)
+        self.assertGreater(unseen[2], rmse)
+        self.assertEqual(len(self.expect(train("--folds=0", features, scores, str(path)), 0).splitlines()), 2)
+        self.assertEqual(len(self.expect(train("--folds=100", features, scores, str(path)), 0).splitlines()), 23)
+
+    def test_wrong_usage_is_status_2(self):
+        for words in ((), ("a", "b"), ("a", "b", "c", "d"), ("--folds=1", "a", "b", "c"), ("--folds=x", "a", "b", "c")):
+            self.expect(train(*words), 2, "usage: train_bliinds.py")
 
 
 class Usage(Case):
     def test_wrong_usage_is_status_2(self):
         for words in ((), ("frobnicate",), ("score",), ("score", "--channel", "blue", "x"), ("score", "--folds", "3", "x"),
-                      ("features", "--model", "m", "x"), ("score", "--interval", "-1", "x"), ("train", "a", "b"),
-                      ("train", "a", "b", "c", "d"), ("train", "--folds=1", "a", "b", "c"), ("score", "--interval")):
+                      ("features", "--model", "m", "x"), ("score", "--interval", "-1", "x"), ("train", "a", "b", "c"),
+                      ("score", "--interval")):
             self.expect(run(*words), 2, "--help says more")
 
     def test_help_and_version(self):
         self.assertIn(b"usage: framequality-bliinds", self.expect(run("--help"), 0))
-        self.assertIn(b"usage: framequality-bliinds", self.expect(run("train", "-h"), 0))
+        self.assertIn(b"usage: framequality-bliinds", self.expect(run("score", "-h"), 0))
         self.assertIn(b"framequality-bliinds ", self.expect(run("--version"), 0))
 
     def test_bad_model_is_one_error(self):

@@ -60,8 +60,8 @@ assert offered == there, offered ^ there
 assert sorted(completed("framequality-merge c")) == ["cpu", "cuda"]
 
 there, _ = options(bliinds)
-assert completed("framequality-bliinds ") == ["features", "score", "train", "--help", "--version"]
-offered = {word.rstrip("=") for command in ("features", "score", "train")
+assert completed("framequality-bliinds ") == ["features", "score", "--help", "--version"]
+offered = {word.rstrip("=") for command in ("features", "score")
            for word in completed(f"framequality-bliinds {command} --")}
 assert offered == there | {"--help"}, offered ^ there
 assert "--model=" not in completed("framequality-bliinds features --")

@@ -182,7 +182,7 @@ def test_words_that_are_mistyped(place):
             (SCAN, ["--metric", "tenengrd", clip], "'tenengrad'"), (SCAN, ["--format", "jsnl", clip], "'jsonl'"),
             (SCAN, ["--device", "cdua", clip], "'cuda'"), (MERGE, ["--ouput", "x", "y"], "'--output'"),
             (BLIINDS, ["scroe", clip], "'score'"), (BLIINDS, ["score", "--chanel", "red", clip], "'--channel'"),
-            (BLIINDS, ["score", "--channel", "lum", clip], "'luma'"), (BLIINDS, ["train", "--flods", "3"], "'--folds'"),
+            (BLIINDS, ["score", "--channel", "lum", clip], "'luma'"), (BLIINDS, ["score", "--modle", "m"], "'--model'"),
             *[(tool, ["--lisen", "none", clip], "'--listen'") for tool in WATCH],
             *[(tool, ["--device", "cuad", clip], "'cuda'") for tool in WATCH]):
         text = said(tool, *arguments, check=2)
