@@ -48,8 +48,8 @@ def run(source, settings=(), feed=None, field="score"):
     return numpy.array(scores)
 
 
-def run_gray(pictures, settings, caps="", field="score", kind="video/x-raw,format=GRAY8"):
-    """The same for a list of 8-bit gray arrays of one size; kind: what else their bytes may be."""
+def run_gray(pictures, settings, caps="", field="score"):
+    """The same for a list of 8-bit gray arrays of one size."""
     pictures = list(pictures)
     height, width = pictures[0].shape
     assert width % 4 == 0, "rows of GRAY8 are padded to 4 bytes"
@@ -59,7 +59,7 @@ def run_gray(pictures, settings, caps="", field="score", kind="video/x-raw,forma
             source.push_buffer(Gst.Buffer.new_wrapped(picture.tobytes()))
         source.end_of_stream()
 
-    return run(f"appsrc name=in format=time max-bytes=0 caps={kind},width={width},height={height},"
+    return run(f"appsrc name=in format=time max-bytes=0 caps=video/x-raw,format=GRAY8,width={width},height={height},"
                f"framerate=30/1{caps}", settings, feed, field)
 
 
@@ -70,12 +70,3 @@ def table(*rows):
     for row in rows[1:]:
         print("| " + " | ".join(str(cell) for cell in row) + " |")
     print()
-
-
-def load_luma(path):
-    """The luma plane of a JPEG file as it is stored."""
-    from PIL import Image
-
-    image = Image.open(path)
-    image.draft("L", image.size)
-    return numpy.asarray(image.convert("L"))
