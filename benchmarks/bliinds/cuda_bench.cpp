@@ -9,7 +9,6 @@
 #include "cuda/device.h"
 #include "tests/support/device.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -30,16 +29,9 @@ namespace {
 constexpr int kRepeats = 200;  // of a kernel, back to back
 constexpr int kFrames = 8;     // used round-robin: the GPU's caches hold them all, as a decoder's last frames are
 
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-class Bench {
+class Bench : FilterBench {
  public:
-  Bench(const Options& options, const cuda::Device& device)
-      : device_(device),
-        seconds_(options.number("seconds")),
-        depths_(options.numbers("in-flight")),
-        results_(options.text("out"), machine_context("bliinds_cuda_bench", device.name, options)) {}
+  Bench(const Options& options, const cuda::Device& device) : FilterBench("bliinds_cuda_bench", options, device) {}
 
   void run(int width, int height) {
     geometry_ = {width, height, {}};
@@ -169,10 +161,6 @@ class Bench {
     return taken / count;
   }
 
-  cuda::Device device_;
-  double seconds_;
-  std::vector<int> depths_;
-  Results results_;
   bliinds::Model model_ = bliinds::published_model();
   Geometry geometry_;
   std::string size_;

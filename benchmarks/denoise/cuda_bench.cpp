@@ -9,7 +9,6 @@
 #include "tests/support/device.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -28,9 +27,6 @@ using denoise::Settings;
 namespace {
 
 constexpr double kNoise = 15;  // as in cpu_bench.cpp
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Non-local means as OpenCV's defaults have it: search 21x21, patches 7x7.
 Settings nlmeans() {
@@ -122,24 +118,19 @@ struct Picture {
         }
     }
   }
-  Frame frame(const std::uint8_t* data, bool on_device) const {
-    Frame f;
-    f.on_device = on_device;
+  /// Planes: a Frame or a Canvas.
+  template <class Planes, class Byte>
+  Planes planes_at(Byte* data, bool on_device) const {
+    Planes at;
+    at.on_device = on_device;
     for (int p = 0; p < geometry.layout.planes; ++p) {
-      f.plane[p] = data + offset[p];
-      f.stride[p] = static_cast<std::ptrdiff_t>(geometry.row_bytes(p));
+      at.plane[p] = data + offset[p];
+      at.stride[p] = static_cast<std::ptrdiff_t>(geometry.row_bytes(p));
     }
-    return f;
+    return at;
   }
-  Canvas canvas(std::uint8_t* data, bool on_device) const {
-    Canvas c;
-    c.on_device = on_device;
-    for (int p = 0; p < geometry.layout.planes; ++p) {
-      c.plane[p] = data + offset[p];
-      c.stride[p] = static_cast<std::ptrdiff_t>(geometry.row_bytes(p));
-    }
-    return c;
-  }
+  Frame frame(const std::uint8_t* data, bool on_device) const { return planes_at<Frame>(data, on_device); }
+  Canvas canvas(std::uint8_t* data, bool on_device) const { return planes_at<Canvas>(data, on_device); }
   PictureGeometry geometry;
   std::size_t offset[3] = {};
   std::vector<std::uint8_t> bytes;
@@ -164,13 +155,9 @@ void require_same(const PictureLayout& layout, const std::vector<std::uint8_t>& 
                              " codes differ by one");
 }
 
-class Bench {
+class Bench : FilterBench {
  public:
-  Bench(const Options& options, const cuda::Device& device)
-      : device_(device),
-        seconds_(options.number("seconds")),
-        depths_(options.numbers("in-flight")),
-        results_(options.text("out"), machine_context("denoise_cuda_bench", device.name, options)) {}
+  Bench(const Options& options, const cuda::Device& device) : FilterBench("denoise_cuda_bench", options, device) {}
 
   void run(int width, int height) {
     width_ = width;
@@ -273,10 +260,6 @@ class Bench {
       }
   }
 
-  cuda::Device device_;
-  double seconds_;
-  std::vector<int> depths_;
-  Results results_;
   int width_ = 0, height_ = 0;
 };
 

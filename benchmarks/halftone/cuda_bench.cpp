@@ -9,7 +9,6 @@
 #include "tests/support/device.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -25,9 +24,6 @@ using halftone::Target;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 using Bytes = std::vector<std::uint8_t>;
 
 Settings swaths(int rows) {
@@ -37,13 +33,9 @@ Settings swaths(int rows) {
   return s;
 }
 
-class Bench {
+class Bench : FilterBench {
  public:
-  Bench(const Options& options, const cuda::Device& device)
-      : device_(device),
-        seconds_(options.number("seconds")),
-        depths_(options.numbers("in-flight")),
-        results_(options.text("out"), machine_context("halftone_cuda_bench", device.name, options)) {}
+  Bench(const Options& options, const cuda::Device& device) : FilterBench("halftone_cuda_bench", options, device) {}
 
   void run(int width, int height) {
     g_ = {width, height, {}};
@@ -158,10 +150,6 @@ class Bench {
     }
   }
 
-  cuda::Device device_;
-  double seconds_;
-  std::vector<int> depths_;
-  Results results_;
   Geometry g_;
   Bytes picture_;
 };

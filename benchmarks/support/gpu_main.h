@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How benchmarks of a GPU begin and end.
+// The frame of a GPU benchmark: options, results, exit status.
 #pragma once
 
 #include "benchmarks/support/results.h"
 #include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace framequality::bench {
+
+using Clock = std::chrono::steady_clock;
+inline double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// A benchmark of kernels and whole frames, with the options `seconds`, `in-flight` and `out`.
+class FilterBench {
+ protected:
+  FilterBench(const char* program, const Options& options, const cuda::Device& device)
+      : device_(device),
+        seconds_(options.number("seconds")),
+        depths_(options.numbers("in-flight")),
+        results_(options.text("out"), machine_context(program, device.name, options)) {}
+
+  cuda::Device device_;
+  double seconds_;           ///< for each row
+  std::vector<int> depths_;  ///< frames in flight
+  Results results_;
+};
 
 /// Makes a Bench(options, device) and calls its run(width, height) for each of the option `sizes`; the program's exit
 /// status, 77 without a GPU. Errors go to stderr.
