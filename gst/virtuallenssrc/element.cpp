@@ -22,6 +22,8 @@
  * @title: virtuallenssrc
  * @short_description: simulated camera with a movable lens, for tests and demos of autofocus
  *
+ * A test element: it stands in for a camera where there is none.
+ *
  * Shows the picture that belongs to the lens `position`: from a folder of pictures of a real focus sweep (`location`;
  * file names that are numbers are positions), or by blurring one still picture the more, the further `position` is from
  * `best-position`. Without `location` the still is drawn by the element itself, in the size that the caps ask for.
@@ -392,7 +394,7 @@ static void gst_virtual_lens_src_class_init(GstVirtualLensSrcClass* klass) {
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(
       element, "Virtual lens", "Source/Video",
-      "Simulated camera with a movable lens, with lag, backlash, noise and flicker, for tests and demos of autofocus",
+      "Test element: simulated camera with a movable lens, with lag, backlash, noise and flicker, for autofocus",
       "The framequality authors");
   static GstStaticPadTemplate pad = GST_STATIC_PAD_TEMPLATE(
       "src", GST_PAD_SRC, GST_PAD_ALWAYS,
