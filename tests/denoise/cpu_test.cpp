@@ -202,7 +202,7 @@ TEST(Denoise, MovedPictureGivesMovedResult) {
   s.search_radius = 4;
   const Output a = filtered(*cpu::make_denoiser(g), g, {whole}, s, 1);
   const Output b = filtered(*cpu::make_denoiser(part), part, {moved}, s, 1);
-  // MemoryKind no window meets a border.
+  // Where no window meets a border.
   for (int y = 6; y < 53 - 6; ++y)
     for (int x = 6; x < 75 - 6; ++x) ASSERT_EQ(b.mean(0, x, y), a.mean(0, x + 5, y + 7)) << x << " " << y;
 }

@@ -153,7 +153,7 @@ TEST_F(DenoiseOracle, MeansAndCodesAreTheReferences) {
         ASSERT_LT(off, kTolerance) << c.at("id") << " pixel " << i << " " << isa;
         ASSERT_LE(std::abs(run.codes[i] - expected.values[i]), 0.5 + kTolerance * level)
             << c.at("id") << " pixel " << i;
-        // MemoryKind the mean is not halfway between two codes, the reference's own is met.
+        // Where the mean is not halfway between two codes, the code is the reference's.
         if (!rounded.empty() && std::abs(expected.values[i] - std::floor(expected.values[i]) - 0.5) > kTolerance) {
           ASSERT_EQ(run.codes[i], rounded.data[i]) << c.at("id") << " pixel " << i << " " << isa;
         }

@@ -75,7 +75,7 @@ TEST(PictureFormats, SamplesAreWhereGStreamerFindsThem) {
     const bool wide = GST_VIDEO_FORMAT_INFO_DEPTH(gst_video_format_get_info(f->unpack_format), 0) == 16;
     std::vector<std::uint16_t> line(4 * 64);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(line.data());
-    // MemoryKind chroma is halved both ways rows of it are looked at from the first luma row that they belong to.
+    // Where chroma is halved both ways, a row of it is compared with the first luma row that it belongs to.
     int wrong = 0;
     for (int y = 0; y < info.height; ++y) {
       f->unpack_func(f, GST_VIDEO_PACK_FLAG_TRUNCATE_RANGE, line.data(), frame.data, info.stride, 0, y, info.width);
