@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-// Warps and columns are as in kernels.cu, but patch and planes are numbers at run time: rows are read again to
+// Warps and columns are as in sliding.cu, but patch and planes are numbers at run time: rows are read again to
 // be taken off the columns' sums, and these are added up over the patch's width as differences of prefix sums.
 
 namespace framequality::cuda {
