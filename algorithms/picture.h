@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where all samples of a picture lie in memory, for filters, which read and write every component.
+// Memory layout of all components of a frame, for filters, which read and write every one.
 #pragma once
 
 #include "algorithms/host_device.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How many bits of its 16-bit words a stream uses: cameras deliver 10 or 12 in a format of 16.
+// Number of bits that a stream uses of its 16-bit words: cameras deliver 10 or 12 in a format of 16.
 #pragma once
 
 #include "algorithms/layout.h"

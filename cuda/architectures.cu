@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What nvcc was told to compile for.
+// Architectures that nvcc compiled this build for.
 #include "cuda/device.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How filtered frames get back to host memory: by DMA to where they belong, or by way of pinned memory.
+// Transfer of filtered frames back to host memory: by DMA to where they belong, or by way of pinned memory.
 #pragma once
 
 #include "algorithms/picture.h"

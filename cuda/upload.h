@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How frames in host memory reach the device: by DMA or a kernel from where they lie, or by way of pinned memory.
+// Transfer of host frames to the device: by DMA or a kernel from where they lie, or by way of pinned memory.
 #pragma once
 
 #include "algorithms/layout.h"

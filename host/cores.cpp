@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How many cores this process may use.
+// Number of cores that this process may use.
 #include "host/cores.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How many cores this process may use: fewer than the machine has, in a container or under taskset.
+// Number of cores that this process may use: fewer than the machine has, in a container or under taskset.
 #pragma once
 
 #include <filesystem>

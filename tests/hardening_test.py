@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is installed is built so that faults are harder to use: tables of functions that are bound before anything runs
-and then read-only, no memory that is both written and executed, stacks and copies that are checked, programs at random
-addresses.
+"""Test that installed files are built so that faults are harder to use: tables of functions that are bound before
+anything runs and then read-only, no memory that is both written and executed, stacks and copies that are checked,
+programs at random addresses.
 
 usage: hardening_test.py fortified|plain FILE...
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who may include whom: a list of what is allowed for each floor and room; all else is a fault.
+"""Test of who may include whom: a list of what is allowed for each floor and room; all else is a fault.
 
 usage: layering_test.py SOURCE_ROOT [KERNEL_LIBRARY...]
 Floors: gst -> cpu, cuda -> algorithms; host for all but algorithms. On each floor are rooms, folders named by what they

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the history keeps of many scores.
+// Tests of the columns that the history keeps of many scores.
 #include "algorithms/score_history.h"
 
 #include <gtest/gtest.h>

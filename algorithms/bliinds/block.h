@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What BLIINDS-II says about one 5x5 block: four statistics of its DCT coefficients.
+// Statistics of one 5x5 block in BLIINDS-II: four numbers from its DCT coefficients.
 //
 // M. Saad, A. Bovik, C. Charrier, "Blind image quality assessment: a natural scene statistics approach in the DCT
 // domain", IEEE Transactions on Image Processing 21(8), 2012, as the authors' LIVE release computes it.

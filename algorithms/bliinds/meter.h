@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the CPU and CUDA twins of BLIINDS-II measure: frames in, 24 features out.
+// Interface of the CPU and CUDA meters of BLIINDS-II: frames in, 24 features out.
 #pragma once
 
 #include "algorithms/bliinds/red.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the CPU and CUDA twins of the denoisers do: frames in, filtered frames out.
+// Interface of the CPU and CUDA denoisers: frames in, filtered frames out.
 #pragma once
 
 #include "algorithms/denoise/weight.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How strong the noise of a picture is, from the picture alone.
+// Noise estimate of an image, from that image alone.
 #pragma once
 
 #include "algorithms/host_device.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the CPU and CUDA twins of halftoning do: frames in, pictures of few levels out.
+// Interface of the CPU and CUDA halftoning filters: frames in, images of few levels out.
 #pragma once
 
 #include "algorithms/halftone/tables.h"

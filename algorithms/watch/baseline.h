@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a camera's picture is like when all is well, at each level of light: learned from its readings.
+// The usual image of a camera at each level of light, learned from its readings.
 //
 // Every figure is a slow quantile: a value that goes up by a small step when a reading lies above it and down when one
 // lies below, each in proportion to time, so that it comes to rest where the wanted share of readings lies below and

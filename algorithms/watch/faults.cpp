@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a reading says of each fault, held against the baseline. Where numbers are not explained they were found with
+// Evidence for each fault in a reading, against the baseline. Where numbers are not explained they were found with
 // watch_bench: faults told in time and false alarms, on photographs and clips.
 #include "algorithms/watch/camera_watch.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a camera's frames say within a quarter of a second, which the watch judges by.
+// Averages of a camera's frames over a quarter of a second, which the watch judges by.
 #pragma once
 
 #include <algorithm>

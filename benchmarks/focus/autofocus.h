@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an autofocus is to this benchmark: it sees frame after frame and says where the lens is to go.
+// Interface of an autofocus algorithm to this benchmark: it sees frame after frame and says where the lens is to go.
 #pragma once
 
 #include <functional>

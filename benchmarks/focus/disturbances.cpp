@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What happens in front of a still scene that is in focus and stays so: every move and every search is one too many.
+// Table of disturbances in front of a still scene that is in focus: every move and every search is one too many.
 #include "benchmarks/focus/tables.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where the pictures come from: folders of photographs and of focus sweeps, and clips, all cut to one size.
+// Sources of images: folders of photographs and of focus sweeps, and clips, all cut to one size.
 #include "benchmarks/focus/pictures.h"
 
 #include <algorithm>

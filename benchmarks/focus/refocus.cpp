@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What becomes of the focus when the scene moves away from it, at once or slowly, and how much of that one sees.
+// Tables of scenes that move out of focus, at once or slowly: what becomes of the focus, and how much of that one sees.
 #include "benchmarks/focus/tables.h"
 
 #include <cmath>

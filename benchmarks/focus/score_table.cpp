@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the score of a picture depends on where the lens is and how noisy the frame is: measured once, then looked up.
+// Table of scores by lens position and noise of the frame: measured once, then looked up.
 #include "benchmarks/focus/score_table.h"
 
 #include "benchmarks/focus/camera.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the score of a picture depends on where the lens is and how noisy the frame is: measured once, then looked up, so
-// that thousands of searches take seconds.
+// Table of scores by lens position and noise of the frame: measured once, then looked up, so that thousands of searches
+// take seconds.
 //
 // At each node (a radius of blur, or a picture of a real focus sweep) the picture is rendered, given noise and rounded
 // to 8 bits several times, and measured as sharpnessmeter prefilter=binomial5 normalize=mean statistics=true does. What

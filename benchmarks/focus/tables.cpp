@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the tables of focus_bench share.
+// Parts that the tables of focus_bench share.
 #include "benchmarks/focus/tables.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How fast framequality-scan reads archives, beside the same decoders into nothing.
+"""Speed of framequality-scan on archives, compared with the same decoders into nothing.
 
 usage: archive_bench.py [--runs N] [--jobs N] [--gpus N] [--only CASE] SCAN DECODE_BENCH CLIP [-- SCAN_OPTION...]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What sharpnessoverlay costs for each I420 frame: a pipeline with it next to the same one without.
+"""Cost of sharpnessoverlay for each I420 frame: a pipeline with it compared with the same one without.
 
 Prints medians of CPU time by turns as JSON: ms a frame of each part, blended into the picture, and attached for a sink
 that draws overlays itself. The meter upstream scores 8x6 zones in all of them. "none" is the pipeline without overlay.

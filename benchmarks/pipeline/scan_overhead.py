@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What scanning a file costs beside decoding it: framequality-scan next to the same decoder into a fakesink.
+"""Cost of scanning a file on top of decoding it: framequality-scan compared with the same decoder into a fakesink.
 
 Makes a 1080p H.264 clip with texture and noise, runs both by turns and prints the medians, of time and of CPU time, as
 JSON. Both decode with what decodebin chooses on this machine; scanning writes its table to /dev/null.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the benchmark programs wrote: rows by name, and on which machine, how busy, they were measured."""
+"""Results that the benchmark programs wrote: rows by name, and on which machine, how busy, they were measured."""
 import json
 import math
 import os

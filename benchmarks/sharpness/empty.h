@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a launch costs that computes nothing; no CUDA headers.
+// A launch that computes nothing, to know the cost of launching; no CUDA headers.
 #pragma once
 
 namespace framequality::bench {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How programs of Google Benchmark begin: with the options and the context of all others.
+// Common main() of the Google Benchmark programs: the options and the context of all others.
 #pragma once
 
 #include "benchmarks/support/results.h"

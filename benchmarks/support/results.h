@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the benchmark programs share: options, medians, and results as JSON with the context they were measured in.
+// Tools of all benchmark programs: options, medians, and results as JSON with the context they were measured in.
 #pragma once
 
 #include <algorithm>

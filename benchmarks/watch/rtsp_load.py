@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What watching many network cameras costs beside decoding them: framequality-watch next to the same sources into fakesinks.
+"""Cost of watching many network cameras: framequality-watch compared with the same sources decoded into fakesinks.
 
 An H.264 clip with texture and noise is encoded once; RTSP servers in processes of their own send it, each camera from
 another frame on. Program and decoders run by turns; CPU seconds and memory are those of their process alone. Prints a

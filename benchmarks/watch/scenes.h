@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a fixed camera looks at: photographs that stand still, and clips that run to and fro.
+// Scenes in front of a fixed camera: photographs that stand still, and clips that run to and fro.
 #pragma once
 
 #include <opencv2/core.hpp>

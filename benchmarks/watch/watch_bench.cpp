@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How surely and how soon a watch notices faults of a camera, and how often it cries wolf: photographs and clips seen
-// by a camera that goes bad in known ways, or does not.
+// Benchmark of a watch: faults found, time until they are, and false alarms, on photographs and clips seen by a
+// camera that goes bad in known ways, or does not.
 #include "benchmarks/support/results.h"
 #include "benchmarks/watch/camera.h"
 

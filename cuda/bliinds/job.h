@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the host hands the kernels of BLIINDS-II to measure one frame, and the kernels. No CUDA headers.
+// One frame's work as the host hands it to the kernels of BLIINDS-II, and the kernels. No CUDA headers.
 #pragma once
 
 #include "algorithms/bliinds/gamma.h"

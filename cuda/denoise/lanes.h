@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who does what in the tensor cores' denoising kernel: pixels, candidates and patch bytes of each lane, and where they
-// lie in shared memory.
+// Division of work in the tensor cores' denoising kernel: pixels, candidates and patch bytes of each lane, and their
+// places in shared memory.
 #pragma once
 
 #include "algorithms/host_device.h"

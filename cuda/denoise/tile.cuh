@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the denoising kernels share: tiles of codes in shared memory, where weights are from, and the way out.
+// Shared parts of the denoising kernels: tiles of codes in shared memory, where weights are from, and the way out.
 #pragma once
 
 #include "cuda/denoise/job.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a halftoning kernel is launched with, and the kernels there are.
+// Parameters of a halftoning launch, and the functions that launch.
 #pragma once
 
 #include "algorithms/halftone/filter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How halftoning kernels read the tones of pixels.
+// Reader of the tones of pixels in halftoning kernels.
 #pragma once
 
 #include "cuda/halftone/job.h"

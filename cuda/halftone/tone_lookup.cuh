@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the terms of tone-dependent error diffusion mean, worked out before it begins.
+// Shared-memory tables of the terms of tone-dependent error diffusion, worked out before it begins.
 #pragma once
 
 #include "algorithms/halftone/tone_dependent.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a strip of a Wavefront lies, and how strips hand numbers on.
+// Place of a strip in a Wavefront, and the hand-over of numbers from strip to strip.
 #pragma once
 
 #include "algorithms/halftone/tone_dependent.h"

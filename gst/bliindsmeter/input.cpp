@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a meter of BLIINDS-II reads of GStreamer's frames.
+// Extent of the bytes that a meter of BLIINDS-II reads of a frame.
 #include "gst/bliindsmeter/input.h"
 
 #include <algorithm>

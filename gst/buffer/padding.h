@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the size of a buffer without GstVideoMeta says of how its rows lie.
+// Guess at the padding of rows, from the size of a buffer without GstVideoMeta.
 #pragma once
 
 #include <gst/video/video.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What was learned of a camera, as a small text file: GLib's key file format, closed by a checksum.
+// The baseline of a camera as a small text file: GLib's key file format, closed by a checksum.
 #include "gst/camerawatch/baseline_file.h"
 
 #include "gst/object/owned.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the denoising elements share.
+// Shared parts of the denoising elements.
 #include "gst/denoise/filter.h"
 
 #include "gst/object/properties.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the denoising elements share.
+// Shared parts of the denoising elements.
 #pragma once
 
 #include "algorithms/denoise/filter.h"

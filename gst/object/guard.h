@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where C++ exceptions end: every element function that can throw runs in guard(), the only place with try and catch.
+// Barrier between C++ exceptions and C: every element function that can throw runs in guard().
 #pragma once
 
 #include "cuda/error.h"

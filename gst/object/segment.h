@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a segment says of a frame's time.
+// A frame's times within its segment.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>

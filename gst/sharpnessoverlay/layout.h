@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where text, graph and curve go in a picture.
+// Places of text, graph and curve in an image.
 #pragma once
 
 namespace framequality::overlay {

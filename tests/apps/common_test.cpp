@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the programs have in common: what GStreamer's messages say.
+// Tests of the programs' texts for GStreamer's messages.
 #include "apps/common/message.h"
 #include "apps/common/owned.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What messages add for people: the name that was meant, and the package that has what is missing.
+// Tests of hints in messages: the name that was meant, and the package that has what is missing.
 #include "apps/common/nearest.h"
 #include "apps/common/owned.h"
 #include "apps/common/packages.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What becomes of work where the system gives no thread for it.
+// Tests of work for which the system gives no thread.
 #include "apps/common/threads.h"
 
 #include "apps/common/task_pool.h"

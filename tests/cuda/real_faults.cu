@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What goes wrong on GPUs for real.
+// Real faults of a GPU, made on purpose.
 #include "tests/cuda/real_faults.h"
 
 #include <cuda_runtime.h>

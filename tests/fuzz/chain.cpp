@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the pads at a chain's ends do.
+// Pads at a chain's ends.
 #include "tests/fuzz/chain.h"
 
 #include <gst/video/video.h>

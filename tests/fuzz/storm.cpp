@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What befalls a chain, by chance.
+// Random disturbances of a chain.
 #include "tests/fuzz/storm.h"
 
 #include "tests/fuzz/events.h"

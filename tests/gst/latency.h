@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an element makes of the latency that upstream reports, and whether a live pipeline can live with it.
+// Checks of the latency that an element reports, and of live pipelines that have to live with it.
 #pragma once
 
 #include "tests/gst/rig.h"

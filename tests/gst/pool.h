@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the tests of allocation share: queries as upstream asks them, before a downstream that answers as told.
+// Rig for tests of allocation: queries as upstream asks them, before a downstream that answers as told.
 #pragma once
 
 #include "tests/gst/scripted.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the element tests share: an element in a harness with a bus, frames with known luma codes, and pipelines that
-// cannot wait forever.
+// Rig for element tests: an element in a harness with a bus, frames with known luma codes, and pipelines that cannot
+// wait forever.
 #pragma once
 
 #include "gst/object/owned.h"

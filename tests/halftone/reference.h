@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the halftoning methods are defined to give: whole pictures of errors, one pixel at a time, nothing clever.
+// Reference for the halftoning methods: whole images of errors, one pixel at a time, nothing clever.
 #pragma once
 
 #include "algorithms/halftone/blue_noise.h"

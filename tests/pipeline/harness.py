@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What tests of programs share: other programs' runs, what must be installed, and the run of all tests of a file."""
+"""Shared parts of tests of programs: runs of other programs, what must be installed, the run of all tests of a file."""
 import collections
 import contextlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How the programs end with a GPU's driver in the process: with their own status, and all that they wrote.
+"""Tests of programs that end with a GPU's driver in the process: with their own status, and all that they wrote.
 
 usage: leave.py DRIVER PROGRAM...; DRIVER: a library called libcuda.so.1 that aborts when it is taken down.
 """

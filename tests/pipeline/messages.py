@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the programs say of what is missing, mistyped or unreachable, and what to do.
+"""Tests of what the programs say about what is missing, mistyped or unreachable, and what to do.
 
 usage: messages.py SCAN MERGE BLIINDS [WATCH]
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""When framequality-scan loads the plugin of a GPU's decoders, which takes seconds: never for nothing.
+"""Tests of when framequality-scan loads the plugin of a GPU's decoders, which takes seconds: never for nothing.
 
 usage: scan_gpus.py PROGRAM PLUGIN CUDA; PLUGIN: the library of fake_nvcodec.cpp; CUDA: 1 if the build has it.
 """

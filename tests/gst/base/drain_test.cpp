@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What makes frames in flight leave at once, what drops them, and that nothing else does either.
+// Tests of what makes frames in flight leave at once, what drops them, and that nothing else does either.
 #include "tests/gst/scripted.h"
 #include "tests/gst/sharpnessmeter/scores.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the tests of pixel filters share: reference pictures from the host twin, and a GPU that filters as told.
+// Rig for tests of pixel filters: reference images from the CPU code, and a GPU that filters as told.
 #pragma once
 
 #include "cpu/denoise/filter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the tests of bliindsmeter share: what a buffer should get, and what it got.
+// Rig for tests of bliindsmeter: the values that a buffer should get, and those it got.
 #pragma once
 
 #include "algorithms/bliinds/model.h"

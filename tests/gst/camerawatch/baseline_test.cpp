@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What camerawatch has learned, kept in a file: whole or not at all, and nothing but its own.
+// Tests of camerawatch's baseline file: whole or not at all, and nothing but its own.
 #include "gst/camerawatch/baseline_file.h"
 #include "tests/gst/camerawatch/rig.h"
 #include "tests/support/eventually.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What focuscontroller can move: properties of every number type, fields of structures, V4L2 controls; and its words
-// when it cannot.
+// Tests of what focuscontroller can move: properties of every number type, fields of structures, V4L2 controls; and its
+// words when it cannot.
 #include "gst/focuscontroller/v4l2_control.h"
 #include "tests/gst/focuscontroller/rig.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the tests of halftone share: pictures from the host twin, and a GPU that halftones as told.
+// Rig for tests of halftone: images from the CPU code, and a GPU that halftones as told.
 #pragma once
 
 #include "cpu/halftone/filter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a measured frame yields: fields of message and meta, zones, roi, statistics.
+// Tests of a measured frame's results: fields of message and meta, zones, roi, statistics.
 #include "tests/gst/rig.h"
 #include "tests/gst/sharpnessmeter/scores.h"
 

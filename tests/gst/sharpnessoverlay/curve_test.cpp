@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What sharpnessoverlay draws of an autofocus search, from events as focuscontroller sends them and from broken ones.
+// Tests of sharpnessoverlay's curve of an autofocus search, from events as focuscontroller sends them and broken ones.
 #include "gst/object/structure.h"
 #include "tests/gst/leaks.h"
 #include "tests/gst/sharpnessoverlay/rig.h"

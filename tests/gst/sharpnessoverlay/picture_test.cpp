@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What sharpnessoverlay draws into the picture, by its pixels.
+// Tests of the pixels that sharpnessoverlay draws into the image.
 #include "tests/gst/sharpnessoverlay/rig.h"
 
 namespace framequality::test {

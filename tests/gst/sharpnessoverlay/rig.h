@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the overlay's tests share: frames that carry scores, and what is drawn on them.
+// Rig for the overlay's tests: frames that carry scores, and what is drawn on them.
 #pragma once
 
 #include "gst/object/score_meta.h"

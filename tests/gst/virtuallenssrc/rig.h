@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the tests of the virtual lens and of autofocus share: pipelines watched frame by frame, folders of pictures.
+// Rig for tests of the virtual lens and of autofocus: pipelines watched frame by frame, folders of images.
 #pragma once
 
 #include "tests/gst/rig.h"
