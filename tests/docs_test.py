@@ -78,6 +78,15 @@ for figure in (root / "docs" / "figures").iterdir():
     if figure.suffix in (".png", ".svg") and not any(figure.name in page.read_text(encoding="utf-8") for page in pages):
         faults.append(f"{figure.relative_to(root)} is on no page")
 
+# A release changes all of them: docs/releasing.md.
+versions = {file: re.search(pattern, (root / file).read_text(encoding="utf-8"), re.MULTILINE)[1] for file, pattern in (
+    ("meson.build", r"^  version: '([^']+)'"),
+    ("debian/changelog", r"^\S+ \(([^)]+)\)"),
+    ("CHANGELOG.md", r"^## (\d\S+)"),
+)}
+if len(set(versions.values())) != 1:
+    faults.append("versions differ: " + ", ".join(f"{file} has {version}" for file, version in versions.items()))
+
 print(f"{len(pages)} pages, {checked} links")
 for fault in faults:
     print("FAILED", fault)
