@@ -7,6 +7,7 @@ usage: docs_test.py SOURCE_ROOT
 import ast
 import pathlib
 import re
+import subprocess
 import sys
 import urllib.parse
 
@@ -78,6 +79,9 @@ for figure in (root / "docs" / "figures").iterdir():
     if figure.suffix in (".png", ".svg") and not any(figure.name in page.read_text(encoding="utf-8") for page in pages):
         faults.append(f"{figure.relative_to(root)} is on no page")
 
+drawn = subprocess.run([sys.executable, root / "docs" / "figures" / "architecture.py", "--check"], capture_output=True, text=True)
+if drawn.returncode != 0:
+    faults.append(drawn.stderr.strip().removeprefix("FAILED "))
 # A release changes all of them: docs/releasing.md.
 versions = {file: re.search(pattern, (root / file).read_text(encoding="utf-8"), re.MULTILINE)[1] for file, pattern in (
     ("meson.build", r"^  version: '([^']+)'"),
