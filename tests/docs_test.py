@@ -82,6 +82,9 @@ for figure in (root / "docs" / "figures").iterdir():
 drawn = subprocess.run([sys.executable, root / "docs" / "figures" / "architecture.py", "--check"], capture_output=True, text=True)
 if drawn.returncode != 0:
     faults.append(drawn.stderr.strip().removeprefix("FAILED "))
+areas = re.search(r"^Areas: (.*?)\.$", (root / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
+if re.findall(r"`(\w+)`", areas) != re.search(r"^regex=\^\((.*?)\)", (root / ".gitlint").read_text(), re.MULTILINE)[1].split("|"):
+    faults.append("CONTRIBUTING.md and .gitlint have other areas of commits")
 # A release changes all of them: docs/releasing.md.
 versions = {file: re.search(pattern, (root / file).read_text(encoding="utf-8"), re.MULTILINE)[1] for file, pattern in (
     ("meson.build", r"^  version: '([^']+)'"),
