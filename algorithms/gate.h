@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which frames of a stream are let through: decided from their scores and times alone.
+// Choice of the frames of a stream that are let through, from their scores and times alone.
 #pragma once
 
 #include "algorithms/ring.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which of the instruction sets that kernels were compiled for runs here.
+// Choice among the instruction sets that kernels were compiled for.
 #include "cpu/dispatch.h"
 
 #include "host/log.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which of the instruction sets that kernels were compiled for runs here. Not for files of kernels: what is inline here
-// must not be compiled for one machine alone.
+// Choice among the instruction sets that kernels were compiled for. Not for files of kernels: what is inline here must
+// not be compiled for one machine alone.
 #pragma once
 
 #include <array>

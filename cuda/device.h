@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which GPU can be used, and why none can; no CUDA headers.
+// Search for a GPU that can be used, with the reason if there is none; no CUDA headers.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Around a miscompilation of loops whose bound is a minimum or maximum.
+// Workaround for a miscompilation of loops whose bound is a minimum or maximum.
 #pragma once
 
 namespace framequality::cuda {

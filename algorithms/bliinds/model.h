@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From features to a score: the model, the one that was published, and the text form of others.
+// Models of BLIINDS-II, from features to a score: the published one, and the text form of others.
 #pragma once
 
 #include "algorithms/bliinds/meter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All trained data of halftoning. Each array is in a file of data/ of its own, with the command that made it.
+// Trained data of halftoning. Each array is in a file of data/ of its own, with the command that made it.
 #pragma once
 
 #include "algorithms/halftone/blue_noise.h"

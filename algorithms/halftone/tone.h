@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From luma codes to the tones that halftoning works on, and from its levels to codes.
+// Tones that halftoning works on, made of luma codes, and the codes of its levels.
 #pragma once
 
 #include "algorithms/host_device.h"

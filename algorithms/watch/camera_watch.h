@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whether a fixed camera still sees what it should, told from what a meter says of its frames.
+// State of a fixed camera, judged from what a meter says of its frames: good, or with which fault.
 //
 // Readings of a quarter of a second are held against the baseline of their light. A fault is told once it has lasted
 // for the hold time, and is over once it has been away for the recovery time; what comes and goes counts down twice as

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which jobs the tensor cores denoise, and with which kernel.
+// Choice of the jobs that the tensor cores denoise, and of the kernel for each.
 #include "cuda/check.h"
 #include "cuda/denoise/family.h"
 #include "cuda/device.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Why a camera's state changed, in one sentence with the figures that led to it.
+// Reason of a change of a camera's state, in one sentence with the figures that led to it.
 #include "gst/camerawatch/reason.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which frames overlays can be drawn on or sent along with, said in caps.
+// Caps of the frames that overlays can be drawn on or sent along with.
 #pragma once
 
 #include "gst/buffer/dma.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From the scores on buffers, and what a search found, to an overlay composition; draws again only what changed.
+// Overlay composition of the scores on buffers and of what a search found; draws again only what changed.
 #include "gst/sharpnessoverlay/painter.h"
 
 #include "gst/buffer/frame.h"

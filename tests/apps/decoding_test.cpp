@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Why a file could not be decoded: with decoders in the pipeline that do not start.
+// Tests of why a file could not be decoded: with decoders in the pipeline that do not start.
 #include "apps/common/decoding.h"
 
 #include "apps/common/owned.h"

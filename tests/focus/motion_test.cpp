@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which position of the lens a frame shows, with a lag that is set, learned, or not known.
+// Tests of the lens position that a frame shows, with a lag that is set, learned, or not known.
 #include "algorithms/focus/motion.h"
 
 #include "algorithms/focus/lens_drive.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// For LD_PRELOAD: a system that gives a process no more threads than the number in the file $FEW_THREADS says, as one
+// Library for LD_PRELOAD: a system that gives a process no more threads than the file $FEW_THREADS says, as one
 // with a limit of processes does; whoever runs the tests may be above such limits. No such file: no limit.
 #include <cerrno>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which sanitizers this is compiled with: GCC and clang say it in different ways.
+// Names of the sanitizers that this is compiled with: GCC and clang say it in different ways.
 #pragma once
 
 #if defined(__has_feature)
