@@ -91,7 +91,7 @@ class Stream {
   int in_flight_, radius_;
   const char* goes_on_;
   bool warned_of_padding_ = false;
-  SignificantBitsWatch significant_bits_;
+  SignificantBitsCheck significant_bits_;
   bool replayed_ = false;  ///< the last frame collected was worked on anew, on the CPU
 };
 

@@ -24,7 +24,7 @@ bool accepts_significant_bits(gpointer element, unsigned bits) {
   return false;
 }
 
-SignificantBitsWatch::SignificantBitsWatch(GstElement* element, const GstVideoInfo& info, unsigned bits)
+SignificantBitsCheck::SignificantBitsCheck(GstElement* element, const GstVideoInfo& info, unsigned bits)
     : element_(element), bits_(bits) {
   const std::optional<PixelLayout> layout = layout_of(*info.finfo);
   if (!layout) return;
@@ -37,7 +37,7 @@ SignificantBitsWatch::SignificantBitsWatch(GstElement* element, const GstVideoIn
                       " bits: it is for formats of 16 bits, such as GRAY16_LE");
 }
 
-void SignificantBitsWatch::look(const Frame& frame) {
+void SignificantBitsCheck::look(const Frame& frame) {
   if (frame.on_device) return;
   const unsigned fitting = used_.look(frame);
   if (fitting == 0) return;

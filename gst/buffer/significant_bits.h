@@ -16,11 +16,11 @@ inline constexpr char kSignificantBitsText[] =
 bool accepts_significant_bits(gpointer element, unsigned bits);
 
 /// Warning messages about the frames of one stream and its significant bits.
-class SignificantBitsWatch {
+class SignificantBitsCheck {
  public:
-  SignificantBitsWatch() = default;
+  SignificantBitsCheck() = default;
   /// bits: the property's value. Warns at once if it has no effect on these frames.
-  SignificantBitsWatch(GstElement* element, const GstVideoInfo& info, unsigned bits);
+  SignificantBitsCheck(GstElement* element, const GstVideoInfo& info, unsigned bits);
   /// Looks at the next frame, or past it. Warns once if its words use fewer or more bits than have been said; of YUV
   /// only if more. Frames in GPU memory are not looked at.
   void look(const Frame& frame);

@@ -219,10 +219,10 @@ void Painter::paint_peaking(const Settings& settings, GstBuffer* buffer, bool bl
     if (!edges_ || settings.significant_bits != significant_bits_) {
       significant_bits_ = settings.significant_bits;
       edges_.emplace(Geometry{layout_.width, layout_.height, with_significant_bits(*layout, significant_bits_)});
-      watch_ = {element_, info_, significant_bits_};
+      bits_check_ = {element_, info_, significant_bits_};
     }
     const MappedFrame mapped(info_, *layout, buffer);
-    watch_.look(mapped.frame());
+    bits_check_.look(mapped.frame());
     peaking_layer_.show({0, 0, layout_.width, layout_.height}, [&](const Canvas& canvas) {
       return edges_->mark(mapped.frame(), settings.peaking_threshold, marks, canvas.pixels, canvas.stride);
     });

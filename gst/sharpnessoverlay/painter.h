@@ -94,9 +94,9 @@ class Painter {
   GstElement* element_;
   GstVideoInfo info_{};
   Layout layout_;
-  std::optional<cpu::EdgeMarker> edges_;  ///< for significant_bits_, as watch_
+  std::optional<cpu::EdgeMarker> edges_;  ///< for significant_bits_, as bits_check_
   std::uint32_t significant_bits_ = 0;
-  SignificantBitsWatch watch_;
+  SignificantBitsCheck bits_check_;
   bool cannot_read_ = false;
 
   /// What makes scores comparable.
