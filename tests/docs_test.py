@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pages hang together: links and anchors lead somewhere, fences say what becomes of their commands, Python parses.
+"""Test that the pages hang together, and with the tree: links and anchors lead somewhere, fences say what becomes of
+their commands, Python parses; files that are named exist, and versions, areas of commits and the picture of floors agree.
 
 usage: docs_test.py SOURCE_ROOT
 """
