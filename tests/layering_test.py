@@ -23,7 +23,7 @@ FLOORS = {
     "host": [],
     "cpu": ["algorithms", "host"],
     "cuda": ["algorithms", "host"],
-    "gst": ["algorithms", "cuda"],
+    "gst": ["algorithms", "cuda", "host"],
     "apps": ["algorithms", "host"],
 }
 # Folders of a floor that are ground, each with those of them that it may include.
