@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+// Which samples are measured, cell by cell, and whether their totals can overflow.
 #include "algorithms/sharpness/plan.h"
 
 #include "algorithms/sharpness/metrics/all.h"
@@ -66,6 +67,76 @@ void plan_statistics(Plan& plan) {
                    " bits can overflow 64 bits; set a smaller roi, or statistics and noise-correction to false";
 }
 
+/// What a metric asks of a plan.
+struct Needs {
+  Reach reach;            ///< samples around one that are read for it
+  bool reflects = false;  ///< beyond the edges samples are mirrored, so that those at the edges count too
+  bool histogram = false;
+  Peak worst{1, 0};  ///< the largest that a sample can add to a total
+};
+
+Needs needs_of(int metric) {
+  Needs needs;
+  with_metric(metric, [&](auto m) {
+    using M = decltype(m);
+    needs.histogram = M::kHistogram;
+    if constexpr (!M::kHistogram) needs.reach = M::kReach;
+    needs.reflects = M::kReflect;
+    for (const Peak& p : M::kPeak)
+      if (p.power > needs.worst.power || (p.power == needs.worst.power && p.factor > needs.worst.factor))
+        needs.worst = p;
+  });
+  return needs;
+}
+
+/// Field p of a region in working samples; the first region has the zones.
+Grid grid_of(const Plan& plan, const Rect& region, std::size_t number, int p) {
+  const auto [w, h] = plan.size[p];
+  const int k = plan.request.downscale;
+  Grid g;
+  g.field = p;
+  g.x0 = sample_edge(region.x, 0, 1, k, w);
+  g.x1 = std::max(g.x0, sample_edge(saturating_add(region.x, region.width), 0, 1, k, w));
+  g.y0 = sample_edge(region.y, p, plan.fields, k, h);
+  g.y1 = std::max(g.y0, sample_edge(saturating_add(region.y, region.height), p, plan.fields, k, h));
+  if (number == 0) {
+    g.columns = plan.request.zone_columns;
+    g.rows = plan.request.zone_rows;
+  } else {
+    g.first_cell = plan.zones() + static_cast<int>(number) - 1;
+  }
+  return g;
+}
+
+/// Adds a grid to the plan: its samples cell by cell, and the rows of the frame that are read for it.
+void add(Plan& plan, const Grid& g, const Needs& needs) {
+  const auto [w, h] = plan.size[g.field];
+  const Reach border = needs.reflects ? Reach{} : needs.reach;
+  for (int j = 0; j < g.rows; ++j)
+    for (int c = 0; c < g.columns; ++c) {
+      const auto cell = static_cast<std::size_t>(g.first_cell + j * g.columns + c);
+      plan.pixels[cell] += area(g.column(c), g.column(c + 1), g.row(j), g.row(j + 1));
+      plan.inner[cell] += area(std::max(g.column(c), border.left), std::min(g.column(c + 1), w - border.right),
+                               std::max(g.row(j), border.up), std::min(g.row(j + 1), h - border.down));
+    }
+  const int k = plan.request.downscale;
+  const int above = needs.reach.up + plan.samples.radius, below = needs.reach.down + plan.samples.radius;
+  const int first = std::max(0, g.y0 - above) * k, last = std::min(h, g.y1 + below) * k - 1;
+  plan.first_row = std::min(plan.first_row, first * plan.fields + g.field);
+  plan.last_row = std::max(plan.last_row, last * plan.fields + g.field + 1);
+  plan.grids.push_back(g);
+}
+
+/// Refuses a plan where so many samples can overflow a total.
+void bound(Plan& plan, std::uint64_t samples, const Peak& worst) {
+  double most = static_cast<double>(worst.factor) * static_cast<double>(samples);
+  for (int e = 0; e < worst.power; ++e) most *= plan.samples.largest();
+  if (most >= 0x1p63)
+    plan.refusal = "a region of " + std::to_string(samples) + " samples of " + std::to_string(plan.samples.bits()) +
+                   " bits can overflow the 64-bit totals of " + metric_info(plan.request.metric).name +
+                   "; set a smaller roi, or downscale";
+}
+
 }  // namespace
 
 Plan make_plan(const Geometry& geometry, const Request& request) {
@@ -74,26 +145,12 @@ Plan make_plan(const Geometry& geometry, const Request& request) {
   plan.request = request;
   plan.samples = sample_format(geometry.layout.depth, request.prefilter, request.downscale);
   plan.fields = request.interlaced ? 2 : 1;
-  const int k = request.downscale;
   for (int p = 0; p < plan.fields; ++p) {
     const int rows = (geometry.height - p + plan.fields - 1) / plan.fields;
-    plan.size[p] = {std::max(geometry.width, 0) / k, std::max(rows, 0) / k};
+    plan.size[p] = {std::max(geometry.width, 0) / request.downscale, std::max(rows, 0) / request.downscale};
   }
-  Reach reach;
-  Peak worst{1, 0};
-  bool reflects = false;
-  with_metric(request.metric, [&](auto m) {
-    using M = decltype(m);
-    if constexpr (M::kHistogram) {
-      plan.words = kHistogramBins;
-    } else {
-      reach = M::kReach;
-    }
-    reflects = M::kReflect;
-    for (const Peak& p : M::kPeak)
-      if (p.power > worst.power || (p.power == worst.power && p.factor > worst.factor)) worst = p;
-  });
-
+  const Needs needs = needs_of(request.metric);
+  if (needs.histogram) plan.words = kHistogramBins;
   std::vector<Rect> regions{in_pixels(geometry, request.roi)};
   for (const Rect& extra : request.extra) regions.push_back(in_pixels(geometry, extra));
   plan.cells = plan.zones() + static_cast<int>(request.extra.size());
@@ -101,44 +158,14 @@ Plan make_plan(const Geometry& geometry, const Request& request) {
   plan.inner = plan.pixels;
   plan.first_row = geometry.height;
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    const Rect& r = regions[i];
-    const bool main = i == 0;
-    std::uint64_t region_pixels = 0;
+    std::uint64_t samples = 0;
     for (int p = 0; p < plan.fields; ++p) {
-      const auto [w, h] = plan.size[p];
-      Grid g;
-      g.field = p;
-      g.x0 = sample_edge(r.x, 0, 1, k, w);
-      g.x1 = std::max(g.x0, sample_edge(saturating_add(r.x, r.width), 0, 1, k, w));
-      g.y0 = sample_edge(r.y, p, plan.fields, k, h);
-      g.y1 = std::max(g.y0, sample_edge(saturating_add(r.y, r.height), p, plan.fields, k, h));
-      if (main) {
-        g.columns = request.zone_columns;
-        g.rows = request.zone_rows;
-      }
-      g.first_cell = main ? 0 : plan.zones() + static_cast<int>(i) - 1;
+      const Grid g = grid_of(plan, regions[i], i, p);
       if (g.x0 == g.x1 || g.y0 == g.y1) continue;
-      const Reach border = reflects ? Reach{} : reach;
-      for (int j = 0; j < g.rows; ++j)
-        for (int c = 0; c < g.columns; ++c) {
-          const auto cell = static_cast<std::size_t>(g.first_cell + j * g.columns + c);
-          plan.pixels[cell] += area(g.column(c), g.column(c + 1), g.row(j), g.row(j + 1));
-          plan.inner[cell] += area(std::max(g.column(c), border.left), std::min(g.column(c + 1), w - border.right),
-                                   std::max(g.row(j), border.up), std::min(g.row(j + 1), h - border.down));
-        }
-      region_pixels += static_cast<std::uint64_t>(g.x1 - g.x0) * static_cast<std::uint64_t>(g.y1 - g.y0);
-      const int above = reach.up + plan.samples.radius, below = reach.down + plan.samples.radius;
-      const int first = std::max(0, g.y0 - above) * k, last = std::min(h, g.y1 + below) * k - 1;
-      plan.first_row = std::min(plan.first_row, first * plan.fields + p);
-      plan.last_row = std::max(plan.last_row, last * plan.fields + p + 1);
-      plan.grids.push_back(g);
+      add(plan, g, needs);
+      samples += area(g.x0, g.x1, g.y0, g.y1);
     }
-    double bound = static_cast<double>(worst.factor) * static_cast<double>(region_pixels);
-    for (int e = 0; e < worst.power; ++e) bound *= plan.samples.largest();
-    if (bound >= 0x1p63)
-      plan.refusal = "a region of " + std::to_string(region_pixels) + " samples of " +
-                     std::to_string(plan.samples.bits()) + " bits can overflow the 64-bit totals of " +
-                     metric_info(request.metric).name + "; set a smaller roi, or downscale";
+    bound(plan, samples, needs.worst);
   }
   if (request.measures_statistics()) plan_statistics(plan);
   if (plan.last_row == 0) plan.first_row = 0;
