@@ -5,6 +5,9 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/gst.h>
 
+#include <algorithm>
+#include <cstdint>
+
 namespace framequality {
 
 /// The segment of an element's stream, as it is now. A pad that is activated makes it undefined from another thread,
@@ -30,6 +33,14 @@ inline bool counts_time(const GstSegment& segment) {
 /// in time.
 inline GstClockTime running_time_of(const GstSegment& segment, GstClockTime pts) {
   return counts_time(segment) ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+}
+
+/// A time without a sign as one with; the end of time is that of the type.
+inline std::int64_t signed_time(guint64 time) { return static_cast<std::int64_t>(std::min<guint64>(time, G_MAXINT64)); }
+
+/// time + duration, of which none is negative, at most the end of time.
+inline std::int64_t later_by(std::int64_t time, std::int64_t duration) {
+  return time > G_MAXINT64 - duration ? G_MAXINT64 : time + duration;
 }
 
 }  // namespace framequality
