@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/host_device.h"
+#include "device/memory.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +59,7 @@ struct PixelLayout {
 struct Frame {
   const std::uint8_t* plane[3] = {};
   std::ptrdiff_t stride[3] = {};
-  bool on_device = false;  ///< the planes are CUDA device memory
+  Memory memory = Memory::kHost;  ///< that the planes lie in
 };
 
 /// A frame of a stream, by its place there.

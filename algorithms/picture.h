@@ -66,7 +66,7 @@ struct PictureGeometry {
 struct Canvas {
   std::uint8_t* plane[3] = {};
   std::ptrdiff_t stride[3] = {};
-  bool on_device = false;
+  Memory memory = Memory::kHost;
   /// For tests: where component c's values go before they are rounded, rows without gaps, memory that the device
   /// writes; null: nowhere.
   float* unrounded[3] = {};

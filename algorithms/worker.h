@@ -21,7 +21,7 @@ class Worker {
   virtual ~Worker() = default;
 
   /// Begins with a frame. All memory of the task must stay valid, and what is read of it unchanged, until its result
-  /// has been collected. Throws what its device throws (cuda::Error), std::invalid_argument if the task is not one for
+  /// has been collected. Throws what its device throws (Error), std::invalid_argument if the task is not one for
   /// this worker and std::logic_error if no more may be pending; it has not been submitted then.
   virtual void submit(const Task& task) = 0;
 

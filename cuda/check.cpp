@@ -2,7 +2,7 @@
 // Translates CUDA's error codes into the exceptions that callers catch.
 #include "cuda/check.h"
 
-#include "cuda/error.h"
+#include "device/error.h"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cuda/check.h"
-#include "cuda/error.h"
+#include "device/error.h"
 
 #include <cuda_runtime_api.h>
 

@@ -3,7 +3,8 @@
 """Test of who may include whom: a list of what is allowed for each floor and room; all else is a fault.
 
 usage: layering_test.py SOURCE_ROOT [KERNEL_LIBRARY...]
-Floors: gst -> cpu, cuda -> algorithms; host for all but algorithms. On each floor are rooms, folders named by what they
+Floors: gst -> cpu, cuda -> device -> algorithms; host for all but these two; leaves, headers of device that include
+nothing of ours, for all. On each floor are rooms, folders named by what they
 are for, and ground: what lies at the floor's root or in its ground folders. A room may include its own files, ground,
 and the rooms of the same name on lower floors; ground includes no room.
 KERNEL_LIBRARY: static library compiled for one instruction set. It may define no weak function: the linker keeps one
@@ -21,11 +22,14 @@ import tempfile
 FLOORS = {
     "algorithms": [],
     "host": [],
-    "cpu": ["algorithms", "host"],
-    "cuda": ["algorithms", "host"],
-    "gst": ["algorithms", "cuda", "host"],
+    "device": ["algorithms"],
+    "cpu": ["algorithms", "device", "host"],
+    "cuda": ["algorithms", "device", "host"],
+    "gst": ["algorithms", "device", "cuda", "host"],
     "apps": ["algorithms", "host"],
 }
+# Words that all floors need, a frame's memory among them.
+LEAVES = {"device/error.h", "device/memory.h"}
 # Folders of a floor that are ground, each with those of them that it may include.
 GROUNDS = {"gst": {"object": [], "buffer": ["object"], "base": ["buffer", "object"]}, "apps": {"common": []}}
 # Room -> rooms that it may include on floors below, where they are named otherwise.
@@ -69,6 +73,8 @@ def is_ground(floor, room):
 
 def allowed(name, included):
     """True if the file may include that one; both are paths below the root."""
+    if name in LEAVES or included in LEAVES:
+        return name not in LEAVES
     (floor, room), (to_floor, to_room) = place(name), place(included)
     if floor == to_floor:
         if room == to_room or name in TABLES:
@@ -148,6 +154,10 @@ def does_not_bite():
         "gst/sharpnessgate/a.h": "gst/sharpnessmeter/detections.h",
         "gst/sharpnessmeter/a.h": "tests/gst/rig.h",
         "host/cores.cpp": "algorithms/layout.h",
+        "device/memory.h": "device/error.h",
+        "device/a.h": "algorithms/sharpness/plan.h",
+        "device/b.h": "cpu/workers.h",
+        "algorithms/b.h": "device/backend.h",
     }
     libraries = {"algorithms/c.h": "glib.h", "cpu/c.cpp": "gst/gst.h", "gst/c.cpp": "cuda_runtime.h"}
     with tempfile.TemporaryDirectory() as folder:

@@ -45,7 +45,7 @@ inline bool valid(const Settings& s) {
 struct Target {
   std::uint8_t* row0 = nullptr;
   std::ptrdiff_t stride = 0;  ///< bytes, may be negative
-  bool on_device = false;     ///< CUDA device memory
+  Memory memory = Memory::kHost;
 };
 
 /// Bytes of a row of a Target.

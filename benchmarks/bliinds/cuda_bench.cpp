@@ -50,7 +50,7 @@ class Bench : FilterBench {
     Frame frame;
     frame.plane[0] = bytes;
     frame.stride[0] = geometry_.width;
-    frame.on_device = on_device;
+    frame.memory = on_device ? Memory::kCuda : Memory::kHost;
     return frame;
   }
 

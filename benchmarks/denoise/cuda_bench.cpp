@@ -122,7 +122,7 @@ struct Picture {
   template <class Planes, class Byte>
   Planes planes_at(Byte* data, bool on_device) const {
     Planes at;
-    at.on_device = on_device;
+    at.memory = on_device ? Memory::kCuda : Memory::kHost;
     for (int p = 0; p < geometry.layout.planes; ++p) {
       at.plane[p] = data + offset[p];
       at.stride[p] = static_cast<std::ptrdiff_t>(geometry.row_bytes(p));

@@ -97,7 +97,7 @@ void halftone_once(halftone::Filter& filter, const std::vector<std::uint8_t>& in
   frame.plane[0] = in.data();
   frame.stride[0] = static_cast<std::ptrdiff_t>(in.size()) / size.height;
   const auto stride = static_cast<std::ptrdiff_t>(halftone::target_row_bytes(size.width, settings.packed));
-  filter.submit({frame, {out.data(), stride, false}, settings, 1});
+  filter.submit({frame, {out.data(), stride, Memory::kHost}, settings, 1});
   filter.collect();
 }
 

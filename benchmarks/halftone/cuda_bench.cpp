@@ -63,11 +63,12 @@ class Bench : FilterBench {
     Frame f;
     f.plane[0] = data;
     f.stride[0] = g_.width;
-    f.on_device = on_device;
+    f.memory = on_device ? Memory::kCuda : Memory::kHost;
     return f;
   }
   Target target(std::uint8_t* data, const Settings& s, bool on_device) const {
-    return {data, static_cast<std::ptrdiff_t>(halftone::target_row_bytes(g_.width, s.packed)), on_device};
+    return {data, static_cast<std::ptrdiff_t>(halftone::target_row_bytes(g_.width, s.packed)),
+            on_device ? Memory::kCuda : Memory::kHost};
   }
 
   /// What the host twin makes of the picture.

@@ -67,7 +67,7 @@ denoise::Source DenoiseLoop::source(std::size_t turn) const {
   source.frame.plane[0] = data;
   source.frame.plane[1] = data + stride_ * geometry_.rows(0);
   source.frame.stride[0] = source.frame.stride[1] = stride_;
-  source.frame.on_device = lie_ == Lie::kDevice;
+  source.frame.memory = lie_ == Lie::kDevice ? Memory::kCuda : Memory::kHost;
   source.serial = turn;
   return source;
 }
@@ -78,7 +78,7 @@ Canvas DenoiseLoop::canvas(std::size_t turn) const {
   canvas.plane[0] = data;
   canvas.plane[1] = data + stride_ * geometry_.rows(0);
   canvas.stride[0] = canvas.stride[1] = stride_;
-  canvas.on_device = lie_ == Lie::kDevice;
+  canvas.memory = lie_ == Lie::kDevice ? Memory::kCuda : Memory::kHost;
   return canvas;
 }
 
@@ -121,7 +121,7 @@ double DenoiseLoop::kernels_per_second() {
 std::vector<std::uint8_t> DenoiseLoop::result() const {
   const Canvas from = canvas(0);
   std::vector<std::uint8_t> picture(bytes());
-  if (from.on_device)
+  if (from.memory == Memory::kCuda)
     cuda::check(cudaMemcpy(picture.data(), from.plane[0], bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
   else
     std::memcpy(picture.data(), from.plane[0], bytes());

@@ -31,7 +31,7 @@ struct DenoiseWork {
 /// Filters frames in turn, `depth` of them pending; when so many are, the host waits for the oldest.
 class DenoiseLoop {
  public:
-  /// id: CUDA device; not used with kHost, where depth is 1. Throws cuda::Error.
+  /// id: CUDA device; not used with kHost, where depth is 1. Throws Error.
   DenoiseLoop(const DenoiseWork& work, Lie lie, int depth, int id);
 
   /// Frames filtered in one second, over so many seconds after a warm-up.

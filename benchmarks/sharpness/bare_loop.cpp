@@ -25,7 +25,7 @@ Frame frame_at(const std::uint8_t* pixels, const Geometry& geometry, bool on_dev
   Frame frame;
   frame.plane[0] = pixels;
   frame.stride[0] = std::ptrdiff_t{geometry.layout.pixel_stride} * geometry.width;
-  frame.on_device = on_device;
+  frame.memory = on_device ? Memory::kCuda : Memory::kHost;
   return frame;
 }
 

@@ -19,7 +19,7 @@ namespace framequality::bench {
 /// loop over them is to read memory.
 class Blocks {
  public:
-  /// pinned: page-locked for CUDA, current device. Throws cuda::Error.
+  /// pinned: page-locked for CUDA, current device. Throws Error.
   Blocks(std::span<const std::uint8_t> picture, int count, bool pinned);
   const std::uint8_t* operator[](std::size_t turn) const { return first_ + turn % count_ * pitch_; }
   std::size_t bytes() const { return bytes_; }  ///< of one
@@ -46,7 +46,7 @@ enum class Feed {
 class BareLoop {
  public:
   /// id: CUDA device; negative: the CPU twin, with kMeter and one slot. The blocks must outlive the loop. Throws
-  /// cuda::Error, and std::runtime_error if a total is not the CPU twin's.
+  /// Error, and std::runtime_error if a total is not the CPU twin's.
   BareLoop(const Geometry& geometry, const Blocks& blocks, Feed feed, int slots, int id);
   BareLoop(const BareLoop&) = delete;
   BareLoop& operator=(const BareLoop&) = delete;

@@ -110,7 +110,7 @@ struct Frames {
       Frame frame;
       frame.plane[0] = memory.back().data();
       frame.stride[0] = run.stride();
-      frame.on_device = true;
+      frame.memory = Memory::kCuda;
       all.push_back(frame);
     }
   }

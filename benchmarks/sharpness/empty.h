@@ -5,7 +5,7 @@
 namespace framequality::bench {
 
 /// Time from one empty kernel of one block to the next, queued back to back on device `id`: the best of several runs.
-/// Unit: seconds. Throws cuda::Error.
+/// Unit: seconds. Throws Error.
 double empty_kernel_seconds(int id);
 
 }  // namespace framequality::bench

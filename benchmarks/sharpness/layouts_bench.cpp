@@ -135,7 +135,7 @@ class Frames {
   std::size_t plane_bytes(int p) const { return stride(p) * static_cast<std::size_t>(geometry_.height); }
   Frame frame(const std::uint8_t* at, bool on_device) const {
     Frame f;
-    f.on_device = on_device;
+    f.memory = on_device ? Memory::kCuda : Memory::kHost;
     for (int p = 0; p < geometry_.layout.planes(); at += plane_bytes(p), ++p) {
       f.plane[p] = at;
       f.stride[p] = static_cast<std::ptrdiff_t>(stride(p));

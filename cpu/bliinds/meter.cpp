@@ -180,7 +180,8 @@ class BliindsMeter final : public bliinds::Meter {
 
   void submit(const Task& task) override {
     if (pending_) throw std::logic_error("cpu bliinds meter: a frame is pending");
-    if (task.frame.on_device) throw std::invalid_argument("cpu bliinds meter: the frame is not in host memory");
+    if (task.frame.memory != Memory::kHost)
+      throw std::invalid_argument("cpu bliinds meter: the frame is not in host memory");
     pending_ = task;
     pending_->frame = channel_frame(input_.geometry.layout, task.frame, task.channel);
   }

@@ -39,8 +39,8 @@ class CpuDenoiser final : public Filter {
   void submit(const Task& task) override {
     const auto& [window, center, out, settings, fields] = task;
     if (pending_) throw std::logic_error("cpu denoiser: a frame is pending");
-    if (center >= window.size() || fields < 1 || fields > kMaxFields || out.on_device ||
-        std::any_of(window.begin(), window.end(), [](const Source& s) { return s.frame.on_device; }) ||
+    if (center >= window.size() || fields < 1 || fields > kMaxFields || out.memory != Memory::kHost ||
+        std::any_of(window.begin(), window.end(), [](const Source& s) { return s.frame.memory != Memory::kHost; }) ||
         std::clamp(settings.patch_radius, 0, kMaxPatchRadius) != settings.patch_radius ||
         std::clamp(settings.search_radius, 0, kMaxSearchRadius) != settings.search_radius)
       throw std::invalid_argument("cpu denoiser: not a window or settings of this filter");

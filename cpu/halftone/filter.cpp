@@ -57,7 +57,8 @@ class CpuHalftone final : public Filter {
   void submit(const Task& task) override {
     const auto& [frame, out, settings, fields] = task;
     if (pending_) throw std::logic_error("cpu halftone: a frame is pending");
-    if (!valid(settings) || frame.on_device || out.on_device || (fields != 1 && fields != 2))
+    if (!valid(settings) || frame.memory != Memory::kHost || out.memory != Memory::kHost ||
+        (fields != 1 && fields != 2))
       throw std::invalid_argument("cpu halftone: not a frame or settings of this filter");
     if (settings.tone != settings_.tone) fill_tones(tones_, g_.layout.depth, settings.tone);
     frame_ = frame;
@@ -81,7 +82,7 @@ class CpuHalftone final : public Filter {
         source.stride[p] = frame_.stride[p] * fields_;
       }
       source.height = (g_.height - field + fields_ - 1) / fields_;
-      const Target out{out_.row0 + out_.stride * field, out_.stride * fields_, false};
+      const Target out{out_.row0 + out_.stride * field, out_.stride * fields_, Memory::kHost};
       if (source.width > 0 && source.height > 0) run(source, out);
     }
   }

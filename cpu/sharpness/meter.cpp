@@ -73,7 +73,7 @@ class CpuMeter final : public Meter {
   void submit(const MeterTask& task) override {
     const auto& [frame, plan] = task;
     if (plan_) throw std::logic_error("cpu meter: a frame is pending");
-    if (!plan || !plan->refusal.empty() || plan->geometry != geometry_ || frame.on_device)
+    if (!plan || !plan->refusal.empty() || plan->geometry != geometry_ || frame.memory != Memory::kHost)
       throw std::invalid_argument("cpu meter: not a plan or a frame of this meter");
     frame_ = frame;
     plan_ = plan;

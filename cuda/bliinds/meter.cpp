@@ -114,7 +114,7 @@ void BliindsMeter::submit(const bliinds::Task& task) {
   job.red = input_.makes_red(channel) ? input_.red : RedOfYuv();
   job.interlaced = interlaced;
   Frame ours = frame;
-  if (frame.on_device)
+  if (frame.memory == Memory::kCuda)
     slot.wait_for_default_stream();
   else
     ours = upload_[static_cast<int>(channel)](slot.host, slot.stream.get(), frame, 7u);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "algorithms/bliinds/meter.h"
-#include "cuda/error.h"
+#include "device/error.h"
 
 #include <memory>
 

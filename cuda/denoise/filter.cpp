@@ -205,7 +205,7 @@ void DeviceDenoiser::submit(const denoise::Task& task) {
   const unsigned filtered = work_of(geometry_, denoise::passes_of(geometry_.layout, settings)).filtered;
   frames_.clear();
   slot.out = out;
-  if (out.on_device) {
+  if (out.memory == Memory::kCuda) {
     for (const Source& source : window) frames_.push_back(source.frame);
     slot.wait_for_default_stream();
     launch(slot, center, out, settings, fields);
@@ -217,7 +217,7 @@ void DeviceDenoiser::submit(const denoise::Task& task) {
   check(cudaEventRecord(slot.done.get(), stream), "cudaEventRecord");
   slots_.take();
   ++submitted_;
-  if (out.on_device) return;
+  if (out.memory == Memory::kCuda) return;
   // While the device is at work. What it does not read need not go there and back.
   const Frame& from = window[center].frame;
   for (int p = 0; p < geometry_.layout.planes; ++p)
@@ -231,7 +231,7 @@ void DeviceDenoiser::collect() {
   Slot& slot = slots_.give();
   make_current(id_);
   slot.wait();
-  if (!slot.out.on_device) download_.finish(slot.result, slot.out);
+  if (slot.out.memory != Memory::kCuda) download_.finish(slot.result, slot.out);
 }
 
 double DeviceDenoiser::time_kernels(std::span<const Source> window, std::size_t center, const Canvas& out,

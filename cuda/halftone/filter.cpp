@@ -25,7 +25,7 @@ Canvas canvas_of(const Target& target) {
   Canvas canvas;
   canvas.plane[0] = target.row0;
   canvas.stride[0] = target.stride;
-  canvas.on_device = target.on_device;
+  canvas.memory = target.memory;
   return canvas;
 }
 
@@ -116,7 +116,8 @@ void DeviceHalftone::launch(Slot& slot, const Frame& frame, const Target& target
 void DeviceHalftone::submit(const halftone::Task& task) {
   const Range range("submit halftone");
   const auto& [frame, out, settings, fields] = task;
-  if (!valid(settings) || (out.on_device && !frame.on_device) || (fields != 1 && fields != 2))
+  if (!valid(settings) || (out.memory == Memory::kCuda && frame.memory != Memory::kCuda) ||
+      (fields != 1 && fields != 2))
     throw std::invalid_argument("cuda halftone: not a frame or settings of this filter");
   if (settings.serpentine && settings.method == Method::kFloydSteinberg)
     throw std::invalid_argument("cuda halftone: serpentine Floyd-Steinberg is the CPU's alone");
@@ -127,14 +128,14 @@ void DeviceHalftone::submit(const halftone::Task& task) {
   slot.out = out;
   slot.packed = settings.packed;
   if (geometry_.width > 0 && geometry_.height > 0) {
-    if (frame.on_device) slot.wait_for_default_stream();
-    const Frame ours = frame.on_device ? frame : upload_(slot.host, stream, frame, 0, geometry_.height);
-    if (out.on_device) {
+    if (frame.memory == Memory::kCuda) slot.wait_for_default_stream();
+    const Frame ours = frame.memory == Memory::kCuda ? frame : upload_(slot.host, stream, frame, 0, geometry_.height);
+    if (out.memory == Memory::kCuda) {
       launch(slot, ours, out, settings, fields);
     } else {
       const Download& download = download_[settings.packed ? 1 : 0];
       const Canvas& canvas = download.prepare(slot.result, stream, canvas_of(out));
-      launch(slot, ours, {canvas.plane[0], canvas.stride[0], true}, settings, fields);
+      launch(slot, ours, {canvas.plane[0], canvas.stride[0], Memory::kCuda}, settings, fields);
       download(slot.result, stream, canvas_of(out), 1);
     }
   }
@@ -147,7 +148,7 @@ void DeviceHalftone::collect() {
   Slot& slot = slots_.give();
   make_current(id_);
   slot.wait();
-  if (!slot.out.on_device && geometry_.width > 0 && geometry_.height > 0)
+  if (slot.out.memory != Memory::kCuda && geometry_.width > 0 && geometry_.height > 0)
     download_[slot.packed ? 1 : 0].finish(slot.result, canvas_of(slot.out));
 }
 

@@ -393,7 +393,7 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   if (slot.plan->statistics.pixels == 0) std::ranges::fill(slot.words().subspan(cells), 0);
   if (tile_.blocks == 0 && slot.plan->statistics.pixels == 0) {
     // Nothing lies in the frame.
-  } else if (frame.on_device) {
+  } else if (frame.memory == Memory::kCuda) {
     if (waits) slot.wait_for_default_stream();
     launch(slot, frame, false);
   } else {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "algorithms/sharpness/meter.h"
-#include "cuda/error.h"
+#include "device/error.h"
 
 #include <memory>
 
@@ -14,7 +14,7 @@ namespace framequality::cuda {
 /// copies the frame where it must; collect() waits, spinning at first.
 /// Frames may lie in pinned host memory, whoever pinned it (read as they lie, by DMA or, small ones, by a kernel), in
 /// any other host memory (copied to pinned memory, large ones by several threads), or in that device's memory
-/// (Frame::on_device; read where they lie, after all work that the legacy default stream has been given; whoever wrote
+/// (Memory::kCuda; read where they lie, after all work that the legacy default stream has been given; whoever wrote
 /// them on another stream must have finished). id < 0: in the CUDA context that is current, which may be any driver
 /// context (as GstCuda pushes one); the same one must be current whenever the meter is called or destroyed. id >= 0:
 /// every call makes that device's primary context current and leaves it so. Throws Error.

@@ -73,9 +73,9 @@ static void choose_place(FqDeviceBase* self) {
   set_place(self, place);
 }
 
-void framequality::leave_cuda(FqDeviceBase* self, bool on_device, const cuda::Error& fault, const char* goes_on) {
+void framequality::leave_cuda(FqDeviceBase* self, Memory memory, const Error& fault, const char* goes_on) {
   const ElementError e = element_error(fault);
-  if (self->device->chosen_for.device != DeviceChoice::kAuto || on_device) throw e;
+  if (self->device->chosen_for.device != DeviceChoice::kAuto || memory != Memory::kHost) throw e;
   post(element(self), GST_MESSAGE_WARNING, {e.domain, e.code, std::string(e.what()) + ". " + goes_on});
   set_place(self, Place{});
 }
@@ -135,9 +135,9 @@ GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
   return flow;
 }
 
-bool framequality::is_on_device(GstCaps* caps) {
+Memory framequality::memory_of(GstCaps* caps) {
   const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
-  return features && gst_caps_features_contains(features, FQ_CUDA_FEATURE);
+  return features && gst_caps_features_contains(features, FQ_CUDA_FEATURE) ? Memory::kCuda : Memory::kHost;
 }
 
 /// A stream for these caps and the significant bits as they are now; false if the caps are not supported.
@@ -187,7 +187,7 @@ static GstFlowReturn generate_output(GstBaseTransform* trans, GstBuffer** out) {
 /// Works in the CUDA context of this buffer's memory from now on, which may be another one than the last buffer's.
 static GstFlowReturn follow_context(FqDeviceBase* self, GstBuffer* buffer) {
   DeviceState& d = *self->device;
-  if (!d.stream || !d.stream->is_on_device() || d.broken) return GST_FLOW_OK;
+  if (!d.stream || d.stream->memory() == Memory::kHost || d.broken) return GST_FLOW_OK;
   const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
     if (d.context.owns(buffer)) return GST_FLOW_OK;
     const GstFlowReturn drained = drain_frames(self);

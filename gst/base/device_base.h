@@ -2,6 +2,7 @@
 // The base of all elements that compute on a device: where, in whose CUDA context, and with how many frames in flight.
 #pragma once
 
+#include "device/memory.h"
 #include "gst/buffer/cuda_context.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
@@ -125,9 +126,9 @@ void set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames);
 
 /// Leaves CUDA for good after a fault, with a warning that ends in `goes_on`. Throws the fault where frames cannot be
 /// worked on on the CPU, or the user asked for CUDA alone.
-void leave_cuda(FqDeviceBase* self, bool on_device, const cuda::Error& fault, const char* goes_on);
+void leave_cuda(FqDeviceBase* self, Memory memory, const Error& fault, const char* goes_on);
 
-/// True if the caps are for frames in GPU memory.
-bool is_on_device(GstCaps* caps);
+/// Memory of the frames that the caps are for.
+Memory memory_of(GstCaps* caps);
 
 }  // namespace framequality

@@ -25,7 +25,7 @@ static bool parse_caps(GstCaps* in, GstCaps* out, FilterFormat& format) {
   const std::optional<PictureGeometry> geometry = picture_geometry_of(info);
   if (!geometry) return false;
   format.in_extents = format.out_extents = *geometry;
-  format.on_device = format.out_on_device = is_on_device(in);
+  format.memory = format.out_memory = memory_of(in);
   return true;
 }
 
@@ -112,7 +112,7 @@ BufferPtr framequality::make_output(FqFilterBase* self, const FilterFormat& form
   if (!out) return nullptr;
   GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, in, out);
   const Place place = place_of(&self->parent);
-  if (!format.out_on_device && place.cuda) pin_if_recurring(out, self, place.id);
+  if (format.out_memory == Memory::kHost && place.cuda) pin_if_recurring(out, self, place.id);
   return BufferPtr(out);
 }
 

@@ -14,8 +14,8 @@ struct FilterFormat {
   /// out: GST_VIDEO_FORMAT_ENCODED, with size and stride, where GStreamer has no name for the pixels.
   GstVideoInfo in, out;
   PlaneExtents in_extents, out_extents;
-  bool on_device = false;              ///< frames come in CUDA memory
-  bool out_on_device = false;          ///< and leave in it
+  Memory memory = Memory::kHost;       ///< that frames come in
+  Memory out_memory = Memory::kHost;   ///< and leave in
   std::uint32_t significant_bits = 0;  ///< of 16-bit words, on both sides; 0: as the format says
 };
 

@@ -50,7 +50,7 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   // Outputs that are being written while downstream has as many as it wants.
   const auto written = static_cast<guint>(d.stream->in_flight()) + 1;
   reserve_held_buffers(query, written);
-  if (format.out_on_device)
+  if (format.out_memory != Memory::kHost)
     d.context.offer_pool(query, written);
   else if (place.cuda)
     offer_pinned_pool(query, written, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&format.out)));
@@ -70,9 +70,9 @@ gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery
   gboolean need_pool = FALSE;
   gst_query_parse_allocation(query, &caps, &need_pool);
   const Place place = place_of(&self->parent);
-  if (caps && is_on_device(caps)) {
-    if (need_pool && d.stream->is_on_device()) d.context.offer_pool(query, held);
-  } else if (place.cuda && !d.stream->is_on_device()) {
+  if (caps && memory_of(caps) != Memory::kHost) {
+    if (need_pool && d.stream->memory() != Memory::kHost) d.context.offer_pool(query, held);
+  } else if (place.cuda && d.stream->memory() == Memory::kHost) {
     offer_pinned_pool(query, held, place.id);
   }
   // Who brings a pool of its own still has to know how many of its buffers stay here.

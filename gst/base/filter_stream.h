@@ -38,7 +38,7 @@ class FilterStream final : public Stream {
   /// radius: frames before and after one that it is made of, 0...kMaxRadius.
   template <class Element>
   FilterStream(Element* element, const FilterFormat& format, int threads, int radius)
-      : Stream(&element->parent.parent, format.in, format.on_device, radius, "Filtering continues on the CPU"),
+      : Stream(&element->parent.parent, format.in, format.memory, radius, "Filtering continues on the CPU"),
         format_(format),
         kind_(element, format, threads),
         relay_(*this, [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
@@ -97,7 +97,7 @@ class FilterStream final : public Stream {
     forget_past();
     relay_.change_context([&] { element()->device->context.adopt(buffer); });
     // Output buffers in GPU memory have to come from the new context too.
-    if (format_.out_on_device) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(element()));
+    if (format_.out_memory != Memory::kHost) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(element()));
   }
 
  private:
@@ -128,7 +128,7 @@ class FilterStream final : public Stream {
     frame.in = std::move(buffer);
     frame.follows_gap = follows_gap;
     prepare_to_read(frame.in.get());
-    frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), format_.on_device);
+    frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), format_.memory);
     look(frame.source->frame());
     frames_.push();
   }
@@ -141,7 +141,7 @@ class FilterStream final : public Stream {
     if (!frame.out) return flow;
     const Busy busy(*this);
     if (frame.follows_gap) GST_BUFFER_FLAG_SET(frame.out.get(), GST_BUFFER_FLAG_DISCONT);
-    frame.target.emplace(format_.out, format_.out_extents, frame.out.get(), format_.out_on_device);
+    frame.target.emplace(format_.out, format_.out_extents, frame.out.get(), format_.out_memory);
 
     FilterWindow& window = frame.window;
     const auto around = static_cast<std::uint64_t>(radius());

@@ -29,7 +29,7 @@ static std::unique_ptr<Stream> make_stream(FqDeviceBase* base, GstCaps* in, GstC
   const int cell = layout->cell();
   format.geometry = {GST_VIDEO_INFO_WIDTH(&info) / cell, GST_VIDEO_INFO_HEIGHT(&info) / cell,
                      with_significant_bits(*layout, base->device->significant_bits)};
-  format.on_device = is_on_device(in);
+  format.memory = memory_of(in);
   return FQ_METER_BASE_GET_CLASS(base)->make_stream(meter(base), format);
 }
 
@@ -43,7 +43,7 @@ static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery*
   if (!place.cuda) return answered;
   const auto held = static_cast<guint>(stream->in_flight());
   reserve_held_buffers(query, held);
-  if (stream->is_on_device()) return answered;
+  if (stream->memory() != Memory::kHost) return answered;
   offer_pinned_pool(query, held + 1, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream->info())));
   return TRUE;
 }

@@ -15,7 +15,7 @@ namespace framequality {
 struct StreamFormat {
   GstVideoInfo info;
   Geometry geometry;
-  bool on_device = false;  ///< frames are CUDA memory
+  Memory memory = Memory::kHost;  ///< that frames lie in
 };
 
 struct MeterSettings {

@@ -27,7 +27,7 @@ class MeterStream final : public Stream {
  public:
   template <class Element>
   MeterStream(Element* element, const StreamFormat& format)
-      : Stream(&element->parent.parent, format.info, format.on_device, 0,
+      : Stream(&element->parent.parent, format.info, format.memory, 0,
                "Measuring continues on the CPU, with the same results"),
         format_(format),
         kind_(element, format),
@@ -119,7 +119,7 @@ class MeterStream final : public Stream {
     GstBuffer* buffer = held.buffer.get();
     prepare_to_read(buffer);
     if (!kind_.prepare(buffer, held.task, held.notes)) return;
-    held.mapped.emplace(format_.info, kind_.extents(held.task), buffer, is_on_device());
+    held.mapped.emplace(format_.info, kind_.extents(held.task), buffer, memory());
     held.task.frame = held.mapped->frame();
     look(held.task.frame);
     relay_.submit(held.task);

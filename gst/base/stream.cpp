@@ -7,26 +7,26 @@
 
 namespace framequality {
 
-Stream::Stream(FqDeviceBase* element, const GstVideoInfo& info, bool on_device, int radius, const char* goes_on)
+Stream::Stream(FqDeviceBase* element, const GstVideoInfo& info, Memory memory, int radius, const char* goes_on)
     : element_(element),
       info_(info),
-      on_device_(on_device),
+      memory_(memory),
       in_flight_(frames_in_flight(element, info)),
       radius_(radius),
       goes_on_(goes_on),
       significant_bits_(framequality::element(element), info, element->device->significant_bits) {
   DeviceState& d = *element->device;
-  if (on_device) d.context.ensure(framequality::element(element), d.chosen_for.cuda_device_id);
+  if (memory != Memory::kHost) d.context.ensure(framequality::element(element), d.chosen_for.cuda_device_id);
 }
 
 void Stream::tell_latency() { set_latency(element_, info_, in_flight_ + radius_); }
 
 void Stream::prepare_to_read(GstBuffer* buffer) {
-  if (!warned_of_padding_ && !on_device_ && gst_buffer_get_size(buffer) > GST_VIDEO_INFO_SIZE(&info_) &&
+  if (!warned_of_padding_ && memory_ == Memory::kHost && gst_buffer_get_size(buffer) > GST_VIDEO_INFO_SIZE(&info_) &&
       !gst_buffer_get_video_meta(buffer))
     warn_of_padding(gst_buffer_get_size(buffer));
   const Place place = place_of(element_);
-  if (on_device_)
+  if (memory_ != Memory::kHost)
     CudaContext::finish_writes(buffer);
   else if (place.cuda)
     pin_if_recurring(buffer, element_, place.id);
@@ -42,8 +42,8 @@ void Stream::warn_of_padding(gsize size) {
               std::to_string(size) + ". " + hint});
 }
 
-void Stream::fall_back(const cuda::Error& fault) {
-  leave_cuda(element_, on_device_, fault, goes_on_);
+void Stream::fall_back(const Error& fault) {
+  leave_cuda(element_, memory_, fault, goes_on_);
   in_flight_ = 0;
   tell_latency();
 }

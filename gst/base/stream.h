@@ -18,9 +18,9 @@ namespace framequality {
 /// order through it or finish(). Thread-safety: the sink pad's stream lock. Functions throw what guard() takes.
 class Stream {
  public:
-  /// info: of the frames that come. on_device: they are CUDA memory. radius: frames before and after one that it is
+  /// info: of the frames that come. memory: that they lie in. radius: frames before and after one that it is
   /// made of. goes_on: what a warning says after a CUDA fault with device=auto.
-  Stream(FqDeviceBase* element, const GstVideoInfo& info, bool on_device, int radius, const char* goes_on);
+  Stream(FqDeviceBase* element, const GstVideoInfo& info, Memory memory, int radius, const char* goes_on);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   /// The device is done with the frames before they are released.
@@ -39,7 +39,7 @@ class Stream {
   virtual void change_context(GstBuffer* buffer) = 0;
 
   const GstVideoInfo& info() const { return info_; }
-  bool is_on_device() const { return on_device_; }
+  Memory memory() const { return memory_; }
   /// Frames that may be held back when one has been taken.
   int in_flight() const { return in_flight_; }
   int radius() const { return radius_; }
@@ -78,16 +78,16 @@ class Stream {
   friend class Relay;
 
   /// Where workers are made: a frame in GPU memory is worked on in its own context, which scope() makes current.
-  Place where() const { return on_device_ ? Place{true, -1} : place_of(element_); }
+  Place where() const { return memory_ != Memory::kHost ? Place{true, -1} : place_of(element_); }
   CudaContext::Scope scope() const { return CudaContext::Scope(element_->device->context); }
   /// Leaves CUDA for good after a fault. Throws the fault where frames cannot be worked on on the CPU, or the user
   /// asked for CUDA alone.
-  void fall_back(const cuda::Error& fault);
+  void fall_back(const Error& fault);
   void warn_of_padding(gsize size);
 
   FqDeviceBase* element_;
   GstVideoInfo info_;
-  bool on_device_;
+  Memory memory_;
   int in_flight_, radius_;
   const char* goes_on_;
   bool warned_of_padding_ = false;
@@ -117,7 +117,7 @@ class Relay {
           worker_->submit(task);
           ++pending_;
         },
-        [&](const cuda::Error& fault) { fall_back(fault); });
+        [&](const Error& fault) { fall_back(fault); });
   }
 
   /// The result of `oldest`, the task submitted first of those not collected.
@@ -126,7 +126,7 @@ class Relay {
     if (!on_device_) return work(oldest);
     --pending_;  // also if it fails
     return with_recovery([&] { return worker_->collect(); },
-                         [&](const cuda::Error& fault) {
+                         [&](const Error& fault) {
                            fall_back(fault);
                            return work(oldest);
                          });
@@ -161,7 +161,7 @@ class Relay {
     const Place where = stream_.where();
     on_device_ = where.cuda;
     with_recovery([&] { worker_ = make_(where, stream_.in_flight() + 1); },
-                  [&](const cuda::Error& fault) {
+                  [&](const Error& fault) {
                     fall_back(fault);
                     replays_ = 0;
                   });
@@ -175,7 +175,7 @@ class Relay {
     worker_.reset();
   }
   /// The tasks pending, and the one in hand, will be worked on on the CPU.
-  void fall_back(const cuda::Error& fault) {
+  void fall_back(const Error& fault) {
     stream_.fall_back(fault);
     worker_ = make_(Place{}, 1);
     on_device_ = false;

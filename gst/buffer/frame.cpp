@@ -229,9 +229,10 @@ std::ptrdiff_t mosaic_stride(const GstVideoInfo& info, gsize size) {
 }  // namespace
 
 MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes,
-                           GstMapFlags access, bool on_device)
-    : maps_(buffer, static_cast<GstMapFlags>(access | (on_device ? kMapCuda : 0u))) {
-  if (on_device && !maps_.meta) refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
+                           GstMapFlags access, Memory memory)
+    : maps_(buffer, static_cast<GstMapFlags>(access | (memory == Memory::kCuda ? kMapCuda : 0u))) {
+  if (memory != Memory::kHost && !maps_.meta)
+    refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
   if (is_mosaic(info) && maps_.meta && (maps_.meta->n_planes == 0 || maps_.meta->stride[0] == 0)) maps_.meta = nullptr;
   check_size(info);
   for (int p = 0; p < static_cast<int>(planes.size()); ++p) {
@@ -314,11 +315,11 @@ void MappedPlanes::cannot_map(int plane) const {
 
 namespace {
 
-Frame frame_of(const MappedPlanes& planes, const GstVideoInfo& info, bool on_device) {
+Frame frame_of(const MappedPlanes& planes, const GstVideoInfo& info, Memory memory) {
   Frame frame;
   std::copy_n(planes.data, 3, frame.plane);
   std::copy_n(planes.stride, 3, frame.stride);
-  frame.on_device = on_device;
+  frame.memory = memory;
   if (!is_mosaic(info)) return frame;
   frame.plane[1] = frame.plane[0] + frame.stride[0];
   frame.stride[0] = frame.stride[1] = 2 * frame.stride[0];
@@ -364,24 +365,24 @@ PlaneExtents::PlaneExtents(const GstVideoInfo& info) : count(GST_VIDEO_INFO_N_PL
   }
 }
 
-MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device)
+MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, Memory memory)
     : planes_(info, buffer,
               PlaneExtents(Geometry{GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), layout}).planes(),
-              GST_MAP_READ, on_device),
-      frame_(frame_of(planes_, info, on_device)) {}
+              GST_MAP_READ, memory),
+      frame_(frame_of(planes_, info, memory)) {}
 
-MappedPicture::MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device)
-    : planes_(info, buffer, extents.planes(), GST_MAP_READ, on_device), frame_(frame_of(planes_, info, on_device)) {}
+MappedPicture::MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, Memory memory)
+    : planes_(info, buffer, extents.planes(), GST_MAP_READ, memory), frame_(frame_of(planes_, info, memory)) {}
 
-MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device)
-    : planes_(info, buffer, extents.planes(), GST_MAP_WRITE, on_device) {
+MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, Memory memory)
+    : planes_(info, buffer, extents.planes(), GST_MAP_WRITE, memory) {
   std::copy_n(planes_.data, 3, canvas_.plane);
   std::copy_n(planes_.stride, 3, canvas_.stride);
-  canvas_.on_device = on_device;
+  canvas_.memory = memory;
 }
 
 MappedVideoFrame::MappedVideoFrame(const GstVideoInfo& info, GstBuffer* buffer)
-    : planes_(info, buffer, PlaneExtents(info).planes(), GST_MAP_READWRITE, false) {
+    : planes_(info, buffer, PlaneExtents(info).planes(), GST_MAP_READWRITE, Memory::kHost) {
   frame_.info = info;
   frame_.buffer = buffer;
   frame_.meta = gst_buffer_get_video_meta(buffer);

@@ -125,11 +125,11 @@ class MappedPlanes {
     gsize tile_bytes = 0;  ///< 0: no tiles
   };
   /// Honours GstVideoMeta; a mosaic without one, or with one of no planes, has rows as its buffer's size says, if these
-  /// could be its rows. access: GST_MAP_READ or GST_MAP_WRITE. on_device: the memory is CUDA's and is mapped there.
+  /// could be its rows. access: GST_MAP_READ or GST_MAP_WRITE. memory: what the planes lie in; they are mapped there.
   /// Throws ElementError with the numbers if a plane's extent does not lie within the buffer (STREAM/FORMAT) or the
   /// memory cannot be mapped (RESOURCE/READ or WRITE); nothing has been read or written then.
   MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes, GstMapFlags access,
-               bool on_device);
+               Memory memory);
 
   std::uint8_t* data[GST_VIDEO_MAX_PLANES] = {};  ///< of row 0
   std::ptrdiff_t stride[GST_VIDEO_MAX_PLANES] = {};
@@ -176,7 +176,7 @@ struct PlaneExtents {
 class MappedFrame {
  public:
   /// Throws what MappedPlanes throws.
-  MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, bool on_device = false);
+  MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, Memory memory = Memory::kHost);
   const Frame& frame() const { return frame_; }
 
  private:
@@ -188,7 +188,8 @@ class MappedFrame {
 class MappedPicture {
  public:
   /// info: of frames with these extents. Throws what MappedPlanes throws.
-  MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device = false);
+  MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer,
+                Memory memory = Memory::kHost);
   const Frame& frame() const { return frame_; }
 
  private:
@@ -200,7 +201,7 @@ class MappedPicture {
 class MappedCanvas {
  public:
   /// info: of frames with these extents. Throws what MappedPlanes throws.
-  MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, bool on_device = false);
+  MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, Memory memory = Memory::kHost);
   const Canvas& canvas() const { return canvas_; }
 
  private:

@@ -70,7 +70,7 @@ bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format) {
   format.in_extents = Geometry{width, height, *layout};
   format.out_extents.plane[0] = {row, height};
   format.out_extents.count = 1;
-  format.on_device = is_on_device(in);
+  format.memory = memory_of(in);
   return true;
 }
 

@@ -54,7 +54,7 @@ class Halftoning {
     return settings;
   }
   Task task(const FilterWindow& w, const Settings& settings) const {
-    return {w.frames[w.center].frame, {w.out.plane[0], w.out.stride[0], w.out.on_device}, settings, w.fields};
+    return {w.frames[w.center].frame, {w.out.plane[0], w.out.stride[0], w.out.memory}, settings, w.fields};
   }
 
  private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Barrier between C++ exceptions and C: every element function that can throw runs in guard().
+// Barrier between C++ exceptions and C: every element function that can throw runs in guard(), which with
+// device/error.h is the only place with try and catch.
 #pragma once
 
-#include "cuda/error.h"
+#include "device/error.h"
 
 #include <gst/gst.h>
 
@@ -24,13 +25,13 @@ class ElementError : public std::runtime_error {
 };
 
 /// The GStreamer words for a CUDA fault.
-inline ElementError element_error(const cuda::Error& e) {
+inline ElementError element_error(const Error& e) {
   switch (e.fault) {
-    case cuda::Fault::kNoDevice:
+    case Fault::kNoDevice:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, std::string("No usable CUDA device: ") + e.what()};
-    case cuda::Fault::kOutOfMemory:
+    case Fault::kOutOfMemory:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, std::string("Out of GPU memory: ") + e.what()};
-    case cuda::Fault::kDeviceLost:
+    case Fault::kDeviceLost:
       break;
   }
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, std::string("The GPU failed: ") + e.what()};
@@ -49,7 +50,7 @@ R guard(GstElement* element, R failure, F&& body) noexcept {
     return std::forward<F>(body)();
   } catch (const ElementError& e) {
     post(element, GST_MESSAGE_ERROR, e);
-  } catch (const cuda::Error& e) {
+  } catch (const Error& e) {
     post(element, GST_MESSAGE_ERROR, element_error(e));
   } catch (const std::bad_alloc&) {
     post(element, GST_MESSAGE_ERROR, {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "Out of memory"});
@@ -59,26 +60,6 @@ R guard(GstElement* element, R failure, F&& body) noexcept {
     post(element, GST_MESSAGE_ERROR, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, "unknown failure"});
   }
   return failure;
-}
-
-/// body()'s result, or `failure` if it throws: for functions that belong to no element and say no more by contract.
-template <class R, class F>
-R guard(R failure, F&& body) noexcept {
-  try {
-    return std::forward<F>(body)();
-  } catch (...) {
-    return failure;
-  }
-}
-
-/// body()'s result or, if CUDA fails in it, recover(error)'s.
-template <class F, class G>
-auto with_recovery(F&& body, G&& recover) {
-  try {
-    return std::forward<F>(body)();
-  } catch (const cuda::Error& e) {
-    return std::forward<G>(recover)(e);
-  }
 }
 
 }  // namespace framequality

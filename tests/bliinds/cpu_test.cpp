@@ -241,7 +241,7 @@ TEST(Bliinds, MisuseThrows) {
   const auto meter = cpu::make_bliinds_meter(picture.geometry());
   EXPECT_THROW(meter->collect(), std::logic_error);
   Frame device = picture.frame();
-  device.on_device = true;
+  device.memory = Memory::kCuda;
   EXPECT_THROW(meter->submit({device, Channel::kLuma}), std::invalid_argument);
   meter->submit({picture.frame(), Channel::kLuma});
   EXPECT_THROW(meter->submit({picture.frame(), Channel::kLuma}), std::logic_error);

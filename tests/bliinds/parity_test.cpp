@@ -167,7 +167,7 @@ TEST_F(BliindsParity, EveryLayoutAndPlaceInMemory) {
 class YuvIn {
  public:
   YuvIn(const YuvPicture& picture, MemoryKind where, int device) : frame_(picture.frame()) {
-    frame_.on_device = where == MemoryKind::kDevice;
+    frame_.memory = where == MemoryKind::kDevice ? Memory::kCuda : Memory::kHost;
     for (int p = 0; p < 3; ++p) {
       const auto block = picture.block(p);
       if (block.empty() || where == MemoryKind::kPageable) continue;

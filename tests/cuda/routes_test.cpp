@@ -55,7 +55,7 @@ struct Planes {
   Frame frame(int shift = 0) {
     Frame f;
     for (int p = 0; p < 3; ++p) f.plane[p] = first(p, shift), f.stride[p] = kStride;
-    f.on_device = true;
+    f.memory = Memory::kCuda;
     return f;
   }
   /// A frame in host memory, which is pinned, its rows as close as DMA wants them.
@@ -63,7 +63,7 @@ struct Planes {
     Frame f = frame();
     for (int p = 0; p < 3; ++p)
       f.stride[p] = static_cast<std::ptrdiff_t>(g.layout.row_bytes(p, g.width) + 15) / 16 * 16;
-    f.on_device = false;
+    f.memory = Memory::kHost;
     return f;
   }
 };
@@ -160,7 +160,7 @@ void denoise_pictures() {
   Planes source, target;
   Canvas out;
   for (int p = 0; p < 3; ++p) out.plane[p] = target.first(p, 0), out.stride[p] = Planes::kStride;
-  out.on_device = true;
+  out.memory = Memory::kCuda;
   std::vector<PictureGeometry> geometries;
   for (int i = 0; i < kFormats; ++i) geometries.push_back(geometry_of(static_cast<Format>(i), kWidth, kHeight));
   geometries.push_back(geometry_of(Format::kGbr12, kWidth, kHeight));
@@ -184,7 +184,7 @@ void denoise_pictures() {
 
 void halftone_pictures() {
   Planes source, target;
-  const halftone::Target out{target.first(0, 0), Planes::kStride, true};
+  const halftone::Target out{target.first(0, 0), Planes::kStride, Memory::kCuda};
   for (const NamedLayout& format : luma_formats()) {
     if (format.layout.kind == PixelLayout::Kind::kBayer) continue;
     const auto filter = cuda::make_halftone({kWidth, kHeight, format.layout}, 0);

@@ -25,7 +25,7 @@ struct Script {
   bool present = true;
   bool lazy = false;  ///< frames are read when they are collected, the latest that a real one may; else when submitted
   int fail_make_at = -1, fail_submit_at = -1, fail_collect_at = -1;
-  cuda::Fault fault = cuda::Fault::kDeviceLost;
+  Fault fault = Fault::kDeviceLost;
   bool bad_alloc = false;
 
   int wanted = -2;                     ///< of find_device
@@ -37,8 +37,8 @@ struct Script {
   int released = 0;                    ///< watched frames that are gone
 
   void fail(const char* call) {
-    lost = lost || fault == cuda::Fault::kDeviceLost;
-    throw cuda::Error(fault, std::string(call) + ": scripted");
+    lost = lost || fault == Fault::kDeviceLost;
+    throw Error(fault, std::string(call) + ": scripted");
   }
 };
 inline Script script;

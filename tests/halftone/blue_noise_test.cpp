@@ -59,7 +59,7 @@ class MaskFrame {
     Frame frame;
     frame.plane[0] = bytes_.data();
     frame.stride[0] = std::ptrdiff_t{kMaskSide} * g_.layout.word_bytes;
-    filter.submit({frame, {out_.data(), kMaskSide, false}, s, 1});
+    filter.submit({frame, {out_.data(), kMaskSide, Memory::kHost}, s, 1});
     filter.collect();
     return out_;
   }

@@ -229,7 +229,7 @@ TEST(Halftone, BlackHasNoWhiteDotAndWhiteNoBlackOne) {
           s.levels = levels;
           s.tone.limited = true;
           const auto filter = cpu::make_halftone(g, 1);
-          filter->submit({frame, {out.data(), 200, false}, s, 1});
+          filter->submit({frame, {out.data(), 200, Memory::kHost}, s, 1});
           filter->collect();
           EXPECT_EQ(std::count(out.begin(), out.end(), grey == 16 ? 0 : 255), 200 * 90) << name_of(s, g);
         }
@@ -245,7 +245,7 @@ TEST(Halftone, MeanIsTheToneWithinAFifthOfAPercent) {
       frame.plane[0] = in.data();
       frame.stride[0] = kSide;
       const auto filter = cpu::make_halftone(g, 1);
-      filter->submit({frame, {out.data(), kSide, false}, s, 1});
+      filter->submit({frame, {out.data(), kSide, Memory::kHost}, s, 1});
       filter->collect();
       double sum = 0;
       for (int y = kMargin; y < kSide; ++y)
@@ -292,7 +292,7 @@ TEST(Halftone, SmallFramesWakeNobody) {
     rusage before{}, after{};
     getrusage(RUSAGE_SELF, &before);
     for (int i = 0; i < kFrames; ++i) {
-      filter->submit({picture.frame(), {out.data(), 64, false}, s, 1});
+      filter->submit({picture.frame(), {out.data(), 64, Memory::kHost}, s, 1});
       filter->collect();
     }
     getrusage(RUSAGE_SELF, &after);
@@ -317,7 +317,7 @@ TEST(Halftone, RgbIsHalftonedByItsLuma) {
   frame.stride[0] = 150;
   for (const auto isa : cpu::instruction_sets()) {
     const auto filter = cpu::make_halftone(g, 2, isa);
-    filter->submit({frame, {out.data(), 50, false}, {}, 1});
+    filter->submit({frame, {out.data(), 50, Memory::kHost}, {}, 1});
     filter->collect();
     EXPECT_EQ(out, rows_of(halftone_of(tones, {}), {}));
   }
@@ -332,7 +332,7 @@ TEST(Halftone, SettingsThatCannotBeAreRefused) {
   const auto refused = [&](auto&& change) {
     Settings s;
     change(s);
-    EXPECT_THROW(filter->submit({frame, {out.data(), 8, false}, s, 1}), std::invalid_argument);
+    EXPECT_THROW(filter->submit({frame, {out.data(), 8, Memory::kHost}, s, 1}), std::invalid_argument);
   };
   refused([](Settings& s) { s.levels = 3; });
   refused([](Settings& s) { s.strength = 257; });

@@ -34,7 +34,7 @@ TEST(HalftoneLayouts, EveryLayoutAndPlacementGivesTheBitsOfItsLuma) {
           std::vector<std::uint8_t> out(tones.values.size());
           const auto filter = cpu::make_halftone(picture.geometry(), 2, isa);
           filter->submit(
-              {picture.frame(), {&out[static_cast<std::size_t>(width * (height - 1))], -width, false}, s, 1});
+              {picture.frame(), {&out[static_cast<std::size_t>(width * (height - 1))], -width, Memory::kHost}, s, 1});
           filter->collect();
           int different = 0;
           for (int y = 0; y < height; ++y)

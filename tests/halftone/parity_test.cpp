@@ -85,7 +85,7 @@ class Sheet {
     std::uint8_t* const data = device_   ? device_->data()
                                : pinned_ ? static_cast<std::uint8_t*>(pinned_->data())
                                          : bytes_.data();
-    return {data + origin_, stride_, where_ == MemoryKind::kDevice};
+    return {data + origin_, stride_, where_ == MemoryKind::kDevice ? Memory::kCuda : Memory::kHost};
   }
   /// All bytes as they are now.
   const std::vector<std::uint8_t>& now() {
@@ -360,7 +360,7 @@ TEST_F(HalftoneParity, MisuseThrows) {
   EXPECT_THROW(filter->submit({frame, out, wrong, 1}), std::invalid_argument);
   EXPECT_THROW(filter->submit({frame, out, {}, 3}), std::invalid_argument);
   Target on_device = out;
-  on_device.on_device = true;
+  on_device.memory = Memory::kCuda;
   EXPECT_THROW(filter->submit({frame, on_device, {}, 1}), std::invalid_argument);
   scene.submit(*filter);
   EXPECT_THROW(scene.submit(*filter), std::logic_error);

@@ -88,7 +88,7 @@ inline std::vector<std::uint8_t> rows_of(Filter& filter, const Picture& picture,
   const int height = picture.geometry().height;
   const std::size_t bytes = target_row_bytes(picture.geometry().width, s.packed), stride = bytes + 5;
   std::vector<std::uint8_t> padded(stride * static_cast<std::size_t>(height), kSentinel), rows;
-  filter.submit({picture.frame(), {padded.data(), static_cast<std::ptrdiff_t>(stride), false}, s, fields});
+  filter.submit({picture.frame(), {padded.data(), static_cast<std::ptrdiff_t>(stride), Memory::kHost}, s, fields});
   filter.collect();
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
     const std::uint8_t* row = &padded[y * stride];

@@ -2,8 +2,8 @@
 // Several frames in flight on the GPU give the host twin's totals, in order, wherever in memory the frames lie.
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
-#include "cuda/error.h"
 #include "cuda/sharpness/meter.h"
+#include "device/error.h"
 #include "tests/sharpness/sweep.h"
 #include "tests/support/device_twins.h"
 #include "tests/support/memory_kinds.h"
@@ -222,9 +222,9 @@ TEST_F(InFlightParity, LateResultsAreAwaited) {
     cuda::trap(cuda::stream_of(*meter));
     meter->submit({input.frame(), plan});
     meter->collect();
-  } catch (const cuda::Error& e) {
+  } catch (const Error& e) {
     const bool soon = std::chrono::steady_clock::now() - begin < std::chrono::seconds(10);
-    std::_Exit(e.fault == cuda::Fault::kDeviceLost && soon ? 0 : 2);
+    std::_Exit(e.fault == Fault::kDeviceLost && soon ? 0 : 2);
   }
   std::_Exit(3);
 }

@@ -17,7 +17,7 @@ namespace {
 class OnDevice {
  public:
   OnDevice(const Picture& picture, int device) : picture_(picture), frame_(picture.frame()) {
-    frame_.on_device = true;
+    frame_.memory = Memory::kCuda;
     for (int p = 0; p < picture.planes(); ++p) {
       planes_.emplace_back(picture.block(p), device);
       frame_.plane[p] = planes_.back().data() + picture.origin(p);

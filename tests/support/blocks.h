@@ -176,7 +176,7 @@ class BlocksIn {
       canvas_.plane[p] = data + blocks_.origin[p];
       canvas_.stride[p] = blocks_.stride[p];
     }
-    canvas_.on_device = where == MemoryKind::kDevice;
+    canvas_.memory = where == MemoryKind::kDevice ? Memory::kCuda : Memory::kHost;
   }
   BlocksIn(const BlocksIn&) = delete;
   BlocksIn& operator=(const BlocksIn&) = delete;
@@ -188,7 +188,7 @@ class BlocksIn {
       frame.plane[p] = canvas_.plane[p];
       frame.stride[p] = canvas_.stride[p];
     }
-    frame.on_device = canvas_.on_device;
+    frame.memory = canvas_.memory;
     return frame;
   }
   /// All bytes as they are now.

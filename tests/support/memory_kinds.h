@@ -25,7 +25,7 @@ class FrameIn {
  public:
   FrameIn(const Picture& picture, MemoryKind where, int device) : frame_(picture.frame()) {
     if (where == MemoryKind::kPageable) return;
-    frame_.on_device = where == MemoryKind::kDevice;
+    frame_.memory = where == MemoryKind::kDevice ? Memory::kCuda : Memory::kHost;
     const Geometry& geometry = picture.geometry();
     for (int p = 0; p < picture.planes(); ++p) {
       const auto block = picture.block(p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The same without CUDA: nothing of it is called, since there is never a device.
-#include "cuda/error.h"
+#include "device/error.h"
 #include "tests/support/device.h"
 #include "tests/support/device_twins.h"
 

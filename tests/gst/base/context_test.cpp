@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames whose CUDA context changes while the GPU refuses to work in the new one.
-#include "cuda/error.h"
+#include "device/error.h"
 #include "tests/gst/base/filter_rig.h"
 #include "tests/gst/gpu_frames.h"
 
@@ -43,7 +43,7 @@ class ContextChange : public GpuMemory {
 
  private:
   static void refuse_third() {
-    if (++made_ == 3) throw cuda::Error(cuda::Fault::kOutOfMemory, "cudaMalloc: as the test wants it");
+    if (++made_ == 3) throw Error(framequality::Fault::kOutOfMemory, "cudaMalloc: as the test wants it");
   }
   static inline int made_ = 0;
   ContextPtr other_;

@@ -13,7 +13,7 @@ constexpr int kFrames = 12;
 struct Fault {
   enum Step { kMake, kSubmit, kCollect } step;
   int frame;  ///< kSubmit, kCollect
-  cuda::Fault kind;
+  framequality::Fault kind;
 };
 
 class Faults : public Scripted {
@@ -24,13 +24,13 @@ class Faults : public Scripted {
                                     : script.fail_collect_at) = fault.frame;
     script.fault = fault.kind;
   }
-  static bool is_right(const Heard::Fault& heard, cuda::Fault kind) {
-    return kind == cuda::Fault::kDeviceLost ? heard.is(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED)
-                                            : heard.is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
+  static bool is_right(const Heard::Fault& heard, framequality::Fault kind) {
+    return kind == framequality::Fault::kDeviceLost ? heard.is(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED)
+                                                    : heard.is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
   }
   static std::vector<Fault> faults() {
     std::vector<Fault> all;
-    for (const auto kind : {cuda::Fault::kDeviceLost, cuda::Fault::kOutOfMemory}) {
+    for (const auto kind : {framequality::Fault::kDeviceLost, framequality::Fault::kOutOfMemory}) {
       all.push_back({Fault::kMake, 0, kind});
       // At first, before and after frames leave, in mid-stream, and on the way out at the end.
       for (const int frame : {0, 1, 3, 6, kFrames - 1})
@@ -111,7 +111,7 @@ TEST_F(Faults, AutoStaysOnTheCpuWithNewCaps) {
 
 TEST_F(Faults, AutoMeetsFaultsAtLaterCaps) {
   script.fail_make_at = 1;
-  script.fault = cuda::Fault::kOutOfMemory;
+  script.fault = framequality::Fault::kOutOfMemory;
   const std::string next = video_caps("GRAY8", 2048, 32);
   Rig rig{{"in-flight", "3"}};
   rig.caps(kCaps);
@@ -129,7 +129,8 @@ TEST_F(Faults, CudaIsOneErrorAlsoWhenTheStreamEnds) {
   for (const int behind : {0, 1, 3})
     for (const Fault& fault : faults()) {
       SCOPED_TRACE(std::to_string(behind) + " behind, step " + std::to_string(fault.step) + " of frame " +
-                   std::to_string(fault.frame) + (fault.kind == cuda::Fault::kDeviceLost ? " lost" : " memory"));
+                   std::to_string(fault.frame) +
+                   (fault.kind == framequality::Fault::kDeviceLost ? " lost" : " memory"));
       anew();
       tell(fault);
       std::uint64_t pushed = 0;

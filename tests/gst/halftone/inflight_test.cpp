@@ -310,20 +310,20 @@ TEST_F(HalftoneInFlight, FramesInGpuMemoryHaveTheirPicturesInSystemMemory) {
   for (const bool packed : {false, true}) {
     const CapsPtr in(gst_caps_from_string(video_caps("NV12", 64, 48).insert(11, "(memory:CUDAMemory)").c_str()));
     const CapsPtr out(halftone_output_caps(in.get(), packed));
-    EXPECT_FALSE(is_on_device(out.get()));
+    EXPECT_EQ(memory_of(out.get()), Memory::kHost);
     FilterFormat format;
     ASSERT_TRUE(parse_halftone_caps(in.get(), out.get(), format));
-    EXPECT_TRUE(format.on_device);
-    EXPECT_FALSE(format.out_on_device);
+    EXPECT_EQ(format.memory, Memory::kCuda);
+    EXPECT_EQ(format.out_memory, Memory::kHost);
     Shared<HalftoneRequest> request;
     Requesting element{&request};
     const Halftoning<Requesting> halftoning(&element, format, 1);
     FilterWindow window;
     window.count = 1;
-    window.frames[0].frame.on_device = true;
+    window.frames[0].frame.memory = Memory::kCuda;
     const halftone::Task task = halftoning.task(window, halftoning.settings());
-    EXPECT_TRUE(task.frame.on_device);
-    EXPECT_FALSE(task.out.on_device);
+    EXPECT_EQ(task.frame.memory, Memory::kCuda);
+    EXPECT_EQ(task.out.memory, Memory::kHost);
     EXPECT_EQ(task.settings.packed, packed);
   }
 }

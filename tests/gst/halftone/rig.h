@@ -26,7 +26,7 @@ inline std::vector<std::uint8_t> halftoned(const std::string& caps, GstBuffer* b
   const std::size_t row = halftone::target_row_bytes(info.width, settings.packed);
   std::vector<std::uint8_t> out(row * static_cast<std::size_t>(info.height));
   const auto filter = cpu::make_halftone({info.width, info.height, layout}, 1);
-  filter->submit({frame.frame(), {out.data(), static_cast<std::ptrdiff_t>(row), false}, settings, fields});
+  filter->submit({frame.frame(), {out.data(), static_cast<std::ptrdiff_t>(row), Memory::kHost}, settings, fields});
   filter->collect();
   return out;
 }
@@ -69,7 +69,7 @@ class ScriptedHalftone final : public ScriptedWorker<halftone::Filter, Geometry>
   using ScriptedWorker::ScriptedWorker;
   void submit(const halftone::Task& task) override {
     EXPECT_FALSE(task.settings.serpentine);
-    EXPECT_FALSE(task.out.on_device);
+    EXPECT_EQ(task.out.memory, Memory::kHost);
     ScriptedWorker::submit(task);
   }
 };

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kinds of memory that a frame's pixels lie in.
+#pragma once
+
+#include <cstdint>
+
+namespace framequality {
+
+enum class Memory : std::uint8_t {
+  kHost,
+  kCuda,  ///< of a CUDA device
+};
+
+}  // namespace framequality
