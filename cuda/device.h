@@ -2,16 +2,11 @@
 // Search for a GPU that can be used, with the reason if there is none; no CUDA headers.
 #pragma once
 
-#include <string>
+#include "device/backend.h"
 
 namespace framequality::cuda {
 
-/// Result of looking for a device.
-struct Device {
-  int id = -1;         ///< CUDA device number, -1: none usable
-  std::string name;    ///< as the driver calls it
-  std::string reason;  ///< id < 0: why, and what the user can do about it
-};
+extern const Backend kBackend;
 
 /// The device to use: `wanted`, or the first usable one if wanted is -1. Usable: the driver is recent enough for
 /// this build and the device can run its kernels. Never throws; safe with no driver installed.

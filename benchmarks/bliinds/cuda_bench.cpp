@@ -31,7 +31,7 @@ constexpr int kFrames = 8;     // used round-robin: the GPU's caches hold them a
 
 class Bench : FilterBench {
  public:
-  Bench(const Options& options, const cuda::Device& device) : FilterBench("bliinds_cuda_bench", options, device) {}
+  Bench(const Options& options, const Device& device) : FilterBench("bliinds_cuda_bench", options, device) {}
 
   void run(int width, int height) {
     geometry_ = {width, height, {}};

@@ -157,7 +157,7 @@ void require_same(const PictureLayout& layout, const std::vector<std::uint8_t>& 
 
 class Bench : FilterBench {
  public:
-  Bench(const Options& options, const cuda::Device& device) : FilterBench("denoise_cuda_bench", options, device) {}
+  Bench(const Options& options, const Device& device) : FilterBench("denoise_cuda_bench", options, device) {}
 
   void run(int width, int height) {
     width_ = width;

@@ -35,7 +35,7 @@ Settings swaths(int rows) {
 
 class Bench : FilterBench {
  public:
-  Bench(const Options& options, const cuda::Device& device) : FilterBench("halftone_cuda_bench", options, device) {}
+  Bench(const Options& options, const Device& device) : FilterBench("halftone_cuda_bench", options, device) {}
 
   void run(int width, int height) {
     g_ = {width, height, {}};

@@ -132,7 +132,7 @@ double best_of(const std::vector<Row>& rows, const std::string& kind) {
 
 class Bench {
  public:
-  Bench(const Options& options, const cuda::Device& device)
+  Bench(const Options& options, const Device& device)
       : options_(options),
         id_(device.id),
         runs_(static_cast<int>(options.number("runs"))),
@@ -292,7 +292,7 @@ int main(int argc, char** argv) try {
        {"decode", "", "file to be filtered as it is decoded: H.264 in MP4, if the decoder is not given"},
        {"decoder", "qtdemux ! h264parse ! nvh264dec ! video/x-raw(memory:CUDAMemory),format=NV12",
         "what makes frames of the file"}});
-  const cuda::Device device = cuda::find_device();
+  const Device device = cuda::find_device();
   if (device.id < 0) std::fprintf(stderr, "no GPU, CPU only: %s\n", device.reason.c_str());
   if (device.id >= 0) cuda::check(cudaSetDevice(device.id), "cudaSetDevice");
   start_gstreamer();

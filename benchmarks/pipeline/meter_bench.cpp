@@ -135,7 +135,7 @@ std::vector<double> pipeline_latencies(const PipelineOptions& spec, double secon
 
 class Bench {
  public:
-  Bench(const Options& options, const cuda::Device& device)
+  Bench(const Options& options, const Device& device)
       : options_(options),
         id_(device.id),
         results_(options.text("out"), machine_context("pipeline_bench", device.name, options)) {}
@@ -280,7 +280,7 @@ int main(int argc, char** argv) try {
                          {"seconds", "0.4", "time for each run"},
                          {"runs", "3", "runs of each row; the median counts"},
                          {"set", "", "more properties of the meter: name=value,... or none; several such lists: /"}});
-  const cuda::Device device = cuda::find_device();
+  const Device device = cuda::find_device();
   if (device.id < 0) std::fprintf(stderr, "no GPU, CPU only: %s\n", device.reason.c_str());
   if (device.id >= 0) cuda::check(cudaSetDevice(device.id), "cudaSetDevice");
   start_gstreamer();

@@ -60,7 +60,7 @@ struct Punctuality {
 
 class Bench {
  public:
-  Bench(const Options& options, const cuda::Device& device)
+  Bench(const Options& options, const Device& device)
       : options_(options),
         id_(device.id),
         device_(options.text("device") == "auto" ? (device.id >= 0 ? "cuda" : "cpu") : options.text("device")),
@@ -269,7 +269,7 @@ int main(int argc, char** argv) try {
                          {"watch", "no", "yes: camerawatch downstream, and the settings that it wants"},
                          {"interval", "", "with watch: time between measured frames, ns; none: every frame"},
                          {"buffers", "4", "least number in a source's pool"}});
-  const cuda::Device device = cuda::find_device();
+  const Device device = cuda::find_device();
   if (device.id < 0) std::fprintf(stderr, "no GPU: %s\n", device.reason.c_str());
   if (device.id >= 0) cuda::check(cudaSetDevice(device.id), "cudaSetDevice");
   start_gstreamer();

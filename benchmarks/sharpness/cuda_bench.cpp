@@ -7,8 +7,8 @@
 #include "benchmarks/support/picture.h"
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
-#include "cuda/pinned.h"
 #include "cuda/sharpness/meter.h"
+#include "device/pinned.h"
 #include "tests/support/device.h"
 #include "tests/support/device_twins.h"
 
@@ -90,7 +90,7 @@ struct Run {
 };
 
 int device() {
-  static const cuda::Device found = cuda::find_device();
+  static const Device found = cuda::find_device();
   if (found.id < 0) std::fprintf(stderr, "no GPU: %s\n", found.reason.c_str());
   return found.id;
 }
@@ -143,9 +143,9 @@ void whole_frames(benchmark::State& state, const Run& run, By by) {
   Frame frame;
   frame.plane[0] = pixels.data();
   frame.stride[0] = run.stride();
-  std::optional<cuda::PinnedBytes> pinned;
+  std::optional<PinnedBytes> pinned;
   if (by == By::kGpuPinned) {
-    pinned.emplace(pixels.size(), device());
+    pinned.emplace(pixels.size(), Place{&cuda::kBackend, device()});
     if (!pinned->is_pinned()) return state.SkipWithError("the driver pins no memory");
     std::memcpy(pinned->data(), pixels.data(), pixels.size());
     frame.plane[0] = static_cast<const std::uint8_t*>(pinned->data());

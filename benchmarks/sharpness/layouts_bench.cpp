@@ -151,7 +151,7 @@ class Frames {
 
 class Bench {
  public:
-  Bench(const Options& options, const cuda::Device& device)
+  Bench(const Options& options, const Device& device)
       : id_(device.id),
         runs_(static_cast<int>(options.number("runs"))),
         bandwidth_(cuda::read_bandwidth(id_)),

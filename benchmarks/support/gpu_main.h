@@ -21,13 +21,13 @@ inline double since(Clock::time_point start) { return std::chrono::duration<doub
 /// A benchmark of kernels and whole frames, with the options `seconds`, `in-flight` and `out`.
 class FilterBench {
  protected:
-  FilterBench(const char* program, const Options& options, const cuda::Device& device)
+  FilterBench(const char* program, const Options& options, const Device& device)
       : device_(device),
         seconds_(options.number("seconds")),
         depths_(options.numbers("in-flight")),
         results_(options.text("out"), machine_context(program, device.name, options)) {}
 
-  cuda::Device device_;
+  Device device_;
   double seconds_;           ///< for each row
   std::vector<int> depths_;  ///< frames in flight
   Results results_;
@@ -37,7 +37,7 @@ class FilterBench {
 /// status, 77 without a GPU. Errors go to stderr.
 template <class Bench>
 int run_on_gpu(const Options& options) {
-  const cuda::Device device = cuda::find_device();
+  const Device device = cuda::find_device();
   if (device.id < 0) {
     std::fprintf(stderr, "no GPU: %s\n", device.reason.c_str());
     return 77;

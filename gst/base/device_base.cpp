@@ -2,8 +2,8 @@
 // The base of all elements that compute on a device: where, in whose CUDA context, and with how many frames in flight.
 #include "gst/base/device_base.h"
 
-#include "cuda/device.h"
-#include "gst/base/backends.h"
+#include "engine/choose.h"
+#include "gst/base/device_choice.h"
 #include "gst/base/stream.h"
 #include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
@@ -11,6 +11,7 @@
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,21 @@ static const char* unsupported_reason(FqDeviceBase* self) {
   return klass->unsupported_reason ? klass->unsupported_reason(self) : nullptr;
 }
 
+static Wish wish_of(FqDeviceBase* self, const DeviceSettings& settings, const char* unsupported) {
+  return {static_cast<int>(settings.device), settings.cuda_device_id, unsupported,
+          FQ_DEVICE_BASE_GET_CLASS(self)->makes};
+}
+
+/// The error where a device that was asked for by name cannot be used.
+static ElementError not_found(const DeviceSettings& settings, const char* unsupported, const std::string& reason) {
+  std::string text;
+  for (const Backend* backend : backends())
+    if (backend->number == static_cast<int>(settings.device))
+      text = std::string("device=") + backend->name + ", but " +
+             (unsupported ? "" : std::string("there is no usable ") + backend->title + " device: ");
+  return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text + reason};
+}
+
 static void choose_place(FqDeviceBase* self) {
   DeviceState& d = *self->device;
   const char* unsupported = unsupported_reason(self);
@@ -47,37 +63,35 @@ static void choose_place(FqDeviceBase* self) {
     d.chosen_for = settings;
     return;
   }
-  Place place;
-  if (settings.device != DeviceChoice::kCpu) {
-    const cuda::Device found =
-        unsupported ? cuda::Device{-1, "", unsupported} : backends().find_device(settings.cuda_device_id);
-    if (found.id >= 0) {
-      place = {true, found.id};
-      GST_CAT_INFO_OBJECT(category(self), self, "on CUDA device %d, %s", found.id, found.name.c_str());
-    } else if (settings.device == DeviceChoice::kCuda) {
-      throw ElementError(
-          GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-          (unsupported ? "device=cuda, but " : "device=cuda, but there is no usable CUDA device: ") + found.reason);
-    } else {
-      GST_CAT_INFO_OBJECT(category(self), self, "on the CPU: %s", found.reason.c_str());
-      // Who names a device expects it to work; who leaves the choice to us does not.
-      if (!unsupported && settings.cuda_device_id >= 0)
-        post(element(self), GST_MESSAGE_WARNING,
-             {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-              "cuda-device-id=" + std::to_string(settings.cuda_device_id) + " cannot be used: " + found.reason +
-                  ". The CPU is used instead"});
-    }
+  const Choice choice = choose(wish_of(self, settings, unsupported));
+  if (!choice.place) throw not_found(settings, unsupported, choice.reason);
+  const auto [backend, id] = *choice.place;
+  if (!is_cpu(*backend)) {
+    GST_CAT_INFO_OBJECT(category(self), self, "on %s device %d, %s", backend->title, id, choice.name.c_str());
+  } else if (!choice.reason.empty()) {
+    GST_CAT_INFO_OBJECT(category(self), self, "on %s: %s", backend->title, choice.reason.c_str());
+    // Who names a device expects it to work; who leaves the choice to us does not.
+    if (!unsupported && settings.cuda_device_id >= 0)
+      post(element(self), GST_MESSAGE_WARNING,
+           {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+            "cuda-device-id=" + std::to_string(settings.cuda_device_id) + " cannot be used: " + choice.reason +
+                ". The CPU is used instead"});
   }
   d.chosen_for = settings;
   d.chosen_despite = unsupported;
-  set_place(self, place);
+  set_place(self, choice.place);
 }
 
-void framequality::leave_cuda(FqDeviceBase* self, Memory memory, const Error& fault, const char* goes_on) {
+Place framequality::leave_device(FqDeviceBase* self, Memory memory, const Error& fault, const Place& failed,
+                                 const char* what, const char* promise) {
   const ElementError e = element_error(fault);
   if (self->device->chosen_for.device != DeviceChoice::kAuto || memory != Memory::kHost) throw e;
-  post(element(self), GST_MESSAGE_WARNING, {e.domain, e.code, std::string(e.what()) + ". " + goes_on});
-  set_place(self, Place{});
+  const std::optional<Place> next = next_place(*failed.backend, FQ_DEVICE_BASE_GET_CLASS(self)->makes);
+  if (!next) throw e;
+  post(element(self), GST_MESSAGE_WARNING,
+       {e.domain, e.code, std::string(e.what()) + ". " + what + " continues on " + next->backend->title + promise});
+  set_place(self, next);
+  return *next;
 }
 
 // --- Latency --------------------------------------------------------------------------------------------------------
@@ -90,7 +104,7 @@ bool framequality::has_frame_rate(const GstVideoInfo& info) {
 int framequality::frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info) {
   // Frames are held back for the duration of so many frames, which only a fixed frame rate tells. The CPU works in this
   // very thread, so that holding frames back would gain nothing.
-  return has_frame_rate(info) && place_of(self).cuda ? self->device->chosen_for.in_flight : 0;
+  return has_frame_rate(info) && !is_cpu(*place_of(self).backend) ? self->device->chosen_for.in_flight : 0;
 }
 
 void framequality::set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames) {
@@ -264,11 +278,16 @@ static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, 
 /// asked for that: some decoders would choose DMA buffers in preference, which may be slow to read.
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
   DeviceState& d = *device_base(trans)->device;
-  bool on_gpu = !unsupported_reason(device_base(trans)) && d.settings.get().device != DeviceChoice::kCpu;
+  const Wish wish = wish_of(device_base(trans), d.settings.get(), unsupported_reason(device_base(trans)));
+  std::optional<Place> place;
   {
     const std::lock_guard lock(d.mutex);
-    if (d.place) on_gpu = d.place->cuda;
+    place = d.place;
   }
+  const auto all = backends();
+  const bool on_gpu = std::any_of(all.begin(), all.end(), [&](const Backend* backend) {
+    return backend->memory == Memory::kCuda && (place ? backend == place->backend : may_choose(wish, *backend));
+  });
   GstCaps* result = gst_caps_copy(caps);
   if (!on_gpu)
     gst_caps_filter_and_map_in_place(
@@ -366,24 +385,16 @@ static GstStateChangeReturn change_state(GstElement* e, GstStateChange transitio
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-static GType device_choice_get_type() {
-  static const GType type = register_enum<DeviceChoice>(
-      "FqDevice", {{DeviceChoice::kAuto, "CUDA if there is a usable device, else the CPU", "auto"},
-                   {DeviceChoice::kCpu, "the CPU", "cpu"},
-                   {DeviceChoice::kCuda, "CUDA; the change to READY fails without a usable device", "cuda"}});
-  return type;
-}
-
 static void get_active_device(FqDeviceBase* self, GValue* value) {
   const std::lock_guard lock(self->device->mutex);
-  g_value_set_string(value, self->device->place ? self->device->place->name() : "");
+  g_value_set_string(value, self->device->place ? self->device->place->backend->name : "");
 }
 
 static void install_properties(FqDeviceBaseClass* klass) {
   using S = DeviceSettings;
   Properties<FqDeviceBase, S>::install(
       klass, [](FqDeviceBase * self) -> auto& { return self->device->settings; })
-      .add(Mutable::kReady, &S::device, device_choice_get_type(), "device", "Device",
+      .add(Mutable::kReady, &S::device, fq_device_choice_get_type(), "device", "Device",
            "Device to compute on; the results agree")
       .add(Mutable::kReady, &S::cuda_device_id, "cuda-device-id", "CUDA device",
            "CUDA device number; -1 = the first usable one", -1, G_MAXINT)
@@ -392,8 +403,7 @@ static void install_properties(FqDeviceBaseClass* klass) {
            "latency. 0 = each frame is output before the next is accepted, as always without a fixed frame rate",
            0, kMaxInFlight)
       .add(&S::significant_bits, "significant-bits", "Significant bits", kSignificantBitsText, 0, kMostSignificantBits)
-      .add(g_param_spec_string("active-device", "Active device", "Device in use, cpu or cuda; empty in state NULL", "",
-                               kReadable),
+      .add(g_param_spec_string("active-device", "Active device", active_device_text(), "", kReadable),
            get_active_device)
       .accept_if(
           [](FqDeviceBase* self, const S& wanted) { return accepts_significant_bits(self, wanted.significant_bits); });

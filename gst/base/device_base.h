@@ -2,7 +2,9 @@
 // The base of all elements that compute on a device: where, in whose CUDA context, and with how many frames in flight.
 #pragma once
 
-#include "device/memory.h"
+#include "device/backend.h"
+#include "device/error.h"
+#include "gst/base/device_choice.h"
 #include "gst/buffer/cuda_context.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
@@ -20,16 +22,6 @@ namespace framequality {
 
 inline constexpr int kMaxInFlight = 16;
 
-/// Where frames are worked on.
-struct Place {
-  bool cuda = false;
-  int id = -1;  ///< CUDA device number; -1: in the CUDA context that is current in every call
-  const char* name() const { return cuda ? "cuda" : "cpu"; }
-};
-
-/// Values of the property `device`.
-enum class DeviceChoice { kAuto, kCpu, kCuda };
-
 struct DeviceSettings {
   DeviceChoice device = DeviceChoice::kAuto;
   int cuda_device_id = -1;
@@ -41,7 +33,7 @@ struct DeviceSettings {
 struct WorkStats {
   std::uint64_t done = 0;      ///< frames measured or filtered
   std::uint64_t skipped = 0;   ///< frames that passed unmeasured
-  std::uint64_t replayed = 0;  ///< of `done`, on the CPU after a CUDA fault
+  std::uint64_t replayed = 0;  ///< of `done`, elsewhere after a fault of the device
   std::uint64_t busy_ns = 0;   ///< time spent on them
 };
 
@@ -89,8 +81,10 @@ struct FqDeviceBase {
 struct FqDeviceBaseClass {
   GstBaseTransformClass parent_class;
   GstDebugCategory* category;  ///< for the bases' log lines
-  /// Why CUDA cannot do what is asked for, as a literal, or null. Asked on the way to READY and to PAUSED, and for caps
-  /// before; any thread. Null: it always can.
+  /// Whether a backend has the worker that this element needs; null: all do.
+  bool (*makes)(const framequality::Backend& backend);
+  /// Why only the CPU can do what is asked for, as a literal, or null. Asked on the way to READY and to PAUSED, and for
+  /// caps before; any thread. Null: all can, always.
   const char* (*unsupported_reason)(FqDeviceBase* self);
   /// A stream for frames of these caps, at the chosen place; null: they are not supported. May throw what guard()
   /// takes.
@@ -106,7 +100,7 @@ inline GstElement* element(FqDeviceBase* self) { return GST_ELEMENT_CAST(self); 
 inline GstDebugCategory* category(FqDeviceBase* self) { return FQ_DEVICE_BASE_GET_CLASS(self)->category; }
 
 /// Where frames are worked on now. Streaming thread or state changes.
-inline Place place_of(FqDeviceBase* self) { return self->device->place.value_or(Place{}); }
+inline Place place_of(FqDeviceBase* self) { return self->device->place.value_or(cpu_place()); }
 
 /// Pushes a frame that GstBaseTransform does not push: as there, POSITION queries are answered with its end.
 GstFlowReturn push_frame(FqDeviceBase* self, BufferPtr buffer);
@@ -124,9 +118,10 @@ int frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info);
 /// Sets the latency of `frames` held back and tells the pipeline if it is another one. 0 without a frame rate.
 void set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames);
 
-/// Leaves CUDA for good after a fault, with a warning that ends in `goes_on`. Throws the fault where frames cannot be
-/// worked on on the CPU, or the user asked for CUDA alone.
-void leave_cuda(FqDeviceBase* self, Memory memory, const Error& fault, const char* goes_on);
+/// Leaves a device for good after a fault, with a warning that `what` continues elsewhere, with this promise. Throws
+/// the fault where frames cannot be worked on elsewhere, or the user asked for this device alone.
+Place leave_device(FqDeviceBase* self, Memory memory, const Error& fault, const Place& failed, const char* what,
+                   const char* promise);
 
 /// Memory of the frames that the caps are for.
 Memory memory_of(GstCaps* caps);

@@ -111,8 +111,7 @@ BufferPtr framequality::make_output(FqFilterBase* self, const FilterFormat& form
     throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "No memory for an output frame");
   if (!out) return nullptr;
   GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, in, out);
-  const Place place = place_of(&self->parent);
-  if (format.out_memory == Memory::kHost && place.cuda) pin_if_recurring(out, self, place.id);
+  if (format.out_memory == Memory::kHost) pin_if_recurring(out, self, place_of(&self->parent));
   return BufferPtr(out);
 }
 

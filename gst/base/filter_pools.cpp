@@ -45,15 +45,14 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   DeviceState& d = *self->parent.device;
   if (!d.stream) return FALSE;
   const FilterFormat& format = self->state->format;
-  const Place place = place_of(&self->parent);
   const bool strides = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   // Outputs that are being written while downstream has as many as it wants.
   const auto written = static_cast<guint>(d.stream->in_flight()) + 1;
   reserve_held_buffers(query, written);
   if (format.out_memory != Memory::kHost)
     d.context.offer_pool(query, written);
-  else if (place.cuda)
-    offer_pinned_pool(query, written, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&format.out)));
+  else
+    offer_pinned_pool(query, written, place_of(&self->parent), static_cast<guint>(GST_VIDEO_INFO_SIZE(&format.out)));
   complete_pool(query, format.out, strides);
   return parent_class()->decide_allocation(trans, query);
 }
@@ -69,11 +68,10 @@ gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery
   GstCaps* caps = nullptr;
   gboolean need_pool = FALSE;
   gst_query_parse_allocation(query, &caps, &need_pool);
-  const Place place = place_of(&self->parent);
   if (caps && memory_of(caps) != Memory::kHost) {
     if (need_pool && d.stream->memory() != Memory::kHost) d.context.offer_pool(query, held);
-  } else if (place.cuda && d.stream->memory() == Memory::kHost) {
-    offer_pinned_pool(query, held, place.id);
+  } else if (d.stream->memory() == Memory::kHost) {
+    offer_pinned_pool(query, held, place_of(&self->parent));
   }
   // Who brings a pool of its own still has to know how many of its buffers stay here.
   GstVideoInfo info;

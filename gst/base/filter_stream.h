@@ -29,7 +29,7 @@ struct FilterWindow {
 /// Kind: the part that each filtering element brings itself, made from (Element*, const FilterFormat&, int threads),
 /// threads being of the CPU, 0 for all cores:
 ///   Task, Settings      of its worker, whose results are void
-///   make(place, depth)  a worker, as Relay asks for it
+///   make(place, depth)  a worker, as Session asks for it
 ///   settings()          the options as they are now
 ///   task(window, settings)
 template <class Kind>
@@ -38,10 +38,11 @@ class FilterStream final : public Stream {
   /// radius: frames before and after one that it is made of, 0...kMaxRadius.
   template <class Element>
   FilterStream(Element* element, const FilterFormat& format, int threads, int radius)
-      : Stream(&element->parent.parent, format.in, format.memory, radius, "Filtering continues on the CPU"),
+      : Stream(&element->parent.parent, format.in, format.memory, radius, "Filtering", ""),
         format_(format),
         kind_(element, format, threads),
-        relay_(*this, [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
+        session_(*this, where(), in_flight() + 1,
+                 [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
 
   /// Pushes frames itself: GstBaseTransform would mark the next one that it pushes as discontinuous, which with frames
   /// held back is another one than the one that came so.
@@ -82,7 +83,7 @@ class FilterStream final : public Stream {
   }
 
   void drop() noexcept override {
-    relay_.drop();
+    session_.drop();
     first_ = finished_ = submitted_ = taken() + 1;  // the number of one that was not taken is not used again
     while (!frames_.empty()) frames_.pop().clear();
     frames_.next().clear();
@@ -95,7 +96,7 @@ class FilterStream final : public Stream {
 
   void change_context(GstBuffer* buffer) override {
     forget_past();
-    relay_.change_context([&] { element()->device->context.adopt(buffer); });
+    session_.rebuild([&] { element()->device->context.adopt(buffer); });
     // Output buffers in GPU memory have to come from the new context too.
     if (format_.out_memory != Memory::kHost) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(element()));
   }
@@ -153,7 +154,7 @@ class FilterStream final : public Stream {
     window.out = frame.target->canvas();
     window.fields = is_interlaced(format_.in, frame.in.get()) ? 2 : 1;
     frame.settings = kind_.settings();
-    relay_.submit(kind_.task(window, frame.settings));
+    session_.submit(kind_.task(window, frame.settings));
     ++submitted_;
     return GST_FLOW_OK;
   }
@@ -163,11 +164,11 @@ class FilterStream final : public Stream {
     Taken& frame = at(finished_);
     {
       const Busy busy(*this);
-      relay_.collect(kind_.task(frame.window, frame.settings));
+      session_.collect(kind_.task(frame.window, frame.settings));
     }
     frame.target.reset();
     BufferPtr out = std::move(frame.out);
-    count_done();
+    count_done(session_.replayed());
     ++finished_;
     for (; first_ + static_cast<std::uint64_t>(radius()) < finished_; ++first_) frames_.pop().clear();
     return out;
@@ -178,7 +179,7 @@ class FilterStream final : public Stream {
   Ring<Taken> frames_{kMaxInFlight + 2 * kMaxRadius + 1};
   /// Serial numbers: of the oldest frame held, the next to leave, the next to be submitted.
   std::uint64_t first_ = 0, finished_ = 0, submitted_ = 0;
-  Relay<typename Kind::Task, void> relay_;  ///< last, so that the device is done before frames go
+  Session<typename Kind::Task, void> session_;  ///< last, so that the device is done before frames go
 };
 
 }  // namespace framequality

@@ -40,11 +40,11 @@ static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery*
   const Stream* stream = device_base(trans)->device->stream.get();
   if (!stream) return answered;
   const Place place = place_of(device_base(trans));
-  if (!place.cuda) return answered;
+  if (is_cpu(*place.backend)) return answered;
   const auto held = static_cast<guint>(stream->in_flight());
   reserve_held_buffers(query, held);
   if (stream->memory() != Memory::kHost) return answered;
-  offer_pinned_pool(query, held + 1, place.id, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream->info())));
+  offer_pinned_pool(query, held + 1, place, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream->info())));
   return TRUE;
 }
 
@@ -98,7 +98,7 @@ StructurePtr framequality::start_result(FqMeterBase* self, const StreamFormat& f
 void framequality::finish_result(FqMeterBase* self, GstStructure* result, double score) {
   MeterState& s = *self->state;
   gst_structure_set(result, "frame", G_TYPE_UINT64, guint64{s.frames++}, "device", G_TYPE_STRING,
-                    place_of(&self->parent).name(), nullptr);
+                    place_of(&self->parent).backend->name, nullptr);
   s.last_score.change([&](double& last) { last = score; });
 }
 

@@ -16,7 +16,7 @@ namespace framequality {
 /// Kind: the part that each measuring element brings itself, made from (Element*, const StreamFormat&):
 ///   Task, Result        of its worker; Task has a Frame `frame`
 ///   Notes               what it has to know of a frame until it is measured, beside the task
-///   make(place, depth)  a worker, as Relay asks for it
+///   make(place, depth)  a worker, as Session asks for it
 ///   prepare(buffer, task, notes)  fills both in, but for task.frame, with the options as they are now; false: the
 ///                       frame cannot be measured and passes without a score. May throw ElementError
 ///   extents(task)       what is read of the frame's planes
@@ -27,11 +27,11 @@ class MeterStream final : public Stream {
  public:
   template <class Element>
   MeterStream(Element* element, const StreamFormat& format)
-      : Stream(&element->parent.parent, format.info, format.memory, 0,
-               "Measuring continues on the CPU, with the same results"),
+      : Stream(&element->parent.parent, format.info, format.memory, 0, "Measuring", ", with the same results"),
         format_(format),
         kind_(element, format),
-        relay_(*this, [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
+        session_(*this, where(), in_flight() + 1,
+                 [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
 
   GstFlowReturn take(BufferPtr buffer, GstBuffer** out) override {
     // GstBaseTransform gives the flag to the next buffer that leaves through here. That must be this one, and now: if
@@ -66,7 +66,7 @@ class MeterStream final : public Stream {
   }
 
   void drop() noexcept override {
-    relay_.drop();
+    session_.drop();
     while (!held_.empty()) held_.pop().clear();
     held_.next().clear();  // the one that could not be taken, if any
   }
@@ -90,17 +90,17 @@ class MeterStream final : public Stream {
   };
 
   void change_context(GstBuffer* buffer) override {
-    relay_.change_context([&] { element()->device->context.adopt(buffer); });
+    session_.rebuild([&] { element()->device->context.adopt(buffer); });
   }
 
   FqMeterBase* meter() const { return reinterpret_cast<FqMeterBase*>(element()); }
 
   void finish_measuring(Held& held) {
     const Busy busy(*this);
-    const double score = kind_.report(held.task, held.notes, relay_.collect(held.task), held.result.get());
+    const double score = kind_.report(held.task, held.notes, session_.collect(held.task), held.result.get());
     held.mapped.reset();
     finish_result(meter(), held.result.get(), score);
-    count_done();
+    count_done(session_.replayed());
   }
 
   /// Takes a frame in: it is being measured, or waits its turn unmeasured.
@@ -122,14 +122,14 @@ class MeterStream final : public Stream {
     held.mapped.emplace(format_.info, kind_.extents(held.task), buffer, memory());
     held.task.frame = held.mapped->frame();
     look(held.task.frame);
-    relay_.submit(held.task);
+    session_.submit(held.task);
     held.result = start_result(meter(), format_, buffer);
   }
 
   StreamFormat format_;
   Kind kind_;
   Ring<Held> held_{kMaxInFlight + 1};
-  Relay<typename Kind::Task, typename Kind::Result> relay_;  ///< last, so that the device is done before frames go
+  Session<typename Kind::Task, typename Kind::Result> session_;  ///< last, so that the device is done before frames go
 };
 
 }  // namespace framequality

@@ -7,13 +7,15 @@
 
 namespace framequality {
 
-Stream::Stream(FqDeviceBase* element, const GstVideoInfo& info, Memory memory, int radius, const char* goes_on)
+Stream::Stream(FqDeviceBase* element, const GstVideoInfo& info, Memory memory, int radius, const char* what,
+               const char* promise)
     : element_(element),
       info_(info),
       memory_(memory),
       in_flight_(frames_in_flight(element, info)),
       radius_(radius),
-      goes_on_(goes_on),
+      what_(what),
+      promise_(promise),
       significant_bits_(framequality::element(element), info, element->device->significant_bits) {
   DeviceState& d = *element->device;
   if (memory != Memory::kHost) d.context.ensure(framequality::element(element), d.chosen_for.cuda_device_id);
@@ -25,11 +27,10 @@ void Stream::prepare_to_read(GstBuffer* buffer) {
   if (!warned_of_padding_ && memory_ == Memory::kHost && gst_buffer_get_size(buffer) > GST_VIDEO_INFO_SIZE(&info_) &&
       !gst_buffer_get_video_meta(buffer))
     warn_of_padding(gst_buffer_get_size(buffer));
-  const Place place = place_of(element_);
   if (memory_ != Memory::kHost)
     CudaContext::finish_writes(buffer);
-  else if (place.cuda)
-    pin_if_recurring(buffer, element_, place.id);
+  else
+    pin_if_recurring(buffer, element_, place_of(element_));
 }
 
 void Stream::warn_of_padding(gsize size) {
@@ -42,16 +43,29 @@ void Stream::warn_of_padding(gsize size) {
               std::to_string(size) + ". " + hint});
 }
 
-void Stream::fall_back(const Error& fault) {
-  leave_cuda(element_, memory_, fault, goes_on_);
-  in_flight_ = 0;
-  tell_latency();
+Place Stream::where() const {
+  const Place chosen = place_of(element_);
+  if (memory_ == Memory::kHost) return chosen;
+  for (const Backend* backend : backends())
+    if (backend->memory == memory_) return {backend};
+  return chosen;
 }
 
-void Stream::count_done() {
+bool Stream::enter() { return element_->device->context.push(); }
+
+void Stream::leave() noexcept { CudaContext::pop(); }
+
+Place Stream::fall_back(const Error& fault, const Place& failed) {
+  const Place next = leave_device(element_, memory_, fault, failed, what_, promise_);
+  in_flight_ = 0;
+  tell_latency();
+  return next;
+}
+
+void Stream::count_done(bool replayed) {
   element_->device->stats.change([&](WorkStats& stats) {
     ++stats.done;
-    if (replayed_) ++stats.replayed;
+    if (replayed) ++stats.replayed;
   });
 }
 

@@ -2,25 +2,23 @@
 // Frames of one format on their way through an element that works on a device: what measuring and filtering share.
 #pragma once
 
-#include "algorithms/worker.h"
+#include "engine/session.h"
 #include "gst/base/device_base.h"
 #include "gst/buffer/significant_bits.h"
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <utility>
 
 namespace framequality {
 
 /// Exists from caps to stop: no half-configured stream can be worked on. Frames come in through take(), and leave in
 /// order through it or finish(). Thread-safety: the sink pad's stream lock. Functions throw what guard() takes.
-class Stream {
+class Stream : protected SessionHost {
  public:
   /// info: of the frames that come. memory: that they lie in. radius: frames before and after one that it is
-  /// made of. goes_on: what a warning says after a CUDA fault with device=auto.
-  Stream(FqDeviceBase* element, const GstVideoInfo& info, Memory memory, int radius, const char* goes_on);
+  /// made of. what, promise: what a warning says to continue after a fault with device=auto, and how.
+  Stream(FqDeviceBase* element, const GstVideoInfo& info, Memory memory, int radius, const char* what,
+         const char* promise);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   /// The device is done with the frames before they are released.
@@ -56,8 +54,12 @@ class Stream {
   /// Warns of 16-bit words that do not fit the significant bits; for every frame that is worked on.
   void look(const Frame& frame) { significant_bits_.look(frame); }
 
-  // Of the frames in `stats`: the last one collected, and one that passes as it came.
-  void count_done();
+  /// Where workers are made at first: a frame in a device's memory is worked on in its own context, which enter() makes
+  /// current.
+  Place where() const;
+
+  // Of the frames in `stats`: one that is done, replayed or not, and one that passes as it came.
+  void count_done(bool replayed);
   void count_skipped();
 
   /// Adds the time of its life to busy-ns.
@@ -74,126 +76,18 @@ class Stream {
   };
 
  private:
-  template <class Task, class Result>
-  friend class Relay;
-
-  /// Where workers are made: a frame in GPU memory is worked on in its own context, which scope() makes current.
-  Place where() const { return memory_ != Memory::kHost ? Place{true, -1} : place_of(element_); }
-  CudaContext::Scope scope() const { return CudaContext::Scope(element_->device->context); }
-  /// Leaves CUDA for good after a fault. Throws the fault where frames cannot be worked on on the CPU, or the user
-  /// asked for CUDA alone.
-  void fall_back(const Error& fault);
+  bool enter() override;
+  void leave() noexcept override;
+  Place fall_back(const Error& fault, const Place& failed) override;
   void warn_of_padding(gsize size);
 
   FqDeviceBase* element_;
   GstVideoInfo info_;
   Memory memory_;
   int in_flight_, radius_;
-  const char* goes_on_;
+  const char *what_, *promise_;
   bool warned_of_padding_ = false;
   SignificantBitsCheck significant_bits_;
-  bool replayed_ = false;  ///< the last frame collected was worked on anew, on the CPU
-};
-
-/// A stream's worker at the chosen place and, after a CUDA fault with device=auto, on the CPU, where it works again on
-/// the tasks that the device had. Whoever submits a task keeps what it points to until it has been collected.
-template <class Task, class Result>
-class Relay {
- public:
-  /// A worker at this place that takes `depth` tasks before the first is collected. Throws as workers do.
-  using Make = std::function<std::unique_ptr<Worker<Task, Result>>(const Place& place, int depth)>;
-
-  Relay(Stream& stream, Make make) : stream_(stream), make_(std::move(make)) { make_worker(); }
-  Relay(const Relay&) = delete;
-  Relay& operator=(const Relay&) = delete;
-  ~Relay() { release(); }
-
-  /// Begins with a task. On the CPU that is left to collect(), since it would be done in this thread.
-  void submit(const Task& task) {
-    if (!on_device_) return;
-    const auto scope = stream_.scope();
-    with_recovery(
-        [&] {
-          worker_->submit(task);
-          ++pending_;
-        },
-        [&](const Error& fault) { fall_back(fault); });
-  }
-
-  /// The result of `oldest`, the task submitted first of those not collected.
-  Result collect(const Task& oldest) {
-    const auto scope = stream_.scope();
-    if (!on_device_) return work(oldest);
-    --pending_;  // also if it fails
-    return with_recovery([&] { return worker_->collect(); },
-                         [&](const Error& fault) {
-                           fall_back(fault);
-                           return work(oldest);
-                         });
-  }
-
-  /// Waits until the worker has let go of all tasks, and forgets them.
-  void drop() noexcept {
-    guard(false, [&] {
-      const auto scope = stream_.scope();
-      for (; pending_ > 0; --pending_)
-        guard(false, [&] {
-          worker_->collect();
-          return true;
-        });
-      return true;
-    });
-    pending_ = replays_ = 0;
-  }
-
-  /// Calls change(), which changes the context of frames in GPU memory, between the last use of the old one and the
-  /// first of the new one. No task is pending.
-  template <class F>
-  void change_context(F&& change) {
-    release();
-    std::forward<F>(change)();
-    make_worker();
-  }
-
- private:
-  void make_worker() {
-    const auto scope = stream_.scope();
-    const Place where = stream_.where();
-    on_device_ = where.cuda;
-    with_recovery([&] { worker_ = make_(where, stream_.in_flight() + 1); },
-                  [&](const Error& fault) {
-                    fall_back(fault);
-                    replays_ = 0;
-                  });
-  }
-  void release() noexcept {
-    guard(false, [&] {
-      const auto scope = stream_.scope();
-      worker_.reset();
-      return true;
-    });
-    worker_.reset();
-  }
-  /// The tasks pending, and the one in hand, will be worked on on the CPU.
-  void fall_back(const Error& fault) {
-    stream_.fall_back(fault);
-    worker_ = make_(Place{}, 1);
-    on_device_ = false;
-    replays_ = std::exchange(pending_, 0) + 1;
-  }
-  Result work(const Task& task) {
-    worker_->submit(task);
-    stream_.replayed_ = replays_ > 0;
-    if (replays_ > 0) --replays_;
-    return worker_->collect();
-  }
-
-  Stream& stream_;
-  Make make_;
-  std::unique_ptr<Worker<Task, Result>> worker_;
-  bool on_device_ = false;
-  int pending_ = 0;  ///< tasks that the device has
-  int replays_ = 0;  ///< tasks that a device had and that are to be collected
 };
 
 }  // namespace framequality

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // bliindsmeter: predicts the perceived quality of each video frame, without a reference.
-#include "gst/base/backends.h"
 #include "gst/base/meter_stream.h"
 #include "gst/bliindsmeter/input.h"
 #include "gst/bliindsmeter/model.h"
@@ -108,7 +107,7 @@ class Bliinds {
   /// Null for frames that are never submitted.
   std::unique_ptr<Worker<Task, Result>> make(const Place& place, int depth) const {
     if (!bliinds::measurable(format_.geometry)) return nullptr;
-    return backends().bliinds.make(input_, place, depth);
+    return place.backend->bliinds(input_, {place.id, depth});
   }
 
   bool prepare(GstBuffer* buffer, Task& task, Settings& settings) {
@@ -269,6 +268,7 @@ static void gst_bliinds_meter_class_init(GstBliindsMeterClass* klass) {
 
   auto* base = FQ_METER_BASE_CLASS(klass);
   base->parent_class.category = bliindsmeter_debug;
+  base->parent_class.makes = [](const Backend& backend) { return backend.bliinds != nullptr; };
   base->message_name = "bliindsmeter";
   base->meta_name = kBliindsMeta;
   base->make_stream = make_stream;

@@ -107,17 +107,15 @@ void CudaContext::clear() {
   gst_clear_object(&context_);
 }
 
-CudaContext::Scope::Scope(CudaContext& context) {
-  const std::lock_guard lock(context.mutex_);
-  if (!context.context_) return;
-  pushed_ = gst_cuda_context_push(context.context_);
-  if (!pushed_)
+bool CudaContext::push() {
+  const std::lock_guard lock(mutex_);
+  if (!context_) return false;
+  if (!gst_cuda_context_push(context_))
     throw ElementError(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, "The CUDA context of the frames is gone");
+  return true;
 }
 
-CudaContext::Scope::~Scope() {
-  if (pushed_) gst_cuda_context_pop(nullptr);
-}
+void CudaContext::pop() noexcept { gst_cuda_context_pop(nullptr); }
 
 #else
 
@@ -131,8 +129,8 @@ void CudaContext::adopt(GstBuffer*) {}
 void CudaContext::offer_pool(GstQuery*, guint) {}
 void CudaContext::finish_writes(GstBuffer*) {}
 void CudaContext::clear() {}
-CudaContext::Scope::Scope(CudaContext&) {}
-CudaContext::Scope::~Scope() {}
+bool CudaContext::push() { return false; }
+void CudaContext::pop() noexcept {}
 
 #endif
 

@@ -36,17 +36,9 @@ class CudaContext {
   static void finish_writes(GstBuffer* buffer);
   void clear();
 
-  /// Makes the context current while this lives; nothing if there is none.
-  class Scope {
-   public:
-    explicit Scope(CudaContext& context);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    [[maybe_unused]] bool pushed_ = false;
-  };
+  /// Makes the context current until pop(); false if there is none, and nothing to pop. Throws ElementError.
+  bool push();
+  static void pop() noexcept;
 
  private:
   // Never held while GstCuda is called from ensure(): it holds a lock of its own then, and other elements' queries come

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// System memory that the GPU reads without a copy on the host.
+// System memory that a device reads without a copy on the host.
 #include "gst/buffer/pinned_pool.h"
 
+#include "device/pinned.h"
 #include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
@@ -42,23 +43,24 @@ struct PinRecord {
   bool tried = false;
   void* data = nullptr;  ///< pinned by us; null: not
   std::size_t bytes = 0;
-  int id = -1;
+  Place place{};
 
   /// Under the mutex of pin_if_recurring().
-  void pin(void* at, std::size_t size, int device) {
+  void pin(void* at, std::size_t size, const Place& where) {
     tried = true;
     const auto more = static_cast<std::int64_t>(size);
-    if (pinned_memories >= kMostMemories || pinned_bytes + more > most_bytes() || !pinning().pin(at, size, device))
+    if (pinned_memories >= kMostMemories || pinned_bytes + more > most_bytes() ||
+        !where.backend->pin(at, size, where.id))
       return;
     data = at;
     bytes = size;
-    id = device;
+    place = where;
     ++pinned_memories;
     pinned_bytes += more;
   }
   ~PinRecord() {
     if (!data) return;
-    pinning().unpin(data, id);
+    place.backend->unpin(data, place.id);
     --pinned_memories;
     pinned_bytes -= static_cast<std::int64_t>(bytes);
   }
@@ -81,15 +83,15 @@ PinRecord* sightings_of(GstMemory* memory, const void* owner) {
 }
 
 /// A pinned block as GstMemory. Throws std::bad_alloc.
-GstMemory* allocate(gsize size, const GstAllocationParams* params, int id) {
+GstMemory* allocate(gsize size, const GstAllocationParams* params, const Place& place) {
   const gsize maxsize = size + params->prefix + params->padding;
-  auto* block = new cuda::PinnedBytes(maxsize, id, pinning().pin, pinning().unpin);
+  auto* block = new PinnedBytes(maxsize, place);
   auto* data = static_cast<std::uint8_t*>(block->data());
   if (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED) std::memset(data, 0, params->prefix);
   if (params->flags & GST_MEMORY_FLAG_ZERO_PADDED) std::memset(data + params->prefix + size, 0, params->padding);
   // A wrapped memory is freed, shared and copied as any system memory is.
   GstMemory* memory = gst_memory_new_wrapped(params->flags, data, maxsize, params->prefix, size, block,
-                                             [](gpointer p) { delete static_cast<cuda::PinnedBytes*>(p); });
+                                             [](gpointer p) { delete static_cast<PinnedBytes*>(p); });
   sightings_of(memory, nullptr);  // nobody's: it need not be pinned again
   return memory;
 }
@@ -100,7 +102,7 @@ GstMemory* allocate(gsize size, const GstAllocationParams* params, int id) {
 
 struct FqPinnedAllocator {
   GstAllocator parent;
-  int id;
+  framequality::Place place;
 };
 struct FqPinnedAllocatorClass {
   GstAllocatorClass parent_class;
@@ -111,8 +113,8 @@ G_DEFINE_TYPE(FqPinnedAllocator, fq_pinned_allocator, GST_TYPE_ALLOCATOR)
 static GstMemory* pinned_alloc(GstAllocator* allocator, gsize size, GstAllocationParams* params) {
   using namespace framequality;
   if (params->align >= kPage) return gst_allocator_alloc(nullptr, size, params);
-  return guard<GstMemory*>(nullptr,
-                           [&] { return allocate(size, params, reinterpret_cast<FqPinnedAllocator*>(allocator)->id); });
+  return guard<GstMemory*>(
+      nullptr, [&] { return allocate(size, params, reinterpret_cast<FqPinnedAllocator*>(allocator)->place); });
 }
 
 static void fq_pinned_allocator_init(FqPinnedAllocator* self) {
@@ -125,7 +127,8 @@ static void fq_pinned_allocator_class_init(FqPinnedAllocatorClass* klass) {
 
 namespace framequality {
 
-void offer_pinned_pool(GstQuery* query, guint min, int id, guint bytes) {
+void offer_pinned_pool(GstQuery* query, guint min, const Place& place, guint bytes) {
+  if (!place.backend->pin) return;
   GstCaps* caps = nullptr;
   gboolean need_pool = FALSE;
   GstVideoInfo info;
@@ -140,7 +143,7 @@ void offer_pinned_pool(GstQuery* query, guint min, int id, guint bytes) {
 
   auto* allocator = static_cast<GstAllocator*>(g_object_new(fq_pinned_allocator_get_type(), nullptr));
   gst_object_ref_sink(allocator);
-  reinterpret_cast<FqPinnedAllocator*>(allocator)->id = id;
+  reinterpret_cast<FqPinnedAllocator*>(allocator)->place = place;
   GstAllocationParams params;
   gst_allocation_params_init(&params);
   gst_query_add_allocation_param(query, allocator, &params);
@@ -155,7 +158,8 @@ void offer_pinned_pool(GstQuery* query, guint min, int id, guint bytes) {
   gst_object_unref(allocator);
 }
 
-void pin_if_recurring(GstBuffer* buffer, const void* owner, int id) {
+void pin_if_recurring(GstBuffer* buffer, const void* owner, const Place& place) {
+  if (!place.backend->pin) return;
   static std::mutex mutex;
   const guint count = gst_buffer_n_memory(buffer);
   const GstMemory* last = nullptr;
@@ -173,7 +177,7 @@ void pin_if_recurring(GstBuffer* buffer, const void* owner, int id) {
     if (!records || records->tried || ++records->returns <= kReturns) continue;
     GstMapInfo map;
     if (!gst_memory_map(memory, &map, GST_MAP_READ)) continue;
-    records->pin(map.data - memory->offset, memory->maxsize, id);
+    records->pin(map.data - memory->offset, memory->maxsize, place);
     gst_memory_unmap(memory, &map);
   }
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "algorithms/denoise/filter.h"
-#include "gst/base/backends.h"
 #include "gst/base/filter_stream.h"
 
 #include <memory>
@@ -25,7 +24,7 @@ class Denoising {
   }
 
   std::unique_ptr<denoise::Filter> make(const Place& place, int depth) const {
-    return backends().denoise.make(geometry_, place, depth, threads_);
+    return place.backend->denoise(geometry_, {place.id, depth, threads_});
   }
   Settings settings() const { return settings_of(element_->settings->get()); }
   Task task(const FilterWindow& w, const Settings& settings) const {

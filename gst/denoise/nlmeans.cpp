@@ -143,5 +143,6 @@ static void gst_nlmeans_class_init(GstNlmeansClass* klass) {
       "The framequality authors");
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = nlmeans_debug;
+  base->parent_class.makes = [](const Backend& backend) { return backend.denoise != nullptr; };
   base->make_stream = make_stream;
 }

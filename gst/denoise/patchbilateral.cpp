@@ -116,5 +116,6 @@ static void gst_patch_bilateral_class_init(GstPatchBilateralClass* klass) {
       "The framequality authors");
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = patchbilateral_debug;
+  base->parent_class.makes = [](const Backend& backend) { return backend.denoise != nullptr; };
   base->make_stream = make_stream;
 }

@@ -191,6 +191,7 @@ static void gst_halftone_class_init(GstHalftoneClass* klass) {
   GST_BASE_TRANSFORM_CLASS(klass)->transform_caps = transform_caps;
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = halftone_debug;
+  base->parent_class.makes = [](const Backend& backend) { return backend.halftone != nullptr; };
   base->parent_class.unsupported_reason = unsupported_reason;
   base->parse_caps = parse_halftone_caps;
   base->make_stream = make_stream;

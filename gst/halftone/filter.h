@@ -3,7 +3,6 @@
 #pragma once
 
 #include "algorithms/halftone/filter.h"
-#include "gst/base/backends.h"
 #include "gst/base/filter_stream.h"
 
 #include <memory>
@@ -41,7 +40,7 @@ class Halftoning {
         threads_(threads) {}
 
   std::unique_ptr<halftone::Filter> make(const Place& place, int depth) const {
-    return backends().halftone.make(geometry_, place, depth, threads_);
+    return place.backend->halftone(geometry_, {place.id, depth, threads_});
   }
   Settings settings() const {
     const HalftoneRequest request = element_->request->get();

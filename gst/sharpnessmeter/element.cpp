@@ -2,7 +2,6 @@
 // sharpnessmeter: measures the sharpness of each video frame.
 #include "algorithms/sharpness/meter.h"
 #include "algorithms/sharpness/score.h"
-#include "gst/base/backends.h"
 #include "gst/base/meter_stream.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
@@ -111,7 +110,7 @@ class Sharpness {
         is_limited_(format.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235) {}
 
   std::unique_ptr<Meter> make(const Place& place, int depth) const {
-    return backends().sharpness.make(format_.geometry, place, depth);
+    return place.backend->sharpness(format_.geometry, {place.id, depth});
   }
 
   /// Most frames find the plan for their options and regions made.
@@ -339,6 +338,7 @@ static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
 
   auto* base = FQ_METER_BASE_CLASS(klass);
   base->parent_class.category = sharpnessmeter_debug;
+  base->parent_class.makes = [](const Backend& backend) { return backend.sharpness != nullptr; };
   base->message_name = "sharpnessmeter";
   base->meta_name = kSharpnessMeta;
   base->make_stream = make_stream;

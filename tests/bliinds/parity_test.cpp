@@ -175,7 +175,7 @@ class YuvIn {
         device_.emplace_back(block, device);
         frame_.plane[p] = device_.back().data() + picture.origin(p);
       } else {
-        pinned_.push_back(std::make_unique<cuda::PinnedBytes>(block.size(), device));
+        pinned_.push_back(std::make_unique<PinnedBytes>(block.size(), Place{&cuda::kBackend, device}));
         std::memcpy(pinned_.back()->data(), block.data(), block.size());
         frame_.plane[p] = static_cast<const std::uint8_t*>(pinned_.back()->data()) + picture.origin(p);
       }
@@ -186,7 +186,7 @@ class YuvIn {
  private:
   Frame frame_;
   std::vector<cuda::DeviceBytes> device_;
-  std::vector<std::unique_ptr<cuda::PinnedBytes>> pinned_;
+  std::vector<std::unique_ptr<PinnedBytes>> pinned_;
 };
 
 TEST_F(BliindsParity, RedOfEveryYuvLayoutAndPlaceInMemory) {

@@ -5,8 +5,8 @@
 #include "algorithms/picture.h"
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
-#include "gst/base/backends.h"
-#include "gst/buffer/pinned_pool.h"
+#include "device/backend.h"
+#include "device/error.h"
 #include "tests/gst/rig.h"
 
 #include <algorithm>
@@ -230,10 +230,24 @@ class ScriptedWorker : public W {
 };
 
 /// Counts a worker made on the scripted GPU, which may fail.
-inline void make_scripted(int id, int depth) {
-  EXPECT_EQ(id, 5);
-  script.depth = depth;
+inline void make_scripted(const Where& where) {
+  EXPECT_EQ(where.id, 5);
+  script.depth = where.depth;
   if (script.made++ == script.fail_make_at || script.lost) script.fail("cudaMalloc");
+}
+
+/// The backends that tests write, on which elements work after use_tables().
+struct Tables {
+  Backend gpu{}, cpu{};
+};
+inline Tables tables;
+
+/// Makes them what the product's are.
+inline void use_tables() {
+  static const Backend* const all[] = {&tables.gpu, &tables.cpu};
+  use_backends({});
+  tables = {cuda::kBackend, *backends().back()};
+  use_backends(all);
 }
 
 /// Puts the scripted GPU in the real one's place; it must be as it was when all elements are gone.
@@ -241,28 +255,28 @@ class Scripted : public ::testing::Test {
  protected:
   void SetUp() override {
     anew();
-    backends().find_device = [](int wanted) {
+    use_tables();
+    tables.gpu.find = [](int wanted) {
       script.wanted = wanted;
-      return script.present ? cuda::Device{5, "Scripted GPU", ""}
-                            : cuda::Device{-1, "", "the driver is too old: install 580 or newer"};
+      return script.present ? Device{5, "Scripted GPU", ""}
+                            : Device{-1, "", "the driver is too old: install 580 or newer"};
     };
-    backends().sharpness.cuda = [](const Geometry& g, int id, int depth) -> std::unique_ptr<Meter> {
-      make_scripted(id, depth);
-      return std::make_unique<ScriptedWorker<Meter, Geometry>>(g, depth, cpu::make_meter(g));
+    tables.gpu.sharpness = [](const Geometry& g, const Where& where) -> std::unique_ptr<Meter> {
+      make_scripted(where);
+      return std::make_unique<ScriptedWorker<Meter, Geometry>>(g, where.depth, cpu::make_meter(g));
     };
-    pinning().pin = [](void* data, std::size_t bytes, int id) noexcept {
+    tables.gpu.pin = [](void* data, std::size_t bytes, int id) noexcept {
       EXPECT_EQ(id, 5);
       return pins.pin(data, bytes);
     };
-    pinning().unpin = [](void* data, int id) noexcept {
+    tables.gpu.unpin = [](void* data, int id) noexcept {
       EXPECT_EQ(id, 5);
       pins.unpin(data);
     };
   }
   void TearDown() override {
     expect_clean();
-    backends() = {};
-    pinning() = {};
+    use_backends({});
   }
 
   /// For the next case of one test, when no element is left.

@@ -76,7 +76,7 @@ class Sheet {
     stride_ = up ? -static_cast<std::ptrdiff_t>(step) : static_cast<std::ptrdiff_t>(step);
     if (where == MemoryKind::kDevice) device_ = std::make_unique<cuda::DeviceBytes>(bytes_, device);
     if (where == MemoryKind::kPinned) {
-      pinned_ = std::make_unique<cuda::PinnedBytes>(bytes_.size(), device);
+      pinned_ = std::make_unique<PinnedBytes>(bytes_.size(), Place{&cuda::kBackend, device});
       EXPECT_TRUE(pinned_->is_pinned());
       std::memcpy(pinned_->data(), bytes_.data(), bytes_.size());
     }
@@ -108,7 +108,7 @@ class Sheet {
   MemoryKind where_;
   std::vector<std::uint8_t> bytes_;
   std::unique_ptr<cuda::DeviceBytes> device_;
-  std::unique_ptr<cuda::PinnedBytes> pinned_;
+  std::unique_ptr<PinnedBytes> pinned_;
 };
 
 std::vector<std::uint16_t> codes_of(const Case& c, int depth) {

@@ -2,8 +2,10 @@
 // Several frames in flight on the GPU give the host twin's totals, in order, wherever in memory the frames lie.
 #include "cpu/sharpness/meter.h"
 #include "cuda/device.h"
+#include "cuda/pinned.h"
 #include "cuda/sharpness/meter.h"
 #include "device/error.h"
+#include "device/pinned.h"
 #include "tests/sharpness/sweep.h"
 #include "tests/support/device_twins.h"
 #include "tests/support/memory_kinds.h"
@@ -139,7 +141,7 @@ TEST_F(InFlightParity, PinnedFramesThatChangeInPlaceAreReadAnew) {
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
   const auto host = cpu::make_meter(geometry);
   const auto meter = cuda::make_meter(geometry, device_, 1);
-  const cuda::PinnedBytes memory(std::size_t{640} * 480, device_);
+  const PinnedBytes memory(std::size_t{640} * 480, {&cuda::kBackend, device_});
   auto* const bytes = static_cast<std::uint8_t*>(memory.data());
   Frame frame;
   frame.plane[0] = bytes;

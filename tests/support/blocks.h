@@ -3,7 +3,8 @@
 #pragma once
 
 #include "algorithms/picture.h"
-#include "cuda/pinned.h"
+#include "cuda/device.h"
+#include "device/pinned.h"
 #include "tests/support/device.h"
 #include "tests/support/memory_kinds.h"
 #include "tests/support/pictures.h"
@@ -168,7 +169,7 @@ class BlocksIn {
         device_.emplace_back(bytes, device);
         data = device_.back().data();
       } else if (where == MemoryKind::kPinned) {
-        pinned_.push_back(std::make_unique<cuda::PinnedBytes>(bytes.size(), device));
+        pinned_.push_back(std::make_unique<PinnedBytes>(bytes.size(), Place{&cuda::kBackend, device}));
         EXPECT_TRUE(pinned_.back()->is_pinned());
         data = static_cast<std::uint8_t*>(pinned_.back()->data());
         std::memcpy(data, bytes.data(), bytes.size());
@@ -206,7 +207,7 @@ class BlocksIn {
   MemoryKind where_;
   Canvas canvas_;
   std::vector<cuda::DeviceBytes> device_;
-  std::vector<std::unique_ptr<cuda::PinnedBytes>> pinned_;
+  std::vector<std::unique_ptr<PinnedBytes>> pinned_;
 };
 
 }  // namespace framequality::test

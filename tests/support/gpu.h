@@ -19,7 +19,7 @@ inline bool is_set(const char* variable) {
 
 /// For SetUp(): skips the test with find_device's reason when there is no GPU; fails it if REQUIRE_GPU is set.
 inline void require_gpu() {
-  const cuda::Device device = cuda::find_device();
+  const Device device = cuda::find_device();
   if (device.id >= 0) return;
   if (is_set("REQUIRE_GPU")) FAIL() << "REQUIRE_GPU is set, but: " << device.reason;
   GTEST_SKIP() << device.reason;

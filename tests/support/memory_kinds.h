@@ -2,7 +2,8 @@
 // Pictures in every kind of memory that a GPU meets them in.
 #pragma once
 
-#include "cuda/pinned.h"
+#include "cuda/device.h"
+#include "device/pinned.h"
 #include "tests/support/cases.h"
 #include "tests/support/device.h"
 #include "tests/support/layouts.h"
@@ -34,7 +35,7 @@ class FrameIn {
         frame_.plane[p] = device_.back().data() + picture.origin(p);
         continue;
       }
-      pinned_.push_back(std::make_unique<cuda::PinnedBytes>(block.size(), device));
+      pinned_.push_back(std::make_unique<PinnedBytes>(block.size(), Place{&cuda::kBackend, device}));
       EXPECT_TRUE(pinned_.back()->is_pinned());
       auto* first = static_cast<std::uint8_t*>(pinned_.back()->data()) + picture.origin(p);
       for (int y = 0; y < geometry.height; ++y)
@@ -48,7 +49,7 @@ class FrameIn {
  private:
   Frame frame_;
   std::vector<cuda::DeviceBytes> device_;
-  std::vector<std::unique_ptr<cuda::PinnedBytes>> pinned_;
+  std::vector<std::unique_ptr<PinnedBytes>> pinned_;
 };
 
 /// A size in a layout of layouts().

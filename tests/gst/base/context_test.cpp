@@ -16,16 +16,17 @@ class ContextChange : public GpuMemory {
     if (IsSkipped() || HasFatalFailure()) return;
     other_ = new_context();
     ASSERT_TRUE(other_);
-    backends().sharpness.cuda = [](const Geometry& g, int id, int depth) {
+    use_tables();
+    tables.gpu.sharpness = [](const Geometry& g, const Where& where) {
       refuse_third();
-      return cuda::make_meter(g, id, depth);
+      return cuda::make_meter(g, where.id, where.depth);
     };
-    backends().denoise.cuda = [](const PictureGeometry& g, int id, int depth) {
+    tables.gpu.denoise = [](const PictureGeometry& g, const Where& where) {
       refuse_third();
-      return cuda::make_denoiser(g, id, depth);
+      return cuda::make_denoiser(g, where.id, where.depth);
     };
   }
-  void TearDown() override { backends() = {}; }
+  void TearDown() override { use_backends({}); }
 
   /// One error, and no crash with the frames that follow it nevertheless.
   template <class R>

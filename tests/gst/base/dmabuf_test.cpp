@@ -42,19 +42,15 @@ class Dma : public ScriptedFilters {
   void SetUp() override {
     ScriptedFilters::SetUp();
     script.present = false;
-    backends().sharpness.cpu = [](const Geometry& g, int) -> std::unique_ptr<Meter> {
+    tables.cpu.sharpness = [](const Geometry& g, const Where&) -> std::unique_ptr<Meter> {
       return std::make_unique<Noting<Meter>>(cpu::make_meter(g));
     };
-    backends().denoise.cpu = [](const PictureGeometry& g, int) -> std::unique_ptr<denoise::Filter> {
+    tables.cpu.denoise = [](const PictureGeometry& g, const Where&) -> std::unique_ptr<denoise::Filter> {
       return std::make_unique<Noting<denoise::Filter>>(cpu::make_denoiser(g, 1));
     };
-    backends().halftone.cpu = [](const Geometry& g, int) -> std::unique_ptr<halftone::Filter> {
+    tables.cpu.halftone = [](const Geometry& g, const Where&) -> std::unique_ptr<halftone::Filter> {
       return std::make_unique<Noting<halftone::Filter>>(cpu::make_halftone(g, 1));
     };
-  }
-  void TearDown() override {
-    backends() = {};
-    ScriptedFilters::TearDown();
   }
 };
 

@@ -104,7 +104,7 @@ inline testing::AssertionResult within_tolerance(const Filtered& want, std::vect
 /// Whether an element made of a frame what the host twin makes: the same bytes, but on a real GPU, whose denoisers have
 /// a tolerance.
 inline testing::AssertionResult is_filtered(Rig& rig, const Filtered& want, std::vector<std::uint8_t> rows) {
-  if (rig.string("active-device") == "cuda" && backends().denoise.cuda == cuda::make_denoiser)
+  if (rig.string("active-device") == "cuda" && backends().front()->denoise == cuda::kBackend.denoise)
     return within_tolerance(want, std::move(rows));
   if (rows == want.rows) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "not the host twin's bytes";
@@ -137,9 +137,10 @@ class ScriptedFilters : public Scripted {
  protected:
   void SetUp() override {
     Scripted::SetUp();
-    backends().denoise.cuda = [](const PictureGeometry& g, int id, int depth) -> std::unique_ptr<denoise::Filter> {
-      make_scripted(id, depth);
-      return std::make_unique<ScriptedWorker<denoise::Filter, PictureGeometry>>(g, depth, cpu::make_denoiser(g, 1));
+    tables.gpu.denoise = [](const PictureGeometry& g, const Where& where) -> std::unique_ptr<denoise::Filter> {
+      make_scripted(where);
+      return std::make_unique<ScriptedWorker<denoise::Filter, PictureGeometry>>(g, where.depth,
+                                                                                cpu::make_denoiser(g, 1));
     };
   }
 };

@@ -34,9 +34,9 @@ class BliindsInFlight : public Scripted {
  protected:
   void SetUp() override {
     Scripted::SetUp();
-    backends().bliinds.cuda = [](const bliinds::Input& input, int id, int depth) -> std::unique_ptr<bliinds::Meter> {
-      make_scripted(id, depth);
-      return std::make_unique<ScriptedBliinds>(input, depth, cpu::make_bliinds_meter(input));
+    tables.gpu.bliinds = [](const bliinds::Input& input, const Where& where) -> std::unique_ptr<bliinds::Meter> {
+      make_scripted(where);
+      return std::make_unique<ScriptedBliinds>(input, where.depth, cpu::make_bliinds_meter(input));
     };
   }
   void push(Rig& rig, std::uint64_t i, const std::string& caps = kCaps) {

@@ -79,9 +79,9 @@ class ScriptedHalftones : public Scripted {
  protected:
   void SetUp() override {
     Scripted::SetUp();
-    backends().halftone.cuda = [](const Geometry& g, int id, int depth) -> std::unique_ptr<halftone::Filter> {
-      make_scripted(id, depth);
-      return std::make_unique<ScriptedHalftone>(g, depth, cpu::make_halftone(g, 1));
+    tables.gpu.halftone = [](const Geometry& g, const Where& where) -> std::unique_ptr<halftone::Filter> {
+      make_scripted(where);
+      return std::make_unique<ScriptedHalftone>(g, where.depth, cpu::make_halftone(g, 1));
     };
   }
 };

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The values of the property `device`, and the words for them, made of the list of backends.
+#pragma once
+
+#include <glib-object.h>
+
+namespace framequality {
+
+/// The others are those of Backend::number.
+enum class DeviceChoice { kAuto = 0 };
+
+/// What the property `active-device` is; stays valid.
+const char* active_device_text();
+
+}  // namespace framequality
+
+GType fq_device_choice_get_type();

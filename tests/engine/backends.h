@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Three backends for tests of the engine: two devices that are there or not, and a CPU.
+#pragma once
+
+#include "device/backend.h"
+
+#include <gtest/gtest.h>
+
+namespace framequality::test {
+
+/// What tests say of a device, and see of it.
+struct Scene {
+  bool usable = true;
+  int wanted = -2;  ///< of find()
+};
+
+class Backends : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    first = second = {};
+    table_[0] = {"first", "the first", 7,       Memory::kCuda, find<first>, nullptr,
+                 nullptr, nullptr,     nullptr, nullptr,       nullptr};
+    table_[1] = {"second", "the second", 3,       Memory::kHost, find<second>, nullptr,
+                 nullptr,  nullptr,      nullptr, nullptr,       nullptr};
+    table_[2] = {"cpu",   "the CPU", 1,       Memory::kHost, [](int) { return Device{0, "", ""}; }, nullptr, nullptr,
+                 nullptr, nullptr,   nullptr, nullptr};
+    use_backends(all_);
+  }
+  void TearDown() override { use_backends({}); }
+
+  static inline Scene first, second;
+  static inline Backend table_[3]{};
+
+ private:
+  template <Scene& scene>
+  static Device find(int wanted) {
+    scene.wanted = wanted;
+    return scene.usable ? Device{4, "A card", ""} : Device{-1, "", "no driver"};
+  }
+  static constexpr const Backend* all_[] = {&table_[0], &table_[1], &table_[2]};
+};
+
+}  // namespace framequality::test
