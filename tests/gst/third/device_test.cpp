@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Elements of a program with a third backend: it is a value of `device`, the best one, and what all suites here work
+// on.
+#include "tests/gst/rig.h"
+#include "tests/gst/sharpnessmeter/scores.h"
+#include "tests/gst/third/backend.h"
+
+#include <vector>
+
+namespace framequality::test {
+namespace {
+
+/// The product's backends, and in front of them the third: before any element's class is made.
+const std::vector<const Backend*> all = [] {
+  std::vector<const Backend*> list{&third::kBackend};
+  list.insert(list.end(), backends().begin(), backends().end());
+  return list;
+}();
+[[maybe_unused]] const bool used = (use_backends(all), true);
+
+/// The suites of this program prove nothing where they run elsewhere.
+class WorkedOn : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    if (::testing::UnitTest::GetInstance()->successful_test_count() > 0) {
+      EXPECT_GT(third::forwarded, 0);
+    }
+  }
+};
+[[maybe_unused]] ::testing::Environment* const worked_on = ::testing::AddGlobalTestEnvironment(new WorkedOn);
+
+const std::string kCaps = video_caps("GRAY8", 64, 48);
+
+TEST(ThirdBackend, IsAValueOfTheProperty) {
+  Rig rig;
+  GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(rig.element()), "device");
+  const GEnumClass* values = G_PARAM_SPEC_ENUM(spec)->enum_class;
+  std::string said;
+  for (guint i = 0; i < values->n_values; ++i)
+    said += std::to_string(values->values[i].value) + " " + values->values[i].value_nick + ": " +
+            values->values[i].value_name + "\n";
+  EXPECT_EQ(said,
+            "0 auto: the third or CUDA if there is a usable device, else the CPU\n"
+            "1 cpu: the CPU\n"
+            "2 cuda: CUDA; the change to READY fails without a usable device\n"
+            "33 third: the third; the change to READY fails without a usable device\n");
+  spec = g_object_class_find_property(G_OBJECT_GET_CLASS(rig.element()), "active-device");
+  EXPECT_STREQ(g_param_spec_get_blurb(spec), "Device in use, cpu, cuda or third; empty in state NULL");
+}
+
+TEST(ThirdBackend, IsChosenAndNamedInMessages) {
+  for (const char* device : {"auto", "third"}) {
+    Rig rig{{"device", device}};
+    rig.caps(kCaps);
+    EXPECT_EQ(rig.string("active-device"), "third");
+    const int before = third::forwarded;
+    BufferPtr buffer = random_buffer(kCaps, 7);
+    const double want = expected(kCaps, buffer.get()).score;
+    EXPECT_EQ(rig.score(std::move(buffer)), want);
+    EXPECT_EQ(third::forwarded, before + 1);
+    const Heard heard = rig.heard();
+    ASSERT_EQ(heard.results.size(), 1u);
+    EXPECT_EQ(text(heard.results[0].get(), "device"), "third");
+  }
+}
+
+TEST(ThirdBackend, HoldsFramesInFlight) {
+  Rig rig{{"in-flight", "2"}};
+  rig.caps(kCaps);
+  const int before = third::forwarded;
+  for (std::uint64_t i = 0; i < 3; ++i) ASSERT_EQ(rig.push(random_buffer(kCaps, i, i * GST_SECOND)), GST_FLOW_OK);
+  EXPECT_EQ(third::forwarded, before + 1);
+}
+
+TEST(ThirdBackend, LeavesSerpentineToTheCpu) {
+  Rig rig({{"serpentine", "true"}}, "halftone");
+  rig.caps(kCaps);
+  EXPECT_EQ(rig.string("active-device"), "cpu");
+}
+
+}  // namespace
+}  // namespace framequality::test
