@@ -76,7 +76,7 @@ class Sheet {
     stride_ = up ? -static_cast<std::ptrdiff_t>(step) : static_cast<std::ptrdiff_t>(step);
     if (where == MemoryKind::kDevice) device_ = std::make_unique<cuda::DeviceBytes>(bytes_, device);
     if (where == MemoryKind::kPinned) {
-      pinned_ = std::make_unique<PinnedBytes>(bytes_.size(), Place{&cuda::kBackend, device});
+      pinned_ = std::make_unique<PinnedBytes>(bytes_.size(), framequality::Place{&cuda::kBackend, device});
       EXPECT_TRUE(pinned_->is_pinned());
       std::memcpy(pinned_->data(), bytes_.data(), bytes_.size());
     }
