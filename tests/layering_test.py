@@ -32,7 +32,7 @@ FLOORS = {
 # Words that all floors need, a frame's memory among them.
 LEAVES = {"device/error.h", "device/memory.h"}
 # Folders of a floor that are ground, each with those of them that it may include.
-GROUNDS = {"gst": {"object": [], "buffer": ["object"], "base": ["buffer", "object"]}, "apps": {"common": []}}
+GROUNDS = {"gst": {"object": [], "memory": ["object"], "buffer": ["memory", "object"], "base": ["buffer", "memory", "object"]}, "apps": {"common": []}}
 # Room -> rooms that it may include on floors below, where they are named otherwise.
 BELOW = {
     "gst/sharpnessmeter": ["sharpness"],
@@ -150,6 +150,7 @@ def does_not_bite():
         "cuda/denoise/a.cu": "algorithms/halftone/filter.h",
         "gst/object/a.h": "gst/buffer/frame.h",
         "gst/buffer/a.h": "gst/base/stream.h",
+        "gst/memory/a.h": "gst/buffer/frame.h",
         "gst/base/a.h": "gst/sharpnessgate/stream.h",
         "gst/base/b.h": "algorithms/denoise/filter.h",
         "gst/sharpnessgate/a.h": "gst/sharpnessmeter/detections.h",

@@ -5,9 +5,10 @@
 #include "engine/choose.h"
 #include "gst/base/device_choice.h"
 #include "gst/base/stream.h"
-#include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
 #include "gst/buffer/significant_bits.h"
+#include "gst/memory/dma.h"
+#include "gst/memory/kinds.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 
@@ -149,11 +150,6 @@ GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
   return flow;
 }
 
-Memory framequality::memory_of(GstCaps* caps) {
-  const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
-  return features && gst_caps_features_contains(features, FQ_CUDA_FEATURE) ? Memory::kCuda : Memory::kHost;
-}
-
 /// A stream for these caps and the significant bits as they are now; false if the caps are not supported.
 static bool make_stream(FqDeviceBase* self, GstCaps* in, GstCaps* out) {
   DeviceState& d = *self->device;
@@ -284,18 +280,19 @@ static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection directio
     const std::lock_guard lock(d.mutex);
     place = d.place;
   }
-  const auto all = backends();
-  const bool on_gpu = std::any_of(all.begin(), all.end(), [&](const Backend* backend) {
-    return backend->memory == Memory::kCuda && (place ? backend == place->backend : may_choose(wish, *backend));
-  });
+  auto is_read = [&](Memory memory) {
+    const auto all = backends();
+    return memory == Memory::kHost || std::any_of(all.begin(), all.end(), [&](const Backend* backend) {
+             return backend->memory == memory && (place ? backend == place->backend : may_choose(wish, *backend));
+           });
+  };
   GstCaps* result = gst_caps_copy(caps);
-  if (!on_gpu)
-    gst_caps_filter_and_map_in_place(
-        result,
-        [](GstCapsFeatures* features, GstStructure*, gpointer) -> gboolean {
-          return !gst_caps_features_contains(features, FQ_CUDA_FEATURE);
-        },
-        nullptr);
+  gst_caps_filter_and_map_in_place(
+      result,
+      [](GstCapsFeatures* features, GstStructure*, gpointer read) -> gboolean {
+        return (*static_cast<decltype(is_read)*>(read))(memory_of(features));
+      },
+      &is_read);
   if (!filter) return result;
   GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref(result);

@@ -5,7 +5,7 @@
 #include "device/backend.h"
 #include "device/error.h"
 #include "gst/base/device_choice.h"
-#include "gst/buffer/cuda_context.h"
+#include "gst/memory/cuda.h"
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
 #include "gst/object/shared.h"
@@ -122,8 +122,5 @@ void set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames);
 /// the fault where frames cannot be worked on elsewhere, or the user asked for this device alone.
 Place leave_device(FqDeviceBase* self, Memory memory, const Error& fault, const Place& failed, const char* what,
                    const char* promise);
-
-/// Memory of the frames that the caps are for.
-Memory memory_of(GstCaps* caps);
 
 }  // namespace framequality

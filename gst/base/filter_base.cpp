@@ -3,8 +3,9 @@
 #include "gst/base/filter_base.h"
 
 #include "gst/base/stream.h"
-#include "gst/buffer/dma.h"
-#include "gst/buffer/pinned_pool.h"
+#include "gst/memory/dma.h"
+#include "gst/memory/kinds.h"
+#include "gst/memory/pinned.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"
 

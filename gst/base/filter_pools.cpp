@@ -2,9 +2,10 @@
 // Where a filtering element's output buffers come from, and what it offers upstream for its input.
 #include "gst/base/filter_base.h"
 #include "gst/base/stream.h"
-#include "gst/buffer/allocation.h"
-#include "gst/buffer/dma.h"
-#include "gst/buffer/pinned_pool.h"
+#include "gst/memory/allocation.h"
+#include "gst/memory/dma.h"
+#include "gst/memory/kinds.h"
+#include "gst/memory/pinned.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "gst/base/stream.h"
 
 #include "gst/buffer/padding.h"
-#include "gst/buffer/pinned_pool.h"
+#include "gst/memory/pinned.h"
 
 namespace framequality {
 

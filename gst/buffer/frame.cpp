@@ -2,8 +2,9 @@
 // GStreamer's video formats and buffers as the layouts and frames that backends read.
 #include "gst/buffer/frame.h"
 
-#include "gst/buffer/dma.h"
 #include "gst/buffer/padding.h"
+#include "gst/memory/dma.h"
+#include "gst/memory/kinds.h"
 #include "gst/object/guard.h"
 
 #include <algorithm>
@@ -16,9 +17,6 @@
 namespace framequality {
 
 namespace {
-
-// GST_MAP_CUDA of GstCuda, whose headers a build may lack.
-constexpr unsigned kMapCuda = GST_MAP_FLAG_LAST << 1;
 
 [[noreturn]] void refuse(const std::string& text) {
   throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
@@ -230,7 +228,7 @@ std::ptrdiff_t mosaic_stride(const GstVideoInfo& info, gsize size) {
 
 MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes,
                            GstMapFlags access, Memory memory)
-    : maps_(buffer, static_cast<GstMapFlags>(access | (memory == Memory::kCuda ? kMapCuda : 0u))) {
+    : maps_(buffer, static_cast<GstMapFlags>(access | map_flags_of(memory))) {
   if (memory != Memory::kHost && !maps_.meta)
     refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
   if (is_mosaic(info) && maps_.meta && (maps_.meta->n_planes == 0 || maps_.meta->stride[0] == 0)) maps_.meta = nullptr;

@@ -4,6 +4,7 @@
 
 #include "algorithms/layout.h"
 #include "algorithms/picture.h"
+#include "gst/memory/cuda.h"
 
 #include <gst/video/video.h>
 
@@ -58,22 +59,8 @@ namespace framequality {
 
 // clang-format on
 
-// The formats that GstCuda has memory for and that NVIDIA's elements make.
-#if GST_CHECK_VERSION(1, 26, 0)
-#define FQ_CUDA_FORMATS \
-  "{ NV12, I420, P010_10LE, P012_LE, P016_LE, Y444, Y444_16LE, GBR, GBR_16LE, RGBA, BGRA, RGBx, BGRx }"
-#else
-#define FQ_CUDA_FORMATS "{ NV12, I420, P010_10LE, P016_LE, Y444, Y444_16LE, RGBA, BGRA, RGBx, BGRx }"
-#endif
-#define FQ_CUDA_FEATURE "memory:CUDAMemory"
-
 /// Caps of frames in these formats in system memory and, where it can be, of others in GPU memory.
-#if FQ_HAVE_GSTCUDA
-#define FQ_CAPS(formats) \
-  GST_VIDEO_CAPS_MAKE(formats) ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES(FQ_CUDA_FEATURE, FQ_CUDA_FORMATS)
-#else
-#define FQ_CAPS(formats) GST_VIDEO_CAPS_MAKE(formats)
-#endif
+#define FQ_CAPS(formats) GST_VIDEO_CAPS_MAKE(formats) FQ_GPU_CAPS
 /// Caps of the frames that a MappedFrame can be made of.
 #define FQ_LUMA_CAPS FQ_CAPS(FQ_LUMA_FORMATS)
 /// Caps of the frames that a MappedPicture can be made of.

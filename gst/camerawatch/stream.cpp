@@ -3,8 +3,8 @@
 #include "gst/camerawatch/stream.h"
 
 #include "algorithms/saturate.h"
-#include "gst/buffer/dma.h"
 #include "gst/camerawatch/reason.h"
+#include "gst/memory/dma.h"
 #include "gst/object/guard.h"
 #include "gst/object/score_meta.h"
 #include "gst/object/segment.h"

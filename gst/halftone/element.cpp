@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // halftone: dithers to few levels, for displays and printers that have no more.
-#include "gst/buffer/dma.h"
 #include "gst/halftone/filter.h"
+#include "gst/memory/dma.h"
 #include "gst/object/log.h"
 #include "gst/object/owned.h"
 #include "gst/object/properties.h"

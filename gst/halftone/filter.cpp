@@ -2,7 +2,8 @@
 // Halftoning as a FilterStream does it, and the caps of what it reads and writes.
 #include "gst/halftone/filter.h"
 
-#include "gst/buffer/dma.h"
+#include "gst/memory/dma.h"
+#include "gst/memory/kinds.h"
 
 #include <optional>
 

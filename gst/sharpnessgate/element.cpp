@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // sharpnessgate: passes, drops or selects frames by their sharpness score.
-#include "gst/buffer/allocation.h"
+#include "gst/memory/allocation.h"
 #include "gst/object/guard.h"
 #include "gst/object/log.h"
 #include "gst/object/owned.h"

@@ -2,7 +2,7 @@
 // Caps of the frames that overlays can be drawn on or sent along with.
 #pragma once
 
-#include "gst/buffer/dma.h"
+#include "gst/memory/dma.h"
 #include "gst/object/owned.h"
 
 #include <gst/video/video-overlay-composition.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // sharpnessoverlay: draws sharpnessmeter's scores on the picture.
-#include "gst/buffer/dma.h"
 #include "gst/buffer/frame.h"
+#include "gst/memory/dma.h"
 #include "gst/object/guard.h"
 #include "gst/object/log.h"
 #include "gst/object/owned.h"

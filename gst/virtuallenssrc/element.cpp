@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // virtuallenssrc: a simulated camera with a movable lens.
 #include "algorithms/focus/virtual_lens.h"
-#include "gst/buffer/allocation.h"
+#include "gst/memory/allocation.h"
 #include "gst/object/guard.h"
 #include "gst/object/log.h"
 #include "gst/object/owned.h"

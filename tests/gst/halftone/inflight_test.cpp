@@ -2,6 +2,7 @@
 // halftone on a GPU: frames in flight, faults, and what the GPU cannot do.
 #include "cuda/device.h"
 #include "gst/halftone/filter.h"
+#include "gst/memory/kinds.h"
 #include "tests/gst/halftone/rig.h"
 #include "tests/gst/pool.h"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // System memory that a device reads without a copy on the host.
-#include "gst/buffer/pinned_pool.h"
+#include "gst/memory/pinned.h"
 
 #include "device/pinned.h"
-#include "gst/buffer/dma.h"
-#include "gst/buffer/frame.h"
+#include "gst/memory/dma.h"
+#include "gst/memory/kinds.h"
 #include "gst/object/guard.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -136,8 +135,7 @@ void offer_pinned_pool(GstQuery* query, guint min, const Place& place, guint byt
   // Who has a pool of its own may take an allocator for single frames: pinning each costs more than copying it.
   if (!need_pool || !caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return;
   const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
-  if (gst_caps_features_contains(features, FQ_CUDA_FEATURE) || gst_caps_features_contains(features, FQ_DMA_FEATURE))
-    return;
+  if (memory_of(features) != Memory::kHost || gst_caps_features_contains(features, FQ_DMA_FEATURE)) return;
   // An allocator that downstream asks for is kept, and would not be ours.
   if (gst_query_get_n_allocation_pools(query) > 0 || gst_query_get_n_allocation_params(query) > 0) return;
 

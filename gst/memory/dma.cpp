@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames in DMA buffers whose caps say so, as of GStreamer 1.24.
-#include "gst/buffer/dma.h"
+#include "gst/memory/dma.h"
 
 namespace framequality {
 

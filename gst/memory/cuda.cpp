@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The CUDA context of frames in GPU memory.
-#include "gst/buffer/cuda_context.h"
+#include "gst/memory/cuda.h"
 
-#include "gst/buffer/allocation.h"
+#include "gst/memory/allocation.h"
 #include "gst/object/guard.h"
 
 #if FQ_HAVE_GSTCUDA

@@ -2,9 +2,25 @@
 // The CUDA context of frames in GPU memory, shared with neighbours by GStreamer's context handshake (GstCuda).
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/video/video.h>
 
 #include <mutex>
+
+// The formats that GstCuda has memory for and that NVIDIA's elements make.
+#if GST_CHECK_VERSION(1, 26, 0)
+#define FQ_CUDA_FORMATS \
+  "{ NV12, I420, P010_10LE, P012_LE, P016_LE, Y444, Y444_16LE, GBR, GBR_16LE, RGBA, BGRA, RGBx, BGRx }"
+#else
+#define FQ_CUDA_FORMATS "{ NV12, I420, P010_10LE, P016_LE, Y444, Y444_16LE, RGBA, BGRA, RGBx, BGRx }"
+#endif
+#define FQ_CUDA_FEATURE "memory:CUDAMemory"
+
+/// Caps to add to a template: frames in GPU memory, where a build can have them.
+#if FQ_HAVE_GSTCUDA
+#define FQ_GPU_CAPS ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES(FQ_CUDA_FEATURE, FQ_CUDA_FORMATS)
+#else
+#define FQ_GPU_CAPS ""
+#endif
 
 typedef struct _GstCudaContext GstCudaContext;
 
