@@ -135,7 +135,7 @@ void FocusSearch::clear() {
   trail_.clear();
   other_side_.reset();
   spread_ = sum_ = 0;
-  spreads_ = summed_ = stops_made_ = passes_ = 0;
+  spreads_ = summed_ = stops_made_ = settled_ = passes_ = 0;
   suspects_play_ = is_new_play_ = false;
   refuted_play_ = 0;
   trusts_sweep_ = distrusts_sweep_ = stop_contradicts_ = false;

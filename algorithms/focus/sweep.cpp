@@ -66,7 +66,7 @@ std::optional<double> FocusSearch::begin_leg() {
   const bool is_there = here() && position_of(leg_.from) == position_;
   if (const auto to = send(leg_.from)) return to;
   // Already there: this frame is the first of the leg.
-  if (is_there && score_began_) return to_leg(*score_began_);
+  if (is_there && score_began_) return to_leg(score_);
   return {};
 }
 

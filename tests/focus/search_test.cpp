@@ -316,6 +316,27 @@ TEST(FocusSearch, OtherWatchSettingsDoNotSearch) {
   EXPECT_EQ(bench.search.state(), FocusState::kFocused);
 }
 
+TEST(FocusSearch, LegThatBeginsWhereTheLensStandsTakesTheScoresOfItsOwnFrames) {
+  FocusSettings s = settings();
+  s.stop_and_go = true;
+  s.average_frames = 3;
+  Bench bench(s, 0, 0, peak_at(0));
+  bench.run();
+  ASSERT_EQ(bench.search.position(), 0);
+  bench.moves_in(60);
+  // From 0 the sweep goes to both ends, one of which is where it is: that leg's three frames, and three of the next.
+  double score = 100;
+  bench.scene = [&](double x) { return x == 0 ? score : peak_at(60)(x); };
+  while (!bench.is_searching()) bench.frame();
+  for (const double next : {101.0, 102.0, 104.0, 108.0}) {
+    score = next;
+    bench.frame();
+  }
+  bench.run();
+  EXPECT_EQ(bench.search.curve().positions.front(), 0);
+  EXPECT_NEAR(bench.search.curve().scores.front(), ((100 + 101 + 102) / 3.0 + (102 + 104 + 108) / 3.0) / 2, 1e-9);
+}
+
 // --- Measured pictures -----------------------------------------------------------------------------------------------
 
 /// Score of 8-bit pictures as sharpnessmeter prefilter=binomial5 normalize=mean gives it.
