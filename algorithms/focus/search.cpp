@@ -1,68 +1,58 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The focus search: its frames, settings, beginning and end.
+// The focus search: its frames, settings, begin and end, and the watch.
 #include "algorithms/focus/search.h"
 
-#include <limits>
+namespace framequality::focus {
 
-namespace framequality {
-
-namespace {
-
-constexpr std::size_t kMostTrail = 256;
-constexpr double kLess = 0.2;     // share of the height that the end may be below the sweep's best
-constexpr double kNoiseGain = 2;  // for the texture that the estimate of noise has in it
-
-}  // namespace
-
-FocusSearch::FocusSearch(const FocusSettings& settings, double position) : settings_(settings), position_(position) {
-  take_settings();
-  if (settings_.mode != FocusMode::kManual) trigger();
+const char* name_of(Phase phase) {
+  constexpr const char* kNames[] = {"idle", "start", "to-leg", "leg", "leg-end", "pass", "stop", "watch"};
+  return kNames[static_cast<int>(phase)];
 }
 
-std::optional<double> FocusSearch::frame(const FocusFrame& f) {
-  if (f.score) score_before_ = std::exchange(score_, *f.score);
-  motion_.frame(f.known);
-  if (!active_) return {};
-  if (phase_ == Phase::kStart) return start_sweep(f.score);
+Loss loss_of(FocusWatch::Sign sign, const FocusPeak* shape, double reference, double level) {
+  const Loss whole{Kind::kSweep, "the score has changed for good"};
+  if (!shape) return whole;
+  // The height of the scene as it was at rest, rather than as the search found it.
+  FocusPeak now = *shape;
+  now.height = std::max(reference - now.floor, kTuning.least_height * now.height);
+  const double share = (level - now.floor) / now.height;
+  if (sign == FocusWatch::Sign::kSlipped)
+    return {Kind::kTracking, "a small loss lasts", now.distance(level, kTuning.tracking_search), share};
+  if (!(share > kTuning.near_peak)) return whole;
+  const double distance = share < 1 ? now.distance(level, kTuning.local_search) : kTuning.higher_step * now.width;
+  return {Kind::kLocal, "the score has changed, and the last peak is near", distance, share};
+}
+
+Search::Search(const FocusSettings& settings, double position) : settings_(settings), lens_(settings, position) {
+  if (settings_.mode != FocusMode::kManual) trigger("it is the first");
+}
+
+std::optional<double> Search::frame(const FocusFrame& f) {
+  lens_.frame(f);
+  if (phase_ == Phase::kIdle) return {};
+  if (phase_ == Phase::kStart) return start_sweep(f.score.has_value(), false);
   if (!f.score) return {};
   if (phase_ == Phase::kWatch) return watch(f);
   if (kind_ == Kind::kSweep && f.noise >= 0) {
-    noise_least_ = std::min(noise_least_, f.noise);
-    noise_most_ = std::max(noise_most_, f.noise);
+    noise_.noise_least = std::min(noise_.noise_least, f.noise);
+    noise_.noise_most = std::max(noise_.noise_most, f.noise);
   }
-  if (trail_.size() < kMostTrail) trail_.push_back({motion_.now(), *f.score});
+  lens_.follow();
   switch (phase_) {
     case Phase::kToLeg:
-      return to_leg(*f.score);
+      return to_leg();
     case Phase::kLeg:
-      return leg(*f.score);
+      return leg();
     case Phase::kLegEnd:
-      return leg_end(*f.score);
+      return leg_end();
     case Phase::kPass:
       return pass();
     default:
-      return stop(*f.score);
+      return stop();
   }
 }
 
-std::optional<double> FocusSearch::frame(std::optional<double> score) {
-  FocusFrame f;
-  f.score = score;
-  return frame(f);
-}
-
-void FocusSearch::trigger() {
-  watch_.was_useless(false);
-  ended_at_.reset();
-  begin_anew();
-}
-
-void FocusSearch::give_up() {
-  position_is_certain_ = false;
-  stand_by(FocusState::kFailed);
-}
-
-void FocusSearch::configure(const FocusSettings& settings) {
+void Search::configure(const FocusSettings& settings) {
   const FocusSettings old = std::exchange(settings_, settings);
   FocusSettings same = settings;  // as far as a search depends on it
   same.mode = old.mode;
@@ -70,146 +60,129 @@ void FocusSearch::configure(const FocusSettings& settings) {
   same.loss_frames = old.loss_frames;
   same.tracking = old.tracking;
   const bool other = !(same == old);
-  if (other) take_settings();
-  if (settings.mode == FocusMode::kContinuous && !active_ && old.mode != settings.mode) {
+  if (other) {
+    lens_.configure(settings);
+    shape_.reset();
+  }
+  const char* cause = "its settings have changed";
+  if (settings.mode == FocusMode::kContinuous && phase_ == Phase::kIdle && old.mode != settings.mode) {
     if (state_ == FocusState::kFocused)
       watch_from_here();
     else
-      trigger();
+      trigger(cause);
   }
-  if (settings.mode != FocusMode::kContinuous && active_ && phase_ == Phase::kWatch) active_ = false;
-  if (active_ && other) trigger();
+  if (settings.mode != FocusMode::kContinuous && phase_ == Phase::kWatch) phase_ = Phase::kIdle;
+  if (phase_ != Phase::kIdle && other) trigger(cause);
 }
 
-int FocusSearch::last_step() const {
-  return std::max(0, static_cast<int>(std::floor((settings_.max - settings_.min) / settings_.step + 1e-6)));
+// --- Begin and end ---------------------------------------------------------------------------------------------------
+
+void Search::trigger(const char* cause) {
+  watch_.was_useless(false);
+  ended_at_.reset();
+  retries_ = times_slower_ = 0;
+  begin(cause);
 }
 
-void FocusSearch::take_settings() {
-  motion_.configure({settings_.lag_frames, settings_.settle_frames});
-  play_.reset();
-  slew_ = 0;
-  if (settings_.backlash >= 0) play_ = settings_.backlash / settings_.step;
-  shape_.reset();
-  direction_ = settings_.approach == FocusApproach::kFromAbove ? -1 : 1;
-}
-
-double FocusSearch::command(int at, double position) {
-  position_ = position;
-  motion_.send(at);
-  ++moves_;
-  return position;
-}
-
-std::optional<double> FocusSearch::send(int at) {
-  trail_.clear();
-  trail_.push_back({motion_.now(), score_});
-  trend_ = score_ - score_before_;
-  from_ = std::exchange(at_, at);
-  motion_.take_time(is_slow() ? static_cast<int>(std::ceil(1.5 * std::abs(at_ - from_) / slew_)) : 0);
-  const double to = position_of(at);
-  if (to == position_ && std::exchange(position_is_certain_, true)) return {};
-  return command(at, to);
-}
-
-void FocusSearch::begin() {
+void Search::begin(const char* cause) {
   state_ = FocusState::kCoarse;
-  active_ = true;
   phase_ = Phase::kStart;
-  moves_ = 0;
-  from_here_ = false;
+  cause_ = reason_ = cause;
+  commands_before_ = lens_.commands();
 }
 
-void FocusSearch::begin_anew() {
-  retries_ = resweeps_ = 0;
-  begin();
-}
-
-void FocusSearch::clear() {
-  motion_.forget();
-  if (const std::optional<int> at = here()) motion_.stands(*at);
-  row_.clear();
-  trace_.clear();
-  stops_.clear();
-  legs_.clear();
-  trail_.clear();
-  other_side_.reset();
-  spread_ = sum_ = 0;
-  spreads_ = summed_ = stops_made_ = settled_ = passes_ = 0;
-  suspects_play_ = is_new_play_ = false;
-  refuted_play_ = 0;
-  trusts_sweep_ = distrusts_sweep_ = stop_contradicts_ = false;
-  fit_.reset();
-  began_at_ = position_;
-}
-
-void FocusSearch::stand_by(FocusState state) {
+void Search::stand_by(FocusState state, const char* reason) {
   state_ = state;
-  active_ = false;
-  phase_ = Phase::kWatch;
+  phase_ = Phase::kIdle;
+  reason_ = reason;
 }
 
-std::optional<double> FocusSearch::fail() {
+void Search::give_up() {
+  lens_.lose();
+  stand_by(FocusState::kFailed, "it was given up");
+}
+
+void Search::clear() {
+  lens_.begin();
+  sweep_.clear();
+  stops_.clear();
+  changes_ = {};
+  mean_ = {};
+  began_at_ = lens_.position();
+}
+
+std::optional<double> Search::fail(const char* reason) {
+  reason_ = reason;
   make_curve(nullptr);
   end(FocusState::kFailed);
-  if (std::isnan(began_at_) || began_at_ == position_) return {};
-  return command(nearest(began_at_), began_at_);
+  if (std::isnan(began_at_) || began_at_ == lens_.position()) return {};
+  return lens_.send_to(began_at_);
 }
 
-std::optional<double> FocusSearch::finish(bool focused) {
-  if (focused && kind_ == Kind::kSweep && !stops_.empty() && last_step() > 0) {
-    // Never for less than the best that was seen.
-    const double least = extremes(trace_).second - std::max(kLess * prior_.height, 6 * noise_);
-    // Of a lens that does what it is told the scene has changed.
-    if (best().score < least && (is_slow() || suspects_play_ || !motion_.lag_is_known())) {
-      if (resweeps_ < kRetries) return sweep_slower();
-      focused = false;
-    }
+std::optional<double> Search::finish(bool focused) {
+  if (focused && is_less_than_swept()) {
+    reason_ = "the sweep has seen better";
+    if (times_slower_ < kTuning.retries) return sweep_slower();
+    focused = false;
   }
-  FocusPeak peak = prior_;
-  if (focused && fit_) {
-    peak = *fit_;
-    const bool is_fit_width = kind_ == Kind::kSweep || stops_.size() >= 3;
-    peak.width = is_fit_width ? std::clamp(fit_->width, 0.6 * prior_.width, 1.6 * prior_.width) : prior_.width;
-  }
-  peak.top = std::clamp(peak.top, at_ - peak.width, at_ + peak.width);
+  const FocusPeak peak = peak_found();
   make_curve(focused ? &peak : nullptr);
   if (focused) {
-    if (ended_at_ && at_ != *ended_at_) drift_ = at_ - *ended_at_;
-    if (kind_ == Kind::kSweep && noise_least_ <= noise_most_)
-      noise_gain_ = kNoiseGain * std::max(0.0, prior_.floor) / std::max(noise_least_ * noise_least_, 0.01);
+    if (ended_at_ && lens_.at() != *ended_at_) drift_ = lens_.at() < *ended_at_ ? -1 : 1;
+    if (kind_ == Kind::kSweep && noise_.noise_least <= noise_.noise_most)
+      noise_.noise_gain = kTuning.noise_gain * std::max(0.0, expected_.peak.floor) /
+                          std::max(noise_.noise_least * noise_.noise_least, 0.01);
     shape_ = peak;
-    shape_->top = at_;
+    shape_->top = lens_.at();
   }
   end(focused ? FocusState::kFocused : FocusState::kFailed);
   return {};
 }
 
-void FocusSearch::end(FocusState state) {
-  const bool useless = ended_at_ && std::abs(at_ - *ended_at_) <= 1;
+bool Search::is_less_than_swept() const {
+  if (kind_ != Kind::kSweep || stops_.empty() || lens_.last() == 0) return false;
+  const double allowed = std::max(kTuning.less * expected_.peak.height, kTuning.less_noise * expected_.noise);
+  // Of a lens that does what it is told the scene has changed.
+  return stops_.best().score < sweep_.highest() - allowed &&
+         (lens_.is_slow() || lens_.suspects_play() || !lens_.motion().lag_is_known());
+}
+
+FocusPeak Search::peak_found() const {
+  FocusPeak peak = expected_.peak;
+  const double width = peak.width;
+  if (stops_.fit().peak) {
+    peak = *stops_.fit().peak;
+    const bool is_fit_width = kind_ == Kind::kSweep || stops_.all().size() >= 3;
+    peak.width = is_fit_width ? std::clamp(peak.width, kTuning.width_least * width, kTuning.width_most * width) : width;
+  }
+  peak.top = std::clamp(peak.top, lens_.at() - peak.width, lens_.at() + peak.width);
+  return peak;
+}
+
+void Search::end(FocusState state) {
+  const bool useless = ended_at_ && std::abs(lens_.at() - *ended_at_) <= 1;
   if (kind_ == Kind::kTracking)
     watch_.probe_was_useless(useless);
   else
     watch_.was_useless(useless);
-  ended_at_ = at_;
-  stand_by(state);
+  ended_at_ = lens_.at();
+  state_ = state;
   watch_from_here();
 }
 
-void FocusSearch::watch_from_here() {
-  phase_ = Phase::kWatch;
-  active_ = settings_.mode == FocusMode::kContinuous;
+void Search::watch_from_here() {
+  phase_ = settings_.mode == FocusMode::kContinuous ? Phase::kWatch : Phase::kIdle;
   watch_.begin();
 }
 
-void FocusSearch::make_curve(const FocusPeak* peak) {
+void Search::make_curve(const FocusPeak* peak) {
   curve_ = {};
-  if (kind_ == Kind::kSweep && row_.empty()) make_row();
-  samples_ = row_;
-  samples_.insert(samples_.end(), stops_.begin(), stops_.end());
-  std::sort(samples_.begin(), samples_.end(), [](const FocusSample& a, const FocusSample& b) { return a.at < b.at; });
-  for (const FocusSample& s : samples_) {
-    curve_.positions.push_back(position_of(static_cast<int>(s.at)));
+  if (kind_ == Kind::kSweep && sweep_.row().empty()) sweep_.credit(lens_.motion());
+  std::vector<FocusSample> all = sweep_.row();
+  all.insert(all.end(), stops_.all().begin(), stops_.all().end());
+  std::sort(all.begin(), all.end(), [](const FocusSample& a, const FocusSample& b) { return a.at < b.at; });
+  for (const FocusSample& s : all) {
+    curve_.positions.push_back(lens_.position_of(static_cast<int>(s.at)));
     curve_.scores.push_back(s.score);
   }
   if (!peak) return;
@@ -219,4 +192,54 @@ void FocusSearch::make_curve(const FocusPeak* peak) {
   curve_.certainty = peak->error * settings_.step;
 }
 
-}  // namespace framequality
+// --- Focused ---------------------------------------------------------------------------------------------------------
+
+std::optional<double> Search::watch(const FocusFrame& f) {
+  if (!lens_.motion().at_rest()) return {};
+  const bool is_beside = shape_ && state_ == FocusState::kFocused;
+  WatchSettings s = noise_;
+  s.loss = settings_.loss;
+  s.loss_frames = settings_.loss_frames;
+  s.tracking = settings_.tracking && is_beside;
+  if (state_ != FocusState::kFocused) s.noise_gain = 0;
+  const FocusWatch::Sign sign = watch_.frame(f, s);
+  if (sign == FocusWatch::Sign::kNone) return {};
+  const Loss loss = loss_of(sign, is_beside ? &*shape_ : nullptr, watch_.reference(), watch_.level().score);
+  if (loss.kind != Kind::kSweep) return begin_beside(loss);
+  retries_ = times_slower_ = 0;
+  begin(loss.cause);
+  return start_sweep(true, is_beside);
+}
+
+std::optional<double> Search::begin_beside(const Loss& loss) {
+  clear();
+  commands_before_ = lens_.commands();
+  cause_ = reason_ = loss.cause;
+  kind_ = loss.kind;
+  state_ = kind_ == Kind::kTracking ? FocusState::kTracking : FocusState::kFine;
+  FocusSample level = watch_.level();
+  level.at = lens_.stand();
+  expected_ = {*shape_, std::max(watch_.noise(), watch_.unrest())};
+  expected_.peak.top = level.at;
+  stops_.add(level);
+  const double most = kind_ == Kind::kTracking ? kTuning.tracking_step : kTuning.local_step;
+  const double step = drift_ * std::clamp(loss.distance, 1.0, std::max(1.0, most * expected_.peak.width));
+  stops_.begin_beside(lens_.motion().now(), step, loss.share);
+  retries_ = kTuning.retries - 1;
+  return refine();
+}
+
+std::optional<double> Search::nothing_here() {
+  if (kind_ == Kind::kTracking) {
+    const int back = *ended_at_;
+    if (lens_.at() == back) return finish(true);
+    stops_.forget();
+    const Command command = lens_.send(back);
+    finish(true);
+    return command;
+  }
+  begin("nothing is beside the last peak");
+  return start_sweep(true, true);
+}
+
+}  // namespace framequality::focus

@@ -1,259 +1,312 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The focus search: one stop, and what it tells of noise and of the lens's lag and play.
-#include "algorithms/focus/search.h"
+// The stops beside a peak: what they tell of it and of the lens's play, and where the next one is.
+#include "algorithms/focus/stops.h"
 
 #include <limits>
 
-namespace framequality {
+namespace framequality::focus {
 
-namespace {
-
-constexpr int kMostFrames = 8;     // at a stop
-constexpr int kPatientSettle = 6;  // frames to wait for an answer while the lag is not known
-constexpr int kSceneMoves = 3;     // frames that a stop waits for a lens that is known to be at once there
-constexpr double kAgree = 0.06;    // share of the height that the end may be below what was promised
-constexpr double kFail = 0.4;      // share of the height without which it has failed
-
-}  // namespace
-
-std::optional<double> FocusSearch::go(int at, bool directly) {
-  sum_ = 0;
-  summed_ = 0;
-  ++stops_made_;
-  target_ = at;
-  from_other_side_ = !takes_up(at, play());
-  if (!directly && from_other_side_) {
-    const int beyond = clamped(at - direction_ * std::ceil(play()));
-    if (beyond != at) {
-      from_other_side_ = false;
-      phase_ = Phase::kPass;
-      // As fast as it has followed the sweep, at least.
-      const int distance = std::abs(beyond - at_);
-      const int rest = std::max(1, motion_.rest());
-      passing_ = suspects_play_ ? rest : std::clamp(distance / std::max(1, 2 * stride_), 1, rest);
-      if (settings_.stop_and_go) passing_ = motion_.rest() + 1;
-      if (is_slow()) passing_ = std::max(passing_, static_cast<int>(std::ceil(distance / slew_)));
-      return send(beyond);
-    }
-  }
-  phase_ = Phase::kStop;
-  return send(at);
+void Stops::clear() {
+  all_.clear();
+  other_side_.reset();
+  fit_ = {};
+  distrusts_sweep_ = false;
+  made_ = settled_ = 0;
 }
 
-std::optional<double> FocusSearch::settle(int at) {
-  state_ = kind_ == Kind::kTracking ? FocusState::kTracking : FocusState::kSettle;
-  return go(at);
+void Stops::begin_again(const FocusSample& sample, double step) {
+  all_ = {sample};
+  fit_.peak.reset();
+  step_ = step;
+  made_ = 0;
 }
 
-std::optional<double> FocusSearch::pass() {
-  if (--passing_ > 0) return {};
-  phase_ = Phase::kStop;
-  return send(target_);
+void Stops::be_content_with(const FocusSample& sample) {
+  all_ = {sample};
+  made_ = kTuning.most_local_stops;
+  began_ = 0;
 }
 
-std::optional<double> FocusSearch::stop(double score) {
-  if (summed_ == 0) {
-    if (!is_steady(score)) return {};
-    learn_lag(score);
-    learn_noise();
-  } else {
-    learn_noise(score - previous_);
-  }
-  previous_ = score;
-  sum_ += score;
-  if (++summed_ < frames_wanted()) return {};
-  const int frames = summed_;
-  return measured({static_cast<double>(at_), take_mean(), frames});
-}
-
-std::optional<double> FocusSearch::measured(const FocusSample& sample) {
-  if (from_other_side_ && !play_ && kind_ == Kind::kSweep && !other_side_) {
-    other_side_ = sample;
-    return refine();
-  }
-  if (state_ == FocusState::kSettle && fit_) {
-    // No more than was seen: a peak may have an edge where the fit is round.
-    const double promised = std::min(fit_->score(sample.at), best_seen());
-    if (promised - sample.score > std::max(kAgree * fit_->height, tolerance())) return promise_broken(sample, promised);
-  }
-  add(sample);
-  return refine();
-}
-
-std::optional<double> FocusSearch::promise_broken(const FocusSample& sample, double promised) {
-  if (may_be_play(static_cast<int>(sample.at))) return suspect_play(sample);
-  if (kind_ == Kind::kSweep && trusts_sweep_) {
-    distrusts_sweep_ = true;
-    state_ = FocusState::kFine;
-    add(sample);
-    return refine();
-  }
-  if (retries_ < kRetries) {
-    ++retries_;
-    stops_.clear();
-    add(sample);
-    fit_.reset();
-    prior_.top = sample.at;
-    state_ = kind_ == Kind::kTracking ? FocusState::kTracking : FocusState::kFine;
-    if (kind_ == Kind::kSweep) kind_ = Kind::kLocal;
-    local_step_ = direction_ * prior_.width;
-    stops_made_ = 0;
-    return refine();
-  }
-  const double height = promised - prior_.floor;
-  add(sample);
-  if (best().at != sample.at && retries_ == kRetries) {
-    ++retries_;
-    return settle(static_cast<int>(best().at));
-  }
-  return finish(sample.score - prior_.floor >= kFail * height);
-}
-
-bool FocusSearch::is_steady(double score) const {
-  if (!motion_.at_rest()) return false;
-  if (trail_.size() < 2 || motion_.since() > motion_.rest() + kLongestSettle) return true;
-  // The frame before this one: it may have shown the lens on its way.
-  const Seen& before = trail_[trail_.size() - 2];
-  if (motion_.lag_is_known() && motion_.since() - 1 <= motion_.lag() && !is_slow()) return true;
-  if (state_ != FocusState::kCoarse) {
-    // What is shown before that belongs to the last position. Waited for where noise and the way let it be seen.
-    if (!motion_.lag_is_known() && std::abs(at_ - from_) > prior_.width / 2 && tolerance() < 0.3 * prior_.height &&
-        !has_answered() && motion_.since() <= std::max(motion_.rest(), kPatientSettle) + 2)
-      return false;
-    // A scene that moves does not wait for the lens.
-    if (motion_.lag_is_known() && !is_slow() && motion_.since() > motion_.rest() + kSceneMoves) return true;
-    return std::abs(score - before.score) <= tolerance();
-  }
-  const auto [least, most] = extremes(trail_);
-  const double range = std::max(most, score) - std::min(least, score);
-  // A lens that does not obey before it should have settled, if that can be seen.
-  if (!motion_.lag_is_known() && range < 0.1 * std::abs(score)) return motion_.since() > kPatientSettle;
-  return range < 0.1 * std::abs(score) || std::abs(score - before.score) <= 0.15 * range;
-}
-
-bool FocusSearch::has_answered() const {
-  double before = trend_;
-  for (std::size_t i = 1; i < trail_.size(); ++i) {
-    const double change = trail_[i].score - trail_[i - 1].score;
-    if (std::abs(change) > tolerance() && (std::abs(before) <= tolerance() || (change > 0) != (before > 0)))
-      return true;
-    before = change;
-  }
-  return false;
-}
-
-double FocusSearch::tolerance() const { return std::max(5 * 1.4 * noise_, 0.02 * prior_.height); }
-
-int FocusSearch::frames_wanted() const {
-  const int least = settings_.average_frames, most = std::max(least, kMostFrames);
-  if (!(noise_ > 0)) return least;
-  const double sure = std::max(0.5, 0.1 * prior_.width);
-  const double n = 2.5 * prior_.width * noise_ / (prior_.height * sure);
-  // Bounded before it is an int: far more noise than peak would not fit in one.
-  return n * n < most ? std::max(static_cast<int>(std::ceil(n * n)), least) : most;
-}
-
-void FocusSearch::learn_lag(double score) {
-  if (motion_.commands() == 0 || trail_.size() < 2) return;
-  double far = 0;
-  for (const Seen& s : trail_) far = std::max(far, std::abs(s.score - score));
-  if (far < std::max(0.05 * std::abs(score), 8 * noise_)) return;
-  const double near = std::max(0.08 * far, 4 * noise_);
-  std::size_t first = trail_.size();
-  while (first > 0 && std::abs(trail_[first - 1].score - score) <= near) --first;
-  if (first == 0 || first == trail_.size()) return;
-  const std::uint64_t fresh = motion_.now() - static_cast<std::uint64_t>(motion_.since()) + 1;
-  if (trail_[first].frame < fresh || trail_[first - 1].frame + 1 != trail_[first].frame) return;
-  const auto lag = static_cast<int>(trail_[first].frame - fresh);
-  const auto [least, most] = extremes(trail_);
-  bool is_clean = std::abs(trail_[first].score - trail_[first - 1].score) > 0.7 * (most - least);
-  if (!is_clean && kind_ == Kind::kSweep && stops_made_ == 1) {
-    // After a sweep past the peak, frames that were under way show it farther off.
-    is_clean = true;
-    for (std::size_t i = 1; i < first; ++i)
-      if (trail_[i].score > trail_[i - 1].score + near / 2) is_clean = false;
-  }
-  if (!is_clean) {
-    const int known = motion_.lag_is_known() ? motion_.lag() : 0;
-    const double speed = std::abs(at_ - from_) / std::max<double>(1, lag - known);
-    if (lag > known && at_ != from_) slew_ = is_slow() ? std::min(slew_, speed) : speed;
-    return;
-  }
-  motion_.learn(lag);
-}
-
-void FocusSearch::learn_noise() {
-  if (!motion_.lag_is_known()) return;
-  const auto since = static_cast<std::uint64_t>(motion_.since());
-  const std::uint64_t there = motion_.now() + 1 - since + static_cast<std::uint64_t>(motion_.lag());
-  for (std::size_t i = 1; i < trail_.size(); ++i)
-    if (trail_[i - 1].frame >= there) learn_noise(trail_[i].score - trail_[i - 1].score);
-}
-
-void FocusSearch::learn_noise(double change) {
-  spread_ += change * change;
-  ++spreads_;
-  constexpr int kEnough = 8, kSome = 2;
-  constexpr double kFew = 1.5;  // for what few changes may be below the mean
-  if (spreads_ < kSome) return;
-  const double rest = std::sqrt(spread_ / (2 * spreads_));
-  noise_ = spreads_ < kEnough ? std::min(noise_, kFew * rest) : rest;
-}
-
-double FocusSearch::play() const {
-  const bool is_free = settings_.approach == FocusApproach::kAuto;
-  if (play_) return is_free && *play_ < 0.5 ? 0 : *play_ + std::max(1.0, 0.1 * *play_);
-  return !is_free || kind_ == Kind::kSweep || suspects_play_ ? kDeep * last_step() : 0;
-}
-
-bool FocusSearch::takes_up(int at, double play) const {
-  if (!(play > 0)) return true;
-  bool is_first = true;
-  double lens = 0;  // how far above the motor, seen in the direction of approach
-  const auto send_to = [&](int to) {
-    const double motor = to * direction_;
-    lens = is_first ? motor + play : std::clamp(lens, motor, motor + play);
-    is_first = false;
-  };
-  for (std::size_t i = 0; i < motion_.kept(); ++i) send_to(motion_.sent(i));
-  send_to(at);
-  return lens - at * direction_ < 0.5;
-}
-
-bool FocusSearch::may_be_play(int at) const {
-  return !suspects_play_ && settings_.backlash < 0 && (!play_ || is_new_play_) && !takes_up(at, kDeep * last_step());
-}
-
-std::optional<double> FocusSearch::suspect_play(FocusSample sample) {
-  if (!other_side_) other_side_ = sample;
-  suspects_play_ = true;
-  refuted_play_ = play_.value_or(0);
-  play_.reset();
-  stops_.clear();
-  state_ = FocusState::kFine;
-  return go(static_cast<int>(sample.at));
-}
-
-void FocusSearch::add(const FocusSample& sample) {
-  const auto s = std::lower_bound(stops_.begin(), stops_.end(), sample.at,
+void Stops::add(const FocusSample& sample) {
+  const auto s = std::lower_bound(all_.begin(), all_.end(), sample.at,
                                   [](const FocusSample& other, double at) { return other.at < at; });
-  if (s == stops_.end() || s->at != sample.at) {
-    stops_.insert(s, sample);
+  if (s == all_.end() || s->at != sample.at) {
+    all_.insert(s, sample);
   } else {
     s->frames += sample.frames;
     s->score += (sample.score - s->score) * sample.frames / s->frames;
   }
 }
 
-const FocusSample* FocusSearch::stop_at(int at) const {
-  for (const FocusSample& s : stops_)
+const FocusSample* Stops::at(int at) const {
+  for (const FocusSample& s : all_)
     if (s.at == at) return &s;
   return nullptr;
 }
 
-double FocusSearch::best_seen() const {
-  const double most = stops_.empty() ? -std::numeric_limits<double>::infinity() : best().score;
-  return trusts_sweep_ ? std::max(most, best_of(row_).score) : most;
+double Stops::promised(int at, const Sweep& sweep) const {
+  double most = empty() ? -std::numeric_limits<double>::infinity() : best().score;
+  if (fit_.trusts_sweep) most = std::max(most, sweep.best().score);
+  return std::min(fit_.peak->score(at), most);
 }
 
-}  // namespace framequality
+const Fit& Stops::make_fit(const View& view) {
+  const Lens& lens = view.lens;
+  fit_ = {};
+  if (view.kind == Kind::kSweep && lens.motion().lag_is_known() && !distrusts_sweep_ && view.sweep.row().size() >= 3 &&
+      (!lens.is_slow() || view.sweep.stride() <= lens.slew())) {
+    const std::vector<FocusSample>& row = view.sweep.row();
+    const double seen = kTuning.side_seen * view.expected.peak.width;
+    fit_.peak = fitted_with_sweep(view);
+    // At an end of the range one side of the peak is missing: stops have to tell.
+    fit_.trusts_sweep = fit_.peak && fit_.peak->top - row.front().at > seen && row.back().at - fit_.peak->top > seen;
+    fit_.contradicts = fit_.trusts_sweep && contradicts(*fit_.peak, view);
+    if (fit_.trusts_sweep && !fit_.contradicts) return fit_;
+    fit_.trusts_sweep = false;
+    fit_.peak.reset();
+    distrusts_sweep_ = !fit_.contradicts || !lens.may_have_play(lens.at());
+  }
+  if (all_.size() < 2) return fit_;
+  FocusPeak known = view.expected.peak;
+  known.top = best().at;
+  fit_.peak = refined(known, all_, view.expected.noise);
+  return fit_;
+}
+
+std::optional<FocusPeak> Stops::fitted_with_sweep(const View& view) const {
+  const auto& [peak, noise] = view.expected;
+  const std::vector<FocusSample>& row = view.sweep.row();
+  const double wanted = view.expected.error_wanted();
+  // From both sides, or as near the top as noise lets it be: farther out a peak may lean to one side.
+  std::optional<FocusPeak> fit;
+  if (peak.width > kTuning.wide * view.sweep.stride()) fit = bisected(peak, row, noise);
+  if (fit && fit->error <= wanted) return fit;
+  fit.reset();
+  const double highest = view.sweep.best().at;
+  std::vector<FocusSample> samples;
+  for (const double widths : kTuning.near_top) {
+    samples.clear();
+    for (const auto* all : {&all_, &row})
+      for (const FocusSample& s : *all)
+        if (std::abs(s.at - peak.top) <= widths * peak.width || std::abs(s.at - highest) <= 1.01 * view.sweep.stride())
+          samples.push_back(s);
+    if (samples.size() < 3) continue;
+    fit = refined(peak, samples, noise);
+    if (fit && fit->error <= wanted) break;
+  }
+  return fit;
+}
+
+bool Stops::contradicts(const FocusPeak& fit, const View& view) const {
+  const double allowed = std::max(kTuning.contradicts * fit.height, view.expected.tolerance());
+  return std::any_of(all_.begin(), all_.end(), [&](const FocusSample& s) {
+    // More than was expected is no wonder between the sweep's positions.
+    return std::abs(s.at - fit.top) <= std::max(1.0, view.expected.peak.width) && fit.score(s.at) - s.score > allowed;
+  });
+}
+
+std::optional<PlaySeen> Stops::play_seen(const View& view) const {
+  const Lens& lens = view.lens;
+  const FocusPeak& swept = view.expected.peak;
+  if (!other_side_ || lens.play() || view.kind != Kind::kSweep) return {};
+  if (lens.suspects_play() && empty()) return {};
+  // At an end of the range nothing is fitted yet: the sweep itself says where it saw this score.
+  const bool is_fitted = fit_.peak && (fit_.trusts_sweep || all_.size() >= 2);
+  if (!is_fitted && !(lens.motion().lag_is_known() && !lens.is_slow() && empty())) return {};
+  const FocusPeak& peak = is_fitted ? *fit_.peak : swept;
+  const double share = (other_side_->score - peak.floor) / peak.height;
+  // There are two places with this score. The lens went down from beyond the peak, so it is beyond the stop.
+  const int direction = lens.direction();
+  const double off = std::max({1.0, kTuning.play_stride * view.sweep.stride(), kTuning.play_width * swept.width});
+  const double stood = (other_side_->at - peak.top) * direction;
+  const double near = -view.sweep.distance(swept, share, -direction) - stood;
+  const double far = view.sweep.distance(swept, share, direction) - stood;
+  const bool tells = share > kTuning.tells_least && share < kTuning.tells_most;
+  if (lens.suspects_play()) {  // it is known then that it has some
+    if (!tells) return PlaySeen{kTuning.deep * lens.last() / kTuning.deep_told};
+    return PlaySeen{near > off && near > lens.refuted_play() + off ? near : std::max(far, 0.0)};
+  }
+  // Behind the peak, where an end of the range is near, too little is seen to tell that there is none.
+  const bool is_behind = stood > 0;
+  const double told = is_behind ? far : near;
+  if (!tells || !(told > (is_behind ? off : -3 * off))) return PlaySeen{};
+  return PlaySeen{told > off ? told : 0};
+}
+
+Choice Stops::choose(const View& view) const {
+  using enum Choice::Is;
+  const Lens& lens = view.lens;
+  const bool is_swept = view.kind == Kind::kSweep;
+  if (takes_too_long(view)) {
+    const int end =
+        is_swept && lens.motion().lag_is_known() ? lens.reachable(view.expected.peak.top) : static_cast<int>(best().at);
+    return {lens.at() == end ? kFinish : kEnd, "the stops take too long: the scene does not stand still", end};
+  }
+  if (is_swept && empty() && !(fit_.trusts_sweep && other_side_)) return first(view);
+  if (all_.size() == 1 && !fit_.trusts_sweep) return {kStop, "one stop does not tell the top", second(view)};
+  if (!is_swept && is_level(view.expected)) {
+    const char* reason = "all is level beside the last peak";
+    if (share_left_ < kTuning.level_near) return {kNothing, reason};
+    return to_top(view, view.ended_at.value_or(static_cast<int>(best().at)), reason);
+  }
+  if (misses_peak(view)) return {kSlower, "the stops do not find the peak of the sweep"};
+  const double top = believed_top(view);
+  const int there = lens.reachable(top);
+  if (!fit_.trusts_sweep) {
+    if (const std::optional<int> at = next(view, top))
+      return {*at == there ? kEnd : kStop, "the top is not certain yet", *at};
+    if (is_swept && made_ < kTuning.most_stops + kTuning.more_stops)
+      if (const std::optional<int> at = between(view, top)) return {kStop, "the best stop's neighbours are far", *at};
+  }
+  return to_top(view, there, fit_.trusts_sweep ? "the sweep tells the top" : "the stops tell the top");
+}
+
+bool Stops::takes_too_long(const View& view) const {
+  const Lens& lens = view.lens;
+  const std::uint64_t stop = static_cast<std::uint64_t>(lens.motion().rest()) + 4;
+  const std::uint64_t most = (lens.suspects_play() ? 2 * kTuning.most_time : kTuning.most_time) * stop;
+  return !empty() && !lens.is_slow() && view.expected.noise < kTuning.slow_noise * view.expected.peak.height &&
+         (began_ == 0 || lens.motion().now() - began_ > most);
+}
+
+bool Stops::is_level(const Expected& expected) const {
+  if (all_.size() < 3) return false;
+  const auto [least, most] = extremes(all_);
+  return most - least < std::max(kTuning.level_noise * expected.noise, kTuning.level * expected.peak.height);
+}
+
+bool Stops::misses_peak(const View& view) const {
+  const FocusPeak& peak = view.expected.peak;
+  return view.kind == Kind::kSweep && all_.size() >= 3 && view.sweep.stride() > 1 &&
+         view.times_slower < kTuning.retries && best().score - peak.floor < kTuning.missed * peak.height;
+}
+
+Choice Stops::first(const View& view) const {
+  using enum Choice::Is;
+  const Lens& lens = view.lens;
+  const int direction = lens.direction();
+  const double top = view.expected.peak.top, w = std::max(view.expected.peak.width, kTuning.least_width);
+  const auto beside = [&](double widths) { return lens.reachable(top - direction * widths * w); };
+  int near = beside(kTuning.side_near);
+  if (near == lens.reachable(top)) near = lens.reachable(top - direction);
+  if (!lens.play() && lens.is_free() && !other_side_ && !lens.suspects_play()) {
+    const char* reason = "from the other side: the lens may have play";
+    int far = beside(kTuning.side_far);
+    if (far == near) far = lens.reachable(near - direction);
+    if (std::abs(far - top) > w && (lens.at() - far) * direction > 0) return {kStop, reason, far, true};
+    // Where the range begins: behind the peak.
+    far = beside(-kTuning.side_behind);
+    if ((lens.at() - far) * direction > kTuning.behind * w) return {kStop, reason, far, true};
+  }
+  return {kStop, "beside the top that the sweep saw", near, other_side_.has_value()};
+}
+
+int Stops::second(const View& view) const {
+  const Lens& lens = view.lens;
+  const FocusPeak& peak = view.expected.peak;
+  const FocusSample& s = all_.front();
+  const int here = static_cast<int>(s.at);
+  if (view.kind != Kind::kSweep) {
+    const int to = lens.reachable(s.at + step_);
+    return to != here ? to : lens.reachable(s.at - step_);
+  }
+  double top = peak.top;
+  const double share = (s.score - peak.floor) / peak.height;
+  if (share > kTuning.second_least && share < kTuning.second_most)
+    top = s.at + lens.direction() * peak.distance(s.score, kTuning.second_reach);
+  const double most = kTuning.second_reach * peak.width + 1, side = lens.direction() * view.expected.side();
+  int at = lens.reachable(std::clamp(top, s.at - most, s.at + most));
+  if (at == here) at = lens.reachable(s.at + side);
+  if (at == here) at = lens.reachable(s.at - side);
+  return at;
+}
+
+double Stops::believed_top(const View& view) const {
+  const FocusPeak& peak = view.expected.peak;
+  const double from = fit_.trusts_sweep ? peak.top : all_.front().at;
+  const double to = fit_.trusts_sweep ? peak.top : all_.back().at;
+  // A parabola is believed as far as it is known to be one.
+  const double reach = kTuning.believed * peak.width;
+  double top = fit_.peak ? fit_.peak->top : best().at == from ? from - reach : best().at == to ? to + reach : best().at;
+  top = std::clamp(top, std::max(0.0, from - reach), std::min<double>(view.lens.last(), to + reach));
+  if (view.kind == Kind::kSweep) return top;
+  // Step by step: what changes may be the scene rather than focus.
+  const double step = std::max(1.0, kTuning.local_reach * peak.width);
+  top = std::clamp(top, best().at - step, best().at + step);
+  const double all = kTuning.tracking_reach * peak.width;
+  return view.kind == Kind::kTracking ? std::clamp(top, *view.ended_at - all, *view.ended_at + all) : top;
+}
+
+std::optional<int> Stops::next(const View& view, double top) const {
+  const Lens& lens = view.lens;
+  const double width = view.expected.peak.width;
+  const int most = view.kind == Kind::kSweep   ? kTuning.most_stops
+                   : view.kind == Kind::kLocal ? kTuning.most_local_stops
+                                               : kTuning.most_tracking_stops;
+  if (made_ >= most) return {};
+  const int there = lens.reachable(top);
+  // Beyond what was seen: there first.
+  const bool is_beyond =
+      top < all_.front().at - kTuning.beyond * width || top > all_.back().at + kTuning.beyond * width;
+  if (!at(there) && is_beyond) return there;
+  if (!fit_.peak || fit_.peak->error > view.expected.error_wanted())
+    if (const std::optional<int> side = beside(view, top)) return side;
+  if (width >= kTuning.few_width) return {};
+  // Few positions are near the top: all that could be it are seen.
+  const int highest = static_cast<int>(best().at);
+  for (const int near : {there, highest + lens.direction(), highest - lens.direction()}) {
+    if (near < 0 || near > lens.last() || at(near)) continue;
+    if (!fit_.peak ||
+        fit_.peak->score(fit_.peak->top) - fit_.peak->score(near) < kTuning.could_be_best * fit_.peak->height)
+      return near;
+  }
+  return {};
+}
+
+std::optional<int> Stops::beside(const View& view, double top) const {
+  const double side = view.expected.side();
+  const int there = view.lens.reachable(top), low = view.lens.reachable(top - side),
+            high = view.lens.reachable(top + side);
+  const double near = kTuning.has_side * side;
+  const bool has_left = all_.front().at<top - near, has_right = all_.back().at> top + near;
+  if (!has_right && !at(high) && high != there) return high;
+  if (!has_left && !at(low) && low != there) return low;
+  return {};
+}
+
+std::optional<int> Stops::between(const View& view, double top) const {
+  const auto b = all_.begin() + (&best() - all_.data());
+  const double left = b == all_.begin() ? b->at : b->at - std::prev(b)->at;
+  const double right = std::next(b) == all_.end() ? view.lens.last() - b->at : std::next(b)->at - b->at;
+  const double near = std::max(kTuning.gap, kTuning.gap_width * view.expected.peak.width);
+  if (std::max(left, right) <= near) return {};
+  const int there = view.lens.reachable(top);
+  if (!at(there) && std::abs(there - b->at) < std::max(left, right)) return there;
+  const bool to_right = left <= near || (right > near && top >= b->at);
+  const double gap = to_right ? right : left;
+  // A third of a wide gap: the top is nearer to the best one.
+  const double step = gap > 3 * near ? gap / 3 : gap / 2;
+  return view.lens.reachable(b->at + (to_right ? 1 : -1) * std::max(1.0, step));
+}
+
+Choice Stops::to_top(const View& view, int there, const char* reason) const {
+  using enum Choice::Is;
+  const int here = view.lens.at();
+  const std::optional<FocusPeak>& fit = fit_.peak;
+  // A step aside that gains next to nothing is not worth its frames.
+  if (view.lens.last() >= kTuning.fine && fit && at(here) && !from_other_side_ &&
+      std::abs(fit->top - here) <= kTuning.nothing_step &&
+      fit->score(there) - fit->score(here) < kTuning.nothing * fit->height)
+    there = here;
+  int end = there;
+  if (const FocusSample* s = at(there)) {
+    const FocusSample& b = best();
+    const double spread = view.expected.noise * std::sqrt(1.0 / s->frames + 1.0 / b.frames);
+    if (b.score - s->score > std::max(2 * spread, 1e-6 * view.expected.peak.height)) end = static_cast<int>(b.at);
+  }
+  const bool is_enough = !from_other_side_ || settled_ > kTuning.retries + 2 || takes_too_long(view);
+  if (at(end) && here == end && is_enough) return {kFinish, reason, end};
+  return {kTop, reason, end};
+}
+
+}  // namespace framequality::focus

@@ -1,193 +1,99 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The focus search: sweeps, which find the peak.
-#include "algorithms/focus/search.h"
+// A sweep over the range: where it goes, what it saw, and whether that is a peak.
+#include "algorithms/focus/sweep.h"
 
-#include <limits>
+namespace framequality::focus {
 
-namespace framequality {
-
-namespace {
-
-constexpr double kDivisions = 20;      // steps of a sweep over the range,
-constexpr double kStopDivisions = 14;  // and if each is a stop
-constexpr double kPast = 0.5;          // a leg may end when the score has come down by this share of its rise,
-constexpr double kPeak = 2;            // and its best is so often its least
-constexpr double kPastNoise = 6;       // and has come down by so many standard deviations
-constexpr double kFlat = 0.01;         // a sweep whose scores differ by less than this share has no peak,
-constexpr double kStandsOut = 6;       // nor one whose peak stands out by less than so many standard deviations;
-constexpr double kMay = 3.5;           // one that stands out by so many may be one
-constexpr double kSlower = 2.5;        // times smaller are the steps of the next sweep where stops found no peak
-constexpr int kPasses = 4;             // sweeps to find out
-
-}  // namespace
-
-std::optional<double> FocusSearch::start_sweep(std::optional<double> score) {
-  clear();
-  kind_ = Kind::kSweep;
-  noise_least_ = std::numeric_limits<double>::infinity();
-  noise_most_ = 0;
-  score_began_ = score;
-  const int n = last_step();
-  const double divisions = settings_.stop_and_go ? kStopDivisions : kDivisions;
-  double spacing = settings_.coarse_step / settings_.step;
+int stride_of(const Pace& pace) {
+  double spacing = pace.wanted;
   if (!(spacing > 0)) {
-    spacing = n / divisions / std::pow(kSlower, resweeps_);
-    // A peak of known width needs a sample on each flank.
-    if (shape_) spacing = std::clamp(0.9 * shape_->width, 0.5 * spacing, 1.4 * spacing);
-    if (is_slow()) spacing = std::min(spacing, 0.9 * slew_);
+    spacing = pace.last / (pace.stop_and_go ? kTuning.stop_divisions : kTuning.divisions) /
+              std::pow(kTuning.slower, pace.times_slower);
+    if (pace.width > 0)
+      spacing =
+          std::clamp(kTuning.swept_width * pace.width, kTuning.swept_least * spacing, kTuning.swept_most * spacing);
+    if (pace.slew > 0) spacing = std::min(spacing, kTuning.swept_slew * pace.slew);
   }
   // Within the range first: a coarse step of any size is no number of steps that an int would hold.
-  stride_ = static_cast<int>(std::lround(std::clamp<double>(spacing, 1, std::max(1, n))));
-  const bool is_free = settings_.approach == FocusApproach::kAuto;
-  const std::optional<int> at = here();
-  if (from_here_ && at && is_free) {
+  return static_cast<int>(std::lround(std::clamp<double>(spacing, 1, std::max(1, pace.last))));
+}
+
+std::vector<Leg> legs_of(const Lens& lens, const FocusSettings& settings, bool from_here) {
+  const int n = lens.last();
+  const std::optional<int> at = lens.here();
+  if (from_here && at && lens.is_free()) {
     const bool down = *at < n - *at;  // the shorter way first
-    legs_ = {{*at, down ? 0 : n}, {*at, down ? n : 0}};
-  } else {
-    const bool is_nearer_above = at && position_ - settings_.min > settings_.max - position_;
-    const bool down = is_free ? is_nearer_above : settings_.approach == FocusApproach::kFromAbove;
-    legs_ = {{down ? n : 0, down ? 0 : n}};
+    return {{*at, down ? 0 : n}, {*at, down ? n : 0}};
   }
-  return begin_leg();
+  const bool is_nearer_above = at && lens.position() - settings.min > settings.max - lens.position();
+  const bool down = lens.is_free() ? is_nearer_above : settings.approach == FocusApproach::kFromAbove;
+  return {{down ? n : 0, down ? 0 : n}};
 }
 
-std::optional<double> FocusSearch::sweep_slower() {
-  ++resweeps_;
-  state_ = FocusState::kCoarse;
-  return start_sweep(score_);
+void Sweep::clear() {
+  row_.clear();
+  trace_.clear();
+  legs_.clear();
+  passes_ = 0;
 }
 
-std::optional<double> FocusSearch::begin_leg() {
+void Sweep::begin(int stride, std::vector<Leg> legs) {
+  stride_ = stride;
+  legs_ = std::move(legs);
+}
+
+void Sweep::begin_between(int at, const Lens& lens) {
+  const int n = lens.last(), off = static_cast<int>(std::lround(kTuning.offsets[passes_] * stride_)) % stride_;
+  const bool down = at > n / 2;
+  legs_ = {{lens.clamped(down ? n - off : off), down ? 0 : n}};
+}
+
+const Leg& Sweep::begin_leg() {
   leg_ = legs_.front();
   legs_.erase(legs_.begin());
   leg_begin_ = trace_.size();
-  if (settings_.approach == FocusApproach::kAuto) direction_ = leg_.to >= leg_.from ? 1 : -1;
-  phase_ = Phase::kToLeg;
-  const bool is_there = here() && position_of(leg_.from) == position_;
-  if (const auto to = send(leg_.from)) return to;
-  // Already there: this frame is the first of the leg.
-  if (is_there && score_began_) return to_leg(score_);
-  return {};
+  return leg_;
 }
 
-std::optional<double> FocusSearch::to_leg(double score) {
-  if (!is_steady(score)) return {};
-  learn_lag(score);
-  phase_ = Phase::kLeg;
-  return leg(score);
+std::optional<int> Sweep::next(int at) const {
+  const int way = leg_.to - at;
+  if (way == 0) return {};
+  return std::abs(way) < stride_ * 3 / 2 ? leg_.to : at + (way > 0 ? stride_ : -stride_);
 }
 
-std::optional<double> FocusSearch::leg(double score) {
-  if (settings_.stop_and_go) {
-    if (!motion_.at_rest()) return {};
-    sum_ += score;
-    if (++summed_ < settings_.average_frames) return {};
-    score = take_mean();
-  }
-  trace_.push_back({motion_.now(), score});
-  if (is_past()) return leg_done();
-  const int way = leg_.to - at_;
-  if (way == 0) {
-    phase_ = Phase::kLegEnd;
-    return motion_.at_rest() ? leg_done() : std::nullopt;
-  }
-  const int next = std::abs(way) < stride_ * 3 / 2 ? leg_.to : at_ + (way > 0 ? stride_ : -stride_);
-  const double to = position_of(next);
-  at_ = next;
-  if (to == position_) return {};
-  return command(next, to);
-}
-
-std::optional<double> FocusSearch::leg_end(double score) {
-  trace_.push_back({motion_.now(), score});
-  if (!motion_.at_rest()) return {};
-  // A lens slower than the sweep is still on its way.
-  const double before = trace_[trace_.size() - 2].score;
-  const auto [least, most] = extremes(trace_);
-  const double moving = std::max(0.05 * (most - least), kPastNoise * trace_noise());
-  if (std::abs(score - before) > moving && motion_.since() < motion_.rest() + kLongestSettle) return {};
-  return leg_done();
-}
-
-std::optional<double> FocusSearch::leg_done() {
-  const bool past = is_past();
-  if (!past && !legs_.empty()) return begin_leg();
-  legs_.clear();
-  make_row();
-  if (row_.empty()) {  // no frame has shown a position of the sweep yet
-    phase_ = Phase::kLegEnd;
-    return {};
-  }
-  ++passes_;
-  noise_ = focus::noise_of(row_);
-  constexpr int kEnoughRepeats = 6;
-  if (repeats_ >= kEnoughRepeats) noise_ = std::min(noise_, 1.3 * std::sqrt(repeated_ / repeats_));
-  const int n = last_step();
-  if (n > 0 && !past) {
-    const auto [least, most] = extremes(trace_);
-    const double spacing = static_cast<double>(stride_) / passes_;
-    const double stands_out =
-        std::max(focus::significance(row_, 1.5 * stride_, noise_), focus::significance(row_, 3.0 * stride_, noise_));
-    const bool is_flat = most - least <= kFlat * std::max(std::abs(most), std::abs(least));
-    if (is_flat || stands_out < kStandsOut) {
-      // Between the positions seen so far: for a narrow peak, and for certainty.
-      const bool may_be = passes_ == 1 || stands_out >= kMay;
-      const bool is_narrow = spacing > 1.2 * std::sqrt(n / 2.0);
-      if (passes_ < kPasses && (is_flat ? is_narrow : may_be)) {
-        constexpr double kOffsets[kPasses] = {0, 0.5, 0.25, 0.75};
-        const int off = static_cast<int>(std::lround(kOffsets[passes_] * stride_)) % stride_;
-        const bool down = at_ > n / 2;
-        legs_ = {{clamped(down ? n - off : off), down ? 0 : n}};
-        score_began_.reset();
-        return begin_leg();
-      }
-      return fail();
-    }
-  }
-  prior_ = focus::peak_of(row_, noise_);
-  if (!(prior_.height > 0)) prior_.height = std::max(std::abs(prior_.floor) * 0.01, 1e-300);
-  state_ = FocusState::kFine;
-  fine_began_ = motion_.now();
-  const int began = nearest(began_at_);
-  if (from_here_ && motion_.lag_is_known() && std::abs(prior_.top - began) < 0.75 * stride_) {
-    // Nothing is sharper than where the lens was: back to it, with no more stops.
-    kind_ = Kind::kLocal;
-    stops_made_ = kMostLocalStops;
-    fine_began_ = 0;
-    stops_.clear();
-    add({static_cast<double>(began), swept_score(began), 1});
-  }
-  return refine();
-}
-
-bool FocusSearch::is_past() {
+bool Sweep::is_past(int lag) const {
   const std::size_t n = trace_.size();
   if (n < leg_begin_ + 4) return false;
   const auto [least, most] = extremes(trace_);
   const auto best = std::max_element(trace_.begin() + static_cast<std::ptrdiff_t>(leg_begin_), trace_.end(),
                                      [](const Seen& a, const Seen& b) { return a.score < b.score; });
   const auto index = static_cast<std::size_t>(best - trace_.begin());
-  if (best->score < most || index <= leg_begin_ + static_cast<std::size_t>(motion_.lag()) || index + 2 >= n)
-    return false;
-  const double now = trace_[n - 1].score, down = most - kPast * (most - least);
-  if (!(least > 0 && most > kPeak * least && now < down && trace_[n - 2].score < most)) return false;
+  if (best->score < most || index <= leg_begin_ + static_cast<std::size_t>(lag) || index + 2 >= n) return false;
+  const double now = trace_[n - 1].score, down = most - kTuning.past * (most - least);
+  if (!(least > 0 && most > kTuning.past_peak * least && now < down && trace_[n - 2].score < most)) return false;
   // Where noise made the least so little, or the best so high, there may be higher peaks to come.
   const double noise = trace_noise();
-  return most - now > kPastNoise * noise && most - 2 * noise > kPeak * (least + 2 * noise);
+  return most - now > kTuning.past_noise * noise && most - 2 * noise > kTuning.past_peak * (least + 2 * noise);
 }
 
-double FocusSearch::trace_noise() {
-  samples_.clear();
-  for (const Seen& s : trace_) samples_.push_back({static_cast<double>(samples_.size()), s.score, 1});
-  return focus::noise_of(samples_);
+bool Sweep::is_moving() const {
+  const auto [least, most] = extremes(trace_);
+  const double moving = std::max(kTuning.moving * (most - least), kTuning.past_noise * trace_noise());
+  return std::abs(trace_.back().score - trace_[trace_.size() - 2].score) > moving;
 }
 
-void FocusSearch::make_row() {
+double Sweep::trace_noise() const {
+  std::vector<FocusSample> samples;
+  for (const Seen& s : trace_) samples.push_back({static_cast<double>(samples.size()), s.score, 1});
+  return noise_of(samples);
+}
+
+bool Sweep::credit(const FocusMotion& motion) {
   row_.clear();
   repeated_ = repeats_ = 0;
-  lag_used_ = motion_.lag();
+  lag_ = motion.lag();
   for (const Seen& s : trace_)
-    if (const std::optional<int> at = motion_.shown(s.frame)) row_.push_back({static_cast<double>(*at), s.score, 1});
+    if (const std::optional<int> at = motion.shown(s.frame)) row_.push_back({static_cast<double>(*at), s.score, 1});
   std::sort(row_.begin(), row_.end(), [](const FocusSample& a, const FocusSample& b) { return a.at < b.at; });
   std::size_t n = 0;
   for (const FocusSample& s : row_) {
@@ -202,13 +108,57 @@ void FocusSearch::make_row() {
     }
   }
   row_.resize(n);
+  return n > 0;
 }
 
-double FocusSearch::swept_score(int at) const {
+bool Sweep::end(const FocusMotion& motion) {
+  legs_.clear();
+  if (!credit(motion)) return false;
+  ++passes_;
+  return true;
+}
+
+double Sweep::noise() const {
+  const double noise = noise_of(row_);
+  if (repeats_ < kTuning.enough_repeats) return noise;
+  return std::min(noise, kTuning.few_repeats * std::sqrt(repeated_ / repeats_));
+}
+
+Verdict Sweep::verdict(int last, double noise) const {
+  if (last == 0) return {Verdict::Is::kPeak, "there is one position only"};
+  const auto [least, most] = extremes(trace_);
+  const double stands_out = std::max(significance(row_, kTuning.windows[0] * stride_, noise),
+                                     significance(row_, kTuning.windows[1] * stride_, noise));
+  const bool is_flat = most - least <= kTuning.flat * std::max(std::abs(most), std::abs(least));
+  if (!is_flat && stands_out >= kTuning.stands_out) return {Verdict::Is::kPeak, "a peak stands out of the noise"};
+  // Between the positions seen so far: for a narrow peak, and for certainty.
+  const bool has_room = static_cast<double>(stride_) / passes_ > kTuning.narrow_peak * std::sqrt(last / 2.0);
+  const bool may_be = passes_ == 1 || stands_out >= kTuning.may_stand_out;
+  if (passes_ < static_cast<int>(std::size(kTuning.offsets)) && (is_flat ? has_room : may_be))
+    return {Verdict::Is::kDoubt, is_flat ? "all scores are alike, but a narrow peak may lie between"
+                                         : "no peak stands out of the noise yet"};
+  return {Verdict::Is::kNothing, is_flat ? "all scores are alike" : "no peak stands out of the noise"};
+}
+
+double Sweep::score_at(int at) const {
   const auto nearest = std::min_element(row_.begin(), row_.end(), [&](const FocusSample& a, const FocusSample& b) {
     return std::abs(a.at - at) < std::abs(b.at - at);
   });
   return nearest->score;
 }
 
-}  // namespace framequality
+double Sweep::distance(const FocusPeak& peak, double share, int side) const {
+  const auto share_of = [&](const FocusSample& s) { return (s.score - peak.floor) / peak.height; };
+  double nearer = 0, above = 1;
+  const auto n = static_cast<std::ptrdiff_t>(row_.size());
+  for (std::ptrdiff_t i = side > 0 ? 0 : n - 1; i >= 0 && i < n; i += side) {
+    const FocusSample& s = row_[static_cast<std::size_t>(i)];
+    const double distance = (s.at - peak.top) * side, here = share_of(s);
+    if (distance <= 0) continue;
+    if (here <= share) return nearer + (above > here ? (above - share) / (above - here) : 1) * (distance - nearer);
+    nearer = distance, above = here;
+  }
+  return nearer;
+}
+
+}  // namespace framequality::focus

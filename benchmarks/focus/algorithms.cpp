@@ -17,7 +17,7 @@ struct Entry {
   const char* summary;
 };
 constexpr Entry kEntries[] = {
-    {"focus", true, make_focus_search, "FocusSearch, algorithms/focus/search.h"},
+    {"focus", true, make_focus_search, "focus::Search, algorithms/focus/search.h"},
     {"libcamera", true, make_libcamera, "contrast autofocus of libcamera for the Raspberry Pi"},
     {"golden", false, make_golden, "golden section search, Kiefer 1953"},
     {"brent", false, make_brent, "Brent 1973 as Micro-Manager's OughtaFocus uses it"},

@@ -53,7 +53,7 @@ struct Algorithm {
   std::function<std::unique_ptr<Autofocus>(const LensRange&)> make;
 };
 
-/// "name" or "name:setting=value:setting=value"; `settings` are those of FocusSearch where it does not say others.
+/// "name" or "name:setting=value:setting=value"; `settings` are those of focus::Search where it does not say others.
 /// Throws std::invalid_argument.
 Algorithm find_algorithm(const std::string& text, const Settings& settings);
 /// Each algorithm's name and summary.

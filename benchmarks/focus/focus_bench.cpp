@@ -79,7 +79,7 @@ Options parse(int argc, char** argv) {
                   {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
                   {"photos-most", "16", "so many of them, evenly chosen"},
                   {"clips", "", "video files for the table of moving scenes; more than one: separated by spaces"},
-                  {"set", "", "settings of FocusSearch, such as average_frames=1,loss=0.2"}});
+                  {"set", "", "settings of focus::Search, such as average_frames=1,loss=0.2"}});
 }
 
 std::vector<Subject> photographs(const std::string& folder, double most) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// FocusSearch as an Autofocus: the one place that knows its interface.
+// focus::Search as an Autofocus: the one place that knows its interface.
 #include "algorithms/focus/search.h"
 #include "benchmarks/focus/autofocus.h"
 
@@ -47,7 +47,7 @@ class FocusSearchAutofocus : public Autofocus {
   double position() const override { return search_.position(); }
 
  private:
-  FocusSearch search_;
+  focus::Search search_;
 };
 
 }  // namespace

@@ -94,7 +94,7 @@ class FocusLoop {
 
   FocusOptions taken_;
   std::unique_ptr<Actuator> actuator_;
-  std::optional<FocusSearch> search_;
+  std::optional<focus::Search> search_;
   std::optional<bool> live_;
   std::uint64_t commands_ = 0, known_ = 0;   ///< of the search; those that the last frame may show
   GstClockTime last_ = GST_CLOCK_TIME_NONE;  ///< running time of the last frame

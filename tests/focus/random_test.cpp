@@ -51,7 +51,7 @@ void run(std::uint64_t seed) {
   SplitMix random(seed);
   FocusSettings s = random_settings(random);
   const double start = random.next() % 5 ? s.min + (s.max - s.min) * (1.5 * random.uniform() - 0.25) : std::nan("");
-  FocusSearch search(s, start);
+  focus::Search search(s, start);
   const int scene = static_cast<int>(random.next() % 5);
   const double width = (s.max - s.min) * (0.02 + 0.3 * random.uniform()) + 1e-9, noise = random.uniform();
   double best = s.min, sent = start;
@@ -98,7 +98,7 @@ TEST(FocusSearch, EndsWhateverItSees) {
     FocusSettings s = random_settings(random);
     s.max = s.min + 100 * s.step;
     s.mode = FocusMode::kOneShot;
-    FocusSearch search(s, s.min);
+    focus::Search search(s, s.min);
     const auto has_ended = [&] {
       return search.state() == FocusState::kFocused || search.state() == FocusState::kFailed;
     };

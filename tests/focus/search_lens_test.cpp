@@ -71,7 +71,7 @@ class Bench {
     double to;
   };
   Scene scene;
-  FocusSearch search;
+  focus::Search search;
   std::vector<Command> told;
   int frames = 0, queue = 0, light_power = 0;
   double noise = 0, sigma = -1, gain = 0, light = 1;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The autofocus search: on a score that is known, and on measured pictures of virtual lenses.
+// The autofocus search on a score that is known: where it goes, what it says of itself, what it decides by.
 #include "algorithms/focus/search.h"
 
-#include "algorithms/focus/virtual_lens.h"
-#include "tests/sharpness/measure.h"
+#include "algorithms/split_mix.h"
 
 #include <cmath>
 #include <deque>
@@ -52,7 +51,7 @@ class Bench {
   }
 
   Scene scene;
-  FocusSearch search;
+  focus::Search search;
   std::vector<double> commands;
   int frames = 0;
 
@@ -139,7 +138,7 @@ TEST(FocusSearch, FramesBeforeTheLensArrivedAreNotUsed) {
     double commanded = 0;
     FocusSettings s = settings(lag);
     s.stop_and_go = true;
-    FocusSearch search(s, 0);
+    focus::Search search(s, 0);
     std::deque<double> sent(static_cast<std::size_t>(lag), 0);
     const auto score = peak_at(42);
     for (int i = 0; i < 1000 && search.state() != FocusState::kFocused; ++i) {
@@ -154,7 +153,7 @@ TEST(FocusSearch, FramesBeforeTheLensArrivedAreNotUsed) {
 
 TEST(FocusSearch, UnmeasuredFramesLetTheLensSettleButAreNoScores) {
   Bench bench(settings(3), 0, 3, peak_at(70));
-  FocusSearch search(settings(3), 0);
+  focus::Search search(settings(3), 0);
   std::deque<double> sent(3, 0.0);
   double commanded = 0;
   for (int i = 0; i < 2000 && search.state() != FocusState::kFocused; ++i) {
@@ -337,129 +336,80 @@ TEST(FocusSearch, LegThatBeginsWhereTheLensStandsTakesTheScoresOfItsOwnFrames) {
   EXPECT_NEAR(bench.search.curve().scores.front(), ((100 + 101 + 102) / 3.0 + (102 + 104 + 108) / 3.0) / 2, 1e-9);
 }
 
-// --- Measured pictures -----------------------------------------------------------------------------------------------
+// --- What it says of itself ------------------------------------------------------------------------------------------
 
-/// Score of 8-bit pictures as sharpnessmeter prefilter=binomial5 normalize=mean gives it.
-class Scorer {
- public:
-  Scorer(int width, int height) : geometry_{.width = width, .height = height, .layout = {}} {
-    Request request;
-    request.prefilter = Prefilter::kBinomial5;
-    request.mean = true;
-    plan_ = std::make_shared<const Plan>(make_plan(geometry_, request));
-    meter_ = cpu::make_meter(geometry_);
-  }
-  double operator()(const std::uint8_t* picture) {
-    Frame frame;
-    frame.plane[0] = picture;
-    frame.stride[0] = geometry_.width;
-    meter_->submit({frame, plan_});
-    return finish(*plan_, meter_->collect()).score;
-  }
-
- private:
-  Geometry geometry_;
-  std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<Meter> meter_;
-};
-
-/// A virtual lens, measured and focused frame by frame.
-class Camera {
- public:
-  Camera(const LensSettings& lens, const FocusSettings& focus, std::uint64_t scene)
-      : lens(kWidth, kHeight, dead_leaves(kWidth, kHeight, scene), lens),
-        search(focus, 0),
-        scorer_(kWidth, kHeight),
-        picture_(std::size_t{kWidth} * kHeight) {}
-
-  bool frame() {
-    lens.render(position_, picture_.data());
-    const std::optional<double> to = search.frame(scorer_(picture_.data()));
-    if (to) position_ = *to;
-    return to.has_value();
-  }
-  /// Frames until it is in focus, or so many.
-  int run(int most) {
-    int frames = 1;
-    for (; frames < most; ++frames) {
-      frame();
-      if (search.state() == FocusState::kFocused || search.state() == FocusState::kFailed) break;
-    }
-    return frames;
-  }
-
-  static constexpr int kWidth = 160, kHeight = 120;
-  VirtualLens lens;
-  FocusSearch search;
-
- private:
-  Scorer scorer_;
-  std::vector<std::uint8_t> picture_;
-  double position_ = 0;
-};
-
-LensSettings random_lens(SplitMix& random) {
-  LensSettings lens;
-  lens.best_position = 100 * random.uniform();
-  lens.blur_per_unit = 0.05 + 0.25 * random.uniform();
-  lens.drive.lag = static_cast<int>(random.next() % 6);
-  lens.noise = 5 * random.uniform();
-  lens.flicker = 0.1;
-  lens.seed = random.next();
-  return lens;
+TEST(FocusSearch, SaysWhyItSearchesAndWhyItEnds) {
+  Bench bench(settings(), 0, 0, peak_at(40));
+  EXPECT_EQ(bench.search.phase(), focus::Phase::kStart);
+  EXPECT_STREQ(bench.search.cause(), "it is the first");
+  bench.run();
+  EXPECT_EQ(bench.search.phase(), focus::Phase::kWatch);
+  EXPECT_STREQ(bench.search.reason(), "the sweep tells the top");
+  bench.moves_in(100);
+  bench.scene = peak_at(44);
+  for (bench.frames = 0; bench.search.state() == FocusState::kFocused && bench.frames < 200;) bench.frame();
+  EXPECT_STREQ(bench.search.cause(), "a small loss lasts");
+  bench.run();
+  bench.moves_in(100);
+  bench.scene = peak_at(90);
+  for (bench.frames = 0; !bench.is_searching() && bench.frames < 200;) bench.frame();
+  EXPECT_STREQ(bench.search.cause(), "the score has changed for good");
+  bench.run();
+  bench.search.trigger();
+  EXPECT_STREQ(bench.search.cause(), "it was triggered");
+  bench.frame();
+  bench.search.cancel();
+  EXPECT_STREQ(bench.search.reason(), "it was cancelled");
+  EXPECT_EQ(bench.search.phase(), focus::Phase::kIdle);
+  EXPECT_STREQ(bench.search.cause(), "it was triggered");
 }
 
-TEST(VirtualLensFocus, NinetyEightOfAHundredEndWithinOneStepInHalfTheMoves) {
-  SplitMix random(2024);
-  int good = 0, worst_moves = 0, total_moves = 0, total_frames = 0;
-  for (int i = 0; i < 100; ++i) {
-    const LensSettings lens = random_lens(random);
-    Camera camera(lens, settings(lens.drive.lag), random.next());
-    total_frames += camera.run(2000);
-    const double off = std::abs(camera.search.position() - lens.best_position);
-    const bool focused = camera.search.state() == FocusState::kFocused && off <= 1;
-    good += focused;
-    if (!focused)
-      std::printf("lens %d: best %.1f found %.0f blur %.2f lag %d noise %.1f moves %d\n", i, lens.best_position,
-                  camera.search.position(), lens.blur_per_unit, lens.drive.lag, lens.noise, camera.search.moves());
-    worst_moves = std::max(worst_moves, camera.search.moves());
-    total_moves += camera.search.moves();
-  }
-  std::printf("%d of 100 within one step; moves: mean %.1f, most %d of 101; frames: mean %.0f\n", good,
-              total_moves / 100.0, worst_moves, total_frames / 100.0);
-  EXPECT_GE(good, 98);
-  EXPECT_LE(worst_moves, 50);
+TEST(FocusSearch, SaysWhyItFails) {
+  Bench bench(settings(), 35, 0, [](double) { return 300.0; });
+  bench.run();
+  EXPECT_STREQ(bench.search.reason(), "all scores are alike");
+  bench.search.give_up();
+  EXPECT_STREQ(bench.search.reason(), "it was given up");
 }
 
-TEST(VirtualLensFocus, RefocusesWhenThePeakMoves) {
-  SplitMix random(7);
-  int good = 0;
-  for (int i = 0; i < 10; ++i) {
-    LensSettings lens = random_lens(random);
-    Camera camera(lens, settings(lens.drive.lag), random.next());
-    camera.run(2000);
-    for (int k = 0; k < 60; ++k) camera.frame();
-    lens.best_position = std::fmod(lens.best_position + 40, 100);
-    camera.lens.configure(lens);
-    for (int k = 0; k < 300 && camera.search.state() == FocusState::kFocused; ++k) camera.frame();
-    camera.run(2000);
-    good += std::abs(camera.search.position() - lens.best_position) <= 1;
-  }
-  EXPECT_GE(good, 9);
+TEST(FocusSearch, PhasesHaveNames) {
+  EXPECT_STREQ(focus::name_of(focus::Phase::kIdle), "idle");
+  EXPECT_STREQ(focus::name_of(focus::Phase::kLegEnd), "leg-end");
+  EXPECT_STREQ(focus::name_of(focus::Phase::kWatch), "watch");
 }
 
-TEST(VirtualLensFocus, DoesNotHunt) {
-  SplitMix random(11);
-  for (int i = 0; i < 5; ++i) {
-    LensSettings lens = random_lens(random);
-    lens.noise = 5;
-    Camera camera(lens, settings(lens.drive.lag), random.next());
-    camera.run(2000);
-    ASSERT_EQ(camera.search.state(), FocusState::kFocused);
-    int moves = 0;
-    for (int k = 0; k < 1000; ++k) moves += camera.frame();
-    EXPECT_EQ(moves, 0);
-  }
+// --- What it decides -------------------------------------------------------------------------------------------------
+
+TEST(FocusLoss, IsLookedForAsFarOutAsTheScoreSays) {
+  using Sign = FocusWatch::Sign;
+  const FocusPeak shape{.top = 40, .floor = 100, .height = 1000, .width = 10};
+  const auto at = [&](double level, Sign sign = Sign::kLost) { return focus::loss_of(sign, &shape, 1100, level); };
+  EXPECT_EQ(at(shape.score(52)).kind, focus::Kind::kLocal);
+  EXPECT_NEAR(at(shape.score(52)).distance, 12, 1e-9);
+  EXPECT_NEAR(at(shape.score(52)).share, std::exp(-0.72), 1e-9);
+  EXPECT_EQ(at(300).kind, focus::Kind::kSweep) << "too little is left";
+  EXPECT_EQ(at(1500).kind, focus::Kind::kLocal) << "another scene, and sharper";
+  EXPECT_EQ(at(1500).distance, 6);
+  EXPECT_EQ(at(shape.score(43), Sign::kSlipped).kind, focus::Kind::kTracking);
+  EXPECT_EQ(at(300, Sign::kSlipped).distance, 10) << "a probe goes no farther than the depth of focus";
+  EXPECT_EQ(focus::loss_of(Sign::kLost, nullptr, 1100, 900).kind, focus::Kind::kSweep);
+}
+
+TEST(FocusLoss, HeightIsThatOfTheSceneAtRest) {
+  const FocusPeak shape{.top = 40, .floor = 100, .height = 1000, .width = 10};
+  EXPECT_NEAR(focus::loss_of(FocusWatch::Sign::kLost, &shape, 600, 350).share, 0.5, 1e-9);
+  EXPECT_NEAR(focus::loss_of(FocusWatch::Sign::kLost, &shape, 50, 150).share, 0.5, 1e-9) << "a tenth at least";
+}
+
+TEST(FocusRemedy, GoesFromTheLensToTheSweepToTheScene) {
+  using focus::Remedy;
+  EXPECT_EQ(focus::remedy_for(true, true, false, 0), Remedy::kSuspectPlay);
+  EXPECT_EQ(focus::remedy_for(false, true, false, 0), Remedy::kDistrustSweep);
+  EXPECT_EQ(focus::remedy_for(false, false, false, 0), Remedy::kBeginAgain);
+  EXPECT_EQ(focus::remedy_for(false, false, true, 1), Remedy::kBeginAgain);
+  EXPECT_EQ(focus::remedy_for(false, false, false, 2), Remedy::kBestStop);
+  EXPECT_EQ(focus::remedy_for(false, false, true, 2), Remedy::kEnd);
+  EXPECT_EQ(focus::remedy_for(false, false, false, 3), Remedy::kEnd);
 }
 
 }  // namespace

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The focus search's coarse part: legs of a sweep, until it shows a peak or that there is none.
+#include "algorithms/focus/search.h"
+
+#include <limits>
+
+namespace framequality::focus {
+
+std::optional<double> Search::start_sweep(bool has_score, bool from_here) {
+  clear();
+  kind_ = Kind::kSweep;
+  noise_.noise_least = std::numeric_limits<double>::infinity();
+  noise_.noise_most = 0;
+  has_score_ = has_score;
+  from_here_ = from_here;
+  const int stride = stride_of({.wanted = settings_.coarse_step / settings_.step,
+                                .last = lens_.last(),
+                                .stop_and_go = settings_.stop_and_go,
+                                .times_slower = times_slower_,
+                                .width = shape_ ? shape_->width : 0,
+                                .slew = lens_.slew()});
+  sweep_.begin(stride, legs_of(lens_, settings_, from_here));
+  return begin_leg();
+}
+
+std::optional<double> Search::sweep_slower() {
+  ++times_slower_;
+  state_ = FocusState::kCoarse;
+  return start_sweep(true, from_here_);
+}
+
+std::optional<double> Search::begin_leg() {
+  const auto [from, to] = sweep_.begin_leg();
+  lens_.approach_like(from, to);
+  phase_ = Phase::kToLeg;
+  const bool is_there = lens_.here() && lens_.position_of(from) == lens_.position();
+  if (const Command command = lens_.send(from)) return command;
+  // Already there: this frame is the first of the leg.
+  if (is_there && has_score_) return to_leg();
+  return {};
+}
+
+std::optional<double> Search::to_leg() {
+  if (!lens_.is_steady()) return {};
+  lens_.learn_lag(expected_.noise, false);
+  phase_ = Phase::kLeg;
+  return leg();
+}
+
+std::optional<double> Search::leg() {
+  double score = lens_.score();
+  if (settings_.stop_and_go) {
+    if (!lens_.motion().at_rest()) return {};
+    mean_.add(score);
+    if (mean_.frames < settings_.average_frames) return {};
+    score = mean_.take(lens_.at()).score;
+  }
+  sweep_.add({lens_.motion().now(), score});
+  if (sweep_.is_past(lens_.motion().lag())) return leg_done();
+  if (const std::optional<int> next = sweep_.next(lens_.at())) return lens_.send_on(*next);
+  phase_ = Phase::kLegEnd;
+  return lens_.motion().at_rest() ? leg_done() : std::nullopt;
+}
+
+std::optional<double> Search::leg_end() {
+  const FocusMotion& motion = lens_.motion();
+  sweep_.add({motion.now(), lens_.score()});
+  if (!motion.at_rest()) return {};
+  // A lens slower than the sweep is still on its way.
+  if (sweep_.is_moving() && motion.since() < motion.rest() + kTuning.longest_settle) return {};
+  return leg_done();
+}
+
+std::optional<double> Search::leg_done() {
+  const bool is_past = sweep_.is_past(lens_.motion().lag());
+  if (!is_past && sweep_.has_legs()) return begin_leg();
+  if (!sweep_.end(lens_.motion())) {  // no frame has shown a position of the sweep yet
+    phase_ = Phase::kLegEnd;
+    return {};
+  }
+  expected_.noise = sweep_.noise();
+  const Verdict verdict = is_past ? Verdict{Verdict::Is::kPeak, "the scores came down from a peak"}
+                                  : sweep_.verdict(lens_.last(), expected_.noise);
+  reason_ = verdict.reason;
+  if (verdict.is == Verdict::Is::kNothing) return fail(verdict.reason);
+  if (verdict.is == Verdict::Is::kDoubt) {
+    sweep_.begin_between(lens_.at(), lens_);
+    has_score_ = false;
+    return begin_leg();
+  }
+  FocusPeak& peak = expected_.peak;
+  peak = peak_of(sweep_.row(), expected_.noise);
+  if (!(peak.height > 0)) peak.height = std::max(std::abs(peak.floor) * 0.01, 1e-300);
+  state_ = FocusState::kFine;
+  stops_.begin(lens_.motion().now());
+  const int began = lens_.nearest(began_at_);
+  if (from_here_ && lens_.motion().lag_is_known() && std::abs(peak.top - began) < kTuning.from_here * sweep_.stride()) {
+    // Nothing is sharper than where the lens was: back to it, with no more stops.
+    kind_ = Kind::kLocal;
+    stops_.be_content_with({static_cast<double>(began), sweep_.score_at(began), 1});
+  }
+  return refine();
+}
+
+}  // namespace framequality::focus

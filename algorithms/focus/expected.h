@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The peak that a focus search expects, the noise of its scores, and what follows from both for each stop.
+#pragma once
+
+#include "algorithms/focus/peak.h"
+#include "algorithms/focus/tuning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace framequality::focus {
+
+struct Expected {
+  FocusPeak peak;    ///< as the sweep, or the last search, saw it
+  double noise = 0;  ///< standard deviation of single scores
+
+  /// How far scores may differ that show the same.
+  double tolerance() const { return std::max(kTuning.same_noise * noise, kTuning.same * peak.height); }
+  /// Distance of stops beside the top, steps.
+  double side() const { return std::max(1.0, kTuning.side * peak.width); }
+  /// Standard error of the top that is small enough, steps.
+  double error_wanted() const { return std::max(kTuning.certain, kTuning.certain_width * peak.width); }
+  /// Frames that a stop takes, so that the top is as certain as it should be.
+  int frames_wanted(int least) const {
+    const int most = std::max(least, kTuning.most_frames);
+    if (!(noise > 0)) return least;
+    const double sure = std::max(kTuning.sure, kTuning.sure_width * peak.width);
+    const double n = kTuning.frames_factor * peak.width * noise / (peak.height * sure);
+    // Bounded before it is an int: far more noise than peak would not fit in one.
+    return n * n < most ? std::max(static_cast<int>(std::ceil(n * n)), least) : most;
+  }
+};
+
+/// Changes of the score from frame to frame while the lens was at rest.
+class Changes {
+ public:
+  /// known: noise so far. Returns what it is with this change.
+  double noise_with(double change, double known) {
+    squares_ += change * change;
+    ++count_;
+    if (count_ < kTuning.some_changes) return known;
+    const double rest = std::sqrt(squares_ / (2 * count_));
+    return count_ < kTuning.enough_changes ? std::min(known, kTuning.few_changes * rest) : rest;
+  }
+
+ private:
+  double squares_ = 0;
+  int count_ = 0;
+};
+
+/// Least and highest score; at least one.
+template <class T>  // Seen, FocusSample
+std::pair<double, double> extremes(const std::vector<T>& all) {
+  const auto [least, most] =
+      std::minmax_element(all.begin(), all.end(), [](const T& a, const T& b) { return a.score < b.score; });
+  return {least->score, most->score};
+}
+
+/// The one with the highest score; at least one.
+inline const FocusSample& best_of(const std::vector<FocusSample>& all) {
+  return *std::max_element(all.begin(), all.end(),
+                           [](const FocusSample& a, const FocusSample& b) { return a.score < b.score; });
+}
+
+}  // namespace framequality::focus

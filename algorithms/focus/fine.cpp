@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The focus search's fine part: from stop to stop, and the end.
+#include "algorithms/focus/search.h"
+
+namespace framequality::focus {
+
+Remedy remedy_for(bool may_have_play, bool trusts_sweep, bool is_best, int retries) {
+  if (may_have_play) return Remedy::kSuspectPlay;
+  if (trusts_sweep) return Remedy::kDistrustSweep;
+  if (retries < kTuning.retries) return Remedy::kBeginAgain;
+  return !is_best && retries == kTuning.retries ? Remedy::kBestStop : Remedy::kEnd;
+}
+
+std::optional<double> Search::refine() {
+  if (kind_ == Kind::kSweep && lens_.motion().lag() != sweep_.lag() && !sweep_.row().empty()) {
+    if (sweep_.credit(lens_.motion())) {
+      const FocusPeak again = peak_of(sweep_.row(), expected_.noise);
+      if (again.height > 0) expected_.peak = again;
+    }
+    lens_.doubt_play();
+  }
+  if (lens_.last() == 0) return stops_.empty() ? settle(0) : finish(true);
+  const Fit& fit = stops_.make_fit(view());
+  const int at = lens_.at();
+  if (fit.contradicts && lens_.may_have_play(at) && stops_.at(at)) return suspect_play(*stops_.at(at));
+  learn_play();
+  return follow(stops_.choose(view()));
+}
+
+std::optional<double> Search::follow(const Choice& choice) {
+  reason_ = choice.reason;
+  switch (choice.is) {
+    case Choice::Is::kStop:
+      return go(choice.at, choice.directly);
+    case Choice::Is::kTop:
+      stops_.go_to_top();
+      return settle(choice.at);
+    case Choice::Is::kEnd:
+      return settle(choice.at);
+    case Choice::Is::kFinish:
+      return finish(true);
+    case Choice::Is::kSlower:
+      return sweep_slower();
+    default:
+      return nothing_here();
+  }
+}
+
+std::optional<double> Search::go(int at, bool directly) {
+  mean_ = {};
+  target_ = at;
+  const double play = lens_.play_to_take_up(kind_ == Kind::kSweep);
+  const bool from_other_side = !lens_.takes_up(at, play);
+  stops_.go(from_other_side);
+  phase_ = Phase::kStop;
+  if (directly || !from_other_side) return lens_.send(at);
+  const int beyond = lens_.clamped(at - lens_.direction() * std::ceil(play));
+  if (beyond == at) return lens_.send(at);
+  stops_.go_past();
+  phase_ = Phase::kPass;
+  passing_ = frames_past(std::abs(beyond - lens_.at()));
+  return lens_.send(beyond);
+}
+
+int Search::frames_past(int distance) const {
+  const int rest = std::max(1, lens_.motion().rest());
+  // As fast as it has followed the sweep, at least.
+  int frames = lens_.suspects_play() ? rest : std::clamp(distance / std::max(1, 2 * sweep_.stride()), 1, rest);
+  if (settings_.stop_and_go) frames = lens_.motion().rest() + 1;
+  if (lens_.is_slow()) frames = std::max(frames, static_cast<int>(std::ceil(distance / lens_.slew())));
+  return frames;
+}
+
+std::optional<double> Search::settle(int at) {
+  state_ = kind_ == Kind::kTracking ? FocusState::kTracking : FocusState::kSettle;
+  return go(at);
+}
+
+std::optional<double> Search::pass() {
+  if (--passing_ > 0) return {};
+  phase_ = Phase::kStop;
+  return lens_.send(target_);
+}
+
+std::optional<double> Search::stop() {
+  if (mean_.frames == 0) {
+    if (!lens_.is_steady(expected_)) return {};
+    lens_.learn_lag(expected_.noise, kind_ == Kind::kSweep && stops_.is_first());
+    learn_noise();
+  } else {
+    expected_.noise = changes_.noise_with(lens_.score() - mean_.last, expected_.noise);
+  }
+  mean_.add(lens_.score());
+  if (mean_.frames < expected_.frames_wanted(settings_.average_frames)) return {};
+  return measured(mean_.take(lens_.at()));
+}
+
+std::optional<double> Search::measured(const FocusSample& sample) {
+  if (stops_.is_from_other_side() && !lens_.play() && kind_ == Kind::kSweep && !stops_.other_side()) {
+    stops_.add_other_side(sample);
+    return refine();
+  }
+  const std::optional<FocusPeak>& fit = stops_.fit().peak;
+  const bool is_end = fit && state_ == FocusState::kSettle;
+  const double promised = is_end ? stops_.promised(static_cast<int>(sample.at), sweep_) : sample.score;
+  stops_.add(sample);
+  if (is_end && promised - sample.score > std::max(kTuning.agree * fit->height, expected_.tolerance()))
+    return promise_broken(sample, promised);
+  return refine();
+}
+
+std::optional<double> Search::promise_broken(const FocusSample& sample, double promised) {
+  reason_ = "the end is less than was promised";
+  const bool trusts_sweep = kind_ == Kind::kSweep && stops_.fit().trusts_sweep;
+  const bool is_best = stops_.best().at == sample.at;
+  const auto at = static_cast<int>(sample.at);
+  switch (remedy_for(lens_.may_have_play(at), trusts_sweep, is_best, retries_)) {
+    case Remedy::kSuspectPlay:
+      return suspect_play(sample);
+    case Remedy::kDistrustSweep:
+      stops_.distrust_sweep();
+      state_ = FocusState::kFine;
+      return refine();
+    case Remedy::kBeginAgain:
+      ++retries_;
+      stops_.begin_again(sample, lens_.direction() * expected_.peak.width);
+      expected_.peak.top = sample.at;
+      state_ = kind_ == Kind::kTracking ? FocusState::kTracking : FocusState::kFine;
+      if (kind_ == Kind::kSweep) kind_ = Kind::kLocal;
+      return refine();
+    case Remedy::kBestStop:
+      ++retries_;
+      return settle(static_cast<int>(stops_.best().at));
+    default:
+      return finish(sample.score - expected_.peak.floor >= kTuning.fail * (promised - expected_.peak.floor));
+  }
+}
+
+std::optional<double> Search::suspect_play(const FocusSample& sample) {
+  reason_ = "the lens seems to have play";
+  const auto at = static_cast<int>(sample.at);
+  if (!stops_.other_side()) stops_.add_other_side(sample);
+  stops_.forget();  // and the sample with them, if it is one of them
+  lens_.suspect_play();
+  state_ = FocusState::kFine;
+  return go(at);
+}
+
+void Search::learn_noise() {
+  const std::span<const Seen> rest = lens_.rest();
+  for (std::size_t i = 1; i < rest.size(); ++i)
+    expected_.noise = changes_.noise_with(rest[i].score - rest[i - 1].score, expected_.noise);
+}
+
+void Search::learn_play() {
+  const std::optional<PlaySeen> seen = stops_.play_seen(view());
+  if (!seen) return;
+  lens_.learn_play(seen->play);
+  // Where the sweep turned in, the lens did not follow until its play was used up.
+  const FocusPeak& peak = expected_.peak;
+  if (seen->play && (peak.top - sweep_.start()) * lens_.direction() < *seen->play + peak.width / 2)
+    stops_.distrust_sweep();
+}
+
+}  // namespace framequality::focus

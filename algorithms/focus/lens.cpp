@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The lens as its frames show it: commands, and what is learned of lag, speed and play.
+#include "algorithms/focus/lens.h"
+
+namespace framequality::focus {
+
+std::optional<Effect> effect_of(std::span<const Seen> trail, std::uint64_t fresh, double score, double noise,
+                                bool on_a_flank) {
+  if (trail.size() < 2) return {};
+  double far = 0;
+  for (const Seen& s : trail) far = std::max(far, std::abs(s.score - score));
+  if (far < std::max(kTuning.far * std::abs(score), kTuning.far_noise * noise)) return {};
+  const double near = std::max(kTuning.near * far, kTuning.near_noise * noise);
+  std::size_t first = trail.size();
+  while (first > 0 && std::abs(trail[first - 1].score - score) <= near) --first;
+  if (first == 0 || first == trail.size()) return {};
+  if (trail[first].frame < fresh || trail[first - 1].frame + 1 != trail[first].frame) return {};
+  const auto [least, most] =
+      std::minmax_element(trail.begin(), trail.end(), [](const Seen& a, const Seen& b) { return a.score < b.score; });
+  bool is_clean = std::abs(trail[first].score - trail[first - 1].score) > kTuning.clean * (most->score - least->score);
+  if (!is_clean && on_a_flank) {
+    is_clean = true;
+    for (std::size_t i = 1; i < first; ++i)
+      if (trail[i].score > trail[i - 1].score + near / 2) is_clean = false;
+  }
+  return Effect{static_cast<int>(trail[first].frame - fresh), is_clean};
+}
+
+void Lens::configure(const FocusSettings& settings) {
+  settings_ = settings;
+  last_ = std::max(0, static_cast<int>(std::floor((settings.max - settings.min) / settings.step + 1e-6)));
+  motion_.configure({settings.lag_frames, settings.settle_frames});
+  play_.reset();
+  slew_ = 0;
+  if (settings.backlash >= 0) play_ = settings.backlash / settings.step;
+  direction_ = settings.approach == FocusApproach::kFromAbove ? -1 : 1;
+}
+
+void Lens::begin() {
+  motion_.forget();
+  if (const std::optional<int> at = here()) motion_.stands(*at);
+  trail_.clear();
+  suspects_play_ = is_new_play_ = false;
+  refuted_play_ = 0;
+}
+
+int Lens::reachable(double at) const {
+  // Where the lens turns in at an end of the range, it does not follow until its play is used up.
+  const double dead = play_ && *play_ > kTuning.no_play ? std::floor(*play_) : 0;
+  const double low = direction_ > 0 ? dead : 0, high = direction_ > 0 ? last_ : last_ - dead;
+  return low < high ? clamped(std::clamp(at, low, high)) : clamped(at);
+}
+
+void Lens::frame(const FocusFrame& f) {
+  if (f.score) score_before_ = std::exchange(score_, *f.score);
+  motion_.frame(f.known);
+}
+
+double Lens::command(int at, double position) {
+  position_ = position;
+  motion_.send(at);
+  ++commands_;
+  return position;
+}
+
+std::optional<double> Lens::send(int at) {
+  trail_.clear();
+  trail_.push_back({motion_.now(), score_});
+  trend_ = score_ - score_before_;
+  from_ = std::exchange(at_, at);
+  motion_.take_time(is_slow() ? static_cast<int>(std::ceil(kTuning.slow_time * std::abs(at_ - from_) / slew_)) : 0);
+  const double to = position_of(at);
+  if (to == position_ && std::exchange(is_certain_, true)) return {};
+  return command(at, to);
+}
+
+std::optional<double> Lens::send_on(int at) {
+  at_ = at;
+  const double to = position_of(at);
+  if (to == position_) return {};
+  return command(at, to);
+}
+
+bool Lens::is_at_once_there() const { return motion_.lag_is_known() && !is_slow(); }
+
+bool Lens::is_steady() const {
+  if (!motion_.at_rest()) return false;
+  if (trail_.size() < 2 || motion_.since() > motion_.rest() + kTuning.longest_settle) return true;
+  // The frame before this one: it may have shown the lens on its way.
+  if (is_at_once_there() && motion_.since() - 1 <= motion_.lag()) return true;
+  const auto [least, most] = extremes(trail_);
+  const double range = std::max(most, score_) - std::min(least, score_);
+  // A lens that does not obey before it should have settled, if that can be seen.
+  if (range < kTuning.quiet * std::abs(score_))
+    return motion_.lag_is_known() || motion_.since() > kTuning.patient_settle;
+  return std::abs(score_ - trail_[trail_.size() - 2].score) <= kTuning.quiet_change * range;
+}
+
+bool Lens::is_steady(const Expected& expected) const {
+  if (!motion_.at_rest()) return false;
+  if (trail_.size() < 2 || motion_.since() > motion_.rest() + kTuning.longest_settle) return true;
+  if (is_at_once_there() && motion_.since() - 1 <= motion_.lag()) return true;
+  const double tolerance = expected.tolerance();
+  // What is shown before that belongs to the last position. Waited for where noise and the way let it be seen.
+  const bool is_seen = std::abs(at_ - from_) > kTuning.seen_width * expected.peak.width &&
+                       tolerance < kTuning.seen_noise * expected.peak.height;
+  if (!motion_.lag_is_known() && is_seen && !has_answered(tolerance) &&
+      motion_.since() <= std::max(motion_.rest(), kTuning.patient_settle) + 2)
+    return false;
+  // A scene that moves does not wait for the lens.
+  if (is_at_once_there() && motion_.since() > motion_.rest() + kTuning.scene_moves) return true;
+  return std::abs(score_ - trail_[trail_.size() - 2].score) <= tolerance;
+}
+
+bool Lens::has_answered(double tolerance) const {
+  double before = trend_;
+  for (std::size_t i = 1; i < trail_.size(); ++i) {
+    const double change = trail_[i].score - trail_[i - 1].score;
+    if (std::abs(change) > tolerance && (std::abs(before) <= tolerance || (change > 0) != (before > 0))) return true;
+    before = change;
+  }
+  return false;
+}
+
+std::span<const Seen> Lens::rest() const {
+  if (!motion_.lag_is_known()) return {};
+  const auto since = static_cast<std::uint64_t>(motion_.since());
+  const std::uint64_t there = motion_.now() + 1 - since + static_cast<std::uint64_t>(motion_.lag());
+  const auto first = std::find_if(trail_.begin(), trail_.end(), [&](const Seen& s) { return s.frame >= there; });
+  return {first, trail_.end()};
+}
+
+void Lens::learn_lag(double noise, bool on_a_flank) {
+  if (motion_.commands() == 0) return;
+  const std::uint64_t fresh = motion_.now() - static_cast<std::uint64_t>(motion_.since()) + 1;
+  const std::optional<Effect> effect = effect_of(trail_, fresh, score_, noise, on_a_flank);
+  if (!effect) return;
+  if (effect->is_clean) {
+    motion_.learn(effect->lag);
+    return;
+  }
+  const int known = motion_.lag_is_known() ? motion_.lag() : 0;
+  if (effect->lag <= known || at_ == from_) return;
+  const double speed = std::abs(at_ - from_) / std::max<double>(1, effect->lag - known);
+  slew_ = is_slow() ? std::min(slew_, speed) : speed;
+}
+
+double Lens::play_to_take_up(bool unknown) const {
+  if (play_) return is_free() && *play_ < kTuning.no_play ? 0 : *play_ + std::max(1.0, kTuning.spare_play * *play_);
+  return !is_free() || unknown || suspects_play_ ? kTuning.deep * last_ : 0;
+}
+
+bool Lens::takes_up(int at, double play) const {
+  if (!(play > 0)) return true;
+  bool is_first = true;
+  double lens = 0;  // how far above the motor, seen in the direction of approach
+  const auto send_to = [&](int to) {
+    const double motor = to * direction_;
+    lens = is_first ? motor + play : std::clamp(lens, motor, motor + play);
+    is_first = false;
+  };
+  for (std::size_t i = 0; i < motion_.kept(); ++i) send_to(motion_.sent(i));
+  send_to(at);
+  return lens - at * direction_ < kTuning.no_play;
+}
+
+bool Lens::may_have_play(int at) const {
+  return !suspects_play_ && settings_.backlash < 0 && (!play_ || is_new_play_) && !takes_up(at, kTuning.deep * last_);
+}
+
+void Lens::suspect_play() {
+  suspects_play_ = true;
+  refuted_play_ = play_.value_or(0);
+  play_.reset();
+}
+
+}  // namespace framequality::focus

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a focus search is told of its lens and of its user's wishes, and what it tells of itself.
+#pragma once
+
+namespace framequality {
+
+enum class FocusMode : int {
+  kManual,     ///< searches when triggered
+  kOneShot,    ///< searches once at the start, and when triggered
+  kContinuous  ///< searches at the start, when triggered, and whenever focus is lost
+};
+
+enum class FocusState : int { kIdle, kCoarse, kFine, kSettle, kFocused, kFailed, kTracking };
+
+/// From which side positions are approached, so that the play of the lens does not count.
+enum class FocusApproach : int {
+  kAuto,  ///< from the side that the sweep came from, as long as the lens has play, or may have
+  kFromBelow,
+  kFromAbove
+};
+
+struct FocusSettings {
+  double min = 0, max = 100;  ///< range of positions, any unit; min <= max
+  double step = 1;            ///< distance of neighbouring positions, > 0; the lens stands at min + i * step only
+  double coarse_step = 0;     ///< of the sweep, >= step; 0: from the range, and the width of the last peak
+  int lag_frames = -1;        ///< frames between a command and the first that shows its position; -1: learned
+  int settle_frames = 0;      ///< frames after a command in which the lens may still move, the lag's included; >= 0
+  int average_frames = 1;     ///< least number of scores that are averaged at each stop, >= 1
+  bool stop_and_go = false;   ///< sweeps stop at each position, too
+  double backlash = -1;       ///< play between motor and lens, in the positions' unit; -1: learned
+  FocusApproach approach = FocusApproach::kAuto;
+  double loss = 0.3;     ///< relative change of the score that loses focus, 0...1
+  int loss_frames = 10;  ///< frames that it must last, >= 1
+  bool tracking = true;  ///< smaller losses that last are probed
+  FocusMode mode = FocusMode::kContinuous;
+
+  bool operator==(const FocusSettings&) const = default;
+};
+
+}  // namespace framequality

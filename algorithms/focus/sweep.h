@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A sweep over the range: its legs, what their frames show, and whether that is a peak.
+#pragma once
+
+#include "algorithms/focus/lens.h"
+
+#include <optional>
+#include <vector>
+
+namespace framequality::focus {
+
+struct Leg {
+  int from, to;
+};
+
+/// What the distance between a sweep's commands depends on.
+struct Pace {
+  double wanted = 0;  ///< steps, as set; 0: it is chosen
+  int last = 0;       ///< step of the range
+  bool stop_and_go = false;
+  int times_slower = 0;  ///< after sweeps whose peak was not there
+  double width = 0;      ///< of the last peak, steps; 0: not known
+  double slew = 0;       ///< of the lens; 0: it is not slow
+};
+/// Distance between commands, steps, >= 1.
+int stride_of(const Pace& pace);
+
+/// The legs of a sweep: from the nearer end, from the side that is set, or, from_here, to both sides of where it is.
+std::vector<Leg> legs_of(const Lens& lens, const FocusSettings& settings, bool from_here);
+
+struct Verdict {
+  enum class Is {
+    kPeak,
+    kDoubt,  ///< another sweep, in between, is to tell
+    kNothing
+  } is;
+  const char* reason;
+};
+
+/// Positions are in steps.
+class Sweep {
+ public:
+  /// Forgets all but the distance of commands.
+  void clear();
+  void begin(int stride, std::vector<Leg> legs);
+  /// Another sweep follows in between the positions seen so far, from the end that is nearer to `at`.
+  void begin_between(int at, const Lens& lens);
+  bool has_legs() const { return !legs_.empty(); }
+  const Leg& begin_leg();
+  void drop_legs() { legs_.clear(); }
+
+  /// A frame, and its score.
+  void add(const Seen& seen) { trace_.push_back(seen); }
+  /// Where the lens is to go next, from there; nothing at the end of the leg.
+  std::optional<int> next(int at) const;
+  /// True when the leg is clearly past a peak: the last two scores come down from it.
+  bool is_past(int lag) const;
+  /// True while the last two scores tell that the lens is on its way.
+  bool is_moving() const;
+
+  /// Credits scores to the positions that their frames show. False if there are none.
+  bool credit(const FocusMotion& motion);
+  /// The same, for all legs are done.
+  bool end(const FocusMotion& motion);
+  Verdict verdict(int last, double noise) const;
+  /// Standard deviation of single scores.
+  double noise() const;
+
+  const std::vector<FocusSample>& row() const { return row_; }  ///< by position
+  const FocusSample& best() const { return best_of(row_); }     ///< of a row that is not empty
+  double highest() const { return extremes(trace_).second; }    ///< score of all frames, at least one
+  int lag() const { return lag_; }                              ///< with which scores were credited
+  int stride() const { return stride_; }
+  int start() const { return leg_.from; }  ///< of the last leg
+  /// What it saw there, or beside it; row: not empty.
+  double score_at(int at) const;
+  /// How far from the top of a peak, on one side of it, it saw this share of its height.
+  double distance(const FocusPeak& peak, double share, int side) const;
+
+ private:
+  /// Of single scores, in the order of frames.
+  double trace_noise() const;
+
+  std::vector<Leg> legs_;  ///< to come
+  Leg leg_{};
+  std::vector<Seen> trace_;    ///< all frames
+  std::size_t leg_begin_ = 0;  ///< of the trace
+  std::vector<FocusSample> row_;
+  int lag_ = 0;
+  int stride_ = 1;
+  int passes_ = 0;       ///< sweeps so far
+  int repeats_ = 0;      ///< scores of a position that had one,
+  double repeated_ = 0;  ///< and the sum of their squared differences
+};
+
+}  // namespace framequality::focus

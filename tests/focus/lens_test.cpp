@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a focus search learns of its lens from frames: lag, speed, play, and when it is at rest.
+#include "algorithms/focus/lens.h"
+
+#include <gtest/gtest.h>
+
+namespace framequality::focus {
+namespace {
+
+FocusSettings settings() {
+  FocusSettings s;
+  s.min = 0, s.max = 100, s.step = 1;
+  return s;
+}
+
+FocusFrame scored(double score) {
+  FocusFrame f;
+  f.score = score;
+  return f;
+}
+
+/// Scores of frames 10, 11, ... that follow a command; the first was seen before it.
+std::vector<Seen> trail(const std::vector<double>& scores) {
+  std::vector<Seen> all;
+  for (const double s : scores) all.push_back({10 + all.size(), s});
+  return all;
+}
+
+std::optional<Effect> effect(const std::vector<double>& scores, double noise = 0, bool on_a_flank = false) {
+  return effect_of(trail(scores), 11, scores.back(), noise, on_a_flank);
+}
+
+TEST(FocusEffect, OneJumpIsTheLag) {
+  EXPECT_EQ(effect({100, 200, 200})->lag, 0);
+  EXPECT_EQ(effect({100, 100, 100, 200, 200})->lag, 2);
+  EXPECT_TRUE(effect({100, 100, 100, 200, 200})->is_clean);
+}
+
+TEST(FocusEffect, StepsOnTheWayAreALensThatTakesTime) {
+  const auto slow = effect({100, 100, 130, 160, 200, 200});
+  ASSERT_TRUE(slow);
+  EXPECT_EQ(slow->lag, 3);
+  EXPECT_FALSE(slow->is_clean);
+}
+
+TEST(FocusEffect, WhatWasUnderWayOnAFlankIsNoSlowness) {
+  // Frames of the sweep that are still to come only fall; then the stop is seen.
+  EXPECT_FALSE(effect({300, 220, 150, 200, 200})->is_clean);
+  EXPECT_FALSE(effect({300, 150, 158, 200, 200}, 0, true)->is_clean);
+  EXPECT_TRUE(effect({300, 220, 150, 200, 200}, 0, true)->is_clean);
+}
+
+TEST(FocusEffect, TooLittleTellsNothing) {
+  EXPECT_FALSE(effect({100, 104, 104}));                               // below 5% of the score
+  EXPECT_FALSE(effect({100, 100, 200, 200}, 20));                      // below 8 standard deviations of noise
+  EXPECT_FALSE(effect_of(trail({100}), 11, 100, 0, false));            // one frame
+  EXPECT_FALSE(effect_of(trail({100, 200, 200}), 12, 200, 0, false));  // before a frame could show it
+  std::vector<Seen> gap = trail({100, 200, 200});
+  gap[1].frame = 12, gap[2].frame = 13;
+  EXPECT_FALSE(effect_of(gap, 11, 200, 0, false)) << "it may have been the frame that is missing";
+}
+
+TEST(FocusLens, PositionsAreOnTheGrid) {
+  FocusSettings s = settings();
+  s.min = -3, s.max = 4.1, s.step = 0.25;
+  const Lens lens(s, 0);
+  EXPECT_EQ(lens.last(), 28);
+  EXPECT_EQ(lens.position_of(28), 4);
+  EXPECT_EQ(lens.nearest(0.1), 12);
+  EXPECT_EQ(lens.nearest(1e300), 28);
+  EXPECT_EQ(lens.clamped(-1e300), 0);
+  EXPECT_FALSE(Lens(s, std::nan("")).here());
+}
+
+TEST(FocusLens, IsSentOnlyWhereItIsNot) {
+  Lens lens(settings(), 20);
+  EXPECT_FALSE(lens.send(20));
+  EXPECT_EQ(lens.send(30), 30);
+  EXPECT_FALSE(lens.send_on(30));
+  EXPECT_EQ(lens.commands(), 1);
+  lens.lose();
+  EXPECT_EQ(lens.send(30), 30) << "it may be anywhere";
+  EXPECT_FALSE(lens.send(30));
+}
+
+TEST(FocusLens, LearnsHowLateFramesAre) {
+  Lens lens(settings(), 20);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.send(30);
+  for (const double score : {100.0, 100.0, 200.0, 200.0}) lens.frame(scored(score)), lens.follow();
+  EXPECT_FALSE(lens.motion().lag_is_known());
+  lens.learn_lag(0, false);
+  EXPECT_EQ(lens.motion().lag(), 2);
+  EXPECT_FALSE(lens.is_slow());
+  EXPECT_EQ(lens.rest().size(), 2u) << "frames 2 and 3 show it there";
+}
+
+TEST(FocusLens, LearnsHowFastItIs) {
+  Lens lens(settings(), 0);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.send(40);
+  for (const double score : {100.0, 130.0, 160.0, 200.0, 200.0}) lens.frame(scored(score)), lens.follow();
+  lens.learn_lag(0, false);
+  EXPECT_FALSE(lens.motion().lag_is_known());
+  EXPECT_EQ(lens.slew(), 40 / 3.0);
+}
+
+TEST(FocusLens, IsSteadyOnceItsFramesAre) {
+  Lens lens(settings(), 20);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.send(30);
+  const auto after = [&](double score) {
+    lens.frame(scored(score));
+    lens.follow();
+    return lens.is_steady({{.height = 1000, .width = 4}, 0});
+  };
+  EXPECT_FALSE(after(100)) << "nothing has changed yet, though its way could be seen";
+  EXPECT_FALSE(after(300));
+  EXPECT_FALSE(after(600));
+  EXPECT_TRUE(after(601));
+}
+
+TEST(FocusLens, TurningLeavesItBehindByItsPlay) {
+  FocusSettings s = settings();
+  s.backlash = 4;
+  Lens lens(s, 0);
+  lens.begin();
+  EXPECT_TRUE(lens.takes_up(10, 0));
+  EXPECT_FALSE(lens.takes_up(2, 4)) << "where it is in its play at first is not known";
+  lens.send(10);
+  EXPECT_TRUE(lens.takes_up(12, 4));
+  EXPECT_FALSE(lens.takes_up(7, 4));
+  lens.send(2);
+  EXPECT_FALSE(lens.takes_up(5, 4));
+  EXPECT_TRUE(lens.takes_up(6, 4)) << "4 steps of the way back are taken up";
+}
+
+TEST(FocusLens, EndOfTheRangeWhereItTurnsInIsOutOfReach) {
+  FocusSettings s = settings();
+  s.backlash = 4;
+  Lens lens(s, 0);
+  EXPECT_EQ(lens.reachable(1), 4);
+  EXPECT_EQ(lens.reachable(99), 99);
+  lens.approach_like(100, 0);
+  EXPECT_EQ(lens.reachable(1), 1);
+  EXPECT_EQ(lens.reachable(99), 96);
+}
+
+TEST(FocusLens, PlayIsReckonedWithAsFarAsItMayBe) {
+  EXPECT_EQ(Lens(settings(), 0).play_to_take_up(true), 25);
+  EXPECT_EQ(Lens(settings(), 0).play_to_take_up(false), 0);
+  FocusSettings s = settings();
+  s.backlash = 4;
+  EXPECT_EQ(Lens(s, 0).play_to_take_up(true), 5);
+  s.backlash = 0;
+  EXPECT_EQ(Lens(s, 0).play_to_take_up(true), 0);
+  s.approach = FocusApproach::kFromBelow;
+  EXPECT_EQ(Lens(s, 0).play_to_take_up(true), 1) << "the side is asked for, whatever the play";
+}
+
+TEST(FocusLens, PlayThatIsSetIsNotDoubted) {
+  FocusSettings s = settings();
+  Lens learning(s, 50);
+  learning.begin();
+  EXPECT_TRUE(learning.may_have_play(50));
+  learning.learn_play(3);
+  EXPECT_TRUE(learning.may_have_play(50)) << "learned just now";
+  learning.suspect_play();
+  EXPECT_EQ(learning.refuted_play(), 3);
+  EXPECT_FALSE(learning.play());
+  EXPECT_FALSE(learning.may_have_play(50)) << "suspected already";
+  s.backlash = 3;
+  Lens told(s, 50);
+  told.begin();
+  EXPECT_FALSE(told.may_have_play(50));
+}
+
+}  // namespace
+}  // namespace framequality::focus
