@@ -23,6 +23,9 @@ struct MeterOptions {
   std::uint64_t interval = 0;  ///< ns
 };
 
+/// The words that its property `device` takes, with | between them.
+inline constexpr char kDevices[] = "auto|cpu|cuda";
+
 /// The metadata it attaches to frames.
 inline constexpr char kMeterMeta[] = "GstSharpnessMeta";
 

@@ -2,8 +2,6 @@
 // Process-wide setup shared by the command-line programs.
 #pragma once
 
-#include <glib.h>
-
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,14 +16,6 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-
-/// What a program is made with.
-enum class Library { kNone, kGStreamer };
-
-/// Reads the options into what the entries, closed by an empty one, point to, and the library's own; initialises it.
-/// --help prints, with these texts, and exits. Throws UsageError.
-void parse_command_line(int argc, char** argv, const char* about, const std::vector<GOptionEntry>& entries,
-                        const std::string& description, Library library = Library::kGStreamer);
 
 /// The place among the words that an option takes. Throws UsageError, which lists them and suggests the nearest, if the
 /// text is none of them.

@@ -2,7 +2,7 @@
 // The command line of framequality-merge.
 #include "apps/merge/options.h"
 
-#include <glib.h>
+#include "apps/common/command_line.h"
 
 namespace framequality::apps::merge {
 
@@ -10,77 +10,63 @@ namespace {
 
 constexpr int kMostDetails = 50, kMostNames = 100;  // so that the page stays small
 
-constexpr char kDescription[] =
-    "Folders: what framequality-scan --output wrote, on one machine or many. Rows come in natural order of the names "
-    "of\n"
-    "the files, each file once, under one header. Options that differ, tables that are missing or of another size, "
-    "and\n"
-    "files with tables of different times are refused.\n"
-    "\n"
-    "Files that could not be read to their end are in the table as far as they were, are counted on stderr and listed\n"
-    "by --errors; they are no failure.\n"
-    "\n"
-    "Exit status: 0 all done, 1 refused or failed, 2 wrong usage, 141 if the reader of the table went away.\n"
-    "\n"
-    "Examples:\n"
-    "  framequality-merge tables > scores.csv\n"
-    "  framequality-merge -o scores.csv --errors errors.csv --report report.html node1/tables node2/tables";
-
-std::string take(gchar* text) {
-  std::string copy = text ? text : "";
-  g_free(text);
-  return copy;
+/// Names that are given one by one.
+Setter names(std::vector<std::string>& all) {
+  Setter setter = parsed("a name", [&all](const std::string& name) {
+    all.push_back(name);
+    return true;
+  });
+  setter.kind = Kind::kPaths;
+  return setter;
 }
 
-std::vector<std::string> take_all(gchar** texts) {
-  std::vector<std::string> all;
-  for (gchar** text = texts; text && *text; ++text) all.emplace_back(*text);
-  g_strfreev(texts);
-  return all;
+std::vector<Key> keys(Options& o) {
+  // One line per row.
+  // clang-format off
+  return {
+      {"output", 'o', "FILE", "Write the table to this file instead of stdout, whole or not at all", anything(o.output, Kind::kPath)},
+      {"errors", 0, "FILE", "Write the files that could not be read, with reasons, as CSV", anything(o.errors, Kind::kPath)},
+      {"report", 0, "FILE.html", "Write one HTML page of bounded size: totals, and the files with the lowest and highest scores", anything(o.report, Kind::kPath)},
+      {"details", 0, "N", "Plot this many files with the lowest median in the report, and as many with the highest (default 12)", count(o.details, 0, kMostDetails)},
+      {"detail", 0, "NAME", "Plot this file instead; may be given several times", names(o.detail_names)},
+      {"quiet", 'q', "", "Print errors only: no summary", flag(o.quiet)},
+      {"version", 0, "", "Print the version and exit", flag(o.version)},
+  };
+  // clang-format on
+}
+
+Help help() {
+  return {
+      "DIR...", "join the tables of framequality-scan --output",
+      "Joins the tables of an archive that framequality-scan --output wrote, on one machine or many.",
+      "Rows come in natural order of the names of the files, each file once, under one header. Refused are options\n"
+      "that differ, tables that are missing or of another size, and files with tables of different times.\n"
+      "\nFiles that could not be read to their end keep the rows that were read; stderr counts them and --errors\n"
+      "lists them. They do not change the exit status.\n"
+      "\nExit status:\n"
+      "  0: all tables were joined\n"
+      "  1: refused or failed\n"
+      "  2: wrong usage\n"
+      "  141: the reader of the table went away\n"
+      "\nExamples:\n"
+      "  framequality-merge tables > scores.csv\n"
+      "  framequality-merge -o scores.csv --errors errors.csv --report report.html node1/tables node2/tables"};
 }
 
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
-  gchar *output = nullptr, *errors = nullptr, *report = nullptr;
-  gchar **details = nullptr, **folders = nullptr;
-  gint count = -1;
-  gboolean quiet = FALSE, version = FALSE;
-  const std::vector<GOptionEntry> entries = {
-      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the table there instead of stdout, whole or not at all",
-       "FILE"},
-      {"errors", 0, 0, G_OPTION_ARG_FILENAME, &errors, "Write the files that could not be read, with reasons, as CSV",
-       "FILE"},
-      {"report", 0, 0, G_OPTION_ARG_FILENAME, &report,
-       "Write one HTML page about the archive, of bounded size: figures, and the files at both ends", "FILE"},
-      {"details", 0, 0, G_OPTION_ARG_INT, &count,
-       "Plots in the report, of as many files with the lowest median and with the highest (default 12)", "N"},
-      {"detail", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &details, "A plot of this file instead; may be given again",
-       "NAME"},
-      {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "No summary; errors only", nullptr},
-      {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version and exit", nullptr},
-      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &folders, nullptr, "DIR..."},
-      {},
-  };
-  parse_command_line(argc, argv, "- join the tables of framequality-scan --output", entries, kDescription,
-                     Library::kNone);
   Options options;
-  options.version = version;
-  options.quiet = quiet;
-  options.output = take(output);
-  options.errors = take(errors);
-  options.report = take(report);
-  options.detail_names = take_all(details);
-  options.folders = take_all(folders);
+  const std::vector<Key> table = keys(options);
+  const CommandLine line(argc, argv, help(), table, Library::kNone);
+  line.apply(table);
   if (options.version) return options;
+  options.folders = line.arguments();
   if (options.folders.empty()) throw UsageError("which folders?");
-  if (options.report.empty() && (count >= 0 || !options.detail_names.empty()))
+  if (options.report.empty() && (line.has("details") || line.has("detail")))
     throw UsageError("--details and --detail are about --report FILE");
-  if (count < -1 || count > kMostDetails)
-    throw UsageError("--details takes a whole number from 0 to " + std::to_string(kMostDetails));
   if (options.detail_names.size() > kMostNames)
     throw UsageError("--detail is for up to " + std::to_string(kMostNames) + " files");
-  if (count >= 0) options.details = count;
   return options;
 }
 

@@ -96,32 +96,21 @@ struct Config::Document {
   std::string resolved(const std::string& name) const { return name.starts_with('/') ? name : folder + name; }
 
   /// Sets what the table says with these keys, but for the names in `others`. What is wrong goes to `faults`.
-  template <class T>
-  void read(const toml::table& from, const std::vector<Key<T>>& keys, const std::vector<std::string_view>& others,
-            T& target, std::vector<std::string>& faults) const {
-    std::vector<std::string> known(keys.size());
-    std::transform(keys.begin(), keys.end(), known.begin(), [](const Key<T>& key) { return key.name; });
+  void read(const toml::table& from, const std::vector<Key>& keys, const std::vector<std::string_view>& others,
+            std::vector<std::string>& faults) const {
+    std::vector<std::string> known;
+    for (const Key& key : keys)
+      if (key.is_of_file()) known.emplace_back(key.name);
     known.insert(known.end(), others.begin(), others.end());
     for (const auto& [name, node] : from) {
       if (std::find(others.begin(), others.end(), name.str()) != others.end()) continue;
       const std::string where = printable(path) + ":" + std::to_string(name.source().begin.line) + ": ";
-      if (const Key<T>* key = find_key(keys, name.str()); !key) {
+      if (const Key* key = find_key(keys, name.str()); !key || !key->is_of_file())
         faults.push_back(where + unknown_key(name.str(), known));
-      } else if (const Value value = value_of(node); !key->set(target, value)) {
-        faults.push_back(where + std::string(key->name) + " takes " + key->takes + ", not " + shown(node) +
-                         suggested_word(key->words, value));
-      }
+      else if (const Value value = value_of(node); !key->setter.set(value))
+        faults.push_back(where + key->name + " takes " + key->setter.takes + ", not " + shown(node) +
+                         suggested_word(*key, value));
     }
-  }
-
-  /// A text, if the key is there.
-  std::optional<std::string> text(const toml::table& from, const char* name, std::vector<std::string>& faults) const {
-    const toml::node* node = from.get(name);
-    if (!node) return std::nullopt;
-    const auto* found = node->as_string();
-    if (found && !found->get().empty()) return found->get();
-    faults.push_back(place(*node) + ": " + name + " takes a text, not " + shown(*node));
-    return std::nullopt;
   }
 
   CameraSettings camera(const toml::table& from, CameraSettings camera, std::vector<std::string>& faults) const;
@@ -129,10 +118,10 @@ struct Config::Document {
 
 CameraSettings Config::Document::camera(const toml::table& from, CameraSettings camera,
                                         std::vector<std::string>& faults) const {
-  read(from, camera_keys(), {"name", "url", "pipeline", "user", "password-file"}, camera, faults);
-  camera.name = text(from, "name", faults).value_or("");
-  const auto url = text(from, "url", faults), pipeline = text(from, "pipeline", faults),
-             user = text(from, "user", faults), file = text(from, "password-file", faults);
+  AddressSettings address;
+  read(from, joined(camera_keys(camera), address_keys(address)), {}, faults);
+  camera.name = address.name.value_or("");
+  const auto& [name, url, pipeline, user, file] = address;
   const auto attempt = [&](const char* key, auto&& action) {
     try {
       action();
@@ -199,9 +188,9 @@ void throw_if_any(const std::vector<std::string>& faults) {
 void Config::read_program(Settings& settings) const {
   std::vector<std::string> faults;
   Settings own;
-  document_->read(document_->table, program_keys(), {"defaults", "camera"}, own, faults);
+  document_->read(document_->table, program_keys(own), {"defaults", "camera"}, faults);
   throw_if_any(faults);
-  document_->read(document_->table, program_keys(), {"defaults", "camera"}, settings, faults);
+  document_->read(document_->table, program_keys(settings), {"defaults", "camera"}, faults);
   for (std::string* path : {&settings.log, &settings.snapshots, &settings.baselines})
     if (!path->empty()) *path = document_->resolved(*path);
 }
@@ -211,7 +200,7 @@ void Config::read_defaults(CameraSettings& defaults) const {
   if (!node) return;
   std::vector<std::string> faults;
   if (const toml::table* table = node->as_table())
-    document_->read(*table, camera_keys(), {}, defaults, faults);
+    document_->read(*table, camera_keys(defaults), {}, faults);
   else
     faults.push_back(document_->place(*node) + ": defaults is a table: [defaults]");
   throw_if_any(faults);

@@ -1,127 +1,69 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What can be set, by name: the keys of the configuration file, which many options of the command line also have.
+// The tables of keys of framequality-watch: options of its command line and keys of its configuration file.
 #include "apps/watch/keys.h"
 
-#include "apps/common/nearest.h"
 #include "apps/watch/hosts.h"
 #include "apps/watch/states.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
-#include <optional>
 
 namespace framequality::apps::watch {
 
 namespace {
 
-constexpr double kMaxSeconds = 1e6;
-constexpr char kSeconds[] = "seconds from 0 to 1000000", kYesNo[] = "true or false", kPath[] = "a path";
-constexpr int kMaxThreads = 64;
+constexpr int kMaxThreads = 64, kMaxSnapshots = 1'000'000;
 
-std::optional<double> to_number(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return std::nullopt;
+/// Adds to those that are there: one by one on the command line.
+Setter hosts(std::vector<std::string>& hosts) {
+  const auto set = [&hosts](const Value& value) {
+    const std::vector<std::string> names = to_texts(value);
+    if (names.empty() || !std::all_of(names.begin(), names.end(), [](const auto& name) { return host_name(name); }))
+      return false;
+    hosts.insert(hosts.end(), names.begin(), names.end());
+    return true;
+  };
+  return {Kind::kTexts, "host names without a port, such as cameras.example.org", set};
 }
 
-/// Seconds from `least` as ns.
-template <class Time>
-bool set_time(Time& time, const Value& value, double least = 0) {
-  const auto seconds = to_number(value);
-  if (!seconds || !(*seconds >= least && *seconds <= kMaxSeconds)) return false;
-  time = static_cast<std::uint64_t>(std::llround(*seconds * 1e9));
-  return true;
+Setter conditions(std::optional<std::string>& flags) {
+  const std::vector<std::string> known(kConditions.begin(), kConditions.end());
+  std::string all;
+  for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
+  const auto set = [&flags](const Value& value) {
+    const std::vector<std::string> names = to_texts(value);
+    if (names.empty() || !std::all_of(names.begin(), names.end(), is_condition)) return false;
+    flags.emplace();
+    for (const std::string& name : names) *flags += (flags->empty() ? "" : "+") + name;
+    return true;
+  };
+  return {Kind::kTexts, "a list of " + all, set, known};
 }
 
-bool set_ratio(std::optional<double>& ratio, const Value& value) {
-  const auto number = to_number(value);
-  if (!number || !(*number >= 0 && *number <= 1)) return false;
-  ratio = *number;
-  return true;
+Setter ratio(std::optional<double>& ratio) {
+  const auto set = [&ratio](const Value& value) {
+    const auto number = to_number(value);
+    if (!number || !(*number >= 0 && *number <= 1)) return false;
+    ratio = *number;
+    return true;
+  };
+  return {Kind::kNumber, "a number from 0 to 1", set};
 }
 
-bool set_flag(bool& flag, const Value& value) {
-  const auto* given = std::get_if<bool>(&value);
-  if (given) flag = *given;
-  return given;
-}
-
-bool set_text(std::string& text, const Value& value) {
-  const auto* given = std::get_if<std::string>(&value);
-  if (!given || given->empty()) return false;
-  text = *given;
-  return true;
-}
-
-template <class Integer>
-bool set_count(Integer& count, const Value& value, std::int64_t least, std::int64_t most) {
-  const auto* given = std::get_if<std::int64_t>(&value);
-  if (!given || *given < least || *given > most) return false;
-  count = static_cast<Integer>(*given);
-  return true;
-}
-
-/// A list of texts, or one text.
-std::vector<std::string> to_texts(const Value& value) {
-  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return *list;
-  if (const auto* one = std::get_if<std::string>(&value)) return {*one};
-  return {};
-}
-
-/// Adds to those that are there.
-bool add_hosts(Settings& settings, const Value& value) {
-  const std::vector<std::string> names = to_texts(value);
-  if (names.empty() || !std::all_of(names.begin(), names.end(), [](const auto& name) { return host_name(name); }))
-    return false;
-  settings.allow_hosts.insert(settings.allow_hosts.end(), names.begin(), names.end());
-  return true;
-}
-
-bool set_watch_for(CameraSettings& camera, const Value& value) {
-  const std::vector<std::string> names = to_texts(value);
-  if (names.empty()) return false;
-  std::string flags;
-  for (const std::string& name : names) {
-    if (!is_condition(name)) return false;
-    flags += (flags.empty() ? "" : "+") + name;
-  }
-  camera.watch.watch_for = flags;
-  return true;
-}
-
-bool set_roi(CameraSettings& camera, const Value& value) {
-  const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
-  if (!list || list->size() != 4) return false;
-  std::array<int, 4> roi{};
-  for (std::size_t i = 0; i < roi.size(); ++i) {
-    if ((*list)[i] < (i < 2 ? 0 : 1) || (*list)[i] > std::numeric_limits<int>::max()) return false;
-    roi[i] = static_cast<int>((*list)[i]);
-  }
-  camera.watch.meter.roi = roi;
-  return true;
-}
-
-bool set_transport(CameraSettings& camera, const Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  if (!text) return false;
-  if (*text == "auto")
-    camera.transport = Transport::kAuto;
-  else if (*text == "tcp")
-    camera.transport = Transport::kTcp;
-  else if (*text == "udp")
-    camera.transport = Transport::kUdp;
-  else
-    return false;
-  return true;
-}
-
-bool set_device(CameraSettings& camera, const Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  if (!text || (*text != "auto" && *text != "cpu" && *text != "cuda")) return false;
-  camera.watch.meter.device = *text;
-  return true;
+Setter roi(std::optional<std::array<int, 4>>& target) {
+  const auto set = [&target](const Value& value) {
+    const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+    if (!list || list->size() != 4) return false;
+    std::array<int, 4> roi{};
+    for (std::size_t i = 0; i < roi.size(); ++i) {
+      if ((*list)[i] < (i < 2 ? 0 : 1) || (*list)[i] > std::numeric_limits<int>::max()) return false;
+      roi[i] = static_cast<int>((*list)[i]);
+    }
+    target = roi;
+    return true;
+  };
+  return {Kind::kText, "[X, Y, WIDTH, HEIGHT] in pixels", set};
 }
 
 }  // namespace
@@ -138,63 +80,55 @@ MeterOptions WatchSettings::recommended_meter() {
   return meter;
 }
 
-const std::vector<Key<Settings>>& program_keys() {
-  using S = Settings;
-  using V = Value;
-  static const std::vector<Key<S>> keys = {
-      {"listen", "ADDRESS:PORT or none", [](S& s, const V& v) { return set_text(s.listen, v); }},
-      {"allow-hosts", "host names without a port, such as cameras.example.org", add_hosts},
-      {"log", kPath, [](S& s, const V& v) { return set_text(s.log, v); }},
-      {"snapshots", kPath, [](S& s, const V& v) { return set_text(s.snapshots, v); }},
-      {"snapshots-most", "a whole number from 1 to 1000000",
-       [](S& s, const V& v) { return set_count(s.snapshots_most, v, 1, 1'000'000); }},
-      {"snapshots-most-bytes", "a whole number from 1",
-       [](S& s, const V& v) {
-         return set_count(s.snapshots_most_bytes, v, 1, std::numeric_limits<std::int64_t>::max());
-       }},
-      {"baselines", kPath, [](S& s, const V& v) { return set_text(s.baselines, v); }},
-      {"quiet", kYesNo, [](S& s, const V& v) { return set_flag(s.quiet, v); }},
+// One line per row.
+// clang-format off
+std::vector<Key> program_keys(Settings& s) {
+  return {
+      {"config", 'c', "FILE.toml", "Read cameras and settings from this file", anything(s.config, Kind::kPath), Where::kCommandLine},
+      {"listen", 0, "none|ADDRESS:PORT", "Serve the page at this address (default 127.0.0.1:9640); none: nowhere", text(s.listen).as("ADDRESS:PORT or none")},
+      {"allow-hosts", 0, "", "Answer requests to these host names too", hosts(s.allow_hosts), Where::kFile},
+      {"allow-host", 0, "HOST", "Answer requests to this host name too; may be given several times", hosts(s.allow_hosts), Where::kCommandLine},
+      {"log", 0, "FILE", "Append the events to this file (default stdout); SIGHUP opens it anew", path(s.log)},
+      {"snapshots", 0, "DIR", "Write a JPEG to this folder whenever a camera's state changes", path(s.snapshots)},
+      {"snapshots-most", 0, "N", "Keep at most this many snapshots; delete the oldest first (default 1000)", count(s.snapshots_most, 1, kMaxSnapshots)},
+      {"snapshots-most-bytes", 0, "N", "Keep at most this many bytes of snapshots (default 1000000000)", count(s.snapshots_most_bytes, 1, std::numeric_limits<std::int64_t>::max()).as("a whole number from 1")},
+      {"baselines", 0, "DIR", "Keep what was learned about the cameras in this folder", path(s.baselines)},
+      {"quiet", 'q', "", "Print errors only on stderr", flag(s.quiet)},
+      {"version", 0, "", "Print the version and exit", flag(s.version), Where::kCommandLine},
   };
-  return keys;
 }
 
-const std::vector<Key<CameraSettings>>& camera_keys() {
-  using C = CameraSettings;
-  using V = Value;
-  static const std::vector<Key<C>> keys = {
-      {"watch-for",
-       "a list of defocused, covered, dark, overexposed, frozen, moved, flickering, noisy",
-       set_watch_for,
-       {kConditions.begin(), kConditions.end()}},
-      {"hold-time", kSeconds, [](C& c, const V& v) { return set_time(c.watch.hold_time, v); }},
-      {"recovery-time", kSeconds, [](C& c, const V& v) { return set_time(c.watch.recovery_time, v); }},
-      {"repeat-interval", kSeconds, [](C& c, const V& v) { return set_time(c.watch.repeat_interval, v); }},
-      {"learn-time", kSeconds, [](C& c, const V& v) { return set_time(c.watch.learn_time, v); }},
-      {"stall-time", "seconds from 1 to 1000000", [](C& c, const V& v) { return set_time(c.watch.stall_time, v, 1); }},
-      {"interval", kSeconds, [](C& c, const V& v) { return set_time(c.watch.meter.interval, v); }},
-      {"min-ratio", "a number from 0 to 1", [](C& c, const V& v) { return set_ratio(c.watch.min_ratio, v); }},
-      {"resume-ratio", "a number from 0 to 1", [](C& c, const V& v) { return set_ratio(c.watch.resume_ratio, v); }},
-      {"roi", "[X, Y, WIDTH, HEIGHT] in pixels", set_roi},
-      {"significant-bits", "a whole number from 9 to 16",
-       [](C& c, const V& v) { return set_count(c.watch.meter.significant_bits, v, 9, 16); }},
-      {"device", "auto, cpu or cuda", set_device, {"auto", "cpu", "cuda"}},
-      {"transport", "auto, tcp or udp", set_transport, {"auto", "tcp", "udp"}},
-      {"tls-verify", kYesNo, [](C& c, const V& v) { return set_flag(c.verify_tls, v); }},
-      {"realtime", kYesNo, [](C& c, const V& v) { return set_flag(c.realtime, v); }},
-      {"decoder-threads", "a whole number from 0 (as many as the decoder likes) to 64",
-       [](C& c, const V& v) { return set_count(c.decoder_threads, v, 0, kMaxThreads); }},
+std::vector<Key> camera_keys(CameraSettings& c) {
+  WatchSettings& w = c.watch;
+  return {
+      {"watch-for", 0, "", "Report only these conditions (default: all)", conditions(w.watch_for), Where::kFile},
+      {"hold-time", 0, "SECONDS", "Report a fault only after it has lasted this long (default 10)", seconds_from(0, w.hold_time)},
+      {"recovery-time", 0, "SECONDS", "Report a recovery only after the fault has been gone this long (default 5)", seconds_from(0, w.recovery_time)},
+      {"repeat-interval", 0, "SECONDS", "Repeat the report of a fault that lasts after this time (default 60); 0: never", seconds_from(0, w.repeat_interval)},
+      {"learn-time", 0, "SECONDS", "Learn a camera's usual sharpness for this long (default 60)", seconds_from(0, w.learn_time)},
+      {"stall-time", 0, "", "Report a camera as lost after this time without a frame (default 10)", seconds_from(1, w.stall_time), Where::kFile},
+      {"interval", 0, "SECONDS", "Measure at most one frame per this time (default 0.2); 0: every frame", seconds_from(0, w.meter.interval)},
+      {"min-ratio", 0, "", "Report a camera as defocused below this share of its usual sharpness (default 0.6)", ratio(w.min_ratio), Where::kFile},
+      {"resume-ratio", 0, "", "Report it as recovered from this share on (default 0.75)", ratio(w.resume_ratio), Where::kFile},
+      {"roi", 0, "", "Measure only this region (default: the frame)", roi(w.meter.roi), Where::kFile},
+      {"significant-bits", 0, "", "Use this many bits of each 16-bit word (default: as the format says)", count(w.meter.significant_bits, 9, 16), Where::kFile},
+      {"device", 0, kDevices, "Measure on this device (default auto); scores are the same on all", word(w.meter.device, kDevices)},
+      {"transport", 0, "", "Receive RTP this way (default auto: UDP, then TCP)", word(c.transport, "auto|tcp|udp"), Where::kFile},
+      {"tls-verify", 0, "", "Verify certificates (default true)", flag(c.verify_tls), Where::kFile},
+      {"realtime", 0, "", "Read a file at the speed of its times, not as fast as it decodes (default false)", flag(c.realtime), Where::kFile},
+      {"decoder-threads", 0, "", "Decode each camera with this many threads (default 1)", count(c.decoder_threads, 0, kMaxThreads).as("a whole number from 0 (as many as the decoder likes) to 64"), Where::kFile},
   };
-  return keys;
 }
 
-std::string suggested_word(const std::vector<std::string>& words, const Value& value) {
-  std::vector<std::string> given;
-  if (const auto* one = std::get_if<std::string>(&value)) given = {*one};
-  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) given = *list;
-  const auto wrong = std::find_if(given.begin(), given.end(), [&](const std::string& text) {
-    return std::find(words.begin(), words.end(), text) == words.end();
-  });
-  return wrong == given.end() ? "" : suggestion(*wrong, words);
+std::vector<Key> address_keys(AddressSettings& a) {
+  return {
+      {"name", 0, "", "Call the camera this (default: made of its address)", text(a.name), Where::kFile},
+      {"url", 0, "", "Watch this URL, file or device", text(a.url), Where::kFile},
+      {"pipeline", 0, "", "Or watch what this description of elements, which ends in one source pad, delivers", text(a.pipeline), Where::kFile},
+      {"user", 0, "", "Log in as this user", text(a.user), Where::kFile},
+      {"password-file", 0, "", "Log in with the password in the first line of this file", text(a.password_file), Where::kFile},
+  };
 }
+// clang-format on
 
 }  // namespace framequality::apps::watch

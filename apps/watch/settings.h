@@ -48,6 +48,7 @@ struct Rejected {
 };
 
 struct Settings {
+  std::string config;                     ///< path of the configuration; empty: none
   std::string listen = "127.0.0.1:9640";  ///< or "none"
   std::vector<std::string> allow_hosts;   ///< names by which the server may be addressed, besides its own
   std::string log, snapshots, baselines;  ///< paths; empty: stdout, no pictures, none kept

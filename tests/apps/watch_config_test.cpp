@@ -3,6 +3,7 @@
 #include "apps/common/program.h"
 #include "apps/common/url.h"
 #include "apps/watch/address.h"
+#include "apps/watch/keys.h"
 #include "apps/watch/options.h"
 #include "apps/watch/source.h"
 
@@ -12,6 +13,7 @@
 
 #include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -373,6 +375,21 @@ TEST_F(WatchConfig, NamesOfFilesAreHarmlessAndDiffer) {
   }
   EXPECT_NE(file_name_of("a/b"), file_name_of("a b"));
   EXPECT_NE(file_name_of(std::string(200, 'a')), file_name_of(std::string(201, 'a')));
+}
+
+TEST(WatchKeys, AreUniqueAndExplained) {
+  Settings program;
+  CameraSettings camera;
+  AddressSettings address;
+  std::set<std::string> names;
+  for (const Key& key : joined(program_keys(program), joined(camera_keys(camera), address_keys(address)))) {
+    EXPECT_TRUE(names.insert(key.name).second) << key.name;
+    EXPECT_FALSE(key.help.empty()) << key.name;
+    EXPECT_EQ(key.is_option() && key.setter.kind != Kind::kFlag, !key.value.empty()) << key.name;
+  }
+  const std::string help = help_of_file_keys(camera_keys(camera));
+  EXPECT_NE(help.find("  min-ratio: "), std::string::npos);
+  EXPECT_EQ(help.find("  hold-time: "), std::string::npos);
 }
 
 }  // namespace
