@@ -2,15 +2,16 @@
 // What is known of a file that was scanned into a folder of tables: the JSON file beside its table.
 #include "apps/common/record.h"
 
+#include "apps/common/json.h"
 #include "apps/common/plain_file.h"
 #include "apps/common/text.h"
 
 #include <glib.h>
 
+#include <algorithm>
 #include <cmath>
-#include <json-glib/json-glib.h>
 #include <limits>
-#include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace framequality::apps {
@@ -21,29 +22,7 @@ constexpr int kVersion = 1;
 constexpr std::size_t kHashDigits = 12;
 constexpr std::uint64_t kLongest = 4 << 20;  // bytes
 constexpr int kDeepest = 8;                  // of brackets in brackets
-constexpr int kCurveDigits = 5;              // more than a plot of it shows
-// Where the curve begins in what record_json() gives: all else stands before it.
-constexpr char kCurveMark[] = ",\n\"curve\":";
-constexpr std::string_view kEnd = "]}\n";
-
-std::string curve_json(const std::vector<std::array<double, 3>>& curve) {
-  std::string json = "[";
-  for (const auto& [mean, min, max] : curve) {
-    if (json.size() > 1) json += ',';
-    json +=
-        '[' + rounded(mean, kCurveDigits) + ',' + rounded(min, kCurveDigits) + ',' + rounded(max, kCurveDigits) + ']';
-  }
-  return json + ']';
-}
-
-std::string extreme_json(const Extreme& extreme) {
-  std::string json = "{";
-  json_field(json, "score", number(extreme.score));
-  json_field(json, "frame", std::to_string(extreme.frame));
-  json_field(json, "time", seconds(extreme.time));
-  return json + '}';
-}
-
+constexpr std::string_view kEnd = "]}\n";    // of a record that is whole: its curve
 std::string content(const std::string& path) {
   const PlainFile file(path);
   if (file.size() > kLongest) throw std::runtime_error("it is too long for a record");
@@ -52,86 +31,57 @@ std::string content(const std::string& path) {
   return text;
 }
 
-/// The parser recurses without a limit of its own.
-bool is_shallow(std::string_view json) {
-  int depth = 0;
-  bool text = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (text) {
-      if (c == '\\') ++i;
-      if (c == '"') text = false;
-    } else if (c == '"') {
-      text = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kDeepest) return false;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return true;
-}
-
 /// The members of an object, each of the type asked for. They throw std::runtime_error with the name.
 class Fields {
  public:
-  explicit Fields(JsonNode* node, const char* what) {
-    if (!node || !JSON_NODE_HOLDS_OBJECT(node)) throw std::runtime_error(std::string(what) + " is no object");
-    object_ = json_node_get_object(node);
+  explicit Fields(const Json& json, const char* what) : json_(json) {
+    if (!json.is_object()) throw std::runtime_error(std::string(what) + " is no object");
   }
 
-  JsonNode* node(const char* name) const {
-    JsonNode* found = json_object_get_member(object_, name);
-    if (!found) throw std::runtime_error(std::string("it has no \"") + name + '"');
-    return found;
+  const Json& operator[](const char* name) const {
+    const auto found = json_.find(name);
+    if (found == json_.end()) throw std::runtime_error(std::string("it has no \"") + name + '"');
+    return *found;
   }
-  bool is_null(const char* name) const { return JSON_NODE_HOLDS_NULL(node(name)); }
+  bool is_null(const char* name) const { return (*this)[name].is_null(); }
   std::string text(const char* name) const {
-    require(name, holds(node(name), G_TYPE_STRING));
-    return json_node_get_string(node(name));
+    const auto* value = (*this)[name].get_ptr<const std::string*>();
+    require(name, value && value->find('\0') == std::string::npos);
+    return *value;
   }
   bool truth(const char* name) const {
-    require(name, holds(node(name), G_TYPE_BOOLEAN));
-    return json_node_get_boolean(node(name)) != FALSE;
+    require(name, (*this)[name].is_boolean());
+    return (*this)[name].get<bool>();
   }
   std::int64_t whole(const char* name) const {
-    require(name, holds(node(name), G_TYPE_INT64));
-    return json_node_get_int(node(name));
+    const Json& value = (*this)[name];
+    require(name, value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= kMost));
+    return value.get<std::int64_t>();
   }
   std::uint64_t count(const char* name) const {
     const std::int64_t value = whole(name);
     require(name, value >= 0);
     return static_cast<std::uint64_t>(value);
   }
-  double real(const char* name) const { return real(name, node(name)); }
-  static double real(const char* name, JsonNode* value) {
-    const double number = holds(value, G_TYPE_DOUBLE) || holds(value, G_TYPE_INT64)
-                              ? json_node_get_double(value)
-                              : std::numeric_limits<double>::quiet_NaN();
-    require(name, std::isfinite(number));
-    return number;
+  double real(const char* name) const { return real(name, (*this)[name]); }
+  static double real(const char* name, const Json& value) {
+    require(name, value.is_number() && std::isfinite(value.get<double>()));
+    return value.get<double>();
   }
   std::uint64_t ns(const char* name) const {
     const double value = real(name);
     require(name, value >= 0 && value < 1e9);
     return static_cast<std::uint64_t>(std::llround(value * 1e9));
   }
-  static JsonArray* array(const char* name, JsonNode* value) {
-    require(name, JSON_NODE_HOLDS_ARRAY(value));
-    return json_node_get_array(value);
-  }
-  JsonObject* get() const { return object_; }
 
   static void require(const char* name, bool right) {
     if (!right) throw std::runtime_error(std::string("its \"") + name + "\" is not what a record has");
   }
 
  private:
-  static bool holds(JsonNode* value, GType type) {
-    return JSON_NODE_HOLDS_VALUE(value) && json_node_get_value_type(value) == type;
-  }
+  static constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-  JsonObject* object_;
+  const Json& json_;
 };
 
 int pixels(const Fields& fields, const char* name) {
@@ -141,46 +91,66 @@ int pixels(const Fields& fields, const char* name) {
 }
 
 Extreme extreme_of(const Fields& all, const char* name) {
-  const Fields fields(all.node(name), name);
+  const Fields fields(all[name], name);
   return {fields.real("score"), fields.count("frame"), fields.ns("time")};
 }
 
+Json extreme_json(const Extreme& extreme) {
+  return {{"score", json_number(extreme.score)}, {"frame", extreme.frame}, {"time", json_seconds(extreme.time)}};
+}
+
 std::map<std::string, std::string> options_of(const Fields& all) {
-  const Fields fields(all.node("options"), "its \"options\"");
+  const Json& json = all["options"];
+  const Fields fields(json, "its \"options\"");
   std::map<std::string, std::string> options;
-  const std::unique_ptr<GList, decltype(&g_list_free)> names(json_object_get_members(fields.get()), g_list_free);
-  for (const GList* at = names.get(); at; at = at->next) {
-    const auto* name = static_cast<const char*>(at->data);
-    gchar* value = json_to_string(fields.node(name), FALSE);
-    options[name] = value;
-    g_free(value);
-  }
+  for (const auto& [name, value] : json.items()) options[name] = dump(value);
   return options;
 }
 
 std::vector<std::array<double, 3>> curve_of(const Fields& all) {
   constexpr char kName[] = "curve";
-  JsonArray* steps = Fields::array(kName, all.node(kName));
-  std::vector<std::array<double, 3>> curve(json_array_get_length(steps));
-  Fields::require(kName, curve.size() <= kCurveSteps);
-  for (guint i = 0; i < curve.size(); ++i) {
-    JsonArray* step = Fields::array(kName, json_array_get_element(steps, i));
-    Fields::require(kName, json_array_get_length(step) == curve[i].size());
-    for (guint k = 0; k < curve[i].size(); ++k) curve[i][k] = Fields::real(kName, json_array_get_element(step, k));
+  const Json& steps = all[kName];
+  Fields::require(kName, steps.is_array() && steps.size() <= kCurveSteps);
+  std::vector<std::array<double, 3>> curve;
+  for (const Json& step : steps) {
+    Fields::require(kName, step.is_array() && step.size() == 3);
+    curve.push_back({Fields::real(kName, step[0]), Fields::real(kName, step[1]), Fields::real(kName, step[2])});
   }
   return curve;
 }
 
-Record parsed(const std::string& json, bool curve) {
-  if (!is_shallow(json)) throw std::runtime_error("it is no record");
-  const std::unique_ptr<JsonParser, decltype(&g_object_unref)> parser(json_parser_new(), g_object_unref);
-  GError* error = nullptr;
-  if (!json_parser_load_from_data(parser.get(), json.data(), static_cast<gssize>(json.size()), &error)) {
-    const std::string reason = error->message;
-    g_error_free(error);
-    throw std::runtime_error(reason);
+/// The document; without `curve` only the members before that, which is last and most of it.
+Json document(const std::string& text, bool curve) {
+  struct Enough {};
+  const bool can_stop = !curve && text.ends_with(kEnd);
+  Json members = Json::object();
+  std::string name;
+  const auto follow = [&](int depth, Json::parse_event_t event, const Json& value) {
+    using Event = Json::parse_event_t;
+    if (depth >= kDeepest) throw std::runtime_error("it is no record");
+    if (!can_stop || depth != 1) return true;
+    if (event == Event::key) {
+      name = value.get<std::string>();
+      if (name == "curve") throw Enough();
+    } else if (event == Event::value || event == Event::object_end || event == Event::array_end) {
+      members[name] = value;
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, follow);
+  } catch (const Enough&) {
+    return members;
+  } catch (const Json::exception& e) {
+    // Behind the library's name of the error, which is in brackets.
+    const std::string reason = e.what();
+    throw std::runtime_error("invalid JSON: " + reason.substr(std::min(reason.find("] "), reason.size() - 2) + 2));
   }
-  const Fields fields(json_parser_get_root(parser.get()), "it");
+}
+
+Record parsed(const std::string& text, bool curve) {
+  const Json json = document(text, curve);
+  const Fields fields(json, "it");
   if (fields.whole("version") != kVersion) throw std::runtime_error("another version wrote it");
   Record record;
   record.file = fields.text("file");
@@ -226,44 +196,38 @@ bool is_record_name(std::string_view name) {
 }
 
 std::string record_json(const Record& record) {
-  std::string options = "{", json = "{";
-  for (const auto& [name, value] : record.options) json_field(options, name.c_str(), value);
-  json_field(json, "version", std::to_string(kVersion));
-  json_field(json, "file", json_string(record.file));
-  json_field(json, "size", record.size ? std::to_string(*record.size) : "null");
-  json_field(json, "modified", record.modified ? std::to_string(*record.modified) : "null");
-  json_field(json, "program", json_string(record.program));
-  json_field(json, "options", options + '}');
-  json_field(json, "unit", json_string(record.unit));
-  json_field(json, "table", json_string(record.table));
-  json_field(json, "bytes", std::to_string(record.bytes));
-  json_field(json, "rows", std::to_string(record.rows));
-  json_field(json, "frames", std::to_string(record.frames));
-  json_field(json, "error", json_string(record.error));
-  json_field(json, "seconds", rounded(record.seconds, 6));
-  json_field(json, "width", std::to_string(record.width));
-  json_field(json, "height", std::to_string(record.height));
-  json_field(json, "rate", number(record.rate));
-  json_field(json, "format", json_string(record.format));
-  json_field(json, "codec", json_string(record.codec));
-  json_field(json, "length", seconds(record.length));
-  json_field(json, "timed", record.timed ? "true" : "false");
-  json_field(json, "min", record.scores ? extreme_json(record.scores->min) : "null");
-  json_field(json, "median", record.scores ? number(record.scores->median) : "null");
-  json_field(json, "max", record.scores ? extreme_json(record.scores->max) : "null");
-  return json + kCurveMark + curve_json(record.curve) + "}\n";
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
+  Json json = {{"version", kVersion},
+               {"file", json_text(record.file)},
+               {"size", or_null(record.size)},
+               {"modified", or_null(record.modified)},
+               {"program", json_text(record.program)}};
+  Json& options = json["options"] = Json::object();
+  for (const auto& [name, value] : record.options) options[name] = Json::parse(value);
+  json["unit"] = json_text(record.unit);
+  json["table"] = json_text(record.table);
+  json["bytes"] = record.bytes;
+  json["rows"] = record.rows;
+  json["frames"] = record.frames;
+  json["error"] = json_text(record.error);
+  json["seconds"] = json_rounded(record.seconds, 6);
+  json["width"] = record.width;
+  json["height"] = record.height;
+  json["rate"] = json_number(record.rate);
+  json["format"] = json_text(record.format);
+  json["codec"] = json_text(record.codec);
+  json["length"] = json_seconds(record.length);
+  json["timed"] = record.timed;
+  json["min"] = record.scores ? extreme_json(record.scores->min) : Json();
+  json["median"] = record.scores ? json_number(record.scores->median) : Json();
+  json["max"] = record.scores ? extreme_json(record.scores->max) : Json();
+  json["curve"] = json_curve(record.curve);
+  return dump(json) + '\n';
 }
 
 Record read_record(const std::string& path, bool curve) {
   try {
-    std::string json = content(path);
-    const auto mark = curve ? std::string::npos : json.find(kCurveMark);
-    // Whole, and not only up to there.
-    if (mark != std::string::npos && json.ends_with(kEnd)) {
-      json.resize(mark);
-      json += '}';
-    }
-    return parsed(json, curve);
+    return parsed(content(path), curve);
   } catch (const std::runtime_error& e) {
     throw std::runtime_error("cannot read the record " + printable(path) + ": " + printable(e.what()));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Names, numbers and times as text that CSV, JSON, terminals and file systems take as they are meant.
+// Names, numbers and times as text that CSV, terminals and file systems take as they are meant.
 #include "apps/common/text.h"
 
 #include <glib.h>
@@ -63,33 +63,6 @@ std::string csv_field(std::string_view bytes) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + '"';
-}
-
-std::string json_string(std::string_view bytes) {
-  std::string text = "\"";
-  each_character(
-      bytes,
-      [&](gunichar c, std::string_view utf8) {
-        if (c == '"' || c == '\\') text += '\\';
-        if (is_control(c))
-          text += formatted("\\u%04x", c);
-        else
-          text += utf8;
-      },
-      [&](unsigned char) { text += "\uFFFD"; });
-  return text + '"';
-}
-
-void json_field(std::string& json, const char* key, const std::string& value) {
-  if (json.back() != '{') json += ',';
-  json += json_string(key) + ':' + value;
-}
-
-std::string json_for_html(std::string_view json) {
-  std::string text;
-  text.reserve(json.size());
-  for (const char c : json) c == '<' ? text.append("\\u003c") : text.append(1, c);
-  return text;
 }
 
 std::string printable(std::string_view bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Names, numbers and times as text that CSV, JSON, terminals and file systems take as they are meant.
+// Names, numbers and times as text that CSV, terminals and file systems take as they are meant.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,6 @@ std::string valid_utf8(std::string_view bytes);
 
 /// One field of an RFC 4180 record, UTF-8; in double quotes where it has to be.
 std::string csv_field(std::string_view bytes);
-
-/// A JSON string with its quotes, UTF-8.
-std::string json_string(std::string_view bytes);
-
-/// Adds "key":value to what begins with `{`; value: JSON.
-void json_field(std::string& json, const char* key, const std::string& value);
-
-/// A JSON array of what `item` makes of each value.
-template <class Range, class F>
-std::string array_of(const Range& range, F&& item) {
-  std::string json = "[";
-  for (const auto& value : range) {
-    if (json.size() > 1) json += ',';
-    json += item(value);
-  }
-  return json + ']';
-}
-
-/// JSON that a script element of an HTML page can hold: every `<` inside its strings escaped.
-std::string json_for_html(std::string_view json);
 
 /// One line that a terminal shows as it is: control characters and broken UTF-8 as \n, \x1b ...
 std::string printable(std::string_view bytes);

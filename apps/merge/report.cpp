@@ -2,6 +2,7 @@
 // The report of an archive: one HTML page that holds everything it shows, however large the archive is.
 #include "apps/merge/report.h"
 
+#include "apps/common/json.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 #include "apps/merge/report_template.h"
@@ -9,9 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <set>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <utility>
 
 namespace framequality::apps::merge {
 
@@ -27,62 +27,58 @@ constexpr int kDigits = 6;    // more than a plot can show
 constexpr char kDataMark[] = "\"@DATA@\"";
 constexpr double kNs = 1e-9;
 
-std::string text(const std::string& bytes) { return json_string(shortened(bytes, kLongestText)); }
+Json text(const std::string& bytes) { return json_text(shortened(bytes, kLongestText)); }
 
 /// Every so many steps as one.
-std::string spark(const std::vector<std::array<double, 3>>& curve) {
+Json spark(const std::vector<std::array<double, 3>>& curve) {
   const std::size_t steps = std::min(curve.size(), kSparkSteps);
-  std::vector<double> means;
+  Json means = Json::array();
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = step * curve.size() / steps, end = (step + 1) * curve.size() / steps;
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i) sum += curve[i][0];
-    means.push_back(sum / static_cast<double>(end - begin));
+    means.push_back(json_rounded(sum / static_cast<double>(end - begin), 4));
   }
-  return array_of(means, [](double mean) { return rounded(mean, 4); });
+  return means;
 }
 
-std::string curve_json(const std::vector<std::array<double, 3>>& curve) {
-  return array_of(curve, [](const std::array<double, 3>& step) {
-    return array_of(step, [](double value) { return rounded(value, 5); });
-  });
-}
-
-std::string extreme_json(const Extreme& extreme) {
-  return '[' + rounded(extreme.score, kDigits) + ',' + std::to_string(extreme.frame) + ',' + seconds(extreme.time) +
-         ']';
+Json extreme_json(const Extreme& extreme) {
+  return Json::array({json_rounded(extreme.score, kDigits), extreme.frame, json_seconds(extreme.time)});
 }
 
 /// `detail`: with its whole curve and all facts.
-std::string file_json(const Entry& entry, bool detail) {
+Json file_json(const Entry& entry, bool detail) {
   const Record& record = entry.record;
-  std::string json = "{";
-  json_field(json, "name", text(record.file));
-  json_field(json, "error", text(record.error));
-  if (!record.scores) return json + '}';
+  Json json = {{"name", text(record.file)}, {"error", text(record.error)}};
+  if (!record.scores) return json;
   const auto curve = read_record(entry.record_path()).curve;
-  json_field(json, "rows", std::to_string(record.rows));
-  json_field(json, "length", rounded(static_cast<double>(record.length) * kNs, 9));
-  json_field(json, "timed", record.timed ? "true" : "false");
-  json_field(json, "width", std::to_string(record.width));
-  json_field(json, "height", std::to_string(record.height));
-  json_field(json, "min", extreme_json(record.scores->min));
-  json_field(json, "median", rounded(record.scores->median, kDigits));
-  json_field(json, "max", extreme_json(record.scores->max));
-  json_field(json, detail ? "curve" : "spark", detail ? curve_json(curve) : spark(curve));
-  if (!detail) return json + '}';
-  json_field(json, "rate", rounded(record.rate, kDigits));
-  json_field(json, "format", text(record.format));
-  json_field(json, "codec", text(record.codec));
-  json_field(json, "frames", std::to_string(record.frames));
-  json_field(json, "seconds", rounded(record.seconds, kDigits));
-  return json + '}';
+  json["rows"] = record.rows;
+  json["length"] = json_rounded(static_cast<double>(record.length) * kNs, 9);
+  json["timed"] = record.timed;
+  json["width"] = record.width;
+  json["height"] = record.height;
+  json["min"] = extreme_json(record.scores->min);
+  json["median"] = json_rounded(record.scores->median, kDigits);
+  json["max"] = extreme_json(record.scores->max);
+  if (!detail) {
+    json["spark"] = spark(curve);
+    return json;
+  }
+  json["curve"] = json_curve(curve);
+  json["rate"] = json_rounded(record.rate, kDigits);
+  json["format"] = text(record.format);
+  json["codec"] = text(record.codec);
+  json["frames"] = record.frames;
+  json["seconds"] = json_rounded(record.seconds, kDigits);
+  return json;
 }
 
 using Entries = std::vector<const Entry*>;
 
-std::string files_json(const Entries& entries, bool detail) {
-  return array_of(entries, [detail](const Entry* entry) { return file_json(*entry, detail); });
+Json files_json(const Entries& entries, bool detail) {
+  Json json = Json::array();
+  for (const Entry* entry : entries) json.push_back(file_json(*entry, detail));
+  return json;
 }
 
 /// At most `count` with the lowest, or the highest, medians; the most extreme first.
@@ -118,7 +114,7 @@ Entries details(const Archive& archive, const Entries& measured, const Options& 
   return some;
 }
 
-std::string totals_json(const Archive& archive) {
+Json totals_json(const Archive& archive) {
   std::uint64_t rows = 0, frames = 0, size = 0;
   double length = 0, spent = 0;
   for (const auto& [record, folder, name] : archive.entries) {
@@ -128,46 +124,42 @@ std::string totals_json(const Archive& archive) {
     length += static_cast<double>(record.length) * kNs;
     spent += record.seconds;
   }
-  std::string json = "{";
-  json_field(json, "files", std::to_string(archive.entries.size()));
-  json_field(json, "failed", std::to_string(archive.failed()));
-  json_field(json, "rows", std::to_string(rows));
-  json_field(json, "frames", std::to_string(frames));
-  json_field(json, "size", std::to_string(size));
-  json_field(json, "length", rounded(length, 12));
-  json_field(json, "seconds", rounded(spent, kDigits));
-  return json + '}';
+  return {{"files", archive.entries.size()},
+          {"failed", archive.failed()},
+          {"rows", rows},
+          {"frames", frames},
+          {"size", size},
+          {"length", json_rounded(length, 12)},
+          {"seconds", json_rounded(spent, kDigits)}};
 }
 
-std::string failed_json(const Archive& archive) {
-  Entries some;
+Json failed_json(const Archive& archive) {
+  Json some = Json::array();
   for (const Entry& entry : archive.entries)
-    if (!entry.record.error.empty() && some.size() < kListed) some.push_back(&entry);
-  return array_of(
-      some, [](const Entry* entry) { return '[' + text(entry->record.file) + ',' + text(entry->record.error) + ']'; });
+    if (!entry.record.error.empty() && some.size() < kListed)
+      some.push_back(Json::array({text(entry.record.file), text(entry.record.error)}));
+  return some;
 }
 
-std::string histogram_json(const Histogram& histogram) {
-  std::string json = "{";
-  json_field(json, "low", rounded(histogram.low, kDigits));
-  json_field(json, "high", rounded(histogram.high, kDigits));
-  json_field(json, "logarithmic", histogram.logarithmic ? "true" : "false");
-  json_field(json, "counts", array_of(histogram.counts, [](std::size_t count) { return std::to_string(count); }));
-  return json + '}';
+Json histogram_json(const Histogram& histogram) {
+  return {{"low", json_rounded(histogram.low, kDigits)},
+          {"high", json_rounded(histogram.high, kDigits)},
+          {"logarithmic", histogram.logarithmic},
+          {"counts", histogram.counts}};
 }
 
-std::string settings_json(const Archive& archive) {
-  std::vector<std::pair<std::string, std::string>> settings;
-  for (const auto& [name, value] : archive.options) settings.emplace_back(name, value);
+Json settings_json(const Archive& archive) {
+  Json settings = Json::array();
+  const auto add = [&](const std::string& name, std::string value) {
+    std::erase(value, '"');
+    settings.push_back(Json::array({text(name), text(value)}));
+  };
+  for (const auto& [name, value] : archive.options) add(name, value);
   std::string versions;
   for (const std::string& version : archive.programs) versions += (versions.empty() ? "" : ", ") + version;
-  settings.emplace_back("framequality-scan", versions);
-  settings.emplace_back("framequality-merge", kVersion);
-  return array_of(settings, [](const auto& setting) {
-    std::string value = setting.second;
-    std::erase(value, '"');
-    return '[' + text(setting.first) + ',' + text(value) + ']';
-  });
+  add("framequality-scan", versions);
+  add("framequality-merge", kVersion);
+  return settings;
 }
 
 }  // namespace
@@ -202,20 +194,19 @@ std::string report_page(const Archive& archive, const Options& options) {
   // Two tables of the ends, or one of all.
   const bool all = measured.size() <= 2 * kListed;
   const auto metric = archive.options.find("metric");
-  std::string data = "{";
-  json_field(data, "made", json_string(local_time()));
-  json_field(data, "metric", metric == archive.options.end() ? "\"\"" : metric->second);
-  json_field(data, "unit", text(archive.unit));
-  json_field(data, "totals", totals_json(archive));
-  json_field(data, "histogram", histogram_json(histogram(medians)));
-  json_field(data, "listed", std::to_string(kListed));
-  json_field(data, "failed", failed_json(archive));
-  json_field(data, "all", all ? "true" : "false");
-  json_field(data, "lowest", files_json(extremes(measured, all ? measured.size() : kListed, false), false));
-  json_field(data, "highest", all ? "[]" : files_json(extremes(measured, kListed, true), false));
-  json_field(data, "details", files_json(details(archive, measured, options), true));
-  json_field(data, "settings", settings_json(archive));
-  data = json_for_html(data + '}');
+  const Json json = {{"made", local_time()},
+                     {"metric", metric == archive.options.end() ? Json("") : Json::parse(metric->second)},
+                     {"unit", text(archive.unit)},
+                     {"totals", totals_json(archive)},
+                     {"histogram", histogram_json(histogram(medians))},
+                     {"listed", kListed},
+                     {"failed", failed_json(archive)},
+                     {"all", all},
+                     {"lowest", files_json(extremes(measured, all ? measured.size() : kListed, false), false)},
+                     {"highest", all ? Json::array() : files_json(extremes(measured, kListed, true), false)},
+                     {"details", files_json(details(archive, measured, options), true)},
+                     {"settings", settings_json(archive)}};
+  const std::string data = json_for_html(dump(json));
 
   std::string page = kReportTemplate;
   page.replace(page.find(kDataMark), sizeof(kDataMark) - 1, data);

@@ -2,14 +2,16 @@
 // The manifest: what was chosen and what was not, as JSON for programs that go on with the pictures.
 #include "apps/scan/manifest.h"
 
+#include "apps/common/json.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 
 #include <gst/gst.h>
 
-#include <array>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
+#include <vector>
 
 namespace framequality::apps::scan {
 
@@ -33,84 +35,67 @@ std::string relative(const std::string& file, const fs::path& folder) {
   return (folder_of(path) / path.filename()).lexically_relative(folder).native();
 }
 
-std::string time_or_null(const std::optional<std::uint64_t>& ns) { return ns ? seconds(*ns) : "null"; }
-
-/// Items one below the other: people and `diff` read it too.
+/// An item a line: people and `diff` read it too.
 template <class Range, class F>
 std::string lines_of(const Range& range, F&& item) {
-  std::string json;
-  for (const auto& value : range) json.append(json.empty() ? "\n    " : ",\n    ").append(item(value));
-  return '[' + json + (json.empty() ? "]" : "\n  ]");
+  std::vector<std::string> lines;
+  for (const auto& value : range) lines.push_back(dump(item(value)));
+  return array_of_lines(lines);
 }
 
-template <class Range>
-std::string numbers_of(const Range& range) {
-  std::string json;
-  for (const int value : range) json.append(json.empty() ? "" : ",").append(std::to_string(value));
-  return '[' + json + ']';
+Json chosen_json(const ChosenFrame& frame, const fs::path& folder) {
+  return {{"file_path", frame.path.empty() ? Json() : json_text(relative(frame.path, folder))},
+          {"source", json_text(frame.source)},
+          {"frame", frame.frame},
+          {"time", json_seconds(frame.time)},
+          {"score", json_number(frame.score)},
+          {"w", frame.width},
+          {"h", frame.height}};
 }
 
-std::string chosen_json(const ChosenFrame& frame, const fs::path& folder) {
-  std::string json = "{";
-  json_field(json, "file_path", frame.path.empty() ? "null" : json_string(relative(frame.path, folder)));
-  json_field(json, "source", json_string(frame.source));
-  json_field(json, "frame", std::to_string(frame.frame));
-  json_field(json, "time", time_or_null(frame.time));
-  json_field(json, "score", number(frame.score));
-  json_field(json, "w", std::to_string(frame.width));
-  json_field(json, "h", std::to_string(frame.height));
-  return json + '}';
-}
-
-std::string rejected_json(const RejectedInput& input) {
-  std::string json = "{";
-  json_field(json, "source", json_string(input.source));
+Json rejected_json(const RejectedInput& input) {
+  Json json = {{"source", json_text(input.source)}};
   if (input.frame) {
-    json_field(json, "frame", std::to_string(*input.frame));
-    json_field(json, "time", time_or_null(input.time));
+    json["frame"] = *input.frame;
+    json["time"] = json_seconds(input.time);
   }
-  if (input.score) json_field(json, "score", number(*input.score));
-  json_field(json, "reason", json_string(input.reason));
-  return json + '}';
+  if (input.score) json["score"] = json_number(*input.score);
+  json["reason"] = json_text(input.reason);
+  return json;
 }
 
-std::string settings_json(const Options& options, const MeterOptions& meter) {
-  std::string json = "{";
-  json_field(json, "metric", json_string(meter.metric));
-  json_field(json, "prefilter", json_string(meter.prefilter));
-  json_field(json, "downscale", std::to_string(meter.downscale));
-  json_field(json, "normalize", json_string(meter.normalize));
-  json_field(json, "noise_correction", meter.noise_correction ? "true" : "false");
-  json_field(json, "roi", meter.roi ? numbers_of(*meter.roi) : "null");
-  json_field(json, "interval", seconds(meter.interval));
-  json_field(json, "significant_bits", std::to_string(meter.significant_bits));
-  json_field(json, "set", options.set ? "true" : "false");
-  json_field(json, "best", options.best > 0 ? std::to_string(options.best) : "null");
-  json_field(json, "every_frames",
-             options.every && options.every->frames ? std::to_string(options.every->frames) : "null");
-  json_field(json, "every_seconds", options.every && options.every->time ? seconds(options.every->time) : "null");
-  return json + '}';
+Json settings_json(const Options& options, const MeterOptions& meter) {
+  const bool frames = options.every && options.every->frames, time = options.every && options.every->time;
+  return {{"metric", json_text(meter.metric)},
+          {"prefilter", json_text(meter.prefilter)},
+          {"downscale", meter.downscale},
+          {"normalize", json_text(meter.normalize)},
+          {"noise_correction", meter.noise_correction},
+          {"roi", meter.roi ? Json(*meter.roi) : Json()},
+          {"interval", json_seconds(meter.interval)},
+          {"significant_bits", meter.significant_bits},
+          {"set", options.set},
+          {"best", options.best > 0 ? Json(options.best) : Json()},
+          {"every_frames", frames ? Json(options.every->frames) : Json()},
+          {"every_seconds", time ? json_seconds(options.every->time) : Json()}};
 }
 
-std::string run_json(const MeterFacts& facts, const RunFacts& run) {
+Json run_json(const MeterFacts& facts, const RunFacts& run) {
   guint major, minor, micro, nano;
   gst_version(&major, &minor, &micro, &nano);
-  std::string json = "{";
-  json_field(json, "started", json_string(run.started));
-  json_field(json, "files", std::to_string(run.files));
-  json_field(json, "failed", std::to_string(run.failed));
-  json_field(json, "frames", std::to_string(run.frames));
-  json_field(json, "seconds", rounded(run.seconds, kDigits));
-  json_field(json, "frames_per_second",
-             run.seconds > 0 ? rounded(static_cast<double>(run.frames) / run.seconds, kDigits) : "null");
-  json_field(json, "jobs", std::to_string(run.jobs));
-  json_field(json, "device", json_string(facts.device));
-  json_field(json, "gpus", numbers_of(run.gpus));
-  json_field(json, "program", json_string(std::string("framequality-scan ") + kVersion));
-  json_field(json, "plugin", json_string(facts.plugin_version));
-  json_field(json, "gstreamer",
-             json_string(std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(micro)));
-  return json + '}';
+  const double rate = static_cast<double>(run.frames) / run.seconds;
+  return {{"started", json_text(run.started)},
+          {"files", run.files},
+          {"failed", run.failed},
+          {"frames", run.frames},
+          {"seconds", json_rounded(run.seconds, kDigits)},
+          {"frames_per_second", run.seconds > 0 ? json_rounded(rate, kDigits) : Json()},
+          {"jobs", run.jobs},
+          {"device", json_text(facts.device)},
+          {"gpus", run.gpus},
+          {"program", std::string("framequality-scan ") + kVersion},
+          {"plugin", json_text(facts.plugin_version)},
+          {"gstreamer", std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(micro)}};
 }
 
 }  // namespace
@@ -120,19 +105,14 @@ std::string rfc3339_now() { return local_time("%Y-%m-%dT%H:%M:%S%:z"); }
 std::string manifest(const std::string& path, const Options& options, const MeterOptions& meter,
                      const MeterFacts& facts, const Selected& selected, const RunFacts& run) {
   const fs::path folder = folder_of(path);
-  std::string counts = "{";
-  json_field(counts, "candidates", std::to_string(selected.candidates));
-  json_field(counts, "chosen", std::to_string(selected.chosen.size()));
-  std::string json = "{\n  \"version\": " + std::to_string(kVersionOfFormat);
-  const auto part = [&json](const char* key, const std::string& value) {
-    json.append(",\n  ").append(json_string(key)).append(": ").append(value);
-  };
-  part("frames", lines_of(selected.chosen, [&](const ChosenFrame& frame) { return chosen_json(frame, folder); }));
-  part("rejected", lines_of(selected.rejected, rejected_json));
-  part("counts", counts + '}');
-  part("settings", settings_json(options, meter));
-  part("run", run_json(facts, run));
-  return json + "\n}\n";
+  const auto chosen = [&](const ChosenFrame& frame) { return chosen_json(frame, folder); };
+  std::string json = dump({{"version", kVersionOfFormat}});
+  add_member(json, "frames", lines_of(selected.chosen, chosen));
+  add_member(json, "rejected", lines_of(selected.rejected, rejected_json));
+  add_member(json, "counts", dump({{"candidates", selected.candidates}, {"chosen", selected.chosen.size()}}));
+  add_member(json, "settings", dump(settings_json(options, meter)));
+  add_member(json, "run", dump(run_json(facts, run)));
+  return json + '\n';
 }
 
 }  // namespace framequality::apps::scan

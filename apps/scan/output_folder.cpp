@@ -3,6 +3,7 @@
 // again.
 #include "apps/scan/output_folder.h"
 
+#include "apps/common/json.h"
 #include "apps/common/text.h"
 #include "apps/common/threads.h"
 #include "apps/common/version.h"
@@ -19,6 +20,7 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -62,12 +64,6 @@ void clear_draft(const std::string& folder, const std::string& name) {
     if (age > kAbandoned || (ours && flock(descriptor, LOCK_EX | LOCK_NB) == 0)) unlink(path.c_str());
   }
   if (descriptor >= 0) close(descriptor);
-}
-
-std::string joined(const std::array<int, 4>& numbers) {
-  std::string json = "[";
-  for (const int n : numbers) json += (json.size() > 1 ? "," : "") + std::to_string(n);
-  return json + ']';
 }
 
 std::vector<std::array<double, 3>> curve_of(const std::vector<Moment>& moments) {
@@ -121,14 +117,14 @@ std::map<std::string, std::string> record_options(const Options& options) {
   const MeterOptions& meter = options.meter;
   std::map<std::string, std::string> all{
       {"format", options.format == Format::kCsv ? "\"csv\"" : "\"jsonl\""},
-      {"metric", json_string(meter.metric)},
-      {"prefilter", json_string(meter.prefilter)},
+      {"metric", dump(json_text(meter.metric))},
+      {"prefilter", dump(json_text(meter.prefilter))},
       {"downscale", std::to_string(meter.downscale)},
-      {"normalize", json_string(meter.normalize)},
+      {"normalize", dump(json_text(meter.normalize))},
       {"noise_correction", meter.noise_correction ? "true" : "false"},
       {"zone_columns", std::to_string(meter.zone_columns)},
       {"zone_rows", std::to_string(meter.zone_rows)},
-      {"roi", meter.roi ? joined(*meter.roi) : "null"},
+      {"roi", dump(meter.roi ? Json(*meter.roi) : Json())},
       {"interval_ns", std::to_string(meter.interval)},
   };
   // Not of those who never set it, whose records were made before it was an option.

@@ -2,6 +2,7 @@
 // What people see on stderr: lines that stay, and below them a progress bar if it is a terminal.
 #include "apps/scan/progress.h"
 
+#include "apps/common/json.h"
 #include "apps/common/text.h"
 
 #include <glib.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -18,7 +20,7 @@ namespace framequality::apps::scan {
 namespace {
 
 constexpr unsigned kRedraw = 100, kReport = 1000;  // ms
-constexpr int kDrawsInRate = 20;
+constexpr int kDrawsInRate = 20, kDigits = 6;
 constexpr std::size_t kLongestBar = 30, kShortestBar = 8, kUsualWidth = 80, kLongestName = 40, kShortestName = 8;
 constexpr double kEnoughToForetell = 0.005;
 
@@ -61,15 +63,13 @@ std::string bar_text(const Standing& standing, double rate, double left, std::si
 }
 
 std::string progress_json(const Standing& standing, double rate, double left) {
-  std::string json = "{";
-  json_field(json, "files", std::to_string(standing.files));
-  json_field(json, "done", std::to_string(standing.ended));
-  json_field(json, "failed", std::to_string(standing.failed));
-  json_field(json, "frames", std::to_string(standing.frames));
-  json_field(json, "frames_per_second", rounded(rate, 6));
-  json_field(json, "part", rounded(standing.done, 6));
-  json_field(json, "left", left >= 0 ? rounded(left, 6) : "null");
-  return json + '}';
+  return dump({{"files", standing.files},
+               {"done", standing.ended},
+               {"failed", standing.failed},
+               {"frames", standing.frames},
+               {"frames_per_second", json_rounded(rate, kDigits)},
+               {"part", json_rounded(standing.done, kDigits)},
+               {"left", left >= 0 ? json_rounded(left, kDigits) : Json()}});
 }
 
 Console::Console(Kind kind)
@@ -89,7 +89,7 @@ void Console::erase() {
 
 void Console::line(const std::string& text) {
   erase();
-  const std::string line = kind_ == Kind::kJson ? "{\"message\":" + json_string(text) + '}' : text;
+  const std::string line = kind_ == Kind::kJson ? dump({{"message", json_text(text)}}) : text;
   std::fputs((line + '\n').c_str(), stderr);
 }
 

@@ -3,12 +3,14 @@
 #include "apps/scan/report.h"
 
 #include "algorithms/sharpness/metrics.h"
+#include "apps/common/json.h"
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 #include "apps/scan/report_template.h"
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -19,40 +21,46 @@ namespace {
 constexpr int kDigits = 6;  // more than a plot can show
 constexpr char kDataMark[] = "\"@DATA@\"";
 
+/// What `of` says of each moment.
+template <class F>
+Json column(const std::vector<Moment>& moments, F&& of) {
+  Json values = Json::array();
+  for (const Moment& moment : moments) values.push_back(of(moment));
+  return values;
+}
+
 /// Whole numbers as the difference of each from the one before.
 template <class F>
-std::string differences(const std::vector<Moment>& moments, F&& of) {
-  std::int64_t last = 0;
-  return array_of(moments, [&](const Moment& m) {
+Json differences(const std::vector<Moment>& moments, F&& of) {
+  return column(moments, [&of, last = std::int64_t{0}](const Moment& m) mutable {
     const std::int64_t now = of(m);
-    return std::to_string(now - std::exchange(last, now));
+    return now - std::exchange(last, now);
   });
 }
 
-std::string thumbnails(const std::vector<Thumbnail>& all) {
-  return array_of(all, [](const Thumbnail& t) {
-    std::string json = "{";
-    json_field(json, "frame", std::to_string(t.moment.frame));
-    json_field(json, "time", seconds(t.moment.time));
-    json_field(json, "score", number(t.moment.score));
-    json_field(json, "src", json_string("data:image/jpeg;base64," + base64(t.jpeg)));
-    return json + '}';
-  });
+Json thumbnails(const std::vector<Thumbnail>& all) {
+  Json json = Json::array();
+  for (const Thumbnail& t : all)
+    json.push_back({{"frame", t.moment.frame},
+                    {"time", json_seconds(t.moment.time)},
+                    {"score", json_number(t.moment.score)},
+                    {"src", "data:image/jpeg;base64," + base64(t.jpeg)}});
+  return json;
 }
 
-std::string zones(const ZoneHistory& history) {
+Json zones(const ZoneHistory& history) {
   const auto [low, high] = std::minmax_element(history.means().begin(), history.means().end());
   const double min = *low, range = *high - min;
   std::string levels;
   for (const double mean : history.means())
     levels += static_cast<char>(range > 0 ? std::lround((mean - min) / range * 255) : 0);
-  std::string json = "{";
-  json_field(json, "mean", array_of(history.overall(), [](double v) { return rounded(v, kDigits); }));
-  json_field(json, "frames", std::to_string(history.frames_per_step()));
-  json_field(json, "min", rounded(min, kDigits));
-  json_field(json, "max", rounded(*high, kDigits));
-  json_field(json, "levels", json_string(base64(levels)));
-  return json + '}';
+  Json means = Json::array();
+  for (const double mean : history.overall()) means.push_back(json_rounded(mean, kDigits));
+  return {{"mean", std::move(means)},
+          {"frames", history.frames_per_step()},
+          {"min", json_rounded(min, kDigits)},
+          {"max", json_rounded(*high, kDigits)},
+          {"levels", base64(levels)}};
 }
 
 }  // namespace
@@ -65,30 +73,26 @@ std::string unit_of(const std::string& metric) {
 }
 
 std::string report_part(const Result& result) {
-  std::string json = "{";
-  json_field(json, "name", json_string(result.name));
-  json_field(json, "error", json_string(result.error));
-  if (result.moments.empty()) return json + '}';
+  Json json = {{"name", json_text(result.name)}, {"error", json_text(result.error)}};
+  if (result.moments.empty()) return dump(json);
   const VideoFacts& video = result.video;
-  json_field(json, "width", std::to_string(video.width));
-  json_field(json, "height", std::to_string(video.height));
-  json_field(json, "rate", rounded(video.rate_n > 0 ? static_cast<double>(video.rate_n) / video.rate_d : 0, kDigits));
-  json_field(json, "format", json_string(video.format));
-  json_field(json, "codec", json_string(video.codec));
-  json_field(json, "length", seconds(result.length));
-  json_field(json, "decoded", std::to_string(result.decoded));
-  json_field(json, "timed", result.timed ? "true" : "false");
-  json_field(json, "seconds", rounded(result.seconds, kDigits));
-  json_field(json, "frames",
-             differences(result.moments, [](const Moment& m) { return static_cast<std::int64_t>(m.frame); }));
-  json_field(json, "times", differences(result.moments, [](const Moment& m) {
-               return static_cast<std::int64_t>((m.time + 500) / 1000);
-             }));
-  json_field(json, "scores", array_of(result.moments, [](const Moment& m) { return rounded(m.score, kDigits); }));
-  json_field(json, "best", thumbnails(result.chosen.best));
-  json_field(json, "worst", thumbnails(result.chosen.worst));
-  if (result.zones.steps() > 0) json_field(json, "zones", zones(result.zones));
-  return json + '}';
+  json["width"] = video.width;
+  json["height"] = video.height;
+  json["rate"] = json_rounded(video.rate_n > 0 ? static_cast<double>(video.rate_n) / video.rate_d : 0, kDigits);
+  json["format"] = json_text(video.format);
+  json["codec"] = json_text(video.codec);
+  json["length"] = json_seconds(result.length);
+  json["decoded"] = result.decoded;
+  json["timed"] = result.timed;
+  json["seconds"] = json_rounded(result.seconds, kDigits);
+  json["frames"] = differences(result.moments, [](const Moment& m) { return static_cast<std::int64_t>(m.frame); });
+  json["times"] =
+      differences(result.moments, [](const Moment& m) { return static_cast<std::int64_t>((m.time + 500) / 1000); });
+  json["scores"] = column(result.moments, [](const Moment& m) { return json_rounded(m.score, kDigits); });
+  json["best"] = thumbnails(result.chosen.best);
+  json["worst"] = thumbnails(result.chosen.worst);
+  if (result.zones.steps() > 0) json["zones"] = zones(result.zones);
+  return dump(json);
 }
 
 std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
@@ -96,10 +100,9 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
   const auto grid = [](const MeterOptions& m) {
     return std::to_string(m.zone_columns) + " × " + std::to_string(m.zone_rows);
   };
-  std::string settings = "[";
+  Json settings = Json::array();
   const auto setting = [&](const char* name, const std::string& value) {
-    if (settings.size() > 1) settings += ',';
-    settings.append("[").append(json_string(name)).append(",").append(json_string(value)).append("]");
+    settings.push_back(Json::array({name, json_text(value)}));
   };
   const std::string unit = unit_of(meter.metric);
   setting("metric", meter.metric + " [" + unit + ']');
@@ -123,16 +126,15 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
   gst_version(&major, &minor, &micro, &nano);
   setting("GStreamer", std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(micro));
 
-  std::string data = "{";
-  json_field(data, "made", json_string(local_time()));
-  json_field(data, "metric", json_string(meter.metric));
-  json_field(data, "unit", json_string(unit));
-  json_field(data, "columns", std::to_string(meter.zone_columns));
-  json_field(data, "rows", std::to_string(meter.zone_rows));
-  json_field(data, "roi", meter.roi ? std::string("[") + roi + ']' : "null");
-  json_field(data, "settings", settings + ']');
-  json_field(data, "files", array_of(parts, [](const std::string& part) { return part; }));
-  data = json_for_html(data + '}');
+  std::string data = dump({{"made", local_time()},
+                           {"metric", json_text(meter.metric)},
+                           {"unit", json_text(unit)},
+                           {"columns", meter.zone_columns},
+                           {"rows", meter.zone_rows},
+                           {"roi", meter.roi ? Json(*meter.roi) : Json()},
+                           {"settings", std::move(settings)}});
+  add_member(data, "files", array_of_lines(parts));
+  data = json_for_html(data);
 
   std::string page = kReportTemplate;
   page.replace(page.find(kDataMark), sizeof(kDataMark) - 1, data);

@@ -2,10 +2,12 @@
 // The table of scores: its rows as text, and the way to stdout that keeps every file's rows together and in order.
 #include "apps/scan/table.h"
 
+#include "apps/common/json.h"
 #include "apps/common/text.h"
 #include "apps/common/threads.h"
 
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 #include <utility>
 
@@ -34,35 +36,36 @@ std::string Table::head() const {
 }
 
 std::string Table::prefix(const std::string& file) const {
-  return format_ == Format::kCsv ? csv_field(file) + ',' : "{\"file\":" + json_string(file) + ",\"frame\":";
+  return format_ == Format::kCsv ? csv_field(file) + ',' : valid_utf8(file);
 }
 
 void Table::append(std::string& text, const std::string& prefix, const Row& row) const {
-  text += prefix;
-  text += std::to_string(row.frame);
-  if (format_ == Format::kCsv) {
-    text += ',';
-    if (row.time) text += seconds(*row.time);
-    text += ',' + metric_ + ',' + number(row.score);
-    if (columns_ * rows_ > 1)
-      for (const double zone : row.zones) text += ',' + number(zone);
-  } else {
-    text += ",\"time\":" + (row.time ? seconds(*row.time) : "null") + ",\"metric\":\"" + metric_ +
-            "\",\"score\":" + number(row.score);
-    if (columns_ * rows_ > 1) {
-      text += ",\"zones\":[";
-      for (std::size_t i = 0; i < row.zones.size(); ++i) {
-        if (i % columns_ == 0)
-          text += i == 0 ? "[" : "],[";
-        else
-          text += ',';
-        text += number(row.zones[i]);
-      }
-      text += "]]";
-    }
-    text += '}';
+  if (format_ == Format::kJsonLines) {
+    text += dump(json_of(prefix, row)) + '\n';
+    return;
   }
+  text += prefix + std::to_string(row.frame) + ',';
+  if (row.time) text += seconds(*row.time);
+  text += ',' + metric_ + ',' + number(row.score);
+  if (columns_ * rows_ > 1)
+    for (const double zone : row.zones) text += ',' + number(zone);
   text += '\n';
+}
+
+Json Table::json_of(const std::string& file, const Row& row) const {
+  Json json = {{"file", file},
+               {"frame", row.frame},
+               {"time", json_seconds(row.time)},
+               {"metric", metric_},
+               {"score", json_number(row.score)}};
+  if (columns_ * rows_ <= 1) return json;
+  Json zones = Json::array();
+  for (std::size_t i = 0; i < row.zones.size(); ++i) {
+    if (i % columns_ == 0) zones.push_back(Json::array());
+    zones.back().push_back(json_number(row.zones[i]));
+  }
+  json["zones"] = std::move(zones);
+  return json;
 }
 
 OrderedOutput::OrderedOutput(int descriptor, std::size_t files, std::function<void()> failed)

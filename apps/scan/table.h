@@ -2,6 +2,7 @@
 // The table of scores: its rows as text, and the way to stdout that keeps every file's rows together and in order.
 #pragma once
 
+#include "apps/common/json.h"
 #include "apps/scan/options.h"
 
 #include <condition_variable>
@@ -31,12 +32,14 @@ class Table {
   Table(Format format, const MeterOptions& meter);
   /// The header of a CSV table, nothing for JSON lines.
   std::string head() const;
-  /// The part that all rows of a file begin with.
+  /// What all rows of a file have in common, for append().
   std::string prefix(const std::string& file) const;
-  /// Appends one line, its file's prefix first.
+  /// Appends one line.
   void append(std::string& text, const std::string& prefix, const Row& row) const;
 
  private:
+  Json json_of(const std::string& file, const Row& row) const;
+
   Format format_;
   std::string metric_;
   std::size_t columns_, rows_;

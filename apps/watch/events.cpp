@@ -2,12 +2,13 @@
 // What happened to a camera, and how the world is told: a line of JSON each.
 #include "apps/watch/events.h"
 
-#include "apps/common/text.h"
+#include "apps/common/json.h"
 
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 namespace framequality::apps::watch {
 
@@ -29,25 +30,20 @@ std::string utc(gint64 time) {
 }
 
 std::string json_line(const Event& event) {
-  std::string json = "{";
+  Json json = {{"time", utc(event.time)},           {"camera", json_text(event.camera)},
+               {"state", json_text(event.state)},   {"previous", json_text(event.previous)},
+               {"reason", json_text(event.reason)}, {"repeated", event.repeated}};
+  if (event.duration) json["duration"] = json_number(std::round(static_cast<double>(*event.duration) / 1e6) / 1e3);
   const auto figure = [&](const char* name, const std::optional<double>& value) {
-    if (value && std::isfinite(*value)) json_field(json, name, rounded(*value, kDigits));
+    if (value && std::isfinite(*value)) json[name] = json_rounded(value, kDigits);
   };
-  json_field(json, "time", json_string(utc(event.time)));
-  json_field(json, "camera", json_string(event.camera));
-  json_field(json, "state", json_string(event.state));
-  json_field(json, "previous", json_string(event.previous));
-  json_field(json, "reason", json_string(event.reason));
-  json_field(json, "repeated", event.repeated ? "true" : "false");
-  if (event.duration)
-    json_field(json, "duration", rounded(std::round(static_cast<double>(*event.duration) / 1e6) / 1e3, 15));
   figure("score", event.figures.score);
   figure("baseline", event.figures.baseline);
   figure("ratio", event.figures.ratio);
   figure("noise", event.figures.noise);
   figure("mean", event.figures.mean);
-  if (!event.snapshot.empty()) json_field(json, "snapshot", json_string(event.snapshot));
-  return json + "}\n";
+  if (!event.snapshot.empty()) json["snapshot"] = json_text(event.snapshot);
+  return dump(json) + '\n';
 }
 
 }  // namespace framequality::apps::watch

@@ -214,7 +214,7 @@ TEST_F(ScanFolder, ManifestPathsBeginAtItsFolder) {
   GDateTime* started = g_date_time_new_from_iso8601(run.started.c_str(), nullptr);
   ASSERT_TRUE(started) << run.started;
   g_date_time_unref(started);
-  EXPECT_NE(manifest(at("m.json"), options, {}, {}, {}, run).find("\"frames\": [],\n  \"rejected\": [],\n"),
+  EXPECT_NE(manifest(at("m.json"), options, {}, {}, {}, run).find("\"frames\":[],\n\"rejected\":[],\n"),
             std::string::npos);
 }
 

@@ -41,20 +41,6 @@ TEST(ScanText, CsvQuotesWhatRfc4180Asks) {
   EXPECT_EQ(csv_field("\xff,"), "\"\uFFFD,\"");
 }
 
-TEST(ScanText, JsonEscapesControlsAndMendsBytes) {
-  EXPECT_EQ(json_string("a\"b\\c\n\x01\x7f"), R"("a\"b\\c\u000a\u0001\u007f")");
-  EXPECT_EQ(json_string("\u00e4\u20ac"), "\"\u00e4\u20ac\"");
-  // A lone continuation, a cut sequence, an overlong one, a surrogate.
-  EXPECT_EQ(json_string("\x80|\xe2\x82|\xc0\xaf|\xed\xa0\x80"),
-            "\"\uFFFD|\uFFFD\uFFFD|\uFFFD\uFFFD|\uFFFD\uFFFD\uFFFD\"");
-  EXPECT_EQ(json_string("\u2028"), R"("\u2028")");
-  EXPECT_EQ(json_string(std::string_view("a\0b", 3)), "\"a\uFFFDb\"");
-}
-
-TEST(ScanText, JsonForHtmlHoldsNoTag) {
-  EXPECT_EQ(json_for_html(json_string("</script><!--")), R"("\u003c/script>\u003c!--")");
-}
-
 TEST(ScanText, PrintableIsOneHarmlessLine) {
   EXPECT_EQ(printable("a\nb\x1b[31m\xff \u00e4"), "a\\nb\\x1b[31m\\xff \u00e4");
   EXPECT_EQ(printable("\u009b"), "\\x9b");

@@ -121,7 +121,7 @@ TEST(WatchEvents, AreLinesOfJson) {
   event.snapshot = "a/b.jpg";
   EXPECT_EQ(
       json_line(event),
-      "{\"time\":\"2026-11-23T03:01:02.003Z\",\"camera\":\"gate \\\"\\\\\\u000a\\u0001\uFFFD\",\"state\":\"defocused\","
+      "{\"time\":\"2026-11-23T03:01:02.003Z\",\"camera\":\"gate \\\"\\\\\\n\\u0001\uFFFD\",\"state\":\"defocused\","
       "\"previous\":\"good\",\"reason\":\"</script>\",\"repeated\":false,\"duration\":12,\"score\":0.75,"
       "\"snapshot\":\"a/b.jpg\"}\n");
   EXPECT_EQ(utc(0), "1970-01-01T00:00:00.000Z");

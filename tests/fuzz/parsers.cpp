@@ -4,6 +4,7 @@
 // from texts of our own writers that are changed by number.
 #include "algorithms/bliinds/model.h"
 #include "apps/common/exif.h"
+#include "apps/common/json.h"
 #include "apps/common/natural_order.h"
 #include "apps/common/program.h"
 #include "apps/common/record.h"
@@ -21,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -140,8 +142,9 @@ const Reader kReaders[] = {
      [](std::string_view bytes) {
        const std::string utf8 = apps::valid_utf8(bytes);
        demand(g_utf8_validate(utf8.data(), static_cast<gssize>(utf8.size()), nullptr), "not UTF-8");
-       for (const std::string& text : {apps::printable(bytes), apps::json_string(bytes), apps::csv_field(bytes),
-                                       apps::shortened(bytes, 7), apps::json_for_html(bytes), apps::base64(bytes)})
+       for (const std::string& text :
+            {apps::printable(bytes), apps::dump(apps::json_text(bytes)), apps::csv_field(bytes),
+             apps::shortened(bytes, 7), apps::json_for_html(bytes), apps::base64(bytes)})
          (void)text;
        const std::string_view half = bytes.substr(0, bytes.size() / 2), rest = bytes.substr(half.size());
        demand(!(apps::natural_less(half, rest) && apps::natural_less(rest, half)), "no order");
