@@ -32,16 +32,31 @@ constexpr char kUsage[] =
     R"(usage: framequality-bliinds features [OPTION...] FILE...
        framequality-bliinds score [OPTION...] FILE...
 
-features  prints CSV: name, frame (from 0), and the 24 features of every picture or frame of video that GStreamer
+Scores images and frames of video by BLIINDS-II, a quality measure that needs no reference.
+
+features  prints CSV: name, frame (from 0), and the 24 features of every image or frame of video that GStreamer
           decodes
 score     prints CSV: name, frame, score (0 best ... 99 worst), raw-score (before rounding and clamping)
-  --channel luma|red   what is measured (default red, which the published model was trained on)
-  --device DEVICE      auto (default), cpu or cuda
-  --interval SECONDS   least time between measured frames (default 0: every frame)
-  --stall-timeout SECONDS  give a file up of which nothing came for so long (default 60; 0: never)
-  --model FILE         score by this model (default: the published one)
 
-Names are bytes, as given. Exit status: 0 all done, 1 a file, table or output failed, 2 wrong usage.
+Names are bytes, as given.
+
+Options of features and score:
+  --channel luma|red       Measure this channel (default red, which the published model was trained on)
+  --device auto|cpu|cuda   Measure on this device (default auto)
+  --interval SECONDS       Measure at most one frame per this time (default 0: every frame)
+  --stall-timeout SECONDS  Give up on a file that delivers no data for this long (default 60; 0: never)
+
+Options of score:
+  --model FILE             Score by this model (default: the published one)
+
+Exit status:
+  0: all files were measured
+  1: a file or the output failed
+  2: wrong usage
+
+Examples:
+  framequality-bliinds score --interval 1 clip.mp4 > quality.csv
+  framequality-bliinds features images/*.png > features.csv
 )";
 
 struct Options {

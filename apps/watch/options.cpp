@@ -22,7 +22,7 @@ namespace {
 Help help(const std::vector<Key>& program, const std::vector<Key>& cameras) {
   AddressSettings address;
   return {
-      "[NAME=]URL...", "watch cameras: out of focus, covered, dark, frozen, moved or gone",
+      "[NAME=]URL...", "alert when a camera is blurred, covered, dark or gone",
       "Watches cameras and alerts you when one is out of focus, covered, dark, frozen, moved or gone: writes\n"
       "events, serves a live page and metrics.",
       "Cameras are URLs (rtsp://, rtsps://, http://, https://), files, or devices (/dev/video0). A URL may contain\n"
@@ -36,10 +36,12 @@ Help help(const std::vector<Key>& program, const std::vector<Key>& cameras) {
       "/healthz.\n"
       "\nSIGHUP opens the file of --log anew; SIGTERM and SIGINT end the program. It ends by itself when all\n"
       "cameras are files and those ended.\n"
-      "\nConfiguration, beside keys that are named after options:\n" +
-          help_of_file_keys(program) +
-          "\nConfiguration in [defaults] and [[camera]], beside keys that are named after options:\n" +
-          help_of_file_keys(cameras) + "\nConfiguration in [[camera]]:\n" + help_of_file_keys(address_keys(address)) +
+      "\nOptions are also keys of the configuration, but for --config, --allow-host and --version: those about\n"
+      "cameras (from --hold-time on) in [defaults] and [[camera]], the others at the top.\n"
+      "\nConfiguration, keys at the top that are no options:\n" +
+          help_of_file_keys(program) + "\nConfiguration, keys of [defaults] and [[camera]] that are no options:\n" +
+          help_of_file_keys(cameras) + "\nConfiguration, further keys of [[camera]]:\n" +
+          help_of_file_keys(address_keys(address)) +
           "\nExit status:\n"
           "  0: all files ended\n"
           "  1: a camera or the program failed\n"
