@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The shell completes the options that the programs have, with the values that they take.
+"""The shell completes the options that the programs' --help has, with the values that they take.
 
 usage: completion.py SOURCE_ROOT SCAN MERGE BLIINDS [WATCH]. Skipped without bash-completion.
 """
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 from harness import LIMIT
 
@@ -26,12 +28,15 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
-def completed(line):
-    program = line.split()[0]
-    file = root / "apps" / program.removeprefix("framequality-") / "completion.bash"
-    script = SCRIPT.format(library=LIBRARY, file=file, function="_" + program.replace("-", "_"))
+FOLDERS = [str(pathlib.Path(program).resolve().parent) for program in sys.argv[2:]]
+
+
+def completed(line, *folders, home=None):
+    script = SCRIPT.format(library=LIBRARY, file=root / "apps" / "common" / "completion.bash", function="_framequality")
+    path = os.pathsep.join([*folders, *FOLDERS, os.environ["PATH"]])
     run = subprocess.run(["bash", "-c", script, "bash", line], capture_output=True, text=True, timeout=LIMIT, check=True,
-                         cwd=root)
+                         cwd=root, env={**os.environ, "PATH": path, **({"HOME": home} if home else {})})
+    assert run.stderr == "", run.stderr
     return [word.strip() for word in run.stdout.splitlines() if word.strip()]
 
 
@@ -53,6 +58,10 @@ assert completed("framequality-scan --metric=ten") == ["tenengrad"]
 assert completed("framequality-scan --prefilter=") == ["none", "binomial3", "binomial5"]
 assert completed("framequality-scan --quiet READ") == ["README.md"]
 assert sorted(completed("framequality-scan --export c")) == ["cpu", "cuda"]
+assert completed("framequality-scan -f ") == completed("framequality-scan --format=") == ["csv", "jsonl"]
+assert completed("framequality-scan --downscale ") == ["1", "2", "4"]
+assert completed("framequality-scan --jobs ") == completed("framequality-scan --every ") == []
+assert completed("framequality-scan --manifest meson.b") == []  # no JSON
 
 there, _ = options(merge)
 offered = {word.rstrip("=") for word in completed("framequality-merge --")}
@@ -72,5 +81,18 @@ if len(sys.argv) > 5:
     offered = {word.rstrip("=") for word in completed("framequality-watch --")}
     assert offered == there, offered ^ there
     assert completed("framequality-watch --device=") == ["auto", "cpu", "cuda"]
+    assert completed("framequality-watch --listen=") == ["none"]
     assert completed("framequality-watch --quiet READ") == ["README.md"]
+with tempfile.TemporaryDirectory() as folder:
+    program = pathlib.Path(folder) / "framequality-scan"
+    program.write_text("""#!/bin/sh
+printf 'Usage:\\n  framequality-scan [OPTION] FILE... - score\\n\\nApplication Options:\\n'
+printf '  -n, --new=red|green|N     Paint\\n  --flag                    Do not --paint\\n'
+""", encoding="utf-8")
+    program.chmod(0o755)
+    assert completed("framequality-scan --", folder) == ["--new=", "--flag"]
+    assert completed("framequality-scan -n ", folder) == completed("framequality-scan --new=", folder) == ["red", "green"]
+    assert completed("~/framequality-scan --n", home=folder) == ["--new="]
+    program.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    assert completed("framequality-scan --", folder) == completed("framequality-scan README", folder) == []
 print("ok")
