@@ -2,6 +2,8 @@
 // The contract of whatever works on frames, on the host or on a device: tasks in, results out, in order.
 #pragma once
 
+#include <string>
+
 namespace framequality {
 
 /// Works on frames of one geometry at one place. Each room has a Task, a frame with the options that it is worked on
@@ -28,6 +30,9 @@ class Worker {
   /// The result of the oldest task not yet collected; waits for it. One submit, one collect, also if this throws. What
   /// the result points to is valid until the next call.
   virtual Result collect() = 0;
+
+  /// For logs: how the last task submitted is computed, such as its kernels. Empty if there is nothing to choose.
+  virtual std::string route() const { return {}; }
 };
 
 }  // namespace framequality

@@ -4,6 +4,7 @@
 
 #include "algorithms/layout.h"
 #include "cuda/copy_threads.h"
+#include "cuda/rows.h"
 #include "cuda/runtime.h"
 
 #include <cstddef>
@@ -12,12 +13,6 @@
 #include <span>
 
 namespace framequality::cuda {
-
-/// The distance of rows of so many bytes in memory of our own: whole memory transactions.
-inline std::size_t whole_pitch(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
-
-/// Rows that stream kernels read begin at multiples of this.
-inline constexpr std::size_t kLoadAlign = 16;
 
 /// True if DMA can reach these bytes of host memory, whoever pinned them. Asking takes 0.1 us.
 bool is_pinned(const std::uint8_t* bytes, std::size_t count);

@@ -89,9 +89,9 @@ struct Words {
   __device__ static __forceinline__ int chosen(int unit, int at, int yes, int no) { return unit == at ? yes : no; }
 };
 
-/// 16-bit words that hold samples of up to 12 bits, computed with in pairs of adjacent ones.
+/// 16-bit words that hold samples of up to kMostShortBits, computed with in pairs of adjacent ones.
 struct ShortWords : Words {
-  static constexpr int kMostBits = 12, kUnits = kPixels / 2;
+  static constexpr int kUnits = kPixels / 2;
   using V = Duo;
   template <class M, bool kMasked>
   using Sums = DuoSums<M, kMasked>;

@@ -5,14 +5,16 @@
 #include "algorithms/sharpness/meter.h"
 #include "cuda/runtime.h"
 #include "cuda/sharpness/job.h"
+#include "cuda/sharpness/route.h"
+#include "cuda/sharpness/tiling.h"
 #include "cuda/slots.h"
 #include "cuda/upload.h"
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
-#include <vector>
 
 namespace framequality::cuda {
 
@@ -25,6 +27,7 @@ class DeviceMeter final : public Meter {
 
   void submit(const MeterTask& task) override;
   std::span<const std::int64_t> collect() override;
+  std::string route() const override;
 
   /// For benchmarks: the stream in which the next frame submitted is measured.
   cudaStream_t stream() { return slots_.next().stream.get(); }
@@ -38,14 +41,14 @@ class DeviceMeter final : public Meter {
 
  private:
   struct Slot : FrameSlot {
-    DeviceMemory<std::uint8_t> luma;     ///< codes of frames that the fast kernel cannot read as they are
+    DeviceMemory<std::uint8_t> luma;     ///< codes of frames that kernels cannot read as they are
     DeviceMemory<std::uint8_t> samples;  ///< working samples that no kernel makes as it measures
     PinnedMemory<std::int64_t> results;
     std::int64_t* mapped_results = nullptr;   ///< the same for kernels
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
     DeviceMemory<unsigned> ticket;            ///< zero between frames; [1]: of the statistics
     DeviceMemory<unsigned> noise;             ///< sums of blocks
-    DeviceMemory<TiledGrid> grids;            ///< of stream_, then of tile_
+    DeviceMemory<TiledGrid> grids;            ///< of tiling_
     PinnedMemory<TiledGrid> staged_grids;     ///< from where they go there
     std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
 
@@ -54,35 +57,24 @@ class DeviceMeter final : public Meter {
     bool is_watched() const;
     void wait_for_results() const;
   };
-  /// One kernel with the plan's regions cut to its tiles.
-  struct Tiling {
-    Kernel kernel;
-    std::vector<TiledGrid> grids;
-    int blocks = 0;
-    int rows = 0;  ///< TiledGrid::rows
-    int widest(const Grid& grid) const;
-    void add(const Grid& grid, int strip_rows);
-    void cut(const Plan& plan);
-  };
 
   void begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits);
   void cut(std::shared_ptr<const Plan> plan);
-  Kernel fast_kernel(const Plan& plan) const;
-  void choose_strip(const Plan& plan);
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
-  void extract(Slot& slot, const Frame& frame, Job& job);
-  void make_samples(Slot& slot, Job& job);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
+  void extract(Slot& slot, Job& job);
   void survey(Slot& slot, const Job& job);
+  void make_samples(Slot& slot, Job& job);
+  void measure(Slot& slot, Job& job);
 
   Geometry geometry_;
   int id_;
-  bool has_products_;  ///< matrix products of bytes
+  int architecture_;  ///< of the code that runs
   int processors_ = 0;
-  std::shared_ptr<const Plan> plan_;  ///< what the tilings are cut for
-  bool smooths_ = false;              ///< stream_ prefilters as it measures
-  bool makes_samples_ = false;        ///< a kernel makes working samples first
-  Tiling tile_, stream_;              ///< stream_.blocks is 0 if the plan does not suit a fast kernel
+  std::shared_ptr<const Plan> plan_;  ///< what follows is for
+  Kernel kernel_;                     ///< that measures
+  Tiling tiling_;
+  Route route_;  ///< of the last frame; all but its luma holds for every frame of the plan
   Upload upload_;
   Slots<Slot> slots_;
 };

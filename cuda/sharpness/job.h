@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the host hands a kernel to measure one frame, and the table of kernels. No CUDA headers.
+// The work that the host hands to kernels to measure one frame, and the table of kernels. No CUDA headers.
 #pragma once
 
 #include "algorithms/layout.h"
@@ -110,29 +110,52 @@ struct Kernel {
   int chunks = 1;        ///< a strip's parts, which may lie side by side or, for narrow cells, one below the other
 };
 
-/// The kernel for any layout; samples are luma codes, or words in a plane of their own.
+/// The kernels that measure. route.h chooses.
+enum class Measure : std::uint8_t {
+  kNothing,
+  kTile,          ///< any layout, any size; samples are luma codes, or words in a plane of their own
+  kStreamBytes,   ///< 8-bit samples, of metrics that are not sums of products
+  kStreamShorts,  ///< words whose samples have at most kMostShortBits; no histograms
+  kStreamWords,   ///< words
+  kQuadratic,     ///< 8-bit samples, of metrics that are sums of products
+  kPrefilter,     ///< 8-bit samples behind a prefilter of radius 1 or 2; no histograms
+};
+
+/// Samples of at most so many bits are computed with in pairs.
+inline constexpr int kMostShortBits = 12;
+
+/// How a kernel extracts luma codes.
+enum class LumaRoute : std::uint8_t {
+  kInPlace,  ///< none does: codes are read where the frame has them
+  kAny,      ///< pixel by pixel, from any layout and any address
+  kPacked,   ///< from one plane, 2, 3 or 4 bytes a pixel, or 4 or 8 of them in words
+  kPlanar,   ///< from three planes without gaps
+  kMosaic,
+};
+
+/// Measure::kTile.
 Kernel tile_kernel(int metric);
 
-/// The fast kernel for samples that are 8- or 16-bit words side by side in rows at multiples of 16 bytes, as they
-/// stand or shifted and masked; pictures of at least 3 x 3. word_bytes: 1 or 2; bits: of a sample.
-Kernel stream_kernel(int metric, int word_bytes, int bits);
+/// Measure::kStreamBytes, kStreamShorts or kStreamWords: samples side by side in rows at multiples of 16 bytes, as they
+/// stand or shifted and masked; pictures of at least 3 x 3. The function is null for metrics that have no such kernel.
+Kernel stream_kernel(int metric, Measure measure);
 
-/// The same for 8-bit samples, faster, of metrics that are sums of products; for others its function is null.
+/// Measure::kQuadratic, laid out as for stream_kernel(); the function is null for metrics that are no sums of products.
 Kernel quadratic_kernel(int metric);
 
 /// The kernel that fills a plane with working samples; its grid: tile_width samples across from a multiple of x_align
 /// on, strips times SamplesJob::tile_rows down, fields. Not for the identity. word_bytes: 1 or 2.
 Kernel samples_kernel(const SampleFormat& samples, int word_bytes);
 
-/// The kernel of 8-bit samples behind a prefilter of radius 1 or 2, laid out as for stream_kernel(); pictures of at
-/// least 3 x 3. For histograms its function is null; compiled for architectures from 800 on.
-Kernel smoothing_kernel(int metric, int radius);
+/// Measure::kPrefilter, laid out as for stream_kernel(); pictures of at least 3 x 3. For histograms its function is
+/// null; compiled for architectures from 800 on.
+Kernel prefilter_kernel(int metric, int radius);
 
 /// The kernel of the statistics; its grid: SurveyJob::tiles, then any number of blocks, at least 1. word_bytes: 1 or 2.
 Kernel survey_kernel(int word_bytes);
 
 /// The kernel that fills a plane with luma codes; its grid: tile_width pixels across, any number of rows down.
-/// is_aligned: every row of every plane begins at a multiple of 4 bytes; of planes of words, of 8.
-Kernel luma_kernel(const PixelLayout& layout, bool is_aligned);
+/// For all but kAny every row of every plane begins at a multiple of 4 bytes; of planes of words, of 8.
+Kernel luma_kernel(LumaRoute route, const PixelLayout& layout);
 
 }  // namespace framequality::cuda

@@ -167,41 +167,27 @@ __global__ void __launch_bounds__(kThreads) extract_cells(const __grid_constant_
   });
 }
 
-/// True if each component has a plane of its own, without gaps.
-bool is_planar(const PixelLayout& l) {
-  return l.kind == PixelLayout::Kind::kRgb && l.pixel_stride == l.word_bytes && l.planes() == 3 &&
-         l.plane[0] != l.plane[1] && l.plane[1] != l.plane[2] && l.plane[0] != l.plane[2];
-}
-
 }  // namespace
 
-Kernel luma_kernel(const PixelLayout& layout, bool is_aligned) {
+Kernel luma_kernel(LumaRoute route, const PixelLayout& layout) {
+  const bool is_words = layout.word_bytes == 2;
   Kernel k;
   k.threads = kThreads;
   k.tile_width = kThreads * kPixels;
   k.function = reinterpret_cast<const void*>(&extract_any);
-  if (!is_aligned || layout.kind == PixelLayout::Kind::kGray10x3) return k;
-  if (is_planar(layout)) {
-    if (layout.word_bytes == 2) k.function = reinterpret_cast<const void*>(&extract_planar<2>);
-    if (layout.word_bytes == 1 && layout.depth == 8) k.function = reinterpret_cast<const void*>(&extract_planar<1>);
-    return k;
-  }
-  if (layout.kind == PixelLayout::Kind::kBayer) {
-    k.function = reinterpret_cast<const void*>(layout.word_bytes == 2 ? &extract_cells<2> : &extract_cells<1>);
-    return k;
-  }
-  for (int c = 1; c < layout.components(); ++c)
-    if (layout.plane[c] != layout.plane[0]) return k;
-  if (layout.word_bytes == 2) {
+  if (route == LumaRoute::kPlanar)
+    k.function = reinterpret_cast<const void*>(is_words ? &extract_planar<2> : &extract_planar<1>);
+  if (route == LumaRoute::kMosaic)
+    k.function = reinterpret_cast<const void*>(is_words ? &extract_cells<2> : &extract_cells<1>);
+  if (route == LumaRoute::kPacked && is_words) {
     // The first word of a luma plane's pixels, or those of RGB.
     if (layout.pixel_stride == 4) k.function = reinterpret_cast<const void*>(&extract_packed_words<1>);
     if (layout.pixel_stride == 8) k.function = reinterpret_cast<const void*>(&extract_packed_words<2>);
-    return k;
+  } else if (route == LumaRoute::kPacked) {
+    if (layout.pixel_stride == 2) k.function = reinterpret_cast<const void*>(&extract_packed<2>);
+    if (layout.pixel_stride == 3) k.function = reinterpret_cast<const void*>(&extract_packed<3>);
+    if (layout.pixel_stride == 4) k.function = reinterpret_cast<const void*>(&extract_packed<4>);
   }
-  if (layout.shift != 0) return k;
-  if (layout.pixel_stride == 2) k.function = reinterpret_cast<const void*>(&extract_packed<2>);
-  if (layout.pixel_stride == 3) k.function = reinterpret_cast<const void*>(&extract_packed<3>);
-  if (layout.pixel_stride == 4) k.function = reinterpret_cast<const void*>(&extract_packed<4>);
   return k;
 }
 

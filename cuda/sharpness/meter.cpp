@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The device twin's host side: finds a device, brings frames to it, launches its kernels.
+// The slots of DeviceMeter: brings frames to the device, queues the kernels of their route, waits for totals.
 #include "cuda/sharpness/meter.h"
 
 #include "cuda/device.h"
@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <limits>
+#include <source_location>
 #include <stdexcept>
 
 namespace framequality::cuda {
@@ -16,47 +16,44 @@ namespace {
 
 constexpr int kLumaBlocks = 16;   // on each processor
 constexpr int kExposeBlocks = 2;  // on each processor
-// Narrower cells leave most of a stream kernel's 512-byte strips idle.
-constexpr int kLeastStreamWidth = 64;
 // Samples that kernels read beside those that they measure: a metric's reach, and the rest of what they load at once.
 constexpr int kSampleMargin = 16;
 constexpr int kSampleWarps = 16;  // on each processor
-constexpr int kLeastSampleRows = 8, kMostSampleRows = 64;
+constexpr int kMostSampleRows = 64;
 // What a result is until the device has written it. Plans let no signed total be as low; only a sum of squares, which
 // counts to 2^64, could have these bits: then the event tells.
 constexpr std::int64_t kPending = std::numeric_limits<std::int64_t>::min();
 // With more of them setting and reading them takes longer than an event.
 constexpr std::size_t kWatchedWords = 1024;
 
-/// True if luma codes lie side by side in their plane, in words that a stream kernel reads.
-bool is_words(const PixelLayout& l) {
-  if (l.kind != PixelLayout::Kind::kLuma || l.pixel_stride != l.word_bytes || l.offset[0] != 0) return false;
-  return l.word_bytes == 1 ? l.depth == 8 && l.shift == 0 : !l.big_endian;
+Kernel kernel_of(const Plan& plan, Measure measure) {
+  const int metric = plan.request.metric;
+  switch (measure) {
+    case Measure::kNothing:
+      return {};
+    case Measure::kTile:
+      return tile_kernel(metric);
+    case Measure::kQuadratic:
+      return quadratic_kernel(metric);
+    case Measure::kPrefilter:
+      return prefilter_kernel(metric, plan.samples.radius);
+    default:
+      return stream_kernel(metric, measure);
+  }
 }
 
-int code_bytes(const PixelLayout& l) { return l.depth > 8 ? 2 : 1; }
-
-bool is_aligned(const Frame& f, int plane, std::size_t bytes) {
-  return (reinterpret_cast<std::uintptr_t>(f.plane[plane]) | static_cast<std::size_t>(std::abs(f.stride[plane]))) %
-             bytes ==
-         0;
+dim3 grid_of(int x, int y = 1, int z = 1) {
+  return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
 }
 
-/// True if a kernel that streams rows measures what the tile kernel would, once samples are words.
-bool is_large(const Plan& plan) {
-  for (int p = 0; p < plan.fields; ++p)
-    if (plan.size[p].width < 3 || plan.size[p].height < 3) return false;
-  return true;
+/// Queues a kernel whose only argument is `work`.
+template <class Work>
+void start(const Kernel& kernel, dim3 grid, Work& work, cudaStream_t stream,
+           std::source_location where = std::source_location::current()) {
+  void* arguments[] = {&work};
+  check(cudaLaunchKernel(kernel.function, grid, grid_of(kernel.threads), arguments, 0, stream), "cudaLaunchKernel",
+        where);
 }
-
-/// True if most of the strips of stream kernels lie in the plan's cells.
-bool is_wide(const Plan& plan) {
-  return std::all_of(plan.grids.begin(), plan.grids.end(), [&](const Grid& g) {
-    return g.x1 - g.x0 == plan.size[g.field].width || (g.x1 - g.x0) / g.columns >= kLeastStreamWidth;
-  });
-}
-
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -77,52 +74,10 @@ void DeviceMeter::Slot::wait_for_results() const {
   check(cudaEventSynchronize(done.get()), "waiting for a frame");
 }
 
-/// The widest cell of a grid, from where its tiles begin.
-int DeviceMeter::Tiling::widest(const Grid& g) const {
-  int width = 0;
-  for (int i = 0; i < g.columns; ++i)
-    width = std::max(width, g.column(i + 1) - g.column(i) / kernel.x_align * kernel.x_align);
-  return width;
-}
-
-/// Adds a grid whose strips have so many rows.
-void DeviceMeter::Tiling::add(const Grid& g, int strip_rows) {
-  // A strip whose chunks need not lie side by side has as many across as the grid's cells need.
-  const int chunk = kernel.tile_width / kernel.chunks,
-            across = std::clamp(ceil_div(widest(g), chunk), 1, kernel.chunks), bands = kernel.chunks / across,
-            tile_height = kernel.tile_height > 0 ? kernel.tile_height : strip_rows * kernel.strips * bands;
-  int height = 0;
-  for (int j = 0; j < g.rows; ++j) height = std::max(height, g.row(j + 1) - g.row(j));
-  grids.push_back({g, ceil_div(widest(g), chunk * across), ceil_div(height, tile_height), blocks, strip_rows, across});
-  blocks += g.columns * g.rows * grids.back().tiles_x * grids.back().tiles_y;
-}
-
-void DeviceMeter::Tiling::cut(const Plan& plan) {
-  grids.clear();
-  blocks = 0;
-  for (const Grid& g : plan.grids) {
-    const int left = g.x0 / kernel.x_align * kernel.x_align + kernel.tile_width,
-              right = left + (g.x1 - kernel.x_align - left) / kernel.tile_width * kernel.tile_width;
-    if (kernel.edge_percent == 0 || g.columns * g.rows > 1 || right <= left) {
-      add(g, rows);
-      continue;
-    }
-    // Strips at a cell's sides take longer: lower ones, and first.
-    const int low = std::max(rows * 100 / kernel.edge_percent / kernel.row_step, 1) * kernel.row_step;
-    Grid part = g;
-    part.x1 = left;
-    add(part, low);
-    part.x0 = right, part.x1 = g.x1;
-    add(part, low);
-    part.x0 = left, part.x1 = right;
-    add(part, rows);
-  }
-}
-
 DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
     : geometry_(geometry),
       id_(make_current(id)),
-      has_products_(architecture_on(capability()) >= 800),
+      architecture_(architecture_on(capability())),
       upload_(geometry, id, true),
       slots_(depth) {
   int device;
@@ -139,53 +94,21 @@ DeviceMeter::~DeviceMeter() {
   if (id_ >= 0) (void)cudaSetDevice(id_);
 }
 
-/// Sets stream_ up with the strip height that takes least time: whole waves of blocks, each lasting a strip's rows and
-/// a few more (halo and start). One wave of high strips or several of low ones, whichever wastes less.
-void DeviceMeter::choose_strip(const Plan& plan) {
-  const Kernel& kernel = stream_.kernel;
-  int per_processor = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel.function, kernel.threads, 0),
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  const int capacity = std::max(1, per_processor * processors_);
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  int best = kernel.row_step;
-  for (int rows = kernel.row_step; rows <= kernel.max_rows; rows += kernel.row_step) {
-    stream_.rows = rows;
-    stream_.cut(plan);
-    const std::int64_t cost = std::int64_t{ceil_div(stream_.blocks, capacity)} * (rows + kernel.lead_rows);
-    if (cost > least) continue;
-    least = cost;
-    best = rows;
-  }
-  stream_.rows = best;
-  stream_.cut(plan);
-}
-
-/// The fast kernel for a plan, whose function is null if there is none.
-Kernel DeviceMeter::fast_kernel(const Plan& plan) const {
-  const int metric = plan.request.metric;
-  if (!is_large(plan)) return {};
-  if (smooths_) return smoothing_kernel(metric, plan.samples.radius);
-  if (!is_wide(plan)) return {};
-  return stream_kernel(metric, makes_samples_ ? 2 : code_bytes(geometry_.layout), plan.samples.bits());
-}
-
-/// Chooses kernels and cuts tiles for a plan; nothing to do if it is the last one again.
+/// Chooses the kernel for a plan and cuts its tiles; nothing to do if it is the last one again.
 void DeviceMeter::cut(std::shared_ptr<const Plan> plan) {
   if (plan == plan_) return;
   if (!(plan->geometry == geometry_)) throw std::logic_error("cuda meter: plan for another geometry");
   if (!plan->refusal.empty()) throw std::logic_error("cuda meter: refused plan: " + plan->refusal);
   plan_.reset();
-  const int metric = plan->request.metric;
-  const SampleFormat& samples = plan->samples;
-  smooths_ = samples.radius > 0 && samples.downscale == 1 && code_bytes(geometry_.layout) == 1 && has_products_ &&
-             is_large(*plan) && smoothing_kernel(metric, samples.radius).function != nullptr;
-  makes_samples_ = !samples.is_identity() && !smooths_;
-  tile_.kernel = tile_kernel(metric);
-  tile_.cut(*plan);
-  stream_ = {};
-  stream_.kernel = fast_kernel(*plan);
-  if (stream_.kernel.function) choose_strip(*plan);
+  route_ = framequality::cuda::route(*plan, {}, architecture_);
+  kernel_ = kernel_of(*plan, route_.measure);
+  tiling_ = {};
+  if (kernel_.function) {
+    int per_processor = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel_.function, kernel_.threads, 0),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    tiling_ = make_tiling(*plan, kernel_, std::max(1, per_processor * processors_));
+  }
   plan_ = std::move(plan);
 }
 
@@ -204,43 +127,36 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
   if (slot.totals.reserve(count))
     check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
   slot.noise.reserve(static_cast<std::size_t>(plan->statistics.sums));
-  // From memory of the slot's own: the tilings may be cut for the next plan before the device has fetched these.
-  const std::size_t grids = stream_.grids.size() + tile_.grids.size();
+  // From memory of the slot's own: the tiling may be cut for the next plan before the device has fetched this one.
+  const std::size_t grids = tiling_.grids.size();
   slot.grids.reserve(grids);
   slot.staged_grids.reserve(grids);
-  std::copy(tile_.grids.begin(), tile_.grids.end(),
-            std::copy(stream_.grids.begin(), stream_.grids.end(), slot.staged_grids.get()));
+  std::ranges::copy(tiling_.grids, slot.staged_grids.get());
   copy_async(slot.grids, slot.staged_grids, grids, stream);
   slot.plan = std::move(plan);
 }
 
-/// Queues the kernel that brings the rows of the frame that the plan reads into a plane of luma codes, for `job` to
-/// read. The codes are written once and, for all but the largest frames, read back from the L2 cache: far cheaper than
-/// what a kernel for any layout pays for each neighbour.
-void DeviceMeter::extract(Slot& slot, const Frame& frame, Job& job) {
+/// Queues the kernel that brings the rows of the job's frame that the plan reads into a plane of luma codes, for `job`
+/// to read. The codes are written once and, for all but the largest frames, read back from the L2 cache: far cheaper
+/// than what a kernel for any layout pays for each neighbour.
+void DeviceMeter::extract(Slot& slot, Job& job) {
   const PixelLayout& layout = geometry_.layout;
   const auto bytes = static_cast<std::size_t>(code_bytes(layout));
   const std::size_t pitch = whole_pitch(static_cast<std::size_t>(geometry_.width) * bytes);
   const std::size_t size = pitch * static_cast<std::size_t>(geometry_.height);
   reserve_zeroed(slot.luma, size, slot.stream.get());  // what lies behind the rows is read, and does not count
   LumaJob luma;
-  luma.frame = frame;
+  luma.frame = job.frame;
   luma.layout = layout;
   luma.luma = slot.luma.get();
   luma.pitch = static_cast<std::ptrdiff_t>(pitch);
   luma.width = geometry_.width;
   luma.first_row = slot.plan->first_row;
   luma.last_row = slot.plan->last_row;
-  bool aligned = true;
-  for (int c = 0; c < layout.components(); ++c)
-    aligned = aligned && is_aligned(frame, layout.plane[c], layout.word_bytes == 2 ? 8 : 4);
-  const Kernel kernel = luma_kernel(layout, aligned);
+  const Kernel kernel = luma_kernel(route_.luma, layout);
   const int across = ceil_div(geometry_.width, kernel.tile_width);
   const int down = std::clamp(kLumaBlocks * processors_ / across, 1, luma.last_row - luma.first_row);
-  void* arguments[] = {&luma};
-  check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(across), static_cast<unsigned>(down)),
-                         dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, slot.stream.get()),
-        "cudaLaunchKernel");
+  start(kernel, grid_of(across, down), luma, slot.stream.get());
   job.layout = {};
   job.layout.depth = layout.depth;
   job.layout.word_bytes = job.layout.pixel_stride = static_cast<std::uint8_t>(bytes);
@@ -286,13 +202,8 @@ void DeviceMeter::make_samples(Slot& slot, Job& job) {
                            static_cast<std::size_t>(std::max(plan.size[0].height, plan.size[1].height));
   reserve_zeroed(slot.samples, size, slot.stream.get());  // what no sample was written to is read, and does not count
   make.out = slot.samples.get();
-  void* arguments[] = {&make};
-  check(cudaLaunchKernel(
-            kernel.function,
-            dim3(static_cast<unsigned>(across), static_cast<unsigned>(ceil_div(height, kernel.strips * make.tile_rows)),
-                 static_cast<unsigned>(plan.fields)),
-            dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, slot.stream.get()),
-        "cudaLaunchKernel");
+  start(kernel, grid_of(across, ceil_div(height, kernel.strips * make.tile_rows), plan.fields), make,
+        slot.stream.get());
   job.layout = {};
   job.layout.depth = plan.samples.bits();
   job.layout.word_bytes = job.layout.pixel_stride = 2;
@@ -326,16 +237,29 @@ void DeviceMeter::survey(Slot& slot, const Job& from) {
   job.ticket = slot.ticket.get() + 1;
   job.results = from.results + plan.cell_totals();
   const Kernel kernel = survey_kernel(code_bytes(geometry_.layout));
-  const int blocks = job.tiles + kExposeBlocks * processors_;
-  void* arguments[] = {&job};
-  check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(blocks)),
-                         dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, slot.stream.get()),
-        "cudaLaunchKernel");
+  start(kernel, grid_of(job.tiles + kExposeBlocks * processors_), job, slot.stream.get());
 }
 
-/// Queues the kernels for the slot's plan.
+/// Queues the kernel that measures.
+void DeviceMeter::measure(Slot& slot, Job& job) {
+  const Plan& plan = *slot.plan;
+  job.grids = slot.grids.get();
+  job.grid_count = static_cast<int>(tiling_.grids.size());
+  job.first = tiling_.grids.front();
+  job.totals = slot.totals.get();
+  job.ticket = slot.ticket.get();
+  job.total_count = plan.cell_totals();
+  job.words = plan.words;
+  job.mean = plan.request.mean;
+  start(kernel_, grid_of(tiling_.blocks), job, slot.stream.get());
+  check(cudaGetLastError(), "cudaLaunchKernel");
+}
+
+/// Queues the kernels for the slot's plan, along the frame's route: what one stage makes the next ones find in `job`.
 void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   const Plan& plan = *slot.plan;
+  const Placement placement = placement_of(geometry_, frame, is_ours);
+  route_ = framequality::cuda::route(plan, placement, architecture_);
   Job job;
   job.frame = frame;
   job.layout = geometry_.layout;
@@ -345,36 +269,25 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
     job.width[p] = plan.size[p].width;
     job.height[p] = plan.size[p].height;
   }
-  const bool fast = stream_.blocks > 0;
-  const int luma = job.layout.plane[0];
-  const std::ptrdiff_t step = std::abs(frame.stride[luma]);
-  // In our own memory there are bytes behind each row, whatever they are.
-  job.readable =
-      static_cast<int>(is_ours ? step : static_cast<std::ptrdiff_t>(geometry_.layout.row_bytes(luma, geometry_.width)));
-  const bool surveys = plan.statistics.pixels > 0;
-  // A kernel that smooths reads whole words.
-  const int read = smooths_ ? (geometry_.width + 3) / 4 * 4 : 0;
-  const bool is_fit = is_words(job.layout) && is_aligned(frame, luma, kLoadAlign) &&
-                      step <= std::numeric_limits<int>::max() / 2 && read <= job.readable;
-  if ((fast || surveys || makes_samples_) && !is_fit) extract(slot, frame, job);
+  job.readable = static_cast<int>(placement.readable);
   job.results = slot.mapped_results;
-  if (surveys) survey(slot, job);
-  const Tiling& tiling = fast ? stream_ : tile_;
-  if (tiling.blocks == 0) return;
-  if (makes_samples_) make_samples(slot, job);
-  job.grids = slot.grids.get() + (fast ? 0 : stream_.grids.size());
-  job.grid_count = static_cast<int>(tiling.grids.size());
-  job.first = tiling.grids.front();
-  job.totals = slot.totals.get();
-  job.ticket = slot.ticket.get();
-  job.total_count = plan.cell_totals();
-  job.words = plan.words;
-  job.mean = plan.request.mean;
-  void* arguments[] = {&job};
-  check(cudaLaunchKernel(tiling.kernel.function, dim3(static_cast<unsigned>(tiling.blocks)),
-                         dim3(static_cast<unsigned>(tiling.kernel.threads)), arguments, 0, slot.stream.get()),
-        "cudaLaunchKernel");
-  check(cudaGetLastError(), "cudaLaunchKernel");
+  for (const Stage stage : kStages) {
+    if (!route_.has(stage)) continue;
+    switch (stage) {
+      case Stage::kLuma:
+        extract(slot, job);
+        break;
+      case Stage::kStatistics:
+        survey(slot, job);
+        break;
+      case Stage::kSamples:
+        make_samples(slot, job);
+        break;
+      case Stage::kMeasure:
+        measure(slot, job);
+        break;
+    }
+  }
 }
 
 void DeviceMeter::submit(const MeterTask& task) { begin(task.frame, task.plan, true); }
@@ -389,9 +302,10 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   if (slot.is_watched()) std::ranges::fill(slot.words(), kPending);
   // What no kernel writes.
   const auto cells = static_cast<std::size_t>(slot.plan->cell_totals());
-  if (tile_.blocks == 0) std::ranges::fill(slot.words().first(cells), 0);
-  if (slot.plan->statistics.pixels == 0) std::ranges::fill(slot.words().subspan(cells), 0);
-  if (tile_.blocks == 0 && slot.plan->statistics.pixels == 0) {
+  const bool measures = route_.has(Stage::kMeasure), has_statistics = route_.has(Stage::kStatistics);
+  if (!measures) std::ranges::fill(slot.words().first(cells), 0);
+  if (!has_statistics) std::ranges::fill(slot.words().subspan(cells), 0);
+  if (!measures && !has_statistics) {
     // Nothing lies in the frame.
   } else if (frame.memory == Memory::kCuda) {
     if (waits) slot.wait_for_default_stream();
@@ -409,6 +323,8 @@ std::span<const std::int64_t> DeviceMeter::collect() {
   slot.wait_for_results();
   return slot.words();
 }
+
+std::string DeviceMeter::route() const { return to_string(route_) + ", blocks " + std::to_string(tiling_.blocks); }
 
 double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {
   if (slots_.pending() > 0) throw std::logic_error("cuda meter: a frame is pending");

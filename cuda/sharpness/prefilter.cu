@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_smoothed(const
 
 }  // namespace
 
-Kernel smoothing_kernel(int metric, int radius) {
+Kernel prefilter_kernel(int metric, int radius) {
   return with_totals_of(metric, [&](auto m) {
     using M = decltype(m);
     Kernel k;

@@ -212,21 +212,17 @@ __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_r
 
 }  // namespace
 
-Kernel stream_kernel(int metric, int word_bytes, int bits) {
+Kernel stream_kernel(int metric, Measure measure) {
   return with_totals_of(metric, [&](auto m) {
     using M = decltype(m);
     Kernel k;
-    if (word_bytes == 2) {
-      k.function = reinterpret_cast<const void*>(&stream_rows<M, Words>);
-      if constexpr (!M::kHistogram)
-        if (bits <= ShortWords::kMostBits) k.function = reinterpret_cast<const void*>(&stream_rows<M, ShortWords>);
-    } else if constexpr (kLagForm<M>.is_quadratic) {
-      return quadratic_kernel(metric);
-    } else {
-      k.function = reinterpret_cast<const void*>(&stream_rows<M, Bytes>);
-    }
+    if (measure == Measure::kStreamWords) k.function = reinterpret_cast<const void*>(&stream_rows<M, Words>);
+    if constexpr (!M::kHistogram)
+      if (measure == Measure::kStreamShorts) k.function = reinterpret_cast<const void*>(&stream_rows<M, ShortWords>);
+    if constexpr (!kLagForm<M>.is_quadratic)
+      if (measure == Measure::kStreamBytes) k.function = reinterpret_cast<const void*>(&stream_rows<M, Bytes>);
     k.threads = kThreads<M>;
-    k.x_align = kLaneBytes / word_bytes;
+    k.x_align = measure == Measure::kStreamBytes ? Bytes::kPixels : Words::kPixels;
     k.tile_width = 32 * k.x_align;
     k.strips = kWarps<M>;
     k.row_step = kAhead;

@@ -258,11 +258,31 @@ TEST(Routes, MetricsThatAddTheSameShareKernels) {
             << metric_info(a).name << " and " << metric_info(b).name;
       };
       expect(cuda::tile_kernel);
-      for (const int bits : {12, 16}) expect([&](int metric) { return cuda::stream_kernel(metric, 2, bits); });
-      expect([](int metric) { return cuda::stream_kernel(metric, 1, 8); });
-      for (const int radius : {1, 2}) expect([&](int metric) { return cuda::smoothing_kernel(metric, radius); });
+      for (const auto measure :
+           {cuda::Measure::kStreamBytes, cuda::Measure::kStreamShorts, cuda::Measure::kStreamWords})
+        expect([&](int metric) { return cuda::stream_kernel(metric, measure); });
+      expect(cuda::quadratic_kernel);
+      for (const int radius : {1, 2}) expect([&](int metric) { return cuda::prefilter_kernel(metric, radius); });
     }
   EXPECT_GT(shared, 0);
+}
+
+TEST(Routes, AMeterSaysWhichItTakes) {
+  Planes planes;
+  const Geometry geometry{kWidth, kHeight, packed_rgb(8, 3, 0, 1, 2)};
+  Request request;
+  request.prefilter = Prefilter::kBinomial3;
+  const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
+  // All blocks run at once, so that strips are as low as can be: four of 3 rows, or eight of 6.
+  const char* const expected[] = {"luma packed, samples in a plane, kernel stream-shorts, blocks 3",
+                                  "luma packed, samples as measured, kernel prefilter, blocks 1"};
+  for (const int capability : {75, 90}) {
+    set_fake_capability(capability);
+    const auto meter = cuda::make_meter(geometry, 0);
+    meter->submit({planes.frame(), plan});
+    EXPECT_EQ(meter->route(), expected[capability == 90]);
+    meter->collect();
+  }
 }
 
 /// Whether a kernel's code is for matrix products that Turing lacks: there it is compiled to nothing.

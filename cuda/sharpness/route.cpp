@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cuda/sharpness/route.h"
+
+#include "algorithms/sharpness/metrics/all.h"
+#include "algorithms/sharpness/quadratic.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <limits>
+
+namespace framequality::cuda {
+namespace {
+
+// Narrower cells leave most of a stream kernel's 512-byte strips idle.
+constexpr int kLeastStreamWidth = 64;
+// From this architecture on there are the matrix products of bytes that prefilter.cu is made of.
+constexpr int kProductsFrom = 800;
+
+/// What the choice of a kernel depends on in a metric.
+struct MetricKind {
+  bool is_histogram = false;
+  bool is_quadratic = false;  ///< a sum of products
+};
+
+MetricKind kind_of(int metric) {
+  return with_totals_of(metric, [](auto m) {
+    using M = decltype(m);
+    return MetricKind{M::kHistogram, kLagForm<M>.is_quadratic};
+  });
+}
+
+/// True if a kernel that streams rows measures what the tile kernel would, once samples are words.
+bool is_large(const Plan& plan) {
+  for (int p = 0; p < plan.fields; ++p)
+    if (plan.size[p].width < 3 || plan.size[p].height < 3) return false;
+  return true;
+}
+
+/// True if most of the strips of stream kernels lie in the plan's cells.
+bool is_wide(const Plan& plan) {
+  return std::all_of(plan.grids.begin(), plan.grids.end(), [&](const Grid& g) {
+    return g.x1 - g.x0 == plan.size[g.field].width || (g.x1 - g.x0) / g.columns >= kLeastStreamWidth;
+  });
+}
+
+SampleRoute sample_route(const Plan& plan, const MetricKind& metric, int architecture) {
+  const SampleFormat& samples = plan.samples;
+  if (samples.is_identity()) return SampleRoute::kCodes;
+  const bool is_prefilter_alone = samples.downscale == 1 && code_bytes(plan.geometry.layout) == 1;
+  return is_prefilter_alone && architecture >= kProductsFrom && !metric.is_histogram && is_large(plan)
+             ? SampleRoute::kAsMeasured
+             : SampleRoute::kPlane;
+}
+
+Measure measure_route(const Plan& plan, const MetricKind& metric, SampleRoute samples) {
+  if (samples == SampleRoute::kAsMeasured) return Measure::kPrefilter;
+  if (!is_large(plan) || !is_wide(plan)) return Measure::kTile;
+  if (samples == SampleRoute::kCodes && code_bytes(plan.geometry.layout) == 1)
+    return metric.is_quadratic ? Measure::kQuadratic : Measure::kStreamBytes;
+  return plan.samples.bits() <= kMostShortBits && !metric.is_histogram ? Measure::kStreamShorts : Measure::kStreamWords;
+}
+
+/// True if luma codes lie side by side in their plane, in words that a stream kernel reads.
+bool is_words(const PixelLayout& l) {
+  if (l.kind != PixelLayout::Kind::kLuma || l.pixel_stride != l.word_bytes || l.offset[0] != 0) return false;
+  return l.word_bytes == 1 ? l.depth == 8 && l.shift == 0 : !l.big_endian;
+}
+
+/// True if the kernels of the route read the frame's own luma.
+bool is_readable(const Plan& plan, const Placement& at, const Route& r) {
+  // The tile kernel takes any layout, statistics and the kernel that makes samples do not.
+  const bool takes_any = r.measure == Measure::kNothing || r.measure == Measure::kTile;
+  if (takes_any && r.samples == SampleRoute::kCodes && !r.has_statistics) return true;
+  // prefilter.cu reads whole 32-bit words.
+  const int least = r.measure == Measure::kPrefilter ? (plan.geometry.width + 3) / 4 * 4 : 0;
+  return is_words(plan.geometry.layout) && at.alignment >= kLoadAlign &&
+         at.step <= std::numeric_limits<int>::max() / 2 && at.readable >= least;
+}
+
+/// True if each component has a plane of its own, without gaps.
+bool is_planar(const PixelLayout& l) {
+  return l.kind == PixelLayout::Kind::kRgb && l.pixel_stride == l.word_bytes && l.planes() == 3 &&
+         l.plane[0] != l.plane[1] && l.plane[1] != l.plane[2] && l.plane[0] != l.plane[2];
+}
+
+/// The kernel that extracts luma: the one for any layout where those that load 4 pixels at once do not fit.
+LumaRoute extraction(const PixelLayout& l, std::size_t alignment) {
+  if (alignment < (l.word_bytes == 2 ? 8 : 4) || l.kind == PixelLayout::Kind::kGray10x3) return LumaRoute::kAny;
+  if (is_planar(l)) return l.word_bytes == 2 || l.depth == 8 ? LumaRoute::kPlanar : LumaRoute::kAny;
+  if (l.kind == PixelLayout::Kind::kBayer) return LumaRoute::kMosaic;
+  for (int c = 1; c < l.components(); ++c)
+    if (l.plane[c] != l.plane[0]) return LumaRoute::kAny;
+  const bool is_packed = l.word_bytes == 2 ? l.pixel_stride == 4 || l.pixel_stride == 8
+                                           : l.shift == 0 && l.pixel_stride >= 2 && l.pixel_stride <= 4;
+  return is_packed ? LumaRoute::kPacked : LumaRoute::kAny;
+}
+
+const char* name(LumaRoute r) {
+  constexpr const char* kNames[] = {"in place", "any", "packed", "planar", "mosaic"};
+  return kNames[static_cast<int>(r)];
+}
+const char* name(SampleRoute r) {
+  constexpr const char* kNames[] = {"are codes", "in a plane", "as measured"};
+  return kNames[static_cast<int>(r)];
+}
+const char* name(Measure m) {
+  constexpr const char* kNames[] = {"none",         "tile",      "stream-bytes", "stream-shorts",
+                                    "stream-words", "quadratic", "prefilter"};
+  return kNames[static_cast<int>(m)];
+}
+
+}  // namespace
+
+Placement placement_of(const Geometry& geometry, const Frame& frame, bool is_ours) {
+  const PixelLayout& layout = geometry.layout;
+  std::uintptr_t bits = kLoadAlign;
+  for (int c = 0; c < layout.components(); ++c) {
+    const int p = layout.plane[c];
+    bits |= reinterpret_cast<std::uintptr_t>(frame.plane[p]) | static_cast<std::uintptr_t>(std::abs(frame.stride[p]));
+  }
+  const int luma = layout.plane[0];
+  const std::ptrdiff_t step = std::abs(frame.stride[luma]);
+  return {std::size_t{1} << std::countr_zero(bits), step,
+          is_ours ? step : static_cast<std::ptrdiff_t>(layout.row_bytes(luma, geometry.width))};
+}
+
+bool Route::has(Stage stage) const {
+  switch (stage) {
+    case Stage::kLuma:
+      return luma != LumaRoute::kInPlace;
+    case Stage::kStatistics:
+      return has_statistics;
+    case Stage::kSamples:
+      return samples == SampleRoute::kPlane;
+    default:
+      return measure != Measure::kNothing;
+  }
+}
+
+Route route(const Plan& plan, const Placement& placement, int architecture) {
+  Route r;
+  r.has_statistics = plan.statistics.pixels > 0;
+  if (!plan.grids.empty()) {
+    const MetricKind metric = kind_of(plan.request.metric);
+    r.samples = sample_route(plan, metric, architecture);
+    r.measure = measure_route(plan, metric, r.samples);
+  }
+  if (!is_readable(plan, placement, r)) r.luma = extraction(plan.geometry.layout, placement.alignment);
+  return r;
+}
+
+std::string to_string(const Route& route) {
+  return std::string("luma ") + name(route.luma) + (route.has_statistics ? ", statistics" : "") + ", samples " +
+         name(route.samples) + ", kernel " + name(route.measure);
+}
+
+}  // namespace framequality::cuda
