@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host twin: walks over a plan's regions tile by tile and hands blocks of sample rows to the kernels.
+// The walk over a plan's regions, tile by tile, that hands blocks of sample rows to the host's kernels.
 #include "cpu/sharpness/meter.h"
 
 #include "algorithms/sharpness/metrics/all.h"
 #include "cpu/dispatch.h"
 #include "cpu/sharpness/kernels.h"
+#include "cpu/sharpness/route.h"
 #include "cpu/sharpness/survey.h"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 
 namespace framequality::cpu {
@@ -67,8 +69,10 @@ struct PlainSums {
 
 class CpuMeter final : public Meter {
  public:
-  CpuMeter(const Geometry& geometry, const SharpnessKernels& kernels, const SurveyKernels& survey)
-      : geometry_(geometry), kernels_(kernels), survey_(survey, kernels) {}
+  /// instruction_set: of the kernels.
+  CpuMeter(const Geometry& geometry, std::string_view instruction_set, const SharpnessKernels& kernels,
+           const SurveyKernels& survey)
+      : geometry_(geometry), instruction_set_(instruction_set), kernels_(kernels), survey_(survey, kernels) {}
 
   void submit(const MeterTask& task) override {
     const auto& [frame, plan] = task;
@@ -77,6 +81,7 @@ class CpuMeter final : public Meter {
       throw std::invalid_argument("cpu meter: not a plan or a frame of this meter");
     frame_ = frame;
     plan_ = plan;
+    route_ = cpu::route(*plan, kernels_);
   }
 
   std::span<const std::int64_t> collect() override {
@@ -84,7 +89,7 @@ class CpuMeter final : public Meter {
     const auto plan = std::move(plan_);
     totals_.assign(static_cast<std::size_t>(plan->totals()), 0);
     const bool surveys = plan->request.measures_statistics();
-    if (surveys) survey_.begin(*plan, frame_, is_direct(*plan, 0));
+    if (surveys) survey_.begin(*plan, frame_, route_.exposes);
     with_metric(plan->request.metric, [&](auto m) {
       for (const Grid& grid : plan->grids) Region<decltype(m)>(*this, *plan, grid).measure();
     });
@@ -92,12 +97,9 @@ class CpuMeter final : public Meter {
     return totals_;
   }
 
- private:
-  /// True if a field's samples are the frame's own bytes or words.
-  static bool is_direct(const Plan& plan, int field) {
-    return plan.samples.is_identity() && plan.geometry.layout.is_plain() && plan.size[field].width >= kSlack;
-  }
+  std::string route() const override { return instruction_set_ + ", " + to_string(route_); }
 
+ private:
   /// One grid of a plan, measured with metric M.
   template <class M>
   class Region {
@@ -105,6 +107,7 @@ class CpuMeter final : public Meter {
     Region(CpuMeter& meter, const Plan& plan, const Grid& grid)
         : meter_(meter),
           kernels_(meter.kernels_),
+          route_(meter.route_),
           plan_(plan),
           grid_(grid),
           layout_(plan.geometry.layout),
@@ -116,23 +119,6 @@ class CpuMeter final : public Meter {
         plane_[p] = meter.frame_.plane[p] + meter.frame_.stride[p] * grid.field;
       }
       if constexpr (!M::kHistogram) reach_ = M::kReach;
-      direct_ = is_direct(plan, grid.field);
-      exposes_ = direct_ && plan.request.measures_statistics() && grid.first_cell == 0;
-      split_ = samples_.radius > 0 && samples_.downscale == 1 && layout_.depth == 8;
-      code_bytes_ = layout_.depth == 8 ? 1 : 2;
-      bare_ = samples_.downscale == 1 && layout_.kind == PixelLayout::Kind::kLuma && layout_.offset[0] == 0 &&
-              layout_.pixel_stride == layout_.word_bytes && layout_.word_bytes == code_bytes_ && !layout_.big_endian;
-      sample_bytes_ = samples_.is_identity() ? code_bytes_ : 2;
-      const int scaled_bits = layout_.depth + (samples_.downscale == 4 ? 4 : samples_.downscale == 2 ? 2 : 0);
-      scaled_bytes_ = samples_.downscale == 1 ? code_bytes_ : scaled_bits <= 16 ? 2 : 4;
-      if (samples_.radius > 0 && scaled_bytes_ <= 2) {
-        mean_smoothed_ = kernels_.mean_smoothed[lane()];
-        if (mean_smoothed_ || !plan.request.mean) measure_smoothed_ = kernels_.measure_smoothed[metric()][lane()];
-        // Words are taken as they lie, with the bits beside the code.
-        const int below = bare_ ? layout_.shift : 0, bits = bare_ ? layout_.depth : 16;
-        smoothing_ = {samples_.radius, samples_.shift + below, samples_.shift ? 1 << (samples_.shift - 1 + below) : 0,
-                      static_cast<std::uint16_t>(((1 << bits) - 1) << below)};
-      }
     }
 
     void measure() {
@@ -161,19 +147,22 @@ class CpuMeter final : public Meter {
    private:
     /// True if samples of rows y0...y1-1 are measured as they are smoothed, none of them in memory; not what reflects
     /// them.
-    bool is_fused(int y0, int y1) const { return measure_smoothed_ && !(M::kReflect && (y0 == 0 || y1 == height_)); }
+    bool is_fused(int y0, int y1) const {
+      return route_.path == SamplePath::kFused && !(M::kReflect && (y0 == 0 || y1 == height_));
+    }
+    bool is_in_place() const { return route_.path == SamplePath::kInPlace; }
 
     /// Columns of a tile of rows y0...y1-1 that starts at x. Tiles at the picture's edges, where rows have to be copied
     /// to repeat the edge, are kept small when the others can be smoothed where they lie.
     int tile_columns(int x, int y0, int y1) const {
-      if (direct_) return width_;
-      if (bare_ && is_fused(y0, y1)) {
-        const int step = kernels_.vector_bytes / scaled_bytes_ - reach_.left - reach_.right;
+      if (is_in_place()) return width_;
+      if (route_.reads_frame && is_fused(y0, y1)) {
+        const int step = kernels_.vector_bytes / route_.value_bytes - reach_.left - reach_.right;
         const int first = reach_.left + samples_.radius, room = width_ - reach_.right - samples_.radius - x;
         return x < first || room < step ? step : room / step * step;
       }
-      const int margin = reach_.left + reach_.right + (split_ ? 1 : 0);
-      if (!split_ || !layout_.is_plain()) return kTileColumns - margin;
+      const int margin = reach_.left + reach_.right + (route_.is_split() ? 1 : 0);
+      if (!route_.is_split() || !route_.reads_frame) return kTileColumns - margin;
       const int start = x - reach_.left - 1 - samples_.radius;
       if (start < 0) return kVectorColumns - margin;
       const int room = (width_ - start - kOverrun) / kVectorColumns * kVectorColumns;
@@ -184,9 +173,9 @@ class CpuMeter final : public Meter {
       if (is_fused(y0, y1) && !(M::kReflect && (x0 == 0 || x1 == width_))) return smooth_tile(x0, x1, y0, y1);
       const int first = std::max(0, y0 - reach_.up), last = std::min(height_, y1 + reach_.down);
       int left = 0, readable = width_;
-      if (!direct_) {
+      if (!is_in_place()) {
         left = std::max(0, x0 - reach_.left);
-        if (split_) left -= (std::max(x0, reach_.left) - left) & 1;
+        if (route_.is_split()) left -= (std::max(x0, reach_.left) - left) & 1;
         readable = static_cast<int>(kPitch);
         make_samples(left, std::min(width_, x1 + reach_.right), first, last);
       }
@@ -195,20 +184,20 @@ class CpuMeter final : public Meter {
       const std::uint8_t** rows = around + 1;
       for (int y = y0 - 1; y <= y1; ++y) {
         const int at = std::clamp(reflect(y, height_), first, last - 1);
-        rows[y - y0] = direct_ ? plane_[0] + stride_[0] * at : sample_rows_[at - first];
+        rows[y - y0] = is_in_place() ? plane_[0] + stride_[0] * at : sample_rows_[at - first];
       }
       Block all{rows, y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
       if constexpr (M::kHistogram) {
         const int shift = samples_.bits() - 8;
         in_any_order(all, [&](const Block& b) {
           if (pairs_)
-            kernels_.count_pairs[sample_bytes_ - 1](b, shift, meter_.pairs_.data());
+            kernels_.count_pairs[route_.sample_bytes - 1](b, shift, meter_.pairs_.data());
           else
-            kernels_.histogram[sample_bytes_ - 1](b, shift, totals_);
+            kernels_.histogram[route_.sample_bytes - 1](b, shift, totals_);
         });
       } else {
         if (plan_.request.mean)
-          in_any_order(all, [&](const Block& b) { kernels_.mean[sample_bytes_ - 1](b, totals_); });
+          in_any_order(all, [&](const Block& b) { kernels_.mean[route_.sample_bytes - 1](b, totals_); });
         const Block inner = within_reach(all, x0, x1, y0, y1);
         if (inner.x0 < inner.x1 && inner.count > 0) kernels_.measure[metric()][lane()](inner, totals_);
         if constexpr (M::kReflect) {
@@ -216,21 +205,22 @@ class CpuMeter final : public Meter {
           if (x1 == width_ && width_ > 1) reflected_column(all, width_ - 1, left);
         }
       }
-      if (exposes_) meter_.survey_.expose(rows, y1 - y0, x0, x1);
+      if (route_.exposes && grid_.first_cell == 0) meter_.survey_.expose(rows, y1 - y0, x0, x1);
     }
 
     /// As measure_tile(), without samples in memory.
     void smooth_tile(int x0, int x1, int y0, int y1) {
       const int left = std::max(0, x0 - reach_.left), right = std::min(width_, x1 + reach_.right);
       const int first = std::max(0, y0 - reach_.up), taps = 2 * samples_.radius;
-      const int vector = kernels_.vector_bytes / scaled_bytes_;
+      const int vector = kernels_.vector_bytes / route_.value_bytes;
       const int readable = make_values(left, right, first, std::min(height_, y1 + reach_.down),
-                                       std::max(right - left, vector) + taps, bare_);
+                                       std::max(right - left, vector) + taps, route_.reads_frame);
       const Block all{
           values_ + (y0 - first), y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
-      if (plan_.request.mean) mean_smoothed_(all, smoothing_, totals_);
+      if (plan_.request.mean) kernels_.mean_smoothed[lane()](all, route_.prefilter, totals_);
       const Block inner = within_reach(all, x0, x1, y0, y1);
-      if (inner.x0 < inner.x1 && inner.count > 0) measure_smoothed_(inner, smoothing_, totals_);
+      if (inner.x0 < inner.x1 && inner.count > 0)
+        kernels_.measure_smoothed[metric()][lane()](inner, route_.prefilter, totals_);
     }
 
     /// The part of a block, of pixels x0...x1-1 of rows y0...y1-1, where the metric exists.
@@ -246,16 +236,12 @@ class CpuMeter final : public Meter {
     }
 
     int metric() const { return plan_.request.metric; }
-    int lane() const {
-      return static_cast<int>(split_               ? Lane::kSplit
-                              : sample_bytes_ == 1 ? Lane::kByte
-                                                   : word_lane<M>(static_cast<int>(samples_.largest())));
-    }
+    int lane() const { return static_cast<int>(route_.lane); }
 
     /// Calls f with blocks that together hold the samples of b, for what does not care who neighbours whom.
     template <class F>
     void in_any_order(const Block& b, F&& f) {
-      if (!split_) return f(b);
+      if (!route_.is_split()) return f(b);
       const std::uint8_t* odd[kBlockRows];
       for (int y = 0; y < b.count; ++y) odd[y] = b.rows[y] + kSplitBytes;
       f({b.rows, b.count, (b.x0 + 1) / 2, (b.x1 + 1) / 2, b.readable / 2, b.largest});
@@ -274,8 +260,9 @@ class CpuMeter final : public Meter {
       const auto row = [&](int y) {
         const auto at = [&](int column) -> int {
           const int i = column - left;
-          const std::uint8_t* p = b.rows[y] + (split_ ? (i & ~1) + (i & 1) * kSplitBytes : i * sample_bytes_);
-          if (sample_bytes_ == 1) return *p;
+          const std::uint8_t* p =
+              b.rows[y] + (route_.is_split() ? (i & ~1) + (i & 1) * kSplitBytes : i * route_.sample_bytes);
+          if (route_.sample_bytes == 1) return *p;
           std::uint16_t v;
           std::memcpy(&v, p, sizeof v);
           return v;
@@ -290,8 +277,8 @@ class CpuMeter final : public Meter {
       const int r = samples_.radius, n = x1 - x0;
       // Bytes are smoothed where they lie if no vector can reach past their row.
       const int room = (n + kVectorColumns - 1) / kVectorColumns * kVectorColumns + kOverrun;
-      make_values(x0, x1, y0, y1, split_ ? room : width_ + 1, bare_ && split_);
-      if (samples_.is_identity()) {
+      make_values(x0, x1, y0, y1, route_.is_split() ? room : width_ + 1, route_.reads_frame && route_.is_split());
+      if (route_.path == SamplePath::kCodes) {
         std::copy_n(values_, y1 - y0, sample_rows_);
         return;
       }
@@ -300,13 +287,12 @@ class CpuMeter final : public Meter {
         sample_rows_[y - y0] = meter_.samples_.row(y - y0);
         out[y - y0] = reinterpret_cast<std::uint16_t*>(meter_.samples_.row(y - y0));
       }
-      if (r == 0) {
-        for (int y = 0; y < y1 - y0; ++y) kernels_.round[scaled_bytes_ == 4](values_[y], n, samples_.shift, out[y]);
+      if (route_.path == SamplePath::kRounded) {
+        for (int y = 0; y < y1 - y0; ++y)
+          kernels_.round[route_.value_bytes == 4](values_[y], n, samples_.shift, out[y]);
         return;
       }
-      const bool narrow = samples_.bits() + samples_.shift <= 16;
-      const int form = scaled_bytes_ == 4 ? 3 : scaled_bytes_ == 1 ? 0 : narrow ? 1 : 2;
-      kernels_.smooth[form](values_, r, y1 - y0, n, samples_.shift, out, meter_.scratch_.data());
+      kernels_.smooth[route_.prefilter_kernel](values_, r, y1 - y0, n, samples_.shift, out, meter_.scratch_.data());
     }
 
     /// Points values_ at rows y0-radius...y1-1+radius of columns x0-radius...x1-1+radius before smoothing, the
@@ -320,19 +306,19 @@ class CpuMeter final : public Meter {
       const bool in_place = is_raw && x >= 0 && x + room <= width_;
       const std::uint8_t** rows = values_ + (top - (y0 - r));
       for (int y = top; y < bottom; ++y) {
-        const std::uint8_t* codes = plane_[0] + stride_[0] * y + std::ptrdiff_t{a} * scaled_bytes_;
+        const std::uint8_t* codes = plane_[0] + stride_[0] * y + std::ptrdiff_t{a} * route_.value_bytes;
         std::uint8_t* row = meter_.scaled_.row(y - top);
         rows[y - top] = in_place ? codes : row;
         if (in_place) continue;
-        std::uint8_t* body = row + std::ptrdiff_t{left} * scaled_bytes_;
+        std::uint8_t* body = row + std::ptrdiff_t{left} * route_.value_bytes;
         if (is_raw)
-          std::memcpy(body, codes, static_cast<std::size_t>(n * scaled_bytes_));
+          std::memcpy(body, codes, static_cast<std::size_t>(n * route_.value_bytes));
         else
           scaled_row(y, a, n, body);
         if (left == 0 && right == 0) continue;
-        if (scaled_bytes_ == 1)
+        if (route_.value_bytes == 1)
           repeat_edges<std::uint8_t>(body, n, left, right);
-        else if (scaled_bytes_ == 2)
+        else if (route_.value_bytes == 2)
           repeat_edges<std::uint16_t>(body, n, left, right);
         else
           repeat_edges<std::uint32_t>(body, n, left, right);
@@ -361,11 +347,12 @@ class CpuMeter final : public Meter {
         kernels_.luma(layout_, planes, x * k, n * k, to);
         codes[j] = to;
       }
-      if (k > 1) kernels_.box[scaled_bytes_ == 4 ? 2 : code_bytes_ - 1](codes, k, n, out);
+      if (k > 1) kernels_.box[route_.value_bytes == 4 ? 2 : route_.code_bytes - 1](codes, k, n, out);
     }
 
     CpuMeter& meter_;
     const SharpnessKernels& kernels_;
+    const Route& route_;
     const Plan& plan_;
     const Grid& grid_;
     const PixelLayout& layout_;
@@ -374,13 +361,6 @@ class CpuMeter final : public Meter {
     const std::uint8_t* plane_[3] = {};
     std::ptrdiff_t stride_[3] = {};
     Reach reach_;
-    bool split_;    // samples are in the layout of Lane::kSplit
-    bool direct_;   // samples are the frame's own bytes or words
-    bool exposes_;  // these are also the codes whose exposure is taken
-    bool bare_;     // values before smoothing are the frame's own bytes or words, but for bits beside the code
-    int code_bytes_, scaled_bytes_, sample_bytes_;
-    SharpnessKernels::MeasureSmoothed measure_smoothed_ = nullptr, mean_smoothed_ = nullptr;
-    Smoothing smoothing_;
     std::int64_t* totals_ = nullptr;  // of the cell being measured
     bool pairs_ = false;              // its histogram is counted in pairs
     const std::uint8_t* values_[kBlockRows + kHaloRows + 2 * kMaxRadius] = {};
@@ -388,7 +368,9 @@ class CpuMeter final : public Meter {
   };
 
   const Geometry geometry_;
+  const std::string instruction_set_;
   const SharpnessKernels& kernels_;
+  Route route_;
   Frame frame_;
   std::shared_ptr<const Plan> plan_;
   Survey survey_;
@@ -406,7 +388,8 @@ class CpuMeter final : public Meter {
 std::unique_ptr<Meter> make_meter(const Geometry& geometry, std::string_view isa) {
   constexpr KernelTables<SharpnessKernels> kTables = FQ_KERNEL_TABLES(sharpness_kernels);
   constexpr KernelTables<SurveyKernels> kSurveyTables = FQ_KERNEL_TABLES(survey_kernels);
-  return std::make_unique<CpuMeter>(geometry, find_kernels(kTables, isa), find_kernels(kSurveyTables, isa));
+  return std::make_unique<CpuMeter>(geometry, isa.empty() ? instruction_sets().front() : isa,
+                                    find_kernels(kTables, isa), find_kernels(kSurveyTables, isa));
 }
 
 }  // namespace framequality::cpu

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cpu/sharpness/route.h"
+
+#include "algorithms/sharpness/metrics/all.h"
+
+namespace framequality::cpu {
+namespace {
+
+/// Bits that values have more than codes.
+int scale_bits(const SampleFormat& s) { return s.downscale == 4 ? 4 : s.downscale == 2 ? 2 : 0; }
+
+/// True if codes are the frame's bytes or words, but for bits beside the code.
+bool is_bare(const PixelLayout& l, int code_bytes) {
+  return l.kind == PixelLayout::Kind::kLuma && l.offset[0] == 0 && l.pixel_stride == l.word_bytes &&
+         l.word_bytes == code_bytes && !l.big_endian;
+}
+
+Lane lane_of(const Plan& plan, const Route& r) {
+  if (plan.samples.radius > 0 && r.value_bytes == 1) return Lane::kSplit;
+  if (r.sample_bytes == 1) return Lane::kByte;
+  return with_metric(plan.request.metric,
+                     [&](auto m) { return word_lane<decltype(m)>(static_cast<int>(plan.samples.largest())); });
+}
+
+/// True if there are kernels that prefilter as they measure, where that is faster.
+bool is_fused(const Plan& plan, const Route& r, const SharpnessKernels& kernels) {
+  const auto lane = static_cast<int>(r.lane);
+  return r.value_bytes <= 2 && kernels.measure_smoothed[plan.request.metric][lane] != nullptr &&
+         (!plan.request.mean || kernels.mean_smoothed[lane] != nullptr);
+}
+
+SamplePath path_of(const Plan& plan, const Route& r, const SharpnessKernels& kernels) {
+  const SampleFormat& samples = plan.samples;
+  if (samples.radius > 0) return is_fused(plan, r, kernels) ? SamplePath::kFused : SamplePath::kPrefiltered;
+  if (samples.downscale > 1) return SamplePath::kRounded;
+  return plan.geometry.layout.is_plain() && plan.geometry.width >= kSlack ? SamplePath::kInPlace : SamplePath::kCodes;
+}
+
+/// SharpnessKernels::smooth[]: the one for values of this width whose sums fit.
+int prefilter_kernel(const SampleFormat& s, int value_bytes) {
+  if (value_bytes == 4) return 3;
+  if (value_bytes == 1) return 0;
+  return s.bits() + s.shift <= 16 ? 1 : 2;
+}
+
+/// Words are taken as they lie, with the bits beside the code.
+Smoothing smoothing_of(const SampleFormat& s, const PixelLayout& layout, bool reads_frame) {
+  const int below = reads_frame ? layout.shift : 0, bits = reads_frame ? layout.depth : 16;
+  return {s.radius, s.shift + below, s.shift ? 1 << (s.shift - 1 + below) : 0,
+          static_cast<std::uint16_t>(((1 << bits) - 1) << below)};
+}
+
+}  // namespace
+
+Route route(const Plan& plan, const SharpnessKernels& kernels) {
+  const PixelLayout& layout = plan.geometry.layout;
+  const SampleFormat& samples = plan.samples;
+  Route r;
+  r.code_bytes = layout.depth == 8 ? 1 : 2;
+  r.value_bytes = samples.downscale == 1 ? r.code_bytes : layout.depth + scale_bits(samples) <= 16 ? 2 : 4;
+  r.sample_bytes = samples.is_identity() ? r.code_bytes : 2;
+  r.lane = lane_of(plan, r);
+  r.path = path_of(plan, r, kernels);
+  r.reads_frame = r.path == SamplePath::kInPlace || (samples.downscale == 1 && is_bare(layout, r.code_bytes) &&
+                                                     (r.path == SamplePath::kFused || r.is_split()));
+  r.exposes = r.path == SamplePath::kInPlace && plan.request.measures_statistics();
+  r.prefilter_kernel = prefilter_kernel(samples, r.value_bytes);
+  r.prefilter = smoothing_of(samples, layout, r.reads_frame);
+  return r;
+}
+
+std::string to_string(const Route& route) {
+  constexpr const char* kPaths[] = {"in place", "codes", "rounded", "prefiltered", "fused"};
+  constexpr const char* kLaneNames[] = {"bytes", "shorts", "ints", "split"};
+  return std::string("samples ") + kPaths[static_cast<int>(route.path)] + ", values " +
+         (route.reads_frame ? "in place" : "made") + ", lanes " + kLaneNames[static_cast<int>(route.lane)];
+}
+
+}  // namespace framequality::cpu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The route of a plan's frames through the host's kernels: where samples come from and how wide they are.
+#pragma once
+
+#include "algorithms/sharpness/plan.h"
+#include "cpu/sharpness/kernels.h"
+
+#include <cstdint>
+#include <string>
+
+namespace framequality::cpu {
+
+/// Where working samples come from. Luma codes, summed by the downscale, are values; rounded or prefiltered, samples.
+enum class SamplePath : std::uint8_t {
+  kInPlace,      ///< samples are the frame's own bytes or words
+  kCodes,        ///< codes are brought into a buffer, for other layouts and frames narrower than a vector may touch
+  kRounded,      ///< values are rounded to a buffer
+  kPrefiltered,  ///< values are prefiltered to a buffer
+  kFused,        ///< values are prefiltered as they are measured; as kPrefiltered at edges that a metric reflects
+};
+
+/// One value for all regions, cells and tiles of a plan.
+struct Route {
+  SamplePath path = SamplePath::kInPlace;
+  Lane lane = Lane::kByte;   ///< that measures samples; kSplit: their buffer is in its layout
+  bool reads_frame = false;  ///< values may stay where the frame has them, as bytes, or words with bits beside the code
+  bool exposes = false;      ///< samples are codes whose exposure is taken when they are measured
+  int code_bytes = 1, value_bytes = 1, sample_bytes = 1;
+  Smoothing prefilter;       ///< of kFused
+  int prefilter_kernel = 0;  ///< SharpnessKernels::smooth[] of kPrefiltered and kFused
+
+  bool is_split() const { return lane == Lane::kSplit; }
+};
+
+/// The route of a plan's frames through these kernels.
+Route route(const Plan& plan, const SharpnessKernels& kernels);
+
+/// For logs, such as "samples fused, values in place, lanes split".
+std::string to_string(const Route& route);
+
+}  // namespace framequality::cpu
