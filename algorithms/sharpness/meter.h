@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the CPU and CUDA twins measure: frames in, exact integer totals out.
+// The interface of the CPU and CUDA twins: frames in, exact integer totals out.
 #pragma once
 
 #include "algorithms/sharpness/plan.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a metric is made of. Each metric is one header in metrics/ and one entry of the list in metrics.h.
+// The members of a metric and what they promise. Each metric is one header in metrics/ and one entry of the list in
+// metrics.h.
 //
 // A metric is computed in three steps that every backend shares and none repeats:
 //   row(n)               what one sample's horizontal neighbourhood n (l, c, r, r2: the samples at x-1, x, x+1,
@@ -12,8 +13,9 @@
 //                        what it adds to total i for each of the `inner` pixels that add to it
 // A metric that differs from the one it derives from in the last two alone names that one as its Totals: then the GPU's
 // kernels are compiled once for both.
-// V is the backend's number: an int on the GPU, a vector of 8-, 16- or 32-bit lanes on the CPU. The declarations
-// kGain and kPeak let a backend prove that its lanes are wide enough; nothing ever rounds.
+// V is the backend's number: on the CPU a vector of 8-, 16- or 32-bit lanes, on the GPU an int or a register with two
+// samples in it, and where its products are listed (quadratic.h) a symbol. The declarations kGain and kPeak let a
+// backend prove that its lanes are wide enough; nothing ever rounds.
 #pragma once
 
 #include "algorithms/host_device.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What to measure on a frame, resolved once per geometry and set of options: regions, zones, fields, sample format.
+// The measurement that is asked of each frame, resolved once per geometry and set of options: regions, zones, fields,
+// sample format.
 #pragma once
 
 #include "algorithms/layout.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a frame says of itself besides its sharpness: how noisy it is, and how it is exposed.
+// The statistics of a frame besides its sharpness: how noisy it is, and how it is exposed.
 //
 // Noise is estimated from the residual of Immerkaer, r = | 1 -2 1; -2 4 -2; 1 -2 1 | * g of luma codes g, which cancels
 // whatever is linear along rows or columns and leaves 6 sigma of white noise. A picture's own detail adds to it; noise

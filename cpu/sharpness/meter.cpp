@@ -6,7 +6,7 @@
 #include "cpu/dispatch.h"
 #include "cpu/sharpness/kernels.h"
 #include "cpu/sharpness/route.h"
-#include "cpu/sharpness/survey.h"
+#include "cpu/sharpness/statistics.h"
 
 #include <algorithm>
 #include <cstring>
@@ -71,8 +71,8 @@ class CpuMeter final : public Meter {
  public:
   /// instruction_set: of the kernels.
   CpuMeter(const Geometry& geometry, std::string_view instruction_set, const SharpnessKernels& kernels,
-           const SurveyKernels& survey)
-      : geometry_(geometry), instruction_set_(instruction_set), kernels_(kernels), survey_(survey, kernels) {}
+           const StatisticsKernels& statistics)
+      : geometry_(geometry), instruction_set_(instruction_set), kernels_(kernels), statistics_(statistics, kernels) {}
 
   void submit(const MeterTask& task) override {
     const auto& [frame, plan] = task;
@@ -88,12 +88,12 @@ class CpuMeter final : public Meter {
     if (!plan_) throw std::logic_error("cpu meter: no frame is pending");
     const auto plan = std::move(plan_);
     totals_.assign(static_cast<std::size_t>(plan->totals()), 0);
-    const bool surveys = plan->request.measures_statistics();
-    if (surveys) survey_.begin(*plan, frame_, route_.exposes);
+    const bool has_statistics = plan->request.measures_statistics();
+    if (has_statistics) statistics_.begin(*plan, frame_, route_.exposes);
     with_metric(plan->request.metric, [&](auto m) {
       for (const Grid& grid : plan->grids) Region<decltype(m)>(*this, *plan, grid).measure();
     });
-    if (surveys) survey_.finish(std::span(totals_).subspan(static_cast<std::size_t>(plan->cell_totals())));
+    if (has_statistics) statistics_.finish(std::span(totals_).subspan(static_cast<std::size_t>(plan->cell_totals())));
     return totals_;
   }
 
@@ -139,7 +139,7 @@ class CpuMeter final : public Meter {
             if (pairs_) kernels_.fold(meter_.pairs_.data(), totals_);
           }
           if (plan_.request.measures_statistics())
-            meter_.survey_.advance(grid_.field, std::min(y0 + step, y1) * samples_.downscale);
+            meter_.statistics_.advance(grid_.field, std::min(y0 + step, y1) * samples_.downscale);
         }
       }
     }
@@ -205,7 +205,7 @@ class CpuMeter final : public Meter {
           if (x1 == width_ && width_ > 1) reflected_column(all, width_ - 1, left);
         }
       }
-      if (route_.exposes && grid_.first_cell == 0) meter_.survey_.expose(rows, y1 - y0, x0, x1);
+      if (route_.exposes && grid_.first_cell == 0) meter_.statistics_.expose(rows, y1 - y0, x0, x1);
     }
 
     /// As measure_tile(), without samples in memory.
@@ -373,7 +373,7 @@ class CpuMeter final : public Meter {
   Route route_;
   Frame frame_;
   std::shared_ptr<const Plan> plan_;
-  Survey survey_;
+  StatisticsMeter statistics_;
   std::vector<std::int64_t> totals_;
   std::vector<std::uint32_t> pairs_ = std::vector<std::uint32_t>(kPairCounts);
   RowBuffer codes_{kMaxDownscale, kPitch* kMaxDownscale, 2};
@@ -387,9 +387,9 @@ class CpuMeter final : public Meter {
 
 std::unique_ptr<Meter> make_meter(const Geometry& geometry, std::string_view isa) {
   constexpr KernelTables<SharpnessKernels> kTables = FQ_KERNEL_TABLES(sharpness_kernels);
-  constexpr KernelTables<SurveyKernels> kSurveyTables = FQ_KERNEL_TABLES(survey_kernels);
+  constexpr KernelTables<StatisticsKernels> kStatisticsTables = FQ_KERNEL_TABLES(statistics_kernels);
   return std::make_unique<CpuMeter>(geometry, isa.empty() ? instruction_sets().front() : isa,
-                                    find_kernels(kTables, isa), find_kernels(kSurveyTables, isa));
+                                    find_kernels(kTables, isa), find_kernels(kStatisticsTables, isa));
 }
 
 }  // namespace framequality::cpu

@@ -63,7 +63,7 @@ class DeviceMeter final : public Meter {
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
   void extract(Slot& slot, Job& job);
-  void survey(Slot& slot, const Job& job);
+  void measure_statistics(Slot& slot, const Job& job);
   void make_samples(Slot& slot, Job& job);
   void measure(Slot& slot, Job& job);
 

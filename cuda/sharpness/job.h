@@ -72,7 +72,7 @@ struct SamplesJob {
 };
 
 /// Statistics of one frame, whose luma codes are words side by side, as they stand or shifted and masked.
-struct SurveyJob {
+struct StatisticsJob {
   Frame frame;
   PixelLayout layout;
   int fields = 1;
@@ -90,7 +90,7 @@ struct SurveyJob {
 };
 
 /// Groups of noise blocks that a block of threads sums.
-inline constexpr int kSurveyTileGroups = 16;
+inline constexpr int kStatisticsTileGroups = 16;
 
 /// Rows of a strip for which a stream kernel's 32-bit sums are proven wide enough.
 inline constexpr int kMaxStripRows = 96;
@@ -151,8 +151,9 @@ Kernel samples_kernel(const SampleFormat& samples, int word_bytes);
 /// null; compiled for architectures from 800 on.
 Kernel prefilter_kernel(int metric, int radius);
 
-/// The kernel of the statistics; its grid: SurveyJob::tiles, then any number of blocks, at least 1. word_bytes: 1 or 2.
-Kernel survey_kernel(int word_bytes);
+/// The kernel of the statistics; its grid: StatisticsJob::tiles, then any number of blocks, at least 1. word_bytes: 1
+/// or 2.
+Kernel statistics_kernel(int word_bytes);
 
 /// The kernel that fills a plane with luma codes; its grid: tile_width pixels across, any number of rows down.
 /// For all but kAny every row of every plane begins at a multiple of 4 bytes; of planes of words, of 8.

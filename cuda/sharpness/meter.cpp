@@ -215,10 +215,10 @@ void DeviceMeter::make_samples(Slot& slot, Job& job) {
 }
 
 /// Queues the kernel of the statistics. from: has the codes as words side by side, and where results go.
-void DeviceMeter::survey(Slot& slot, const Job& from) {
+void DeviceMeter::measure_statistics(Slot& slot, const Job& from) {
   const Plan& plan = *slot.plan;
   const StatisticsPlan& statistics = plan.statistics;
-  SurveyJob job;
+  StatisticsJob job;
   job.frame = from.frame;
   job.layout = from.layout;
   job.fields = plan.fields;
@@ -226,7 +226,7 @@ void DeviceMeter::survey(Slot& slot, const Job& from) {
   for (int i = 0; i < statistics.grids; ++i) {
     const StatisticsGrid& grid = job.grid[i] = statistics.grid[i];
     job.first_tile[i] = job.tiles;
-    job.tiles += ceil_div(grid.groups, kSurveyTileGroups);
+    job.tiles += ceil_div(grid.groups, kStatisticsTileGroups);
   }
   job.step = statistics.step;
   job.sum_count = statistics.sums;
@@ -236,7 +236,7 @@ void DeviceMeter::survey(Slot& slot, const Job& from) {
   job.totals = slot.totals.get() + plan.cell_totals();
   job.ticket = slot.ticket.get() + 1;
   job.results = from.results + plan.cell_totals();
-  const Kernel kernel = survey_kernel(code_bytes(geometry_.layout));
+  const Kernel kernel = statistics_kernel(code_bytes(geometry_.layout));
   start(kernel, grid_of(job.tiles + kExposeBlocks * processors_), job, slot.stream.get());
 }
 
@@ -278,7 +278,7 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
         extract(slot, job);
         break;
       case Stage::kStatistics:
-        survey(slot, job);
+        measure_statistics(slot, job);
         break;
       case Stage::kSamples:
         make_samples(slot, job);

@@ -66,8 +66,8 @@ __device__ __forceinline__ Products multiply_add(const Bytes16& a, const Taps& b
   return d;
 }
 
-/// What a thread reads and measures of one chunk.
-struct Chunk {
+/// A thread's part of one chunk: what it reads and measures.
+struct Run {
   int x;             ///< of the first pixel that it measures
   int at;            ///< of the first byte that it reads
   int y0, y1;        ///< rows
@@ -134,7 +134,7 @@ __device__ __forceinline__ Taps taps(int j) {
 /// One warp's strip. kEdge: rows or columns may lie outside the cell or the picture, and chunks one below the other.
 /// kMean: samples are summed too.
 template <class M, int kRadius, bool kEdge, bool kMean>
-__device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows, const Chunk (&chunk)[2],
+__device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows, const Run (&chunk)[2],
                                       long long (&mine)[kTotalWords]) {
   using Row = typename M::template Row<Duo>;
   constexpr Reach kReach = M::kReach;
@@ -151,7 +151,7 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
   if constexpr (kEdge) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const Chunk& c = chunk[i % 2];
+      const Run& c = chunk[i % 2];
       edge[i] = {picture, stride, c.at + i / 2 * kHalf, w, c.y0 - kUp - kRadius, h};
     }
   } else {
@@ -225,7 +225,7 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
       for (int i = 0; i < kRun; ++i) {
         unsigned inside = is_within(row, 0, rows) ? ~0u : 0u;
         if constexpr (kEdge) {
-          const auto is_inside = [&](const Chunk& c) {
+          const auto is_inside = [&](const Run& c) {
             return is_within(c.x + i, tile.whole.x0, tile.whole.x1) && is_within(c.y0 + row, c.y0, c.y1);
           };
           inside = half_mask(is_inside(chunk[0]), is_inside(chunk[1]));
@@ -304,7 +304,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_smoothed(const
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int w = job.width[tile.field], h = job.height[tile.field];
     const int first = tile.y0 + warp * bands * rows;
-    Chunk chunk[2];
+    Run chunk[2];
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       const int index = lane / 4 + c * kChunks / 2, x = tile.left + index % across * kChunk;

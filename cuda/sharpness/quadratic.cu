@@ -33,7 +33,7 @@ struct ShiftedBytes {
 };
 
 /// 16 bytes of a row and the word right of them.
-struct Chunk {
+struct LoadedBytes {
   unsigned word[kLaneWords + 1];
 };
 
@@ -59,7 +59,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
   const std::uint8_t* from = lane.first + static_cast<std::int64_t>(max(next, y_top)) * lane.stride;
   // The next row, or the first of the cell or the last of the strip again if it lies beyond.
   const auto fetch = [&] {
-    Chunk c;
+    LoadedBytes c;
     const uint4 v = __ldg(reinterpret_cast<const uint4*>(from));
     c.word[0] = v.x, c.word[1] = v.y, c.word[2] = v.z, c.word[3] = v.w;
     if constexpr (kAcross > 0) c.word[kLaneWords] = __ldg(reinterpret_cast<const unsigned*>(from + lane.beside));
@@ -67,13 +67,13 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
     ++next;
     return c;
   };
-  Chunk ring[kAhead];
+  LoadedBytes ring[kAhead];
 #pragma unroll
   for (int i = 0; i < kAhead; ++i) ring[i] = fetch();
   meanwhile();
 
   // Takes a chunk, sends for another in its place. inside: all bits, or none for rows that are to count as zeros.
-  const auto take = [&](Chunk& chunk, unsigned inside) {
+  const auto take = [&](LoadedBytes& chunk, unsigned inside) {
     constexpr int kWords = kAcross > 0 ? kLaneWords + 1 : kLaneWords;
     unsigned w[kWords];
 #pragma unroll

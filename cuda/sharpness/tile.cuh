@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What all kernels share: from block number to tile, and from a block's sums to totals on the host.
+// The pieces that all kernels share: from block number to tile, and from a block's sums to totals on the host.
 #pragma once
 
 #include "algorithms/sharpness/metrics.h"

@@ -19,7 +19,7 @@ enum class Code : std::uint8_t {
 };
 inline constexpr int kCodes = 3;
 
-struct SurveyKernels {
+struct StatisticsKernels {
   /// Sums of |r| over runs of blocks side by side: at block column `first`, and then every `step` columns up to
   /// `columns`, `run` blocks or as many as are left; they go to sums one after the other. r^2 over all of them is added
   /// to squares. rows: kBandRows of columns * kNoiseBlock + 2 codes; none beyond is read.
@@ -31,13 +31,13 @@ struct SurveyKernels {
 };
 
 namespace baseline {
-const SurveyKernels& survey_kernels();
+const StatisticsKernels& statistics_kernels();
 }
 namespace avx2 {
-const SurveyKernels& survey_kernels();
+const StatisticsKernels& statistics_kernels();
 }
 namespace avx512 {
-const SurveyKernels& survey_kernels();
+const StatisticsKernels& statistics_kernels();
 }
 
 }  // namespace framequality::cpu

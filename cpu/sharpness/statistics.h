@@ -5,7 +5,7 @@
 
 #include "algorithms/sharpness/plan.h"
 #include "cpu/sharpness/kernels.h"
-#include "cpu/sharpness/survey_kernels.h"
+#include "cpu/sharpness/statistics_kernels.h"
 
 #include <array>
 #include <cstddef>
@@ -16,10 +16,10 @@
 namespace framequality::cpu {
 
 /// Measures one frame after the other.
-class Survey {
+class StatisticsMeter {
  public:
   /// luma: codes from pixels, of the same instruction set.
-  Survey(const SurveyKernels& kernels, const SharpnessKernels& luma) : kernels_(kernels), luma_(luma) {}
+  StatisticsMeter(const StatisticsKernels& kernels, const SharpnessKernels& luma) : kernels_(kernels), luma_(luma) {}
 
   /// Begins with a frame. plan and frame outlive what follows. is_exposed: expose() is called for all of the roi.
   void begin(const Plan& plan, const Frame& frame, bool is_exposed);
@@ -49,7 +49,7 @@ class Survey {
   }
   const std::uint8_t* make_row(const StatisticsGrid& grid, int y);
 
-  const SurveyKernels& kernels_;
+  const StatisticsKernels& kernels_;
   const SharpnessKernels& luma_;
   const Plan* plan_ = nullptr;
   const Frame* frame_ = nullptr;

@@ -4,7 +4,7 @@
 // A vector of columns walks down the 18 rows of a band of blocks. Rows are bent first, l - 2c + r, and the last row's
 // bend and the step to it stay in registers: the residual is a step less the step before it. No code right of the last
 // block's is read.
-#include "cpu/sharpness/survey_kernels.h"
+#include "cpu/sharpness/statistics_kernels.h"
 
 #include "cpu/simd.h"
 
@@ -243,8 +243,8 @@ void expose_words(const std::uint8_t* const* rows, int count, int x, int n, Clip
       expose_codes<std::uint16_t>(rows[y] + (std::ptrdiff_t{x} + i) * 2, n - i < kRun ? n - i : kRun, clip, words);
 }
 
-struct Table : SurveyKernels {
-  Table() : SurveyKernels() {
+struct Table : StatisticsKernels {
+  Table() : StatisticsKernels() {
     residuals[static_cast<int>(Code::kByte)] = cpu::residuals<ByteColumns>;
     residuals[static_cast<int>(Code::kShort)] = cpu::residuals<ShortColumns>;
     residuals[static_cast<int>(Code::kWord)] = cpu::residuals<WordColumns>;
@@ -256,7 +256,7 @@ struct Table : SurveyKernels {
 
 }  // namespace
 
-const SurveyKernels& FQ_ISA::survey_kernels() {
+const StatisticsKernels& FQ_ISA::statistics_kernels() {
   static const Table table;
   return table;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "cpu/sharpness/survey.h"
+#include "cpu/sharpness/statistics.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace framequality::cpu {
 
-void Survey::begin(const Plan& plan, const Frame& frame, bool is_exposed) {
+void StatisticsMeter::begin(const Plan& plan, const Frame& frame, bool is_exposed) {
   plan_ = &plan;
   frame_ = &frame;
   const PixelLayout& layout = plan.geometry.layout;
@@ -25,7 +25,7 @@ void Survey::begin(const Plan& plan, const Frame& frame, bool is_exposed) {
 }
 
 /// Codes of row y of the grid's field from x0 on, as bytes or words, in a buffer.
-const std::uint8_t* Survey::make_row(const StatisticsGrid& grid, int y) {
+const std::uint8_t* StatisticsMeter::make_row(const StatisticsGrid& grid, int y) {
   const PixelLayout& layout = plan_->geometry.layout;
   const std::ptrdiff_t line = std::ptrdiff_t{y} * plan_->fields + grid.field;
   const std::uint8_t* planes[3] = {};
@@ -40,14 +40,14 @@ const std::uint8_t* Survey::make_row(const StatisticsGrid& grid, int y) {
   return to;
 }
 
-void Survey::expose_rows(Pass& pass, int end) {
+void StatisticsMeter::expose_rows(Pass& pass, int end) {
   for (; pass.y < end; ++pass.y) {
     const std::uint8_t* codes = row(pass, pass.y);
     expose(&codes, 1, 0, pass.grid.x1 - pass.grid.x0);
   }
 }
 
-void Survey::measure_band(Pass& pass) {
+void StatisticsMeter::measure_band(Pass& pass) {
   const StatisticsGrid& grid = pass.grid;
   const int first = grid.y0 + pass.bands * kNoiseBlock, in_row = grid.groups_in_row(), step = plan_->statistics.step;
   const std::uint8_t* rows[kBandRows];
@@ -62,7 +62,7 @@ void Survey::measure_band(Pass& pass) {
   expose_rows(pass, first + kNoiseBlock);
 }
 
-void Survey::advance(int field, int end) {
+void StatisticsMeter::advance(int field, int end) {
   for (int i = 0; i < plan_->statistics.grids; ++i) {
     Pass& pass = passes_[static_cast<std::size_t>(i)];
     if (pass.grid.field != field) continue;
@@ -72,7 +72,7 @@ void Survey::advance(int field, int end) {
 }
 
 /// All residuals of pictures that are less than a block high or wide.
-void Survey::sum_all(const Pass& pass) {
+void StatisticsMeter::sum_all(const Pass& pass) {
   const StatisticsGrid& grid = pass.grid;
   const auto code = [&](const std::uint8_t* p, int x) -> int {
     if (code_ == Code::kByte) return p[x];
@@ -94,7 +94,7 @@ void Survey::sum_all(const Pass& pass) {
   }
 }
 
-void Survey::finish(std::span<std::int64_t> words) {
+void StatisticsMeter::finish(std::span<std::int64_t> words) {
   const StatisticsPlan& plan = plan_->statistics;
   for (int i = 0; i < plan.grids; ++i) {
     Pass& pass = passes_[static_cast<std::size_t>(i)];

@@ -16,13 +16,13 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kColumns = 4, kLanesPerBlock = kNoiseBlock / kColumns, kLanesPerGroup = kLanesPerBlock * kNoiseGroup;
-static_assert(kThreads / kLanesPerGroup == kSurveyTileGroups);
+static_assert(kThreads / kLanesPerGroup == kStatisticsTileGroups);
 // Ranks are found digit by digit: 20 bits of bytes' sums are two digits, 28 of words' three.
 constexpr int kDigitBits = 10, kDigits = 1 << kDigitBits;
 
 template <class Word>
 struct Codes {
-  const SurveyJob& job;
+  const StatisticsJob& job;
   unsigned mask = (1u << job.layout.depth) - 1u;
 
   __device__ const Word* row(const StatisticsGrid& grid, int y) const {
@@ -41,7 +41,7 @@ struct Sums {
   unsigned long long word[kStatisticsWords] = {};
 
   /// Adds them to the frame's. All threads of the block call it.
-  __device__ void add_to_frame(const SurveyJob& job) {
+  __device__ void add_to_frame(const StatisticsJob& job) {
     __shared__ unsigned long long of_warp[kStatisticsWords][kWarps];
 #pragma unroll
     for (int i = 0; i < kStatisticsWords; ++i) {
@@ -60,12 +60,12 @@ struct Sums {
 };
 
 template <class Word>
-__device__ void sum_blocks(const SurveyJob& job, int tile, Sums& sums) {
+__device__ void sum_blocks(const StatisticsJob& job, int tile, Sums& sums) {
   const Codes<Word> codes{job};
   const int g = job.grids > 1 && tile >= job.first_tile[1] ? 1 : 0;
   const StatisticsGrid& grid = job.grid[g];
   const int lane = static_cast<int>(threadIdx.x), in_row = grid.groups_in_row();
-  const int group = (tile - job.first_tile[g]) * kSurveyTileGroups + lane / kLanesPerGroup;
+  const int group = (tile - job.first_tile[g]) * kStatisticsTileGroups + lane / kLanesPerGroup;
   const int number = group * job.step, band = number / in_row, block = lane / kLanesPerBlock % kNoiseGroup;
   const int column = number % in_row * kNoiseGroup + block;
   const bool is_block = group < grid.groups && column < grid.columns;
@@ -103,7 +103,7 @@ __device__ void sum_blocks(const SurveyJob& job, int tile, Sums& sums) {
 }
 
 template <class Word>
-__device__ void expose(const SurveyJob& job, int first, int step, Sums& sums) {
+__device__ void expose(const StatisticsJob& job, int first, int step, Sums& sums) {
   const Codes<Word> codes{job};
   for (int g = 0; g < job.grids; ++g) {
     const StatisticsGrid& grid = job.grid[g];
@@ -210,7 +210,7 @@ __device__ unsigned select(const unsigned* sums, int count, int rank, int digits
 }
 
 template <class Word>
-__global__ void __launch_bounds__(kThreads) survey(const __grid_constant__ SurveyJob job) {
+__global__ void __launch_bounds__(kThreads) measure_statistics(const __grid_constant__ StatisticsJob job) {
   const int block = static_cast<int>(blockIdx.x);
   Sums sums;
   if (block < job.tiles)
@@ -229,10 +229,10 @@ __global__ void __launch_bounds__(kThreads) survey(const __grid_constant__ Surve
 
 }  // namespace
 
-Kernel survey_kernel(int word_bytes) {
+Kernel statistics_kernel(int word_bytes) {
   Kernel k;
-  k.function = word_bytes == 1 ? reinterpret_cast<const void*>(&survey<std::uint8_t>)
-                               : reinterpret_cast<const void*>(&survey<std::uint16_t>);
+  k.function = word_bytes == 1 ? reinterpret_cast<const void*>(&measure_statistics<std::uint8_t>)
+                               : reinterpret_cast<const void*>(&measure_statistics<std::uint16_t>);
   k.threads = kThreads;
   return k;
 }
