@@ -42,14 +42,14 @@ std::vector<Element> elements() {
 }
 
 /// What a row calls the source's memory, and where the frames of the loop beside it lie.
-struct Memory {
+struct FrameMemory {
   const char* name;
   SourceMemory source;
   Lie loop;
 };
-constexpr Memory kMemories[] = {{"cuda", SourceMemory::kCuda, Lie::kDevice},
-                                {"pinned", SourceMemory::kOffered, Lie::kPinned},
-                                {"recycled", SourceMemory::kRecycled, Lie::kPageable}};
+constexpr FrameMemory kMemories[] = {{"cuda", SourceMemory::kCuda, Lie::kDevice},
+                                     {"pinned", SourceMemory::kOffered, Lie::kPinned},
+                                     {"recycled", SourceMemory::kRecycled, Lie::kPageable}};
 
 /// A benchmark of wrong numbers is worth nothing. What lies elsewhere in memory may take another kernel, so this is
 /// what any two kernels come to.
@@ -140,7 +140,7 @@ class Bench {
         results_(options.text("out"), machine_context("denoise_pipeline_bench", device.name, options)) {}
 
   /// Recycled frames on the GPU.
-  void frames_on_gpu(const Element& element, const Memory& memory) {
+  void frames_on_gpu(const Element& element, const FrameMemory& memory) {
     const DenoiseWork work = work_of(element, k1080p);
     std::deque<DenoiseLoop> loops;  // where they are, they stay
     std::vector<Row> rows;
@@ -305,7 +305,7 @@ int main(int argc, char** argv) try {
               "in flight", "frames/s", "ms/frame", "of loop", "of best", "of kernel", "of slower");
   for (const Element& element : elements()) {
     if (!wants("elements", element.name)) continue;
-    for (const Memory& memory : kMemories)
+    for (const FrameMemory& memory : kMemories)
       if (device.id >= 0 && wants("devices", "cuda") && wants("memory", memory.name) &&
           (memory.source != SourceMemory::kCuda || has_cuda_memory()))
         bench.frames_on_gpu(element, memory);
