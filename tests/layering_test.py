@@ -35,6 +35,7 @@ LEAVES = {"device/error.h", "device/memory.h"}
 GROUNDS = {"gst": {"object": [], "memory": ["object"], "buffer": ["memory", "object"], "base": ["buffer", "memory", "object"]}, "apps": {"common": []}}
 # Room -> rooms that it may include on floors below, where they are named otherwise.
 BELOW = {
+    "engine/": ["bliinds"],
     "gst/sharpnessmeter": ["sharpness"],
     "gst/bliindsmeter": ["bliinds"],
     "gst/camerawatch": ["watch"],

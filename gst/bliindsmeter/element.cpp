@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // bliindsmeter: predicts the perceived quality of each video frame, without a reference.
+#include "engine/bliinds_model.h"
 #include "gst/base/meter_stream.h"
 #include "gst/bliindsmeter/input.h"
-#include "gst/bliindsmeter/model.h"
 #include "gst/buffer/frame.h"
 #include "gst/object/guard.h"
 #include "gst/object/log.h"
@@ -11,6 +11,7 @@
 #include "gst/object/score_meta.h"
 #include "gst/object/structure.h"
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -159,6 +160,22 @@ std::unique_ptr<Stream> make_stream(FqMeterBase* self, const StreamFormat& forma
 
 // --- Model ----------------------------------------------------------------------------------------------------------
 
+/// Text for people, whatever its bytes.
+static std::string readable(const char* bytes) {
+  const TextPtr valid(g_utf8_make_valid(bytes, -1));
+  return valid.get();
+}
+
+/// As load_model(). Throws ElementError (RESOURCE/SETTINGS) with file, line and reason.
+static ModelPtr model_in(const std::string& location) {
+  try {
+    return load_model(location);
+  } catch (const std::invalid_argument& e) {
+    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+                       "model-location: " + readable(location.c_str()) + ": " + readable(e.what()));
+  }
+}
+
 /// Takes a model that was read from `location`, if that is what is wanted still.
 static bool take(BliindsState& s, const std::string& location, ModelPtr model) {
   return s.file.change([&](ModelFile& file) {
@@ -172,7 +189,7 @@ static bool take(BliindsState& s, const std::string& location, ModelPtr model) {
 static bool load(BliindsState& s) {
   for (;;) {
     const ModelFile file = s.file.get();
-    if (file.is_loaded || take(s, file.location, load_model(file.location))) return true;
+    if (file.is_loaded || take(s, file.location, model_in(file.location))) return true;
   }
 }
 
@@ -200,7 +217,7 @@ static void change_model(GstBliindsMeter* self, const std::string& location) {
   if (is_later) return;
   ModelPtr model;  // read with no lock held: frames go on meanwhile
   try {
-    model = load_model(location);
+    model = model_in(location);
   } catch (const ElementError& e) {
     post(GST_ELEMENT_CAST(self), GST_MESSAGE_WARNING,
          {e.domain, e.code, std::string(e.what()) + ". The current model is kept"});

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Models of BLIINDS-II as files, for elements.
+// Models of BLIINDS-II as files.
 // GCC 12 sees overlapping copies in "literal" + string (its bug 105651).
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wrestrict"
 #endif
 
-#include "gst/bliindsmeter/model.h"
-
-#include "gst/object/guard.h"
+#include "engine/bliinds_model.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <stdexcept>
+#include <system_error>
 
 namespace framequality {
 
@@ -20,20 +20,12 @@ namespace {
 /// Far more than any model takes: what is longer is none, and may never end.
 constexpr std::size_t kLongest = 1 << 20;
 
-/// Text for people, whatever its bytes.
-std::string readable(const char* bytes) {
-  gchar* valid = g_utf8_make_valid(bytes, -1);
-  std::string text = valid;
-  g_free(valid);
-  return text;
-}
-
 std::string read(const std::string& location) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(location.c_str(), "rb"), std::fclose);
   std::string text(kLongest + 1, '\0');
   if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (!file || std::ferror(file.get()))
-    throw std::invalid_argument(std::string("cannot be read: ") + g_strerror(errno));
+    throw std::invalid_argument("cannot be read: " + std::generic_category().message(errno));
   if (text.size() > kLongest) throw std::invalid_argument("longer than 1 MiB, not a model");
   return text;
 }
@@ -41,13 +33,8 @@ std::string read(const std::string& location) {
 }  // namespace
 
 ModelPtr load_model(const std::string& location) {
-  if (location.empty()) return std::make_shared<const bliinds::Model>(bliinds::published_model());
-  try {
-    return std::make_shared<const bliinds::Model>(bliinds::parse_model(read(location)));
-  } catch (const std::invalid_argument& e) {
-    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-                       "model-location: " + readable(location.c_str()) + ": " + readable(e.what()));
-  }
+  return std::make_shared<const bliinds::Model>(location.empty() ? bliinds::published_model()
+                                                                 : bliinds::parse_model(read(location)));
 }
 
 }  // namespace framequality

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Models of BLIINDS-II as files, for elements.
+// Models of BLIINDS-II as files.
 #pragma once
 
 #include "algorithms/bliinds/model.h"
@@ -12,7 +12,7 @@ namespace framequality {
 using ModelPtr = std::shared_ptr<const bliinds::Model>;
 
 /// The model in a file, in the text form of bliinds::parse_model(); of an empty name the published one. Throws
-/// ElementError (RESOURCE/SETTINGS) with file, line and reason.
+/// std::invalid_argument with line and reason, whose bytes are as the file has them.
 ModelPtr load_model(const std::string& location);
 
 }  // namespace framequality
