@@ -3,7 +3,7 @@
 #pragma once
 
 #include "algorithms/ring.h"
-#include "gst/base/meter_base.h"
+#include "gst/base/measurement.h"
 #include "gst/base/stream.h"
 #include "gst/buffer/frame.h"
 
@@ -20,8 +20,9 @@ namespace framequality {
 ///   prepare(buffer, task, notes)  fills both in, but for task.frame, with the options as they are now; false: the
 ///                       frame cannot be measured and passes without a score. May throw ElementError
 ///   extents(task)       what is read of the frame's planes
-///   report(task, notes, result, fields)  the score; adds the element's own fields to those of message and meta
-///   annotate(buffer)    adds what the frame that was reported last gets beside the meta; buffer is writable
+///   Report              has a `score`, and what annotate() wants of a frame that is measured
+///   report(task, notes, result, fields)  a Report; adds the element's own fields to those of message and meta
+///   annotate(buffer, report)  adds what a frame gets beside the meta; buffer is writable
 template <class Kind>
 class MeterStream final : public Stream {
  public:
@@ -51,10 +52,10 @@ class MeterStream final : public Stream {
     Held& held = held_.front();
     StructurePtr message;
     if (held.result) {
-      finish_measuring(held);
+      const typename Kind::Report report = finish_measuring(held);
       if (held.outputs.attach_meta) {
         held.buffer = attach_result(meter(), std::move(held.buffer), held.result.get());
-        kind_.annotate(held.buffer.get());
+        kind_.annotate(held.buffer.get(), report);
       }
       if (held.outputs.post_messages) message = std::move(held.result);
     }
@@ -95,12 +96,13 @@ class MeterStream final : public Stream {
 
   FqMeterBase* meter() const { return reinterpret_cast<FqMeterBase*>(element()); }
 
-  void finish_measuring(Held& held) {
+  typename Kind::Report finish_measuring(Held& held) {
     const Busy busy(*this);
-    const double score = kind_.report(held.task, held.notes, session_.collect(held.task), held.result.get());
+    typename Kind::Report report = kind_.report(held.task, held.notes, session_.collect(held.task), held.result.get());
     held.mapped.reset();
-    finish_result(meter(), held.result.get(), score);
+    finish_result(meter(), held.result.get(), report.score);
     count_done(session_.replayed());
+    return report;
   }
 
   /// Takes a frame in: it is being measured, or waits its turn unmeasured.

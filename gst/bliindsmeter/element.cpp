@@ -101,6 +101,9 @@ class Bliinds {
   using Task = bliinds::Task;
   using Result = bliinds::Features;
   using Notes = Settings;
+  struct Report {
+    double score;
+  };
 
   Bliinds(GstBliindsMeter* element, const StreamFormat& format)
       : element_(element), format_(format), input_(input_of(format.info, format.geometry)) {}
@@ -132,15 +135,15 @@ class Bliinds {
 
   const PlaneExtents& extents(const Task& task) const { return extents_[static_cast<int>(task.channel)]; }
 
-  double report(const Task&, const Settings& settings, const bliinds::Features& features, GstStructure* fields) {
+  Report report(const Task&, const Settings& settings, const bliinds::Features& features, GstStructure* fields) {
     const auto [score, raw] = bliinds::score_of(*settings.model, features);
     gst_structure_set(fields, "score", G_TYPE_DOUBLE, score, "raw-score", G_TYPE_DOUBLE, raw, "channel", G_TYPE_STRING,
                       nick_of(settings.channel), nullptr);
     if (settings.features) set_array(fields, "features", G_TYPE_DOUBLE, g_value_set_double, features);
-    return score;
+    return {score};
   }
 
-  void annotate(GstBuffer*) {}
+  void annotate(GstBuffer*, const Report&) {}
 
  private:
   void warn(Warning which, const std::string& text) { warnings_.once(&element_->parent, which, text); }

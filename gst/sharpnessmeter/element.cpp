@@ -16,6 +16,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /**
@@ -103,6 +104,12 @@ class Sharpness {
     std::size_t rois = 0;               ///< of GstVideoRegionOfInterestMeta; the first of the plan's extra regions
     std::vector<Detection> detections;  ///< the regions after these
   };
+  struct Report {
+    double score;
+    const char* metric;
+    std::size_t rois;           ///< how many of the extra scores are those of the frame's ROI metas
+    std::vector<double> extra;  ///< of the plan's extra regions
+  };
 
   Sharpness(GstSharpnessMeter* element, const StreamFormat& format)
       : element_(element),
@@ -131,43 +138,42 @@ class Sharpness {
 
   PlaneExtents extents(const Task&) const { return format_.geometry; }
 
-  double report(const Task& task, const Notes& notes, Result totals, GstStructure* fields) {
+  Report report(const Task& task, const Notes& notes, Result totals, GstStructure* fields) {
     const Request& request = task.plan->request;
-    scores_ = finish(*task.plan, totals);
-    metric_ = metric_info(request.metric).name;
-    gst_structure_set(fields, "metric", G_TYPE_STRING, metric_, "score", G_TYPE_DOUBLE, scores_.score, nullptr);
+    Scores scores = finish(*task.plan, totals);
+    const char* metric = metric_info(request.metric).name;
+    gst_structure_set(fields, "metric", G_TYPE_STRING, metric, "score", G_TYPE_DOUBLE, scores.score, nullptr);
     if (request.roi) set_array(fields, "roi", G_TYPE_INT, g_value_set_int, numbers(*request.roi));
     if (task.plan->zones() > 1) {
       gst_structure_set(fields, "zone-columns", G_TYPE_UINT, static_cast<guint>(request.zone_columns), "zone-rows",
                         G_TYPE_UINT, static_cast<guint>(request.zone_rows), nullptr);
-      set_array(fields, "zones", G_TYPE_DOUBLE, g_value_set_double, scores_.zones);
+      set_array(fields, "zones", G_TYPE_DOUBLE, g_value_set_double, scores.zones);
     }
     if (request.measures_statistics())
-      gst_structure_set(fields, "noise", G_TYPE_DOUBLE, scores_.statistics.noise, nullptr);
+      gst_structure_set(fields, "noise", G_TYPE_DOUBLE, scores.statistics.noise, nullptr);
     if (request.statistics)
-      gst_structure_set(fields, "mean", G_TYPE_DOUBLE, scores_.statistics.mean, "clipped-black", G_TYPE_DOUBLE,
-                        scores_.statistics.clipped_black, "clipped-white", G_TYPE_DOUBLE,
-                        scores_.statistics.clipped_white, "normalize", G_TYPE_STRING,
+      gst_structure_set(fields, "mean", G_TYPE_DOUBLE, scores.statistics.mean, "clipped-black", G_TYPE_DOUBLE,
+                        scores.statistics.clipped_black, "clipped-white", G_TYPE_DOUBLE,
+                        scores.statistics.clipped_white, "normalize", G_TYPE_STRING,
                         kNormalize[request.mean ? 1 : 0].nick, nullptr);
-    if (scores_.gradient_energy) {
-      gst_structure_set(fields, "gradient-energy", G_TYPE_DOUBLE, *scores_.gradient_energy, "gradient-noise",
-                        G_TYPE_DOUBLE, scores_.gradient_noise, nullptr);
+    if (scores.gradient_energy) {
+      gst_structure_set(fields, "gradient-energy", G_TYPE_DOUBLE, *scores.gradient_energy, "gradient-noise",
+                        G_TYPE_DOUBLE, scores.gradient_noise, nullptr);
       if (task.plan->zones() > 1)
-        set_array(fields, "zone-gradient-energies", G_TYPE_DOUBLE, g_value_set_double, scores_.zone_gradient_energies);
+        set_array(fields, "zone-gradient-energies", G_TYPE_DOUBLE, g_value_set_double, scores.zone_gradient_energies);
     }
-    rois_ = notes.rois;
     if (!notes.detections.empty())
-      set_detections(fields, notes.detections, std::span(scores_.extra).subspan(notes.rois));
-    return scores_.score;
+      set_detections(fields, notes.detections, std::span(scores.extra).subspan(notes.rois));
+    return {scores.score, metric, notes.rois, std::move(scores.extra)};
   }
 
-  void annotate(GstBuffer* buffer) const {
+  void annotate(GstBuffer* buffer, const Report& report) const {
     gpointer at = nullptr;
-    for (const double score : std::span(scores_.extra).first(rois_)) {
+    for (const double score : std::span(report.extra).first(report.rois)) {
       GstMeta* meta = gst_buffer_iterate_meta_filtered(buffer, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
       set_roi_param(
           reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta),
-          gst_structure_new(kRoiParam, "metric", G_TYPE_STRING, metric_, "score", G_TYPE_DOUBLE, score, nullptr));
+          gst_structure_new(kRoiParam, "metric", G_TYPE_STRING, report.metric, "score", G_TYPE_DOUBLE, score, nullptr));
     }
   }
 
@@ -211,9 +217,6 @@ class Sharpness {
   Warnings warnings_;
   Request wanted_;                    ///< of the last frame prepared; kept for its memory
   std::shared_ptr<const Plan> plan_;  ///< of it too
-  Scores scores_;                     ///< of the last frame reported
-  std::size_t rois_ = 0;              ///< of it: how many of the extra scores are those of its ROI metas
-  const char* metric_ = "";           ///< of it too
 };
 
 std::unique_ptr<Stream> make_stream(FqMeterBase* self, const StreamFormat& format) {
