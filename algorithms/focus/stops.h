@@ -55,7 +55,9 @@ struct PlaySeen {
 /// Positions are in steps, times in frames.
 class Stops {
  public:
-  /// A search begins.
+  /// A search begins. What the last one beside a peak was told stays: a sweep that turns into stops of that kind, as
+  /// its end is not what was promised, goes by it. Without, two clips of focus_bench come out a little worse, and two
+  /// better.
   void clear();
   /// After a sweep.
   void begin(std::uint64_t now) { began_ = now; }

@@ -123,6 +123,25 @@ TEST(FocusLens, IsSteadyOnceItsFramesAre) {
   EXPECT_TRUE(after(601));
 }
 
+TEST(FocusLens, ASweepBeginsOnceTheWayIsDone) {
+  Lens lens(settings(), 20);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.send(0);
+  const auto after = [&](double score) {
+    lens.frame(scored(score));
+    lens.follow();
+    return lens.is_steady();
+  };
+  EXPECT_FALSE(after(102)) << "nothing is seen of the way yet";
+  EXPECT_FALSE(after(150));
+  EXPECT_FALSE(after(200));
+  EXPECT_TRUE(after(210));
+  lens.send(100);
+  for (int i = 0; i < 6; ++i) EXPECT_FALSE(after(210));
+  EXPECT_TRUE(after(210)) << "it should have answered by now";
+}
+
 TEST(FocusLens, TurningLeavesItBehindByItsPlay) {
   FocusSettings s = settings();
   s.backlash = 4;

@@ -168,6 +168,83 @@ TEST(FocusStops, NarrowPeaksAreSeenOnEachPositionThatCouldBeTheTop) {
   EXPECT_EQ(s.choose().is, Is::kFinish);
 }
 
+TEST(FocusStops, BothSidesOfTheTopAreSeenWhileItIsNotCertain) {
+  Scene s;
+  s.expected.noise = 200;  // so that two stops are not enough
+  s.stop(38), s.stop(40);
+  EXPECT_EQ(s.choose().at, 48);
+  s.stop(48);
+  EXPECT_EQ(s.choose().at, 32);
+  Scene other;
+  other.expected.noise = 200;
+  other.stop(40), other.stop(44);
+  EXPECT_EQ(other.choose().at, 32) << "44 is beside the top already";
+}
+
+TEST(FocusStops, TheTopIsLookedForBeyondWhatWasSeen) {
+  Scene s;
+  s.stop(20), s.stop(28);
+  const Choice c = s.choose();
+  EXPECT_EQ(c.is, Is::kEnd);
+  EXPECT_NEAR(c.at, 40, 1);
+  Scene rising;  // two stops that do not bend: no farther than a parabola is believed
+  rising.stop(70, 100), rising.stop(78, 900);
+  EXPECT_LE(rising.choose().at, 78 + 15);
+}
+
+TEST(FocusStops, WideGapsBesideTheBestAreDividedWhereStopsAloneTell) {
+  Scene s;
+  for (const int at : {20, 32, 40, 48, 80}) s.stop(at);
+  Choice c = s.choose();
+  EXPECT_STREQ(c.reason, "the best stop's neighbours are far");
+  EXPECT_EQ(c.at, 43) << "a third of the gap to 48, on the side of the top";
+  s.stop(43), s.stop(42);
+  EXPECT_EQ(s.choose().at, 37) << "of the other one";
+  s.stop(37), s.stop(38);
+  EXPECT_EQ(s.choose().is, Is::kTop);
+}
+
+TEST(FocusStops, TheBestStopIsTheEndIfItIsBetterThanTheTop) {
+  Scene s;
+  s.swept();
+  s.stop(40, s.score(40) - 40), s.stop(38, s.score(40));
+  EXPECT_EQ(s.choose().is, Is::kFinish);
+  EXPECT_EQ(s.choose().at, 38);
+  s.expected.noise = 30;
+  EXPECT_EQ(s.choose().at, 40) << "noise may have made it better";
+}
+
+TEST(FocusStops, AStepThatGainsNothingIsNotTaken) {
+  Scene s;
+  s.expected.peak.top = 40.6;
+  s.swept();
+  s.stop(40);
+  EXPECT_EQ(s.choose().is, Is::kFinish) << "41 is nearer";
+  Scene narrow;
+  narrow.expected.peak.top = 40.7;
+  narrow.expected.peak.width = 2;
+  for (const int at : {38, 39, 40, 42, 41, 40}) narrow.stop(at);
+  EXPECT_EQ(narrow.choose().at, 41);
+}
+
+TEST(FocusStops, ASweepThatSawOneSideIsNotBelieved) {
+  for (const double top : {1.0, 99.0}) {
+    Scene s;
+    s.expected.peak.top = top;
+    s.swept();
+    EXPECT_FALSE(s.stops.make_fit(s.view()).trusts_sweep) << top;
+  }
+}
+
+TEST(FocusStops, ALensSlowerThanTheSweepIsNotBelieved) {
+  Scene s;
+  FocusSettings settings = Scene::settings(0);
+  settings.lag_frames = -1;
+  s.lens.configure(settings);
+  s.swept();
+  EXPECT_FALSE(s.stops.make_fit(s.view()).trusts_sweep) << "which position its frames show is not known";
+}
+
 TEST(FocusStops, AllLevelIsNothingOrStays) {
   for (const bool is_near : {true, false}) {
     Scene s(Kind::kLocal);
@@ -245,6 +322,31 @@ TEST(FocusPlay, IsHowFarTheOtherSidesStopIsFromWhereItsScoreWas) {
     ASSERT_TRUE(seen->play);
     EXPECT_NEAR(*seen->play, play, 0.5);
   }
+}
+
+TEST(FocusPlay, ThatIsSuspectedIsSome) {
+  Scene s(Kind::kSweep, -1);
+  s.swept();
+  s.stops.add_other_side({24, s.score(30), 1});
+  s.lens.suspect_play();
+  s.stops.make_fit(s.view());
+  EXPECT_FALSE(s.stops.play_seen(s.view())) << "not before a stop from the right side";
+  s.stop(40);
+  s.stops.make_fit(s.view());
+  EXPECT_NEAR(*s.stops.play_seen(s.view())->play, 6, 0.5);
+  s.stops.add_other_side({24, s.score(40), 1});
+  EXPECT_NEAR(*s.stops.play_seen(s.view())->play, 25 / 1.2, 0.1) << "the top tells nothing: as much as may be";
+}
+
+TEST(FocusPlay, ThatAStopHasRefutedIsBeyondThePeak) {
+  Scene s(Kind::kSweep, -1);
+  s.swept();
+  s.stops.add_other_side({24, s.score(30), 1});
+  s.lens.learn_play(6);
+  s.lens.suspect_play();
+  s.stop(40);
+  s.stops.make_fit(s.view());
+  EXPECT_NEAR(*s.stops.play_seen(s.view())->play, 26, 0.5) << "on the other flank, at 50";
 }
 
 TEST(FocusPlay, IsNotToldByAScoreAtTheTopOrFarOff) {

@@ -109,6 +109,14 @@ TEST(FocusSweep, IsPastAPeakOnceItHasComeDownFromIt) {
   EXPECT_FALSE(Swept([](int x) { return bell(x) - 1000; }).past_at) << "no ratio of scores below zero";
 }
 
+TEST(FocusSweep, IsNotPastWhatMayBeNoise) {
+  EXPECT_FALSE(Swept([](int x) { return bell(x) + (x / 5 % 2 ? 150 : 0); }).past_at);
+  // A single frame below, or a best that frames under way may still belong to.
+  EXPECT_EQ(Swept([](int x) { return x == 35 ? 51 : bell(x); }).past_at, 55);
+  Swept late(bell);
+  EXPECT_FALSE(late.sweep.is_past(8)) << "the best was seen with the first frames";
+}
+
 TEST(FocusSweep, CreditsEachScoreToWhatItsFrameShows) {
   const Swept s(bell);
   ASSERT_EQ(s.sweep.row().size(), 21u);
