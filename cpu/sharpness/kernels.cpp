@@ -10,7 +10,7 @@
 #include "algorithms/sharpness/samples.h"
 #include "cpu/luma.h"
 #include "cpu/sharpness/lanes.h"
-#include "cpu/sharpness/smoothers.h"
+#include "cpu/sharpness/prefilters.h"
 
 #include <type_traits>
 
@@ -233,7 +233,7 @@ void round(const std::uint8_t* in, int n, int shift, std::uint16_t* out) {
 
 /// Horizontal taps of one row into Sum, which holds every intermediate exactly.
 template <class In, class Sum, int kRadius>
-FQ_HD void smooth_row(const std::uint8_t* in, int n, Sum* out) {
+FQ_HD void prefilter_row(const std::uint8_t* in, int n, Sum* out) {
   const In* v = reinterpret_cast<const In*>(in);
   for (int i = 0; i < n; ++i) {
     std::uint32_t sum = 0;
@@ -243,11 +243,11 @@ FQ_HD void smooth_row(const std::uint8_t* in, int n, Sum* out) {
 }
 
 template <class In, class Sum, int kRadius>
-FQ_HD void smooth_block(const std::uint8_t* const* rows, int count, int n, int shift, std::uint16_t* const* out,
-                        Sum* scratch) {
+FQ_HD void prefilter_block(const std::uint8_t* const* rows, int count, int n, int shift, std::uint16_t* const* out,
+                           Sum* scratch) {
   const int pitch = n + kSlack;
   for (int y = 0; y < count + 2 * kRadius; ++y)
-    smooth_row<In, Sum, kRadius>(rows[y], n, scratch + static_cast<std::ptrdiff_t>(y) * pitch);
+    prefilter_row<In, Sum, kRadius>(rows[y], n, scratch + static_cast<std::ptrdiff_t>(y) * pitch);
   const std::uint32_t half = shift ? 1u << (shift - 1) : 0;
   for (int y = 0; y < count; ++y) {
     const Sum* v = scratch + static_cast<std::ptrdiff_t>(y) * pitch;
@@ -262,24 +262,24 @@ FQ_HD void smooth_block(const std::uint8_t* const* rows, int count, int n, int s
 }
 
 template <class In, class Sum>
-void smooth(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
-            std::uint32_t* scratch) {
+void prefilter(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
+               std::uint32_t* scratch) {
   if (radius == 1)
-    smooth_block<In, Sum, 1>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
+    prefilter_block<In, Sum, 1>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
   else
-    smooth_block<In, Sum, 2>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
+    prefilter_block<In, Sum, 2>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
 }
 
-/// As smooth(), for bytes. Rows of samples are split into even and odd columns, as they come. Columns past n are
+/// As prefilter(), for bytes. Rows of samples are split into even and odd columns, as they come. Columns past n are
 /// written up to the next multiple of kVec.
 template <int kRadius>
-FQ_HD void smooth_bytes_block(const std::uint8_t* const* rows, int count, int n, std::uint16_t* const* out) {
+FQ_HD void prefilter_bytes_block(const std::uint8_t* const* rows, int count, int n, std::uint16_t* const* out) {
   for (int x = 0; x < n; x += kVec) {
-    ByteSmoother<kRadius> smoother{Smoothing{}};
-    for (int y = 0; y < 2 * kRadius; ++y) smoother.next(rows[y] + x);
+    BytePrefilter<kRadius> filter{PrefilterFormat{}};
+    for (int y = 0; y < 2 * kRadius; ++y) filter.next(rows[y] + x);
 #pragma GCC unroll 2
     for (int y = 0; y < count; ++y) {
-      const auto samples = smoother.next(rows[y + 2 * kRadius] + x);
+      const auto samples = filter.next(rows[y + 2 * kRadius] + x);
       std::uint8_t* to = reinterpret_cast<std::uint8_t*>(out[y]) + x;
       store(to, samples.a);
       store(to + kSplitBytes, samples.b);
@@ -287,36 +287,37 @@ FQ_HD void smooth_bytes_block(const std::uint8_t* const* rows, int count, int n,
   }
 }
 
-void smooth_bytes(const std::uint8_t* const* rows, int radius, int count, int n, int, std::uint16_t* const* out,
-                  std::uint32_t*) {
+void prefilter_bytes(const std::uint8_t* const* rows, int radius, int count, int n, int, std::uint16_t* const* out,
+                     std::uint32_t*) {
   if (radius == 1)
-    smooth_bytes_block<1>(rows, count, n, out);
+    prefilter_bytes_block<1>(rows, count, n, out);
   else
-    smooth_bytes_block<2>(rows, count, n, out);
+    prefilter_bytes_block<2>(rows, count, n, out);
 }
 
 /// One vector of columns, its values at byte offset `at`, down all rows of the block.
-template <class M, class Smoother, class S>
-FQ_HD void walk_smoothed(const Block& b, std::ptrdiff_t at, Smoother smoother, int flush_rows, int& room, S& sums) {
-  using L = typename Smoother::Samples;
+template <class M, class Filter, class S>
+FQ_HD void walk_prefiltered(const Block& b, std::ptrdiff_t at, Filter filter, int flush_rows, int& room, S& sums) {
+  using L = typename Filter::Samples;
   using Row = typename M::template Row<L>;
-  constexpr int kTaps = 2 * Smoother::kRadius;
+  constexpr int kTaps = 2 * Filter::kRadius;
   constexpr int kFirst = M::kReach.up ? -1 : 0, kBelow = M::kReach.down ? 1 : 0;
-  // Rows are smoothed one ahead of where they are measured if those are many instructions: neither waits for the other.
+  // Rows are prefiltered one ahead of where they are measured if those are many instructions: neither waits for the
+  // other.
   constexpr bool kAhead = M::kReach.down || std::is_same_v<L, SplitInts>;
-  constexpr int kStart = kFirst + kTaps + Smoother::kLate;
-  // For what comes late the last row is smoothed again.
+  constexpr int kStart = kFirst + kTaps + Filter::kLate;
+  // For what comes late the last row is prefiltered again.
   const int last = b.count - 1 + kBelow + kTaps;
   const auto values = [&](int y) { return b.rows[y < last ? y : last] + at; };
 #pragma GCC unroll 1  // for the size of the code
-  for (int y = kFirst; y < kStart; ++y) smoother.next(values(y));
+  for (int y = kFirst; y < kStart; ++y) filter.next(values(y));
   L ahead{};
-  if constexpr (kAhead) ahead = smoother.next(values(kStart));
+  if constexpr (kAhead) ahead = filter.next(values(kStart));
   const auto row = [&](int y) {
-    const std::uint8_t* p = values(y + kTaps + Smoother::kLate + kAhead);
+    const std::uint8_t* p = values(y + kTaps + Filter::kLate + kAhead);
     __builtin_prefetch(p + kPrefetch);
-    const L smoothed = smoother.next(p), now = kAhead ? ahead : smoothed;
-    ahead = smoothed;
+    const L newest = filter.next(p), now = kAhead ? ahead : newest;
+    ahead = newest;
     return M::template row<L>(Within<L>{now});
   };
   Row up{}, mid{};
@@ -334,11 +335,11 @@ FQ_HD void walk_smoothed(const Block& b, std::ptrdiff_t at, Smoother smoother, i
   }
 }
 
-/// Smoothing and measuring without a sample in memory. Vectors overlap by the metric's reach: columns whose neighbours
+/// Prefilter and metric without a sample in memory. Vectors overlap by the metric's reach: columns whose neighbours
 /// are in another vector are masked.
-template <class M, class Smoother>
-FQ_HD void measure_with(const Block& b, const Smoother& smoother, std::int64_t* totals) {
-  using L = typename Smoother::Samples;
+template <class M, class Filter>
+FQ_HD void measure_with(const Block& b, const Filter& filter, std::int64_t* totals) {
+  using L = typename Filter::Samples;
   constexpr int kLeft = M::kReach.left, kColumns = L::kCount - kLeft - M::kReach.right;
   const int flush_rows = rows_per_flush<M, L>(b.largest);
   int room = flush_rows;
@@ -346,41 +347,41 @@ FQ_HD void measure_with(const Block& b, const Smoother& smoother, std::int64_t* 
   sums.mask = lane_mask<L>(kLeft, kLeft + kColumns);
   for (int x = b.x0; x < b.x1; x += kColumns) {
     // The last vector may start before x0, as far left as its loads must stay inside the row.
-    const int limit = b.readable - 2 * Smoother::kRadius - L::kCount;
+    const int limit = b.readable - 2 * Filter::kRadius - L::kCount;
     const int start = x - kLeft < limit ? x - kLeft : limit;
     if (x + kColumns > b.x1) sums.mask = lane_mask<L>(x - start, b.x1 - start);
-    walk_smoothed<M>(b, std::ptrdiff_t{start} * Smoother::kValueBytes, smoother, flush_rows, room, sums);
+    walk_prefiltered<M>(b, std::ptrdiff_t{start} * Filter::kValueBytes, filter, flush_rows, room, sums);
   }
   sums.flush();
   for (int i = 0; i < kMaxTotals; ++i) totals[i] += total(sums.wide[i]);
 }
 
-template <class M, template <int> class Smoother>
-void measure_smoothed(const Block& b, const Smoothing& s, std::int64_t* totals) {
+template <class M, template <int> class Filter>
+void measure_prefiltered(const Block& b, const PrefilterFormat& s, std::int64_t* totals) {
   if (s.radius == 1)
-    measure_with<M>(b, Smoother<1>(s), totals);
+    measure_with<M>(b, Filter<1>(s), totals);
   else
-    measure_with<M>(b, Smoother<2>(s), totals);
+    measure_with<M>(b, Filter<2>(s), totals);
 }
 
-template <template <int> class Smoother>
-void mean_smoothed(const Block& b, const Smoothing& s, std::int64_t* totals) {
+template <template <int> class Filter>
+void mean_prefiltered(const Block& b, const PrefilterFormat& s, std::int64_t* totals) {
   std::int64_t sum[kMaxTotals] = {};
-  measure_smoothed<Mean, Smoother>(b, s, sum);
+  measure_prefiltered<Mean, Filter>(b, s, sum);
   totals[kMeanTotal] += sum[0];
 }
 
-/// Where that is faster than smoothing to memory. Neighbours are moved within a vector: narrower ones hold too few
+/// Where that is faster than a prefilter to memory. Neighbours are moved within a vector: narrower ones hold too few
 /// 16-bit lanes, or need two instructions. 32-bit ones gain by what words in pairs save, given an instruction for it.
 template <class M>
-FQ_HD void fill_smoothed([[maybe_unused]] SharpnessKernels::MeasureSmoothed (&row)[kLanes]) {
+FQ_HD void fill_prefiltered([[maybe_unused]] SharpnessKernels::MeasurePrefiltered (&row)[kLanes]) {
   if constexpr (!M::kHistogram) {
 #ifdef __AVX512BW__
-    row[static_cast<int>(Lane::kSplit)] = measure_smoothed<M, ByteSmoother>;
-    row[static_cast<int>(Lane::kShort)] = measure_smoothed<M, WordSmoother>;
+    row[static_cast<int>(Lane::kSplit)] = measure_prefiltered<M, BytePrefilter>;
+    row[static_cast<int>(Lane::kShort)] = measure_prefiltered<M, WordPrefilter>;
 #endif
 #ifdef __SSE2__
-    row[static_cast<int>(Lane::kInt)] = measure_smoothed<M, WordSmoother>;
+    row[static_cast<int>(Lane::kInt)] = measure_prefiltered<M, WordPrefilter>;
 #endif
   }
 }
@@ -398,7 +399,7 @@ FQ_HD void fill(SharpnessKernels::Measure (&row)[kLanes]) {
 template <class... M>
 FQ_HD void fill_all(SharpnessKernels& k, MetricList<M...>) {
   int i = 0;
-  ((fill<M>(k.measure[i]), fill_smoothed<M>(k.measure_smoothed[i]), ++i), ...);
+  ((fill<M>(k.measure[i]), fill_prefiltered<M>(k.measure_prefiltered[i]), ++i), ...);
 }
 
 struct Table : SharpnessKernels {
@@ -406,9 +407,9 @@ struct Table : SharpnessKernels {
     vector_bytes = kVec;
     fill_all(*this, Metrics{});
 #ifdef __AVX512BW__
-    mean_smoothed[static_cast<int>(Lane::kSplit)] = cpu::mean_smoothed<ByteSmoother>;
-    mean_smoothed[static_cast<int>(Lane::kShort)] = cpu::mean_smoothed<WordSmoother>;
-    mean_smoothed[static_cast<int>(Lane::kInt)] = cpu::mean_smoothed<WordSmoother>;
+    mean_prefiltered[static_cast<int>(Lane::kSplit)] = cpu::mean_prefiltered<BytePrefilter>;
+    mean_prefiltered[static_cast<int>(Lane::kShort)] = cpu::mean_prefiltered<WordPrefilter>;
+    mean_prefiltered[static_cast<int>(Lane::kInt)] = cpu::mean_prefiltered<WordPrefilter>;
 #endif
     mean[0] = cpu::mean<Bytes, Bytes>;
     mean[1] = cpu::mean<Words<Source::kWords>, Ints>;
@@ -421,10 +422,10 @@ struct Table : SharpnessKernels {
     box[0] = cpu::box<std::uint8_t, std::uint16_t>;
     box[1] = cpu::box<std::uint16_t, std::uint16_t>;
     box[2] = cpu::box<std::uint16_t, std::uint32_t>;
-    smooth[0] = smooth_bytes;
-    smooth[1] = cpu::smooth<std::uint16_t, std::uint16_t>;
-    smooth[2] = cpu::smooth<std::uint16_t, std::uint32_t>;
-    smooth[3] = cpu::smooth<std::uint32_t, std::uint32_t>;
+    prefilter[0] = prefilter_bytes;
+    prefilter[1] = cpu::prefilter<std::uint16_t, std::uint16_t>;
+    prefilter[2] = cpu::prefilter<std::uint16_t, std::uint32_t>;
+    prefilter[3] = cpu::prefilter<std::uint32_t, std::uint32_t>;
     round[0] = cpu::round<std::uint16_t>;
     round[1] = cpu::round<std::uint32_t>;
   }

@@ -33,7 +33,7 @@ struct Block {
 };
 
 /// How values become samples: binomial taps each way, then (sum + half) >> shift.
-struct Smoothing {
+struct PrefilterFormat {
   int radius = 0;  ///< of the binomial: 1 or 2
   int shift = 0;
   int half = 0;
@@ -44,17 +44,18 @@ struct Smoothing {
 inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramBins;
 
 struct SharpnessKernels {
-  int vector_bytes;  ///< of values that measure_smoothed takes at once
+  int vector_bytes;  ///< of values that measure_prefiltered takes at once
   /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
   using Measure = void (*)(const Block&, std::int64_t* totals);
   Measure measure[kMetricCount][kLanes];
   /// As measure, of samples that are made on the way: sample (x, y) of the block from values x...x+2*radius of rows
   /// y...y+2*radius, of which columns 0...readable-1 may be loaded, at least 2*radius more than a vector's. In place of
-  /// kSplit from bytes that are 8-bit codes, of kShort and kInt from words. Null where smooth and measure are faster.
-  using MeasureSmoothed = void (*)(const Block&, const Smoothing&, std::int64_t* totals);
-  MeasureSmoothed measure_smoothed[kMetricCount][kLanes];
+  /// kSplit from bytes that are 8-bit codes, of kShort and kInt from words. Null where prefilter and measure are
+  /// faster.
+  using MeasurePrefiltered = void (*)(const Block&, const PrefilterFormat&, std::int64_t* totals);
+  MeasurePrefiltered measure_prefiltered[kMetricCount][kLanes];
   /// The same for mean.
-  MeasureSmoothed mean_smoothed[kLanes];
+  MeasurePrefiltered mean_prefiltered[kLanes];
   /// Adds the sum of the block's samples to totals[kMeanTotal]; [0] bytes, [1] words.
   Measure mean[2];
   /// Histogram of value >> shift (shift = bits - 8); [0] bytes, [1] words.
@@ -68,11 +69,11 @@ struct SharpnessKernels {
   void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
   /// out[i] = sum of k x k codes; [0] bytes to words, [1] words to words, [2] words to 32 bits. rows: k rows.
   void (*box[3])(const std::uint8_t* const* rows, int k, int n, std::uint8_t* out);
-  /// Binomial smoothing of radius 1 or 2 and rounding, from values scaled by 2^a to samples: output row i reads rows
+  /// Binomial prefilter of radius 1 or 2 and rounding, from values scaled by 2^a to samples: output row i reads rows
   /// i...i+2*radius, column x reads columns x...x+2*radius. scratch: (count + 4) * (n + kSlack) 32-bit words.
   /// [0] bytes, to split rows, [1] words whose sums fit 16 bits, [2] words, [3] 32 bits.
-  void (*smooth[4])(const std::uint8_t* const* rows, int radius, int count, int n, int shift, std::uint16_t* const* out,
-                    std::uint32_t* scratch);
+  void (*prefilter[4])(const std::uint8_t* const* rows, int radius, int count, int n, int shift,
+                       std::uint16_t* const* out, std::uint32_t* scratch);
   /// out[i] = in[i] rounded to samples; [0] words, [1] 32 bits.
   void (*round[2])(const std::uint8_t* in, int n, int shift, std::uint16_t* out);
 };

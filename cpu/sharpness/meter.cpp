@@ -25,7 +25,7 @@ constexpr int kTileColumns = 512;
 /// Samples of a cell from which counting pairs pays for folding 65,536 counters (7 us, 0.15 ns a sample saved).
 constexpr std::uint64_t kPairsFrom = 1 << 16;
 constexpr int kVectorColumns = 64;  // of the widest vector
-constexpr int kOverrun = 4;         // bytes that smoothing reads behind its last vector
+constexpr int kOverrun = 4;         // bytes that the prefilter reads behind its last vector
 constexpr int kMaxRadius = 2, kMaxDownscale = 4;
 constexpr int kHaloRows = 2;  // at most one row up and one down
 constexpr std::size_t kPitch = kSplitBytes;
@@ -145,18 +145,18 @@ class CpuMeter final : public Meter {
     }
 
    private:
-    /// True if samples of rows y0...y1-1 are measured as they are smoothed, none of them in memory; not what reflects
+    /// True if samples of rows y0...y1-1 are made as they are measured, none of them in memory; not what reflects
     /// them.
-    bool is_fused(int y0, int y1) const {
-      return route_.path == SamplePath::kFused && !(M::kReflect && (y0 == 0 || y1 == height_));
+    bool measures_values(int y0, int y1) const {
+      return route_.path == SamplePath::kAsMeasured && !(M::kReflect && (y0 == 0 || y1 == height_));
     }
     bool is_in_place() const { return route_.path == SamplePath::kInPlace; }
 
     /// Columns of a tile of rows y0...y1-1 that starts at x. Tiles at the picture's edges, where rows have to be copied
-    /// to repeat the edge, are kept small when the others can be smoothed where they lie.
+    /// to repeat the edge, are kept small when the others can be prefiltered where they lie.
     int tile_columns(int x, int y0, int y1) const {
       if (is_in_place()) return width_;
-      if (route_.reads_frame && is_fused(y0, y1)) {
+      if (route_.reads_frame && measures_values(y0, y1)) {
         const int step = kernels_.vector_bytes / route_.value_bytes - reach_.left - reach_.right;
         const int first = reach_.left + samples_.radius, room = width_ - reach_.right - samples_.radius - x;
         return x < first || room < step ? step : room / step * step;
@@ -170,7 +170,7 @@ class CpuMeter final : public Meter {
     }
 
     void measure_tile(int x0, int x1, int y0, int y1) {
-      if (is_fused(y0, y1) && !(M::kReflect && (x0 == 0 || x1 == width_))) return smooth_tile(x0, x1, y0, y1);
+      if (measures_values(y0, y1) && !(M::kReflect && (x0 == 0 || x1 == width_))) return prefilter_tile(x0, x1, y0, y1);
       const int first = std::max(0, y0 - reach_.up), last = std::min(height_, y1 + reach_.down);
       int left = 0, readable = width_;
       if (!is_in_place()) {
@@ -209,7 +209,7 @@ class CpuMeter final : public Meter {
     }
 
     /// As measure_tile(), without samples in memory.
-    void smooth_tile(int x0, int x1, int y0, int y1) {
+    void prefilter_tile(int x0, int x1, int y0, int y1) {
       const int left = std::max(0, x0 - reach_.left), right = std::min(width_, x1 + reach_.right);
       const int first = std::max(0, y0 - reach_.up), taps = 2 * samples_.radius;
       const int vector = kernels_.vector_bytes / route_.value_bytes;
@@ -217,10 +217,10 @@ class CpuMeter final : public Meter {
                                        std::max(right - left, vector) + taps, route_.reads_frame);
       const Block all{
           values_ + (y0 - first), y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
-      if (plan_.request.mean) kernels_.mean_smoothed[lane()](all, route_.prefilter, totals_);
+      if (plan_.request.mean) kernels_.mean_prefiltered[lane()](all, route_.prefilter, totals_);
       const Block inner = within_reach(all, x0, x1, y0, y1);
       if (inner.x0 < inner.x1 && inner.count > 0)
-        kernels_.measure_smoothed[metric()][lane()](inner, route_.prefilter, totals_);
+        kernels_.measure_prefiltered[metric()][lane()](inner, route_.prefilter, totals_);
     }
 
     /// The part of a block, of pixels x0...x1-1 of rows y0...y1-1, where the metric exists.
@@ -275,7 +275,7 @@ class CpuMeter final : public Meter {
     /// Points sample_rows_[0...y1-y0-1] at the samples of columns x0...x1-1; x0 may be -1, never to be measured.
     void make_samples(int x0, int x1, int y0, int y1) {
       const int r = samples_.radius, n = x1 - x0;
-      // Bytes are smoothed where they lie if no vector can reach past their row.
+      // Bytes are prefiltered where they lie if no vector can reach past their row.
       const int room = (n + kVectorColumns - 1) / kVectorColumns * kVectorColumns + kOverrun;
       make_values(x0, x1, y0, y1, route_.is_split() ? room : width_ + 1, route_.reads_frame && route_.is_split());
       if (route_.path == SamplePath::kCodes) {
@@ -292,10 +292,10 @@ class CpuMeter final : public Meter {
           kernels_.round[route_.value_bytes == 4](values_[y], n, samples_.shift, out[y]);
         return;
       }
-      kernels_.smooth[route_.prefilter_kernel](values_, r, y1 - y0, n, samples_.shift, out, meter_.scratch_.data());
+      kernels_.prefilter[route_.prefilter_kernel](values_, r, y1 - y0, n, samples_.shift, out, meter_.scratch_.data());
     }
 
-    /// Points values_ at rows y0-radius...y1-1+radius of columns x0-radius...x1-1+radius before smoothing, the
+    /// Points values_ at rows y0-radius...y1-1+radius of columns x0-radius...x1-1+radius before the prefilter, the
     /// picture's edges repeated, and returns how many columns may be loaded. is_raw: the frame's own bytes or words;
     /// they stay where they lie if the row has `room` columns from the first on.
     int make_values(int x0, int x1, int y0, int y1, int room, bool is_raw) {

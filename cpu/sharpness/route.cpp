@@ -23,20 +23,20 @@ Lane lane_of(const Plan& plan, const Route& r) {
 }
 
 /// True if there are kernels that prefilter as they measure, where that is faster.
-bool is_fused(const Plan& plan, const Route& r, const SharpnessKernels& kernels) {
+bool has_kernels(const Plan& plan, const Route& r, const SharpnessKernels& kernels) {
   const auto lane = static_cast<int>(r.lane);
-  return r.value_bytes <= 2 && kernels.measure_smoothed[plan.request.metric][lane] != nullptr &&
-         (!plan.request.mean || kernels.mean_smoothed[lane] != nullptr);
+  return r.value_bytes <= 2 && kernels.measure_prefiltered[plan.request.metric][lane] != nullptr &&
+         (!plan.request.mean || kernels.mean_prefiltered[lane] != nullptr);
 }
 
 SamplePath path_of(const Plan& plan, const Route& r, const SharpnessKernels& kernels) {
   const SampleFormat& samples = plan.samples;
-  if (samples.radius > 0) return is_fused(plan, r, kernels) ? SamplePath::kFused : SamplePath::kPrefiltered;
+  if (samples.radius > 0) return has_kernels(plan, r, kernels) ? SamplePath::kAsMeasured : SamplePath::kPrefiltered;
   if (samples.downscale > 1) return SamplePath::kRounded;
   return plan.geometry.layout.is_plain() && plan.geometry.width >= kSlack ? SamplePath::kInPlace : SamplePath::kCodes;
 }
 
-/// SharpnessKernels::smooth[]: the one for values of this width whose sums fit.
+/// SharpnessKernels::prefilter[]: the one for values of this width whose sums fit.
 int prefilter_kernel(const SampleFormat& s, int value_bytes) {
   if (value_bytes == 4) return 3;
   if (value_bytes == 1) return 0;
@@ -44,7 +44,7 @@ int prefilter_kernel(const SampleFormat& s, int value_bytes) {
 }
 
 /// Words are taken as they lie, with the bits beside the code.
-Smoothing smoothing_of(const SampleFormat& s, const PixelLayout& layout, bool reads_frame) {
+PrefilterFormat prefilter_format(const SampleFormat& s, const PixelLayout& layout, bool reads_frame) {
   const int below = reads_frame ? layout.shift : 0, bits = reads_frame ? layout.depth : 16;
   return {s.radius, s.shift + below, s.shift ? 1 << (s.shift - 1 + below) : 0,
           static_cast<std::uint16_t>(((1 << bits) - 1) << below)};
@@ -62,15 +62,15 @@ Route route(const Plan& plan, const SharpnessKernels& kernels) {
   r.lane = lane_of(plan, r);
   r.path = path_of(plan, r, kernels);
   r.reads_frame = r.path == SamplePath::kInPlace || (samples.downscale == 1 && is_bare(layout, r.code_bytes) &&
-                                                     (r.path == SamplePath::kFused || r.is_split()));
+                                                     (r.path == SamplePath::kAsMeasured || r.is_split()));
   r.exposes = r.path == SamplePath::kInPlace && plan.request.measures_statistics();
   r.prefilter_kernel = prefilter_kernel(samples, r.value_bytes);
-  r.prefilter = smoothing_of(samples, layout, r.reads_frame);
+  r.prefilter = prefilter_format(samples, layout, r.reads_frame);
   return r;
 }
 
 std::string to_string(const Route& route) {
-  constexpr const char* kPaths[] = {"in place", "codes", "rounded", "prefiltered", "fused"};
+  constexpr const char* kPaths[] = {"in place", "codes", "rounded", "prefiltered", "as measured"};
   constexpr const char* kLaneNames[] = {"bytes", "shorts", "ints", "split"};
   return std::string("samples ") + kPaths[static_cast<int>(route.path)] + ", values " +
          (route.reads_frame ? "in place" : "made") + ", lanes " + kLaneNames[static_cast<int>(route.lane)];

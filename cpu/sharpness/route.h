@@ -16,7 +16,7 @@ enum class SamplePath : std::uint8_t {
   kCodes,        ///< codes are brought into a buffer, for other layouts and frames narrower than a vector may touch
   kRounded,      ///< values are rounded to a buffer
   kPrefiltered,  ///< values are prefiltered to a buffer
-  kFused,        ///< values are prefiltered as they are measured; as kPrefiltered at edges that a metric reflects
+  kAsMeasured,   ///< values are prefiltered as they are measured; as kPrefiltered at edges that a metric reflects
 };
 
 /// One value for all regions, cells and tiles of a plan.
@@ -26,8 +26,8 @@ struct Route {
   bool reads_frame = false;  ///< values may stay where the frame has them, as bytes, or words with bits beside the code
   bool exposes = false;      ///< samples are codes whose exposure is taken when they are measured
   int code_bytes = 1, value_bytes = 1, sample_bytes = 1;
-  Smoothing prefilter;       ///< of kFused
-  int prefilter_kernel = 0;  ///< SharpnessKernels::smooth[] of kPrefiltered and kFused
+  PrefilterFormat prefilter;  ///< of kAsMeasured
+  int prefilter_kernel = 0;   ///< SharpnessKernels::prefilter[] of kPrefiltered and kAsMeasured
 
   bool is_split() const { return lane == Lane::kSplit; }
 };
@@ -35,7 +35,7 @@ struct Route {
 /// The route of a plan's frames through these kernels.
 Route route(const Plan& plan, const SharpnessKernels& kernels);
 
-/// For logs, such as "samples fused, values in place, lanes split".
+/// For logs, such as "samples as measured, values in place, lanes split".
 std::string to_string(const Route& route);
 
 }  // namespace framequality::cpu

@@ -294,7 +294,7 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
 }
 
 template <class M, int kRadius>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_smoothed(const __grid_constant__ Job job) {
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_prefiltered(const __grid_constant__ Job job) {
   if constexpr (!kHasProducts) return;
   constexpr Reach kReach = M::kReach;
   const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
@@ -345,8 +345,8 @@ Kernel prefilter_kernel(int metric, int radius) {
     using M = decltype(m);
     Kernel k;
     if constexpr (!M::kHistogram) {
-      k.function = radius == 1 ? reinterpret_cast<const void*>(&measure_smoothed<M, 1>)
-                               : reinterpret_cast<const void*>(&measure_smoothed<M, 2>);
+      k.function = radius == 1 ? reinterpret_cast<const void*>(&measure_prefiltered<M, 1>)
+                               : reinterpret_cast<const void*>(&measure_prefiltered<M, 2>);
       k.threads = kThreads;
       k.tile_width = kChunk * kChunks;
       k.chunks = kChunks;

@@ -288,7 +288,7 @@ TEST(Routes, AMeterSaysWhichItTakes) {
 /// Whether a kernel's code is for matrix products that Turing lacks: there it is compiled to nothing.
 bool needs_ampere(const std::string& kernel) {
   const auto has = [&](const char* part) { return kernel.find(part) != std::string::npos; };
-  return has("measure_smoothed<") || (has("tile::filter<") && !has("tile::Halves, 1,"));
+  return has("measure_prefiltered<") || (has("tile::filter<") && !has("tile::Halves, 1,"));
 }
 
 TEST(Routes, EveryGpuHasAUseForEveryKernel) {

@@ -19,12 +19,12 @@ using cpu::Lane;
 
 /// A table whose kernels prefilter as they measure in these lanes, and take the mean there in those.
 cpu::SharpnessKernels kernels_of(std::initializer_list<Lane> measured, std::initializer_list<Lane> mean) {
-  const auto nothing = [](const cpu::Block&, const cpu::Smoothing&, std::int64_t*) {};
+  const auto nothing = [](const cpu::Block&, const cpu::PrefilterFormat&, std::int64_t*) {};
   cpu::SharpnessKernels k{};
   for (int m = 0; m < kMetricCount; ++m)
     if (!with_metric(m, [](auto metric) { return decltype(metric)::kHistogram; }))
-      for (const Lane lane : measured) k.measure_smoothed[m][static_cast<int>(lane)] = nothing;
-  for (const Lane lane : mean) k.mean_smoothed[static_cast<int>(lane)] = nothing;
+      for (const Lane lane : measured) k.measure_prefiltered[m][static_cast<int>(lane)] = nothing;
+  for (const Lane lane : mean) k.mean_prefiltered[static_cast<int>(lane)] = nothing;
   return k;
 }
 
@@ -85,31 +85,33 @@ TEST(CpuRoute, FollowsFromFormatRequestAndKernels) {
       {"downscale 4, 16 bits", gray16, "tenengrad", kAvx512, "samples rounded, values made, lanes ints", kNone, 4},
 
       // Bytes behind a prefilter: even and odd columns apart, in registers where those are wide.
-      {"prefilter", gray8, "tenengrad", kAvx512, "samples fused, values in place, lanes split", kBinomial3},
-      {"prefilter, mean", gray8, "tenengrad", kAvx512, "samples fused, values in place, lanes split", kBinomial5, 1,
-       true},
+      {"prefilter", gray8, "tenengrad", kAvx512, "samples as measured, values in place, lanes split", kBinomial3},
+      {"prefilter, mean", gray8, "tenengrad", kAvx512, "samples as measured, values in place, lanes split", kBinomial5,
+       1, true},
       {"prefilter, narrow vectors", gray8, "tenengrad", kSse2, "samples prefiltered, values in place, lanes split",
        kBinomial3},
       {"prefilter, histogram", gray8, "entropy", kAvx512, "samples prefiltered, values in place, lanes split",
        kBinomial3},
-      {"prefilter, YUY2", yuy2, "tenengrad", kAvx512, "samples fused, values made, lanes split", kBinomial3},
+      {"prefilter, YUY2", yuy2, "tenengrad", kAvx512, "samples as measured, values made, lanes split", kBinomial3},
       {"prefilter, RGB, narrow vectors", packed_rgb(8, 3, 0, 1, 2), "laplacian", kSse2,
        "samples prefiltered, values made, lanes split", kBinomial5},
 
       // Words behind a prefilter: those that are shifted may stay where they lie, but only if none goes to memory.
-      {"prefilter, 16 bits", gray16, "tenengrad", kSse2, "samples fused, values in place, lanes ints", kBinomial3},
-      {"prefilter, 10 bits", p010, "tenengrad", kAvx512, "samples fused, values in place, lanes ints", kBinomial3},
+      {"prefilter, 16 bits", gray16, "tenengrad", kSse2, "samples as measured, values in place, lanes ints",
+       kBinomial3},
+      {"prefilter, 10 bits", p010, "tenengrad", kAvx512, "samples as measured, values in place, lanes ints",
+       kBinomial3},
       {"prefilter, 16 bits, scalar", gray16, "tenengrad", kScalar, "samples prefiltered, values made, lanes ints",
        kBinomial3},
       {"prefilter, 16 bits, no kernel for the mean", gray16, "tenengrad", kSse2,
        "samples prefiltered, values made, lanes ints", kBinomial3, 1, true},
-      {"prefilter, 16 bits, mean", gray16, "tenengrad", kAvx512, "samples fused, values in place, lanes ints",
+      {"prefilter, 16 bits, mean", gray16, "tenengrad", kAvx512, "samples as measured, values in place, lanes ints",
        kBinomial3, 1, true},
-      {"prefilter, big-endian", be16, "tenengrad", kAvx512, "samples fused, values made, lanes ints", kBinomial3},
+      {"prefilter, big-endian", be16, "tenengrad", kAvx512, "samples as measured, values made, lanes ints", kBinomial3},
 
-      // Both: values of 32 bits are never fused.
-      {"downscale and prefilter", gray8, "tenengrad", kAvx512, "samples fused, values made, lanes shorts", kBinomial3,
-       2},
+      // Both: values of 32 bits always go to memory.
+      {"downscale and prefilter", gray8, "tenengrad", kAvx512, "samples as measured, values made, lanes shorts",
+       kBinomial3, 2},
       {"downscale and prefilter, 16 bits", gray16, "tenengrad", kAvx512, "samples prefiltered, values made, lanes ints",
        kBinomial3, 4},
   };
@@ -140,7 +142,7 @@ TEST(CpuRoute, BitsBesideACodeAreRoundedAway) {
     return route_of({"", layout, "tenengrad", isa, "", kBinomial5}).prefilter;
   };
   // Of 10 bits behind binomial5, scaled by 2^8, 4 bits of the fraction are kept.
-  const cpu::Smoothing in_place = of(luma_layout(10, 2, 6), kAvx512), made = of(luma_layout(10, 2, 6), kScalar);
+  const cpu::PrefilterFormat in_place = of(luma_layout(10, 2, 6), kAvx512), made = of(luma_layout(10, 2, 6), kScalar);
   EXPECT_EQ(in_place.radius, 2);
   EXPECT_EQ(in_place.shift, 4 + 6);
   EXPECT_EQ(in_place.half, 1 << 9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Binomial smoothing of a vector of columns that walks down a block. Everything is in an unnamed namespace, as in
+// The prefilter of a vector of columns that walks down a block. Everything is in an unnamed namespace, as in
 // simd.h.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace {
 
 /// Horizontal taps of kVec output columns, the even ones and the odd ones. p: the first column's leftmost tap.
 template <int kRadius>
-FQ_HD void smooth_bytes_row(const std::uint8_t* p, U16v& even, U16v& odd) {
+FQ_HD void prefilter_bytes_row(const std::uint8_t* p, U16v& even, U16v& odd) {
   const U8v v0 = load<U8v>(p), v2 = load<U8v>(p + 2);
   const U16v w0 = reinterpret_cast<U16v>(v0), w2 = reinterpret_cast<U16v>(v2);
   if constexpr (kRadius == 1) {
@@ -41,20 +41,20 @@ struct Cascade {
   }
 };
 
-/// Smooths kVec columns of bytes, row after row downwards.
+/// Prefilters kVec columns of bytes, row after row downwards.
 template <int radius>
-struct ByteSmoother {
+struct BytePrefilter {
   static constexpr int kRadius = radius, kLate = 0;
   using Samples = Words<Source::kSplit>;
   static constexpr int kValueBytes = 1;
   static constexpr int kShift = kRadius == 1 ? 0 : 4;  // as sample_format() has it for 8-bit codes
   Cascade<kRadius, U16v> even, odd;
 
-  FQ_HD explicit ByteSmoother(const Smoothing&) {}
+  FQ_HD explicit BytePrefilter(const PrefilterFormat&) {}
   /// Samples whose lowest taps are in the row kLate calls ago. p: the first column's leftmost tap.
   FQ_HD Samples next(const std::uint8_t* p) {
     U16v e, o;
-    smooth_bytes_row<kRadius>(p, e, o);
+    prefilter_bytes_row<kRadius>(p, e, o);
     constexpr std::uint16_t kHalf = kShift ? 1 << (kShift - 1) : 0;
     return {reinterpret_cast<S16v>((even.add(e) + kHalf) >> kShift),
             reinterpret_cast<S16v>((odd.add(o) + kHalf) >> kShift)};
@@ -64,7 +64,7 @@ struct ByteSmoother {
 /// The same for kVec / 2 columns of words. Where there are registers for it samples come a row late, which cuts the
 /// long chain of instructions from values to samples in two: neither waits for the other.
 template <int radius>
-struct WordSmoother {
+struct WordPrefilter {
   static constexpr int kRadius = radius, kLate = kVec == 64 ? 1 : 0;
   using Samples = SplitInts;
   static constexpr int kValueBytes = 2;
@@ -75,7 +75,7 @@ struct WordSmoother {
   const std::uint16_t mask;
   const int half, shift;
 
-  FQ_HD explicit WordSmoother(const Smoothing& s)
+  FQ_HD explicit WordPrefilter(const PrefilterFormat& s)
       : mask(s.mask), half(s.half + (kBias << (4 * kRadius))), shift(s.shift) {}
   FQ_HD S16v load_words(const std::uint8_t* p) const { return reinterpret_cast<S16v>((load<U16v>(p) & mask) ^ kBias); }
   FQ_HD Samples next(const std::uint8_t* p) {
