@@ -64,7 +64,7 @@ for page in pages:
 
 # Files that the text names, but for those that it makes up.
 for page in pages:
-    for name in re.findall(r"`((?:algorithms|apps|benchmarks|cpu|cuda|debian|docs|examples|gst|host|scripts|tests)/[\w./-]+)`",
+    for name in re.findall(r"`((?:algorithms|apps|benchmarks|cpu|cuda|debian|device|docs|engine|examples|gst|host|scripts|tests)/[\w./-]+)`",
                            re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)):
         if page.name != "CHANGELOG.md" and "squared_gradient" not in name and not (root / name.rstrip("/.")).exists():
             faults.append(f"{page.relative_to(root)}: there is no {name}")

@@ -79,8 +79,9 @@ def dot():
         includes = set(re.findall(r'^\s*#\s*include\s*"([^"]+)"', texts, re.MULTILINE)) - leaves
         reached = {included.split("/")[0] for included in includes}
         lines += [f"  {floor} -> {below}" for below in floors if below != floor and below in reached]
-    if {"apps", "gst"} <= set(floors):
-        lines.append('  apps -> gst [style=dashed, label="by element name"]')
+    lines.append('  apps -> gst [style=dashed, label="by element name"]')
+    listed = re.findall(r"\bBACKEND\((\w+)\)", (ROOT / "engine" / "backends.cpp").read_text(encoding="utf-8"))
+    lines += [f'  engine -> {backend} [style=dashed, label="kBackend"]' for backend in listed]
     return "\n".join([*lines, "}", ""])
 
 
