@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// When frames begin and end for a sharpnessgate, and the time of those that were dropped.
+// Begin and end of frames for a sharpnessgate, and the time of those that were dropped.
 #include "algorithms/saturate.h"
 #include "gst/object/segment.h"
 #include "gst/sharpnessgate/stream.h"
