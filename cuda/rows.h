@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where rows begin in a device's memory. No CUDA headers.
+// Starts of rows in a device's memory. No CUDA headers.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a filtering element's output buffers come from, and what it offers upstream for its input.
+// Output buffers of a filtering element, and its offer to upstream for its input.
 #include "gst/base/filter_base.h"
 #include "gst/base/stream.h"
 #include "gst/memory/allocation.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the sweeps of all backends share: the layouts as test parameters, and words for a failing case.
+// Shared parts of the sweeps of all backends: the layouts as test parameters, and words for a failing case.
 #pragma once
 
 #include "tests/sharpness/measure.h"
