@@ -2,6 +2,8 @@
 // framequality-bliinds: features and scores of files.
 #include "apps/bliinds/csv.h"
 #include "apps/bliinds/measure.h"
+#include "apps/common/command_line.h"
+#include "apps/common/meter.h"
 #include "apps/common/nearest.h"
 #include "apps/common/program.h"
 #include "apps/common/uri.h"
@@ -12,14 +14,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 using namespace framequality;
@@ -39,16 +38,9 @@ features  prints CSV: name, frame (from 0), and the 24 features of every image o
 score     prints CSV: name, frame, score (0 best ... 99 worst), raw-score (before rounding and clamping)
 
 Names are bytes, as given.
+)";
 
-Options of features and score:
-  --channel luma|red       Measure this channel (default red, which the published model was trained on)
-  --device auto|cpu|cuda   Measure on this device (default auto)
-  --interval SECONDS       Measure at most one frame per this time (default 0: every frame)
-  --stall-timeout SECONDS  Give up on a file that delivers no data for this long (default 60; 0: never)
-
-Options of score:
-  --model FILE             Score by this model (default: the published one)
-
+constexpr char kDetails[] = R"(
 Exit status:
   0: all files were measured
   1: a file or the output failed
@@ -59,44 +51,54 @@ Examples:
   framequality-bliinds features images/*.png > features.csv
 )";
 
+constexpr int kMaxStall = 1'000'000;  // s
+
 struct Options {
   MeasureOptions measure;
   std::vector<std::string> files;
 };
 
-/// All of the text as a number of this type.
-template <class T>
-bool parse(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-std::uint64_t nanoseconds(const std::string& text) {
-  double seconds = 0;
-  if (!parse(text, seconds) || !(seconds >= 0 && seconds <= 1e6))
-    throw UsageError("--interval takes seconds from 0 to 1000000, not '" + text + "'");
-  return static_cast<std::uint64_t>(std::llround(seconds * GST_SECOND));
-}
-
-int stall_seconds(const std::string& text) {
-  int seconds = 0;
-  if (!parse(text, seconds) || seconds < 0 || seconds > 1'000'000)
-    throw UsageError("--stall-timeout takes whole seconds from 0 to 1000000, not '" + text + "'");
-  return seconds;
-}
-
 const std::vector<std::string> kCommands = {"features", "score"};
 
-std::vector<std::string> options_of(const std::string& command) {
-  std::vector<std::string> all = {"--channel", "--device", "--interval", "--stall-timeout"};
-  if (command == "score") all.emplace_back("--model");
-  return all;
+// One line per row.
+// clang-format off
+std::vector<Key> shared_keys(MeasureOptions& m) {
+  return {
+      {"channel", 0, "luma|red", "Measure this channel (default red, which the published model was trained on)", word(m.channel, "luma|red")},
+      {"device", 0, kDevices, "Measure on this device (default auto)", word(m.device, kDevices)},
+      {"interval", 0, "SECONDS", "Measure at most one frame per this time (default 0: every frame)", seconds_from(0, m.interval)},
+      {"stall-timeout", 0, "SECONDS", "Give up on a file that delivers no data for this long (default 60; 0: never)", count(m.stall_timeout, 0, kMaxStall).as("whole seconds from 0 to " + std::to_string(kMaxStall))},
+  };
+}
+
+std::vector<Key> score_keys(MeasureOptions& m) {
+  return {
+      {"model", 0, "FILE", "Score by this model (default: the published one)", anything(m.model, Kind::kPath)},
+  };
+}
+// clang-format on
+
+std::string help() {
+  const auto lines = [](const std::vector<Key>& keys) {
+    std::string text;
+    for (const Key& key : keys) {
+      const std::string option = std::string("  --") + key.name + ' ' + key.value;
+      text += option + std::string(27 - std::min<std::size_t>(25, option.size()), ' ') + key.help + '\n';
+    }
+    return text;
+  };
+  MeasureOptions options;
+  return std::string(kUsage) + "\nOptions of features and score:\n" + lines(shared_keys(options)) +
+         "\nOptions of score:\n" + lines(score_keys(options)) + kDetails;
 }
 
 /// Takes the options that this command has; the rest are files, all of them after `--`.
 Options parse_options(const std::string& command, const std::vector<std::string>& words) {
   Options options;
-  const std::vector<std::string> known = options_of(command);
+  std::vector<Key> keys = shared_keys(options.measure);
+  if (command == "score") keys = joined(keys, score_keys(options.measure));
+  std::vector<std::string> known;
+  for (const Key& key : keys) known.push_back(std::string("--") + key.name);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") {
@@ -109,18 +111,13 @@ Options parse_options(const std::string& command, const std::vector<std::string>
     }
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
       throw UsageError(std::string(command).append(" has no option '" + name + "'").append(suggestion(name, known)));
     if (equals == word.npos && i + 1 == words.size()) throw UsageError(name + " needs a value");
-    const std::string value = equals == word.npos ? words[++i] : word.substr(equals + 1);
-    if (name == "--channel") options.measure.channel = value;
-    if (name == "--device") options.measure.device = value;
-    if (name == "--model") options.measure.model = value;
-    if (name == "--interval") options.measure.interval = nanoseconds(value);
-    if (name == "--stall-timeout") options.measure.stall_timeout = stall_seconds(value);
+    set_option(keys[static_cast<std::size_t>(found - known.begin())],
+               equals == word.npos ? words[++i] : word.substr(equals + 1));
   }
-  choice("--channel", options.measure.channel, {"luma", "red"});
-  choice("--device", options.measure.device, {"auto", "cpu", "cuda"});
   if (options.files.empty()) throw UsageError("which files?");
   return options;
 }
@@ -177,7 +174,7 @@ bool wants_help(const std::vector<std::string>& words) {
 
 int run(const std::vector<std::string>& words) {
   if (wants_help(words)) {
-    print(kUsage);
+    print(help());
     return 0;
   }
   const std::string command = words.empty() ? "" : words[0];

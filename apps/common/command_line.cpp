@@ -92,6 +92,13 @@ Value value_of(Kind kind, const std::string& text) {
 
 }  // namespace
 
+void set_option(const Key& option, const std::string& text) {
+  const Value value = value_of(option.setter.kind, text);
+  if (option.setter.set(value)) return;
+  throw UsageError(std::string("--") + option.name + " takes " + option.setter.takes + ", not '" + printable(text) +
+                   "'" + suggested_word(option, value));
+}
+
 CommandLine::CommandLine(int argc, char** argv, const Help& help, const std::vector<Key>& keys, Library library) {
   std::vector<Found> found(keys.size());
   Found rest;
@@ -130,10 +137,7 @@ void CommandLine::apply(const std::vector<Key>& keys) const {
   for (const Key& key : keys) {
     const auto found = given_.find(key.name);
     if (found == given_.end() || key.setter.kind == Kind::kFlag) continue;
-    for (const std::string& text : found->second)
-      if (const Value value = value_of(key.setter.kind, text); !key.setter.set(value))
-        throw UsageError(std::string("--") + key.name + " takes " + key.setter.takes + ", not '" + printable(text) +
-                         "'" + suggested_word(key, value));
+    for (const std::string& text : found->second) set_option(key, text);
   }
 }
 

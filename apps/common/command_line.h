@@ -22,6 +22,9 @@ struct Help {
 /// What a program is made with.
 enum class Library { kNone, kGStreamer };
 
+/// Sets what an option is given. Throws UsageError, which says what it accepts.
+void set_option(const Key& option, const std::string& text);
+
 class CommandLine {
  public:
   /// Reads the options of the table, and the library's own; initialises it. Sets nothing yet. --help prints and exits.
