@@ -24,7 +24,7 @@ bool wants(host::LogLevel level) noexcept {
   return gst_debug_category_get_threshold(engine_category()) >= static_cast<GstDebugLevel>(level);
 }
 
-/// "find_device" of "framequality::cuda::Device framequality::cuda::find_device(int)".
+/// "find_device" of "Device framequality::find_device(int)".
 std::string name_of(std::string_view signature) {
   const std::string_view before = signature.substr(0, signature.find('('));
   const std::size_t at = before.find_last_of(": ");
