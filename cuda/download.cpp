@@ -52,7 +52,7 @@ Download::Download(std::span<const PlaneSize> planes, int id) : id_(id), planes_
 Canvas& Download::prepare(Memory& memory, cudaStream_t stream, const Canvas& out) const {
   reserve_zeroed(memory.pixels, bytes_, stream);  // what lies behind the rows is copied with them
   memory.ours = out;
-  memory.ours.memory = Memory::kCuda;
+  memory.ours.memory = framequality::Memory::kCuda;
   for (int p = 0; p < planes_; ++p) {
     const std::size_t bytes = size_[p].row_bytes;
     const auto pitch = static_cast<std::ptrdiff_t>(step_of(out, p) == bytes ? bytes : whole_pitch(bytes));

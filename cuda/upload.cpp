@@ -68,7 +68,7 @@ Upload::Upload(const Geometry& geometry, int id, bool fetches)
 Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame, int first_row, int last_row) const {
   const Range range("upload");
   Frame ours;
-  ours.memory = Memory::kCuda;
+  ours.memory = framequality::Memory::kCuda;
   for (int p = 0; p < planes_; ++p) bring({memory, stream, frame, first_row, last_row}, p, ours);
   return ours;
 }
@@ -76,7 +76,7 @@ Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame
 Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame, unsigned planes) const {
   const Range range("upload");
   Frame ours;
-  ours.memory = Memory::kCuda;
+  ours.memory = framequality::Memory::kCuda;
   for (int p = 0; p < planes_; ++p)
     if (planes >> p & 1) bring({memory, stream, frame, 0, size_[p].rows}, p, ours);
   return ours;
