@@ -5,9 +5,11 @@
 #include "algorithms/worker.h"
 #include "device/backend.h"
 #include "device/error.h"
+#include "host/log.h"
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace framequality {
@@ -50,6 +52,7 @@ class Session {
         [&] {
           worker_->submit(task);
           ++pending_;
+          tell_route();
         },
         [&](const Error& fault) { fall_back(fault); });
   }
@@ -72,6 +75,7 @@ class Session {
 
   /// Waits until the worker has let go of all tasks, and forgets them.
   void drop() noexcept {
+    if (pending_ > 0) host::log(host::LogLevel::kDebug, "%d tasks are dropped", pending_);
     guard(false, [&] {
       const Visit visit(host_);
       for (; pending_ > 0; --pending_)
@@ -88,6 +92,7 @@ class Session {
   /// the first of the new one. No task is pending.
   template <class F>
   void rebuild(F&& change) {
+    host::log(host::LogLevel::kDebug, "the frames' context is another one: %s begins anew", place_.backend->title);
     release();
     std::forward<F>(change)();
     make_worker();
@@ -113,6 +118,8 @@ class Session {
     const Visit visit(host_);
     overlaps_ = !is_cpu(*place_.backend);
     with_recovery([&] { worker_ = make_(place_, depth_); }, [&](const Error& fault) { move_on(fault, place_); });
+    host::log(host::LogLevel::kDebug, "a session begins on %s, %d tasks at a time", place_.backend->title,
+              overlaps_ ? depth_ : 1);
   }
   void release() noexcept {
     guard(false, [&] {
@@ -131,6 +138,8 @@ class Session {
   /// throws, the worker is there still, and drop() waits for it.
   void move_on(const Error& fault, const Place& failed) {
     const Place next = host_.fall_back(fault, failed);
+    host::log(host::LogLevel::kInfo, "%s failed (%s): %s goes on, with %d tasks that it had", failed.backend->title,
+              fault.what(), next.backend->title, pending_);
     with_recovery(
         [&] {
           worker_ = make_(next, 1);
@@ -145,12 +154,22 @@ class Session {
     return with_recovery(
         [&] {
           worker_->submit(task);
+          tell_route();
           return worker_->collect();
         },
         [&](const Error& fault) {
           fall_back(fault);
           return work(task);
         });
+  }
+
+  /// Logs how the worker goes about its tasks, where that has changed.
+  void tell_route() {
+    if (!host::is_logged(host::LogLevel::kDebug)) return;
+    std::string now = worker_->route();
+    if (now.empty() || now == route_) return;
+    route_ = std::move(now);
+    host::log(host::LogLevel::kDebug, "%s: %s", place_.backend->title, route_.c_str());
   }
 
   SessionHost& host_;
@@ -160,8 +179,9 @@ class Session {
   std::unique_ptr<Worker<Task, Result>> worker_;
   bool overlaps_ = false;  ///< tasks are submitted before those in front of them are collected
   bool replayed_ = false;
-  int pending_ = 0;  ///< tasks that the worker has
-  int replays_ = 0;  ///< tasks that a device had and that are to be collected
+  std::string route_;  ///< as it was logged
+  int pending_ = 0;    ///< tasks that the worker has
+  int replays_ = 0;    ///< tasks that a device had and that are to be collected
 };
 
 }  // namespace framequality

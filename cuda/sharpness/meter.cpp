@@ -3,6 +3,7 @@
 #include "cuda/sharpness/meter.h"
 
 #include "cuda/device.h"
+#include "cuda/range.h"
 #include "cuda/sharpness/device_meter.h"
 
 #include <algorithm>
@@ -294,6 +295,7 @@ void DeviceMeter::submit(const MeterTask& task) { begin(task.frame, task.plan, t
 
 /// submit(); waits: a frame on the device waits for the legacy default stream.
 void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits) {
+  const Range range("submit sharpness");
   Slot& slot = slots_.next();
   make_current(id_);
   prepare(slot, std::move(plan));
@@ -318,6 +320,7 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
 }
 
 std::span<const std::int64_t> DeviceMeter::collect() {
+  const Range range("wait for sharpness");
   const Slot& slot = slots_.give();
   make_current(id_);
   slot.wait_for_results();

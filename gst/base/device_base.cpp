@@ -69,7 +69,9 @@ static void choose_place(FqDeviceBase* self) {
   const auto [backend, id] = *choice.place;
   if (!is_cpu(*backend)) {
     GST_CAT_INFO_OBJECT(category(self), self, "on %s device %d, %s", backend->title, id, choice.name.c_str());
-  } else if (!choice.reason.empty()) {
+  } else if (choice.reason.empty()) {
+    GST_CAT_INFO_OBJECT(category(self), self, "on %s: device=cpu", backend->title);
+  } else {
     GST_CAT_INFO_OBJECT(category(self), self, "on %s: %s", backend->title, choice.reason.c_str());
     // Who names a device expects it to work; who leaves the choice to us does not.
     if (!unsupported && settings.cuda_device_id >= 0)
@@ -143,6 +145,7 @@ GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
       return true;
     });
     if (!failed && !buffer) return GST_FLOW_OK;
+    GST_CAT_LOG_OBJECT(category(self), self, "a frame that was held goes first");
     d.broken = failed;
     flow = failed ? GST_FLOW_ERROR : push_frame(self, std::move(buffer));
   }
@@ -155,8 +158,12 @@ static bool make_stream(FqDeviceBase* self, GstCaps* in, GstCaps* out) {
   DeviceState& d = *self->device;
   d.significant_bits = d.settings.get().significant_bits;
   d.stream = FQ_DEVICE_BASE_GET_CLASS(self)->make_stream(self, in, out);
-  if (d.stream) d.stream->tell_latency();
-  return d.stream != nullptr;
+  if (!d.stream) return false;
+  d.stream->tell_latency();
+  GST_CAT_DEBUG_OBJECT(category(self), self,
+                       "a stream of %" GST_PTR_FORMAT ", %d frames in flight, %u significant bits",
+                       static_cast<void*>(in), d.stream->in_flight(), d.significant_bits);
+  return true;
 }
 
 static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {

@@ -64,7 +64,11 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
     // A frame that shows neither the last move nor more of them than the one before brings nothing new.
     used = seen.score && (*known == commands_ || *known > known_);
     seen.known = known_ = *known;
+    const char* const before = search_->reason();
     to = search_->frame(seen);
+    if (search_->reason() != before)
+      GST_DEBUG_OBJECT(element_, "%s, since %s (searching because %s)", focus::name_of(search_->phase()),
+                       search_->reason(), search_->cause());
   }
   mind_timeout(running, used);
   tell(search_->curve());
