@@ -2,17 +2,22 @@
 // The engine's log: what it decided and why, for whoever wants to hear it. Knows neither GStreamer nor a file.
 #pragma once
 
-#include <source_location>
-
 namespace framequality::host {
 
 /// How loud a line is, by GStreamer's numbers. kLog is for what happens with every frame, the others are not.
 enum class LogLevel { kWarning = 2, kInfo = 4, kDebug = 5, kLog = 6 };
 
+/// Where a line comes from. Not std::source_location, which clang 14 cannot make of GCC 12's library.
+struct Caller {
+  const char* file;
+  const char* function;
+  int line;
+};
+
 /// Takes lines. Both functions are called from any thread, also at the same time, and must not throw.
 struct LogSink {
   bool (*wants)(LogLevel level) noexcept;
-  void (*write)(LogLevel level, const std::source_location& from, const char* text) noexcept;
+  void (*write)(LogLevel level, const Caller& from, const char* text) noexcept;
 };
 
 /// All lines go there from now on; null, as at the beginning: nowhere. The sink is never copied and must stay.
@@ -21,10 +26,11 @@ void set_log_sink(const LogSink* sink) noexcept;
 /// A level, with the place of the call that names it.
 struct LogFrom {
   // NOLINTNEXTLINE(google-explicit-constructor): log(LogLevel::kDebug, ...) is how it is called
-  LogFrom(LogLevel level, const std::source_location& from = std::source_location::current()) noexcept
-      : level(level), from(from) {}
+  LogFrom(LogLevel level, const char* file = __builtin_FILE(), const char* function = __builtin_FUNCTION(),
+          int line = __builtin_LINE()) noexcept
+      : level(level), from{file, function, line} {}
   LogLevel level;
-  std::source_location from;
+  Caller from;
 };
 
 /// True if a line of this level is wanted: for what costs something to put together.

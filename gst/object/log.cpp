@@ -4,9 +4,6 @@
 
 #include "host/log.h"
 
-#include <string>
-#include <string_view>
-
 namespace framequality {
 
 namespace {
@@ -24,18 +21,11 @@ bool wants(host::LogLevel level) noexcept {
   return gst_debug_category_get_threshold(engine_category()) >= static_cast<GstDebugLevel>(level);
 }
 
-/// "find_device" of "Device framequality::find_device(int)".
-std::string name_of(std::string_view signature) {
-  const std::string_view before = signature.substr(0, signature.find('('));
-  const std::size_t at = before.find_last_of(": ");
-  return std::string(at == std::string_view::npos ? before : before.substr(at + 1));
-}
-
-void write([[maybe_unused]] host::LogLevel level, [[maybe_unused]] const std::source_location& from,
+void write([[maybe_unused]] host::LogLevel level, [[maybe_unused]] const host::Caller& from,
            [[maybe_unused]] const char* text) noexcept {
 #ifndef GST_DISABLE_GST_DEBUG
-  gst_debug_log_literal(engine_category(), static_cast<GstDebugLevel>(level), from.file_name(),
-                        name_of(from.function_name()).c_str(), static_cast<gint>(from.line()), nullptr, text);
+  gst_debug_log_literal(engine_category(), static_cast<GstDebugLevel>(level), from.file, from.function, from.line,
+                        nullptr, text);
 #endif
 }
 

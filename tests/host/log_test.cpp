@@ -12,7 +12,7 @@ namespace {
 
 struct Line {
   LogLevel level;
-  std::string file, text;
+  std::string file, function, text;
 };
 
 std::vector<Line>& lines() {
@@ -21,8 +21,8 @@ std::vector<Line>& lines() {
 }
 
 constexpr LogSink kDebugSink{[](LogLevel level) noexcept { return level <= LogLevel::kDebug; },
-                             [](LogLevel level, const std::source_location& from, const char* text) noexcept {
-                               lines().push_back({level, from.file_name(), text});
+                             [](LogLevel level, const Caller& from, const char* text) noexcept {
+                               lines().push_back({level, from.file, from.function, text});
                              }};
 
 class Log : public testing::Test {
@@ -40,6 +40,7 @@ TEST_F(Log, LinesNameTheirCaller) {
   EXPECT_EQ(lines()[0].level, LogLevel::kInfo);
   EXPECT_EQ(lines()[0].text, "3 of four");
   EXPECT_NE(lines()[0].file.find("log_test.cpp"), std::string::npos);
+  EXPECT_EQ(lines()[0].function, "TestBody");
 }
 
 TEST_F(Log, OnlyWhatIsWantedIsWritten) {
