@@ -98,6 +98,7 @@ Options parse_options(const std::string& command, const std::vector<std::string>
   std::vector<Key> keys = shared_keys(options.measure);
   if (command == "score") keys = joined(keys, score_keys(options.measure));
   std::vector<std::string> known;
+  known.reserve(keys.size());
   for (const Key& key : keys) known.push_back(std::string("--") + key.name);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];

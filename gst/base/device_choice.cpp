@@ -42,15 +42,15 @@ GType fq_device_choice_get_type() {
     const std::string best =
         listed(better, " or ") + " if there is a usable device, else " + cpu_place().backend->title;
     // GLib keeps all of it for good.
-    auto* values = g_new0(GEnumValue, backends().size() + 2);
-    auto* value = values;
-    *value++ = {static_cast<int>(DeviceChoice::kAuto), g_strdup(best.c_str()), "auto"};
+    static std::vector<GEnumValue> values;
+    values.push_back({static_cast<int>(DeviceChoice::kAuto), g_strdup(best.c_str()), "auto"});
     for (const Backend* backend : by_number()) {
       const std::string text =
           std::string(backend->title) + (is_cpu(*backend) ? "" : "; the change to READY fails without a usable device");
-      *value++ = {backend->number, g_strdup(text.c_str()), backend->name};
+      values.push_back({backend->number, g_strdup(text.c_str()), backend->name});
     }
-    return g_enum_register_static("FqDevice", values);
+    values.push_back({});
+    return g_enum_register_static("FqDevice", values.data());
   }();
   return type;
 }
