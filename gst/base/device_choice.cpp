@@ -42,7 +42,7 @@ GType fq_device_choice_get_type() {
     const std::string best =
         listed(better, " or ") + " if there is a usable device, else " + cpu_place().backend->title;
     // GLib keeps all of it for good.
-    static std::vector<GEnumValue> values;
+    static auto& values = *new std::vector<GEnumValue>;
     values.push_back({static_cast<int>(DeviceChoice::kAuto), g_strdup(best.c_str()), "auto"});
     for (const Backend* backend : by_number()) {
       const std::string text =
