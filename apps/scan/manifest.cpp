@@ -39,6 +39,7 @@ std::string relative(const std::string& file, const fs::path& folder) {
 template <class Range, class F>
 std::string lines_of(const Range& range, F&& item) {
   std::vector<std::string> lines;
+  lines.reserve(range.size());
   for (const auto& value : range) lines.push_back(dump(item(value)));
   return array_of_lines(lines);
 }
