@@ -121,7 +121,8 @@ CameraSettings Config::Document::camera(const toml::table& from, CameraSettings 
   AddressSettings address;
   read(from, joined(camera_keys(camera), address_keys(address)), {}, faults);
   camera.name = address.name.value_or("");
-  const auto& [name, url, pipeline, user, file] = address;
+  // No structured binding: clang 14 cannot capture one.
+  const auto &url = address.url, &pipeline = address.pipeline, &user = address.user, &file = address.password_file;
   const auto attempt = [&](const char* key, auto&& action) {
     try {
       action();
