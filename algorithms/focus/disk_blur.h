@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a lens out of focus does to a picture: an average over a disk, smooth in its radius.
+// Blur of a defocused lens: the average over a disk, smooth in its radius.
 #pragma once
 
 #include <algorithm>

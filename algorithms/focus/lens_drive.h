@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a motor makes of the positions that it is sent to: it obeys late, takes its time, and has play.
+// Model of a lens motor: delay, limited speed and play.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The focus search: its frames, settings, begin and end, and the watch.
+// Entry points of the focus search, its start and end, and the watch at rest.
 #include "algorithms/focus/search.h"
 
 namespace framequality::focus {
@@ -142,7 +142,7 @@ std::optional<double> Search::finish(bool focused) {
 bool Search::is_less_than_swept() const {
   if (kind_ != Kind::kSweep || stops_.empty() || lens_.last() == 0) return false;
   const double allowed = std::max(kTuning.less * expected_.peak.height, kTuning.less_noise * expected_.noise);
-  // Of a lens that does what it is told the scene has changed.
+  // With a prompt lens without play, lower scores mean that the scene has changed.
   return stops_.best().score < sweep_.highest() - allowed &&
          (lens_.is_slow() || lens_.suspects_play() || !lens_.motion().lag_is_known());
 }

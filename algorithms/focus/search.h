@@ -18,7 +18,7 @@
 //             loss that lasts is probed inside the depth of focus (state tracking). A search that ends where it began
 //             was useless: the next needs twice the patience, until all has been calm for a while
 //
-// What is decided by, in numbers: tuning.h.
+// All thresholds are in tuning.h.
 #pragma once
 
 #include "algorithms/focus/stops.h"
@@ -63,13 +63,13 @@ struct Loss {
 /// shape: of the last peak, null if there is none. reference, level: score when it was found, and now.
 Loss loss_of(FocusWatch::Sign sign, const FocusPeak* shape, double reference, double level);
 
-/// What to do about an end that is less than was promised.
+/// Next step when the final score falls short of the expected peak.
 enum class Remedy {
-  kSuspectPlay,    ///< of the lens
-  kDistrustSweep,  ///< and let stops tell
-  kBeginAgain,     ///< with stops: the scene has changed
-  kBestStop,       ///< try it as the end
-  kEnd             ///< be content, or fail
+  kSuspectPlay,    ///< assume that the lens has play
+  kDistrustSweep,  ///< use the stops alone
+  kBeginAgain,     ///< discard the stops, because the scene has changed
+  kBestStop,       ///< finish at the best stop
+  kEnd             ///< accept the result, or fail
 };
 /// is_best: no stop has seen more. retries: so far.
 Remedy remedy_for(bool may_have_play, bool trusts_sweep, bool is_best, int retries);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a focus search is told of its lens and of its user's wishes, and what it tells of itself.
+// Settings of a focus search, and the state and curve that it reports.
 #pragma once
 
 namespace framequality {

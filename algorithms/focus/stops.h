@@ -15,7 +15,7 @@ enum class Kind {
   kTracking  ///< the same, inside the depth of focus
 };
 
-/// What a choice depends on besides the stops.
+/// Inputs of a choice besides the stops.
 struct View {
   const Lens& lens;
   const Sweep& sweep;
@@ -25,19 +25,19 @@ struct View {
   int times_slower;             ///< sweeps whose peak was not there
 };
 
-/// What comes next.
+/// The next action of the fine search.
 struct Choice {
   enum class Is {
-    kStop,    ///< at `at`
-    kEnd,     ///< a stop that may be the end
-    kTop,     ///< the same, at the top
-    kFinish,  ///< the lens is where it belongs
-    kSlower,  ///< another sweep
-    kNothing  ///< there is nothing beside the last peak
+    kStop,    ///< move to `at` and measure there
+    kEnd,     ///< the same; the search may end there
+    kTop,     ///< the same, at the estimated top
+    kFinish,  ///< stay: the lens is in focus
+    kSlower,  ///< sweep again with a smaller stride
+    kNothing  ///< no peak near the last one
   } is;
   const char* reason;
   int at = 0;
-  bool directly = false;  ///< from wherever the lens is
+  bool directly = false;  ///< without approaching from the usual side
 };
 
 /// The peak as far as stops and sweep tell it.
@@ -47,9 +47,9 @@ struct Fit {
   bool contradicts = false;   ///< a stop, the sweep
 };
 
-/// What the lens's play was seen to be; nothing if it cannot be told.
+/// Play of the lens as observed.
 struct PlaySeen {
-  std::optional<double> play;  ///< steps
+  std::optional<double> play;  ///< steps; none if it cannot be observed
 };
 
 /// Positions are in steps, times in frames.

@@ -13,7 +13,7 @@ struct Leg {
   int from, to;
 };
 
-/// What the distance between a sweep's commands depends on.
+/// Inputs for the distance between the commands of a sweep.
 struct Pace {
   double wanted = 0;  ///< steps, as set; 0: it is chosen
   int last = 0;       ///< step of the range
