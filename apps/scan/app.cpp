@@ -16,11 +16,11 @@
 #include "apps/scan/progress.h"
 #include "apps/scan/report.h"
 #include "apps/scan/set_pictures.h"
+#include "apps/scan/summary.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <exception>
@@ -76,24 +76,6 @@ std::vector<double> weights(const std::vector<Input>& inputs, const OutputFolder
     sizes.push_back(stat(input.name.c_str(), &about) == 0 ? static_cast<double>(about.st_size) + 1 : 1);
   }
   return sizes;
-}
-
-std::string summary(const Result& result, const MeterOptions& meter) {
-  std::vector<double> scores;
-  for (const Moment& m : result.moments) scores.push_back(m.score);
-  const Statistics s = statistics(std::move(scores));
-  const auto at = [&](std::size_t i) {
-    const Moment& m = result.moments[i];
-    return (result.timed ? clock_time(m.time) + " " : "") + "(frame " + std::to_string(m.frame) + ")";
-  };
-  if (result.video.picture) return printable(result.name) + ": " + meter.metric + ' ' + rounded(s.max, 6);
-  std::string text = printable(result.name) + ": " + std::to_string(result.moments.size()) + " frames";
-  if (result.timed) text += ", " + clock_time(result.length);
-  text += ", " + std::to_string(std::lround(static_cast<double>(result.decoded) / std::max(result.seconds, 1e-9))) +
-          " frames/s\n  " + meter.metric + ": min " + rounded(s.min, 6) + ", median " + rounded(s.median, 6) +
-          ", max " + rounded(s.max, 6);
-  if (result.moments.size() > 1) text += "\n  highest at " + at(s.max_at) + ", lowest at " + at(s.min_at);
-  return text;
 }
 
 class App {
