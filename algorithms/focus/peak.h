@@ -80,74 +80,98 @@ inline double significance(std::span<const FocusSample> row, double window, doub
   return noise > 0 ? rise / (noise * error) : 1e9;
 }
 
-/// The peak of a row of samples in ascending order, at least one, noise: of single scores. Its width is half of that at
-/// half height; a peak of one sample is half as wide as the next are apart.
-inline FocusPeak peak_of(std::span<const FocusSample> row, double noise) {
-  const auto n = static_cast<std::ptrdiff_t>(row.size());
-  const auto [least, most] = std::minmax_element(
-      row.begin(), row.end(), [](const FocusSample& a, const FocusSample& b) { return a.score < b.score; });
-  // Where noise could choose the highest one, three together choose.
-  constexpr double kClear = 20;
-  const bool is_clear = most->score - least->score > kClear * noise;
-  const auto level = [&](std::ptrdiff_t i) {
-    const auto at = [&](std::ptrdiff_t k) {
-      return row[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(k, 0, n - 1))].score;
-    };
-    return is_clear ? at(i) : (at(i - 1) + 2 * at(i) + at(i + 1)) / 4;
-  };
-  std::ptrdiff_t best = 0;
-  FocusPeak peak;
-  peak.floor = level(0);
-  for (std::ptrdiff_t i = 1; i < n; ++i) {
-    if (level(i) > level(best)) best = i;
-    peak.floor = std::min(peak.floor, level(i));
+/// A row of samples, at least one, in ascending order of position; noise: of single scores.
+class SampleRow {
+ public:
+  SampleRow(std::span<const FocusSample> row, double noise) : row_(row) {
+    const auto [least, most] = std::minmax_element(
+        row.begin(), row.end(), [](const FocusSample& a, const FocusSample& b) { return a.score < b.score; });
+    constexpr double kClear = 20;
+    is_clear_ = most->score - least->score > kClear * noise;
   }
-  const auto at = [&](std::ptrdiff_t i) { return row[static_cast<std::size_t>(i)].at; };
-  peak.height = level(best) - peak.floor;
-  peak.top = at(best);
-  // Half width, each side on its own; a side that ends before it falls so far counts only if the other does too.
+
+  std::ptrdiff_t size() const { return static_cast<std::ptrdiff_t>(row_.size()); }
+  double at(std::ptrdiff_t i) const { return row_[static_cast<std::size_t>(i)].at; }
+  /// The score of sample i. Where noise could choose the highest one, the mean of three.
+  double level(std::ptrdiff_t i) const {
+    return is_clear_ ? score(i) : (score(i - 1) + 2 * score(i) + score(i + 1)) / 4;
+  }
+
+ private:
+  double score(std::ptrdiff_t i) const {
+    return row_[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(i, 0, size() - 1))].score;
+  }
+
+  std::span<const FocusSample> row_;
+  bool is_clear_;
+};
+
+/// Half the width at half height of a peak with its highest sample `best`: the mean of both sides. A side that ends
+/// before it falls so far counts only if the other does too.
+inline double half_width(const SampleRow& row, std::ptrdiff_t best, const FocusPeak& peak) {
   double half[2] = {0, 0};
   bool falls[2] = {false, false};
   for (const int side : {0, 1}) {
     const std::ptrdiff_t step = side ? 1 : -1;
     const double wanted = peak.floor + peak.height / 2;
-    for (std::ptrdiff_t i = best; i + step >= 0 && i + step < n; i += step) {
-      const double here = level(i), next = level(i + step);
-      half[side] = std::abs(at(i + step) - peak.top);
+    for (std::ptrdiff_t i = best; i + step >= 0 && i + step < row.size(); i += step) {
+      const double here = row.level(i), next = row.level(i + step);
+      half[side] = std::abs(row.at(i + step) - peak.top);
       if (next <= wanted) {
         const double share = here > next ? std::clamp((here - wanted) / (here - next), 0.0, 1.0) : 1;
-        half[side] = std::abs(at(i) - peak.top) + share * std::abs(at(i + step) - at(i));
+        half[side] = std::abs(row.at(i) - peak.top) + share * std::abs(row.at(i + step) - row.at(i));
         falls[side] = true;
         break;
       }
     }
   }
-  constexpr double kHalf = 1.1774;  // sqrt(2 ln 2)
-  const double wide = falls[0] && falls[1] ? (half[0] + half[1]) / 2
-                      : falls[0]           ? half[0]
-                      : falls[1]           ? half[1]
-                                           : std::max(half[0], half[1]);
-  peak.width = std::max(wide / kHalf, 0.5);
-  // The top between them: a parabola through the logarithms of what is near, weighted as their noise wants it.
+  return falls[0] && falls[1] ? (half[0] + half[1]) / 2
+         : falls[0]           ? half[0]
+         : falls[1]           ? half[1]
+                              : std::max(half[0], half[1]);
+}
+
+/// The top between the samples next to `best`: of a parabola through the logarithms of the levels near it, by weighted
+/// least squares. peak.top where these have no maximum.
+inline double interpolated_top(const SampleRow& row, std::ptrdiff_t best, const FocusPeak& peak) {
   double w = 0, x = 0, xx = 0, xxx = 0, xxxx = 0, y = 0, xy = 0, xxy = 0;
   int used = 0;
-  for (std::ptrdiff_t i = 0; i < n; ++i) {
+  for (std::ptrdiff_t i = 0; i < row.size(); ++i) {
     constexpr double kNear = 1.5;
-    const double d = at(i) - peak.top, above = level(i) - peak.floor;
+    const double d = row.at(i) - peak.top, above = row.level(i) - peak.floor;
     if (std::abs(i - best) > 1 && (std::abs(d) > kNear * peak.width || above < peak.height / 4)) continue;
     if (!(above > 0.02 * peak.height)) continue;
+    // The logarithm's noise is inverse to the level.
     const double weight = above * above, v = std::log(above / peak.height);
     w += weight, x += weight * d, xx += weight * d * d, xxx += weight * d * d * d, xxxx += weight * d * d * d * d;
     y += weight * v, xy += weight * d * v, xxy += weight * d * d * v;
     ++used;
   }
-  if (used >= 3) {
-    const double s2 = xx - x * x / w, s3 = xxx - x * xx / w, s4 = xxxx - xx * xx / w;
-    const double t1 = xy - x * y / w, t2 = xxy - xx * y / w, det = s2 * s4 - s3 * s3;
-    const double b = (t1 * s4 - t2 * s3) / det, c = (t2 * s2 - t1 * s3) / det;
-    const double left = best > 0 ? at(best - 1) : peak.top, right = best + 1 < n ? at(best + 1) : peak.top;
-    if (c < 0 && std::isfinite(b)) peak.top = std::clamp(peak.top - b / (2 * c), left, right);
+  if (used < 3) return peak.top;
+  const double s2 = xx - x * x / w, s3 = xxx - x * xx / w, s4 = xxxx - xx * xx / w;
+  const double t1 = xy - x * y / w, t2 = xxy - xx * y / w, det = s2 * s4 - s3 * s3;
+  const double b = (t1 * s4 - t2 * s3) / det, c = (t2 * s2 - t1 * s3) / det;
+  const double left = best > 0 ? row.at(best - 1) : peak.top;
+  const double right = best + 1 < row.size() ? row.at(best + 1) : peak.top;
+  return c < 0 && std::isfinite(b) ? std::clamp(peak.top - b / (2 * c), left, right) : peak.top;
+}
+
+/// The peak of a row of samples in ascending order, at least one, noise: of single scores. Its width is half of that at
+/// half height; a peak of one sample is half as wide as the next are apart.
+inline FocusPeak peak_of(std::span<const FocusSample> samples, double noise) {
+  const SampleRow row(samples, noise);
+  std::ptrdiff_t best = 0;
+  FocusPeak peak;
+  peak.floor = row.level(0);
+  for (std::ptrdiff_t i = 1; i < row.size(); ++i) {
+    if (row.level(i) > row.level(best)) best = i;
+    peak.floor = std::min(peak.floor, row.level(i));
   }
+  peak.height = row.level(best) - peak.floor;
+  peak.top = row.at(best);
+  constexpr double kHalf = 1.1774;  // sqrt(2 ln 2)
+  peak.width = std::max(half_width(row, best, peak) / kHalf, 0.5);
+  peak.top = interpolated_top(row, best, peak);
   return peak;
 }
 
