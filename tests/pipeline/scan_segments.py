@@ -3,10 +3,8 @@
 
 usage: scan_segments.py PROGRAM; with SANITIZED=1 in the environment on fewer files.
 """
-import array
 import concurrent.futures
 import contextlib
-import fcntl
 import itertools
 import os
 import pathlib
@@ -17,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import termios
 import time
 
 from harness import LIMIT, heed_signals, launch, missing, run, run_tests
@@ -185,12 +182,15 @@ def start(clips, *arguments):
 
 def is_stuck(process):
     """Whether it waits for the reader of its output: the pipe is full, and no thread has anything to do."""
-    waiting = array.array("i", [0])
-    fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
-    if waiting[0] < fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ) - select.PIPE_BUF:
-        return False
+    # By its writing end: how many bytes fit depends on how long the texts were that were written.
+    with open(f"/proc/{process.pid}/fd/1", "wb", buffering=0) as output:
+        if select.select([], [output], [], 0)[1]:
+            return False
     tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
-    return all((task / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "S" for task in tasks)
+    try:
+        return all((task / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "S" for task in tasks)
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # a thread has just ended
 
 
 def until(what, condition):
