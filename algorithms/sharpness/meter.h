@@ -18,7 +18,7 @@ struct MeterTask {
 };
 
 /// Collects plan.cells * plan.words integers, cell by cell, a cell's words being the metric's totals with the sum of
-/// samples at kMeanTotal, or the histogram's bins.
+/// samples behind them, or the histogram's bins.
 using Meter = Worker<MeterTask, std::span<const std::int64_t>>;
 
 }  // namespace framequality

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace framequality {
 
@@ -44,11 +45,14 @@ struct MetricInfo {
   const char* summary;  ///< what it is good for, one line, with its source
 };
 
-/// Most 64-bit totals a metric other than a histogram keeps; one more holds the sum of samples for `normalize`.
-inline constexpr int kMaxTotals = 2;
-inline constexpr int kMeanTotal = kMaxTotals;
-inline constexpr int kTotalWords = kMaxTotals + 1;
 inline constexpr int kHistogramBins = 256;
+
+/// 64-bit totals that metric M keeps, which declares a Peak for each.
+template <class M>
+inline constexpr int kTotalsOf = static_cast<int>(std::size(M::kPeak));
+/// Words of a cell: M's totals, then the sum of samples for `normalize`; or the histogram's bins.
+template <class M>
+inline constexpr int kWordsOf = M::kHistogram ? kHistogramBins : kTotalsOf<M> + 1;
 
 // What metrics ask of a number besides + and -; here for plain integers, in cpu/ and cuda/ for their own.
 FQ_HD constexpr int twice(int a) { return a + a; }

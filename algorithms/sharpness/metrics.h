@@ -17,7 +17,8 @@ struct MetricList {
 /// Append-only: a metric's place is the value of the `metric` property.
 using Metrics = MetricList<struct Variance, struct Roberts, struct Tenengrad, struct Laplacian, struct GrayDifference,
                            struct GrayDifferenceProduct, struct MaxMin, struct Entropy, struct LaplacianVariance,
-                           struct Brenner, struct NormalizedVariance, struct VollathF4, struct MeanSquareFrequency>;
+                           struct Brenner, struct NormalizedVariance, struct VollathF4, struct MeanSquareFrequency,
+                           struct DirectionalFrequency>;
 
 inline constexpr int kMetricCount = Metrics::kCount;
 inline constexpr int kDefaultMetric = 2;  // tenengrad

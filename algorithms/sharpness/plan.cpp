@@ -71,7 +71,7 @@ void plan_statistics(Plan& plan) {
 struct Needs {
   Reach reach;            ///< samples around one that are read for it
   bool reflects = false;  ///< beyond the edges samples are mirrored, so that those at the edges count too
-  bool histogram = false;
+  int words = 0;          ///< totals of a cell
   Peak worst{1, 0};  ///< the largest that a sample can add to a total
 };
 
@@ -79,7 +79,7 @@ Needs needs_of(int metric) {
   Needs needs;
   with_metric(metric, [&](auto m) {
     using M = decltype(m);
-    needs.histogram = M::kHistogram;
+    needs.words = kWordsOf<M>;
     if constexpr (!M::kHistogram) needs.reach = M::kReach;
     needs.reflects = M::kReflect;
     for (const Peak& p : M::kPeak)
@@ -150,7 +150,7 @@ Plan make_plan(const Geometry& geometry, const Request& request) {
     plan.size[p] = {std::max(geometry.width, 0) / request.downscale, std::max(rows, 0) / request.downscale};
   }
   const Needs needs = needs_of(request.metric);
-  if (needs.histogram) plan.words = kHistogramBins;
+  plan.words = needs.words;
   std::vector<Rect> regions{in_pixels(geometry, request.roi)};
   for (const Rect& extra : request.extra) regions.push_back(in_pixels(geometry, extra));
   plan.cells = plan.zones() + static_cast<int>(request.extra.size());

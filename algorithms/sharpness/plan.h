@@ -52,7 +52,7 @@ struct Plan {
   } size[2];                          ///< of each field, in working samples
   std::vector<Grid> grids;            ///< region after region, its fields side by side; empty ones are left out
   int cells = 0;                      ///< zones of region 0, then one for each extra region
-  int words = kTotalWords;            ///< totals of a cell: kTotalWords, or kHistogramBins
+  int words = 0;                      ///< totals of a cell, kWordsOf the metric
   std::vector<std::uint64_t> pixels;  ///< N of each cell, in working samples
   std::vector<std::uint64_t>
       inner;                        ///< of these, the pixels that add to the totals: all in the metric's reach is there

@@ -73,12 +73,13 @@ struct Symbol {
   };
 };
 
-/// A metric's totals as lags. Of two opposite ones the lower is named: dy > 0, or dy = 0 and dx >= 0.
+/// The kTotals totals of a metric as lags. Of two opposite ones the lower is named: dy > 0, or dy = 0 and dx >= 0.
+template <int kTotals>
 struct LagForm {
   static constexpr int kDown = Symbol::kRows - 1, kAcross = Symbol::kColumns - 1;
   bool is_quadratic = true;  ///< false: the metric is something else, and what follows means nothing
-  int weights[kMaxTotals][kDown + 1][2 * kAcross + 1] = {};
-  int slope[kMaxTotals] = {};
+  int weights[kTotals][kDown + 1][2 * kAcross + 1] = {};
+  int slope[kTotals] = {};
 
   FQ_HD constexpr int weight(int total, int dy, int dx) const { return weights[total][dy][dx + kAcross]; }
 
@@ -105,8 +106,8 @@ struct LagForm {
 
 /// Metric M's totals as lags.
 template <class M>
-inline constexpr LagForm kLagForm = [] {
-  LagForm form;
+inline constexpr LagForm<kTotalsOf<M>> kLagForm = [] {
+  LagForm<kTotalsOf<M>> form;
   if constexpr (M::kHistogram) {
     form.is_quadratic = false;
   } else {
@@ -127,8 +128,8 @@ constexpr double noise_gain(int total, int radius) {
     return distance > 2 * radius ? 0.0 : ways;
   };
   double gain = 0;
-  for (int dy = 0; dy <= LagForm::kDown; ++dy)
-    for (int dx = -LagForm::kAcross; dx <= LagForm::kAcross; ++dx)
+  for (int dy = 0; dy <= Symbol::kRows - 1; ++dy)
+    for (int dx = 1 - Symbol::kColumns; dx < Symbol::kColumns; ++dx)
       gain += kLagForm<M>.weight(total, dy, dx) * correlation(dy) * correlation(absolute(dx));
   return gain;
 }
@@ -136,52 +137,55 @@ constexpr double noise_gain(int total, int radius) {
 /// noise_gain() by the prefilter's radius, 0...2.
 template <class M>
 struct NoiseGains {
-  double gain[3][kMaxTotals] = {};
+  double gain[3][kTotalsOf<M>] = {};
   constexpr NoiseGains() {
     for (int radius = 0; radius < 3; ++radius)
-      for (int total = 0; total < kMaxTotals; ++total) gain[radius][total] = noise_gain<M>(total, radius);
+      for (int total = 0; total < kTotalsOf<M>; ++total) gain[radius][total] = noise_gain<M>(total, radius);
   }
 };
 template <class M>
 inline constexpr NoiseGains<M> kNoiseGains;
 
-/// One lag of one total, its weight not 0. Lags of equal weight can share an accumulator; is_first: no other did
-/// before.
+/// One lag that some total has. Lags that weigh the same in every total share an accumulator.
 struct Lag {
-  int total, dy, dx, weight, accumulator;
-  bool is_first;
+  int dy, dx, accumulator;
 };
 
-/// Lags as a list.
+/// Lags as a list: each product of samples is made once, whatever the number of totals that it is part of.
+template <int kTotals>
 struct LagList {
-  static constexpr int kMost = kMaxTotals * (LagForm::kDown + 1) * (2 * LagForm::kAcross + 1);
+  static constexpr int kMost = (LagForm<kTotals>::kDown + 1) * (2 * LagForm<kTotals>::kAcross + 1);
   Lag lag[kMost] = {};
+  int weight[kMost][kTotals] = {};  ///< of an accumulator in each total
   int count = 0, accumulators = 0;
   int most_shared = 0;       ///< lags of the accumulator that has most
   int down = 0, across = 0;  ///< largest dy, and dx to either side
 
-  constexpr explicit LagList(const LagForm& form) {
+  constexpr explicit LagList(const LagForm<kTotals>& form) {
     int shared[kMost] = {};
-    for (int t = 0; t < kMaxTotals; ++t)
-      for (int dy = 0; dy <= LagForm::kDown; ++dy)
-        for (int dx = -LagForm::kAcross; dx <= LagForm::kAcross; ++dx) {
-          const int weight = form.weight(t, dy, dx), distance = absolute(dx);
-          if (weight == 0) continue;
-          int a = accumulators;
-          for (int i = 0; i < count; ++i)
-            if (lag[i].total == t && lag[i].weight == weight) a = lag[i].accumulator;
-          ++shared[a];
-          lag[count++] = {t, dy, dx, weight, a, shared[a] == 1};
-          accumulators = maximum(accumulators, a + 1);
-          most_shared = maximum(most_shared, shared[a]);
-          down = maximum(down, dy);
-          across = maximum(across, distance);
-        }
+    for (int dy = 0; dy <= LagForm<kTotals>::kDown; ++dy)
+      for (int dx = -LagForm<kTotals>::kAcross; dx <= LagForm<kTotals>::kAcross; ++dx) {
+        const auto weighs = [&](const int(&weights)[kTotals]) {
+          for (int t = 0; t < kTotals; ++t)
+            if (form.weight(t, dy, dx) != weights[t]) return false;
+          return true;
+        };
+        constexpr int kNone[kTotals] = {};
+        if (weighs(kNone)) continue;
+        int a = 0;
+        while (a < accumulators && !weighs(weight[a])) ++a;
+        for (int t = 0; t < kTotals; ++t) weight[a][t] = form.weight(t, dy, dx);
+        lag[count++] = {dy, dx, a};
+        accumulators = maximum(accumulators, a + 1);
+        most_shared = maximum(most_shared, ++shared[a]);
+        down = maximum(down, dy);
+        across = maximum(across, absolute(dx));
+      }
   }
 };
 
 /// Metric M's lags.
 template <class M>
-inline constexpr LagList kLags{kLagForm<M>};
+inline constexpr LagList<kTotalsOf<M>> kLags{kLagForm<M>};
 
 }  // namespace framequality

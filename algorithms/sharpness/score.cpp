@@ -24,9 +24,9 @@ double sample_unit(const Plan& plan) { return std::ldexp(1.0, plan.samples.fract
 /// Computes how much white noise adds to each of M's totals per pixel. sigma: the noise's standard deviation in the
 /// frame, in 8-bit grey levels; averaging k x k pixels divides it by k.
 template <class M>
-void noise_of(const Plan& plan, double sigma, double (&noise)[kMaxTotals]) {
+void noise_of(const Plan& plan, double sigma, double (&noise)[kTotalsOf<M>]) {
   const double s = sigma / plan.samples.downscale * sample_unit(plan);
-  for (int i = 0; i < kMaxTotals; ++i) noise[i] = kNoiseGains<M>.gain[plan.samples.radius][i] * s * s;
+  for (int i = 0; i < kTotalsOf<M>; ++i) noise[i] = kNoiseGains<M>.gain[plan.samples.radius][i] * s * s;
 }
 
 /// True if the metric has the energy of the gradient among its totals.
@@ -43,9 +43,9 @@ constexpr bool kHasGradient = requires {
 /// ones among them most blocks have no noise at all.
 template <class M>
 bool is_noise(const Plan& plan, const RegionTotals& r, const Statistics& statistics) {
-  constexpr int kSum = static_cast<int>(std::size(M::kPeak)) - 1;  // the one of squares, or of the gradient's
+  constexpr int kSum = kTotalsOf<M> - 1;  // the one of squares, or of the gradient's
   const double rounding = std::sqrt(1.0 / 12) * std::ldexp(1.0, 8 - plan.samples.depth);
-  double noise[kMaxTotals];
+  double noise[kTotalsOf<M>];
   noise_of<M>(plan, std::max(statistics.rms_noise, rounding), noise);
   return static_cast<double>(r.totals[kSum]) <= (1 + kLeastSignal) * static_cast<double>(r.inner) * noise[kSum];
 }
@@ -59,7 +59,7 @@ double finish(const Plan& plan, const RegionTotals& r, const Statistics& statist
     using M = decltype(m);
     if constexpr (kIsCorrected<M>) {
       if (plan.request.noise_correction) {
-        double noise[kMaxTotals];
+        double noise[kTotalsOf<M>];
         noise_of<M>(plan, statistics.noise, noise);
         return M::corrected(r.totals, r.n, r.inner, noise);
       }
@@ -69,7 +69,7 @@ double finish(const Plan& plan, const RegionTotals& r, const Statistics& statist
   for (int e = 0; e < power; ++e) v /= unit;
   if (!plan.request.mean || power == 0) return v;
   const int black = plan.request.limited ? clip_codes(8, true).black : 0;
-  const double mean = mean_of(r.totals[kMeanTotal], r.n) / unit - black;
+  const double mean = mean_of(r.totals[plan.words - 1], r.n) / unit - black;
   if (!(mean > 0)) return 0;
   for (int e = 0; e < power; ++e) v /= mean;
   return v;
@@ -85,7 +85,7 @@ std::optional<GradientEnergy> gradient_energy(const Plan& plan, const RegionTota
     using M = decltype(m);
     if constexpr (kHasGradient<M>) {
       if (r.n == 0) return GradientEnergy{};
-      double noise[kMaxTotals];
+      double noise[kTotalsOf<M>];
       noise_of<M>(plan, statistics.noise, noise);
       const double unit = sample_unit(plan), share = noise[M::kGradientTotal],
                    energy = mean_of(r.totals[M::kGradientTotal], r.n) - share;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <limits>
 
 namespace framequality::textbook::FQ_TEXTBOOK {
@@ -97,6 +98,20 @@ double score(const char* name, const std::uint8_t* pixels, int width, int height
         slopes += gx * gx + gy * gy;
       }
     return slopes > 0 ? 64 * bends / slopes : 0;
+  }
+  if (is("directional-frequency")) {
+    double inverse = 0;
+    for (const auto& [dx, dy] : {std::pair{1, 0}, {0, 1}, {1, 1}, {1, -1}}) {
+      double bends = 0, slopes = 0;
+      for (int y = 1; y < h - 1; ++y)
+        for (int x = 1; x < w - 1; ++x) {
+          const int bend = g(x + dx, y + dy) - 2 * g(x, y) + g(x - dx, y - dy), slope = g(x + dx, y + dy) - g(x, y);
+          bends += bend * bend;
+          slopes += slope * slope;
+        }
+      inverse += slopes * (dx * dx + dy * dy) / bends;
+    }
+    return 4 / inverse;
   }
   if (is("laplacian"))
     return mean(g, 1, w - 1, 1, h - 1, [&](int x, int y) {

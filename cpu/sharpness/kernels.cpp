@@ -17,14 +17,14 @@
 namespace framequality::cpu {
 namespace {
 
-/// Rows that 32-bit lanes can take before a flush; each lane sums four words of a row, over kChains accumulators.
+/// Rows that 32-bit lanes can take before a flush; each lane sums four words of a row, over its chains of accumulators.
 template <class M, class L>
 FQ_HD int rows_per_flush(int largest) {
   if constexpr (!kIsNarrow<L>) return 1 << 20;
   const std::int64_t room = M::kSigned ? 0x7fffffff : 0xffffffff;
   std::int64_t rows = 1 << 20;
   for (const Peak& p : M::kPeak) {
-    std::int64_t worst = 4 / kChains * std::int64_t{p.factor};
+    std::int64_t worst = 4 / chains(kTotalsOf<M>) * std::int64_t{p.factor};
     for (int e = 0; e < p.power; ++e) worst *= largest;
     const std::int64_t fit = room / (worst > 0 ? worst : 1);
     rows = fit < rows ? fit : rows;
@@ -93,21 +93,21 @@ template <class M, class L>
 void measure(const Block& b, std::int64_t* totals) {
   const int flush_rows = rows_per_flush<M, L>(b.largest);
   int room = flush_rows;
-  Sums<L, M::kSigned, false> sums;
+  Sums<L, kTotalsOf<M>, M::kSigned, false> sums;
   const int x = measure_vectors<M, L>(b, b.x0, b.x1, flush_rows, room, sums);
   sums.flush();
   if (x < b.x1) {
     // The last vector may start before x0, as far left as its loads must stay inside the row.
     const int limit = b.readable - M::kReach.right - L::kCount;
     const int start = x < limit ? x : limit;
-    Sums<L, M::kSigned, true> rest;
+    Sums<L, kTotalsOf<M>, M::kSigned, true> rest;
     rest.mask = lane_mask<L>(x - start, b.x1 - start);
     room = flush_rows;
     measure_vectors<M, L>(b, start, start + L::kCount, flush_rows, room, rest);
     rest.flush();
-    for (int i = 0; i < kMaxTotals; ++i) sums.wide[i] += rest.wide[i];
+    for (int i = 0; i < kTotalsOf<M>; ++i) sums.wide[i] += rest.wide[i];
   }
-  for (int i = 0; i < kMaxTotals; ++i) totals[i] += total(sums.wide[i]);
+  for (int i = 0; i < kTotalsOf<M>; ++i) totals[i] += total(sums.wide[i]);
 }
 
 /// Sums the samples themselves, with the machinery of a metric.
@@ -129,13 +129,11 @@ struct Mean : MetricBase {
 };
 
 template <class Narrow, class Full>
-void mean(const Block& b, std::int64_t* totals) {
-  std::int64_t sum[kMaxTotals] = {};
+void mean(const Block& b, std::int64_t* sum) {
   if (b.largest < 32768)
     measure<Mean, Narrow>(b, sum);
   else
     measure<Mean, Full>(b, sum);
-  totals[kMeanTotal] += sum[0];
 }
 
 /// Equal neighbours would wait for each other's count in one table; four are used in rotation.
@@ -343,7 +341,7 @@ FQ_HD void measure_with(const Block& b, const Filter& filter, std::int64_t* tota
   constexpr int kLeft = M::kReach.left, kColumns = L::kCount - kLeft - M::kReach.right;
   const int flush_rows = rows_per_flush<M, L>(b.largest);
   int room = flush_rows;
-  Sums<L, M::kSigned, true> sums;
+  Sums<L, kTotalsOf<M>, M::kSigned, true> sums;
   sums.mask = lane_mask<L>(kLeft, kLeft + kColumns);
   for (int x = b.x0; x < b.x1; x += kColumns) {
     // The last vector may start before x0, as far left as its loads must stay inside the row.
@@ -353,7 +351,7 @@ FQ_HD void measure_with(const Block& b, const Filter& filter, std::int64_t* tota
     walk_prefiltered<M>(b, std::ptrdiff_t{start} * Filter::kValueBytes, filter, flush_rows, room, sums);
   }
   sums.flush();
-  for (int i = 0; i < kMaxTotals; ++i) totals[i] += total(sums.wide[i]);
+  for (int i = 0; i < kTotalsOf<M>; ++i) totals[i] += total(sums.wide[i]);
 }
 
 template <class M, template <int> class Filter>
@@ -365,10 +363,8 @@ void measure_prefiltered(const Block& b, const PrefilterFormat& s, std::int64_t*
 }
 
 template <template <int> class Filter>
-void mean_prefiltered(const Block& b, const PrefilterFormat& s, std::int64_t* totals) {
-  std::int64_t sum[kMaxTotals] = {};
+void mean_prefiltered(const Block& b, const PrefilterFormat& s, std::int64_t* sum) {
   measure_prefiltered<Mean, Filter>(b, s, sum);
-  totals[kMeanTotal] += sum[0];
 }
 
 /// Where that is faster than a prefilter to memory. Neighbours are moved within a vector: narrower ones hold too few

@@ -45,7 +45,7 @@ inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramB
 
 struct SharpnessKernels {
   int vector_bytes;  ///< of values that measure_prefiltered takes at once
-  /// Adds the block's totals to totals[0...kMaxTotals-1], or its counts to 256 bins.
+  /// Adds the block's totals to the metric's, or its counts to 256 bins.
   using Measure = void (*)(const Block&, std::int64_t* totals);
   Measure measure[kMetricCount][kLanes];
   /// As measure, of samples that are made on the way: sample (x, y) of the block from values x...x+2*radius of rows
@@ -56,7 +56,7 @@ struct SharpnessKernels {
   MeasurePrefiltered measure_prefiltered[kMetricCount][kLanes];
   /// The same for mean.
   MeasurePrefiltered mean_prefiltered[kLanes];
-  /// Adds the sum of the block's samples to totals[kMeanTotal]; [0] bytes, [1] words.
+  /// Adds the sum of the block's samples to *totals; [0] bytes, [1] words.
   Measure mean[2];
   /// Histogram of value >> shift (shift = bits - 8); [0] bytes, [1] words.
   void (*histogram[2])(const Block&, int shift, std::int64_t* bins);

@@ -171,18 +171,20 @@ FQ_HD typename L::Mask lane_mask(int first, int last) {
 template <class L>
 inline constexpr bool kIsNarrow = !std::is_same_v<L, Ints> && !std::is_same_v<L, SplitInts>;
 
-/// Accumulators of a total. A fused dot product waits four cycles for the one before it: two alternate.
+/// Accumulators of each of so many totals. A fused dot product waits four cycles for the one before it: of few totals
+/// two alternate, more would not leave registers enough.
 #ifdef __AVX512VNNI__
-constexpr int kChains = 2;
+constexpr int chains(int totals) { return totals <= 2 ? 2 : 1; }
 #else
-constexpr int kChains = 1;
+constexpr int chains(int) { return 1; }
 #endif
 
 /// Totals of a metric in vectors. 32-bit lanes take what a few rows add; flush() moves them to 64 bits in time.
-template <class L, bool kSigned, bool kMasked>
+template <class L, int kTotals, bool kSigned, bool kMasked>
 struct Sums {
-  S32v narrow[kMaxTotals][kChains] = {};
-  S64v wide[kMaxTotals] = {};
+  static constexpr int kChains = chains(kTotals);
+  S32v narrow[kTotals][kChains] = {};
+  S64v wide[kTotals] = {};
   typename L::Mask mask = {};
 
   template <int i>
@@ -220,7 +222,7 @@ struct Sums {
     }
   }
   FQ_HD void flush() {
-    for (int i = 0; i < kMaxTotals; ++i)
+    for (int i = 0; i < kTotals; ++i)
       for (S32v& n : narrow[i]) {
         if constexpr (kSigned) {
           wide[i] += wide_sums(n);

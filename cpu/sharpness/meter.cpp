@@ -197,7 +197,7 @@ class CpuMeter final : public Meter {
         });
       } else {
         if (plan_.request.mean)
-          in_any_order(all, [&](const Block& b) { kernels_.mean[route_.sample_bytes - 1](b, totals_); });
+          in_any_order(all, [&](const Block& b) { kernels_.mean[route_.sample_bytes - 1](b, totals_ + plan_.words - 1); });
         const Block inner = within_reach(all, x0, x1, y0, y1);
         if (inner.x0 < inner.x1 && inner.count > 0) kernels_.measure[metric()][lane()](inner, totals_);
         if constexpr (M::kReflect) {
@@ -217,7 +217,7 @@ class CpuMeter final : public Meter {
                                        std::max(right - left, vector) + taps, route_.reads_frame);
       const Block all{
           values_ + (y0 - first), y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
-      if (plan_.request.mean) kernels_.mean_prefiltered[lane()](all, route_.prefilter, totals_);
+      if (plan_.request.mean) kernels_.mean_prefiltered[lane()](all, route_.prefilter, totals_ + plan_.words - 1);
       const Block inner = within_reach(all, x0, x1, y0, y1);
       if (inner.x0 < inner.x1 && inner.count > 0)
         kernels_.measure_prefiltered[metric()][lane()](inner, route_.prefilter, totals_);

@@ -42,24 +42,26 @@ __device__ __forceinline__ int mixed_dp4a(unsigned a, unsigned b, int acc) {
 
 inline constexpr unsigned kOnes = 0x01010101;
 
-/// Whether all products that a metric adds are squares.
+/// Whether all products that a metric adds are squares, and how many there are of a pixel.
 struct Squares {
   bool all = true;
+  int count = 0;
   template <int kTotal>
   FQ_HD constexpr void add(const Symbol&) {}
   template <int kTotal>
   FQ_HD constexpr void add_product(const Symbol& a, const Symbol& b) {
+    ++count;
     all = all && a.kind == b.kind && a.kind != Symbol::Kind::kOther;
     for (int y = 0; y < Symbol::kRows; ++y)
       for (int x = 0; x < Symbol::kColumns; ++x) all = all && a.weight[y][x] == b.weight[y][x];
   }
 };
 template <class M>
-inline constexpr bool kSquares = [] {
+inline constexpr Squares kProductsOf = [] {
   Squares squares;
   const auto row = [](int dy) { return M::template row<Symbol>(Symbol::Neighbours{dy}); };
   M::template pixel<Symbol>(row(-1), row(0), row(1), squares);
-  return squares.all;
+  return squares;
 }();
 /// Whether what a metric multiplies, or sums, may be negative.
 template <class M>
@@ -104,7 +106,7 @@ class DuoSums {
     }
     Parts& sum = product_[kTotal];
     const unsigned al = lower(held_[call][0], x), ah = upper(held_[call][0], x);
-    if constexpr (kSquares<M>) {
+    if constexpr (kProductsOf<M>.all) {
       sum.low = __dp4a(al, al, sum.low);
       sum.middle = mixed_dp4a<kBiased<M>>(al, ah, sum.middle);  // once for both of its two
       sum.high = high(ah, ah, sum.high);
@@ -117,7 +119,7 @@ class DuoSums {
   }
 
   __device__ long long total(int i) const {
-    constexpr int kMiddle = kSquares<M> ? 512 : 256;
+    constexpr int kMiddle = kProductsOf<M>.all ? 512 : 256;
     return sum_[i].low + 256ll * sum_[i].middle + product_[i].low +
            static_cast<long long>(kMiddle) * product_[i].middle + 65536ll * product_[i].high;
   }
@@ -146,7 +148,7 @@ class DuoSums {
   }
 
   int unit_ = 0, call_ = 0;
-  unsigned mask_ = ~0u, held_sum_ = 0, held_[4][2] = {};
+  unsigned mask_ = ~0u, held_sum_ = 0, held_[kProductsOf<M>.count > 0 ? kProductsOf<M>.count : 1][2] = {};
   Parts sum_[kTotalsOf<M>], product_[kTotalsOf<M>];
 };
 

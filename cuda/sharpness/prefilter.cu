@@ -135,7 +135,7 @@ __device__ __forceinline__ Taps taps(int j) {
 /// kMean: samples are summed too.
 template <class M, int kRadius, bool kEdge, bool kMean>
 __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows, const Run (&chunk)[2],
-                                      long long (&mine)[kTotalWords]) {
+                                      long long (&mine)[kWordsOf<M>]) {
   using Row = typename M::template Row<Duo>;
   constexpr Reach kReach = M::kReach;
   constexpr int kUp = kReach.up, kDown = kReach.down, kLead = kUp + kDown, kSpan = 2 * kRadius + 1;
@@ -290,7 +290,7 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
   }
 #pragma unroll
   for (int i = 0; i < kTotalsOf<M>; ++i) mine[i] = sums.total(i);
-  mine[kMeanTotal] = sum;
+  mine[kTotalsOf<M>] = sum;
 }
 
 template <class M, int kRadius>
@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_prefiltered(co
       chunk[c].live0 = M::kReflect ? chunk[c].y0 : max(chunk[c].y0, kReach.up);
       chunk[c].live1 = M::kReflect ? chunk[c].y1 : min(chunk[c].y1, h - kReach.down);
     }
-    long long mine[kTotalWords] = {};
+    long long mine[kWordsOf<M>] = {};
     if (first < tile.y1) {
       // Of chunks that lie below each other all are high, or the last one of them all may be less so.
       const int high = loop_bound(bands == 1 ? min(rows, tile.y1 - first) : rows);

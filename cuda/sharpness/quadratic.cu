@@ -48,7 +48,7 @@ struct Lane {
 /// A strip's rows y0...y1-1 as the lower ones of all products, those from y_top on as the upper ones. Calls `meanwhile`
 /// when the first loads are on their way.
 template <class M, bool kSum, class F>
-__device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y1, long long (&mine)[kTotalWords],
+__device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y1, long long (&mine)[kWordsOf<M>],
                                       F meanwhile) {
   constexpr int kDown = kLags<M>.down, kAcross = kLags<M>.across;
   using Row = ShiftedBytes<kAcross>;
@@ -111,16 +111,16 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
         for (int k = 0; k < kLaneWords; ++k) sum = __dp4a(low.word[0][k], kOnes, sum);
     }
   }
-  unrolled<kLags<M>.count>([&](auto index) {
-    constexpr Lag kLag = kLags<M>.lag[decltype(index)::value];
-    if constexpr (kLag.is_first) mine[kLag.total] += static_cast<long long>(kLag.weight) * sums[kLag.accumulator];
-  });
   unrolled<kTotalsOf<M>>([&](auto index) {
     constexpr int t = decltype(index)::value;
+    unrolled<kLags<M>.accumulators>([&](auto accumulator) {
+      constexpr int a = decltype(accumulator)::value, kWeight = kLags<M>.weight[a][t];
+      if constexpr (kWeight != 0) mine[t] += static_cast<long long>(kWeight) * sums[a];
+    });
     constexpr int kSlope = kLagForm<M>.slope[t];
     if constexpr (kSlope != 0) mine[t] += static_cast<long long>(kSlope) * sum;
   });
-  mine[kMeanTotal] += sum;
+  mine[kTotalsOf<M>] += sum;
 }
 
 /// The samples that are summed as lags, what they are part of, and the picture.
@@ -140,7 +140,7 @@ __device__ __forceinline__ int inside(int v, int n) {
 
 /// What pixel (x, y) adds to the cell's totals, less what the lags have made of it.
 template <class M>
-__device__ __forceinline__ void correct(const Cell& cell, int x, int y, bool mean, long long (&mine)[kTotalWords]) {
+__device__ __forceinline__ void correct(const Cell& cell, int x, int y, bool mean, long long (&mine)[kWordsOf<M>]) {
   constexpr Reach kReach = M::kReach;
   constexpr int kRows = kReach.up + 1 + kReach.down;
   int real[kRows][4] = {}, summed[kRows][4] = {};  // columns x-1...x+2
@@ -169,13 +169,13 @@ __device__ __forceinline__ void correct(const Cell& cell, int x, int y, bool mea
   if (M::kReflect ||
       (x >= kReach.left && x + kReach.right < cell.width && y >= kReach.up && y + kReach.down < cell.height))
     add(real, 1);
-  if (mean && !cell.summed.holds(x, y)) mine[kMeanTotal] += real[kReach.up][1];
+  if (mean && !cell.summed.holds(x, y)) mine[kTotalsOf<M>] += real[kReach.up][1];
 }
 
 /// correct() for all pixels that need it, spread over the threads of the cell's blocks.
 template <class M>
 __device__ __forceinline__ void correct_border(const Cell& cell, int thread, int threads, bool mean,
-                                               long long (&mine)[kTotalWords]) {
+                                               long long (&mine)[kWordsOf<M>]) {
   constexpr Reach kReach = M::kReach;
   const Area& s = cell.summed;
   // The lags are right in `core`; outside `all` there is nothing.
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_
     const int chunks_end = job.readable / kLaneBytes * kLaneBytes;
     cell.summed.x1 = max(min(cell.whole.x1, chunks_end), cell.whole.x0);
 
-    long long mine[kTotalWords] = {};
+    long long mine[kWordsOf<M>] = {};
     const auto border = [&] {
       correct_border<M>(cell, tile.index * kThreads + thread, tile.blocks * kThreads, job.mean, mine);
     };

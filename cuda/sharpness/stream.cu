@@ -24,7 +24,7 @@ constexpr int kWarpsPerSm = 16;
 /// time.
 template <class M, class S, Edge kEdge>
 __device__ __forceinline__ void march(const Job& job, int field, const Lane& lane, int x, int y0, int y1,
-                                      long long (&mine)[kTotalWords]) {
+                                      long long (&mine)[kWordsOf<M>]) {
   using V = typename S::V;
   using Row = typename M::template Row<V>;
   constexpr int kUp = M::kReach.up, kDown = M::kReach.down;
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_r
       if (y0 < y1) count<S>(job, tile.field, lane, y0, y1, bins);
       bins.add_to_cell(job, tile.cell);
     } else {
-      long long mine[kTotalWords] = {};
+      long long mine[kWordsOf<M>] = {};
       if (y0 < y1) {
         const bool inner = left > 0 && left >= tile.x0 && left + kWidth <= min(tile.x1, w - kReach.right) &&
                            (left + kWidth) * S::kWordBytes + 4 <= job.readable && (y1 - y0) % kAhead == 0 &&
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_r
         } else {
           march<M, S, Edge::kAny>(job, tile.field, lane, x, y0, y1, mine);
         }
-        if (job.mean) mine[kMeanTotal] = sum_samples<S>(job, tile.field, lane, y0, y1);
+        if (job.mean) mine[kTotalsOf<M>] = sum_samples<S>(job, tile.field, lane, y0, y1);
       }
       add_to_cell<M, kThreads<M>>(job, tile.cell, mine);
     }

@@ -58,7 +58,7 @@ __device__ int reflected(int v, int n) {
 /// Walks one column of the thread's strip of the tile, keeping three rows' features.
 template <class M>
 __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, int y0, int y1,
-                     long long (&mine)[kTotalWords]) {
+                     long long (&mine)[kWordsOf<M>]) {
   constexpr int kLeft = M::kReach.left, kRight = M::kReach.right, kUp = M::kReach.up, kDown = M::kReach.down;
   const int w = job.width[tile.field], h = job.height[tile.field];
   const auto column = [&](int v) { return (M::kReflect ? reflected(v, w) : v) - tile.x0 + kLeft; };
@@ -72,7 +72,7 @@ __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, 
   if (job.mean) {
     unsigned sum = 0;
     for (int y = y0; y < y1; ++y) sum += s.sample[y - tile.y0 + kUp][centre];
-    mine[kMeanTotal] = sum;
+    mine[kTotalsOf<M>] = sum;
   }
   if constexpr (!M::kReflect) {
     if (x < kLeft || x + kRight >= w) return;
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant_
         for (int y = y0; y < y1; ++y) bins.add(copy, samples.sample[y - tile.y0][x - tile.x0] >> shift);
       bins.add_to_cell(job, tile.cell);
     } else {
-      long long mine[kTotalWords] = {};
+      long long mine[kWordsOf<M>] = {};
       if (x < tile.x1 && y0 < y1) walk<M>(job, tile, samples, x, y0, y1, mine);
       add_to_cell<M, kThreads>(job, tile.cell, mine);
     }

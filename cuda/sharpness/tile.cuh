@@ -77,18 +77,13 @@ inline constexpr Reach kReachOf = [] {
   }
 }();
 
-/// Totals that a metric keeps.
-template <class M>
-inline constexpr int kTotalsOf = static_cast<int>(std::size(M::kPeak));
-
-/// Adds the block's sums, mine[kTotalWords] of each thread, to the cell's totals. All threads of the block call it.
+/// Adds the block's sums, mine of each thread, to the cell's totals. All threads of the block call it.
 template <class M, int kThreads>
-__device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kTotalWords]) {
+__device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kWordsOf<M>]) {
   constexpr int kWarps = kThreads / 32;
-  __shared__ long long warp_sums[kTotalWords][kWarps];
+  __shared__ long long warp_sums[kWordsOf<M>][kWarps];
 #pragma unroll
-  for (int i = 0; i < kTotalWords; ++i) {
-    if (i >= kTotalsOf<M> && i != kMeanTotal) continue;
+  for (int i = 0; i < kWordsOf<M>; ++i) {
     long long sum = mine[i];
 #pragma unroll
     for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
@@ -96,7 +91,7 @@ __device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kT
   }
   __syncthreads();
   const int i = static_cast<int>(threadIdx.x);
-  if (i < kTotalsOf<M> || (i == kMeanTotal && job.mean)) {
+  if (i < kTotalsOf<M> || (i == kTotalsOf<M> && job.mean)) {
     long long sum = 0;
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) sum += warp_sums[i][w];

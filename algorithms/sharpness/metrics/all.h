@@ -4,6 +4,7 @@
 
 #include "algorithms/sharpness/metrics.h"
 #include "algorithms/sharpness/metrics/brenner.h"
+#include "algorithms/sharpness/metrics/directional_frequency.h"
 #include "algorithms/sharpness/metrics/entropy.h"
 #include "algorithms/sharpness/metrics/gray_difference.h"
 #include "algorithms/sharpness/metrics/laplacian.h"
