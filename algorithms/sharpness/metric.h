@@ -89,6 +89,7 @@ struct MetricBase {
   static constexpr bool kSigned = false;        ///< true: totals may be negative
   static constexpr bool kReflect = false;       ///< true: defined on all pixels, border reflected without its edge
   static constexpr bool kCancelsLight = false;  ///< true: the same picture in less light scores the same
+  static constexpr int kNoiseTotals = 1;        ///< the last of the totals, which tell a picture from noise
   static constexpr bool kHistogram = false;     ///< true: totals are 256 bins of the top 8 bits, no row() or pixel()
 };
 

@@ -51,6 +51,8 @@ TEST(KnownAnswers, Impulse) {
                              {"normalized-variance", 96},                        // 384 / mean 4
                              {"vollath-f4", 0},                                  // its right neighbours are both 0
                              {"mean-square-frequency", 64 * 200000.0 / 240000},  // of the two above, x 25
+                             // (200^2 + 2 * 100^2) / (2 * 100^2) = 3 along x and y; half of it along the diagonals
+                             {"directional-frequency", 4 / (2 / 3.0 + 2 / 1.5)},
                          });
 }
 
@@ -71,6 +73,8 @@ TEST(KnownAnswers, StepEdge) {
                              {"normalized-variance", 400.0 / 30},
                              {"vollath-f4", -1600.0 / 24},  // 10 * (10 - 50) at x = 1 in 4 rows
                              {"mean-square-frequency", 4},  // 64 * 40^2 / 160^2 at x = 2, 3 in 2 rows
+                             // 2 * 40^2 / 40^2 along x, nothing along y, half of it along the diagonals
+                             {"directional-frequency", 3 / (1 / 2.0 + 1 + 1)},
                          });
 }
 
@@ -93,6 +97,7 @@ TEST(KnownAnswers, Ramp) {
                              {"normalized-variance", 162.0 / 26},  // mean 4*3 + 7*2
                              {"vollath-f4", -2200.0 / 35},         // -4 * sum over x <= 4: 25 * (4*2 + 7*2)
                              {"mean-square-frequency", 0},         // no bend
+                             {"directional-frequency", 0},
                          });
 }
 
@@ -173,7 +178,7 @@ TEST(Metrics, FramesSmallerThanTheWindowScoreZero) {
         const std::string name = metric_info(m).name;
         const bool forward = name == "roberts" || name.starts_with("gray-difference");
         const bool interior =
-            name == "tenengrad" || name == "laplacian" || name == "max-min" || name == "mean-square-frequency";
+            name == "tenengrad" || name == "laplacian" || name == "max-min" || name.ends_with("frequency");
         const bool two_right = name == "brenner" || name == "vollath-f4";
         if ((forward && (w < 2 || h < 2)) || (interior && (w < 3 || h < 3)) || (two_right && w < 3) || w * h == 1) {
           EXPECT_EQ(score, 0) << name << " " << w << "x" << h;
@@ -234,7 +239,7 @@ TEST(Metrics, ZonesAverageToTheFrame) {
   Picture picture(Geometry{53, 37, kGray8}, Fill::kNearLimits, Placement::kTight, 21);
   for (int m = 0; m < kMetricCount; ++m) {
     const std::string name = metric_info(m).name;
-    if (name.ends_with("variance") || name == "entropy" || name == "mean-square-frequency") continue;
+    if (name.ends_with("variance") || name == "entropy" || name.ends_with("frequency")) continue;
     Request request;
     request.metric = m;
     request.zone_columns = 5;

@@ -36,19 +36,57 @@ if not os.path.exists(os.path.join(folder, "truth.py")):
 sys.dont_write_bytecode = True
 sys.path.insert(0, folder)
 oracle, truth = importlib.import_module("oracle"), importlib.import_module("truth")
+if not os.path.exists(os.path.join(folder, "directional.py")):
+    skip(f"no directional.py at {folder}")
+directional = importlib.import_module("directional")
 
 # What truth.py defines of whole frames, in regions, zones and fields: what each pixel adds goes where the oracle sums
 # what pixels of other metrics add. Where it can, definition() compares with truth.py itself.
-RATIO = "mean-square-frequency"
-CORRECTED = ("tenengrad", "brenner", "laplacian-variance", RATIO)
+RATIO, DIRECTIONAL = "mean-square-frequency", "directional-frequency"
+CORRECTED = ("tenengrad", "brenner", "laplacian-variance", RATIO, DIRECTIONAL)
+WITHOUT_SCALE = (RATIO, DIRECTIONAL)
+STEPS = [(dx, dy, dx * dx + dy * dy) for dx, dy in directional.DIRECTIONS.values()]
 ENOUGH = 1024  # blocks of noise; of more than twice as many not all are looked at
 TRUTH_OPTIONS = {"depth", "prefilter", "downscale", "normalize", "limited"}
-KNOWN = oracle.METRICS + [RATIO]
-oracle.POWER[RATIO] = 0
+KNOWN = oracle.METRICS + [RATIO, DIRECTIONAL]
+oracle.POWER[RATIO] = oracle.POWER[DIRECTIONAL] = 0
 contributions, finish = oracle.contributions, oracle.finish
 
 
+def directions(g):
+    """What each pixel adds to S2 and S1 of each direction, and whether it adds."""
+    h, w = g.shape
+    parts = [np.zeros_like(g) for _ in range(9)]
+    if min(h, w) > 2:
+        here = g[1:-1, 1:-1]
+        for d, (dx, dy, _) in enumerate(STEPS):
+            behind, before = (g[1 + s * dy:h - 1 + s * dy, 1 + s * dx:w - 1 + s * dx] for s in (1, -1))
+            parts[d][1:-1, 1:-1] = (before - 2 * here + behind) ** 2
+            parts[4 + d][1:-1, 1:-1] = (behind - here) ** 2
+        parts[8][1:-1, 1:-1] = 1
+    return parts
+
+
+def finish_directions(sums, unit):
+    inner, ratios, has_signal = sums[8], [], False
+    for d, (_, _, step) in enumerate(STEPS):
+        bends, slopes = sums[d] / unit / step ** 2, sums[4 + d] / unit / step
+        if slopes <= 0:
+            continue
+        noise = [0.0, 0.0]
+        if correcting:
+            variance, gains = correcting
+            noise = [variance * inner * gain for gain in list(gains[DIRECTIONAL].values())[d]]
+        has_signal = has_signal or slopes - noise[1] >= 0.15 * noise[1]
+        ratios.append((max(0.0, bends - noise[0]) + 0.05 * noise[0]) / (max(0.0, slopes - noise[1]) + 3 * noise[1]))
+    if not has_signal or min(ratios) <= 0:
+        return 0.0
+    return len(ratios) / sum(1 / r for r in ratios)
+
+
 def contributions_and_ratio(g, metric, depth, f):
+    if metric == DIRECTIONAL:
+        return directions(g)
     if metric != RATIO:
         return contributions(g, metric, depth, f)
     gradient = contributions(g, "tenengrad", depth, f)[0]
@@ -62,6 +100,9 @@ def contributions_and_ratio(g, metric, depth, f):
 
 def finish_or_ratio(metric, parts, n, depth, f):
     variance, gains = correcting or (0, {})
+    if metric == DIRECTIONAL:
+        sums = [int(part.sum(dtype=object)) if part.size else 0 for part in parts]
+        return finish_directions(sums, float(1 << f) ** 2 * float(1 << (depth - 8)) ** 2)
     if metric != RATIO:
         return max(0.0, finish(metric, parts, n, depth, f) - gains[metric] * variance) if correcting else finish(
             metric, parts, n, depth, f)
@@ -125,8 +166,8 @@ def is_noise(g, metric, options):
     seen = {}
 
     def remember(name, parts, n, *rest):
-        squares = parts[1] if metric == RATIO else parts[-1]
-        seen["sum"] = int(squares.sum(dtype=object)) if squares.size else 0
+        squares = parts[4:8] if metric == DIRECTIONAL else parts[1:2] if metric == RATIO else parts[-1:]
+        seen["sums"] = [int(s.sum(dtype=object)) if s.size else 0 for s in squares]
         seen["n"], seen["f"] = n, rest[1]
         return 0.0
 
@@ -134,17 +175,23 @@ def is_noise(g, metric, options):
     oracle.score(g, metric, **whole)
     oracle.finish = finish_or_ratio
     s, f = oracle.working_samples(np.zeros((8, 8), np.int64), depth, prefilter, k)
+    shift = {1: 0, 2: 2, 4: 4}[k] + {"none": 0, "binomial3": 4, "binomial5": 8}[prefilter] - f
     rms = max(statistics(g, **options)[4], math.sqrt(1 / 12) * 2.0 ** (8 - depth)) / k * 2.0 ** (f + depth - 8)
     inner = inner_pixels(g, metric, options)
-    gain = truth.gain("tenengrad" if metric == RATIO else metric, prefilter)
-    return seen["sum"] <= 1.15 * inner * gain * rms * rms
+    if metric == DIRECTIONAL:
+        gain, plain = (sum(g1 * step for (_, g1), (_, _, step) in zip(directional.noise_gains(p).values(), STEPS))
+                       for p in (prefilter, "none"))
+    else:
+        gain, plain = (truth.gain("tenengrad" if metric == RATIO else metric, p) for p in (prefilter, "none"))
+    # Samples that are not codes are rounded once more.
+    return sum(seen["sums"]) <= 1.15 * inner * (gain * rms * rms + (plain / 12 if shift else 0))
 
 
 def inner_pixels(g, metric, options):
     """Pixels of the roi whose neighbours are all in the frame."""
     fields, k = 2 if options.get("interlaced") else 1, options.get("downscale", 1)
     x, y, w, h = options.get("roi") or (0, 0, g.shape[1], g.shape[0])
-    left, right, up, down = {"tenengrad": (1, 1, 1, 1), RATIO: (1, 1, 1, 1), "brenner": (0, 2, 0, 0)}.get(metric, (0, 0, 0, 0))
+    left, right, up, down = {"tenengrad": (1, 1, 1, 1), RATIO: (1, 1, 1, 1), DIRECTIONAL: (1, 1, 1, 1), "brenner": (0, 2, 0, 0)}.get(metric, (0, 0, 0, 0))
     n = 0
     for p in range(fields):
         rows, columns = len(range(p, g.shape[0], fields)) // k, g.shape[1] // k
@@ -162,19 +209,23 @@ oracle.contributions, oracle.finish = contributions_and_ratio, finish_or_ratio
 def definition(g, metric, correct=False, **options):
     """-> (score, [zone scores]) of any metric."""
     global correcting
-    if metric == RATIO:
+    if metric in WITHOUT_SCALE:
         options["normalize"] = "none"
     correct = correct and metric in CORRECTED
     if correct:
         prefilter, k = options.get("prefilter", "none"), options.get("downscale", 1)
         correcting = (statistics(g, **options)[0] / k) ** 2, {m: truth.gain(m, prefilter) for m in truth.KERNEL}
+        correcting[1][DIRECTIONAL] = directional.noise_gains(prefilter)
     score, zones = oracle.score(g, metric, **options)
     correcting = None
-    if (metric == RATIO or correct) and set(options) <= TRUTH_OPTIONS and options.get("normalize", "none") == "none":
+    if (metric in WITHOUT_SCALE or correct) and set(options) <= TRUTH_OPTIONS and options.get("normalize", "none") == "none":
         whole = {key: options[key] for key in ("depth", "prefilter", "downscale") if key in options}
-        direct = truth.corrected(g, metric if metric != RATIO else "ratio", **whole) if correct else truth.ratio(g, **whole)
+        if metric == DIRECTIONAL:
+            direct = directional.score(g, correct=correct, **whole)
+        else:
+            direct = truth.corrected(g, metric if metric != RATIO else "ratio", **whole) if correct else truth.ratio(g, **whole)
         assert math.isclose(score, direct, rel_tol=1e-9, abs_tol=1e-9), (metric, options, score, direct)
-    if correct and (options.get("normalize") == "mean" or metric == RATIO) and is_noise(g, metric, options):
+    if correct and (options.get("normalize") == "mean" or metric in WITHOUT_SCALE) and is_noise(g, metric, options):
         return 0.0, [0.0] * len(zones)
     return score, zones
 

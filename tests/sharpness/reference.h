@@ -5,6 +5,7 @@
 #include "algorithms/sharpness/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -48,7 +49,8 @@ enum class Share {
   kLaplace,
   kSecondNeighbour,
   kVollath,
-  kLaplaceAndSobel
+  kLaplaceAndSobel,
+  kDirections
 };
 
 inline Share share_of(std::string_view nick) {
@@ -64,10 +66,27 @@ inline Share share_of(std::string_view nick) {
                                                      {"laplacian-variance", Share::kLaplace},
                                                      {"brenner", Share::kSecondNeighbour},
                                                      {"vollath-f4", Share::kVollath},
-                                                     {"mean-square-frequency", Share::kLaplaceAndSobel}};
+                                                     {"mean-square-frequency", Share::kLaplaceAndSobel},
+                                                     {"directional-frequency", Share::kDirections}};
   const auto found = all.find(nick);
   if (found == all.end()) throw std::invalid_argument("the reference does not know a metric");
   return found->second;
+}
+
+/// Words of a cell: totals and, but for bins, the sum of samples.
+inline int words_of(Share share) {
+  switch (share) {
+    case Share::kBin:
+      return 256;
+    case Share::kDirections:
+      return 9;
+    case Share::kSquares:
+    case Share::kLaplace:
+    case Share::kLaplaceAndSobel:
+      return 3;
+    default:
+      return 2;
+  }
 }
 
 /// Totals of one picture's luma codes, for any request.
@@ -80,7 +99,7 @@ class Reference {
   Totals totals(const Request& request) {
     const Share share = share_of(metric_info(request.metric).name);
     Totals t;
-    t.words = share == Share::kBin ? 256 : 3;
+    t.words = words_of(share);
     const int zones = request.zone_columns * request.zone_rows;
     const auto cells = static_cast<std::size_t>(zones) + request.extra.size();
     std::vector<Wide> sums(cells * static_cast<std::size_t>(t.words), 0);
@@ -252,7 +271,7 @@ class Reference {
   /// Adds what the sample at (x, y) adds to a cell's words.
   void add(Share share, const Samples& s, int x, int y, bool mean, Wide* words) const {
     const std::int64_t g = s.at(x, y);
-    if (mean && share != Share::kBin) words[2] += g;
+    if (mean && share != Share::kBin) words[words_of(share) - 1] += g;
     const bool forward = x + 1 < s.width && y + 1 < s.height;
     const bool interior = x > 0 && y > 0 && forward;
     const bool two_right = x + 2 < s.width;
@@ -273,6 +292,15 @@ class Reference {
           words[0] += l * l;
           words[1] += sobel_squared(s, x, y);
         }
+        return;
+      case Share::kDirections:
+        if (interior)
+          for (int d = 0; d < 4; ++d) {
+            const int dx = d == 1 ? 0 : 1, dy = std::array{0, 1, 1, -1}[static_cast<std::size_t>(d)];
+            const std::int64_t before = s.at(x - dx, y - dy), behind = s.at(x + dx, y + dy);
+            words[d] += (before - 2 * g + behind) * (before - 2 * g + behind);
+            words[4 + d] += (behind - g) * (behind - g);
+          }
         return;
       case Share::kBends:
         if (interior)

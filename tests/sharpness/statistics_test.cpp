@@ -138,12 +138,19 @@ TEST(NoiseGain, IsTheSumOfSquaresOfPrefilterAndKernel) {
   EXPECT_DOUBLE_EQ(kNoiseGains<Tenengrad>.gain[2][0], 2.36865234375);
   EXPECT_DOUBLE_EQ(kNoiseGains<MeanSquareFrequency>.gain[2][0], 0.083740234375);
   EXPECT_EQ(kNoiseGains<MeanSquareFrequency>.gain[2][1], kNoiseGains<Tenengrad>.gain[2][0]);
+  for (int d = 0; d < 4; ++d) {
+    EXPECT_DOUBLE_EQ(kNoiseGains<DirectionalFrequency>.gain[0][d], 6);  // 1 -2 1
+    EXPECT_DOUBLE_EQ(kNoiseGains<DirectionalFrequency>.gain[0][4 + d], 2);
+  }
+  // Along x -1 1 with 1-2-1: -1 -1 1 1, squares 4; across rows 1-2-1, squares 6.
+  EXPECT_DOUBLE_EQ(kNoiseGains<DirectionalFrequency>.gain[1][4], 4.0 / 16 * 6 / 16);
 }
 
 // A soft scene scores what it did without noise, but for a tenth of what the noise adds and 1%.
 TEST(NoiseCorrection, KeepsScoresWhereNoiseIs) {
   const std::vector<double> soft = leaves(4, 4);
-  for (const char* nick : {"tenengrad", "brenner", "laplacian-variance", "mean-square-frequency"})
+  for (const char* nick :
+       {"tenengrad", "brenner", "laplacian-variance", "mean-square-frequency"})
     for (const Prefilter prefilter : {Prefilter::kNone, Prefilter::kBinomial3, Prefilter::kBinomial5})
       for (const int downscale : {1, 2}) {
         const auto score = [&](double noise, bool corrected) {
@@ -201,7 +208,7 @@ double relative_score(Picture& picture, bool limited, Prefilter prefilter, const
 
 // A lens cap at any gain, black level and depth scores less than a tenth of any sharp scene, at any light down to 1/64.
 TEST(NoiseCorrection, ACoveredLensIsNotSharp) {
-  for (const char* nick : {"tenengrad", "mean-square-frequency"})
+  for (const char* nick : {"tenengrad", "mean-square-frequency", "directional-frequency"})
     for (const bool limited : {false, true})
       for (const int depth : {8, 10}) {
         double least = 1e9, most = 0;
