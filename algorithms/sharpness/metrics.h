@@ -6,6 +6,7 @@
 #include "algorithms/sharpness/metric.h"
 
 #include <string_view>
+#include <type_traits>
 
 namespace framequality {
 
@@ -15,13 +16,22 @@ struct MetricList {
 };
 
 /// Append-only: a metric's place is the value of the `metric` property.
-using Metrics = MetricList<struct Variance, struct Roberts, struct Tenengrad, struct Laplacian, struct GrayDifference,
-                           struct GrayDifferenceProduct, struct MaxMin, struct Entropy, struct LaplacianVariance,
-                           struct Brenner, struct NormalizedVariance, struct VollathF4, struct MeanSquareFrequency,
-                           struct DirectionalFrequency>;
+using Metrics =
+    MetricList<struct Variance, struct Roberts, struct Tenengrad, struct Laplacian, struct GrayDifference,
+               struct GrayDifferenceProduct, struct MaxMin, struct Entropy, struct LaplacianVariance, struct Brenner,
+               struct NormalizedVariance, struct VollathF4, struct MeanSquareFrequency, struct DirectionalFrequency>;
+
+/// Place of metric Wanted, which may be incomplete, in a list.
+template <class Wanted, class... M>
+constexpr int place_of(MetricList<M...>) {
+  int place = 0;
+  (void)((std::is_same_v<Wanted, M> || (++place, false)) || ...);
+  return place;
+}
 
 inline constexpr int kMetricCount = Metrics::kCount;
-inline constexpr int kDefaultMetric = 2;  // tenengrad
+inline constexpr int kDefaultMetric = place_of<struct Tenengrad>(Metrics{});
+inline constexpr int kDirectionalMetric = place_of<struct DirectionalFrequency>(Metrics{});
 
 /// Names and texts of metric `index`, 0...kMetricCount-1.
 const MetricInfo& metric_info(int index);

@@ -72,7 +72,7 @@ struct Needs {
   Reach reach;            ///< samples around one that are read for it
   bool reflects = false;  ///< beyond the edges samples are mirrored, so that those at the edges count too
   int words = 0;          ///< totals of a cell
-  Peak worst{1, 0};  ///< the largest that a sample can add to a total
+  Peak worst{1, 0};       ///< the largest that a sample can add to a total
 };
 
 Needs needs_of(int metric) {
@@ -137,9 +137,23 @@ void bound(Plan& plan, std::uint64_t samples, const Peak& worst) {
                    "; set a smaller roi, or downscale";
 }
 
-}  // namespace
+// Strips of directions that are measured for the statistics: so many rows high, and no more of them than hold about so
+// many samples. The kind of a blur is known from fewer than a million; every pixel costs as much as the metric itself.
+constexpr int kStripRows = 32;
+constexpr std::uint64_t kMostStripSamples = 1 << 19;
 
-Plan make_plan(const Geometry& geometry, const Request& request) {
+/// Adds a grid; with parts > 1 about that part of it, in strips that are evenly spread.
+void add_strips(Plan& plan, const Grid& whole, int parts, const Needs& needs) {
+  if (parts == 1) return add(plan, whole, needs);
+  for (int y = whole.y0; y < whole.y1; y += kStripRows * parts) {
+    Grid strip = whole;
+    strip.y0 = y;
+    strip.y1 = std::min(y + kStripRows, whole.y1);
+    add(plan, strip, needs);
+  }
+}
+
+Plan plan_of(const Geometry& geometry, const Request& request, bool in_strips) {
   Plan plan;
   plan.geometry = geometry;
   plan.request = request;
@@ -158,17 +172,38 @@ Plan make_plan(const Geometry& geometry, const Request& request) {
   plan.inner = plan.pixels;
   plan.first_row = geometry.height;
   for (std::size_t i = 0; i < regions.size(); ++i) {
+    std::vector<Grid> grids;
     std::uint64_t samples = 0;
     for (int p = 0; p < plan.fields; ++p) {
       const Grid g = grid_of(plan, regions[i], i, p);
       if (g.x0 == g.x1 || g.y0 == g.y1) continue;
-      add(plan, g, needs);
       samples += area(g.x0, g.x1, g.y0, g.y1);
+      grids.push_back(g);
     }
+    const std::uint64_t parts = in_strips ? (samples + kMostStripSamples - 1) / kMostStripSamples : 1;
+    for (const Grid& g : grids) add_strips(plan, g, static_cast<int>(parts), needs);
     bound(plan, samples, needs.worst);
   }
   if (request.measures_statistics()) plan_statistics(plan);
   if (plan.last_row == 0) plan.first_row = 0;
+  return plan;
+}
+
+}  // namespace
+
+Plan make_plan(const Geometry& geometry, const Request& request) {
+  Plan plan = plan_of(geometry, request, false);
+  if (!request.statistics || request.metric == kDirectionalMetric) return plan;
+  Request wanted{.metric = kDirectionalMetric,
+                 .prefilter = request.prefilter,
+                 .downscale = request.downscale,
+                 .interlaced = request.interlaced,
+                 .roi = request.roi};
+  Plan directions = plan_of(geometry, wanted, true);
+  if (directions.grids.empty() || !directions.refusal.empty()) return plan;
+  plan.first_row = std::min(plan.first_row, directions.first_row);
+  plan.last_row = std::max(plan.last_row, directions.last_row);
+  plan.directions = std::make_shared<const Plan>(std::move(directions));
   return plan;
 }
 

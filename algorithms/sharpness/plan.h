@@ -10,6 +10,7 @@
 #include "algorithms/sharpness/statistics.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ struct Request {
   bool mean = false;              ///< also sum the samples, for `normalize`
   bool interlaced = false;        ///< each field is a picture of its own, their totals add
   bool limited = false;           ///< black and white are the 8-bit codes 16 and 235, not the ends of the range
-  bool statistics = false;        ///< also measure noise and exposure of region 0
+  bool statistics = false;        ///< also measure noise, exposure and kind of blur of region 0
   bool noise_correction = false;  ///< scores less the share of noise, which is measured then too
   int zone_columns = 1, zone_rows = 1;
   std::optional<Rect> roi = {};  ///< region 0; nullopt: the frame
@@ -41,7 +42,7 @@ struct Request {
 };
 
 /// A Request on a Geometry. Immutable once made; totals of a frame are cells * words 64-bit integers, then, if asked
-/// for, the kStatisticsWords of its statistics.
+/// for, the kStatisticsWords of its statistics, then the totals of its directions.
 struct Plan {
   Geometry geometry;
   Request request;
@@ -55,14 +56,19 @@ struct Plan {
   int words = 0;                      ///< totals of a cell, kWordsOf the metric
   std::vector<std::uint64_t> pixels;  ///< N of each cell, in working samples
   std::vector<std::uint64_t>
-      inner;                        ///< of these, the pixels that add to the totals: all in the metric's reach is there
-  StatisticsPlan statistics;        ///< of region 0; only if request.measures_statistics()
+      inner;                  ///< of these, the pixels that add to the totals: all in the metric's reach is there
+  StatisticsPlan statistics;  ///< of region 0; only if request.measures_statistics()
+  /// What else is measured for the statistics: directional-frequency of region 0, in one cell, for the kind of its
+  /// blur. Of large regions evenly spread strips. Null if not asked for, or if it is the metric itself.
+  std::shared_ptr<const Plan> directions;
   int first_row = 0, last_row = 0;  ///< rows of the frame that are read, last_row past the end
   std::string refusal;              ///< not empty: totals could overflow 64 bits; says why. Do not measure.
 
   int zones() const { return request.zone_columns * request.zone_rows; }
   int cell_totals() const { return cells * words; }
-  int totals() const { return cell_totals() + (request.measures_statistics() ? kStatisticsWords : 0); }
+  /// Where the statistics and the directions begin in a frame's totals, and where these end.
+  int directions_at() const { return cell_totals() + (request.measures_statistics() ? kStatisticsWords : 0); }
+  int totals() const { return directions_at() + (directions ? directions->cell_totals() : 0); }
 };
 
 /// Resolves a request. Any geometry and any rectangles are accepted: what lies outside the frame is clipped, a

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 
 namespace framequality {
@@ -102,6 +103,17 @@ std::optional<GradientEnergy> gradient_energy(const Plan& plan, const RegionTota
   });
 }
 
+/// Kind of blur of a region measured with directional-frequency. statistics: null if noise is not known.
+Blur blur(const Plan& plan, const RegionTotals& r, const Statistics* statistics) {
+  using M = DirectionalFrequency;
+  double noise[kTotalsOf<M>] = {};
+  if (statistics) {
+    if (is_noise<M>(plan, r, *statistics)) return {};
+    noise_of<M>(plan, statistics->noise, noise);
+  }
+  return blur_of(M::ratios(r.totals, r.inner, noise), plan.samples.radius);
+}
+
 }  // namespace
 
 Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
@@ -132,12 +144,30 @@ Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
         s.zone_gradient_energies.push_back(energy->energy);
   }
   s.score = finish(plan, whole, s.statistics, nothing);
+  const Statistics* const known = plan.request.measures_statistics() ? &s.statistics : nullptr;
+  if (plan.request.metric == kDirectionalMetric) {
+    s.blur = blur(plan, whole, known);
+  } else if (plan.directions) {
+    const Plan& of = *plan.directions;
+    s.blur = blur(of, {totals.data() + plan.directions_at(), of.pixels[0], of.inner[0]}, known);
+  } else if (plan.request.statistics) {
+    s.blur = Blur{};
+  }
   if (plan.request.statistics)
     if (const auto energy = gradient_energy(plan, whole, s.statistics)) {
       s.gradient_energy = energy->energy;
       s.gradient_noise = energy->noise;
     }
   return s;
+}
+
+double sharpest_zones(std::span<const double> zones, int count) {
+  std::vector<double> best(zones.begin(), zones.end());
+  const auto n = std::min(best.size(), static_cast<std::size_t>(std::max(count, 1)));
+  std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(n), best.end(), std::greater<>());
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += best[i];
+  return n > 0 ? sum / static_cast<double>(n) : 0;
 }
 
 }  // namespace framequality

@@ -2,6 +2,7 @@
 // From exact integer totals to scores in 8-bit codes.
 #pragma once
 
+#include "algorithms/sharpness/blur.h"
 #include "algorithms/sharpness/plan.h"
 
 #include <cstdint>
@@ -23,9 +24,16 @@ struct Scores {
   std::optional<double> gradient_energy;
   double gradient_noise = 0;  ///< the share that has been taken off, code^2: zones that hold less are none too sure
   std::vector<double> zone_gradient_energies;
+  /// Of region 0. With the metric directional-frequency, and with statistics. Noise is taken off where the plan
+  /// measures it.
+  std::optional<Blur> blur;
 };
 
 /// Scores of a frame from what Meter::collect returned for it.
 Scores finish(const Plan& plan, std::span<const std::int64_t> totals);
+
+/// Mean of the `count` highest of the zones' scores, or of all if there are fewer: how sharp a subject is that fills
+/// that many zones. 0 of no zones.
+double sharpest_zones(std::span<const double> zones, int count);
 
 }  // namespace framequality

@@ -82,6 +82,7 @@ class CpuMeter final : public Meter {
     frame_ = frame;
     plan_ = plan;
     route_ = cpu::route(*plan, kernels_);
+    if (plan->directions) directions_route_ = cpu::route(*plan->directions, kernels_);
   }
 
   std::span<const std::int64_t> collect() override {
@@ -90,9 +91,8 @@ class CpuMeter final : public Meter {
     totals_.assign(static_cast<std::size_t>(plan->totals()), 0);
     const bool has_statistics = plan->request.measures_statistics();
     if (has_statistics) statistics_.begin(*plan, frame_, route_.exposes);
-    with_metric(plan->request.metric, [&](auto m) {
-      for (const Grid& grid : plan->grids) Region<decltype(m)>(*this, *plan, grid).measure();
-    });
+    measure(*plan, route_, totals_.data());
+    if (plan->directions) measure(*plan->directions, directions_route_, totals_.data() + plan->directions_at());
     if (has_statistics) statistics_.finish(std::span(totals_).subspan(static_cast<std::size_t>(plan->cell_totals())));
     return totals_;
   }
@@ -100,14 +100,21 @@ class CpuMeter final : public Meter {
   std::string route() const override { return instruction_set_ + ", " + to_string(route_); }
 
  private:
-  /// One grid of a plan, measured with metric M.
+  void measure(const Plan& plan, const Route& route, std::int64_t* totals) {
+    with_metric(plan.request.metric, [&](auto m) {
+      for (const Grid& grid : plan.grids) Region<decltype(m)>(*this, plan, grid, route, totals).measure();
+    });
+  }
+
+  /// One grid of a plan, measured with metric M. totals: of the plan's cells.
   template <class M>
   class Region {
    public:
-    Region(CpuMeter& meter, const Plan& plan, const Grid& grid)
+    Region(CpuMeter& meter, const Plan& plan, const Grid& grid, const Route& route, std::int64_t* totals)
         : meter_(meter),
           kernels_(meter.kernels_),
-          route_(meter.route_),
+          route_(route),
+          cells_(totals),
           plan_(plan),
           grid_(grid),
           layout_(plan.geometry.layout),
@@ -128,7 +135,7 @@ class CpuMeter final : public Meter {
         for (int y0 = grid_.row(j); y0 < y1; y0 += step) {
           for (int i = 0; i < grid_.columns; ++i) {
             const int cell = grid_.first_cell + j * grid_.columns + i;
-            totals_ = meter_.totals_.data() + static_cast<std::ptrdiff_t>(cell) * plan_.words;
+            totals_ = cells_ + static_cast<std::ptrdiff_t>(cell) * plan_.words;
             pairs_ = M::kHistogram && plan_.pixels[static_cast<std::size_t>(cell)] >= kPairsFrom;
             for (int y = y0; y < std::min(y0 + step, y1); y += kBlockRows)
               for (int x = grid_.column(i), end = x; x < grid_.column(i + 1); x = end) {
@@ -197,7 +204,8 @@ class CpuMeter final : public Meter {
         });
       } else {
         if (plan_.request.mean)
-          in_any_order(all, [&](const Block& b) { kernels_.mean[route_.sample_bytes - 1](b, totals_ + plan_.words - 1); });
+          in_any_order(all,
+                       [&](const Block& b) { kernels_.mean[route_.sample_bytes - 1](b, totals_ + plan_.words - 1); });
         const Block inner = within_reach(all, x0, x1, y0, y1);
         if (inner.x0 < inner.x1 && inner.count > 0) kernels_.measure[metric()][lane()](inner, totals_);
         if constexpr (M::kReflect) {
@@ -353,6 +361,7 @@ class CpuMeter final : public Meter {
     CpuMeter& meter_;
     const SharpnessKernels& kernels_;
     const Route& route_;
+    std::int64_t* const cells_;
     const Plan& plan_;
     const Grid& grid_;
     const PixelLayout& layout_;
@@ -370,7 +379,7 @@ class CpuMeter final : public Meter {
   const Geometry geometry_;
   const std::string instruction_set_;
   const SharpnessKernels& kernels_;
-  Route route_;
+  Route route_, directions_route_;
   Frame frame_;
   std::shared_ptr<const Plan> plan_;
   StatisticsMeter statistics_;

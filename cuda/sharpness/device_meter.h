@@ -46,9 +46,9 @@ class DeviceMeter final : public Meter {
     PinnedMemory<std::int64_t> results;
     std::int64_t* mapped_results = nullptr;   ///< the same for kernels
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
-    DeviceMemory<unsigned> ticket;            ///< zero between frames; [1]: of the statistics
+    DeviceMemory<unsigned> ticket;            ///< zero between frames; [1]: of the statistics, [2] the directions
     DeviceMemory<unsigned> noise;             ///< sums of blocks
-    DeviceMemory<TiledGrid> grids;            ///< of tiling_
+    DeviceMemory<TiledGrid> grids;            ///< of main_, then of directions_
     PinnedMemory<TiledGrid> staged_grids;     ///< from where they go there
     std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
 
@@ -58,22 +58,30 @@ class DeviceMeter final : public Meter {
     void wait_for_results() const;
   };
 
+  /// A kernel that measures, and the tiles that its blocks take.
+  struct Cut {
+    Kernel kernel;
+    Tiling tiling;
+  };
+
   void begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits);
   void cut(std::shared_ptr<const Plan> plan);
+  Cut cut(const Plan& plan, Measure measure) const;
+  void queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut, std::size_t first_grid);
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
   void extract(Slot& slot, Job& job);
   void measure_statistics(Slot& slot, const Job& job);
   void make_samples(Slot& slot, Job& job);
   void measure(Slot& slot, Job& job);
+  void measure_directions(Slot& slot, Job& job);
 
   Geometry geometry_;
   int id_;
   int architecture_;  ///< of the code that runs
   int processors_ = 0;
   std::shared_ptr<const Plan> plan_;  ///< what follows is for
-  Kernel kernel_;                     ///< that measures
-  Tiling tiling_;
+  Cut main_, directions_;             ///< of the plan, and of its directions
   Route route_;  ///< of the last frame; all but its luma holds for every frame of the plan
   Upload upload_;
   Slots<Slot> slots_;

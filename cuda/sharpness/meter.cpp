@@ -26,6 +26,7 @@ constexpr int kMostSampleRows = 64;
 constexpr std::int64_t kPending = std::numeric_limits<std::int64_t>::min();
 // With more of them setting and reading them takes longer than an event.
 constexpr std::size_t kWatchedWords = 1024;
+constexpr std::size_t kTickets = 3;  // one for each kernel that ends with results
 
 Kernel kernel_of(const Plan& plan, Measure measure) {
   const int metric = plan.request.metric;
@@ -85,8 +86,8 @@ DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
   for (Slot& slot : slots_.all()) {
-    slot.ticket.reserve(2);
-    check(cudaMemsetAsync(slot.ticket.get(), 0, 2 * sizeof(unsigned), slot.stream.get()), "cudaMemsetAsync");
+    slot.ticket.reserve(kTickets);
+    check(cudaMemsetAsync(slot.ticket.get(), 0, kTickets * sizeof(unsigned), slot.stream.get()), "cudaMemsetAsync");
   }
 }
 
@@ -95,21 +96,26 @@ DeviceMeter::~DeviceMeter() {
   if (id_ >= 0) (void)cudaSetDevice(id_);
 }
 
-/// Chooses the kernel for a plan and cuts its tiles; nothing to do if it is the last one again.
+/// Chooses the kernel for a plan and cuts its tiles.
+DeviceMeter::Cut DeviceMeter::cut(const Plan& plan, Measure measure) const {
+  Cut made{kernel_of(plan, measure), {}};
+  if (!made.kernel.function) return made;
+  int per_processor = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, made.kernel.function, made.kernel.threads, 0),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  made.tiling = make_tiling(plan, made.kernel, std::max(1, per_processor * processors_));
+  return made;
+}
+
+/// The same for all of a plan; nothing to do if it is the last one again.
 void DeviceMeter::cut(std::shared_ptr<const Plan> plan) {
   if (plan == plan_) return;
   if (!(plan->geometry == geometry_)) throw std::logic_error("cuda meter: plan for another geometry");
   if (!plan->refusal.empty()) throw std::logic_error("cuda meter: refused plan: " + plan->refusal);
   plan_.reset();
   route_ = framequality::cuda::route(*plan, {}, architecture_);
-  kernel_ = kernel_of(*plan, route_.measure);
-  tiling_ = {};
-  if (kernel_.function) {
-    int per_processor = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel_.function, kernel_.threads, 0),
-          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    tiling_ = make_tiling(*plan, kernel_, std::max(1, per_processor * processors_));
-  }
+  main_ = cut(*plan, route_.measure);
+  directions_ = plan->directions ? cut(*plan->directions, route_.directions) : Cut{};
   plan_ = std::move(plan);
 }
 
@@ -129,10 +135,11 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
     check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
   slot.noise.reserve(static_cast<std::size_t>(plan->statistics.sums));
   // From memory of the slot's own: the tiling may be cut for the next plan before the device has fetched this one.
-  const std::size_t grids = tiling_.grids.size();
+  const std::size_t grids = main_.tiling.grids.size() + directions_.tiling.grids.size();
   slot.grids.reserve(grids);
   slot.staged_grids.reserve(grids);
-  std::ranges::copy(tiling_.grids, slot.staged_grids.get());
+  TiledGrid* const end = std::ranges::copy(main_.tiling.grids, slot.staged_grids.get()).out;
+  std::ranges::copy(directions_.tiling.grids, end);
   copy_async(slot.grids, slot.staged_grids, grids, stream);
   slot.plan = std::move(plan);
 }
@@ -241,19 +248,33 @@ void DeviceMeter::measure_statistics(Slot& slot, const Job& from) {
   start(kernel, grid_of(job.tiles + kExposeBlocks * processors_), job, slot.stream.get());
 }
 
-/// Queues the kernel that measures.
-void DeviceMeter::measure(Slot& slot, Job& job) {
-  const Plan& plan = *slot.plan;
-  job.grids = slot.grids.get();
-  job.grid_count = static_cast<int>(tiling_.grids.size());
-  job.first = tiling_.grids.front();
-  job.totals = slot.totals.get();
-  job.ticket = slot.ticket.get();
+/// Queues a kernel that measures. The job has the samples, and where totals, results and ticket are.
+void DeviceMeter::queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut, std::size_t first_grid) {
+  const Tiling& tiling = cut.tiling;
+  job.grids = slot.grids.get() + first_grid;
+  job.grid_count = static_cast<int>(tiling.grids.size());
+  job.first = tiling.grids.front();
   job.total_count = plan.cell_totals();
   job.words = plan.words;
   job.mean = plan.request.mean;
-  start(kernel_, grid_of(tiling_.blocks), job, slot.stream.get());
+  start(cut.kernel, grid_of(tiling.blocks), job, slot.stream.get());
   check(cudaGetLastError(), "cudaLaunchKernel");
+}
+
+/// Queues the kernel of the plan's metric.
+void DeviceMeter::measure(Slot& slot, Job& job) {
+  job.totals = slot.totals.get();
+  job.ticket = slot.ticket.get();
+  queue(slot, job, *slot.plan, main_, 0);
+}
+
+/// Queues the kernel of the plan's directions.
+void DeviceMeter::measure_directions(Slot& slot, Job& job) {
+  const int at = slot.plan->directions_at();
+  job.totals = slot.totals.get() + at;
+  job.results = slot.mapped_results + at;
+  job.ticket = slot.ticket.get() + 2;
+  queue(slot, job, *slot.plan->directions, directions_, main_.tiling.grids.size());
 }
 
 /// Queues the kernels for the slot's plan, along the frame's route: what one stage makes the next ones find in `job`.
@@ -287,6 +308,9 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
       case Stage::kMeasure:
         measure(slot, job);
         break;
+      case Stage::kDirections:
+        measure_directions(slot, job);
+        break;
     }
   }
 }
@@ -303,10 +327,12 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   const SyncOnThrow sync(stream);
   if (slot.is_watched()) std::ranges::fill(slot.words(), kPending);
   // What no kernel writes.
-  const auto cells = static_cast<std::size_t>(slot.plan->cell_totals());
+  const auto cells = static_cast<std::size_t>(slot.plan->cell_totals()),
+             directions = static_cast<std::size_t>(slot.plan->directions_at());
   const bool measures = route_.has(Stage::kMeasure), has_statistics = route_.has(Stage::kStatistics);
   if (!measures) std::ranges::fill(slot.words().first(cells), 0);
-  if (!has_statistics) std::ranges::fill(slot.words().subspan(cells), 0);
+  if (!has_statistics) std::ranges::fill(slot.words().subspan(cells, directions - cells), 0);
+  if (!route_.has(Stage::kDirections)) std::ranges::fill(slot.words().subspan(directions), 0);
   if (!measures && !has_statistics) {
     // Nothing lies in the frame.
   } else if (frame.memory == Memory::kCuda) {
@@ -327,7 +353,7 @@ std::span<const std::int64_t> DeviceMeter::collect() {
   return slot.words();
 }
 
-std::string DeviceMeter::route() const { return to_string(route_) + ", blocks " + std::to_string(tiling_.blocks); }
+std::string DeviceMeter::route() const { return to_string(route_) + ", blocks " + std::to_string(main_.tiling.blocks); }
 
 double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {
   if (slots_.pending() > 0) throw std::logic_error("cuda meter: a frame is pending");

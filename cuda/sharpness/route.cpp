@@ -73,7 +73,8 @@ bool is_readable(const Plan& plan, const Placement& at, const Route& r) {
   const bool takes_any = r.measure == Measure::kNothing || r.measure == Measure::kTile;
   if (takes_any && r.samples == SampleRoute::kCodes && !r.has_statistics) return true;
   // prefilter.cu reads whole 32-bit words.
-  const int least = r.measure == Measure::kPrefilter ? (plan.geometry.width + 3) / 4 * 4 : 0;
+  const bool reads_words = r.measure == Measure::kPrefilter || r.directions == Measure::kPrefilter;
+  const int least = reads_words ? (plan.geometry.width + 3) / 4 * 4 : 0;
   return is_words(plan.geometry.layout) && at.alignment >= kLoadAlign &&
          at.step <= std::numeric_limits<int>::max() / 2 && at.readable >= least;
 }
@@ -133,8 +134,10 @@ bool Route::has(Stage stage) const {
       return has_statistics;
     case Stage::kSamples:
       return samples == SampleRoute::kPlane;
-    default:
+    case Stage::kMeasure:
       return measure != Measure::kNothing;
+    default:
+      return directions != Measure::kNothing;
   }
 }
 
@@ -145,6 +148,7 @@ Route route(const Plan& plan, const Placement& placement, int architecture) {
     const MetricKind metric = kind_of(plan.request.metric);
     r.samples = sample_route(plan, metric, architecture);
     r.measure = measure_route(plan, metric, r.samples);
+    if (plan.directions) r.directions = measure_route(*plan.directions, kind_of(kDirectionalMetric), r.samples);
   }
   if (!is_readable(plan, placement, r)) r.luma = extraction(plan.geometry.layout, placement.alignment);
   return r;
@@ -152,7 +156,8 @@ Route route(const Plan& plan, const Placement& placement, int architecture) {
 
 std::string to_string(const Route& route) {
   return std::string("luma ") + name(route.luma) + (route.has_statistics ? ", statistics" : "") + ", samples " +
-         name(route.samples) + ", kernel " + name(route.measure);
+         name(route.samples) + ", kernel " + name(route.measure) +
+         (route.directions == Measure::kNothing ? "" : std::string(", directions ") + name(route.directions));
 }
 
 }  // namespace framequality::cuda

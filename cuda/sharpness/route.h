@@ -31,8 +31,9 @@ enum class SampleRoute : std::uint8_t {
 };
 
 /// What is queued for a frame, in this order.
-enum class Stage : std::uint8_t { kLuma, kStatistics, kSamples, kMeasure };
-inline constexpr Stage kStages[] = {Stage::kLuma, Stage::kStatistics, Stage::kSamples, Stage::kMeasure};
+enum class Stage : std::uint8_t { kLuma, kStatistics, kSamples, kMeasure, kDirections };
+inline constexpr Stage kStages[] = {Stage::kLuma, Stage::kStatistics, Stage::kSamples, Stage::kMeasure,
+                                    Stage::kDirections};
 
 /// Bytes of a luma code in a plane of its own.
 inline int code_bytes(const PixelLayout& layout) { return layout.depth > 8 ? 2 : 1; }
@@ -42,6 +43,7 @@ struct Route {
   bool has_statistics = false;
   SampleRoute samples = SampleRoute::kCodes;
   Measure measure = Measure::kNothing;
+  Measure directions = Measure::kNothing;  ///< of Plan::directions, from the same samples
 
   /// True if a kernel of this stage is launched.
   bool has(Stage stage) const;

@@ -35,6 +35,12 @@
  * score of tenengrad, less the share of noise), `gradient-noise` (that share) and, with zones, the array
  * `zone-gradient-energies`.
  *
+ * With metric=directional-frequency, and with `statistics`, string `blur` tells how the roi or frame is blurred:
+ * `sharp`, `defocus`, `motion`, or `flat` where nothing but noise is in it. If it is not flat, double `anisotropy`
+ * (from 0: alike in all directions, to 1) and `blur-angle` (degrees, counterclockwise from the x axis, 0 to 180) tell
+ * which direction is blurred most. With zones there is also double `sharpest-zones`, the mean score of the sharpest of
+ * them. Noise is taken off where `statistics` or `noise-correction` measures it.
+ *
  * Scores are in 8-bit codes (or their square) at any bit depth. They are exact: the same on CPU and GPU.
  *
  * ## Example launch lines
@@ -61,6 +67,7 @@ constexpr std::size_t kMaxRois = 64;
 struct Settings {
   Request request;  ///< without what the stream and each frame bring: range, fields and regions of their own
   bool roi_meta = false;
+  int sharpest_zones = 3;
 };
 
 enum Warning : unsigned { kRoiOutside, kTooManyRois };
@@ -68,6 +75,14 @@ enum Warning : unsigned { kRoiOutside, kTooManyRois };
 constexpr EnumValue<bool> kNormalize[] = {
     {false, "the score as defined by the metric", "none"},
     {true, "divided by the mean luma above black, or by its square for code^2 metrics", "mean"}};
+
+/// How a picture is blurred. Of one without signal nothing else is known.
+void set_blur(GstStructure* fields, const Blur& blur) {
+  gst_structure_set(fields, "blur", G_TYPE_STRING, name_of(blur.kind), nullptr);
+  if (blur.kind == BlurKind::kFlat) return;
+  gst_structure_set(fields, "anisotropy", G_TYPE_DOUBLE, blur.anisotropy, "blur-angle", G_TYPE_DOUBLE, blur.angle,
+                    nullptr);
+}
 
 /// A roi as the property and the message have it.
 std::array<int, 4> numbers(const Rect& r) {
@@ -103,6 +118,7 @@ class Sharpness {
   struct Notes {
     std::size_t rois = 0;               ///< of GstVideoRegionOfInterestMeta; the first of the plan's extra regions
     std::vector<Detection> detections;  ///< the regions after these
+    int sharpest_zones = 1;             ///< whose scores the mean of the sharpest is made of
   };
   struct Report {
     double score;
@@ -127,6 +143,7 @@ class Sharpness {
     wanted_.interlaced = is_interlaced(format_.info, buffer);
     wanted_.limited = is_limited_;
     notes.detections.clear();
+    notes.sharpest_zones = settings.sharpest_zones;
     if (settings.roi_meta) add_rois(buffer);
     notes.rois = wanted_.extra.size();
     if (settings.roi_meta) add_detections(buffer, notes.detections);
@@ -162,6 +179,10 @@ class Sharpness {
       if (task.plan->zones() > 1)
         set_array(fields, "zone-gradient-energies", G_TYPE_DOUBLE, g_value_set_double, scores.zone_gradient_energies);
     }
+    if (scores.blur) set_blur(fields, *scores.blur);
+    if (scores.blur && task.plan->zones() > 1)
+      gst_structure_set(fields, "sharpest-zones", G_TYPE_DOUBLE, sharpest_zones(scores.zones, notes.sharpest_zones),
+                        nullptr);
     if (!notes.detections.empty())
       set_detections(fields, notes.detections, std::span(scores.extra).subspan(notes.rois));
     return {scores.score, metric, notes.rois, std::move(scores.extra)};
@@ -300,14 +321,15 @@ static void install_properties(GstSharpnessMeterClass* klass) {
       .add(part(&R::downscale), "downscale", "Downscale",
            "Box downscaling before measuring: 1, 2 or 4. Incomplete rows and columns are ignored", 1, 4)
       .add(part(&R::mean), normalize_get_type(), "normalize", "Normalize",
-           "Compensates for exposure; has no effect on entropy and mean-square-frequency")
+           "Compensates for exposure; has no effect on entropy, mean-square-frequency and directional-frequency")
       .add(part(&R::noise_correction), "noise-correction", "Noise correction",
            "Take the share of white noise, as estimated from each frame, off the scores of tenengrad, brenner, "
-           "laplacian-variance and mean-square-frequency; adds 'noise' to message and metadata. With normalize=mean, "
-           "and by mean-square-frequency, frames of nothing but noise, as behind a lens cap, score 0")
+           "laplacian-variance, mean-square-frequency and directional-frequency; adds 'noise' to message and metadata. "
+           "With normalize=mean, and by the last two, frames of nothing but noise, as behind a lens cap, score 0")
       .add(part(&R::statistics), "statistics", "Statistics",
            "Add 'noise' (standard deviation), 'mean' luma, both in 8-bit codes, 'clipped-black' and 'clipped-white' "
-           "(shares of the pixels) of the ROI or frame, and 'normalize' as set, to message and metadata")
+           "(shares of the pixels) of the ROI or frame, how it is blurred ('blur', 'anisotropy', 'blur-angle'), and "
+           "'normalize' as set, to message and metadata")
       .add(Mutable::kPlaying,
            gst_param_spec_array(
                "roi", "Region of interest",
@@ -318,6 +340,11 @@ static void install_properties(GstSharpnessMeterClass* klass) {
            "Number of zone columns the ROI or frame is divided into; each zone has its own score", 1, kMaxZones)
       .add(part(&R::zone_rows), "zone-rows", "Zone rows",
            "Number of zone rows the ROI or frame is divided into; each zone has its own score", 1, kMaxZones)
+      .add(
+          &Settings::sharpest_zones, "sharpest-zones", "Sharpest zones",
+          "Number of zones whose mean score is 'sharpest-zones' in message and metadata, the highest ones: how sharp a "
+          "subject is that fills as many. With more than one zone, where 'blur' is told",
+          1, kMaxZones * kMaxZones)
       .add(&Settings::roi_meta, "roi-meta", "Score ROI metadata",
            "Also score each GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure 'sharpness' with "
            "string 'metric' and double 'score' to its params; requires attach-meta. Object detections (GstAnalytics, "

@@ -200,6 +200,48 @@ def inner_pixels(g, metric, options):
     return n
 
 
+FLAT, SHARP, DEFOCUS, MOTION = range(4)
+
+
+def blur_definition(g, **options):
+    """-> kind of blur, anisotropy, angle of the roi, noise taken off."""
+    global correcting
+    prefilter, depth, k = (options.get(key, value) for key, value in (("prefilter", "none"), ("depth", 8), ("downscale", 1)))
+    whole = {key: options[key] for key in ("depth", "prefilter", "downscale", "roi", "interlaced") if key in options}
+    sums = {}
+
+    def remember(_, parts, n, *rest):
+        sums["of"] = [int(part.sum(dtype=object)) if part.size else 0 for part in parts]
+        sums["f"] = rest[1]
+        return 0.0
+
+    oracle.finish = remember
+    oracle.score(g, DIRECTIONAL, **whole)
+    oracle.finish = finish_or_ratio
+    variance = (statistics(g, **options)[0] / k) ** 2
+    totals, unit, ratios = sums["of"], 4.0 ** (sums["f"] + depth - 8), {}
+    signal = False
+    for d, ((bend_gain, slope_gain), (_, _, step)) in enumerate(zip(directional.noise_gains(prefilter).values(), STEPS)):
+        bends, slopes = totals[d] / unit / step ** 2, totals[4 + d] / unit / step
+        bend_noise, slope_noise = (variance * totals[8] * gain for gain in (bend_gain, slope_gain))
+        if slopes > 0:
+            signal = signal or slopes - slope_noise >= 0.15 * slope_noise
+            ratios[d] = (max(0.0, bends - bend_noise) + 0.05 * bend_noise) / (max(0.0, slopes - slope_noise) + 3 * slope_noise)
+    if not signal or min(ratios.values()) <= 0 or is_noise(g, DIRECTIONAL, options):
+        return FLAT, 0.0, 0.0
+    anisotropy = 1 - min(ratios.values()) / max(ratios.values())
+    # As behind binomial5, which the thresholds are for.
+    softer = {d: 1 / (1 / r + {"none": 1.8, "binomial3": 0.9, "binomial5": 0.0}[prefilter]) for d, r in ratios.items()}
+    along = math.log(softer[1] / softer[0]) if {0, 1} <= set(softer) else 0.0
+    across = math.log(softer[2] / softer[3]) if {2, 3} <= set(softer) else 0.0
+    frequency = len(softer) / sum(1 / r for r in softer.values())
+    if 1 - math.exp(-math.hypot(along, across)) > 0.28 + 0.2 * abs(math.log(frequency / 0.24)):
+        kind = MOTION
+    else:
+        kind = SHARP if frequency > 0.24 else DEFOCUS
+    return kind, anisotropy, math.degrees(math.atan2(across, along)) / 2 % 180
+
+
 correcting = None  # variance of the noise in a working sample, and what of it each metric sees
 
 
@@ -269,6 +311,7 @@ def compare(g, what, mosaic=None, **options):
     cells: (samples, order, roi in samples)."""
     wanted = {m: definition(g, m, **options) for m in KNOWN}
     exposed = statistics(g, **options)
+    blurred = blur_definition(g, **options)
     # Corrected scores are differences: what is left of two equal numbers is their rounding.
     least = 1e-9 if options.get("correct") else 0
     for meter in METERS:
@@ -281,6 +324,17 @@ def compare(g, what, mosaic=None, **options):
         first, rest = got.pop("statistics")
         for name, a, b in zip(("noise", "mean", "black", "white", "rms"), exposed, [first, *rest]):
             expect(a, b, f"{meter} {name} {what} {g.shape[1]}x{g.shape[0]} {options}")
+        for name in ("blur", "own-blur"):
+            kind, (anisotropy, angle, sharpest) = got.pop(name)
+            label = f"{meter} {name} {what} {g.shape[1]}x{g.shape[0]} {options}"
+            expect(blurred[0], kind, label)
+            expect(blurred[1], anisotropy, label, 1e-9)
+            # At 0 and 180 degrees the angle turns over; where there is no direction it is one of two errors.
+            if blurred[1] > 1e-6:
+                turn = abs(angle - blurred[2])
+                expect(0.0, min(turn, 180 - turn), label, 1e-4)
+            best = sorted(got["variance" if name == "blur" else DIRECTIONAL][1], reverse=True)[:3]
+            expect(sum(best) / len(best), sharpest, label, least)
         assert sorted(got) == sorted(KNOWN), f"the metrics differ: {sorted(got)}"
         for metric, (score, zones) in wanted.items():
             label = f"{meter} {metric} {what} {g.shape[1]}x{g.shape[0]} {options}"

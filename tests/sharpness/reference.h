@@ -134,6 +134,7 @@ class Reference {
       t.values.push_back(static_cast<std::int64_t>(v));
     }
     if (request.statistics || request.noise_correction) add_statistics(request, t.values);
+    if (request.statistics && share != Share::kDirections) add_directions(request, t.values);
     return t;
   }
 
@@ -258,6 +259,34 @@ class Reference {
     const bool whole = !blocks.empty();
     words.insert(words.end(), {sum, blacks, whites, whole ? blocks[(blocks.size() - 1) / 4] : all,
                                static_cast<std::int64_t>(whole ? squares_of_blocks : all_squares)});
+  }
+
+  /// directional-frequency of the roi for the statistics: of strips of 32 rows if it has more than 2^19 samples.
+  void add_directions(const Request& request, std::vector<std::int64_t>& words) {
+    const Rect roi = request.roi.value_or(whole());
+    const int fields = request.interlaced ? 2 : 1, k = request.downscale;
+    std::vector<std::array<int, 4>> parts;  // x0, x1, y0, y1 of each field
+    std::uint64_t count = 0;
+    for (int p = 0; p < fields; ++p) {
+      const Samples& s = samples(p, fields, request.prefilter, k);
+      const int x0 = edge(roi.x / cell_, 0, 1, k, s.width),
+                x1 = edge((static_cast<Wide>(roi.x) + roi.width) / cell_, 0, 1, k, s.width);
+      const int y0 = edge(roi.y / cell_, p, fields, k, s.height),
+                y1 = edge((static_cast<Wide>(roi.y) + roi.height) / cell_, p, fields, k, s.height);
+      parts.push_back({x0, std::max(x0, x1), y0, std::max(y0, y1)});
+      count += static_cast<std::uint64_t>(parts.back()[1] - x0) * static_cast<std::uint64_t>(parts.back()[3] - y0);
+    }
+    if (count == 0) return;
+    const std::uint64_t most = 1 << 19, step = (count + most - 1) / most;
+    Wide sums[9] = {};
+    for (int p = 0; p < fields; ++p) {
+      const auto [x0, x1, y0, y1] = parts[static_cast<std::size_t>(p)];
+      const Samples& s = samples(p, fields, request.prefilter, k);
+      for (int y = y0; y < y1; ++y)
+        for (int x = x0; x < x1; ++x)
+          if (static_cast<std::uint64_t>(y - y0) / 32 % step == 0) add(Share::kDirections, s, x, y, false, sums);
+    }
+    for (const Wide v : sums) words.push_back(static_cast<std::int64_t>(v));
   }
 
   static std::int64_t sobel_squared(const Samples& s, int x, int y) {

@@ -115,6 +115,10 @@ int run(int argc, char** argv) {
     if (request.measures_statistics() && m == 0)
       std::printf("statistics %.17g %.17g %.17g %.17g %.17g\n", t.noise, t.mean, t.clipped_black, t.clipped_white,
                   t.rms_noise);
+    // Measured beside another metric, and of the totals that the metric has itself.
+    if (s.blur && (m == 0 || m == kDirectionalMetric))
+      std::printf("%s %d %.17g %.17g %.17g\n", m == 0 ? "blur" : "own-blur", static_cast<int>(s.blur->kind),
+                  s.blur->anisotropy, s.blur->angle, sharpest_zones(s.zones, 3));
   }
   return 0;
 }

@@ -149,8 +149,7 @@ TEST(NoiseGain, IsTheSumOfSquaresOfPrefilterAndKernel) {
 // A soft scene scores what it did without noise, but for a tenth of what the noise adds and 1%.
 TEST(NoiseCorrection, KeepsScoresWhereNoiseIs) {
   const std::vector<double> soft = leaves(4, 4);
-  for (const char* nick :
-       {"tenengrad", "brenner", "laplacian-variance", "mean-square-frequency"})
+  for (const char* nick : {"tenengrad", "brenner", "laplacian-variance", "mean-square-frequency"})
     for (const Prefilter prefilter : {Prefilter::kNone, Prefilter::kBinomial3, Prefilter::kBinomial5})
       for (const int downscale : {1, 2}) {
         const auto score = [&](double noise, bool corrected) {
