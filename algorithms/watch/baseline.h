@@ -156,22 +156,27 @@ class Baseline {
     if (l.learned())
       follow(l, reading, pattern, likeness);
     else
-      start(l, level, reading, pattern, likeness, learn);
+      start(l, begun_[static_cast<std::size_t>(level)], reading, pattern, likeness, learn);
   }
   /// Seconds of this level learned so far.
   double progress(int level) const {
-    if (knows(level)) return levels_[static_cast<std::size_t>(level)].seconds;
-    return level == learning_ ? first_.seconds : 0;
+    const auto at = static_cast<std::size_t>(level);
+    return knows(level) ? levels_[at].seconds : begun_[at].seconds;
+  }
+  /// Of the level of which most was learned.
+  double progress() const {
+    double most = 0;
+    for (int level = 0; level < kLightLevels; ++level) most = std::max(most, progress(level));
+    return most;
   }
 
   void forget() {
     levels_ = {};
     forget_begun();
   }
+  /// What was begun and is not learned yet.
   void forget_begun() {
-    first_.count = 0;
-    first_.seconds = 0;
-    learning_ = -1;
+    for (First& f : begun_) f.clear();
   }
 
   std::array<LevelBaseline, kLightLevels>& levels() { return levels_; }
@@ -200,6 +205,13 @@ class Baseline {
     double floor = 0;             ///< the same
     int patterns = 0;
     double longest_still = 0;
+
+    void clear() {
+      count = skipped = patterns = 0;
+      every = 1;
+      seconds = floor = longest_still = 0;
+      pattern.clear();
+    }
   };
 
   static double quantile(std::array<double, First::kMost> values, int count, double q) {
@@ -244,17 +256,9 @@ class Baseline {
     l.seconds += seconds;
   }
 
-  void start(LevelBaseline& l, int level, const Reading& r, const Pattern& pattern, const Likeness& likeness,
-             double learn) {
-    if (level != learning_) {
-      forget_begun();
-      learning_ = level;
-      first_.every = 1;
-      first_.skipped = first_.patterns = 0;
-      first_.longest_still = first_.floor = 0;
-      first_.pattern.assign(pattern.size(), 0);
-    }
-    First& f = first_;
+  static void start(LevelBaseline& l, First& f, const Reading& r, const Pattern& pattern, const Likeness& likeness,
+                    double learn) {
+    if (f.patterns == 0) f.pattern.assign(pattern.size(), 0);
     f.seconds += r.seconds;
     f.longest_still = std::max(f.longest_still, likeness.still);
     if (pattern.size() == f.pattern.size() && !pattern.empty()) {
@@ -287,7 +291,7 @@ class Baseline {
       for (const double sum : f.pattern) l.pattern.push_back(sum / f.patterns);
       l.floor = f.floor / f.patterns;
     }
-    forget_begun();
+    f.clear();
   }
 
   /// The difference from the mean of those before, NaN for the first.
@@ -304,8 +308,8 @@ class Baseline {
   }
 
   std::array<LevelBaseline, kLightLevels> levels_;
-  First first_;
-  int learning_ = -1;  ///< level
+  /// Of each level: light that goes back and forth between two, as where cars pass, takes nothing from either.
+  std::array<First, kLightLevels> begun_;
 };
 
 }  // namespace framequality

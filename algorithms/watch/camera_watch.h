@@ -71,6 +71,14 @@ struct CameraFigures {
   double swing = 0;              ///< turns of the mean luma, 1/s
 };
 
+/// How far a watch is that has learned nothing yet.
+struct LearningProgress {
+  double seconds = 0;                    ///< that it has taken
+  double learned = 0;                    ///< s of the level of light of which most was learned
+  std::optional<CameraState> hindrance;  ///< what the picture looked like most often when it was not learned
+  double hindered = 0;                   ///< s that it looked so
+};
+
 /// A change of state, or one that lasts.
 struct CameraNews {
   CameraState state, previous;
@@ -92,22 +100,24 @@ class CameraWatch {
   const CameraFigures& figures() const { return figures_; }
   /// s that the state has lasted, or its fault.
   double seconds() const { return seconds_; }
+  LearningProgress progress() const;
 
   /// Learns all anew.
   void relearn() {
     baseline_.forget();
     begin_anew();
     state_ = CameraState::kLearning;
-    seconds_ = 0;
+    seconds_ = told_ = 0;
+    is_slow_told_ = false;
+    hindered_ = {};
   }
-  /// What follows is another stretch of the same camera's frames.
+  /// What follows is another stretch of the same camera's frames. What was begun to be learned stays.
   void begin_anew() {
     averager_.forget();
     recent_.clear();
     counts_ = {};
     cleared_ = 0;
     still_ = 0;
-    baseline_.forget_begun();
   }
 
   Baseline& baseline() { return baseline_; }
@@ -127,7 +137,10 @@ class CameraWatch {
 
   static constexpr std::size_t kRecent = 64;
   /// s: a fault; the remainder is for compilers, which see that a state may be none.
-  Count& count(CameraState s) { return counts_[static_cast<std::size_t>(static_cast<int>(s) - kFirstFault) % kFaults]; }
+  static std::size_t index_of(CameraState s) {
+    return static_cast<std::size_t>(static_cast<int>(s) - kFirstFault) % kFaults;
+  }
+  Count& count(CameraState s) { return counts_[index_of(s)]; }
 
   static Sign sign(bool bad, bool clear) { return bad ? kBad : clear ? kClear : kBetween; }
 
@@ -137,6 +150,9 @@ class CameraWatch {
   /// What a reading says of a fault; b: null as long as nothing is learned.
   Sign sign_of(CameraState fault, const Reading& r, const LevelBaseline* b, const CameraWatchSettings& s) const;
   std::optional<CameraNews> change(const Reading& r, const CameraWatchSettings& s);
+  /// While nothing is learned and no fault is told.
+  std::optional<CameraNews> keep_learning(const Reading& r, const CameraWatchSettings& s);
+  std::optional<CameraNews> repeat(const Reading& r, const CameraWatchSettings& s);
   CameraNews become(CameraState state, double lasted);
   void remember();
 
@@ -163,6 +179,8 @@ class CameraWatch {
   CameraFigures figures_;
   int level_ = -1;
   double seconds_ = 0, cleared_ = 0, told_ = 0, still_ = 0;
+  std::array<double, kFaults> hindered_{};  ///< s that a fault kept readings from being learned, while nothing is
+  bool is_slow_told_ = false;               ///< that learning takes long
 };
 
 }  // namespace framequality

@@ -13,6 +13,7 @@ namespace {
 constexpr CameraState kOrder[] = {CameraState::kDark,       CameraState::kOverexposed, CameraState::kCovered,
                                   CameraState::kFrozen,     CameraState::kMoved,       CameraState::kDefocused,
                                   CameraState::kFlickering, CameraState::kNoisy};
+constexpr double kSlow = 2;  ///< times learn_time: what takes longer is told
 constexpr double kDown = 2;  ///< a count falls by so many times the time that it is not bad
 
 int rank(CameraState fault) {
@@ -29,6 +30,7 @@ std::optional<CameraNews> CameraWatch::judge(const Reading& r, const CameraWatch
   const LevelBaseline* const b = baseline_.nearest(level_);
   const Likeness likeness = compare(r, b, s);
   bool calm = true;
+  std::optional<CameraState> disturbance;
   for (const CameraState fault : kOrder) {
     Count& c = count(fault);
     c.sign = s.faults & fault_bit(fault) ? sign_of(fault, r, b, s) : kClear;
@@ -41,11 +43,14 @@ std::optional<CameraNews> CameraWatch::judge(const Reading& r, const CameraWatch
     if (c.held == 0 && c.sign != kBad) c.lasted = 0;
     // The time that it has stood still is its own count: pictures that codecs repeat do not add up.
     if (fault == CameraState::kFrozen) c.held = c.sign == kBad ? most : 0, c.lasted = still_;
-    calm = calm && c.held == 0 && c.sign == kClear;
+    if (c.held == 0 && c.sign == kClear) continue;
+    calm = false;
+    if (!disturbance) disturbance = fault;
   }
   seconds_ += r.seconds;
   if (calm && !is_fault(state_))
     baseline_.learn(level_, r, pattern_, likeness, static_cast<double>(s.learn_time) * 1e-9);
+  if (disturbance && !b) hindered_[index_of(*disturbance)] += r.seconds;
   remember();
   return change(r, s);
 }
@@ -71,8 +76,8 @@ std::optional<CameraNews> CameraWatch::change(const Reading& r, const CameraWatc
   const CameraState before = state_;
   if (!is_fault(state_)) {
     if (held) return become(*held, count(*held).lasted);
-    if (!baseline_.empty() && state_ == CameraState::kLearning) return become(CameraState::kGood, 0);
-    return std::nullopt;
+    if (state_ != CameraState::kLearning) return std::nullopt;
+    return baseline_.empty() ? keep_learning(r, s) : become(CameraState::kGood, 0);
   }
   if (!(s.faults & fault_bit(state_))) count(state_) = {};  // not watched for any more
   const bool explains = held && *held != state_ && rank(*held) < rank(state_);
@@ -82,6 +87,24 @@ std::optional<CameraNews> CameraWatch::change(const Reading& r, const CameraWatc
     if (held && *held != before) return become(*held, count(*held).lasted);
     return become(baseline_.empty() ? CameraState::kLearning : CameraState::kGood, 0);
   }
+  return repeat(r, s);
+}
+
+std::optional<CameraNews> CameraWatch::keep_learning(const Reading& r, const CameraWatchSettings& s) {
+  if (seconds_ < kSlow * static_cast<double>(s.learn_time) * 1e-9) return std::nullopt;
+  if (is_slow_told_) return repeat(r, s);
+  is_slow_told_ = true;
+  return CameraNews{state_, state_, true, seconds_};
+}
+
+LearningProgress CameraWatch::progress() const {
+  const auto most = std::ranges::max_element(hindered_);
+  LearningProgress progress{seconds_, baseline_.progress(), std::nullopt, *most};
+  if (*most > 0) progress.hindrance = static_cast<CameraState>(kFirstFault + (most - hindered_.begin()));
+  return progress;
+}
+
+std::optional<CameraNews> CameraWatch::repeat(const Reading& r, const CameraWatchSettings& s) {
   told_ += r.seconds;
   if (s.repeat_interval > 0 && told_ >= static_cast<double>(s.repeat_interval) * 1e-9) {
     told_ -= static_cast<double>(s.repeat_interval) * 1e-9;
@@ -95,6 +118,7 @@ CameraNews CameraWatch::become(CameraState state, double lasted) {
   state_ = state;
   seconds_ = lasted;
   cleared_ = told_ = 0;
+  is_slow_told_ = false;
   return news;
 }
 

@@ -58,6 +58,17 @@ std::string noisy(const CameraFigures& f) {
          text_of(f.usual_noise);
 }
 
+std::string learning(const LearningProgress& p, const CameraWatchSettings& s) {
+  const double wanted = static_cast<double>(s.learn_time) * 1e-9;
+  std::string text = "still learning what is usual after " + text_of(p.seconds) + " s: ";
+  if (p.hindrance && p.hindered > p.learned)
+    text += std::string("for ") + text_of(p.hindered) + " s the picture has looked " + nick_of(*p.hindrance) +
+            ", which is not learned";
+  else
+    text += "the light changes";
+  return text + ". Of " + text_of(wanted) + " s in one light " + text_of(p.learned) + " s were seen";
+}
+
 }  // namespace
 
 const char* nick_of(CameraState state) {
@@ -66,9 +77,11 @@ const char* nick_of(CameraState state) {
   return kNicks[static_cast<int>(state)];
 }
 
-std::string reason_of(const CameraNews& news, const CameraFigures& f, const CameraWatchSettings& s) {
+std::string reason_of(const CameraNews& news, const CameraWatch& watch, const CameraWatchSettings& s) {
+  const CameraFigures& f = watch.figures();
   switch (news.state) {
     case CameraState::kLearning:
+      if (news.repeated) return learning(watch.progress(), s);
       return is_fault(news.previous) ? std::string("no longer ") + nick_of(news.previous) : "learning what is usual";
     case CameraState::kGood:
       if (is_fault(news.previous))

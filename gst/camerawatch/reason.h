@@ -12,6 +12,6 @@ namespace framequality {
 const char* nick_of(CameraState state);
 
 /// English, one line, no full stop.
-std::string reason_of(const CameraNews& news, const CameraFigures& figures, const CameraWatchSettings& settings);
+std::string reason_of(const CameraNews& news, const CameraWatch& watch, const CameraWatchSettings& settings);
 
 }  // namespace framequality

@@ -94,7 +94,10 @@ void CameraWatchStream::take_caps(GstCaps* caps) {
   if (limited) black_ = 16, range_ = 235 - 16;
   GST_DEBUG_OBJECT(element_, "caps: luma from %g, over a range of %g%s", black_, range_,
                    black_ != black ? ": another range, so learning anew" : "");
-  if (black_ != black) begin_anew();  // luma of the two ranges is not comparable; of other sizes the scores say so
+  if (black_ == black) return;
+  // Luma of the two ranges is not comparable; of other sizes the scores say so.
+  watch_.begin_anew();
+  watch_.baseline().forget_begun();
 }
 
 void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
@@ -126,7 +129,7 @@ void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
   });
   if (news)
     tell(*news, is_fault(news->previous) && !is_fault(news->state) ? "recovered" : nick_of(news->state),
-         reason_of(*news, watch_.figures(), now_.watch), watch_.figures(), segment, GST_BUFFER_PTS(buffer));
+         reason_of(*news, watch_, now_.watch), watch_.figures(), segment, GST_BUFFER_PTS(buffer));
   save_if_due();
 }
 

@@ -124,6 +124,52 @@ TEST(CameraWatch, LearnsForLearnTime) {
   }
 }
 
+// Cars that pass take the mean luma across an octave and back, faster than one level is learned at a time.
+TEST(CameraWatch, LightThatGoesBackAndForthIsLearned) {
+  WatchRig rig;
+  const auto cars = [](double t) { return Scene{.mean = std::fmod(t, 12) < 6 ? 54.0 : 122.0}; };
+  const std::string told = rig.see(150, cars);
+  EXPECT_NEAR(std::stod(told), 120, 8) << told;
+  EXPECT_EQ(rig.watch.state(), CameraState::kGood);
+  // Both levels are known then, and a lens out of focus is noticed in either.
+  rig.see(60, cars);
+  EXPECT_TRUE(rig.watch.baseline().knows(5) && rig.watch.baseline().knows(6));
+  EXPECT_NE(rig.see(20, [&](double t) { return Scene{.mean = cars(t).mean, .fine = 0.3}; }).find("defocused"),
+            std::string::npos);
+}
+
+// As a camera's stream does that breaks off each half a minute.
+TEST(CameraWatch, WhatWasBegunIsLearnedAfterABreak) {
+  WatchRig rig;
+  std::string told;
+  for (int i = 0; i < 3; ++i) {
+    told += rig.see(25);
+    rig.watch.begin_anew();
+  }
+  EXPECT_NE(told.find("good"), std::string::npos) << told;
+}
+
+// Light that changes all the time, in every octave: it says so once twice the time is over, and then like a fault.
+TEST(CameraWatch, LearningThatTakesLongIsTold) {
+  WatchRig rig({.repeat_interval = 30 * kSecond, .learn_time = 40 * kSecond});
+  int i = 0;
+  const auto changing = [&](double) { return Scene{.mean = std::exp2(3.5 + static_cast<double>(i++ / 50 % 4))}; };
+  EXPECT_EQ(rig.see(130, changing), "80.2 learning+, 110.4 learning+");
+  EXPECT_LT(rig.watch.progress().hindered, rig.watch.progress().learned);
+  EXPECT_GT(rig.watch.progress().learned, 20);
+}
+
+TEST(CameraWatch, WhatHindersLearningIsKnown) {
+  WatchRig rig;
+  const std::string told = rig.see(125, [](double t) {
+    const bool flickers = std::fmod(t, 9) < 5;
+    return Scene{.mean = 100 + (flickers ? 30 * std::sin(2 * std::numbers::pi * 2 * t) : 0)};
+  });
+  EXPECT_NE(told.find("learning+"), std::string::npos) << told;
+  EXPECT_EQ(rig.watch.progress().hindrance, CameraState::kFlickering) << told;
+  EXPECT_GT(rig.watch.progress().hindered, 60);
+}
+
 TEST(CameraWatch, WhatNeedsNoBaselineIsToldWhileItLearns) {
   for (const Case& c : kCases) {
     WatchRig rig;

@@ -2,6 +2,7 @@
 // camerawatch: its messages, properties and warnings, and what it does with streams of all kinds.
 #include "tests/gst/camerawatch/rig.h"
 
+#include <array>
 #include <thread>
 
 namespace framequality::test {
@@ -43,6 +44,15 @@ TEST(CameraWatchElement, MessageSaysWhyAndSinceWhen) {
   EXPECT_NE(reason.find("less than 0.6"), std::string::npos) << reason;
   rig.see(10);
   EXPECT_NEAR(static_cast<double>(count(rig.last.get(), "duration")), 17e9, 2e9);
+}
+
+TEST(CameraWatchElement, SaysWhyLearningTakesLong) {
+  CameraRig rig({{"learn-time", "40000000000"}});
+  std::string told;
+  for (int i = 0; i < 42 && told.empty(); ++i) told = rig.see(2, {.mean = std::array{12.0, 24.0, 48.0, 96.0}[i % 4U]});
+  EXPECT_EQ(told, "learning+ learning @80");
+  const std::string reason = text(rig.last.get(), "reason");
+  EXPECT_EQ(reason, "still learning what is usual after 80 s: the light changes. Of 40 s in one light 20 s were seen");
 }
 
 TEST(CameraWatchElement, RepeatsWhatLasts) {
