@@ -5,6 +5,8 @@
 #include "algorithms/ring.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,7 +26,8 @@ enum class Reason : int {
   kNearMedian,
   kBelowMedian,
   kAboveMedian,
-  kBestOfWindow
+  kBestOfWindow,
+  kOtherBlur
 };
 
 struct Verdict {
@@ -124,6 +127,36 @@ class RunningMedian {
   std::vector<double> sorted_;  ///< the same scores in ascending order
 };
 
+/// How much scores differ from one frame to the next: the median of the magnitudes of the differences of their
+/// logarithms, of the last frames. Single dips do not count. 0 as long as there are no two scores above 0.
+class Unrest {
+ public:
+  void add(double score) {
+    if (score > 0 && last_ > 0) {
+      if (changes_.full()) changes_.pop();
+      changes_.push(std::abs(std::log(score / last_)));
+    }
+    last_ = score;
+  }
+  double value() const {
+    if (changes_.empty()) return 0;
+    std::array<double, kFrames> sorted;
+    for (std::size_t i = 0; i < changes_.size(); ++i) sorted[i] = changes_[i];
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(changes_.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(changes_.size()));
+    return *middle;
+  }
+  void clear() {
+    changes_.clear();
+    last_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kFrames = 48;
+  Ring<double, std::array<double, kFrames>> changes_;
+  double last_ = 0;
+};
+
 /// Frames after a frame that it can be compared with at most.
 inline constexpr int kMaxLookAhead = 250;
 
@@ -149,6 +182,7 @@ class RunningLevel {
   /// Takes in a frame, which waits for its level. As RunningMedian::add().
   void add(double score, std::int64_t time, const WindowLength& window) {
     const double median = median_.add(score, time, window);
+    unrest_.add(score);
     if (entries_.full()) entries_.reserve(std::max<std::size_t>(2 * entries_.capacity(), 16));
     entries_.push({score, time, median, median_.size() - 1});
   }
@@ -168,10 +202,21 @@ class RunningLevel {
     return level;
   }
 
+  /// True if the picture goes out or comes up around the frame that has waited longest: the last one that it is
+  /// compared with, on either side, scores 0. Dark pictures have few grey levels, and their scores play.
+  bool fades(int ahead) const {
+    const auto reach = static_cast<std::size_t>(ahead);
+    return reach > 0 && (entries_[judged_ + std::min(reach, waiting() - 1)].score <= 0 ||
+                         entries_[judged_ - std::min(reach, judged_)].score <= 0);
+  }
+  /// Of the frames up to the last one that was added.
+  double unrest() const { return unrest_.value(); }
+
   void clear() {
     entries_.clear();
     judged_ = 0;
     median_.clear();
+    unrest_.clear();
   }
 
  private:
@@ -200,11 +245,21 @@ class RunningLevel {
   }
 
   RunningMedian median_;
+  Unrest unrest_;
   Ring<Entry> entries_;        ///< as many that have their level as are needed, then those that wait
   std::size_t judged_ = 0;     ///< of entries_
   std::vector<double> after_;  ///< scores of a frame and of those after it
   std::vector<double> peaks_;  ///< the highest of the first 1, 2, ... of them
 };
+
+/// The least ratio to the level that a frame is to have, where nobody says. Scores that depend on light and contrast
+/// fall by a fifth without any blur; those that compare scenes (mean-square-frequency, directional-frequency) do not,
+/// but where subjects move they play: then it takes a fall of several times that.
+inline constexpr double kUsualRatio = 0.8;
+inline double scene_ratio(double unrest) {
+  constexpr double kRatio = 0.9, kTimes = 3.5;
+  return std::min(kRatio, std::exp(-kTimes * unrest));
+}
 
 /// Passes while min_ratio x median <= score <= max_ratio x median; max_ratio 0: no upper limit. Nothing can be said
 /// against a frame while the median, or level, is 0 or less.

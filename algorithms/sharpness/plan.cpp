@@ -92,7 +92,7 @@ Needs needs_of(int metric) {
 /// Field p of a region in working samples; the first region has the zones.
 Grid grid_of(const Plan& plan, const Rect& region, std::size_t number, int p) {
   const auto [w, h] = plan.size[p];
-  const int k = plan.request.downscale;
+  const int k = plan.samples.downscale;
   Grid g;
   g.field = p;
   g.x0 = sample_edge(region.x, 0, 1, k, w);
@@ -119,7 +119,7 @@ void add(Plan& plan, const Grid& g, const Needs& needs) {
       plan.inner[cell] += area(std::max(g.column(c), border.left), std::min(g.column(c + 1), w - border.right),
                                std::max(g.row(j), border.up), std::min(g.row(j + 1), h - border.down));
     }
-  const int k = plan.request.downscale;
+  const int k = plan.samples.downscale;
   const int above = needs.reach.up + plan.samples.radius, below = needs.reach.down + plan.samples.radius;
   const int first = std::max(0, g.y0 - above) * k, last = std::min(h, g.y1 + below) * k - 1;
   plan.first_row = std::min(plan.first_row, first * plan.fields + g.field);
@@ -157,11 +157,12 @@ Plan plan_of(const Geometry& geometry, const Request& request, bool in_strips) {
   Plan plan;
   plan.geometry = geometry;
   plan.request = request;
-  plan.samples = sample_format(geometry.layout.depth, request.prefilter, request.downscale);
+  const int k = std::max(request.downscale, 1);
+  plan.samples = sample_format(geometry.layout.depth, request.prefilter, k);
   plan.fields = request.interlaced ? 2 : 1;
   for (int p = 0; p < plan.fields; ++p) {
     const int rows = (geometry.height - p + plan.fields - 1) / plan.fields;
-    plan.size[p] = {std::max(geometry.width, 0) / request.downscale, std::max(rows, 0) / request.downscale};
+    plan.size[p] = {std::max(geometry.width, 0) / k, std::max(rows, 0) / k};
   }
   const Needs needs = needs_of(request.metric);
   plan.words = needs.words;
@@ -182,28 +183,43 @@ Plan plan_of(const Geometry& geometry, const Request& request, bool in_strips) {
     }
     const std::uint64_t parts = in_strips ? (samples + kMostStripSamples - 1) / kMostStripSamples : 1;
     for (const Grid& g : grids) add_strips(plan, g, static_cast<int>(parts), needs);
-    bound(plan, samples, needs.worst);
+    bound(plan, in_strips ? plan.pixels[i] : samples, needs.worst);
   }
   if (request.measures_statistics()) plan_statistics(plan);
   if (plan.last_row == 0) plan.first_row = 0;
   return plan;
 }
 
+/// Adds a companion, unless there is nothing for it to measure.
+void accompany(Plan& plan, Plan&& companion) {
+  if (companion.grids.empty()) return;
+  if (plan.refusal.empty()) plan.refusal = companion.refusal;
+  plan.first_row = std::min(plan.first_row, companion.first_row);
+  plan.last_row = std::max(plan.last_row, companion.last_row);
+  const int at = plan.totals();
+  plan.companions.push_back({std::make_shared<const Plan>(std::move(companion)), at});
+}
+
 }  // namespace
 
 Plan make_plan(const Geometry& geometry, const Request& request) {
   Plan plan = plan_of(geometry, request, false);
-  if (!request.statistics || request.metric == kDirectionalMetric) return plan;
-  Request wanted{.metric = kDirectionalMetric,
-                 .prefilter = request.prefilter,
-                 .downscale = request.downscale,
-                 .interlaced = request.interlaced,
-                 .roi = request.roi};
-  Plan directions = plan_of(geometry, wanted, true);
-  if (directions.grids.empty() || !directions.refusal.empty()) return plan;
-  plan.first_row = std::min(plan.first_row, directions.first_row);
-  plan.last_row = std::max(plan.last_row, directions.last_row);
-  plan.directions = std::make_shared<const Plan>(std::move(directions));
+  Request other = request;
+  other.statistics = other.noise_correction = false;
+  if (request.statistics && request.metric != kDirectionalMetric) {
+    Request directions = other;
+    directions.metric = kDirectionalMetric;
+    directions.mean = false;
+    directions.zone_columns = directions.zone_rows = 1;
+    directions.extra.clear();
+    accompany(plan, plan_of(geometry, directions, true));
+    plan.has_directions = !plan.companions.empty();
+  }
+  if (request.downscale == 0)
+    for (const int k : {2, 4}) {
+      other.downscale = k;
+      accompany(plan, plan_of(geometry, other, false));
+    }
   return plan;
 }
 

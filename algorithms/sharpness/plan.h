@@ -27,7 +27,7 @@ struct Rect {
 struct Request {
   int metric = kDefaultMetric;  ///< index into Metrics
   Prefilter prefilter = Prefilter::kNone;
-  int downscale = 1;              ///< 1, 2 or 4
+  int downscale = 1;              ///< 1, 2 or 4; 0: all three, the least score counts
   bool mean = false;              ///< also sum the samples, for `normalize`
   bool interlaced = false;        ///< each field is a picture of its own, their totals add
   bool limited = false;           ///< black and white are the 8-bit codes 16 and 235, not the ends of the range
@@ -42,7 +42,7 @@ struct Request {
 };
 
 /// A Request on a Geometry. Immutable once made; totals of a frame are cells * words 64-bit integers, then, if asked
-/// for, the kStatisticsWords of its statistics, then the totals of its directions.
+/// for, the kStatisticsWords of its statistics, then the totals of its companions.
 struct Plan {
   Geometry geometry;
   Request request;
@@ -58,17 +58,25 @@ struct Plan {
   std::vector<std::uint64_t>
       inner;                  ///< of these, the pixels that add to the totals: all in the metric's reach is there
   StatisticsPlan statistics;  ///< of region 0; only if request.measures_statistics()
-  /// What else is measured for the statistics: directional-frequency of region 0, in one cell, for the kind of its
-  /// blur. Of large regions evenly spread strips. Null if not asked for, or if it is the metric itself.
-  std::shared_ptr<const Plan> directions;
+  /// Another plan that frames are measured by too. It has no statistics and no companions of its own.
+  struct Companion {
+    std::shared_ptr<const Plan> plan;
+    int at;  ///< where its totals begin in a frame's
+  };
+  /// First, with statistics and a metric that is another one, directional-frequency of region 0 in one cell, for the
+  /// kind of its blur; of large regions evenly spread strips. Then, with downscale 0, the same as this at 2 and at 4.
+  static constexpr int kMostCompanions = 3;
+  std::vector<Companion> companions;
+  bool has_directions = false;      ///< among them
   int first_row = 0, last_row = 0;  ///< rows of the frame that are read, last_row past the end
   std::string refusal;              ///< not empty: totals could overflow 64 bits; says why. Do not measure.
 
   int zones() const { return request.zone_columns * request.zone_rows; }
   int cell_totals() const { return cells * words; }
-  /// Where the statistics and the directions begin in a frame's totals, and where these end.
-  int directions_at() const { return cell_totals() + (request.measures_statistics() ? kStatisticsWords : 0); }
-  int totals() const { return directions_at() + (directions ? directions->cell_totals() : 0); }
+  int statistics_end() const { return cell_totals() + (request.measures_statistics() ? kStatisticsWords : 0); }
+  int totals() const {
+    return companions.empty() ? statistics_end() : companions.back().at + companions.back().plan->cell_totals();
+  }
 };
 
 /// Resolves a request. Any geometry and any rectangles are accepted: what lies outside the frame is clipped, a

@@ -58,15 +58,16 @@ bool is_noise(const Plan& plan, const RegionTotals& r, const Statistics& statist
   return sum <= (1 + kLeastSignal) * static_cast<double>(r.inner) * noise_sum;
 }
 
-/// Score of one region. nothing: the frame holds only noise, which scores 0 however dark the frame is.
-double finish(const Plan& plan, const RegionTotals& r, const Statistics& statistics, bool nothing) {
+/// Score of one region. corrects: the share of noise is taken off. nothing: the frame holds only noise, which scores 0
+/// however dark the frame is.
+double finish(const Plan& plan, const RegionTotals& r, const Statistics& statistics, bool corrects, bool nothing) {
   if (r.n == 0 || nothing) return 0;
   const double unit = sample_unit(plan);
   const int power = metric_info(plan.request.metric).power;
   double v = with_metric(plan.request.metric, [&](auto m) -> double {
     using M = decltype(m);
     if constexpr (kIsCorrected<M>) {
-      if (plan.request.noise_correction) {
+      if (corrects) {
         double noise[kTotalsOf<M>];
         noise_of<M>(plan, statistics.noise, noise);
         return M::corrected(r.totals, r.n, r.inner, noise);
@@ -114,50 +115,100 @@ Blur blur(const Plan& plan, const RegionTotals& r, const Statistics* statistics)
   return blur_of(M::ratios(r.totals, r.inner, noise), plan.samples.radius);
 }
 
+/// The totals of a plan's cells and of region 0.
+class CellTotals {
+ public:
+  CellTotals(const Plan& plan, const std::int64_t* totals) : plan_(plan), totals_(totals) {
+    whole_ = {sum_, 0, 0};
+    for (std::size_t cell = 0; cell < static_cast<std::size_t>(plan.zones()); ++cell) {
+      const RegionTotals r = (*this)[cell];
+      whole_.n += r.n;
+      whole_.inner += r.inner;
+      for (int i = 0; i < plan.words; ++i) sum_[i] += r.totals[i];
+    }
+  }
+  CellTotals(const CellTotals&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  const RegionTotals& whole() const { return whole_; }
+  RegionTotals operator[](std::size_t cell) const {
+    return {totals_ + cell * static_cast<std::size_t>(plan_.words), plan_.pixels[cell], plan_.inner[cell]};
+  }
+
+ private:
+  const Plan& plan_;
+  const std::int64_t* totals_;
+  std::int64_t sum_[kHistogramBins] = {};
+  RegionTotals whole_;
+};
+
+/// True if there is nothing but noise in region 0, where that is for the metric to tell.
+bool is_nothing(const CellTotals& cells, const Statistics& statistics) {
+  return with_metric(cells.plan().request.metric, [&](auto m) {
+    using M = decltype(m);
+    if constexpr (kIsCorrected<M>)
+      return (cells.plan().request.mean || M::kCancelsLight) && is_noise<M>(cells.plan(), cells.whole(), statistics);
+    return false;
+  });
+}
+
+/// Scores of region 0, its zones and the other regions.
+void score_all(const CellTotals& cells, const Statistics& statistics, bool corrects, Scores& s) {
+  const Plan& plan = cells.plan();
+  const bool nothing = corrects && is_nothing(cells, statistics);
+  const auto zones = static_cast<std::size_t>(plan.zones());
+  for (std::size_t cell = 0; cell < plan.pixels.size(); ++cell)
+    (cell < zones ? s.zones : s.extra).push_back(finish(plan, cells[cell], statistics, corrects, nothing));
+  s.score = finish(plan, cells.whole(), statistics, corrects, nothing);
+}
+
+/// Takes the lesser scores of a coarser scale, where that has pixels whose neighbours are all there. True if the one of
+/// region 0 is one of them.
+bool take_least(const CellTotals& cells, const Statistics& statistics, bool corrects, Scores& s) {
+  Scores coarser;
+  score_all(cells, statistics, corrects, coarser);
+  for (std::size_t cell = 0; cell < cells.plan().pixels.size(); ++cell) {
+    if (cells.plan().inner[cell] == 0) continue;
+    const bool is_zone = cell < s.zones.size();
+    const std::size_t i = is_zone ? cell : cell - s.zones.size();
+    double& least = is_zone ? s.zones[i] : s.extra[i];
+    least = std::min(least, is_zone ? coarser.zones[i] : coarser.extra[i]);
+  }
+  if (cells.whole().inner == 0 || coarser.score >= s.score) return false;
+  s.score = coarser.score;
+  return true;
+}
+
 }  // namespace
 
 Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
-  const auto words = static_cast<std::size_t>(plan.words);
   Scores s;
-  if (plan.request.measures_statistics())
+  const bool corrects = plan.request.noise_correction, measures_noise = plan.request.measures_statistics();
+  if (measures_noise)
     s.statistics = finish_statistics(plan.statistics, plan.geometry.layout.depth,
                                      totals.subspan(static_cast<std::size_t>(plan.cell_totals())));
-  std::int64_t sum[kHistogramBins] = {};
-  RegionTotals whole{sum, 0, 0};
-  const auto zones = static_cast<std::size_t>(plan.zones());
-  for (std::size_t cell = 0; cell < zones; ++cell) {
-    whole.n += plan.pixels[cell];
-    whole.inner += plan.inner[cell];
-    for (std::size_t i = 0; i < words; ++i) sum[i] += totals[cell * words + i];
-  }
-  const bool nothing = plan.request.noise_correction && with_metric(plan.request.metric, [&](auto m) {
-                         using M = decltype(m);
-                         if constexpr (kIsCorrected<M>)
-                           return (plan.request.mean || M::kCancelsLight) && is_noise<M>(plan, whole, s.statistics);
-                         return false;
-                       });
-  for (std::size_t cell = 0; cell < plan.pixels.size(); ++cell) {
-    const RegionTotals region{totals.data() + cell * words, plan.pixels[cell], plan.inner[cell]};
-    (cell < zones ? s.zones : s.extra).push_back(finish(plan, region, s.statistics, nothing));
-    if (plan.request.statistics && cell < zones)
-      if (const auto energy = gradient_energy(plan, region, s.statistics))
+  const Statistics* const known = measures_noise ? &s.statistics : nullptr;
+  const bool tells_blur = plan.request.metric == kDirectionalMetric;
+  if (tells_blur || plan.request.statistics) s.blur = Blur{};
+  const CellTotals cells(plan, totals.data());
+  score_all(cells, s.statistics, corrects, s);
+  if (tells_blur) s.blur = blur(plan, cells.whole(), known);
+  if (plan.request.statistics) {
+    for (std::size_t zone = 0; zone < s.zones.size(); ++zone)
+      if (const auto energy = gradient_energy(plan, cells[zone], s.statistics))
         s.zone_gradient_energies.push_back(energy->energy);
-  }
-  s.score = finish(plan, whole, s.statistics, nothing);
-  const Statistics* const known = plan.request.measures_statistics() ? &s.statistics : nullptr;
-  if (plan.request.metric == kDirectionalMetric) {
-    s.blur = blur(plan, whole, known);
-  } else if (plan.directions) {
-    const Plan& of = *plan.directions;
-    s.blur = blur(of, {totals.data() + plan.directions_at(), of.pixels[0], of.inner[0]}, known);
-  } else if (plan.request.statistics) {
-    s.blur = Blur{};
-  }
-  if (plan.request.statistics)
-    if (const auto energy = gradient_energy(plan, whole, s.statistics)) {
+    if (const auto energy = gradient_energy(plan, cells.whole(), s.statistics)) {
       s.gradient_energy = energy->energy;
       s.gradient_noise = energy->noise;
     }
+  }
+  for (std::size_t i = 0; i < plan.companions.size(); ++i) {
+    const CellTotals other(*plan.companions[i].plan, totals.data() + plan.companions[i].at);
+    if (i == 0 && plan.has_directions)
+      s.blur = blur(other.plan(), other.whole(), known);
+    else if (take_least(other, s.statistics, corrects, s) && tells_blur)
+      s.blur = blur(other.plan(), other.whole(), known);
+  }
   return s;
 }
 

@@ -24,8 +24,8 @@ struct Scores {
   std::optional<double> gradient_energy;
   double gradient_noise = 0;  ///< the share that has been taken off, code^2: zones that hold less are none too sure
   std::vector<double> zone_gradient_energies;
-  /// Of region 0. With the metric directional-frequency, and with statistics. Noise is taken off where the plan
-  /// measures it.
+  /// Of region 0, with the metric directional-frequency at the scale of its score, and with statistics. Noise is taken
+  /// off where the plan measures it.
   std::optional<Blur> blur;
 };
 

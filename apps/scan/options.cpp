@@ -61,7 +61,7 @@ std::string list_in(const std::string& path, bool null) {
 // ---------------------------------------------------------------------------------------
 
 Setter downscale(int& factor) {
-  Setter setter = count(factor, 1, 4).as("1, 2 or 4");
+  Setter setter = count(factor, 0, 4).as("0, 1, 2 or 4");
   setter.set = [set = setter.set](const Value& value) { return value != Value(std::int64_t{3}) && set(value); };
   return setter;
 }
@@ -148,7 +148,7 @@ std::vector<Key> keys(Options& o, Lists& lists) {
       {"format", 'f', "csv|jsonl", "Write the table as csv (default) or as jsonl, one JSON object per line", word(o.format, "csv|jsonl")},
       {"metric", 'm', "METRIC", "Score by this metric, see below (default tenengrad)", anything(m.metric)},
       {"prefilter", 0, "none|binomial3|binomial5", "Smooth frames first (default binomial3)", anything(m.prefilter)},
-      {"downscale", 0, "1|2|4", "Average blocks of this many pixels each way first (default 1)", downscale(m.downscale)},
+      {"downscale", 0, "1|2|4|0", "Average blocks of this many pixels each way first (default 1); 0: the least score of all three", downscale(m.downscale)},
       {"normalize", 0, "none|mean", "Divide by the mean, so that exposure cancels (default none)", anything(m.normalize)},
       {"noise-correction", 0, "", "Subtract the share of noise from the scores of four metrics", flag(m.noise_correction)},
       {"zones", 0, "CxR", "Score a grid of zones too, for example 8x6", zones(m)},

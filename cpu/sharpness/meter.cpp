@@ -82,7 +82,8 @@ class CpuMeter final : public Meter {
     frame_ = frame;
     plan_ = plan;
     route_ = cpu::route(*plan, kernels_);
-    if (plan->directions) directions_route_ = cpu::route(*plan->directions, kernels_);
+    companion_routes_.clear();
+    for (const Plan::Companion& c : plan->companions) companion_routes_.push_back(cpu::route(*c.plan, kernels_));
   }
 
   std::span<const std::int64_t> collect() override {
@@ -92,7 +93,8 @@ class CpuMeter final : public Meter {
     const bool has_statistics = plan->request.measures_statistics();
     if (has_statistics) statistics_.begin(*plan, frame_, route_.exposes);
     measure(*plan, route_, totals_.data());
-    if (plan->directions) measure(*plan->directions, directions_route_, totals_.data() + plan->directions_at());
+    for (std::size_t i = 0; i < plan->companions.size(); ++i)
+      measure(*plan->companions[i].plan, companion_routes_[i], totals_.data() + plan->companions[i].at);
     if (has_statistics) statistics_.finish(std::span(totals_).subspan(static_cast<std::size_t>(plan->cell_totals())));
     return totals_;
   }
@@ -379,7 +381,8 @@ class CpuMeter final : public Meter {
   const Geometry geometry_;
   const std::string instruction_set_;
   const SharpnessKernels& kernels_;
-  Route route_, directions_route_;
+  Route route_;
+  std::vector<Route> companion_routes_;
   Frame frame_;
   std::shared_ptr<const Plan> plan_;
   StatisticsMeter statistics_;

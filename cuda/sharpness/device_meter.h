@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace framequality::cuda {
 
@@ -46,11 +47,11 @@ class DeviceMeter final : public Meter {
     PinnedMemory<std::int64_t> results;
     std::int64_t* mapped_results = nullptr;   ///< the same for kernels
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
-    DeviceMemory<unsigned> ticket;            ///< zero between frames; [1]: of the statistics, [2] the directions
-    DeviceMemory<unsigned> noise;             ///< sums of blocks
-    DeviceMemory<TiledGrid> grids;            ///< of main_, then of directions_
-    PinnedMemory<TiledGrid> staged_grids;     ///< from where they go there
-    std::shared_ptr<const Plan> plan;         ///< what the slot is set up for
+    DeviceMemory<unsigned> ticket;         ///< zero between frames; [1]: of the statistics, [2] and on: the companions
+    DeviceMemory<unsigned> noise;          ///< sums of blocks
+    DeviceMemory<TiledGrid> grids;         ///< of cuts_, one after the other
+    PinnedMemory<TiledGrid> staged_grids;  ///< from where they go there
+    std::shared_ptr<const Plan> plan;      ///< what the slot is set up for
 
     std::span<std::int64_t> words() const { return {results.get(), static_cast<std::size_t>(plan->totals())}; }
     /// True if the host learns from the results themselves that they have come.
@@ -62,27 +63,28 @@ class DeviceMeter final : public Meter {
   struct Cut {
     Kernel kernel;
     Tiling tiling;
+    std::size_t first_grid = 0;  ///< in Slot::grids
   };
 
   void begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits);
   void cut(std::shared_ptr<const Plan> plan);
   Cut cut(const Plan& plan, Measure measure) const;
-  void queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut, std::size_t first_grid);
+  void queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut);
   void prepare(Slot& slot, std::shared_ptr<const Plan> plan);
   void launch(Slot& slot, const Frame& frame, bool is_ours);
   void extract(Slot& slot, Job& job);
   void measure_statistics(Slot& slot, const Job& job);
-  void make_samples(Slot& slot, Job& job);
+  void make_samples(Slot& slot, Job& job, const Plan& plan);
   void measure(Slot& slot, Job& job);
-  void measure_directions(Slot& slot, Job& job);
+  void measure_companions(Slot& slot, const Job& frame, const Job& samples);
 
   Geometry geometry_;
   int id_;
   int architecture_;  ///< of the code that runs
   int processors_ = 0;
   std::shared_ptr<const Plan> plan_;  ///< what follows is for
-  Cut main_, directions_;             ///< of the plan, and of its directions
-  Route route_;  ///< of the last frame; all but its luma holds for every frame of the plan
+  std::vector<Cut> cuts_;             ///< of the plan, then of its companions
+  Route route_;                       ///< of the last frame; all but its luma holds for every frame of the plan
   Upload upload_;
   Slots<Slot> slots_;
 };

@@ -26,7 +26,7 @@ constexpr int kMostSampleRows = 64;
 constexpr std::int64_t kPending = std::numeric_limits<std::int64_t>::min();
 // With more of them setting and reading them takes longer than an event.
 constexpr std::size_t kWatchedWords = 1024;
-constexpr std::size_t kTickets = 3;  // one for each kernel that ends with results
+constexpr std::size_t kTickets = 2 + Plan::kMostCompanions;  // one for each kernel that ends with results
 
 Kernel kernel_of(const Plan& plan, Measure measure) {
   const int metric = plan.request.metric;
@@ -46,6 +46,14 @@ Kernel kernel_of(const Plan& plan, Measure measure) {
 
 dim3 grid_of(int x, int y = 1, int z = 1) {
   return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+}
+
+/// Sets the size of the fields, in working samples of the plan.
+void set_size(Job& job, const Plan& plan) {
+  for (int p = 0; p < plan.fields; ++p) {
+    job.width[p] = plan.size[p].width;
+    job.height[p] = plan.size[p].height;
+  }
 }
 
 /// Queues a kernel whose only argument is `work`.
@@ -114,8 +122,13 @@ void DeviceMeter::cut(std::shared_ptr<const Plan> plan) {
   if (!plan->refusal.empty()) throw std::logic_error("cuda meter: refused plan: " + plan->refusal);
   plan_.reset();
   route_ = framequality::cuda::route(*plan, {}, architecture_);
-  main_ = cut(*plan, route_.measure);
-  directions_ = plan->directions ? cut(*plan->directions, route_.directions) : Cut{};
+  cuts_.clear();
+  cuts_.push_back(cut(*plan, route_.measure));
+  for (std::size_t i = 0; i < plan->companions.size(); ++i) {
+    const std::size_t first = cuts_.back().first_grid + cuts_.back().tiling.grids.size();
+    cuts_.push_back(cut(*plan->companions[i].plan, route_.companions[i].measure));
+    cuts_.back().first_grid = first;
+  }
   plan_ = std::move(plan);
 }
 
@@ -135,11 +148,10 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
     check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
   slot.noise.reserve(static_cast<std::size_t>(plan->statistics.sums));
   // From memory of the slot's own: the tiling may be cut for the next plan before the device has fetched this one.
-  const std::size_t grids = main_.tiling.grids.size() + directions_.tiling.grids.size();
+  const std::size_t grids = cuts_.back().first_grid + cuts_.back().tiling.grids.size();
   slot.grids.reserve(grids);
   slot.staged_grids.reserve(grids);
-  TiledGrid* const end = std::ranges::copy(main_.tiling.grids, slot.staged_grids.get()).out;
-  std::ranges::copy(directions_.tiling.grids, end);
+  for (const Cut& c : cuts_) std::ranges::copy(c.tiling.grids, slot.staged_grids.get() + c.first_grid);
   copy_async(slot.grids, slot.staged_grids, grids, stream);
   slot.plan = std::move(plan);
 }
@@ -176,8 +188,7 @@ void DeviceMeter::extract(Slot& slot, Job& job) {
 
 /// Queues the kernel that brings the working samples that the plan needs into a plane of words, for `job` to read in
 /// place of luma codes that are words.
-void DeviceMeter::make_samples(Slot& slot, Job& job) {
-  const Plan& plan = *slot.plan;
+void DeviceMeter::make_samples(Slot& slot, Job& job, const Plan& plan) {
   const int plane = job.layout.plane[0];
   SamplesJob make;
   make.frame = job.frame;
@@ -249,9 +260,9 @@ void DeviceMeter::measure_statistics(Slot& slot, const Job& from) {
 }
 
 /// Queues a kernel that measures. The job has the samples, and where totals, results and ticket are.
-void DeviceMeter::queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut, std::size_t first_grid) {
+void DeviceMeter::queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut) {
   const Tiling& tiling = cut.tiling;
-  job.grids = slot.grids.get() + first_grid;
+  job.grids = slot.grids.get() + cut.first_grid;
   job.grid_count = static_cast<int>(tiling.grids.size());
   job.first = tiling.grids.front();
   job.total_count = plan.cell_totals();
@@ -265,16 +276,23 @@ void DeviceMeter::queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut, 
 void DeviceMeter::measure(Slot& slot, Job& job) {
   job.totals = slot.totals.get();
   job.ticket = slot.ticket.get();
-  queue(slot, job, *slot.plan, main_, 0);
+  queue(slot, job, *slot.plan, cuts_.front());
 }
 
-/// Queues the kernel of the plan's directions.
-void DeviceMeter::measure_directions(Slot& slot, Job& job) {
-  const int at = slot.plan->directions_at();
-  job.totals = slot.totals.get() + at;
-  job.results = slot.mapped_results + at;
-  job.ticket = slot.ticket.get() + 2;
-  queue(slot, job, *slot.plan->directions, directions_, main_.tiling.grids.size());
+/// Queues the kernels of the plan's companions. frame: the job as the samples were made from it; samples: with those.
+void DeviceMeter::measure_companions(Slot& slot, const Job& frame, const Job& samples) {
+  const std::vector<Plan::Companion>& companions = slot.plan->companions;
+  for (std::size_t i = 0; i < companions.size(); ++i) {
+    const auto& [plan, at] = companions[i];
+    const bool shares = route_.companions[i].shares_samples;
+    Job job = shares ? samples : frame;
+    set_size(job, *plan);
+    if (!shares) make_samples(slot, job, *plan);
+    job.totals = slot.totals.get() + at;
+    job.results = slot.mapped_results + at;
+    job.ticket = slot.ticket.get() + 2 + i;
+    queue(slot, job, *plan, cuts_[i + 1]);
+  }
 }
 
 /// Queues the kernels for the slot's plan, along the frame's route: what one stage makes the next ones find in `job`.
@@ -287,13 +305,12 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   job.layout = geometry_.layout;
   job.samples = plan.samples;
   job.fields = plan.fields;
-  for (int p = 0; p < plan.fields; ++p) {
-    job.width[p] = plan.size[p].width;
-    job.height[p] = plan.size[p].height;
-  }
+  set_size(job, plan);
   job.readable = static_cast<int>(placement.readable);
   job.results = slot.mapped_results;
+  Job frame_job;  // before samples are made
   for (const Stage stage : kStages) {
+    if (stage == Stage::kSamples) frame_job = job;
     if (!route_.has(stage)) continue;
     switch (stage) {
       case Stage::kLuma:
@@ -303,13 +320,13 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
         measure_statistics(slot, job);
         break;
       case Stage::kSamples:
-        make_samples(slot, job);
+        make_samples(slot, job, plan);
         break;
       case Stage::kMeasure:
         measure(slot, job);
         break;
-      case Stage::kDirections:
-        measure_directions(slot, job);
+      case Stage::kCompanions:
+        measure_companions(slot, frame_job, job);
         break;
     }
   }
@@ -328,11 +345,11 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   if (slot.is_watched()) std::ranges::fill(slot.words(), kPending);
   // What no kernel writes.
   const auto cells = static_cast<std::size_t>(slot.plan->cell_totals()),
-             directions = static_cast<std::size_t>(slot.plan->directions_at());
+             companions = static_cast<std::size_t>(slot.plan->statistics_end());
   const bool measures = route_.has(Stage::kMeasure), has_statistics = route_.has(Stage::kStatistics);
   if (!measures) std::ranges::fill(slot.words().first(cells), 0);
-  if (!has_statistics) std::ranges::fill(slot.words().subspan(cells, directions - cells), 0);
-  if (!route_.has(Stage::kDirections)) std::ranges::fill(slot.words().subspan(directions), 0);
+  if (!has_statistics) std::ranges::fill(slot.words().subspan(cells, companions - cells), 0);
+  if (!route_.has(Stage::kCompanions)) std::ranges::fill(slot.words().subspan(companions), 0);
   if (!measures && !has_statistics) {
     // Nothing lies in the frame.
   } else if (frame.memory == Memory::kCuda) {
@@ -353,7 +370,9 @@ std::span<const std::int64_t> DeviceMeter::collect() {
   return slot.words();
 }
 
-std::string DeviceMeter::route() const { return to_string(route_) + ", blocks " + std::to_string(main_.tiling.blocks); }
+std::string DeviceMeter::route() const {
+  return to_string(route_) + ", blocks " + std::to_string(cuts_.front().tiling.blocks);
+}
 
 double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {
   if (slots_.pending() > 0) throw std::logic_error("cuda meter: a frame is pending");

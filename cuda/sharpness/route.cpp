@@ -70,10 +70,15 @@ bool is_words(const PixelLayout& l) {
 /// True if the kernels of the route read the frame's own luma.
 bool is_readable(const Plan& plan, const Placement& at, const Route& r) {
   // The tile kernel takes any layout, statistics and the kernel that makes samples do not.
-  const bool takes_any = r.measure == Measure::kNothing || r.measure == Measure::kTile;
+  const auto is_any = [](Measure m) { return m == Measure::kNothing || m == Measure::kTile; };
+  const bool takes_any = is_any(r.measure) && std::ranges::all_of(r.companions, [&](const CompanionRoute& c) {
+                           return c.shares_samples && is_any(c.measure);
+                         });
   if (takes_any && r.samples == SampleRoute::kCodes && !r.has_statistics) return true;
   // prefilter.cu reads whole 32-bit words.
-  const bool reads_words = r.measure == Measure::kPrefilter || r.directions == Measure::kPrefilter;
+  const bool reads_words =
+      r.measure == Measure::kPrefilter ||
+      std::ranges::any_of(r.companions, [](const CompanionRoute& c) { return c.measure == Measure::kPrefilter; });
   const int least = reads_words ? (plan.geometry.width + 3) / 4 * 4 : 0;
   return is_words(plan.geometry.layout) && at.alignment >= kLoadAlign &&
          at.step <= std::numeric_limits<int>::max() / 2 && at.readable >= least;
@@ -137,7 +142,7 @@ bool Route::has(Stage stage) const {
     case Stage::kMeasure:
       return measure != Measure::kNothing;
     default:
-      return directions != Measure::kNothing;
+      return companions.front().measure != Measure::kNothing;
   }
 }
 
@@ -148,16 +153,25 @@ Route route(const Plan& plan, const Placement& placement, int architecture) {
     const MetricKind metric = kind_of(plan.request.metric);
     r.samples = sample_route(plan, metric, architecture);
     r.measure = measure_route(plan, metric, r.samples);
-    if (plan.directions) r.directions = measure_route(*plan.directions, kind_of(kDirectionalMetric), r.samples);
+    for (std::size_t i = 0; i < plan.companions.size(); ++i) {
+      const Plan& other = *plan.companions[i].plan;
+      const MetricKind kind = kind_of(other.request.metric);
+      const bool shares = other.samples == plan.samples;
+      const SampleRoute samples = shares ? r.samples : sample_route(other, kind, architecture);
+      r.companions[i] = {shares, measure_route(other, kind, samples)};
+    }
   }
   if (!is_readable(plan, placement, r)) r.luma = extraction(plan.geometry.layout, placement.alignment);
   return r;
 }
 
 std::string to_string(const Route& route) {
-  return std::string("luma ") + name(route.luma) + (route.has_statistics ? ", statistics" : "") + ", samples " +
-         name(route.samples) + ", kernel " + name(route.measure) +
-         (route.directions == Measure::kNothing ? "" : std::string(", directions ") + name(route.directions));
+  std::string text = std::string("luma ") + name(route.luma) + (route.has_statistics ? ", statistics" : "") +
+                     ", samples " + name(route.samples) + ", kernel " + name(route.measure);
+  for (const CompanionRoute& c : route.companions)
+    if (c.measure != Measure::kNothing)
+      text += std::string(", then ") + (c.shares_samples ? "" : "in a plane ") + name(c.measure);
+  return text;
 }
 
 }  // namespace framequality::cuda

@@ -6,6 +6,7 @@
 #include "cuda/rows.h"
 #include "cuda/sharpness/job.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,19 +32,26 @@ enum class SampleRoute : std::uint8_t {
 };
 
 /// What is queued for a frame, in this order.
-enum class Stage : std::uint8_t { kLuma, kStatistics, kSamples, kMeasure, kDirections };
+enum class Stage : std::uint8_t { kLuma, kStatistics, kSamples, kMeasure, kCompanions };
 inline constexpr Stage kStages[] = {Stage::kLuma, Stage::kStatistics, Stage::kSamples, Stage::kMeasure,
-                                    Stage::kDirections};
+                                    Stage::kCompanions};
 
 /// Bytes of a luma code in a plane of its own.
 inline int code_bytes(const PixelLayout& layout) { return layout.depth > 8 ? 2 : 1; }
+
+/// How a companion of a plan is measured.
+struct CompanionRoute {
+  bool shares_samples = true;  ///< those of the plan; else they get a plane of their own
+  Measure measure = Measure::kNothing;
+  bool operator==(const CompanionRoute&) const = default;
+};
 
 struct Route {
   LumaRoute luma = LumaRoute::kInPlace;
   bool has_statistics = false;
   SampleRoute samples = SampleRoute::kCodes;
   Measure measure = Measure::kNothing;
-  Measure directions = Measure::kNothing;  ///< of Plan::directions, from the same samples
+  std::array<CompanionRoute, Plan::kMostCompanions> companions{};
 
   /// True if a kernel of this stage is launched.
   bool has(Stage stage) const;

@@ -36,8 +36,8 @@
  * On every change between passing and blocking, on the first frame, and for every frame picked by mode=best-of, an
  * element message named `sharpnessgate` is posted: string `state` (`passing`, `blocking`, `picked`), string `reason`
  * (`above-min-score`, `below-min-score`, `above-resume-score`; `near-median`, `below-median`, `above-median`;
- * `best-of-window`), double `score`, with mode=relative double `median`, guint64 `timestamp`, `stream-time`,
- * `running-time` (ns).
+ * `other-blur`, which `drop` lets pass; `best-of-window`), double `score`, with mode=relative double `median`, guint64
+ * `timestamp`, `stream-time`, `running-time` (ns).
  *
  * Put it upstream of an encoder, not downstream: other frames may depend on an encoded one.
  *
@@ -208,6 +208,14 @@ static GType action_get_type() {
   return type;
 }
 
+static GType drop_get_type() {
+  static const GType type = register_enum<GateDrop>(
+      "FqGateDrop", {{GateDrop::kAny, "whatever made the score fall", "any"},
+                     {GateDrop::kMotion, "by motion, of the camera or of what it shows", "motion"},
+                     {GateDrop::kDefocus, "alike in all directions", "defocus"}});
+  return type;
+}
+
 static void get_stats(GstSharpnessGate* self, GValue* value) {
   const GateStats& stats = self->state->stream.stats();
   GstStructure* s = gst_structure_new("stats", "passed", G_TYPE_UINT64, guint64{stats.passed}, "dropped", G_TYPE_UINT64,
@@ -235,8 +243,10 @@ static void install_properties(GstSharpnessGateClass* klass) {
                 "running time",
                 0)
       .add(&S::min_ratio, "min-ratio", "Minimum ratio",
-           "mode=relative: frames below this multiple of the level do not pass. All pass while the level is 0 or less",
-           0, G_MAXDOUBLE)
+           "mode=relative: frames below this multiple of the level do not pass; 0 = all do. -1 = 0.9 for scores of "
+           "mean-square-frequency and directional-frequency, less where these play from frame to frame, and 0.8 for "
+           "others. All pass while the level is 0 or less",
+           -1, G_MAXDOUBLE)
       .add(&S::max_ratio, "max-ratio", "Maximum ratio",
            "mode=relative: frames above this multiple of the level do not pass (corrupt frames score high). 0 = no "
            "limit",
@@ -257,6 +267,9 @@ static void install_properties(GstSharpnessGateClass* klass) {
       .add(&S::action, action_get_type(), "action", "Action",
            "What happens to frames that do not pass. mode=best-of with action=mark holds all frames of a window in "
            "memory")
+      .add(&S::drop, drop_get_type(), "drop", "Drop",
+           "mode=threshold and mode=relative: drop only frames that are blurred in this way, of those that score too "
+           "low")
       .add(g_param_spec_boxed("stats", "Statistics",
                               "Since start: frames passed, dropped, marked (did not pass, with action=mark), unscored "
                               "(passed without a score); with mode=relative also the last level, as median",

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 
 GST_DEBUG_CATEGORY_EXTERN(sharpnessgate_debug);
@@ -26,18 +27,24 @@ constexpr GstClockTime kGapStep = GST_SECOND / 4;
 
 const char* text_of(Reason reason) {
   constexpr std::array kTexts{"above-min-score", "below-min-score", "above-resume-score", "near-median",
-                              "below-median",    "above-median",    "best-of-window"};
-  static_assert(kTexts.size() == static_cast<std::size_t>(Reason::kBestOfWindow) + 1);
+                              "below-median",    "above-median",    "best-of-window",     "other-blur"};
+  static_assert(kTexts.size() == static_cast<std::size_t>(Reason::kOtherBlur) + 1);
   return kTexts[static_cast<std::size_t>(reason)];
 }
 
-std::optional<double> score_of(GstBuffer* buffer) {
-  const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
-  const double score = fields ? number_in(fields, "score") : std::nan("");
-  return std::isnan(score) ? std::nullopt : std::optional(score);
-}
-
 }  // namespace
+
+std::optional<GateStream::Score> GateStream::score_of(GstBuffer* buffer) {
+  const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
+  Score score{fields ? number_in(fields, "score") : std::nan("")};
+  if (std::isnan(score.value)) return std::nullopt;
+  const std::string metric = string_in(fields, "metric"), blur = string_in(fields, "blur");
+  score.compares_scenes = metric == "mean-square-frequency" || metric == "directional-frequency";
+  score.knows_blur = !blur.empty();
+  if (blur == "motion") score.blur = GateDrop::kMotion;
+  if (blur == "defocus") score.blur = GateDrop::kDefocus;
+  return score;
+}
 
 // --- Messages -------------------------------------------------------------------------------------------------------
 
@@ -131,7 +138,7 @@ GstFlowReturn GateStream::release(bool is_window_complete) {
       gst_pad_push_event(src_, held.event.release());
     } else if (flow == GST_FLOW_OK) {
       leaving_ = {std::move(held.buffer), held.leads};
-      if (held.leads) post("picked", {true, Reason::kBestOfWindow}, *held.score, held.moment.pts);
+      if (held.leads) post("picked", {true, Reason::kBestOfWindow}, held.score->value, held.moment.pts);
       flow = let_go();
     }
   }
@@ -167,18 +174,27 @@ GstFlowReturn GateStream::let_out(std::size_t most) {
       gst_pad_push_event(src_, held.event.release());
       continue;
     }
-    const double level = held.score ? level_.next(settings_.look_ahead) : 0;
+    const Verdict verdict = held.score ? judge_next(*held.score) : Verdict{true, Reason::kNearMedian};
     if (flow != GST_FLOW_OK) continue;
     lost_.close_at(held.moment.pts);
     if (!held.score) {
       flow = push(std::move(held.buffer), std::nullopt);
       continue;
     }
-    stats_.median = level;
-    const Verdict verdict = judge_by_median(*held.score, level, settings_.min_ratio, settings_.max_ratio);
     flow = carry_out(verdict, std::move(held.buffer), held.moment, *held.score);
   }
   return flow;
+}
+
+/// mode=relative: of the frame that has waited longest for its level.
+Verdict GateStream::judge_next(const Score& score) {
+  const bool is_automatic = settings_.min_ratio < 0, fades = level_.fades(settings_.look_ahead);
+  const double unrest = level_.unrest(), level = level_.next(settings_.look_ahead);
+  stats_.median = level;
+  if (!is_automatic) return judge_by_median(score.value, level, settings_.min_ratio, settings_.max_ratio);
+  if (!score.compares_scenes) return judge_by_median(score.value, level, kUsualRatio, settings_.max_ratio);
+  if (fades) return {true, Reason::kNearMedian};
+  return judge_by_median(score.value, level, scene_ratio(unrest), settings_.max_ratio);
 }
 
 void GateStream::drain() {
@@ -202,7 +218,7 @@ GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
   settings_ = settings;
   if (flow_ != GST_FLOW_OK) return std::exchange(flow_, GST_FLOW_OK);
   const Moment moment = moment_of(buffer.get());
-  const std::optional<double> score = score_of(buffer.get());
+  const std::optional<Score> score = score_of(buffer.get());
   if (!score) {
     ++stats_.unscored;
     warn_once(warned_unscored_,
@@ -214,24 +230,32 @@ GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
     const GstFlowReturn flow = release(false);
     return flow == GST_FLOW_OK ? push(std::move(buffer), std::nullopt) : flow;
   }
-  if (settings.mode == GateMode::kBestOf) return compete(std::move(buffer), moment, *score);
+  if (settings.mode == GateMode::kBestOf) return compete(std::move(buffer), moment, score->value);
   const Verdict verdict =
-      hysteresis_.judge(*score, settings.min_score, settings.resume_score, moment.begin, settings.hold_time);
+      hysteresis_.judge(score->value, settings.min_score, settings.resume_score, moment.begin, settings.hold_time);
   return carry_out(verdict, std::move(buffer), moment, *score);
 }
 
-GstFlowReturn GateStream::wait(BufferPtr buffer, const Moment& moment, std::optional<double> score) {
+GstFlowReturn GateStream::wait(BufferPtr buffer, const Moment& moment, std::optional<Score> score) {
   GstFlowReturn flow = GST_FLOW_OK;
   if (score) {
     if (level_.begins_anew(moment.begin)) flow = let_out(0);
-    level_.add(*score, moment.begin, settings_.window);
+    level_.add(score->value, moment.begin, settings_.window);
   }
   hold({std::move(buffer), nullptr, moment, score});
   const GstFlowReturn last = let_out(static_cast<std::size_t>(settings_.look_ahead));
   return flow == GST_FLOW_OK ? last : flow;
 }
 
-GstFlowReturn GateStream::carry_out(const Verdict& verdict, BufferPtr buffer, const Moment& moment, double score) {
+GstFlowReturn GateStream::carry_out(Verdict verdict, BufferPtr buffer, const Moment& moment, const Score& scored) {
+  const double score = scored.value;
+  if (!verdict.pass && settings_.drop != GateDrop::kAny && scored.blur != settings_.drop) {
+    verdict = {true, Reason::kOtherBlur};
+    if (!scored.knows_blur)
+      warn_once(warned_unknown_,
+                "The frames do not say how they are blurred, so none is dropped: set metric=directional-frequency or "
+                "statistics=true on sharpnessmeter, or drop=any here");
+  }
   const bool leaves = verdict.pass || settings_.marks();
   if (leaves) leaving_ = {std::move(buffer), verdict.pass};
   [[maybe_unused]] const char* fate = verdict.pass ? "passed" : leaves ? "marked" : "dropped";
@@ -259,7 +283,7 @@ GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, double
                  is_best ? "best of its window so far" : "not the best of its window");
   if (is_best && !settings_.marks()) displace();
   if (is_best || settings_.marks())
-    hold({std::move(buffer), nullptr, moment, score, is_best});
+    hold({std::move(buffer), nullptr, moment, Score{score}, is_best});
   else
     lose(behind_, moment);
   tell_gap_if_due();

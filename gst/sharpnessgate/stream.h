@@ -16,14 +16,18 @@ namespace framequality {
 /// Values of the property `action`.
 enum class GateAction { kDrop, kMark };
 
+/// Values of the property `drop`.
+enum class GateDrop { kAny, kMotion, kDefocus };
+
 struct GateSettings {
   GateMode mode = GateMode::kThreshold;
   double min_score = 0, resume_score = -G_MAXDOUBLE;
-  double min_ratio = 0.8, max_ratio = 0;
+  double min_ratio = -1, max_ratio = 0;  ///< min_ratio below 0: by the metric
   WindowLength window;
   int look_ahead = 6;
   std::int64_t hold_time = 0;
   GateAction action = GateAction::kDrop;
+  GateDrop drop = GateDrop::kAny;
 
   bool marks() const { return action == GateAction::kMark; }
   /// True if what was seen and held under the other settings is of use under these.
@@ -69,6 +73,13 @@ class GateStream {
   const GateStats& stats() const { return stats_; }
 
  private:
+  /// What the meter says of a frame.
+  struct Score {
+    double value;
+    bool compares_scenes = false;  ///< light, contrast and subject cancel in it
+    bool knows_blur = false;
+    GateDrop blur = GateDrop::kAny;  ///< its kind, if it is one of the two
+  };
   /// When a frame is: in running time for windows, in the segment's time for gaps.
   struct Moment {
     std::int64_t begin, end;     ///< running time; end == begin where the duration is unknown
@@ -89,7 +100,7 @@ class GateStream {
     BufferPtr buffer;
     EventPtr event;
     Moment moment{};
-    std::optional<double> score{};
+    std::optional<Score> score{};
     bool leads = false;  ///< mode=best-of: scored best of the window when it came
   };
 
@@ -103,10 +114,12 @@ class GateStream {
   /// Takes out the oldest one.
   Held take_first();
   /// mode=relative: the frame waits for its look-ahead.
-  GstFlowReturn wait(BufferPtr buffer, const Moment& moment, std::optional<double> score);
+  GstFlowReturn wait(BufferPtr buffer, const Moment& moment, std::optional<Score> score);
   /// Lets frames out, and events behind them, until no more than `most` frames are held.
   GstFlowReturn let_out(std::size_t most);
-  GstFlowReturn carry_out(const Verdict& verdict, BufferPtr buffer, const Moment& moment, double score);
+  GstFlowReturn carry_out(Verdict verdict, BufferPtr buffer, const Moment& moment, const Score& score);
+  Verdict judge_next(const Score& score);
+  static std::optional<Score> score_of(GstBuffer* buffer);
   GstFlowReturn compete(BufferPtr buffer, const Moment& moment, double score);
   bool take_gap(GstEvent* event);
   bool wait_gap(GstEvent* event);
@@ -154,7 +167,7 @@ class GateStream {
   Lost behind_;                       ///< the same, but what is held must leave first
   bool gap_was_told_ = false;         ///< since the last frame that left
   GstFlowReturn flow_ = GST_FLOW_OK;  ///< of a frame that an event let out, for the next frame to return
-  bool warned_unscored_ = false, warned_timeless_ = false;
+  bool warned_unscored_ = false, warned_timeless_ = false, warned_unknown_ = false;
 };
 
 }  // namespace framequality

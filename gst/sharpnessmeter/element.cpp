@@ -303,7 +303,7 @@ static bool set_roi(GstSharpnessMeter* self, Settings& settings, const GValue* v
 
 static bool accepts(GstSharpnessMeter* self, const Settings& wanted) {
   if (wanted.request.downscale != 3) return true;
-  g_warning("%s: downscale must be 1, 2 or 4, not 3; value kept", GST_OBJECT_NAME(self));
+  g_warning("%s: downscale must be 0, 1, 2 or 4, not 3; value kept", GST_OBJECT_NAME(self));
   return false;
 }
 
@@ -319,7 +319,9 @@ static void install_properties(GstSharpnessMeterClass* klass) {
       .add(part(&R::prefilter), prefilter_get_type(), "prefilter", "Prefilter",
            "Low-pass filter applied before measuring; reduces the effect of noise and keyframes")
       .add(part(&R::downscale), "downscale", "Downscale",
-           "Box downscaling before measuring: 1, 2 or 4. Incomplete rows and columns are ignored", 1, 4)
+           "Box downscaling before measuring: 1, 2 or 4. 0 = all three, and the least score counts: for pictures of "
+           "different sizes, whose noise is not that of single pixels. Incomplete rows and columns are ignored",
+           0, 4)
       .add(part(&R::mean), normalize_get_type(), "normalize", "Normalize",
            "Compensates for exposure; has no effect on entropy, mean-square-frequency and directional-frequency")
       .add(part(&R::noise_correction), "noise-correction", "Noise correction",

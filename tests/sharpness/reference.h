@@ -97,6 +97,7 @@ class Reference {
       : codes_(codes), width_(width), height_(height), depth_(depth), cell_(cell) {}
 
   Totals totals(const Request& request) {
+    if (request.downscale == 0) return at_all_scales(request);
     const Share share = share_of(metric_info(request.metric).name);
     Totals t;
     t.words = words_of(share);
@@ -135,6 +136,21 @@ class Reference {
     }
     if (request.statistics || request.noise_correction) add_statistics(request, t.values);
     if (request.statistics && share != Share::kDirections) add_directions(request, t.values);
+    return t;
+  }
+
+  /// Downscale 1 with statistics and directions, then cells alone at 2 and 4, as far as they have samples.
+  Totals at_all_scales(Request request) {
+    request.downscale = 1;
+    Totals t = totals(request);
+    request.statistics = request.noise_correction = false;
+    for (const int k : {2, 4}) {
+      request.downscale = k;
+      const Totals other = totals(request);
+      std::uint64_t pixels = 0;
+      for (const std::uint64_t n : other.pixels) pixels += n;
+      if (pixels > 0) t.values.insert(t.values.end(), other.values.begin(), other.values.end());
+    }
     return t;
   }
 

@@ -4,6 +4,10 @@
 #include "tests/gst/latency.h"
 #include "tests/gst/sharpnessgate/rig.h"
 
+#include <array>
+#include <sstream>
+#include <vector>
+
 namespace framequality::test {
 namespace {
 
@@ -41,6 +45,87 @@ TEST(GateLookAhead, MessagesTellWhatTheFrameWasComparedWith) {
   GstStructure* stats = nullptr;
   g_object_get(rig.element(), "stats", &stats, nullptr);
   EXPECT_EQ(number(StructurePtr(stats).get(), "median"), 9);
+}
+
+/// Frames dropped of a stream with these scores.
+int dropped(std::initializer_list<std::pair<const char*, const char*>> properties, const char* metric,
+                      const std::vector<double>& scores) {
+  GateRig rig(properties);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    BufferPtr buffer = shot(40 * i, std::nullopt);
+    set_score(buffer.get(), scores[i], metric);
+    rig.push(std::move(buffer));
+  }
+  rig.send(gst_event_new_eos());
+  int passed = 0, lost = 0;
+  std::istringstream(rig.stats()) >> passed >> lost;
+  return lost;
+}
+
+TEST(GateLookAhead, LeastRatioFollowsTheMetric) {
+  std::vector<double> scores(60, 1.0);
+  scores[20] = 0.85;
+  scores[40] = 0.75;
+  for (const char* metric : {"tenengrad", "laplacian-variance", "nonsense"})
+    EXPECT_EQ(dropped({kRelative}, metric, scores), 1) << metric;
+  for (const char* metric : {"mean-square-frequency", "directional-frequency"}) {
+    EXPECT_EQ(dropped({kRelative}, metric, scores), 2) << metric;
+    EXPECT_EQ(dropped({kRelative, {"min-ratio", "0.8"}}, metric, scores), 1) << "as before";
+    EXPECT_EQ(dropped({kRelative, {"min-ratio", "0"}}, metric, scores), 0) << "none";
+  }
+}
+
+// Where a subject moves a frame that is a little worse than its neighbours is nothing special.
+TEST(GateLookAhead, ScoresThatPlayTakeMoreOfAFall) {
+  std::vector<double> calm(60, 1.0), lively = calm;
+  for (std::size_t i = 0; i < 60; ++i) lively[i] = i % 2 ? 1 : 0.93;
+  calm[30] = lively[30] = 0.8;
+  EXPECT_EQ(dropped({kRelative}, "directional-frequency", calm), 1);
+  EXPECT_EQ(dropped({kRelative}, "directional-frequency", lively), 0);
+  lively[30] = 0.7;
+  EXPECT_EQ(dropped({kRelative}, "directional-frequency", lively), 1);
+}
+
+// What is left of a picture that fades to black has few grey levels, and scores less than before and after.
+TEST(GateLookAhead, FadesDropNothing) {
+  std::vector<double> out(60, 0.0);
+  for (std::size_t i = 0; i < 30; ++i)
+    out[i] = i < 24 ? 0.2 : std::array{0.155, 0.156, 0.159, 0.173, 0.209, 0.0}[i - 24];
+  EXPECT_EQ(dropped({kRelative}, "directional-frequency", out), 0);
+  EXPECT_GT(dropped({kRelative, {"min-ratio", "0.9"}}, "directional-frequency", out), 0);
+  std::vector<double> in(out.rbegin(), out.rend());
+  EXPECT_EQ(dropped({kRelative}, "directional-frequency", in), 0);
+}
+
+TEST(GateLookAhead, DropsByTheKindOfBlur) {
+  for (const auto& [drop, left] : {std::pair{"any", "0+ 40+"}, {"motion", "0+ 40+ 120+"}, {"defocus", "0+ 40+ 80+"}}) {
+    GateRig rig({{"min-score", "5"}, {"drop", drop}});
+    std::string came;
+    const std::pair<double, const char*> frames[] = {{9, "sharp"}, {9, "motion"}, {4, "motion"}, {4, "defocus"}};
+    for (GstClockTime i = 0; i < 4; ++i) {
+      BufferPtr buffer = shot(40 * i, std::nullopt);
+      set_score(buffer.get(), frames[i].first, "tenengrad", frames[i].second);
+      rig.push(std::move(buffer));
+    }
+    for (const char c : rig.came()) came += c;
+    std::string frames_left;
+    std::istringstream words(came);
+    for (std::string word; words >> word;)
+      if (word.front() != '[')
+        frames_left += (frames_left.empty() ? "" : " ") + word.substr(0, word.find('!')) +
+                       (word.find('!') == std::string::npos ? "" : "+");
+    EXPECT_EQ(frames_left, left) << drop;
+    EXPECT_TRUE(rig.heard().warnings.empty());
+  }
+}
+
+TEST(GateLookAhead, KindOfBlurThatNobodyTellsDropsNothingAndSaysSo) {
+  GateRig rig({{"min-score", "5"}, {"drop", "motion"}});
+  EXPECT_EQ(rig.feed(0, {9, 4, 4, 9}), "0+ 40+ 80+ 120+");
+  const Heard heard = rig.heard();
+  ASSERT_EQ(heard.warnings.size(), 1U);
+  EXPECT_NE(heard.warnings[0].text.find("drop=any"), std::string::npos);
+  EXPECT_EQ(text(heard.results.back().get(), "state"), "passing");
 }
 
 TEST(GateLookAhead, MarkKeepsAllInOrder) {

@@ -16,10 +16,11 @@ inline const std::string kGateCaps = "video/x-raw,format=GRAY8,width=8,height=8,
 inline constexpr std::pair<const char*, const char*> kRelative{"mode", "relative"}, kAtOnce{"look-ahead", "0"};
 
 /// Gives a buffer a score as a meter does.
-inline void set_score(GstBuffer* buffer, double score) {
+inline void set_score(GstBuffer* buffer, double score, const char* metric = "tenengrad", const char* blur = nullptr) {
   GstCustomMeta* meta = gst_buffer_add_custom_meta(buffer, "GstSharpnessMeta");
-  gst_structure_set(gst_custom_meta_get_structure(meta), "score", G_TYPE_DOUBLE, score, "metric", G_TYPE_STRING,
-                    "tenengrad", nullptr);
+  GstStructure* fields = gst_custom_meta_get_structure(meta);
+  gst_structure_set(fields, "score", G_TYPE_DOUBLE, score, "metric", G_TYPE_STRING, metric, nullptr);
+  if (blur) gst_structure_set(fields, "blur", G_TYPE_STRING, blur, nullptr);
 }
 
 /// A frame of 25 fps at so many ms; without a score it has no meta.
