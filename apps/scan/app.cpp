@@ -116,6 +116,7 @@ class App {
     output_.finish(0);
     signals_ = std::make_unique<Signals>([this](int signal) { heed(signal); });
     if (console_.interval() > 0) sources_.push_back(g_timeout_add(console_.interval(), call<&App::redraw>, this));
+    say_how();
     say_what_is_done();
     start_jobs();
     if (ended_ == jobs_.size()) place();
@@ -286,6 +287,15 @@ class App {
     std::vector<int> all;
     for (const auto& [gpu, scans] : machine_.gpus()) all.push_back(gpu);
     return all;
+  }
+
+  /// A set's scores can be made again by who knows how they were made.
+  void say_how() {
+    if (!options_.set || options_.quiet) return;
+    const MeterOptions& m = options_.meter;
+    console_.line("scored with --metric " + m.metric + " --prefilter " + m.prefilter + " --downscale " +
+                  std::to_string(m.downscale) + (m.normalize == "none" ? "" : " --normalize " + m.normalize) +
+                  (m.noise_correction ? " --noise-correction" : ""));
   }
 
   void say_what_is_done() {

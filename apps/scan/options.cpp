@@ -134,14 +134,16 @@ struct Lists {
   bool null = false;
 };
 
+/// What docs/metrics.md found to compare scenes, whatever the sizes of their pictures.
+void compare_scenes(MeterOptions& m) {
+  m.metric = "directional-frequency";
+  m.prefilter = "binomial5";
+  m.noise_correction = true;
+  m.downscale = 0;
+}
+
 std::vector<Key> keys(Options& o, Lists& lists) {
   MeterOptions& m = o.meter;
-  // What docs/metrics.md found to compare scenes.
-  const auto compare_scenes = [&m] {
-    m.metric = "mean-square-frequency";
-    m.prefilter = "binomial5";
-    m.noise_correction = true;
-  };
   // One line per row.
   // clang-format off
   return {
@@ -150,7 +152,7 @@ std::vector<Key> keys(Options& o, Lists& lists) {
       {"prefilter", 0, "none|binomial3|binomial5", "Smooth frames first (default binomial3)", anything(m.prefilter)},
       {"downscale", 0, "1|2|4|0", "Average blocks of this many pixels each way first (default 1); 0: the least score of all three", downscale(m.downscale)},
       {"normalize", 0, "none|mean", "Divide by the mean, so that exposure cancels (default none)", anything(m.normalize)},
-      {"noise-correction", 0, "", "Subtract the share of noise from the scores of four metrics", flag(m.noise_correction)},
+      {"noise-correction", 0, "", "Subtract the share of noise from the scores of five metrics", flag(m.noise_correction)},
       {"zones", 0, "CxR", "Score a grid of zones too, for example 8x6", zones(m)},
       {"roi", 0, "X,Y,W,H", "Measure only this region, in pixels", roi(m)},
       {"device", 0, kDevices, "Measure on this device (default auto); scores are the same on all", anything(m.device)},
@@ -158,7 +160,7 @@ std::vector<Key> keys(Options& o, Lists& lists) {
       {"significant-bits", 0, "N", "Use this many bits of each 16-bit word, 9 to 16 (default: as the format says)", count(m.significant_bits, 9, 16)},
       {"best", 0, "N", "Choose the sharpest frame of each of N equal parts of a clip; with --set, N of all", count(o.best, 1, kMaxBest)},
       {"every", 0, "N|Ns", "Choose the sharpest of every N frames, or of every N seconds: 30, 1s, 0.5s", every(o.every)},
-      {"set", 0, "", "Treat the files, and those in folders, as one set in natural order; make scores comparable", flag(o.set, compare_scenes)},
+      {"set", 0, "", "Treat the files, and those in folders, as one set in natural order; make scores comparable", flag(o.set)},
       {"export", 0, "DIR", "Write the chosen images to this folder; it is created if missing", anything(o.export_dir, Kind::kPath)},
       {"pictures", 0, "png|jpeg", "Write frames of videos as png (default; 16 bits if they have more than 8) or jpeg", word(o.pictures, "png|jpeg")},
       {"originals", 0, "copy|hardlink|symlink", "With --set, copy (default) or link chosen files that are images", word(o.originals, "copy|hardlink|symlink")},
@@ -230,6 +232,7 @@ Options parse_options(int argc, char** argv) {
   Lists lists;
   const std::vector<Key> table = keys(options, lists);
   const CommandLine line(argc, argv, help(), table);
+  if (line.has("set")) compare_scenes(options.meter);
   line.apply(table);
   if (options.version) return options;
   check(options, line);

@@ -7,13 +7,13 @@ usage: gate_quality.py [--meter PROPERTIES]... [--gate PROPERTIES]... [--frames 
 A CLIP is any file that GStreamer decodes, of which the first N frames count (240), or a PNG or JPEG picture, over which
 a window pans for 90 frames. Each --gate is tried with each --meter. Columns:
 
-  recall       share dropped of the frames blurred by motion of 4, 7 and 12 px in a random direction, which come in
+  recall       share dropped of the frames blurred by motion of 3, 4, 7 and 12 px in a random direction, which come in
                bursts of 1 to 4
   false drops  of the other frames of the same streams
   as it is     of the clip untouched: what a clip itself has of blur
   cuts         of streams of three shots of 30 frames: this clip, the next one, this one again
-  fade         to half the light and back; noise: of sigma 8, then of 1; leaving: a part of the next clip drives out of
-               the picture; 60 frames each
+  fade         to half the light and back; black: to none and, after a while, back; noise: of sigma 8, then of 1;
+               leaving: a part of the next clip drives out of the picture; 60 frames each
 
 A drop that the untouched clip has too counts as that alone. --noise adds white noise to all frames after the blur. The
 same numbers come each time. Needs python3-opencv and GStreamer with the plugin.
@@ -30,11 +30,13 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstApp", "1.0")
 from gi.repository import Gst, GstApp  # GstApp gives appsrc its methods
 
-METERS = ("metric=mean-square-frequency prefilter=binomial5",
+METERS = ("metric=directional-frequency prefilter=binomial5",
+          "metric=directional-frequency prefilter=binomial5 noise-correction=true",
+          "metric=mean-square-frequency prefilter=binomial5",
           "metric=mean-square-frequency prefilter=binomial5 noise-correction=true",
           "prefilter=binomial5 normalize=mean", "prefilter=binomial5")
 GATES = ("", "look-ahead=0")
-LENGTHS, BURST = (4, 7, 12), 4
+LENGTHS, BURST = (3, 4, 7, 12), 4
 
 
 def to_bytes(frames):
@@ -158,8 +160,10 @@ def streams_of(clip, other, rng, sigma):
     shots = [*a[:30], *b[:30], *a[30:60]]
     part = clip[:60]
     light = np.interp(np.arange(len(part)), (10, 25, 35, 50), (1, 0.5, 0.5, 1))
+    black = np.interp(np.arange(len(part)), (5, 25, 35, 55), (1, 0, 0, 1))
     drive = list(leaving(clip, other))
     for name, frames, sigmas in (("cuts", shots, sigma), ("fade", [f * a for f, a in zip(part, light)], sigma),
+                                 ("black", [f * a for f, a in zip(part, black)], 0),
                                  ("noise", part, np.where(np.arange(len(part)) < len(part) // 2, 8, 1)),
                                  ("leaving", drive, max(sigma, 1))):
         streams[name] = noisy(frames, sigmas), np.zeros(len(frames), bool)
@@ -185,12 +189,12 @@ def counted(clip, other, rate, seed, meter, gate, sigma):
 
 def table(first, rows):
     """Rows are (name, columns)."""
-    print(f"| {first} | recall 4 px | 7 px | 12 px | false drops | as it is | cuts | fade | noise | leaving |")
-    print("|---" + "|--:" * 9 + "|")
+    print(f"| {first} | recall 3 px | 4 px | 7 px | 12 px | false drops | as it is | cuts | fade | black | noise | leaving |")
+    print("|---" + "|--:" * 11 + "|")
     for name, counts in rows:
         recall = (f"{counts[n][0] / max(1, counts[n][1]):.3f}" for n in LENGTHS)
         false = f"{100 * counts['false'][0] / max(1, counts['false'][1]):.2f}%"
-        drops = (f"{counts[n][0]} of {counts[n][1]}" for n in ("as it is", "cuts", "fade", "noise", "leaving"))
+        drops = (f"{counts[n][0]} of {counts[n][1]}" for n in ("as it is", "cuts", "fade", "black", "noise", "leaving"))
         print("|", " | ".join((name, *recall, false, *drops)), "|", flush=True)
 
 

@@ -116,7 +116,7 @@ def test_best_of_a_set_are_its_sharpest(album):
         album.put("set/" + name, level)
     where = album.folder / "made"
     run = scan("--set", "--best", "2", "--export", where / "out", "--manifest", album.folder / "m.json", album.folder / "set")
-    assert rows_of(run)[0]["metric"] == "mean-square-frequency"
+    assert rows_of(run)[0]["metric"] == "directional-frequency"
     scores = {os.path.basename(row["file"]): float(row["score"]) for row in rows_of(run)}
     assert sorted(scores, key=lambda name: -scores[name])[0] == "IMG_10.png" and scores["IMG_2.png"] == scores["IMG_11.png"], scores
     # Of equal ones the first.
@@ -135,7 +135,11 @@ def test_best_of_a_set_are_its_sharpest(album):
         "IMG_1.png": f"lower score than {loser}", "IMG_11.png": f"same score as {loser}, which comes first",
         "IMG_12.png": f"lower score than {loser}"}
     assert manifest["counts"] == {"candidates": 5, "chosen": 2}
-    assert manifest["settings"]["metric"] == "mean-square-frequency" and manifest["settings"]["noise_correction"] is True
+    assert manifest["settings"]["metric"] == "directional-frequency" and manifest["settings"]["noise_correction"] is True
+    assert manifest["settings"]["downscale"] == 0
+    # Said, so that they can be made again; what is asked for counts, wherever it stands.
+    run = subprocess.run([TOOL, "--metric", "tenengrad", "--set", album.folder / "set"], capture_output=True, timeout=LIMIT, check=True)
+    assert b"scored with --metric tenengrad --prefilter binomial5 --downscale 0 --noise-correction\n" in run.stderr, run.stderr
     assert manifest["settings"]["best"] == 2 and manifest["settings"]["set"] is True
     facts = manifest["run"]
     # Images are measured on the CPU, whatever GPUs could decode video here.
@@ -284,7 +288,8 @@ def test_videos_in_a_set(album):
     picture = album.put("mixed/a.png", 0)
     shutil.copy(album.video, album.folder / "mixed" / "b.mkv")
     manifest = album.folder / "m.json"
-    scan("-q", "--set", "--best", "5", "--manifest", manifest, album.folder / "mixed")
+    as_before = ("--metric", "mean-square-frequency", "--downscale", "1")
+    scan("-q", "--set", *as_before, "--best", "5", "--manifest", manifest, album.folder / "mixed")
     found = manifest_of(manifest)
     assert len(found["frames"]) == 5 and found["frames"][0]["source"] == str(picture), found["frames"]
     times = [frame["time"] for frame in found["frames"][1:]]
@@ -295,13 +300,13 @@ def test_videos_in_a_set(album):
     assert [int(frame["time"]) for frame in manifest_of(manifest)["frames"]] == [0, 1]
     # Pictures are copied, frames are found again.
     out = album.folder / "both"
-    scan("-q", "--set", "--best", "5", "--export", out, "--manifest", manifest, album.folder / "mixed")
+    scan("-q", "--set", *as_before, "--best", "5", "--export", out, "--manifest", manifest, album.folder / "mixed")
     found = manifest_of(manifest)["frames"]
     assert [os.path.basename(frame["file_path"]) for frame in found] == ["a.png"] + [
         name for name in names_in(out) if name.startswith("b_f")] and len(names_in(out)) == 5, (found, names_in(out))
     assert (out / "a.png").read_bytes() == picture.read_bytes()
     for frame in found[1:]:
-        rows = rows_of(scan("-q", "--set", album.folder / frame["file_path"]))
+        rows = rows_of(scan("-q", "--set", *as_before, album.folder / frame["file_path"]))
         # Lossless: the picture scores what the frame did, but for the rounding of RGB.
         assert abs(float(rows[0]["score"]) / frame["score"] - 1) < 0.05, (rows, frame)
 
