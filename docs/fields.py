@@ -49,6 +49,13 @@ FIELDS = {
                            "code²",
         "gradient-noise": "that share, code²",
         "zone-gradient-energies": "the same of the zones, row by row",
+        "blur": "how the frame or roi is blurred: `sharp`, `defocus`, `motion`, or `flat` where it holds nothing but "
+                "noise",
+        "anisotropy": "how much the blur differs with direction: 1 − smallest / largest mean square frequency, 0 … 1; "
+                      "not of a flat picture",
+        "blur-angle": "direction that is blurred most, degrees counterclockwise from the x axis, 0 … 180; not of a flat "
+                      "picture",
+        "sharpest-zones": "mean score of the sharpest zones, as many as the property says",
         "passed": "whether the frame passed",
     },
     "bliindsmeter": {

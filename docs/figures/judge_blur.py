@@ -19,26 +19,13 @@ import sys
 
 import numpy
 import scoring
-from judge_metrics import codes, disk_blurred, filtered, gauss_blurred, halved, luma, white
+from judge_metrics import codes, disk_blurred, gauss_blurred, halved, luma, path_blurred, white
 from scoring import table
 
 NOISES = (0, 1, 2, 5)
 DISKS, SIGMAS = (2, 3, 4, 6, 8), (1.7, 2.5, 3.5, 5)  # radii; a Gaussian is about 2.35 sigma wide
 LENGTHS, ANGLES = (4, 6, 8, 12, 16, 20), 22.5 * numpy.arange(8)
 RECIPE = "metric=directional-frequency noise-correction=true "
-
-
-def path_blurred(picture, length, angle, turn=0):
-    """Moved by so many pixels, to so many degrees (counterclockwise), along an arc that turns by so many."""
-    count = 20 * length + 1
-    heading = numpy.radians(angle + turn * (numpy.arange(count) / (count - 1) - 0.5))
-    x, y = numpy.cumsum(numpy.cos(heading)) * length / count, -numpy.cumsum(numpy.sin(heading)) * length / count
-    reach = length // 2 + 3
-    x, y = x - x.mean() + reach, y - y.mean() + reach
-    kernel = numpy.zeros((2 * reach + 1,) * 2)
-    for i, j, a, b in zip(y.astype(int), x.astype(int), y % 1, x % 1):
-        kernel[i:i + 2, j:j + 2] += numpy.outer((1 - a, a), (1 - b, b))
-    return filtered(picture, kernel / kernel.sum(), reach)
 
 
 def blurs_of(picture, rng):

@@ -7,7 +7,7 @@ GST_PLUGIN_PATH=build/gst docs/figures/judge_metrics.py sweeps FOLDER...
 GST_PLUGIN_PATH=build/gst docs/figures/judge_metrics.py made PICTURE...
   the same on sweeps made of sharp photographs: blurred by disks, with noise
 GST_PLUGIN_PATH=build/gst docs/figures/judge_metrics.py scenes PICTURE...
-  sharp photographs of different scenes, blurred, darkened and with noise: rank correlation of scores with blur
+  sharp photographs of different scenes, blurred, shaken, darkened and with noise: rank correlation of scores with blur
 GST_PLUGIN_PATH=build/gst docs/figures/judge_metrics.py noise PICTURE...
   sharp photographs: the estimate of noise, and corrected scores in noise and at less light; a covered lens
 
@@ -69,6 +69,19 @@ def gauss_blurred(picture, sigma):
     taps = numpy.exp(-numpy.arange(-n, n + 1) ** 2 / (2 * sigma ** 2))
     kernel = numpy.outer(taps, taps)
     return filtered(picture, kernel / kernel.sum(), n)
+
+
+def path_blurred(picture, length, angle, turn=0):
+    """Moved by so many pixels, to so many degrees (counterclockwise), along an arc that turns by so many."""
+    count = 20 * length + 1
+    heading = numpy.radians(angle + turn * (numpy.arange(count) / (count - 1) - 0.5))
+    x, y = numpy.cumsum(numpy.cos(heading)) * length / count, -numpy.cumsum(numpy.sin(heading)) * length / count
+    reach = length // 2 + 3
+    x, y = x - x.mean() + reach, y - y.mean() + reach
+    kernel = numpy.zeros((2 * reach + 1,) * 2)
+    for i, j, a, b in zip(y.astype(int), x.astype(int), y % 1, x % 1):
+        kernel[i:i + 2, j:j + 2] += numpy.outer((1 - a, a), (1 - b, b))
+    return filtered(picture, kernel / kernel.sum(), reach)
 
 
 def filtered(picture, kernel, n):
@@ -166,7 +179,11 @@ NOISES = (0, 0.5, 1, 2)
 RECIPES = ("metric=tenengrad", "metric=tenengrad prefilter=binomial5", "metric=tenengrad prefilter=binomial5 normalize=mean",
            "metric=tenengrad prefilter=binomial5 normalize=mean noise-correction=true", "metric=laplacian-variance",
            "metric=mean-square-frequency", "metric=mean-square-frequency prefilter=binomial5",
-           "metric=mean-square-frequency prefilter=binomial5 noise-correction=true")
+           "metric=mean-square-frequency prefilter=binomial5 noise-correction=true",
+           "metric=directional-frequency prefilter=binomial5",
+           "metric=directional-frequency prefilter=binomial5 noise-correction=true")
+SHAKES = (0, 2, 3, 5, 8, 12, 20)  # px, in so many degrees:
+SHAKEN_TO = (0, 30, 45, 100, 135)
 
 
 def scenes(files):
@@ -187,9 +204,17 @@ def scenes(files):
         deep = numpy.broadcast_to(blur[..., None], by_light[r].shape)
         rows.append((f"`{recipe}`", *(f"{-rank_correlation(s[r].ravel(), blur.ravel()):.2f}" for s in by_noise),
                      f"{-rank_correlation(by_light[r].ravel(), deep.ravel()):.2f}"))
+    shaken = [[(length, path_blurred(picture, length, angle) if length else picture)
+               for length in SHAKES for angle in SHAKEN_TO[:len(SHAKEN_TO) if length else 1]] for picture in pictures]
+    for noise in (0.5, 5):
+        lengths = numpy.array([length for row in shaken for length, _ in row])
+        by_scene = [scoring.run_gray([codes(p + white(p.shape, noise, 100 * i + j)) for j, (_, p) in enumerate(row)], RECIPES)
+                    for i, row in enumerate(shaken)]
+        for r, row in enumerate(rows):
+            rows[r] = (*row, f"{-rank_correlation(numpy.concatenate([s[r] for s in by_scene]), lengths):.2f}")
     print(f"{len(files)} scenes x {len(BLURS)} blurs (Gaussian, sigma {', '.join(map(str, BLURS))} px)\n")
     table(("rank correlation with sharpness", *(f"noise {n}" for n in NOISES),
-           f"light 1 to 1/{round(1 / LIGHTS[-1])}, noise 0.5"), *rows)
+           f"light 1 to 1/{round(1 / LIGHTS[-1])}, noise 0.5", "shaken, noise 0.5", "shaken, noise 5"), *rows)
 
 
 ADDED = (0, 1, 2, 5, 10, 20)
