@@ -22,12 +22,12 @@ struct Tuning {
   double swept_least = 0.5, swept_most = 1.4;  ///< but within so many times the distance of one that is not known
   double swept_slew = 0.9;                     ///< share of a slow lens's way in a frame that they are apart at most
   double past = 0.5;             ///< share of its rise that the score has come down by when a leg may end,
-  double past_peak = 2;          ///< the best so many times the least,
+  double past_peak = 3;          ///< the best so many times the least,
   double past_noise = 6;         ///< and down by so many deviations, which is not by chance
   double moving = 0.05;          ///< share of all scores' range by which two differ that show a lens on its way
   double flat = 0.01;            ///< share of the score within which all lie where there is no peak
   double windows[2] = {1.5, 3};  ///< strides over which scores are averaged to see whether a peak stands out:
-  double stands_out = 6;         ///< deviations by which one does,
+  double stands_out = 7;         ///< deviations by which one does,
   double may_stand_out = 3.5;    ///< and by which it may, so that another sweep is to tell
   double narrow_peak = 1.2;      ///< times sqrt(range / 2): how near commands must be for a flat sweep to be believed
   double offsets[4] = {0, 0.5, 0.25, 0.75};  ///< strides by which sweeps lie in between each other (theory: bisection)

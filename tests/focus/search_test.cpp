@@ -101,6 +101,23 @@ TEST(FocusSearch, FindsThePeakFromEveryStart) {
   }
 }
 
+// Subjects at three depths: the sharpest is found, though the sweep comes to the others first.
+TEST(FocusSearch, HighestOfSeveralPeaksIsFound) {
+  const auto scene = [](double x) {
+    const auto peak = [x](double at, double height) { return height * std::exp(-(x - at) * (x - at) / (2 * 8 * 8)); };
+    return 100 + peak(24, 190) + peak(54, 150) + peak(82, 150);
+  };
+  for (const int lag : {0, 2})
+    for (double start = 0; start <= 100; start += 10) {
+      FocusSettings s = settings(3);
+      s.coarse_step = 2;  // fine enough for the sweep to see that a peak is behind it
+      Bench bench(s, start, lag, scene);
+      bench.run();
+      EXPECT_EQ(bench.search.state(), FocusState::kFocused);
+      EXPECT_NEAR(bench.search.position(), 24, 1) << "from " << start << " lag " << lag;
+    }
+}
+
 TEST(FocusSearch, CommandsStayInRangeOnTheGrid) {
   FocusSettings s = settings();
   s.min = -3, s.max = 4.1, s.step = 0.25;
@@ -185,12 +202,12 @@ TEST(FocusSearch, SceneWithoutPeakFailsAndReturns) {
 TEST(FocusSearch, NoiseWithoutPeakFails) {
   SplitMix random(3);
   int failed = 0;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     Bench bench(settings(), 35, 0, [&](double) { return 300 + 20 * random.uniform(); });
     bench.run();
     failed += bench.search.state() == FocusState::kFailed;
   }
-  EXPECT_GE(failed, 45);
+  EXPECT_GE(failed, 995);
 }
 
 TEST(FocusSearch, LensThatIsLaterThanSettleFramesIsFoundOut) {
