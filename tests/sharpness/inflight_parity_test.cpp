@@ -10,6 +10,7 @@
 #include "tests/support/device_twins.h"
 #include "tests/support/memory_kinds.h"
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -33,7 +34,8 @@ class InFlightParity : public testing::Test {
     Request r;
     r.metric = random.below(kMetricCount);
     r.prefilter = static_cast<Prefilter>(random.below(3));
-    r.downscale = 1 << random.below(3);
+    r.downscale = std::array{0, 1, 2, 4}[static_cast<std::size_t>(random.below(4))];
+    r.statistics = random.one_in(3);
     choose_regions(r, random, {geometry.width, geometry.height});
     return std::make_shared<const Plan>(make_plan(geometry, r));
   }

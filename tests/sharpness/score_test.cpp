@@ -4,6 +4,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/layouts.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -111,6 +112,57 @@ TEST(Score, FrameIsTheSumOfItsZones) {
   EXPECT_EQ(s.extra, (std::vector<double>{0}));
 }
 
+// The least of three scales, for each cell of those that have a pixel at the scale whose neighbours are all there.
+TEST(Score, OfAllScalesTheLeastCounts) {
+  Random random(9);
+  for (int n = 0; n < 600; ++n) {
+    const Size size{1 + random.below(70), 1 + random.below(70)};
+    const int depth = random.one_in(2) ? 8 : 12;
+    const Geometry geometry{size.width, size.height, luma_layout(depth, depth > 8 ? 2 : 1)};
+    Picture picture(geometry, kFills[static_cast<std::size_t>(random.below(10))], Placement::kTight, random.next());
+    Request request;
+    request.metric = n % kMetricCount;
+    request.prefilter = static_cast<Prefilter>(random.below(3));
+    request.statistics = random.one_in(2);
+    request.noise_correction = random.one_in(2);
+    request.mean = random.one_in(2);
+    choose_regions(request, random, size);
+    request.downscale = 1;
+    Scores least = scores_of(picture, request);
+    for (const int k : {2, 4}) {
+      request.downscale = k;
+      const Plan plan = make_plan(geometry, request);
+      const Scores s = scores_of(picture, request);
+      std::uint64_t inner = 0;
+      for (std::size_t cell = 0; cell < plan.inner.size(); ++cell) {
+        if (cell < s.zones.size()) inner += plan.inner[cell];
+        if (plan.inner[cell] == 0) continue;
+        double& to = cell < s.zones.size() ? least.zones[cell] : least.extra[cell - s.zones.size()];
+        to = std::min(to, cell < s.zones.size() ? s.zones[cell] : s.extra[cell - s.zones.size()]);
+      }
+      if (inner > 0 && s.score < least.score) {
+        least.score = s.score;
+        if (request.metric == kDirectionalMetric) least.blur = s.blur;
+      }
+    }
+    request.downscale = 0;
+    const Scores all = scores_of(picture, request);
+    EXPECT_EQ(all.score, least.score) << describe(request);
+    EXPECT_EQ(all.zones, least.zones) << describe(request);
+    EXPECT_EQ(all.extra, least.extra) << describe(request);
+    ASSERT_EQ(all.blur.has_value(), least.blur.has_value());
+    if (all.blur) EXPECT_EQ(all.blur->kind, least.blur->kind) << describe(request);
+  }
+}
+
+TEST(Score, SharpestZonesAreTheHighest) {
+  const double zones[] = {1, 5, 2, 4};
+  EXPECT_EQ(sharpest_zones(zones, 1), 5);
+  EXPECT_EQ(sharpest_zones(zones, 2), 4.5);
+  EXPECT_EQ(sharpest_zones(zones, 9), 3);
+  EXPECT_EQ(sharpest_zones({}, 3), 0);
+}
+
 TEST(Score, NeverNaNOrInfinite) {
   Random random(4);
   for (int n = 0; n < 4000; ++n) {
@@ -121,7 +173,7 @@ TEST(Score, NeverNaNOrInfinite) {
     Request request;
     request.metric = n % kMetricCount;
     request.prefilter = static_cast<Prefilter>(random.below(3));
-    request.downscale = 1 << random.below(3);
+    request.downscale = std::array{0, 1, 2, 4}[static_cast<std::size_t>(random.below(4))];
     request.limited = random.one_in(2);
     request.statistics = random.one_in(2);
     request.noise_correction = random.one_in(2);

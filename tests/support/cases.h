@@ -119,7 +119,7 @@ inline std::vector<Shot> shots(int layout, Size size, Effort effort) {
     const auto start = static_cast<std::size_t>(random.below(static_cast<int>(kFills.size())));
     for (std::size_t i = 0; i < count; ++i) {
       add_shot(start + i);
-      const int prefilter = random.below(3), downscale = 1 << random.below(3);
+      const int prefilter = random.below(3), downscale = random.below(4) * 2 % 5;  // 0, 2, 4, 1
       const bool interlaced = random.one_in(3);
       for (int m = 0; m < kMetricCount; ++m) {
         list.back().requests.push_back(request(m, prefilter, downscale));
@@ -136,6 +136,9 @@ inline std::vector<Shot> shots(int layout, Size size, Effort effort) {
       for (const int downscale : {1, 2, 4})
         for (std::size_t i = 0; i < (tiny ? count / 2 : 2); ++i)
           list[turn++ % count].requests.push_back(request(metric, prefilter, downscale));
+  // All scales at once.
+  for (int metric = 0; metric < kMetricCount; ++metric)
+    list[turn++ % count].requests.push_back(request(metric, random.below(3), 0));
   return list;
 }
 
