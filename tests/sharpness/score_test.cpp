@@ -151,7 +151,9 @@ TEST(Score, OfAllScalesTheLeastCounts) {
     EXPECT_EQ(all.zones, least.zones) << describe(request);
     EXPECT_EQ(all.extra, least.extra) << describe(request);
     ASSERT_EQ(all.blur.has_value(), least.blur.has_value());
-    if (all.blur) EXPECT_EQ(all.blur->kind, least.blur->kind) << describe(request);
+    if (all.blur) {
+      EXPECT_EQ(all.blur->kind, least.blur->kind) << describe(request);
+    }
   }
 }
 

@@ -21,12 +21,11 @@ struct DirectionalRatios {
 /// A wave of frequency w along d has R = (2 sin(w/2))^2: R rises up to the finest pattern there is, which has 4. The
 /// score is the harmonic mean of the R, so that the direction that has lost most counts most: a camera that moves blurs
 /// one direction alone. Directions without any gradient are left out; 0 if there is none, and if w or h < 3.
-/// With noise correction the share of white noise is taken off both sums. Where little but noise is left, R would be the
-/// ratio of two errors; the floors of the divisor and the dividend hold it near kLeast / kFloor there. 0 if no direction
-/// holds more than noise.
-/// Unit: (rad/px)^2, px a working sample; range 0...4.
-/// Source: Hjorth's squared mobility of the derivative (EEG Clin. Neurophysiol. 29 (1970)) along four directions; as a
-/// mean over directions the ratio of Subbarao's energies (see mean-square-frequency).
+/// With noise correction the share of white noise is taken off both sums. Where little but noise is left, R would be
+/// the ratio of two errors; the floors of the divisor and the dividend hold it near kLeast / kFloor there. 0 if no
+/// direction holds more than noise. Unit: (rad/px)^2, px a working sample; range 0...4. Source: Hjorth's squared
+/// mobility of the derivative (EEG Clin. Neurophysiol. 29 (1970)) along four directions; as a mean over directions the
+/// ratio of Subbarao's energies (see mean-square-frequency).
 struct DirectionalFrequency : MetricBase {
   static constexpr MetricInfo kInfo{
       "directional-frequency", 0, "(rad/px)^2",

@@ -49,7 +49,7 @@ TEST(GateLookAhead, MessagesTellWhatTheFrameWasComparedWith) {
 
 /// Frames dropped of a stream with these scores.
 int dropped(std::initializer_list<std::pair<const char*, const char*>> properties, const char* metric,
-                      const std::vector<double>& scores) {
+            const std::vector<double>& scores) {
   GateRig rig(properties);
   for (std::size_t i = 0; i < scores.size(); ++i) {
     BufferPtr buffer = shot(40 * i, std::nullopt);
