@@ -181,6 +181,7 @@ class RunningLevel {
 
   /// Takes in a frame, which waits for its level. As RunningMedian::add().
   void add(double score, std::int64_t time, const WindowLength& window) {
+    if (begins_anew(time)) unrest_.clear();
     const double median = median_.add(score, time, window);
     unrest_.add(score);
     if (entries_.full()) entries_.reserve(std::max<std::size_t>(2 * entries_.capacity(), 16));
@@ -252,9 +253,9 @@ class RunningLevel {
   std::vector<double> peaks_;  ///< the highest of the first 1, 2, ... of them
 };
 
-/// The least ratio to the level that a frame is to have, where nobody says. Scores that depend on light and contrast
-/// fall by a fifth without any blur; those that compare scenes (mean-square-frequency, directional-frequency) do not,
-/// but where subjects move they play: then it takes a fall of several times that.
+/// Default minimum ratio of a score to the level. Scores that depend on light and contrast can fall by a fifth without
+/// blur. Those that compare scenes (mean-square-frequency, directional-frequency) do not, but fluctuate where subjects
+/// move: there the score must fall by several times the usual fluctuation.
 inline constexpr double kUsualRatio = 0.8;
 inline double scene_ratio(double unrest) {
   constexpr double kRatio = 0.9, kTimes = 3.5;

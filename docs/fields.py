@@ -49,13 +49,13 @@ FIELDS = {
                            "code²",
         "gradient-noise": "that share, code²",
         "zone-gradient-energies": "the same of the zones, row by row",
-        "blur": "how the frame or roi is blurred: `sharp`, `defocus`, `motion`, or `flat` where it holds nothing but "
-                "noise",
+        "blur": "kind of blur of the frame or roi: `sharp`, `defocus`, `motion`, or `flat` (no detail above the "
+                "noise)",
         "anisotropy": "how much the blur differs with direction: 1 − smallest / largest mean square frequency, 0 … 1; "
-                      "not of a flat picture",
-        "blur-angle": "direction that is blurred most, degrees counterclockwise from the x axis, 0 … 180; not of a flat "
-                      "picture",
-        "sharpest-zones": "mean score of the sharpest zones, as many as the property says",
+                      "absent if flat",
+        "blur-angle": "direction that is blurred most, degrees counterclockwise from the x axis, 0 … 180; absent if "
+                      "flat",
+        "sharpest-zones": "mean score of the N sharpest zones, N being the property of that name",
         "passed": "whether the frame passed",
     },
     "bliindsmeter": {
@@ -68,7 +68,7 @@ FIELDS = {
         **TIMES,
         "state": "`passing`, `blocking` or `picked`",
         "reason": "`above-min-score`, `below-min-score`, `above-resume-score`, `near-median`, `below-median`, "
-                  "`above-median` or `best-of-window`",
+                  "`above-median`, `other-blur` (too low, but not the blur that `drop` names) or `best-of-window`",
         "score": "of the frame",
         "median": "the level that the frame is compared with",
     },

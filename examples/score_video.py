@@ -89,7 +89,7 @@ def score(video, properties):
 def scene_changes(zones):
     """Numbers of the frames that begin another scene, from the zones' scores of every frame. Focus and light change all
     zones alike, and motion moves detail step by step; a cut moves it at once. Slow transitions are not found, nor
-    anything with entropy and mean-square-frequency, which are not sums of detail."""
+    anything with entropy and the -frequency metrics, which are not sums of detail."""
     steps, last = [], None
     for scores in zones:
         scores = [max(0.0, score) for score in scores]

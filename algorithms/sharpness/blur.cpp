@@ -41,6 +41,7 @@ Blur blur_of(const DirectionalRatios& measured, int radius) {
   const double directedness = 1 - std::exp(-std::hypot(along, across));
   const double angle = std::atan2(across, along) / 2 * 180 / std::numbers::pi;
   blur.angle = angle < 0 ? angle + 180 : angle;
+  if (blur.angle >= 180) blur.angle = 0;  // a negative that was too small
   const double frequency = DirectionalFrequency::mean(r);
   if (directedness > kMotionFrom + kMorePerLog * std::fabs(std::log(frequency / kSharpFrom)))
     blur.kind = BlurKind::kMotion;

@@ -7,9 +7,9 @@
 namespace framequality {
 
 enum class BlurKind {
-  kFlat,     ///< nothing but noise: there is no telling
-  kSharp,    ///< no blur to speak of
-  kDefocus,  ///< alike in all directions
+  kFlat,     ///< no detail above the noise: the kind is unknown
+  kSharp,    ///< no significant blur
+  kDefocus,  ///< equal in all directions
   kMotion,   ///< most in one direction
 };
 
@@ -22,13 +22,12 @@ struct Blur {
   double angle = 0;
 };
 
-/// The thresholds are those that parted photographs best that were blurred by disks, Gaussians and paths, straight and
-/// curved, 4 to 20 pixels long, with noise of 0 to 5 codes: docs/metrics.md says how well. A scene of stripes in one
-/// direction looks like motion along them.
-/// radius: of the prefilter, 0...2, that the ratios were measured behind.
+/// Classifies blur. The thresholds separate best photographs blurred by disks, Gaussians and straight or curved paths
+/// of 4 to 20 pixels, with noise of 0 to 5 grey levels; docs/metrics.md has the accuracy. Stripes in one direction look
+/// like motion along them. radius: of the prefilter applied before the ratios were measured, 0...2.
 Blur blur_of(const DirectionalRatios& ratios, int radius);
 
-/// Nick of a kind: flat, sharp, defocus or motion.
+/// Name of a kind, as in message and metadata.
 const char* name_of(BlurKind kind);
 
 }  // namespace framequality

@@ -137,18 +137,22 @@ void bound(Plan& plan, std::uint64_t samples, const Peak& worst) {
                    "; set a smaller roi, or downscale";
 }
 
-// Strips of directions that are measured for the statistics: so many rows high, and no more of them than hold about so
-// many samples. The kind of a blur is known from fewer than a million; every pixel costs as much as the metric itself.
-constexpr int kStripRows = 32;
+// Strips of directions that are measured for the statistics: so many over the height, and so high that they hold about
+// so many samples. The kind of a blur is known from fewer than a million; every pixel costs as much as the metric
+// itself.
+constexpr int kStrips = 16;
 constexpr std::uint64_t kMostStripSamples = 1 << 19;
 
-/// Adds a grid; with parts > 1 about that part of it, in strips that are evenly spread.
-void add_strips(Plan& plan, const Grid& whole, int parts, const Needs& needs) {
-  if (parts == 1) return add(plan, whole, needs);
-  for (int y = whole.y0; y < whole.y1; y += kStripRows * parts) {
+/// Adds the whole of a grid, or about this share of it, 0...1: in strips, each in the middle of an equal part.
+void add_strips(Plan& plan, const Grid& whole, double share, const Needs& needs) {
+  if (share >= 1) return add(plan, whole, needs);
+  const int height = whole.y1 - whole.y0, strips = std::min(kStrips, height);
+  for (int i = 0; i < strips; ++i) {
+    const auto edge = [&](int n) { return whole.y0 + static_cast<int>(std::int64_t{height} * n / strips); };
+    const int part = edge(i + 1) - edge(i), rows = std::clamp(static_cast<int>(share * part), 1, part);
     Grid strip = whole;
-    strip.y0 = y;
-    strip.y1 = std::min(y + kStripRows, whole.y1);
+    strip.y0 = edge(i) + (part - rows) / 2;
+    strip.y1 = strip.y0 + rows;
     add(plan, strip, needs);
   }
 }
@@ -181,8 +185,9 @@ Plan plan_of(const Geometry& geometry, const Request& request, bool in_strips) {
       samples += area(g.x0, g.x1, g.y0, g.y1);
       grids.push_back(g);
     }
-    const std::uint64_t parts = in_strips ? (samples + kMostStripSamples - 1) / kMostStripSamples : 1;
-    for (const Grid& g : grids) add_strips(plan, g, static_cast<int>(parts), needs);
+    const bool all = !in_strips || samples <= kMostStripSamples;
+    const double share = all ? 1 : static_cast<double>(kMostStripSamples) / static_cast<double>(samples);
+    for (const Grid& g : grids) add_strips(plan, g, share, needs);
     bound(plan, in_strips ? plan.pixels[i] : samples, needs.worst);
   }
   if (request.measures_statistics()) plan_statistics(plan);

@@ -63,8 +63,8 @@ struct Plan {
     std::shared_ptr<const Plan> plan;
     int at;  ///< where its totals begin in a frame's
   };
-  /// First, with statistics and a metric that is another one, directional-frequency of region 0 in one cell, for the
-  /// kind of its blur; of large regions evenly spread strips. Then, with downscale 0, the same as this at 2 and at 4.
+  /// First, with statistics and any metric but directional-frequency: that metric on region 0 in one cell, to classify
+  /// its blur; evenly spaced strips of large regions. Then, with downscale 0: this plan at downscale 2 and at 4.
   static constexpr int kMostCompanions = 3;
   std::vector<Companion> companions;
   bool has_directions = false;      ///< among them

@@ -162,21 +162,24 @@ void score_all(const CellTotals& cells, const Statistics& statistics, bool corre
   s.score = finish(plan, cells.whole(), statistics, corrects, nothing);
 }
 
-/// Takes the lesser scores of a coarser scale, where that has pixels whose neighbours are all there. True if the one of
-/// region 0 is one of them.
+/// Takes the scores of a coarser scale that are less, or the first that see anything: where a scale has nothing but
+/// noise it does not count, and neither has one no pixels whose neighbours are all there. True if the one of region 0
+/// is one of them.
 bool take_least(const CellTotals& cells, const Statistics& statistics, bool corrects, Scores& s) {
-  Scores coarser;
-  score_all(cells, statistics, corrects, coarser);
-  for (std::size_t cell = 0; cell < cells.plan().pixels.size(); ++cell) {
-    if (cells.plan().inner[cell] == 0) continue;
-    const bool is_zone = cell < s.zones.size();
-    const std::size_t i = is_zone ? cell : cell - s.zones.size();
-    double& least = is_zone ? s.zones[i] : s.extra[i];
-    least = std::min(least, is_zone ? coarser.zones[i] : coarser.extra[i]);
-  }
-  if (cells.whole().inner == 0 || coarser.score >= s.score) return false;
-  s.score = coarser.score;
-  return true;
+  const Plan& plan = cells.plan();
+  if (corrects && is_nothing(cells, statistics)) return false;
+  const auto take = [&](const RegionTotals& r, double& least) {
+    if (r.inner == 0) return false;
+    const double score = finish(plan, r, statistics, corrects, false);
+    // Corrected, 0 is what nothing but noise scores.
+    if (corrects && score == 0) return false;
+    if (!(score < least) && !(corrects && least == 0)) return false;
+    least = score;
+    return true;
+  };
+  for (std::size_t cell = 0; cell < plan.pixels.size(); ++cell)
+    take(cells[cell], cell < s.zones.size() ? s.zones[cell] : s.extra[cell - s.zones.size()]);
+  return take(cells.whole(), s.score);
 }
 
 }  // namespace

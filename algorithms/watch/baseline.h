@@ -77,19 +77,53 @@ class Pattern {
     return logs.empty() ? 0 : std::sqrt(squares / n);
   }
 
-  /// Share of the zones, 0...1, that differ by more than half an octave once what all have in common is taken off.
-  double changed(std::span<const double> from, double floor) {
+  /// How the zones differ from others, in octaves: what they have in common, the median, is taken off. Not empty, and
+  /// as many; valid until the next call.
+  std::span<const double> differences(std::span<const double> from, double floor) {
     floor = std::max(floor, floor_);
     differences_.resize(logs_.size());
     for (std::size_t i = 0; i < logs_.size(); ++i)
       differences_[i] = std::max(logs_[i], floor) - std::max(from[i], floor);
-    sorted_ = differences_;
-    const auto middle = sorted_.begin() + static_cast<std::ptrdiff_t>(sorted_.size() / 2);
-    std::nth_element(sorted_.begin(), middle, sorted_.end());
-    const double common = *middle;
-    const auto count = std::count_if(differences_.begin(), differences_.end(),
-                                     [common](double v) { return std::abs(v - common) > kChanged; });
-    return static_cast<double>(count) / static_cast<double>(differences_.size());
+    const double common = median_of(differences_);
+    for (double& d : differences_) d -= common;
+    return differences_;
+  }
+  /// Share of the zones, 0...1, that differ by more than half an octave once what all have in common is taken off.
+  double changed(std::span<const double> from, double floor) {
+    const std::span<const double> all = differences(from, floor);
+    const auto count = std::count_if(all.begin(), all.end(), [](double v) { return std::abs(v) > kChanged; });
+    return static_cast<double>(count) / static_cast<double>(all.size());
+  }
+  /// Median of the logarithms; there are some.
+  double median() { return median_of(logs_); }
+
+  /// Zones judged one by one, each by how much it varies by itself.
+  struct ZoneChanges {
+    int calm = 0;       ///< zones that hold something and vary little
+    double other = 0;   ///< share of these that differ by more than that
+    double softer = 0;  ///< share that has lost most of its detail
+  };
+  /// spread: standard deviations by zone, in octaves.
+  ZoneChanges zone_changes(std::span<const double> from, double floor, std::span<const double> spread) {
+    ZoneChanges c;
+    if (from.size() != logs_.size() || spread.size() != logs_.size()) return c;
+    const std::span<const double> all = differences(from, floor);
+    floor = std::max(floor, floor_);
+    // What all have in common is taken from the sharper half: half of a lens that is smeared is no common loss.
+    sorted_.assign(all.begin(), all.end());
+    const auto upper =
+        sorted_.begin() + static_cast<std::ptrdiff_t>(kCommonOf * static_cast<double>(sorted_.size() - 1));
+    std::nth_element(sorted_.begin(), upper, sorted_.end());
+    const double common = *upper;
+    int other = 0, softer = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (spread[i] > kLively || from[i] < floor + kAbove) continue;
+      ++c.calm;
+      other += std::abs(all[i] - common) > std::max(kChanged, kTimesSpread * spread[i]);
+      softer += all[i] - common < -std::max(kSofter, kTimesSpread * spread[i]);
+    }
+    if (c.calm > 0) c.other = static_cast<double>(other) / c.calm, c.softer = static_cast<double>(softer) / c.calm;
+    return c;
   }
 
  private:
@@ -98,6 +132,18 @@ class Pattern {
   static constexpr double kLeastFloor = 1e-3;  ///< of the mean
   static constexpr double kFlat = 0.15;        ///< standard deviation of the logarithms: of a picture alike everywhere
   static constexpr double kChanged = 0.5;
+  static constexpr double kLively = 0.5;     ///< standard deviation, octaves: above it a zone says nothing
+  static constexpr double kAbove = 1;        ///< octaves above the floor that a zone usually is, to say something
+  static constexpr double kTimesSpread = 3;  ///< standard deviations that are another picture
+  static constexpr double kSofter = 1;       ///< octaves
+  static constexpr double kCommonOf = 0.7;   ///< quantile
+
+  double median_of(std::span<const double> values) {
+    sorted_.assign(values.begin(), values.end());
+    const auto middle = sorted_.begin() + static_cast<std::ptrdiff_t>(sorted_.size() / 2);
+    std::nth_element(sorted_.begin(), middle, sorted_.end());
+    return *middle;
+  }
 
   std::vector<double> logs_, differences_, sorted_;
   double floor_ = 0;
@@ -114,7 +160,8 @@ struct LevelBaseline {
   double activity = 0;  ///< what 5% of readings' distances from all before lie below; 0: some repeat exactly
   double longest_still = 0;     ///< s that the picture stood still at most
   std::vector<double> pattern;  ///< logarithms; empty if there are no zones
-  double floor = -kHighest;     ///< its floor
+  std::vector<double> spread;   ///< of each zone, octaves: standard deviation; empty if it is not known
+  double floor = -kHighest;     ///< of the pattern
 
   bool learned() const { return seconds > 0; }
 };
@@ -151,7 +198,7 @@ class Baseline {
   bool empty() const { return nearest(0) == nullptr; }
 
   /// Learns from a reading with nothing wrong. learn: s of a level's readings that make its baseline.
-  void learn(int level, const Reading& reading, const Pattern& pattern, const Likeness& likeness, double learn) {
+  void learn(int level, const Reading& reading, Pattern& pattern, const Likeness& likeness, double learn) {
     LevelBaseline& l = levels_[static_cast<std::size_t>(level)];
     if (l.learned())
       follow(l, reading, pattern, likeness);
@@ -192,6 +239,8 @@ class Baseline {
   // followed.
   static constexpr double kScoreRate = 0.0144, kNoiseRate = 0.2, kRestlessRate = 0.3;
   static constexpr double kPatternTime = kHour;  ///< s: shadows go round with the sun
+  static constexpr double kUnknownSpread =
+      1;  ///< octaves, of a zone of a baseline that does not say: too much to judge
   /// How much faster a baseline follows that was learned from little: as if so many seconds were its first.
   static constexpr double kYoung = 600, kYoungRate = 20;
 
@@ -201,8 +250,9 @@ class Baseline {
     int count = 0, every = 1, skipped = 0;
     double seconds = 0;
     std::array<double, kMost> score{}, noise{}, energy{}, difference{}, distance{};
-    std::vector<double> pattern;  ///< sums of logarithms
-    double floor = 0;             ///< the same
+    std::vector<double> pattern;           ///< sums of logarithms
+    std::vector<double> centred, squares;  ///< the same less their median, and of the squares of these
+    double floor = 0;                      ///< the same
     int patterns = 0;
     double longest_still = 0;
 
@@ -211,6 +261,8 @@ class Baseline {
       every = 1;
       seconds = floor = longest_still = 0;
       pattern.clear();
+      centred.clear();
+      squares.clear();
     }
   };
 
@@ -232,7 +284,7 @@ class Baseline {
     value += rate / kHour * seconds * (reading > value ? q : reading < value ? q - 1 : 0);
   }
 
-  void follow(LevelBaseline& l, const Reading& r, const Pattern& pattern, const Likeness& likeness) {
+  void follow(LevelBaseline& l, const Reading& r, Pattern& pattern, const Likeness& likeness) {
     const double seconds = r.seconds, young = 1 + kYoungRate / (1 + std::pow(l.seconds / kYoung, 2));
     const double score = log_of(r.frame.score);
     step(l.score, score, 0.5, 2 * kScoreRate * young, seconds);
@@ -250,19 +302,35 @@ class Baseline {
     }
     if (pattern.size() == l.pattern.size() && !pattern.empty()) {
       l.floor += (pattern.floor() - l.floor) * std::min(1.0, seconds * young / kPatternTime);
-      for (std::size_t i = 0; i < l.pattern.size(); ++i)
-        l.pattern[i] += (pattern.logs()[i] - l.pattern[i]) * std::min(1.0, seconds * young / kPatternTime);
+      const double share = std::min(1.0, seconds * young / kPatternTime);
+      if (l.spread.size() == l.pattern.size()) {
+        const std::span<const double> by = pattern.differences(l.pattern, l.floor);
+        for (std::size_t i = 0; i < by.size(); ++i) {
+          const double square = l.spread[i] * l.spread[i];
+          l.spread[i] = std::sqrt(square + (std::min(by[i] * by[i], 4.0) - square) * share);
+        }
+      } else {
+        l.spread.assign(l.pattern.size(), kUnknownSpread);
+      }
+      for (std::size_t i = 0; i < l.pattern.size(); ++i) l.pattern[i] += (pattern.logs()[i] - l.pattern[i]) * share;
     }
     l.seconds += seconds;
   }
 
-  static void start(LevelBaseline& l, First& f, const Reading& r, const Pattern& pattern, const Likeness& likeness,
+  static void start(LevelBaseline& l, First& f, const Reading& r, Pattern& pattern, const Likeness& likeness,
                     double learn) {
-    if (f.patterns == 0) f.pattern.assign(pattern.size(), 0);
+    if (f.patterns == 0)
+      for (auto* sums : {&f.pattern, &f.centred, &f.squares}) sums->assign(pattern.size(), 0);
     f.seconds += r.seconds;
     f.longest_still = std::max(f.longest_still, likeness.still);
     if (pattern.size() == f.pattern.size() && !pattern.empty()) {
-      for (std::size_t i = 0; i < f.pattern.size(); ++i) f.pattern[i] += pattern.logs()[i];
+      const double middle = pattern.median();
+      for (std::size_t i = 0; i < f.pattern.size(); ++i) {
+        const double v = pattern.logs()[i];
+        f.pattern[i] += v;
+        f.centred[i] += v - middle;
+        f.squares[i] += (v - middle) * (v - middle);
+      }
       f.floor += pattern.floor();
       ++f.patterns;
     }
@@ -287,8 +355,13 @@ class Baseline {
     l.activity = activity == activity ? activity : 0;
     l.longest_still = f.longest_still;
     l.pattern.clear();
+    l.spread.clear();
     if (f.patterns > 0) {
       for (const double sum : f.pattern) l.pattern.push_back(sum / f.patterns);
+      for (std::size_t i = 0; i < f.squares.size(); ++i) {
+        const double mean = f.centred[i] / f.patterns;
+        l.spread.push_back(std::sqrt(std::max(0.0, f.squares[i] / f.patterns - mean * mean)));
+      }
       l.floor = f.floor / f.patterns;
     }
     f.clear();

@@ -66,6 +66,8 @@ struct CameraFigures {
   double difference = kUnknown;  ///< of the pattern of zones: 0 the same ... 1 another
   double changed = kUnknown;     ///< share of the zones
   double spread = kUnknown;      ///< of the pattern over the usual one's: how alike the zones are
+  int calm = 0;                  ///< zones that usually vary little; of these the shares
+  double other = 0, softer = 0;  ///< that are otherwise than usual, and that have lost most of their detail
   double unrest = kUnknown;      ///< difference of the pattern from that of the reading before
   double still = 0;              ///< s
   double swing = 0;              ///< turns of the mean luma, 1/s

@@ -119,6 +119,7 @@ CameraNews CameraWatch::become(CameraState state, double lasted) {
   seconds_ = lasted;
   cleared_ = told_ = 0;
   is_slow_told_ = false;
+  hindered_ = {};
   return news;
 }
 

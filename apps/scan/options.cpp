@@ -148,11 +148,11 @@ std::vector<Key> keys(Options& o, Lists& lists) {
   // clang-format off
   return {
       {"format", 'f', "csv|jsonl", "Write the table as csv (default) or as jsonl, one JSON object per line", word(o.format, "csv|jsonl")},
-      {"metric", 'm', "METRIC", "Score by this metric, see below (default tenengrad)", anything(m.metric)},
-      {"prefilter", 0, "none|binomial3|binomial5", "Smooth frames first (default binomial3)", anything(m.prefilter)},
-      {"downscale", 0, "1|2|4|0", "Average blocks of this many pixels each way first (default 1); 0: the least score of all three", downscale(m.downscale)},
+      {"metric", 'm', "METRIC", "Score by this metric, see below (default tenengrad; with --set directional-frequency)", anything(m.metric)},
+      {"prefilter", 0, "none|binomial3|binomial5", "Smooth frames first (default binomial3; with --set binomial5)", anything(m.prefilter)},
+      {"downscale", 0, "0|1|2|4", "Average blocks of this many pixels each way first (default 1); 0 (default with --set): report the lowest of all three scores, to compare images of different sizes", downscale(m.downscale)},
       {"normalize", 0, "none|mean", "Divide by the mean, so that exposure cancels (default none)", anything(m.normalize)},
-      {"noise-correction", 0, "", "Subtract the share of noise from the scores of five metrics", flag(m.noise_correction)},
+      {"noise-correction", 0, "", "Subtract the contribution of noise from the score (five metrics; default with --set)", flag(m.noise_correction)},
       {"zones", 0, "CxR", "Score a grid of zones too, for example 8x6", zones(m)},
       {"roi", 0, "X,Y,W,H", "Measure only this region, in pixels", roi(m)},
       {"device", 0, kDevices, "Measure on this device (default auto); scores are the same on all", anything(m.device)},

@@ -78,6 +78,21 @@ void WatchedCamera::expose(const cv::Mat& view, const Condition& c) {
     cv::filter2D(view, blurred_, CV_8U, disk_, {-1, -1}, 0, cv::BORDER_REFLECT_101);
     seen = blurred_;
   }
+  if (c.rolled != 0) {
+    const cv::Point2f middle(kViewWidth / 2.0F, kViewHeight / 2.0F);
+    cv::Mat turned;
+    cv::warpAffine(seen, turned, cv::getRotationMatrix2D(middle, c.rolled, 1.02), seen.size(), cv::INTER_CUBIC,
+                   cv::BORDER_REFLECT_101);
+    seen = turned;
+  }
+  if (c.smeared != 0) {
+    const int width = static_cast<int>(std::abs(c.smeared) * kViewWidth);
+    const cv::Rect part(c.smeared > 0 ? 0 : kViewWidth - width, 0, width, kViewHeight);
+    cv::Mat soft;
+    cv::filter2D(seen, soft, CV_8U, disk_of(8), {-1, -1}, 0, cv::BORDER_REFLECT_101);
+    seen = seen.clone();
+    soft(part).copyTo(seen(part));
+  }
   if (c.passer_width > 0) {
     const int middle = static_cast<int>((c.passer + 1) / 2 * kViewWidth),
               half = static_cast<int>(c.passer_width / 2 * kViewWidth);

@@ -19,6 +19,8 @@ struct Condition {
   double noise = 2;  ///< its standard deviation, 8-bit codes
   double blur = 0;   ///< radius of the disk that a point becomes, pixels
   double turned_x = 0, turned_y = 0;
+  double rolled = 0;     ///< degrees
+  double smeared = 0;    ///< share of the view, from one side (negative: the other), that a disk of 8 pixels blurs
   bool covered = false;  ///< what is seen is a plain of this luma, brighter to one side
   double cover_luma = 0, cover_slope = 0;
   bool frozen = false;

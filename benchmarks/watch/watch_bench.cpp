@@ -62,6 +62,14 @@ const std::vector<Fault>& faults() {
          const double x = r.uniform() < 0.5 ? -1 : 1, y = between(r, -1, 1);
          return [=](Condition& c, double) { c.turned_x = x, c.turned_y = y; };
        }},
+      {"rolled by 8 degrees", CameraState::kMoved,
+       [](SplitMix& r) -> Effect {
+         return [angle = r.uniform() < 0.5 ? -8.0 : 8.0](Condition& c, double) { c.rolled = angle; };
+       }},
+      {"half of the lens smeared, a disk of 8 px", CameraState::kDefocused,
+       [](SplitMix& r) -> Effect {
+         return [share = r.uniform() < 0.5 ? -0.5 : 0.5](Condition& c, double) { c.smeared = share; };
+       }},
       {"noise 4 to 8 times as large, at least 8", CameraState::kNoisy,
        [](SplitMix& r) -> Effect {
          return [times = between(r, 4, 8)](Condition& c, double) { c.noise = std::max(8.0, c.noise * times); };
@@ -85,12 +93,12 @@ double gain_for_white(const Scene& scene, double share) {
 
 std::string text_of(const CameraWatch& watch) {
   const CameraFigures& f = watch.figures();
-  char text[300];
+  char text[400];
   std::snprintf(text, sizeof text,
                 " {%s score %.3f ratio %.2f<%.2f mean %.0f noise %.1f contrast %.3f difference %.2f changed %.2f white "
-                "%.2f swing %.1f spread %.2f unrest %.2f}",
+                "%.2f swing %.1f spread %.2f unrest %.2f calm %d other %.2f softer %.2f}",
                 kNames[static_cast<int>(watch.state())], f.score, f.ratio, f.least_ratio, f.mean, f.noise, f.contrast,
-                f.difference, f.changed, f.clipped_white, f.swing, f.spread, f.unrest);
+                f.difference, f.changed, f.clipped_white, f.swing, f.spread, f.unrest, f.calm, f.other, f.softer);
   return text;
 }
 

@@ -371,7 +371,7 @@ std::span<const std::int64_t> DeviceMeter::collect() {
 }
 
 std::string DeviceMeter::route() const {
-  return to_string(route_) + ", blocks " + std::to_string(cuts_.front().tiling.blocks);
+  return to_string(route_) + ", blocks " + std::to_string(cuts_.empty() ? 0 : cuts_.front().tiling.blocks);
 }
 
 double DeviceMeter::time_kernel(std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int count) {

@@ -66,7 +66,7 @@ def kinds(files):
             rows.append((prefilter, kind, *right, *at_least, sum(c[0] == kind for c in all_cases)))
         rows.append((prefilter, "all", *(f"{numpy.mean([c[4] == c[0] for c in all_cases if c[3] == noise]):.1%}" for noise in NOISES),
                      "", "", len(all_cases)))
-    table(("`prefilter`", "told right", *(f"noise {n}" for n in NOISES), "4 to 6 px", "6 px and more", "pictures"), *rows)
+    table(("`prefilter`", "`blur`", *(f"noise {n}" for n in NOISES), "4 to 6 px", "6 px and more", "pictures"), *rows)
     rows = []
     for prefilter, all_cases in found.items():
         for low, high in ((4, 6), (6, 12), (12, 99)):

@@ -95,6 +95,16 @@ LevelBaseline level_from(GKeyFile* keys, const std::string& group, std::size_t z
     if (!(std::abs(values.get()[i]) <= kMostLog)) refuse("[" + group + "] has no valid pattern");
     level.pattern.push_back(values.get()[i]);
   }
+  // Up to version 0.2 files did not have it.
+  if (!g_key_file_has_key(keys, group.c_str(), "spread", nullptr)) return level;
+  const std::unique_ptr<double, decltype(&g_free)> spread(
+      g_key_file_get_double_list(keys, group.c_str(), "spread", &n, nullptr), g_free);
+  if (n != zones)
+    refuse("[" + group + "] has a spread of " + std::to_string(n) + " zones, not " + std::to_string(zones));
+  for (gsize i = 0; i < n; ++i) {
+    if (!(spread.get()[i] >= 0 && spread.get()[i] <= kMostLog)) refuse("[" + group + "] has no valid spread");
+    level.spread.push_back(spread.get()[i]);
+  }
   return level;
 }
 
@@ -127,6 +137,8 @@ std::string to_text(const Baseline& baseline, const ScoreKind& kind) {
       if (std::isfinite(level.*f.member)) g_key_file_set_double(k, group.c_str(), f.key, level.*f.member);
     std::vector<double> pattern = level.pattern;
     if (!pattern.empty()) g_key_file_set_double_list(k, group.c_str(), "pattern", pattern.data(), pattern.size());
+    std::vector<double> spread = level.spread;
+    if (!spread.empty()) g_key_file_set_double_list(k, group.c_str(), "spread", spread.data(), spread.size());
   }
   const TextPtr text(g_key_file_to_data(k, nullptr, nullptr));
   const std::string body =

@@ -187,7 +187,9 @@ static void install_properties(GstCameraWatchClass* klass) {
       .add_time(part(&W::recovery_time), "recovery-time", "Recovery time",
                 "How long it has to be away before it is over, in ns of running time", 0)
       .add_time(part(&W::repeat_interval), "repeat-interval", "Repeat interval",
-                "After which time the message of a fault that lasts is repeated, in ns of running time; 0 = never", 0)
+                "Repeat the message of a lasting fault, or of learning that takes too long, after this time, in ns of "
+                "running time; 0 = never",
+                0)
       .add_time(
           part(&W::learn_time), "learn-time", "Learn time",
           "How much footage with nothing wrong in it makes a baseline, for each light, in ns of running time. The "

@@ -20,6 +20,9 @@ std::string text_of(double v) {
 std::string percent(double share) { return text_of(100 * share) + "%"; }
 
 std::string defocused(const CameraFigures& f) {
+  if (!(f.ratio < f.least_ratio))
+    return percent(f.softer) +
+           " of the image has lost its detail, and the rest has not: part of the lens is dirty or wet";
   return "the score of " + text_of(f.score) + " is " + text_of(f.ratio) + " of the usual " + text_of(f.baseline) +
          ", less than " + text_of(f.least_ratio);
 }
@@ -60,13 +63,13 @@ std::string noisy(const CameraFigures& f) {
 
 std::string learning(const LearningProgress& p, const CameraWatchSettings& s) {
   const double wanted = static_cast<double>(s.learn_time) * 1e-9;
-  std::string text = "still learning what is usual after " + text_of(p.seconds) + " s: ";
+  std::string text = "no baseline after " + text_of(p.seconds) + " s: ";
   if (p.hindrance && p.hindered > p.learned)
-    text += std::string("for ") + text_of(p.hindered) + " s the picture has looked " + nick_of(*p.hindrance) +
-            ", which is not learned";
+    text += std::string("the image looked ") + nick_of(*p.hindrance) + " for " + text_of(p.hindered) +
+            " s, and faults are not learned";
   else
-    text += "the light changes";
-  return text + ". Of " + text_of(wanted) + " s in one light " + text_of(p.learned) + " s were seen";
+    text += "the light keeps changing";
+  return text + "; learned " + text_of(p.learned) + " of " + text_of(wanted) + " s at one light level";
 }
 
 }  // namespace

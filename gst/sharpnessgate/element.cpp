@@ -25,7 +25,7 @@
  * - mode=threshold: frames pass that score at least min-score; after one was dropped, at least resume-score.
  * - mode=relative: frames pass that score at least min-ratio and at most max-ratio times the level of the frames around
  *   them: those of window-time or window-frames before, and look-ahead frames after, for which the element holds them
- *   and reports latency. What falls for longer than look-ahead frames (cuts, fades, light) drops nothing.
+ *   and reports latency. What falls for longer than look-ahead frames (cuts, fades, light) drops almost nothing.
  * - mode=best-of: only the sharpest frame of each window-time or window-frames passes. It is held until its window is
  *   over, which the element reports as latency.
  *
@@ -209,10 +209,10 @@ static GType action_get_type() {
 }
 
 static GType drop_get_type() {
-  static const GType type = register_enum<GateDrop>(
-      "FqGateDrop", {{GateDrop::kAny, "whatever made the score fall", "any"},
-                     {GateDrop::kMotion, "by motion, of the camera or of what it shows", "motion"},
-                     {GateDrop::kDefocus, "alike in all directions", "defocus"}});
+  static const GType type =
+      register_enum<GateDrop>("FqGateDrop", {{GateDrop::kAny, "drop for any reason", "any"},
+                                             {GateDrop::kMotion, "motion blur, of the camera or the subject", "motion"},
+                                             {GateDrop::kDefocus, "defocus: equal blur in all directions", "defocus"}});
   return type;
 }
 
@@ -242,11 +242,12 @@ static void install_properties(GstSharpnessGateClass* klass) {
                 "mode=threshold: for so long after a change between passing and dropping nothing changes; in ns of "
                 "running time",
                 0)
-      .add(&S::min_ratio, "min-ratio", "Minimum ratio",
-           "mode=relative: frames below this multiple of the level do not pass; 0 = all do. -1 = 0.9 for scores of "
-           "mean-square-frequency and directional-frequency, less where these play from frame to frame, and 0.8 for "
-           "others. All pass while the level is 0 or less",
-           -1, G_MAXDOUBLE)
+      .add(
+          &S::min_ratio, "min-ratio", "Minimum ratio",
+          "mode=relative: drop frames below this multiple of the level; 0 = none. -1 = by metric: 0.9 for "
+          "mean-square-frequency and directional-frequency, less where their scores fluctuate from frame to frame, and "
+          "0.8 for others. All pass while the level is 0 or less",
+          -1, G_MAXDOUBLE)
       .add(&S::max_ratio, "max-ratio", "Maximum ratio",
            "mode=relative: frames above this multiple of the level do not pass (corrupt frames score high). 0 = no "
            "limit",
@@ -267,9 +268,10 @@ static void install_properties(GstSharpnessGateClass* klass) {
       .add(&S::action, action_get_type(), "action", "Action",
            "What happens to frames that do not pass. mode=best-of with action=mark holds all frames of a window in "
            "memory")
-      .add(&S::drop, drop_get_type(), "drop", "Drop",
-           "mode=threshold and mode=relative: drop only frames that are blurred in this way, of those that score too "
-           "low")
+      .add(
+          &S::drop, drop_get_type(), "drop", "Drop",
+          "mode=threshold and mode=relative: of the frames that score too low, drop only those with this kind of blur; "
+          "needs metric=directional-frequency or statistics=true on the meter")
       .add(g_param_spec_boxed("stats", "Statistics",
                               "Since start: frames passed, dropped, marked (did not pass, with action=mark), unscored "
                               "(passed without a score); with mode=relative also the last level, as median",

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
+#include <string_view>
 #include <utility>
 
 GST_DEBUG_CATEGORY_EXTERN(sharpnessgate_debug);
@@ -38,7 +38,11 @@ std::optional<GateStream::Score> GateStream::score_of(GstBuffer* buffer) {
   const GstStructure* fields = score_fields(buffer, kSharpnessMeta);
   Score score{fields ? number_in(fields, "score") : std::nan("")};
   if (std::isnan(score.value)) return std::nullopt;
-  const std::string metric = string_in(fields, "metric"), blur = string_in(fields, "blur");
+  const auto word = [fields](const char* field) {
+    const char* text = gst_structure_get_string(fields, field);
+    return std::string_view(text ? text : "");
+  };
+  const std::string_view metric = word("metric"), blur = word("blur");
   score.compares_scenes = metric == "mean-square-frequency" || metric == "directional-frequency";
   score.knows_blur = !blur.empty();
   if (blur == "motion") score.blur = GateDrop::kMotion;
@@ -193,8 +197,7 @@ Verdict GateStream::judge_next(const Score& score) {
   stats_.median = level;
   if (!is_automatic) return judge_by_median(score.value, level, settings_.min_ratio, settings_.max_ratio);
   if (!score.compares_scenes) return judge_by_median(score.value, level, kUsualRatio, settings_.max_ratio);
-  if (fades) return {true, Reason::kNearMedian};
-  return judge_by_median(score.value, level, scene_ratio(unrest), settings_.max_ratio);
+  return judge_by_median(score.value, level, fades ? 0 : scene_ratio(unrest), settings_.max_ratio);
 }
 
 void GateStream::drain() {
@@ -249,7 +252,8 @@ GstFlowReturn GateStream::wait(BufferPtr buffer, const Moment& moment, std::opti
 
 GstFlowReturn GateStream::carry_out(Verdict verdict, BufferPtr buffer, const Moment& moment, const Score& scored) {
   const double score = scored.value;
-  if (!verdict.pass && settings_.drop != GateDrop::kAny && scored.blur != settings_.drop) {
+  if (!verdict.pass && verdict.reason != Reason::kAboveMedian && settings_.drop != GateDrop::kAny &&
+      scored.blur != settings_.drop) {
     verdict = {true, Reason::kOtherBlur};
     if (!scored.knows_blur)
       warn_once(warned_unknown_,
@@ -354,7 +358,7 @@ bool GateStream::take_event(GstEvent* event) {
     case GST_EVENT_STREAM_START:
       drain();
       forget();
-      warned_unscored_ = warned_timeless_ = false;
+      warned_unscored_ = warned_timeless_ = warned_unknown_ = false;
       return false;
     case GST_EVENT_CAPS:
       take_caps(event);
@@ -410,7 +414,7 @@ void GateStream::restart() {
   segment_ = {};
   caps_.reset();
   frame_duration_ = GST_CLOCK_TIME_NONE;
-  warned_unscored_ = warned_timeless_ = false;
+  warned_unscored_ = warned_timeless_ = warned_unknown_ = false;
   for (auto* counter : {&stats_.passed, &stats_.dropped, &stats_.marked, &stats_.unscored}) *counter = 0;
   stats_.median = 0;
 }

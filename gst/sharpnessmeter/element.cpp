@@ -319,8 +319,10 @@ static void install_properties(GstSharpnessMeterClass* klass) {
       .add(part(&R::prefilter), prefilter_get_type(), "prefilter", "Prefilter",
            "Low-pass filter applied before measuring; reduces the effect of noise and keyframes")
       .add(part(&R::downscale), "downscale", "Downscale",
-           "Box downscaling before measuring: 1, 2 or 4. 0 = all three, and the least score counts: for pictures of "
-           "different sizes, whose noise is not that of single pixels. Incomplete rows and columns are ignored",
+           "Average blocks of this many pixels each way before measuring: 1, 2 or 4. 0 = measure at all three and "
+           "report "
+           "the lowest score, to compare images of different sizes or with grain. Incomplete rows and columns are "
+           "ignored",
            0, 4)
       .add(part(&R::mean), normalize_get_type(), "normalize", "Normalize",
            "Compensates for exposure; has no effect on entropy, mean-square-frequency and directional-frequency")
@@ -330,7 +332,7 @@ static void install_properties(GstSharpnessMeterClass* klass) {
            "With normalize=mean, and by the last two, frames of nothing but noise, as behind a lens cap, score 0")
       .add(part(&R::statistics), "statistics", "Statistics",
            "Add 'noise' (standard deviation), 'mean' luma, both in 8-bit codes, 'clipped-black' and 'clipped-white' "
-           "(shares of the pixels) of the ROI or frame, how it is blurred ('blur', 'anisotropy', 'blur-angle'), and "
+           "(shares of the pixels) of the ROI or frame, the kind of blur ('blur', 'anisotropy', 'blur-angle'), and "
            "'normalize' as set, to message and metadata")
       .add(Mutable::kPlaying,
            gst_param_spec_array(
@@ -344,8 +346,8 @@ static void install_properties(GstSharpnessMeterClass* klass) {
            "Number of zone rows the ROI or frame is divided into; each zone has its own score", 1, kMaxZones)
       .add(
           &Settings::sharpest_zones, "sharpest-zones", "Sharpest zones",
-          "Number of zones whose mean score is 'sharpest-zones' in message and metadata, the highest ones: how sharp a "
-          "subject is that fills as many. With more than one zone, where 'blur' is told",
+          "Report the mean score of this many sharpest zones as 'sharpest-zones': how sharp a subject of that size is. "
+          "Needs more than one zone, and statistics=true or metric=directional-frequency",
           1, kMaxZones * kMaxZones)
       .add(&Settings::roi_meta, "roi-meta", "Score ROI metadata",
            "Also score each GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure 'sharpness' with "

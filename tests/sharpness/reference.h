@@ -277,7 +277,7 @@ class Reference {
                                static_cast<std::int64_t>(whole ? squares_of_blocks : all_squares)});
   }
 
-  /// directional-frequency of the roi for the statistics: of strips of 32 rows if it has more than 2^19 samples.
+  /// directional-frequency of the roi for the statistics: of strips if it has more than 2^19 samples.
   void add_directions(const Request& request, std::vector<std::int64_t>& words) {
     const Rect roi = request.roi.value_or(whole());
     const int fields = request.interlaced ? 2 : 1, k = request.downscale;
@@ -293,14 +293,26 @@ class Reference {
       count += static_cast<std::uint64_t>(parts.back()[1] - x0) * static_cast<std::uint64_t>(parts.back()[3] - y0);
     }
     if (count == 0) return;
-    const std::uint64_t most = 1 << 19, step = (count + most - 1) / most;
+    const double share = count <= 1 << 19 ? 1 : (1 << 19) / static_cast<double>(count);
+    // Of each sixteenth of the height so much in its middle.
+    const auto is_measured = [&](int y, int height) {
+      if (share >= 1) return true;
+      const int strips = std::min(16, height);
+      for (int i = 0; i < strips; ++i) {
+        const int a = static_cast<int>(std::int64_t{height} * i / strips),
+                  b = static_cast<int>(std::int64_t{height} * (i + 1) / strips);
+        const int rows = std::max(1, static_cast<int>(share * (b - a))), begin = a + (b - a - rows) / 2;
+        if (y >= begin && y < begin + rows) return true;
+      }
+      return false;
+    };
     Wide sums[9] = {};
     for (int p = 0; p < fields; ++p) {
       const auto [x0, x1, y0, y1] = parts[static_cast<std::size_t>(p)];
       const Samples& s = samples(p, fields, request.prefilter, k);
       for (int y = y0; y < y1; ++y)
         for (int x = x0; x < x1; ++x)
-          if (static_cast<std::uint64_t>(y - y0) / 32 % step == 0) add(Share::kDirections, s, x, y, false, sums);
+          if (is_measured(y - y0, y1 - y0)) add(Share::kDirections, s, x, y, false, sums);
     }
     for (const Wide v : sums) words.push_back(static_cast<std::int64_t>(v));
   }

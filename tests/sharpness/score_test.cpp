@@ -112,7 +112,8 @@ TEST(Score, FrameIsTheSumOfItsZones) {
   EXPECT_EQ(s.extra, (std::vector<double>{0}));
 }
 
-// The least of three scales, for each cell of those that have a pixel at the scale whose neighbours are all there.
+// The least of three scales, for each cell of those that have a pixel at the scale whose neighbours are all there;
+// where noise is taken off, of those that see more than noise.
 TEST(Score, OfAllScalesTheLeastCounts) {
   Random random(9);
   for (int n = 0; n < 600; ++n) {
@@ -129,21 +130,25 @@ TEST(Score, OfAllScalesTheLeastCounts) {
     choose_regions(request, random, size);
     request.downscale = 1;
     Scores least = scores_of(picture, request);
+    const bool is_corrected = request.noise_correction;
+    const auto take = [&](double& to, double score, std::uint64_t inner) {
+      if (inner == 0 || (is_corrected && score == 0)) return false;
+      if (!(score < to) && !(is_corrected && to == 0)) return false;
+      to = score;
+      return true;
+    };
     for (const int k : {2, 4}) {
       request.downscale = k;
       const Plan plan = make_plan(geometry, request);
       const Scores s = scores_of(picture, request);
       std::uint64_t inner = 0;
       for (std::size_t cell = 0; cell < plan.inner.size(); ++cell) {
-        if (cell < s.zones.size()) inner += plan.inner[cell];
-        if (plan.inner[cell] == 0) continue;
-        double& to = cell < s.zones.size() ? least.zones[cell] : least.extra[cell - s.zones.size()];
-        to = std::min(to, cell < s.zones.size() ? s.zones[cell] : s.extra[cell - s.zones.size()]);
+        const bool is_zone = cell < s.zones.size();
+        if (is_zone) inner += plan.inner[cell];
+        const std::size_t i = is_zone ? cell : cell - s.zones.size();
+        take(is_zone ? least.zones[i] : least.extra[i], is_zone ? s.zones[i] : s.extra[i], plan.inner[cell]);
       }
-      if (inner > 0 && s.score < least.score) {
-        least.score = s.score;
-        if (request.metric == kDirectionalMetric) least.blur = s.blur;
-      }
+      if (take(least.score, s.score, inner) && request.metric == kDirectionalMetric) least.blur = s.blur;
     }
     request.downscale = 0;
     const Scores all = scores_of(picture, request);

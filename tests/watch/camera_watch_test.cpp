@@ -159,6 +159,28 @@ TEST(CameraWatch, LearningThatTakesLongIsTold) {
   EXPECT_GT(rig.watch.progress().learned, 20);
 }
 
+// A drop on the lens leaves the score and half of the picture as they are.
+TEST(CameraWatch, LensThatIsSmearedInPartIsDefocused) {
+  WatchRig rig;
+  rig.see(70);
+  const std::string told = rig.see(20, Scene{.smeared = 0.5});
+  EXPECT_NE(told.find("defocused"), std::string::npos) << told;
+  EXPECT_EQ(told.find("moved"), std::string::npos) << told;
+  EXPECT_NE(rig.see(20).find("good"), std::string::npos);
+  EXPECT_EQ(rig.see(20, Scene{.smeared = 0.2}), "") << "what parks covers as much";
+}
+
+// The baseline of a file that does not say how zones vary learns it, and judges none until then.
+TEST(CameraWatch, ZonesAreNotJudgedBeforeItIsKnownHowTheyVary) {
+  WatchRig rig;
+  rig.see(70);
+  for (LevelBaseline& level : rig.watch.baseline().levels()) level.spread.clear();
+  EXPECT_EQ(rig.see(20, Scene{.smeared = 0.3}), "");
+  EXPECT_EQ(rig.watch.figures().calm, 0);
+  rig.see(4 * 3600);
+  EXPECT_GT(rig.watch.figures().calm, 16);
+}
+
 TEST(CameraWatch, WhatHindersLearningIsKnown) {
   WatchRig rig;
   const std::string told = rig.see(125, [](double t) {

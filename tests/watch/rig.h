@@ -34,6 +34,7 @@ struct Scene {
   std::uint64_t group = 1;  ///< those of one group
   int clock = 0;            ///< what it shows
   bool zones = true, statistics = true;
+  double smeared = 0;  ///< share of the zones that have lost nearly all detail
 };
 
 class WatchRig {
@@ -86,7 +87,7 @@ class WatchRig {
     SplitMix place(s.view);
     for (int i = 0; s.zones && i < 48; ++i)
       zones_.push_back((i == 3 ? 1 + 0.1 * s.clock : 1) * 400 * s.contrast * light *
-                       std::exp2(8 * place.uniform() - 4) * (1 + 0.01 * gaussian()));
+                       std::exp2(8 * place.uniform() - 4) * (1 + 0.01 * gaussian()) * (i < 48 * s.smeared ? 0.1 : 1));
   }
   double gaussian() {
     return std::sqrt(-2 * std::log(1 - random_.uniform())) * std::cos(2 * std::numbers::pi * random_.uniform());

@@ -23,8 +23,10 @@ Baseline some_baseline() {
        .activity = 1e-7,
        .longest_still = 2.5,
        .pattern = {},
+       .spread = {},
        .floor = -9};
   for (int i = 0; i < 48; ++i) l.pattern.push_back(i / 7.0 - 3);
+  for (int i = 0; i < 48; ++i) l.spread.push_back(i / 13.0);
   b.levels()[2] = {.seconds = 100,
                    .score = 1,
                    .low = 0.5,
@@ -34,6 +36,7 @@ Baseline some_baseline() {
                    .activity = 0,
                    .longest_still = 0,
                    .pattern = {},
+                   .spread = {},
                    .floor = 0};
   return b;
 }
@@ -53,7 +56,18 @@ TEST(CameraBaseline, TextReadsBackToTheLastBit) {
     EXPECT_EQ(std::isnan(a.noise), std::isnan(b.noise));
     EXPECT_EQ(a.activity, b.activity);
     EXPECT_EQ(a.pattern, b.pattern);
+    EXPECT_EQ(a.spread, b.spread);
   }
+}
+
+// As files up to version 0.2 are.
+TEST(CameraBaseline, FilesWithoutASpreadAreTaken) {
+  Baseline before = some_baseline(), after;
+  for (LevelBaseline& level : before.levels()) level.spread.clear();
+  ScoreKind kind;
+  from_text(to_text(before, kKind), after, kind);
+  EXPECT_EQ(after.levels()[5].pattern, before.levels()[5].pattern);
+  EXPECT_TRUE(after.levels()[5].spread.empty());
 }
 
 TEST(CameraBaseline, DamagedTextIsRefused) {
@@ -96,7 +110,9 @@ TEST(CameraBaseline, ImpossibleFiguresAreRefused) {
                                                          {"longest-still=2.5", "longest-still=x"},
                                                          {"[level 5]", "[level 5]\nscore=999"},
                                                          {"restless=0.01", "restless=inf"},
-                                                         {"floor=-9", "flaw=-9"}};
+                                                         {"floor=-9", "flaw=-9"},
+                                                         {"spread=0;", "spread=-1;"},
+                                                         {"spread=0;", "spread="}};
   for (const auto& [from, to] : changes) {
     std::string bad = good;
     const std::size_t at = bad.find(from);

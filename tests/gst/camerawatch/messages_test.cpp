@@ -52,7 +52,7 @@ TEST(CameraWatchElement, SaysWhyLearningTakesLong) {
   for (int i = 0; i < 42 && told.empty(); ++i) told = rig.see(2, {.mean = std::array{12.0, 24.0, 48.0, 96.0}[i % 4U]});
   EXPECT_EQ(told, "learning+ learning @80");
   const std::string reason = text(rig.last.get(), "reason");
-  EXPECT_EQ(reason, "still learning what is usual after 80 s: the light changes. Of 40 s in one light 20 s were seen");
+  EXPECT_EQ(reason, "no baseline after 80 s: the light keeps changing; learned 20 of 40 s at one light level");
 }
 
 TEST(CameraWatchElement, RepeatsWhatLasts) {

@@ -119,6 +119,15 @@ TEST(GateLookAhead, DropsByTheKindOfBlur) {
   }
 }
 
+// What scores too high is no blur.
+TEST(GateLookAhead, CorruptFramesAreDroppedWhateverTheirBlur) {
+  std::vector<double> scores(40, 1.0);
+  scores[20] = 9;
+  EXPECT_EQ(dropped({kRelative, {"max-ratio", "3"}, {"drop", "motion"}}, "directional-frequency", scores), 1);
+  scores[26] = 0;  // as if it faded
+  EXPECT_EQ(dropped({kRelative, {"max-ratio", "3"}}, "directional-frequency", scores), 2);
+}
+
 TEST(GateLookAhead, KindOfBlurThatNobodyTellsDropsNothingAndSaysSo) {
   GateRig rig({{"min-score", "5"}, {"drop", "motion"}});
   EXPECT_EQ(rig.feed(0, {9, 4, 4, 9}), "0+ 40+ 80+ 120+");

@@ -74,16 +74,16 @@ TEST(Properties, RoiOfOtherTypesIsNotTaken) {
   EXPECT_EQ(roi_of(rig), (std::vector<int>{1, 2, 3, 4}));
 }
 
-TEST(Properties, DownscaleIsOneTwoOrFour) {
+TEST(Properties, DownscaleIsOneTwoOrFourOrAllOfThem) {
   Rig rig;
   gint k = 0;
-  for (const auto& [value, want] : {std::pair{"2", 2}, {"4", 4}, {"1", 1}}) {
+  for (const auto& [value, want] : {std::pair{"2", 2}, {"4", 4}, {"0", 0}, {"1", 1}}) {
     rig.set("downscale", value);
     g_object_get(rig.element(), "downscale", &k, nullptr);
     EXPECT_EQ(k, want);
   }
   Warnings warnings;
-  for (const char* wrong : {"3", "0", "5"}) rig.set("downscale", wrong);
+  for (const char* wrong : {"3", "-1", "5"}) rig.set("downscale", wrong);
   g_object_get(rig.element(), "downscale", &k, nullptr);
   EXPECT_EQ(k, 1);
   EXPECT_GE(warnings.count, 1);
