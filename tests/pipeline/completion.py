@@ -59,7 +59,7 @@ assert completed("framequality-scan --prefilter=") == ["none", "binomial3", "bin
 assert completed("framequality-scan --quiet READ") == ["README.md"]
 assert sorted(completed("framequality-scan --export c")) == ["cpu", "cuda"]
 assert completed("framequality-scan -f ") == completed("framequality-scan --format=") == ["csv", "jsonl"]
-assert completed("framequality-scan --downscale ") == ["1", "2", "4"]
+assert completed("framequality-scan --downscale ") == ["0", "1", "2", "4"]
 assert completed("framequality-scan --jobs ") == completed("framequality-scan --every ") == []
 assert completed("framequality-scan --manifest meson.b") == []  # no JSON
 
