@@ -118,28 +118,26 @@ Blur blur(const Plan& plan, const RegionTotals& r, const Statistics* statistics)
 /// The totals of a plan's cells and of region 0.
 class CellTotals {
  public:
-  CellTotals(const Plan& plan, const std::int64_t* totals) : plan_(plan), totals_(totals) {
-    whole_ = {sum_, 0, 0};
+  CellTotals(const Plan& plan, const std::int64_t* totals) : plan_(&plan), totals_(totals) {
     for (std::size_t cell = 0; cell < static_cast<std::size_t>(plan.zones()); ++cell) {
       const RegionTotals r = (*this)[cell];
-      whole_.n += r.n;
-      whole_.inner += r.inner;
+      pixels_ += r.n;
+      inner_ += r.inner;
       for (int i = 0; i < plan.words; ++i) sum_[i] += r.totals[i];
     }
   }
-  CellTotals(const CellTotals&) = delete;
 
-  const Plan& plan() const { return plan_; }
-  const RegionTotals& whole() const { return whole_; }
+  const Plan& plan() const { return *plan_; }
+  RegionTotals whole() const { return {sum_, pixels_, inner_}; }
   RegionTotals operator[](std::size_t cell) const {
-    return {totals_ + cell * static_cast<std::size_t>(plan_.words), plan_.pixels[cell], plan_.inner[cell]};
+    return {totals_ + cell * static_cast<std::size_t>(plan_->words), plan_->pixels[cell], plan_->inner[cell]};
   }
 
  private:
-  const Plan& plan_;
+  const Plan* plan_;
   const std::int64_t* totals_;
+  std::uint64_t pixels_ = 0, inner_ = 0;
   std::int64_t sum_[kHistogramBins] = {};
-  RegionTotals whole_;
 };
 
 /// True if there is nothing but noise in region 0, where that is for the metric to tell.
@@ -207,9 +205,8 @@ Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
   }
   for (std::size_t i = 0; i < plan.companions.size(); ++i) {
     const CellTotals other(*plan.companions[i].plan, totals.data() + plan.companions[i].at);
-    if (i == 0 && plan.has_directions)
-      s.blur = blur(other.plan(), other.whole(), known);
-    else if (take_least(other, s.statistics, corrects, s) && tells_blur)
+    const bool is_directions = i == 0 && plan.has_directions;
+    if (is_directions || (take_least(other, s.statistics, corrects, s) && tells_blur))
       s.blur = blur(other.plan(), other.whole(), known);
   }
   return s;
