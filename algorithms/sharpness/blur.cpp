@@ -14,8 +14,8 @@ constexpr double kSharpFrom = 0.24;
 // strong blur, and of a picture too sharp for one, scenes alone are as directed: per natural logarithm of the
 // frequency's distance it takes more.
 constexpr double kMotionFrom = 0.28, kMorePerLog = 0.2;
-// What binomial5 adds to 1 / ratio, (px/rad)^2; binomial3 half of it. The reciprocal is like the square of a width,
-// which adds up when a picture is blurred twice.
+// binomial5 adds this to 1 / ratio, in (px/rad)^2, and binomial3 half of it: the reciprocal behaves like a squared
+// width, and squared widths add up when an image is blurred twice.
 constexpr double kSoftening = 1.8;
 
 double log_ratio(const DirectionalRatios& r, int a, int b) {

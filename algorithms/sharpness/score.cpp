@@ -160,9 +160,9 @@ void score_all(const CellTotals& cells, const Statistics& statistics, bool corre
   s.score = finish(plan, cells.whole(), statistics, corrects, nothing);
 }
 
-/// Takes the scores of a coarser scale that are less, or the first that see anything: where a scale has nothing but
-/// noise it does not count, and neither has one no pixels whose neighbours are all there. True if the one of region 0
-/// is one of them.
+/// Replaces scores by those of a coarser scale where these are lower. A scale without a pixel whose neighbours all
+/// exist does not count; with correction neither does one that shows only noise, so that the first other scale replaces
+/// it. Returns true if the score of region 0 was replaced.
 bool take_least(const CellTotals& cells, const Statistics& statistics, bool corrects, Scores& s) {
   const Plan& plan = cells.plan();
   if (corrects && is_nothing(cells, statistics)) return false;

@@ -210,7 +210,7 @@ class Baseline {
     const auto at = static_cast<std::size_t>(level);
     return knows(level) ? levels_[at].seconds : begun_[at].seconds;
   }
-  /// Of the level of which most was learned.
+  /// Seconds learned of the level that is furthest.
   double progress() const {
     double most = 0;
     for (int level = 0; level < kLightLevels; ++level) most = std::max(most, progress(level));
@@ -239,8 +239,8 @@ class Baseline {
   // followed.
   static constexpr double kScoreRate = 0.0144, kNoiseRate = 0.2, kRestlessRate = 0.3;
   static constexpr double kPatternTime = kHour;  ///< s: shadows go round with the sun
-  static constexpr double kUnknownSpread =
-      1;  ///< octaves, of a zone of a baseline that does not say: too much to judge
+  /// Octaves, of the zones of a baseline that does not say how they vary: too much for them to be judged.
+  static constexpr double kUnknownSpread = 1;
   /// How much faster a baseline follows that was learned from little: as if so many seconds were its first.
   static constexpr double kYoung = 600, kYoungRate = 20;
 

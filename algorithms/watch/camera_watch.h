@@ -66,8 +66,10 @@ struct CameraFigures {
   double difference = kUnknown;  ///< of the pattern of zones: 0 the same ... 1 another
   double changed = kUnknown;     ///< share of the zones
   double spread = kUnknown;      ///< of the pattern over the usual one's: how alike the zones are
-  int calm = 0;                  ///< zones that usually vary little; of these the shares
-  double other = 0, softer = 0;  ///< that are otherwise than usual, and that have lost most of their detail
+  int calm = 0;                  ///< zones that usually vary little
+  double other = 0;              ///< share of these that differ from usual
+  double softer = 0;             ///< share of these that have lost most of their detail
+  double smeared = 0;            ///< the same if the other zones have not changed and the light is known; else 0
   double unrest = kUnknown;      ///< difference of the pattern from that of the reading before
   double still = 0;              ///< s
   double swing = 0;              ///< turns of the mean luma, 1/s
@@ -76,7 +78,7 @@ struct CameraFigures {
 /// How far a watch is that has learned nothing yet.
 struct LearningProgress {
   double seconds = 0;                    ///< that it has taken
-  double learned = 0;                    ///< s of the level of light of which most was learned
+  double learned = 0;                    ///< s learned of the light level that is furthest
   std::optional<CameraState> hindrance;  ///< what the picture looked like most often when it was not learned
   double hindered = 0;                   ///< s that it looked so
 };
@@ -152,7 +154,7 @@ class CameraWatch {
   /// What a reading says of a fault; b: null as long as nothing is learned.
   Sign sign_of(CameraState fault, const Reading& r, const LevelBaseline* b, const CameraWatchSettings& s) const;
   std::optional<CameraNews> change(const Reading& r, const CameraWatchSettings& s);
-  /// While nothing is learned and no fault is told.
+  /// What to report, if anything, while there is neither a baseline nor a fault.
   std::optional<CameraNews> keep_learning(const Reading& r, const CameraWatchSettings& s);
   std::optional<CameraNews> repeat(const Reading& r, const CameraWatchSettings& s);
   CameraNews become(CameraState state, double lasted);

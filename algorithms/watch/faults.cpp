@@ -45,11 +45,12 @@ constexpr double kOtherEnd = 0.7;        ///< of these
 constexpr double kMostZones = 0.45;      ///< share that has changed: what parks covers less
 constexpr double kMostZonesEnd = 0.3;    ///< the same of two patterns that have nothing in common
 constexpr double kMuchWhite = 0.25;      ///< share of the pixels
-// Part of the lens is smeared, which takes detail from the zones behind it alone. Of zones that are calm by themselves:
+// Smeared: part of the lens, so that only the zones behind it lose detail. Judged by zones that are calm by themselves.
 constexpr int kEnoughCalm = 16;
-constexpr double kSoftZones = 0.36, kSoftZonesEnd = 0.25;  ///< shares that have lost their detail,
-constexpr double kMostlySofter = 0.88;                     ///< and of those that are otherwise than usual,
-constexpr double kAllSofter = 0.92;                        ///< so that the camera has not moved
+constexpr double kSoftZones = 0.36, kSoftZonesEnd = 0.25;  ///< shares of them
+constexpr double kMostlySofter =
+    0.88;  ///< share of the zones that differ from usual: above it the others have not changed,
+constexpr double kAllSofter = 0.92;  ///< and above it the camera cannot have moved
 
 constexpr double kSwing = 1.5, kSwingEnd = 1.2;  ///< turns a second
 
@@ -100,6 +101,8 @@ Likeness CameraWatch::compare(const Reading& r, const LevelBaseline* b, const Ca
       figures_.calm = zones.calm;
       figures_.other = zones.other;
       figures_.softer = zones.softer;
+      const bool is_judged = baseline_.knows(level_) && zones.calm >= kEnoughCalm;
+      if (is_judged && zones.softer >= kMostlySofter * zones.other) figures_.smeared = zones.softer;
     }
   }
   // Where the zones of a picture never rest by themselves, most of them are enough; else it must be all.
@@ -186,17 +189,13 @@ CameraWatch::Sign CameraWatch::sign_of(CameraState fault, const Reading& r, cons
       // A picture that has nothing in common with the usual one is another even where many zones hold as much by
       // chance.
       const double most = is.difference > 2 * other ? kMostZonesEnd : kMostZones;
-      const bool judges_zones = own && is.calm >= kEnoughCalm;
-      if (judges_zones && is.softer >= kSoftZonesEnd && is.softer >= kAllSofter * is.other) return kBetween;
+      if (is.smeared >= kSoftZonesEnd && is.softer >= kAllSofter * is.other) return kBetween;
       return sign(is.difference > other && is.changed >= most,
                   !(is.difference > kOtherEnd * other) || !(is.changed >= kOtherEnd * most));
     }
-    case CameraState::kDefocused: {
-      const bool is_smeared = own && is.calm >= kEnoughCalm && is.softer >= kMostlySofter * is.other;
-      return sign(
-          is.ratio < is.least_ratio || (is_smeared && is.softer >= kSoftZones),
-          !(is.ratio < is.least_ratio * s.resume_ratio / s.min_ratio) && !(is_smeared && is.softer >= kSoftZonesEnd));
-    }
+    case CameraState::kDefocused:
+      return sign(is.ratio < is.least_ratio || is.smeared >= kSoftZones,
+                  !(is.ratio < is.least_ratio * s.resume_ratio / s.min_ratio) && is.smeared < kSoftZonesEnd);
     case CameraState::kFlickering:
       return sign(r.swing > kSwing, r.swing < kSwingEnd);
     case CameraState::kNoisy: {

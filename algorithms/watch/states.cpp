@@ -13,7 +13,7 @@ namespace {
 constexpr CameraState kOrder[] = {CameraState::kDark,       CameraState::kOverexposed, CameraState::kCovered,
                                   CameraState::kFrozen,     CameraState::kMoved,       CameraState::kDefocused,
                                   CameraState::kFlickering, CameraState::kNoisy};
-constexpr double kSlow = 2;  ///< times learn_time: what takes longer is told
+constexpr double kSlow = 2;  ///< times learn_time; learning that takes longer is reported
 constexpr double kDown = 2;  ///< a count falls by so many times the time that it is not bad
 
 int rank(CameraState fault) {

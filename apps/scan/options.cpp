@@ -134,7 +134,7 @@ struct Lists {
   bool null = false;
 };
 
-/// What docs/metrics.md found to compare scenes, whatever the sizes of their pictures.
+/// Recipe of docs/metrics.md for comparing scenes and images of different sizes.
 void compare_scenes(MeterOptions& m) {
   m.metric = "directional-frequency";
   m.prefilter = "binomial5";

@@ -20,9 +20,9 @@ std::string text_of(double v) {
 std::string percent(double share) { return text_of(100 * share) + "%"; }
 
 std::string defocused(const CameraFigures& f) {
-  if (!(f.ratio < f.least_ratio))
-    return percent(f.softer) +
-           " of the image has lost its detail, and the rest has not: part of the lens is dirty or wet";
+  if (!(f.ratio < f.least_ratio) && f.smeared > 0)
+    return percent(f.smeared) +
+           " of the zones have lost their detail and the others have not: part of the lens is dirty or wet";
   return "the score of " + text_of(f.score) + " is " + text_of(f.ratio) + " of the usual " + text_of(f.baseline) +
          ", less than " + text_of(f.least_ratio);
 }

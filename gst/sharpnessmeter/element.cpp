@@ -320,9 +320,8 @@ static void install_properties(GstSharpnessMeterClass* klass) {
            "Low-pass filter applied before measuring; reduces the effect of noise and keyframes")
       .add(part(&R::downscale), "downscale", "Downscale",
            "Average blocks of this many pixels each way before measuring: 1, 2 or 4. 0 = measure at all three and "
-           "report "
-           "the lowest score, to compare images of different sizes or with grain. Incomplete rows and columns are "
-           "ignored",
+           "report the lowest score, to compare images of different sizes or with grain. Incomplete rows and "
+           "columns are ignored",
            0, 4)
       .add(part(&R::mean), normalize_get_type(), "normalize", "Normalize",
            "Compensates for exposure; has no effect on entropy, mean-square-frequency and directional-frequency")

@@ -165,6 +165,41 @@ TEST(Result, StatisticsTellWhetherTheScoreIsNormalized) {
   EXPECT_FALSE(gst_structure_has_field(heard.results.at(2).get(), "normalize"));
 }
 
+// With the metric, at all scales too, and with statistics of another one; nowhere else.
+TEST(Result, BlurIsToldWithTheMetricAndWithStatistics) {
+  const int directional = metric_index("directional-frequency");
+  const std::pair<std::vector<std::pair<const char*, const char*>>, Request> cases[] = {
+      {{{"metric", "directional-frequency"}}, {.metric = directional, .zone_columns = 3}},
+      {{{"metric", "directional-frequency"}, {"downscale", "0"}},
+       {.metric = directional, .downscale = 0, .zone_columns = 3}},
+      {{{"statistics", "true"}}, {.statistics = true, .zone_columns = 3}}};
+  for (const auto& [properties, request] : cases) {
+    Rig rig{{"zone-columns", "3"}, {"sharpest-zones", "2"}};
+    for (const auto& [name, value] : properties) rig.set(name, value);
+    rig.caps(kCaps);
+    BufferPtr buffer = random_buffer(kCaps, 1, 0);
+    const Scores want = expected(kCaps, buffer.get(), request);
+    rig.pass(std::move(buffer));
+    const Heard heard = rig.heard();
+    const GstStructure* s = heard.results.at(0).get();
+    ASSERT_TRUE(want.blur);
+    EXPECT_EQ(number(s, "score"), want.score);
+    EXPECT_EQ(text(s, "blur"), name_of(want.blur->kind));
+    EXPECT_EQ(gst_structure_has_field(s, "anisotropy") != FALSE, want.blur->kind != BlurKind::kFlat);
+    if (want.blur->kind != BlurKind::kFlat) {
+      EXPECT_EQ(number(s, "anisotropy"), want.blur->anisotropy);
+      EXPECT_EQ(number(s, "blur-angle"), want.blur->angle);
+    }
+    EXPECT_EQ(number(s, "sharpest-zones"), sharpest_zones(want.zones, 2));
+  }
+  Rig rig;
+  rig.caps(kCaps);
+  rig.pass(random_buffer(kCaps, 1, 0));
+  const Heard heard = rig.heard();
+  for (const char* field : {"blur", "anisotropy", "blur-angle", "sharpest-zones"})
+    EXPECT_FALSE(gst_structure_has_field(heard.results.at(0).get(), field)) << field;
+}
+
 TEST(Result, NoiseCorrectionTellsTheNoiseThatItTakesOff) {
   Rig rig{{"noise-correction", "true"}, {"normalize", "mean"}, {"prefilter", "binomial3"}};
   rig.caps(kCaps);
