@@ -251,6 +251,8 @@ def test_readers_that_stop(clips):
         # One that reads on when the program was told to end: what is in the way of later files is left out.
         until("stuck", lambda: is_stuck(late))
         late.send_signal(signal.SIGTERM)
+        # Until it has taken the signal, on a machine that is busy elsewhere too: stuck as it is it does nothing else.
+        time.sleep(2)
         rest, errors = late.communicate(timeout=LIMIT)
         assert late.returncode == 128 + signal.SIGTERM and errors == b"", (late.returncode, errors)
         part = late_first + rest
