@@ -4,8 +4,6 @@
 
 #include "gst/object/properties.h"
 
-#include <algorithm>
-
 namespace framequality {
 
 GType denoise_chroma_get_type() {
@@ -16,7 +14,5 @@ GType denoise_chroma_get_type() {
                                                 {Chroma::kJoint, "filtered with joint weights", "joint"}});
   return type;
 }
-
-double range_of(double grey_levels) { return std::max(grey_levels * grey_levels, denoise::kLeastRange); }
 
 }  // namespace framequality

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/denoise/filter.h"
+#include "algorithms/denoise/strength.h"
 #include "gst/base/filter_stream.h"
 
 #include <memory>
@@ -39,8 +40,5 @@ class Denoising {
 
 /// Values of denoise::Chroma.
 GType denoise_chroma_get_type();
-
-/// `range` of denoise::Settings for a strength of this many grey levels; 0 stands for the limit towards 0.
-double range_of(double grey_levels);
 
 }  // namespace framequality

@@ -48,21 +48,11 @@ struct NlmeansSettings {
   denoise::Chroma chroma = denoise::Chroma::kNone;
 };
 
-// Strength for a noise of 1, whose share is taken off the distances. How it does: docs/denoising.md.
-constexpr double kStrengthOfNoise = 0.7;
-
 denoise::Settings settings_of(const NlmeansSettings& s) {
   denoise::Settings all;
   all.patch_radius = s.patch_radius;
   all.search_radius = s.search_radius;
-  all.sigma = s.sigma < 0 ? 0 : s.sigma;
-  all.estimate_sigma = s.sigma < 0;
-  const auto set = [&](double strength, double& range, bool& follows) {
-    follows = strength < 0 && s.sigma <= 0;
-    range = strength >= 0 ? range_of(strength) : range_of(kStrengthOfNoise * (follows ? 1 : s.sigma));
-  };
-  set(s.strength, all.range, all.follows);
-  set(s.strength_chroma < 0 ? s.strength : s.strength_chroma, all.range_chroma, all.follows_chroma);
+  denoise::set_nlmeans(all, s.strength, s.strength_chroma, s.sigma);
   all.center = s.center;
   all.chroma = s.chroma;
   return all;

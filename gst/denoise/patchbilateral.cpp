@@ -46,16 +46,11 @@ struct BilateralSettings {
   denoise::Chroma chroma = denoise::Chroma::kNone;
 };
 
-// sigma-range for a noise of 1, whose share is taken off the distances. How it does: docs/denoising.md.
-constexpr double kRangeOfNoise = 0.85;
-
 denoise::Settings settings_of(const BilateralSettings& s) {
   denoise::Settings all;
   all.patch_radius = s.patch_radius;
   all.search_radius = s.window_radius;
-  all.follows = all.follows_chroma = s.sigma_range < 0;
-  all.range = all.range_chroma = 2 * range_of(s.sigma_range < 0 ? kRangeOfNoise : s.sigma_range);
-  all.spatial = 1 / (2 * s.sigma_spatial * s.sigma_spatial);
+  denoise::set_bilateral(all, s.sigma_range, s.sigma_spatial);
   all.chroma = s.chroma;
   return all;
 }
