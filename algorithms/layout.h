@@ -60,6 +60,9 @@ struct Frame {
   const std::uint8_t* plane[3] = {};
   std::ptrdiff_t stride[3] = {};
   Memory memory = Memory::kHost;  ///< that the planes lie in
+  /// Queue of the device whose work writes the pixels, a cudaStream_t; null: the legacy default stream. Unused in host
+  /// memory.
+  void* queue = nullptr;
 };
 
 /// A frame of a stream, by its place there.

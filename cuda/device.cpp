@@ -2,6 +2,7 @@
 // Looks for a usable device and, when there is none, says why and what to do.
 #include "cuda/device.h"
 
+#include "cuda/driver.h"
 #include "cuda/runtime.h"
 #include "host/log.h"
 
@@ -85,6 +86,24 @@ Device find_device(int wanted) {
   } catch (const std::exception& e) {
     return {-1, "", e.what()};
   }
+}
+
+int device_count() noexcept {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  (void)cudaGetLastError();
+  return count;
+}
+
+void* context() noexcept {
+  static const auto get = driver_function<int (*)(void**)>("cuCtxGetCurrent");
+  void* current = nullptr;
+  return get && get(&current) == 0 ? current : nullptr;
+}
+
+void set_context(void* context) noexcept {
+  static const auto set = driver_function<int (*)(void*)>("cuCtxSetCurrent");
+  if (set) (void)set(context);
 }
 
 int capability() {

@@ -12,6 +12,14 @@ extern const Backend kBackend;
 /// this build and the device can run its kernels. Never throws; safe with no driver installed.
 Device find_device(int wanted = -1);
 
+/// CUDA devices that the driver shows; 0 without a driver.
+int device_count() noexcept;
+
+/// The calling thread's current driver context (a CUcontext, null for none), and how to make it current again. Workers
+/// change it; a caller with CUDA code of its own expects it to stay. No driver: null, and nothing happens.
+void* context() noexcept;
+void set_context(void* context) noexcept;
+
 /// A kernel that does nothing: a device that has its code has that of the others.
 const void* smallest_kernel();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A kernel that copies from pinned memory, and how it finds that memory.
+#include "cuda/driver.h"
 #include "cuda/fetch.h"
 #include "cuda/runtime.h"
 
@@ -23,19 +24,7 @@ __global__ void __launch_bounds__(kThreads) fetch_words(uint4* to, const uint4* 
 
 /// The driver's function, which the runtime has no counterpart of: of pinned memory it knows where it ends.
 decltype(&cuPointerGetAttributes) pointer_attributes() {
-  static const auto found = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    const cudaError_t error =
-        cudaGetDriverEntryPointByVersion("cuPointerGetAttributes", &function, 12000, cudaEnableDefault, &result);
-#else
-    const cudaError_t error = cudaGetDriverEntryPoint("cuPointerGetAttributes", &function, cudaEnableDefault, &result);
-#endif
-    (void)cudaGetLastError();
-    const bool is_there = error == cudaSuccess && result == cudaDriverEntryPointSuccess;
-    return is_there ? reinterpret_cast<decltype(&cuPointerGetAttributes)>(function) : nullptr;
-  }();
+  static const auto found = driver_function<decltype(&cuPointerGetAttributes)>("cuPointerGetAttributes");
   return found;
 }
 

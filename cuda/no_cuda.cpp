@@ -13,6 +13,9 @@ constexpr const char* kReason = "built without CUDA: build with -Dcuda=enabled, 
 }
 
 Device find_device(int) { return {-1, "", kReason}; }
+int device_count() noexcept { return 0; }
+void* context() noexcept { return nullptr; }
+void set_context(void*) noexcept {}
 std::unique_ptr<Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
 std::unique_ptr<bliinds::Meter> make_bliinds_meter(const bliinds::Input&, int, int) {
   throw Error(Fault::kNoDevice, kReason);

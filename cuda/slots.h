@@ -36,10 +36,11 @@ struct FrameSlot {
   Event begun = make_event(cudaEventDisableTiming);  ///< what a frame on the device waits for
   Upload::Memory host;                               ///< where frames in host memory go
 
-  /// Lets the stream wait for all work that the legacy default stream has been given. Copies between buffers of the
-  /// device return before they are done; GstCuda makes them on that stream.
-  void wait_for_default_stream() {
-    check(cudaEventRecord(begun.get(), cudaStreamLegacy), "cudaEventRecord");
+  /// Makes the stream wait for all work queued so far where a frame on the device comes from: by default the legacy
+  /// default stream, on which GstCuda copies between buffers of the device, which returns before the copy is done.
+  void wait_for(const Frame& frame) {
+    const auto queue = frame.queue ? static_cast<cudaStream_t>(frame.queue) : cudaStreamLegacy;
+    check(cudaEventRecord(begun.get(), queue), "cudaEventRecord");
     check(cudaStreamWaitEvent(stream.get(), begun.get(), 0), "cudaStreamWaitEvent");
   }
 

@@ -53,9 +53,14 @@ struct Backend {
   Memory memory;      ///< that frames may lie in to be read in place, beside the host's
   /// The device to use: `wanted`, or the first usable one if it is -1; who has no numbers ignores it. Never throws.
   Device (*find)(int wanted);
+  /// Devices that there are, usable or not. Null: one. Never throws.
+  int (*count)() noexcept = nullptr;
   /// Makes host memory faster to read for device `id`; false if it is refused. Null: nothing to gain. Any thread.
   bool (*pin)(void* data, std::size_t bytes, int id) noexcept;
   void (*unpin)(void* data, int id) noexcept;
+  /// The calling thread's current context, which workers change, and its restoration. Null: there is none.
+  void* (*context)() noexcept = nullptr;
+  void (*set_context)(void* context) noexcept = nullptr;
   // Null: the next backend does it. They throw Error, or what the host throws.
   std::unique_ptr<Meter> (*sharpness)(const Geometry&, const Where&);
   std::unique_ptr<bliinds::Meter> (*bliinds)(const bliinds::Input&, const Where&);

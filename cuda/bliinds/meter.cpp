@@ -41,7 +41,7 @@ BliindsMeter::BliindsMeter(const Input& input, int id, int depth)
   // It may return before the table has arrived; the slots wait for it.
   check(cudaMemcpy(table_.get(), &shape_table(), sizeof(ShapeTable), cudaMemcpyHostToDevice), "cudaMemcpy");
   for (Slot& slot : slots_.all()) {
-    slot.wait_for_default_stream();
+    slot.wait_for({});
     prepare(slot);
   }
 }
@@ -115,7 +115,7 @@ void BliindsMeter::submit(const bliinds::Task& task) {
   job.interlaced = interlaced;
   Frame ours = frame;
   if (frame.memory == Memory::kCuda)
-    slot.wait_for_default_stream();
+    slot.wait_for(frame);
   else
     ours = upload_[static_cast<int>(channel)](slot.host, slot.stream.get(), frame, 7u);
   job.frame = channel_frame(layout, ours, channel);

@@ -207,7 +207,7 @@ void DeviceDenoiser::submit(const denoise::Task& task) {
   slot.out = out;
   if (out.memory == Memory::kCuda) {
     for (const Source& source : window) frames_.push_back(source.frame);
-    slot.wait_for_default_stream();
+    slot.wait_for(window[center].frame);
     launch(slot, center, out, settings, fields);
   } else {
     bring(slot, window, filtered);

@@ -128,7 +128,7 @@ void DeviceHalftone::submit(const halftone::Task& task) {
   slot.out = out;
   slot.packed = settings.packed;
   if (geometry_.width > 0 && geometry_.height > 0) {
-    if (frame.memory == Memory::kCuda) slot.wait_for_default_stream();
+    if (frame.memory == Memory::kCuda) slot.wait_for(frame);
     const Frame ours = frame.memory == Memory::kCuda ? frame : upload_(slot.host, stream, frame, 0, geometry_.height);
     if (out.memory == Memory::kCuda) {
       launch(slot, ours, out, settings, fields);

@@ -334,7 +334,7 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
 
 void DeviceMeter::submit(const MeterTask& task) { begin(task.frame, task.plan, true); }
 
-/// submit(); waits: a frame on the device waits for the legacy default stream.
+/// submit(); waits: for the queue that a frame on the device comes from.
 void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits) {
   const Range range("submit sharpness");
   Slot& slot = slots_.next();
@@ -353,7 +353,7 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   if (!measures && !has_statistics) {
     // Nothing lies in the frame.
   } else if (frame.memory == Memory::kCuda) {
-    if (waits) slot.wait_for_default_stream();
+    if (waits) slot.wait_for(frame);
     launch(slot, frame, false);
   } else {
     launch(slot, upload_(slot.host, stream, frame, slot.plan->first_row, slot.plan->last_row), true);
