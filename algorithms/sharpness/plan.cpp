@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace framequality {
 namespace {
@@ -179,13 +180,15 @@ Plan plan_of(const Geometry& geometry, const Request& request, bool in_strips) {
   for (std::size_t i = 0; i < regions.size(); ++i) {
     std::vector<Grid> grids;
     std::uint64_t samples = 0;
-    for (int p = 0; p < plan.fields; ++p) {
-      const Grid g = grid_of(plan, regions[i], i, p);
-      if (g.x0 == g.x1 || g.y0 == g.y1) continue;
-      samples += area(g.x0, g.x1, g.y0, g.y1);
-      grids.push_back(g);
-    }
-    const bool all = !in_strips || samples <= kMostStripSamples;
+    const bool masked = i == 0 && !request.mask.empty();
+    for (const Rect& part : masked ? std::span(request.mask) : std::span(&regions[i], 1))
+      for (int p = 0; p < plan.fields; ++p) {
+        const Grid g = grid_of(plan, part, i, p);
+        if (g.x0 == g.x1 || g.y0 == g.y1) continue;
+        samples += area(g.x0, g.x1, g.y0, g.y1);
+        grids.push_back(g);
+      }
+    const bool all = !in_strips || masked || samples <= kMostStripSamples;
     const double share = all ? 1 : static_cast<double>(kMostStripSamples) / static_cast<double>(samples);
     for (const Grid& g : grids) add_strips(plan, g, share, needs);
     bound(plan, in_strips ? plan.pixels[i] : samples, needs.worst);

@@ -35,6 +35,9 @@ struct Request {
   bool noise_correction = false;  ///< scores less the share of noise, which is measured then too
   int zone_columns = 1, zone_rows = 1;
   std::optional<Rect> roi = {};  ///< region 0; nullopt: the frame
+  /// If not empty, only these parts of region 0 are scored: disjoint rectangles whose edges are multiples of downscale,
+  /// which is not 0; one zone. Statistics, but for the kind of blur, stay those of the whole region.
+  std::vector<Rect> mask = {};
   std::vector<Rect> extra = {};  ///< regions 1...: each one zone
   bool operator==(const Request&) const = default;
 

@@ -63,7 +63,7 @@ Route route(const Plan& plan, const SharpnessKernels& kernels) {
   r.path = path_of(plan, r, kernels);
   r.reads_frame = r.path == SamplePath::kInPlace || (samples.downscale == 1 && is_bare(layout, r.code_bytes) &&
                                                      (r.path == SamplePath::kAsMeasured || r.is_split()));
-  r.exposes = r.path == SamplePath::kInPlace && plan.request.measures_statistics();
+  r.exposes = r.path == SamplePath::kInPlace && plan.request.measures_statistics() && plan.request.mask.empty();
   r.prefilter_kernel = prefilter_kernel(samples, r.value_bytes);
   r.prefilter = prefilter_format(samples, layout, r.reads_frame);
   return r;
