@@ -107,6 +107,15 @@ struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
 
 namespace {
 
+/// The model in a file, or the published one.
+ModelPtr model_of(const char* file) {
+  try {
+    return load_model(file ? file : "");
+  } catch (const std::invalid_argument& e) {
+    refuse("model " + std::string(file ? file : "") + ": " + e.what());
+  }
+}
+
 /// Opens a filter's handle.
 template <class Handle>
 int open(const char* device, int threads, Handle** handle) {
@@ -135,7 +144,7 @@ int fq_bliinds_open(const char* device, const char* model, fq_bliinds** bliinds)
   return guarded([&] {
     require(bliinds != nullptr, "bliinds is NULL");
     *bliinds = nullptr;
-    *bliinds = new fq_bliinds(device, load_model(model ? model : ""));
+    *bliinds = new fq_bliinds(device, model_of(model));
   });
 }
 void fq_bliinds_close(fq_bliinds* bliinds) { delete bliinds; }

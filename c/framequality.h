@@ -21,12 +21,18 @@
 #define FQ_VERSION_MICRO 0
 
 #ifdef __cplusplus
-#define FQ_INIT(type) \
-  type { sizeof(type) }
+template <class T>
+inline T fq_init() {
+  T t = T();
+  t.size = sizeof(T);
+  return t;
+}
+#define FQ_INIT(type) fq_init<type>()
 extern "C" {
 #else
-#define FQ_INIT(type) \
-  { .size = sizeof(type) }
+/* clang-format off */
+#define FQ_INIT(type) {.size = sizeof(type)}
+/* clang-format on */
 #endif
 
 #define FQ_API __attribute__((visibility("default")))
@@ -245,7 +251,7 @@ FQ_API size_t fq_focus_curve(const fq_focus* focus, double* positions, double* s
 
 /* --- Perceived quality, denoising, halftoning ------------------------------------------------------------------ */
 
-/* BLIINDS-II (Saad, Bovik, Charrier, IEEE TIP 2012). Images of at least 20x20. */
+/* BLIINDS-II (Saad, Bovik, Charrier, IEEE TIP 2012). Images of at least 4x4. */
 typedef struct fq_bliinds fq_bliinds;
 typedef struct fq_bliinds_result {
   size_t size;

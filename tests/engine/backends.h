@@ -18,12 +18,9 @@ class Backends : public ::testing::Test {
  protected:
   void SetUp() override {
     first = second = {};
-    table_[0] = {"first", "the first", 7,       Memory::kCuda, find<first>, nullptr,
-                 nullptr, nullptr,     nullptr, nullptr,       nullptr};
-    table_[1] = {"second", "the second", 3,       Memory::kHost, find<second>, nullptr,
-                 nullptr,  nullptr,      nullptr, nullptr,       nullptr};
-    table_[2] = {"cpu",   "the CPU", 1,       Memory::kHost, [](int) { return Device{0, "", ""}; }, nullptr, nullptr,
-                 nullptr, nullptr,   nullptr, nullptr};
+    table_[0] = backend("first", "the first", 7, Memory::kCuda, find<first>);
+    table_[1] = backend("second", "the second", 3, Memory::kHost, find<second>);
+    table_[2] = backend("cpu", "the CPU", 1, Memory::kHost, [](int) { return Device{0, "", ""}; });
     use_backends(all_);
   }
   void TearDown() override { use_backends({}); }
@@ -32,6 +29,15 @@ class Backends : public ::testing::Test {
   static inline Backend table_[3]{};
 
  private:
+  static Backend backend(const char* name, const char* title, int number, Memory memory, Device (*find)(int)) {
+    Backend b{};
+    b.name = name;
+    b.title = title;
+    b.number = number;
+    b.memory = memory;
+    b.find = find;
+    return b;
+  }
   template <Scene& scene>
   static Device find(int wanted) {
     scene.wanted = wanted;

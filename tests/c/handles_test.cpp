@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The C library's autofocus and filters, and what happens when a device fails.
+#include "algorithms/sharpness/meter.h"
+#include "c/framequality.h"
+#include "device/error.h"
+#include "tests/c/images.h"
+#include "tests/engine/backends.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <vector>
+
+namespace framequality {
+namespace {
+
+TEST(CFocus, FindsThePeakOfAStage) {
+  auto options = FQ_INIT(fq_focus_options);
+  ASSERT_EQ(fq_focus_options_init(&options), FQ_OK);
+  options.step = 0.5;
+  fq_focus* focus = nullptr;
+  ASSERT_EQ(fq_focus_open(&options, 10, &focus), FQ_OK) << fq_last_error();
+  double z = 10;
+  int frames = 0, moves = 0;
+  while (fq_focus_get_state(focus) < FQ_FOCUS_FOCUSED && frames < 500) {
+    const int moved = fq_focus_next(focus, 100 / (1 + std::pow((z - 62.3) / 6, 2)) + 3, &z);
+    ASSERT_GE(moved, 0);
+    moves += moved;
+    ++frames;
+  }
+  EXPECT_EQ(fq_focus_get_state(focus), FQ_FOCUS_FOCUSED) << fq_focus_reason(focus);
+  EXPECT_NEAR(z, 62.3, 0.5);
+  double top = 0, certainty = -1, positions[3], scores[3];
+  const std::size_t all = fq_focus_curve(focus, positions, scores, 3, &top, &certainty);
+  EXPECT_GT(all, 3u);
+  EXPECT_LT(positions[0], positions[1]);
+  EXPECT_NEAR(top, 62.3, 0.3);
+  EXPECT_GE(certainty, 0);
+  EXPECT_GT(moves, 3);
+  EXPECT_EQ(fq_focus_trigger(focus), FQ_OK);
+  auto result = FQ_INIT(fq_result);
+  result.score = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_GE(fq_focus_next_result(focus, &result, &z), 0);
+  fq_focus_close(focus);
+}
+
+TEST(CFocus, RefusesRangesThatAreNone) {
+  fq_focus* focus = nullptr;
+  const auto expect = [&](const char* text, auto change) {
+    auto o = FQ_INIT(fq_focus_options);
+    (void)fq_focus_options_init(&o);
+    change(o);
+    EXPECT_EQ(fq_focus_open(&o, 0, &focus), FQ_ERROR_ARGUMENT);
+    EXPECT_NE(std::strstr(fq_last_error(), text), nullptr) << fq_last_error();
+    EXPECT_EQ(focus, nullptr);
+  };
+  expect("not a range", [](auto& o) { o.min = 200; });
+  expect("not a range", [](auto& o) { o.max = std::numeric_limits<double>::infinity(); });
+  expect("options->step", [](auto& o) { o.step = 0; });
+  expect("options->step", [](auto& o) { o.step = 1e-9; });
+  expect("options->coarse_step", [](auto& o) { o.coarse_step = 0.1; });
+  expect("options->average_frames", [](auto& o) { o.average_frames = 0; });
+  EXPECT_EQ(fq_focus_next(nullptr, 1, nullptr), FQ_ERROR_ARGUMENT);
+  EXPECT_EQ(fq_focus_get_state(nullptr), FQ_FOCUS_IDLE);
+}
+
+TEST(CFilters, DenoisersFilterInAnyLayout) {
+  const int w = 40, h = 30;
+  const TestImage pixels(w, h, 3);
+  const fq_image gray = pixels.gray();
+  fq_denoiser* denoiser = nullptr;
+  ASSERT_EQ(fq_denoiser_open("cpu", 1, &denoiser), FQ_OK);
+  for (const int method : {FQ_NLMEANS, FQ_PATCH_BILATERAL}) {
+    auto options = FQ_INIT(fq_denoise_options);
+    ASSERT_EQ(fq_denoise_options_init(&options, method), FQ_OK);
+    options.strength = 20;
+    std::vector<std::uint8_t> out(w * h), upside_down(w * h);
+    auto target = FQ_INIT(fq_target);
+    target.plane[0] = out.data();
+    target.stride[0] = w;
+    ASSERT_EQ(fq_denoiser_filter(denoiser, &gray, &options, &target), FQ_OK) << fq_last_error();
+    EXPECT_NE(std::memcmp(out.data(), pixels.bytes(), out.size()), 0);
+    target.plane[0] = upside_down.data() + w * (h - 1);
+    target.stride[0] = -w;
+    ASSERT_EQ(fq_denoiser_filter(denoiser, &gray, &options, &target), FQ_OK) << fq_last_error();
+    for (int y = 0; y < h; ++y)
+      EXPECT_EQ(std::memcmp(out.data() + y * w, upside_down.data() + (h - 1 - y) * w, w), 0) << y;
+    options.strength = 0;
+    target.plane[0] = out.data();
+    target.stride[0] = w;
+    ASSERT_EQ(fq_denoiser_filter(denoiser, &gray, &options, &target), FQ_OK) << fq_last_error();
+    EXPECT_EQ(std::memcmp(out.data(), pixels.bytes(), out.size()), 0) << "no strength, no effect";
+    options.search_radius = 17;
+    EXPECT_EQ(fq_denoiser_filter(denoiser, &gray, &options, &target), FQ_ERROR_ARGUMENT);
+  }
+  fq_image mosaic = gray;
+  mosaic.format = FQ_BAYER_BGGR;
+  auto options = FQ_INIT(fq_denoise_options);
+  (void)fq_denoise_options_init(&options, FQ_NLMEANS);
+  auto target = FQ_INIT(fq_target);
+  EXPECT_EQ(fq_denoiser_filter(denoiser, &mosaic, &options, &target), FQ_ERROR_ARGUMENT);
+  EXPECT_EQ(fq_denoiser_filter(denoiser, &gray, &options, &target), FQ_ERROR_ARGUMENT);
+  EXPECT_STREQ(fq_last_error(), "out->plane[0] is NULL");
+  fq_denoiser_close(denoiser);
+}
+
+TEST(CFilters, HalftonesHaveTheirLevelsAndTheImagesMean) {
+  const int w = 64, h = 64;
+  const std::vector<std::uint8_t> flat(w * h, 100);
+  auto image = FQ_INIT(fq_image);
+  image.width = w;
+  image.height = h;
+  image.word_bytes = 1;
+  image.plane[0] = flat.data();
+  image.stride[0] = w;
+  fq_halftoner* halftoner = nullptr;
+  ASSERT_EQ(fq_halftoner_open("cpu", 1, &halftoner), FQ_OK);
+  for (const int method : {FQ_FLOYD_STEINBERG, FQ_TONE_DEPENDENT, FQ_BLUE_NOISE}) {
+    auto options = FQ_INIT(fq_halftone_options);
+    ASSERT_EQ(fq_halftone_options_init(&options), FQ_OK);
+    options.method = method;
+    std::vector<std::uint8_t> out(w * h, 1), bits(w / 8 * h);
+    auto target = FQ_INIT(fq_target);
+    target.plane[0] = out.data();
+    target.stride[0] = w;
+    ASSERT_EQ(fq_halftoner_filter(halftoner, &image, &options, &target), FQ_OK) << fq_last_error();
+    double sum = 0;
+    for (const auto v : out) {
+      ASSERT_TRUE(v == 0 || v == 255);
+      sum += v;
+    }
+    EXPECT_NEAR(sum / (w * h), 100, 3);
+    options.packed = 1;
+    target.plane[0] = bits.data();
+    target.stride[0] = w / 8;
+    ASSERT_EQ(fq_halftoner_filter(halftoner, &image, &options, &target), FQ_OK) << fq_last_error();
+    for (int i = 0; i < w * h; ++i) ASSERT_EQ(bits[i / 8] >> (7 - i % 8) & 1, out[i] / 255);
+    options.levels = 4;
+    EXPECT_EQ(fq_halftoner_filter(halftoner, &image, &options, &target), FQ_ERROR_ARGUMENT);
+  }
+  fq_halftoner_close(halftoner);
+}
+
+TEST(CFilters, BliindsNeedsAnImageThatIsLargeEnough) {
+  const TestImage pixels(80, 60, 2), small(3, 60, 2);
+  fq_bliinds* bliinds = nullptr;
+  EXPECT_EQ(fq_bliinds_open("cpu", "/no/such/model", &bliinds), FQ_ERROR_ARGUMENT);
+  EXPECT_NE(std::strstr(fq_last_error(), "model /no/such/model: cannot be read"), nullptr) << fq_last_error();
+  ASSERT_EQ(fq_bliinds_open("cpu", nullptr, &bliinds), FQ_OK);
+  auto result = FQ_INIT(fq_bliinds_result);
+  const fq_image image = pixels.gray(), too_small = small.gray();
+  ASSERT_EQ(fq_bliinds_measure(bliinds, &image, 0, &result), FQ_OK) << fq_last_error();
+  EXPECT_GE(result.score, 0);
+  EXPECT_LE(result.score, 99);
+  EXPECT_NEAR(result.score, std::min(std::max(result.raw, 0.0), 99.0), 0.26);
+  EXPECT_EQ(fq_bliinds_measure(bliinds, &too_small, 0, &result), FQ_ERROR_ARGUMENT);
+  EXPECT_NE(std::strstr(fq_last_error(), "3x60"), nullptr) << fq_last_error();
+  fq_bliinds_close(bliinds);
+}
+
+/// A meter that fails when its second frame is collected.
+class Failing final : public Meter {
+ public:
+  explicit Failing(const Geometry& geometry) : cpu_(cpu_backend()->sharpness(geometry, {})) {}
+  static const Backend* cpu_backend() {
+    static const Backend* const cpu = backends().back();
+    return cpu;
+  }
+  void submit(const MeterTask& task) override { tasks_.push_back(task); }
+  std::span<const std::int64_t> collect() override {
+    if (++collected_ == 2) throw Error(Fault::kDeviceLost, "scripted: the device is gone");
+    cpu_->submit(tasks_.front());
+    tasks_.erase(tasks_.begin());
+    return cpu_->collect();
+  }
+
+ private:
+  std::unique_ptr<Meter> cpu_;
+  std::vector<MeterTask> tasks_;
+  int collected_ = 0;
+};
+
+class CFaults : public test::Backends {
+ protected:
+  void SetUp() override {
+    (void)Failing::cpu_backend();
+    Backends::SetUp();
+    first.usable = true;
+    table_[0].sharpness = [](const Geometry& g, const Where&) -> std::unique_ptr<Meter> {
+      return std::make_unique<Failing>(g);
+    };
+    table_[0].context = []() noexcept -> void* { return current; };
+    table_[0].set_context = [](void* context) noexcept { current = context; };
+    table_[2].sharpness = Failing::cpu_backend()->sharpness;
+    current = &callers;
+  }
+  int measure(fq_meter* meter, const fq_image& image) {
+    auto options = FQ_INIT(fq_options);
+    (void)fq_options_init(&options);
+    const int status = fq_meter_measure(meter, &image, &options, &result, nullptr, 0);
+    EXPECT_EQ(current, &callers) << "the caller's context";
+    return status;
+  }
+  fq_result result = FQ_INIT(fq_result);
+  static inline int callers = 0;
+  static inline void* current = nullptr;
+};
+
+TEST_F(CFaults, TheCpuTakesOverWhereAnyDeviceWillDo) {
+  const TestImage pixels(30, 20, 1);
+  fq_meter* meter = nullptr;
+  ASSERT_EQ(fq_meter_open("auto", 1, &meter), FQ_OK) << fq_last_error();
+  EXPECT_STREQ(fq_meter_device(meter), "first:4");
+  ASSERT_EQ(measure(meter, pixels.gray()), FQ_OK) << fq_last_error();
+  const double score = result.score;
+  ASSERT_EQ(measure(meter, pixels.gray()), FQ_OK) << fq_last_error();
+  EXPECT_EQ(result.score, score);
+  EXPECT_STREQ(fq_meter_device(meter), "cpu");
+  ASSERT_EQ(measure(meter, pixels.gray()), FQ_OK) << fq_last_error();
+  fq_meter_close(meter);
+}
+
+TEST_F(CFaults, AnErrorWhereThatDeviceWasAskedFor) {
+  const TestImage pixels(30, 20, 1);
+  fq_meter* meter = nullptr;
+  ASSERT_EQ(fq_meter_open("first", 1, &meter), FQ_OK) << fq_last_error();
+  ASSERT_EQ(measure(meter, pixels.gray()), FQ_OK);
+  EXPECT_EQ(measure(meter, pixels.gray()), FQ_ERROR_DEVICE_LOST);
+  EXPECT_STREQ(fq_last_error(), "scripted: the device is gone");
+  fq_meter_close(meter);
+  EXPECT_EQ(current, &callers);
+}
+
+TEST_F(CFaults, AnErrorWhereTheImageIsInTheDevicesMemory) {
+  const TestImage pixels(30, 20, 1);
+  fq_image image = pixels.gray();
+  fq_meter* meter = nullptr;
+  ASSERT_EQ(fq_meter_open("auto", 1, &meter), FQ_OK) << fq_last_error();
+  ASSERT_EQ(measure(meter, image), FQ_OK);
+  image.flags = FQ_ON_DEVICE;
+  EXPECT_EQ(measure(meter, image), FQ_ERROR_DEVICE_LOST);
+  fq_meter_close(meter);
+}
+
+}  // namespace
+}  // namespace framequality
