@@ -78,10 +78,12 @@ struct Geometry {
   bool operator==(const Geometry&) const = default;
 };
 
-/// Luma of R, G, B codes of up to 16 bits, same depth. ITU-R BT.601 weights 0.299/0.587/0.114 in 15-bit fixed
-/// point, rounded to nearest: bit for bit OpenCV's COLOR_RGB2GRAY.
+/// ITU-R BT.601 weights 0.299/0.587/0.114 in 15-bit fixed point.
+inline constexpr std::uint32_t kRedWeight = 9798, kGreenWeight = 19235, kBlueWeight = 3735;
+
+/// Luma of R, G, B codes of up to 16 bits, same depth, rounded to nearest: bit for bit OpenCV's COLOR_RGB2GRAY.
 FQ_HD std::uint32_t luma_of(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
-  return (9798u * r + 19235u * g + 3735u * b + 16384u) >> 15;
+  return (kRedWeight * r + kGreenWeight * g + kBlueWeight * b + 16384u) >> 15;
 }
 
 /// Luma of a cell of a mosaic, R and both G summed, samples of up to 16 bits, same depth. BT.601 as 38/76/14 of 128,

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace framequality::cpu {
 namespace {
@@ -67,6 +68,26 @@ FQ_HD void luma_planes(const PixelLayout& l, const std::uint8_t* __restrict r, c
   for (int i = 0; i < n; ++i) put<Sample>(out, i, luma_of(code(r, i), code(g, i), code(b, i)));
 }
 
+/// The same of bytes; n: at least a vector's.
+FQ_HD void luma_byte_planes(const std::uint8_t* __restrict r, const std::uint8_t* __restrict g,
+                            const std::uint8_t* __restrict b, int n, std::uint8_t* __restrict out) {
+  // luma_of() in 16 bits: weights are 256 high + low, so (256 H + L + 16384) >> 15 of their sums H and L is
+  // (H + 64 + (L >> 8)) >> 7, as floors nest. H is at most 128 * 255, L within 105 * 255.
+  static_assert(38 * 256 + 70 == kRedWeight && 75 * 256 + 35 == kGreenWeight && 15 * 256 - 105 == kBlueWeight);
+  const auto code = [](U16v rg, U16v blue) {
+    const U16v high = weigh_pairs<38, 75>(reinterpret_cast<U8v>(rg)) + blue * 15,
+               low = weigh_pairs<70, 35>(reinterpret_cast<U8v>(rg)) - blue * 105;
+    return (high + 64 + reinterpret_cast<U16v>(reinterpret_cast<S16v>(low) >> 8)) >> 7;
+  };
+  // Even columns and odd ones apart. The last vector ends with the row.
+  for (int i = 0; i < n; i += kVec) {
+    const std::ptrdiff_t at = i + kVec <= n ? i : n - kVec;
+    const auto red = load<U16v>(r + at), green = load<U16v>(g + at), blue = load<U16v>(b + at);
+    const U16v even = code((red & 0xff) | green << 8, blue & 0xff), odd = code(red >> 8 | (green & 0xff00), blue >> 8);
+    store(out + at, even | odd << 8);
+  }
+}
+
 /// n luma codes of 24-bit pixels, green in the middle.
 template <bool kRedFirst>
 FQ_HD void luma_triples(const std::uint8_t* __restrict p, int n, std::uint8_t* __restrict out) {
@@ -74,6 +95,137 @@ FQ_HD void luma_triples(const std::uint8_t* __restrict p, int n, std::uint8_t* _
     out[i] = static_cast<std::uint8_t>(
         luma_of(p[3 * i + (kRedFirst ? 0 : 2)], p[3 * i + 1], p[3 * i + (kRedFirst ? 2 : 0)]));
 }
+
+#ifdef __AVX2__
+/// A vector of pixels, each in the room of four samples; of three, the fourth may be any.
+template <class Sample>
+using Pixels = std::conditional_t<sizeof(Sample) == 1, U32v, U64v>;
+
+/// Pixels from memory where they are kSamples samples wide.
+template <class Sample, int kSamples>
+FQ_HD Pixels<Sample> load_pixels(const std::uint8_t* p) {
+  static_assert(kSamples == 3 || kSamples == 4);
+  if constexpr (kSamples == 4) {
+    return load<Pixels<Sample>>(p);
+  } else {
+    const __m128i spread = sizeof(Sample) == 1 ? _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1)
+                                               : _mm_setr_epi8(0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11, -1, -1);
+    // Each 16 bytes take 12; none is read behind the last.
+#ifdef __AVX512BW__
+    const __m512i lanes = _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11),
+                                                   _mm512_maskz_loadu_epi32(0xfff, p));
+    return reinterpret_cast<Pixels<Sample>>(_mm512_shuffle_epi8(lanes, _mm512_broadcast_i32x4(spread)));
+#else
+    const __m256i lanes = _mm256_set_m128i(load<__m128i>(p + 8), load<__m128i>(p));
+    const __m256i places = _mm256_set_m128i(_mm_add_epi8(spread, _mm_set1_epi8(4)), spread);
+    return reinterpret_cast<Pixels<Sample>>(_mm256_shuffle_epi8(lanes, places));
+#endif
+  }
+}
+
+/// Weights of the four samples of a pixel, 16 bits each, that of the first lowest.
+template <class Sample>
+FQ_HD std::uint64_t luma_weights(const PixelLayout& l) {
+  constexpr int kBits = 16 / sizeof(Sample);
+  return std::uint64_t{kRedWeight} << kBits * l.offset[0] | std::uint64_t{kGreenWeight} << kBits * l.offset[1] |
+         std::uint64_t{kBlueWeight} << kBits * l.offset[2];
+}
+
+/// Luma codes of pixels of bytes, in their lanes.
+template <bool kRgb>
+class ByteCodes {
+ public:
+  using Sample = std::uint8_t;
+  explicit ByteCodes(const PixelLayout& l) : position_(U32v{} + 8 * l.offset[0]) {
+    if constexpr (kRgb) {
+      const auto weights = luma_weights<Sample>(l);
+      const auto pair = [&](int low, int high) {
+        const auto v = (weights >> 16 * low & 0xffff) | (weights >> 16 * high & 0xffff) << 16;
+        return reinterpret_cast<S16v>(U32v{} + static_cast<std::uint32_t>(v));
+      };
+      even_ = pair(0, 2);
+      odd_ = pair(1, 3);
+    }
+  }
+  U32v operator()(U32v pixels) const {
+    if constexpr (!kRgb) return pixels >> position_ & 0xff;
+    const auto v = reinterpret_cast<U16v>(pixels);
+    const S32v evens = dot(S32v{} + 16384, reinterpret_cast<S16v>(v & 0xff), even_);
+    return reinterpret_cast<U32v>(dot(evens, reinterpret_cast<S16v>(v >> 8), odd_)) >> 15;
+  }
+
+ private:
+  U32v position_;
+  S16v even_{}, odd_{};  // weights
+};
+
+/// The same of words, at even offsets.
+template <bool kRgb, bool kBigEndian>
+class WordCodes {
+ public:
+  using Sample = std::uint16_t;
+  explicit WordCodes(const PixelLayout& l)
+      : position_(U64v{} + (8 * l.offset[0] + l.shift)), shift_(l.shift), mask_((1 << l.depth) - 1) {
+    if constexpr (kRgb) weights_ = reinterpret_cast<S16v>(U64v{} + luma_weights<Sample>(l));
+  }
+  U64v operator()(U64v pixels) const {
+    auto v = reinterpret_cast<U16v>(pixels);
+    if constexpr (kBigEndian) v = v << 8 | v >> 8;
+    if constexpr (!kRgb) return reinterpret_cast<U64v>(v) >> position_ & mask_;
+    v = v >> shift_ & static_cast<std::uint16_t>(mask_);
+    // Products are of signed words: 2^15 less in each sample is 2^30 less in their sum, for the weights add up to 2^15.
+    const S32v sums =
+        dot(reinterpret_cast<S32v>(U64v{} + ((1 << 30) + 16384)), reinterpret_cast<S16v>(v ^ 0x8000), weights_);
+    const auto halves = reinterpret_cast<U64v>(sums);
+    return (halves + (halves >> 32)) << 32 >> 47;
+  }
+
+ private:
+  U64v position_;
+  int shift_;
+  std::uint32_t mask_;
+  S16v weights_{};
+};
+
+/// n luma codes of pixels that are kSamples samples wide; n: at least a vector's. The last vector ends with the row.
+template <int kSamples, class Codes>
+FQ_HD void luma_pixels(const Codes& codes, const std::uint8_t* __restrict p, int n, std::uint8_t* __restrict out) {
+  using Sample = typename Codes::Sample;
+  constexpr int kBytes = sizeof(Sample), kCount = kVec / kBytes;
+  constexpr int kAhead = 1024;  // how far memory is asked for: prefetchers stop at the end of a page
+  for (int i = 0; i < n; i += kCount) {
+    const std::ptrdiff_t at = i + kCount <= n ? i : n - kCount;
+    const std::uint8_t* from = p + at * kSamples * kBytes;
+    for (int b = 0; b < kSamples * kVec; b += 64) __builtin_prefetch(from + kAhead + b);
+    const auto quarter = [&](int q) {
+      return codes(load_pixels<Sample, kSamples>(from + std::ptrdiff_t{q} * (kSamples * kVec / 4)));
+    };
+    store(out + at * kBytes, packed(quarter(0), quarter(1), quarter(2), quarter(3)));
+  }
+}
+
+template <class Codes>
+FQ_HD bool luma_pixels(const PixelLayout& l, const std::uint8_t* p, int n, std::uint8_t* out) {
+  const Codes codes(l);
+  if (l.pixel_stride == 3 * l.word_bytes)
+    luma_pixels<3>(codes, p, n, out);
+  else
+    luma_pixels<4>(codes, p, n, out);
+  return true;
+}
+
+/// luma_fast() of pixels of three or four samples, in parts of whole vectors.
+bool luma_vectors(const PixelLayout& l, const std::uint8_t* p, int n, std::uint8_t* out) {
+  const bool is_rgb = l.kind == PixelLayout::Kind::kRgb;
+  if (n < kVec / l.word_bytes || (l.pixel_stride != 3 * l.word_bytes && l.pixel_stride != 4 * l.word_bytes))
+    return false;
+  if (l.word_bytes == 1) return (is_rgb ? luma_pixels<ByteCodes<true>> : luma_pixels<ByteCodes<false>>)(l, p, n, out);
+  if ((l.offset[0] | l.offset[1] | l.offset[2]) % 2) return false;
+  if (l.big_endian)
+    return (is_rgb ? luma_pixels<WordCodes<true, true>> : luma_pixels<WordCodes<false, true>>)(l, p, n, out);
+  return (is_rgb ? luma_pixels<WordCodes<true, false>> : luma_pixels<WordCodes<false, false>>)(l, p, n, out);
+}
+#endif
 
 /// n luma codes of cells of a mosaic of 16-bit samples; red: the row with R, blue: with B.
 template <bool kBigEndian>
@@ -166,7 +318,9 @@ bool luma_fast(const PixelLayout& l, const std::uint8_t* const* rows, int x, int
     const std::uint8_t* c[3];
     for (int i = 0; i < 3; ++i) c[i] = rows[l.plane[i]] + l.offset[i] + static_cast<std::size_t>(x) * l.pixel_stride;
     if (l.pixel_stride != l.word_bytes) return false;
-    if (l.word_bytes == 1)
+    if (l.word_bytes == 1 && n >= kVec)
+      luma_byte_planes(c[0], c[1], c[2], n, out);
+    else if (l.word_bytes == 1)
       luma_planes<std::uint8_t, false>(l, c[0], c[1], c[2], n, out);
     else if (l.big_endian)
       luma_planes<std::uint16_t, true>(l, c[0], c[1], c[2], n, out);
@@ -174,6 +328,9 @@ bool luma_fast(const PixelLayout& l, const std::uint8_t* const* rows, int x, int
       luma_planes<std::uint16_t, false>(l, c[0], c[1], c[2], n, out);
     return true;
   }
+#ifdef __AVX2__
+  if (luma_vectors(l, p, n, out)) return true;
+#endif
   if (l.word_bytes == 1) {
     if (l.pixel_stride == 2) luma_words<std::uint16_t, std::uint8_t, false>(l, p, n, out);
     if (l.pixel_stride == 4) luma_words<std::uint32_t, std::uint8_t, false>(l, p, n, out);

@@ -176,6 +176,43 @@ FQ_HD S32v dot(S16v a, S16v b) {
 #endif
 }
 
+#ifdef __AVX2__
+/// Four vectors packed to one of which the first quarter of each 16 bytes is of the first: put in their order.
+FQ_HD U8v in_order(U8v v) {
+#ifdef __AVX512BW__
+  const __m512i from = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return reinterpret_cast<U8v>(_mm512_permutexvar_epi32(from, reinterpret_cast<__m512i>(v)));
+#else
+  const __m256i from = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  return reinterpret_cast<U8v>(_mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(v), from));
+#endif
+}
+FQ_HD U16v pack_ints(U32v a, U32v b) {
+#ifdef __AVX512BW__
+  return reinterpret_cast<U16v>(_mm512_packus_epi32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#else
+  return reinterpret_cast<U16v>(_mm256_packus_epi32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#endif
+}
+FQ_HD U8v pack_words(U16v a, U16v b) {
+#ifdef __AVX512BW__
+  return reinterpret_cast<U8v>(_mm512_packus_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#else
+  return reinterpret_cast<U8v>(_mm256_packus_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#endif
+}
+
+/// Lanes of 0...255 as bytes, those of a first.
+FQ_HD U8v packed(U32v a, U32v b, U32v c, U32v d) { return in_order(pack_words(pack_ints(a, b), pack_ints(c, d))); }
+/// Lanes of 0...65535 as words.
+FQ_HD U8v packed(U64v a, U64v b, U64v c, U64v d) {
+  const auto pack = [](auto x, auto y) {
+    return reinterpret_cast<U32v>(pack_ints(reinterpret_cast<U32v>(x), reinterpret_cast<U32v>(y)));
+  };
+  return in_order(reinterpret_cast<U8v>(pack(pack(a, b), pack(c, d))));
+}
+#endif
+
 /// low, high, low, high...
 template <int low, int high>
 FQ_HD S16v pairs() {

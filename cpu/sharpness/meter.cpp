@@ -20,14 +20,15 @@ namespace {
 /// Rows of a block. More rows share the two halo rows among more, fewer keep a block's rows in the first-level cache
 /// and its streams within what prefetchers follow.
 constexpr int kBlockRows = 48;
-/// Columns of a tile whose samples have to be computed, its neighbours included: eight 64-byte vectors.
+/// Columns of a tile whose samples are more than codes, its neighbours included: eight 64-byte vectors.
 constexpr int kTileColumns = 512;
 /// Samples of a cell from which counting pairs pays for folding 65,536 counters (7 us, 0.15 ns a sample saved).
 constexpr std::uint64_t kPairsFrom = 1 << 16;
 constexpr int kVectorColumns = 64;  // of the widest vector
 constexpr int kOverrun = 4;         // bytes that the prefilter reads behind its last vector
 constexpr int kMaxRadius = 2, kMaxDownscale = 4;
-constexpr int kHaloRows = 2;  // at most one row up and one down
+constexpr int kHaloRows = 2;    // at most one row up and one down
+constexpr int kValueBytes = 4;  // of the widest values
 constexpr std::size_t kPitch = kSplitBytes;
 static_assert(kPitch >= kTileColumns + 2 * kMaxRadius + kSlack && kPitch % 64 == 0);
 
@@ -160,6 +161,11 @@ class CpuMeter final : public Meter {
       return route_.path == SamplePath::kAsMeasured && !(M::kReflect && (y0 == 0 || y1 == height_));
     }
     bool is_in_place() const { return route_.path == SamplePath::kInPlace; }
+    /// Room in a row of samples. Codes have all that the widest values have: the longer the rows, the better the
+    /// machine's prefetchers follow the frame's (a third of an RGB frame's time), and the second-level cache suffices.
+    int made_columns() const {
+      return static_cast<int>(kPitch) * (route_.path == SamplePath::kCodes ? kValueBytes / route_.code_bytes : 1);
+    }
 
     /// Columns of a tile of rows y0...y1-1 that starts at x. Tiles at the picture's edges, where rows have to be copied
     /// to repeat the edge, are kept small when the others can be prefiltered where they lie.
@@ -171,6 +177,7 @@ class CpuMeter final : public Meter {
         return x < first || room < step ? step : room / step * step;
       }
       const int margin = reach_.left + reach_.right + (route_.is_split() ? 1 : 0);
+      if (route_.path == SamplePath::kCodes) return made_columns() - kSlack - margin;
       if (!route_.is_split() || !route_.reads_frame) return kTileColumns - margin;
       const int start = x - reach_.left - 1 - samples_.radius;
       if (start < 0) return kVectorColumns - margin;
@@ -185,7 +192,7 @@ class CpuMeter final : public Meter {
       if (!is_in_place()) {
         left = std::max(0, x0 - reach_.left);
         if (route_.is_split()) left -= (std::max(x0, reach_.left) - left) & 1;
-        readable = static_cast<int>(kPitch);
+        readable = made_columns();
         make_samples(left, std::min(width_, x1 + reach_.right), first, last);
       }
       // Rows above the first and below the last are the reflected ones; only a reflecting metric reads them.
@@ -389,7 +396,7 @@ class CpuMeter final : public Meter {
   std::vector<std::int64_t> totals_;
   std::vector<std::uint32_t> pairs_ = std::vector<std::uint32_t>(kPairCounts);
   RowBuffer codes_{kMaxDownscale, kPitch* kMaxDownscale, 2};
-  RowBuffer scaled_{kBlockRows + kHaloRows + 2 * kMaxRadius, kPitch, 4};
+  RowBuffer scaled_{kBlockRows + kHaloRows + 2 * kMaxRadius, kPitch, kValueBytes};
   RowBuffer samples_{kBlockRows + kHaloRows, kPitch, 2};
   std::vector<std::uint32_t> scratch_ =
       std::vector<std::uint32_t>(std::size_t{kBlockRows + kHaloRows + 2 * kMaxRadius} * (kTileColumns + kSlack));
