@@ -40,7 +40,8 @@ Wanted parse(std::string_view device) {
   const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), wanted.id);
   const bool is_number = error == std::errc() && end == which.data() + which.size() && wanted.id >= 0;
   if (is_cpu(*wanted.backend) || (!wanted.current && !is_number))
-    refuse("'" + std::string(device) + "' is no device: what follows the colon must be the number of a GPU");
+    refuse("'" + std::string(device) +
+           "' is no device: what follows the colon must be the number of a GPU, or current");
   return wanted;
 }
 
@@ -62,6 +63,8 @@ Runner::Runner(const char* device, bool (*makes)(const Backend&)) : makes_(makes
 void Runner::set(const Place& place) {
   place_ = place;
   name_ = name_of(place);
+  // After a fall-back the failed device's worker may have to be destroyed yet.
+  if (place.backend->context) keeper_ = place.backend;
 }
 
 void Runner::require_readable(const Image& image) const {
@@ -70,13 +73,12 @@ void Runner::require_readable(const Image& image) const {
 }
 
 bool Runner::enter() {
-  if (!place_.backend->context) return false;
-  entered_ = place_.backend;
-  context_ = entered_->context();
+  if (!keeper_) return false;
+  context_ = keeper_->context();
   return true;
 }
 
-void Runner::leave() noexcept { entered_->set_context(context_); }
+void Runner::leave() noexcept { keeper_->set_context(context_); }
 
 Place Runner::fall_back(const Error& fault, const Place& failed) {
   const std::optional<Place> next = next_place(*failed.backend, makes_);

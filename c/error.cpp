@@ -63,7 +63,8 @@ void require_range(const char* member, std::int64_t value, std::int64_t least, s
 }
 
 void require_size(std::size_t size, const char* name) {
-  if (size < sizeof(std::size_t) || size > 4096 || size % 8 != 0)
+  // Every struct has at least one member behind its size.
+  if (size < 2 * sizeof(std::size_t) || size > 4096 || size % 8 != 0)
     refuse(std::string(name) + "->size is " + std::to_string(size) + ": set it with FQ_INIT");
 }
 

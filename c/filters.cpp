@@ -14,7 +14,6 @@ using namespace framequality::c;
 
 namespace {
 
-/// bliinds::Input with equality, which OneShot asks for. Images have no YUV, so that the geometry is all.
 std::unique_ptr<Worker<bliinds::Task, bliinds::Features>> make_bliinds(const Backend& backend, const Geometry& geometry,
                                                                        const Where& where) {
   return backend.bliinds(geometry, where);
@@ -45,6 +44,7 @@ denoise::Settings settings_of(const fq_denoise_options& o) {
   require_range("options->patch_radius", o.patch_radius, 0, denoise::kMaxPatchRadius);
   require_range("options->search_radius", o.search_radius, 0, denoise::kMaxSearchRadius);
   require(std::isfinite(o.strength) && std::isfinite(o.sigma), "options->strength and sigma must be finite");
+  require_range("options->reserved", o.reserved, 0, 0);
   require(std::isfinite(o.sigma_spatial) && o.sigma_spatial > 0, "options->sigma_spatial must be larger than 0");
   denoise::Settings s;
   s.patch_radius = o.patch_radius;
@@ -69,6 +69,7 @@ fq_halftone_options halftone_defaults() {
 halftone::Settings settings_of(const fq_halftone_options& o) {
   require_range("options->method", o.method, FQ_FLOYD_STEINBERG, FQ_BLUE_NOISE);
   require(o.strength >= 0 && o.strength <= 1, "options->strength must be 0...1");
+  require_range("options->reserved", o.reserved, 0, 0);
   for (const auto& [name, value] :
        {std::pair{"options->packed", o.packed}, std::pair{"options->serpentine", o.serpentine},
         std::pair{"options->invert", o.invert}, std::pair{"options->linear", o.linear},
@@ -153,9 +154,9 @@ int fq_bliinds_measure(fq_bliinds* bliinds, const fq_image* image, int channel, 
     const Image in = readable(bliinds, image);
     require_range("channel", channel, 0, 1);
     if (!bliinds::measurable(in.geometry()))
-      refuse("an image of " + std::to_string(in.width()) + "x" + std::to_string(in.height()) +
-             " pixels is too small for BLIINDS-II: the least is " + std::to_string(bliinds::kLeastSide) + "x" +
-             std::to_string(bliinds::kLeastSide));
+      refuse("an image of " + std::to_string(in.geometry().width) + "x" + std::to_string(in.geometry().height) +
+             (in.is_mosaic() ? " cells" : " pixels") + " is too small for BLIINDS-II: the least is " +
+             std::to_string(bliinds::kLeastSide) + "x" + std::to_string(bliinds::kLeastSide));
     const auto wanted = channel == 0 ? bliinds::Channel::kRed : bliinds::Channel::kLuma;
     const bliinds::Features features = bliinds->work(in.geometry(), {in.frame(), wanted, false}, in.is_on_device());
     const bliinds::Score score = bliinds::score_of(*bliinds->model, features);
@@ -183,7 +184,7 @@ int fq_denoiser_filter(fq_denoiser* denoiser, const fq_image* image, const fq_de
   return guarded([&] {
     const Image in = readable(denoiser, image);
     const PictureGeometry geometry = in.picture_geometry();
-    const fq_target to = known_target(out, geometry.layout.planes);
+    const fq_target to = known_target(out, geometry.layout.planes, geometry.row_bytes(0), geometry.height);
     require(memory_of(to) == in.frame().memory, "out->flags: image and out must be in the same memory");
     denoise::Task task;
     const denoise::Source source{in.frame(), ++denoiser->serial};
@@ -210,7 +211,8 @@ int fq_halftoner_filter(fq_halftoner* halftoner, const fq_image* image, const fq
   return guarded([&] {
     const Image in = readable(halftoner, image);
     const halftone::Settings settings = settings_of(known(options, halftone_defaults(), "options"));
-    const fq_target to = known_target(out, 1);
+    require(!in.is_mosaic(), "image->format is a mosaic, which cannot be halftoned: demosaic it first");
+    const fq_target to = known_target(out, 1, halftone::target_row_bytes(in.width(), settings.packed), in.height());
     require(!settings.serpentine || settings.method != halftone::Method::kFloydSteinberg ||
                 is_cpu(*halftoner->runner().place().backend),
             "options->serpentine cannot run in parallel: open the handle with the device cpu");

@@ -39,6 +39,7 @@ FocusSettings settings_of(const fq_focus_options& o) {
   require_range("options->average_frames", o.average_frames, 1, 1000);
   require_range("options->stop_and_go", o.stop_and_go, 0, 1);
   require_range("options->continuous", o.continuous, 0, 1);
+  require_range("options->reserved", o.reserved, 0, 0);
   FocusSettings s;
   s.min = o.min;
   s.max = o.max;

@@ -21,11 +21,13 @@
 #define FQ_VERSION_MICRO 0
 
 #ifdef __cplusplus
+extern "C++" {
 template <class T>
 inline T fq_init() {
   T t = T();
   t.size = sizeof(T);
   return t;
+}
 }
 #define FQ_INIT(type) fq_init<type>()
 extern "C" {
@@ -81,9 +83,10 @@ typedef struct fq_image {
   int32_t flags;         /* FQ_BIG_ENDIAN, FQ_ON_DEVICE */
   const void* plane[3];  /* address of the first sample */
   ptrdiff_t stride[3];   /* bytes from row to row; may be negative */
-  int32_t pixel_stride;  /* bytes from pixel to pixel, at most 255; 0: no gaps. Not for mosaics */
+  int32_t pixel_stride;  /* bytes from pixel to pixel, at most 255; 0: no gaps. Not for mosaics and denoisers */
   int32_t reserved;      /* 0 */
-  void* stream;          /* FQ_ON_DEVICE: the cudaStream_t whose work writes the pixels; NULL: the legacy default one */
+  void* stream;          /* FQ_ON_DEVICE: the cudaStream_t whose work writes the pixels, of the same GPU; NULL: the
+                          * legacy default one. One that does not exist ends as FQ_ERROR_DEVICE_LOST */
 } fq_image;
 
 typedef struct fq_rect {
@@ -124,10 +127,11 @@ typedef struct fq_options {
   int32_t has_roi;          /* 1: measure only roi */
   int32_t reserved;         /* 0 */
   fq_rect roi;
-  /* Measure only the pixels that count; NULL: all. Pixels beside them are read as neighbours, as outside of roi, so that
-   * a rectangular mask scores as the roi does. With downscale, a sample counts if all of its pixels do. noise, blur,
-   * anisotropy and blur_angle are those of the mask's bounding box; clipped shares are not measured. The image must have
-   * the mask's size. Not together with roi, zones, downscale 0, interlaced or mosaics. */
+  /* Measure only the pixels that count; NULL: all. Neighbouring pixels that do not count are still read, as outside of
+   * roi: a rectangular mask scores as that roi does, with edges at multiples of downscale. With downscale, a sample
+   * counts if all of its pixels do. noise is that of the mask's bounding box, everything else that of the pixels that
+   * count; mean and clipped shares are NaN if the image is FQ_ON_DEVICE. The image must have the mask's size. Not together
+   * with roi, zones, downscale 0, interlaced or mosaics. */
   const fq_mask* mask;
 } fq_options;
 
@@ -142,12 +146,12 @@ typedef enum fq_blur {
 typedef struct fq_result {
   size_t size;
   double score;      /* unit: that of the metric. 0 if no pixel was measured */
-  double noise;      /* standard deviation, grey levels. Here and below: NaN if it was not measured */
+  double noise;      /* standard deviation, grey levels. Here and below: NaN if it was not measured, 0 of no pixels */
   double mean;       /* luma, grey levels */
   double clipped_black, clipped_white; /* shares of the pixels, 0...1 */
   double gradient_energy; /* of the metrics that have it besides their score, less the share of noise; grey levels^2 */
   double gradient_noise;  /* that share */
-  double anisotropy;      /* 0: equally sharp in all directions ... 1 */
+  double anisotropy;      /* 0: equally sharp in all directions ... 1. Here and below: NaN for a flat image, too */
   double blur_angle;      /* direction that is blurred most: degrees, counterclockwise from the x axis, 0 <= a < 180 */
   uint64_t pixels;        /* that were measured, after downscale */
   int32_t blur;           /* fq_blur */
@@ -162,14 +166,15 @@ typedef struct fq_meter fq_meter;
  * the CUDA context that is current in each call. With "auto", the CPU takes over if the GPU fails. Each call leaves the
  * thread's current CUDA context as it was.
  * in_flight: images that may be pending at the same time, 1...16. On a GPU, the copy of one overlaps the work on another.
- * A meter accepts images of any size and format; it allocates memory when they change, and not otherwise. */
+ * A meter accepts images of any size and format. It allocates memory for images when these change, and plans anew when
+ * the options are none of the last four; keep a mask open while it is used again. */
 FQ_API int fq_meter_open(const char* device, int in_flight, fq_meter** meter);
 FQ_API void fq_meter_close(fq_meter* meter); /* waits for pending images; NULL is ignored */
 /* The device in use, such as "cuda:0". Valid until the meter is used again. */
 FQ_API const char* fq_meter_device(const fq_meter* meter);
 
 /* Starts to measure an image, whose pixels must stay unchanged until it is collected. Size, format and memory may change
- * only while no image is pending. The mask may be closed right away. */
+ * only while no image is pending (FQ_ERROR_STATE). The mask may be closed right away. */
 FQ_API int fq_meter_submit(fq_meter* meter, const fq_image* image, const fq_options* options);
 /* Waits for the result of the oldest pending image. zones: room for zone_count scores, which are stored row by row; must
  * be at least zone_columns * zone_rows; or NULL. */
@@ -251,7 +256,7 @@ FQ_API size_t fq_focus_curve(const fq_focus* focus, double* positions, double* s
 
 /* --- Perceived quality, denoising, halftoning ------------------------------------------------------------------ */
 
-/* BLIINDS-II (Saad, Bovik, Charrier, IEEE TIP 2012). Images of at least 4x4. */
+/* BLIINDS-II (Saad, Bovik, Charrier, IEEE TIP 2012). Images, or mosaics of cells, of at least 4x4. */
 typedef struct fq_bliinds fq_bliinds;
 typedef struct fq_bliinds_result {
   size_t size;
@@ -279,7 +284,7 @@ typedef enum fq_denoise_method {
   FQ_PATCH_BILATERAL = 1 /* patch-based bilateral filter */
 } fq_denoise_method;
 
-/* Gray levels are those of 8 bits. fq_denoise_options_init() sets the defaults of the elements nlmeans and
+/* Grey levels are those of 8 bits. fq_denoise_options_init() sets the defaults of the elements nlmeans and
  * patchbilateral. */
 typedef struct fq_denoise_options {
   size_t size;
@@ -297,7 +302,7 @@ FQ_API int fq_denoise_options_init(fq_denoise_options* options, int method);
 /* threads: of the CPU; 0 for all cores that the process may use. */
 FQ_API int fq_denoiser_open(const char* device, int threads, fq_denoiser** denoiser);
 FQ_API void fq_denoiser_close(fq_denoiser* denoiser);
-/* Filters gray and colour images; no mosaics. `out` must not overlap the image. */
+/* Filters gray and colour images without gaps between pixels; no mosaics. `out` must not overlap the image. */
 FQ_API int fq_denoiser_filter(fq_denoiser* denoiser, const fq_image* image, const fq_denoise_options* options,
                               const fq_target* out);
 
@@ -313,7 +318,7 @@ typedef struct fq_halftone_options {
   int32_t method;     /* fq_halftone_method */
   int32_t levels;     /* equally spaced greys: 2, 4 or 16. Default 2 */
   int32_t packed;     /* 1: one bit per pixel, 1 = white, highest bit first, rows padded with 0; 2 levels only */
-  int32_t serpentine; /* 1: Floyd-Steinberg in alternating directions, on one core of the CPU */
+  int32_t serpentine; /* 1: Floyd-Steinberg in alternating directions, on one core; the device must be "cpu" */
   int32_t invert;     /* 1: white becomes black */
   int32_t linear;     /* 1: the image is sRGB, and the average of the halftone has its light */
   int32_t limited;    /* 1: black and white are 16 and 235 */
@@ -323,7 +328,7 @@ typedef struct fq_halftoner fq_halftoner;
 FQ_API int fq_halftone_options_init(fq_halftone_options* options);
 FQ_API int fq_halftoner_open(const char* device, int threads, fq_halftoner** halftoner);
 FQ_API void fq_halftoner_close(fq_halftoner* halftoner);
-/* out: one byte per pixel, 0 black ... 255 white, or packed; plane[0] only. */
+/* Reads any format but mosaics. out: one byte per pixel, 0 black ... 255 white, or packed; plane[0] only. */
 FQ_API int fq_halftoner_filter(fq_halftoner* halftoner, const fq_image* image, const fq_halftone_options* options,
                                const fq_target* out);
 

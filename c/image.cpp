@@ -8,6 +8,7 @@ namespace framequality::c {
 namespace {
 
 constexpr int kMostSide = 1 << 20;
+constexpr std::int64_t kMostStride = std::int64_t{1} << 40;  // far from where offsets overflow
 
 bool is_bayer(const fq_image& i) { return i.format >= FQ_BAYER_RGGB; }
 bool is_bgr(const fq_image& i) { return i.format == FQ_BGR || i.format == FQ_BGRA; }
@@ -35,6 +36,7 @@ fq_image checked(const fq_image* given) {
   if (i.bits == 0) i.bits = 8 * i.word_bytes;
   require_range("image->bits", i.bits, 8, 8 * i.word_bytes);
   require_range("image->flags", i.flags, 0, FQ_BIG_ENDIAN | FQ_ON_DEVICE);
+  require_range("image->reserved", i.reserved, 0, 0);
   const int samples = is_planar(i) ? 1 : samples_of(i), pixel = samples * i.word_bytes;
   require(!is_planar(i) || samples_of(i) == 3, "image->plane[1] is set, but RGBA and BGRA are interleaved");
   if (i.pixel_stride == 0) i.pixel_stride = pixel;
@@ -47,10 +49,11 @@ fq_image checked(const fq_image* given) {
   for (int p = 0; p < planes_of(i); ++p) {
     const std::string name = "[" + std::to_string(p) + "]";
     if (!i.plane[p]) refuse("image->plane" + name + " is NULL");
-    const std::int64_t stride = i.stride[p];
+    if (i.height == 1) i.stride[p] = static_cast<std::ptrdiff_t>(row);
+    require_range(("image->stride" + name).c_str(), i.stride[p], -kMostStride, kMostStride);
     // Rows on top of each other are odd, but a broadcast array has them.
-    if (i.height > 1 && stride != 0 && std::abs(stride) < row)
-      refuse("image->stride" + name + " is " + std::to_string(stride) + ", a row has " + std::to_string(row) +
+    if (i.stride[p] != 0 && std::abs(i.stride[p]) < row)
+      refuse("image->stride" + name + " is " + std::to_string(i.stride[p]) + ", a row has " + std::to_string(row) +
              " bytes");
   }
   return i;
@@ -110,6 +113,9 @@ Image::Image(const fq_image* image)
 
 PictureGeometry Image::picture_geometry() const {
   require(!is_bayer(image_), "image->format is a mosaic, which filters do not accept: demosaic it first");
+  const int pixel = (is_planar(image_) ? 1 : samples_of(image_)) * image_.word_bytes;
+  require(image_.pixel_stride == pixel,
+          "image->pixel_stride leaves gaps, which denoisers do not accept: copy the image");
   PictureGeometry g{image_.width, image_.height, {}};
   PictureLayout& l = g.layout;
   l.is_rgb = image_.format != FQ_GRAY;
@@ -126,11 +132,19 @@ PictureGeometry Image::picture_geometry() const {
   return g;
 }
 
-fq_target known_target(const fq_target* target, int planes) {
-  const fq_target t = known(target, {}, "out");
-  require_range("out->flags", t.flags, 0, FQ_ON_DEVICE | FQ_BIG_ENDIAN);
-  for (int p = 0; p < planes; ++p)
-    if (!t.plane[p]) refuse("out->plane[" + std::to_string(p) + "] is NULL");
+fq_target known_target(const fq_target* target, int planes, std::size_t row_bytes, int height) {
+  fq_target t = known(target, {}, "out");
+  require(t.flags == 0 || t.flags == FQ_ON_DEVICE, "out->flags must be 0 or FQ_ON_DEVICE");
+  require_range("out->reserved", t.reserved, 0, 0);
+  for (int p = 0; p < planes; ++p) {
+    const std::string name = "[" + std::to_string(p) + "]";
+    if (!t.plane[p]) refuse("out->plane" + name + " is NULL");
+    if (height == 1) t.stride[p] = static_cast<std::ptrdiff_t>(row_bytes);
+    require_range(("out->stride" + name).c_str(), t.stride[p], -kMostStride, kMostStride);
+    if (static_cast<std::size_t>(std::abs(t.stride[p])) < row_bytes)
+      refuse("out->stride" + name + " is " + std::to_string(t.stride[p]) + ", a row has " + std::to_string(row_bytes) +
+             " bytes");
+  }
   return t;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the C functions share: errors, images as the engine reads them, and work on a device that may fail.
+// Internals of the C library: errors, images as the engine reads them, and work on a device that may fail.
 #pragma once
 
 #include "algorithms/layout.h"
@@ -65,14 +65,14 @@ T known(const T* given, const T& defaults, const char* name) {
   all.size = sizeof(T);
   return all;
 }
-/// Fills as much of a caller's struct as its header knows.
+/// Fills as much of a caller's struct as its header knows. Never writes the size, which other threads may be reading.
 template <class T>
 void give(T* to, const T& from, const char* name) {
   if (!to) refuse(std::string(name) + " is NULL");
-  const std::size_t size = to->size;
-  require_size(size, name);
-  std::memcpy(to, &from, std::min(size, sizeof(T)));
-  to->size = size;
+  require_size(to->size, name);
+  constexpr std::size_t kFirst = sizeof to->size;
+  std::memcpy(reinterpret_cast<char*>(to) + kFirst, reinterpret_cast<const char*>(&from) + kFirst,
+              std::min(to->size, sizeof(T)) - kFirst);
 }
 
 /// An image whose struct has been checked, as the engine reads it. The pixels have not been touched.
@@ -82,8 +82,9 @@ class Image {
   const Geometry& geometry() const { return geometry_; }
   const Frame& frame() const { return frame_; }
   bool is_on_device() const { return frame_.memory != Memory::kHost; }
-  /// For filters, which write images too. Refuses mosaics.
+  /// For denoisers, which write images too. Refuses mosaics and gaps between pixels.
   PictureGeometry picture_geometry() const;
+  bool is_mosaic() const { return geometry_.layout.kind == PixelLayout::Kind::kBayer; }
   int width() const { return image_.width; }
   int height() const { return image_.height; }
 
@@ -93,8 +94,8 @@ class Image {
   Frame frame_;
 };
 
-/// Memory that a filter writes, checked against the image: rows of row_bytes in each of its planes.
-fq_target known_target(const fq_target* target, int planes);
+/// Memory that a filter writes, checked: `height` rows of row_bytes in each of its planes.
+fq_target known_target(const fq_target* target, int planes, std::size_t row_bytes, int height);
 
 /// A device by its name in this interface, and what happens when it fails.
 class Runner : public SessionHost {
@@ -105,7 +106,7 @@ class Runner : public SessionHost {
   const Place& place() const { return place_; }
   /// Such as "cuda:0".
   const std::string& name() const { return name_; }
-  /// Where frames may lie, beside the host's memory. Refuses an image in the memory of a device that this one cannot
+  /// Refuses an image in the memory of a device that this one cannot
   /// read.
   void require_readable(const Image& image) const;
   /// Images in device memory are pending, which no other device can read.
@@ -122,8 +123,8 @@ class Runner : public SessionHost {
   std::string name_;
   bool (*makes_)(const Backend&);
   bool may_fall_back_ = false, on_device_ = false;
-  const Backend* entered_ = nullptr;  ///< whose context is current instead of the caller's
-  void* context_ = nullptr;           ///< the caller's
+  const Backend* keeper_ = nullptr;  ///< that saves contexts, if any of the places so far has one
+  void* context_ = nullptr;          ///< the caller's
 };
 
 /// A handle that works on one image at a time: a runner, and a session for the geometry seen last.

@@ -53,6 +53,7 @@ fq_options checked(const fq_options* given) {
   require_flag("options->has_roi", o.has_roi);
   require_range("options->zone_columns", o.zone_columns, 1, 64);
   require_range("options->zone_rows", o.zone_rows, 1, 64);
+  require_range("options->reserved", o.reserved, 0, 0);
   if (o.mask) {
     require(!o.has_roi && o.zone_columns == 1 && o.zone_rows == 1 && o.downscale != 0 && !o.interlaced,
             "options->mask does not go together with roi, zones, downscale 0 or interlaced");
@@ -162,8 +163,9 @@ fq_result result_of(const Plan& plan, const Scores& s, const Frame& frame) {
   r.gradient_energy = s.gradient_energy.value_or(kNone);
   r.gradient_noise = s.gradient_energy ? s.gradient_noise : kNone;
   r.blur = s.blur ? static_cast<int>(s.blur->kind) : FQ_BLUR_UNKNOWN;
-  r.anisotropy = s.blur ? s.blur->anisotropy : kNone;
-  r.blur_angle = s.blur ? s.blur->angle : kNone;
+  const bool has_direction = s.blur && s.blur->kind != BlurKind::kFlat;
+  r.anisotropy = has_direction ? s.blur->anisotropy : kNone;
+  r.blur_angle = has_direction ? s.blur->angle : kNone;
   for (std::size_t i = 0; i < static_cast<std::size_t>(plan.zones()); ++i) r.pixels += plan.pixels[i];
   r.light_power = request.mean ? 0 : metric_info(request.metric).power;
   return r;
@@ -171,12 +173,18 @@ fq_result result_of(const Plan& plan, const Scores& s, const Frame& frame) {
 static_assert(static_cast<int>(BlurKind::kFlat) == FQ_BLUR_FLAT &&
               static_cast<int>(BlurKind::kMotion) == FQ_BLUR_MOTION);
 
-/// Element i of a caller's array, whose structs may be longer or shorter than this library's.
+/// A caller's array, whose structs may be longer or shorter than this library's. They all have the first one's size.
 template <class T>
-T* element(T* first, std::size_t i) {
+class Array {
+ public:
+  explicit Array(T* first) : first_(reinterpret_cast<Byte*>(first)), step_(first->size) {}
+  T* operator[](std::size_t i) const { return reinterpret_cast<T*>(first_ + i * step_); }
+
+ private:
   using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
-  return reinterpret_cast<T*>(reinterpret_cast<Byte*>(first) + i * first->size);
-}
+  Byte* first_;
+  std::size_t step_;
+};
 
 }  // namespace
 
@@ -189,6 +197,8 @@ struct fq_meter {
     runner.require_readable(image);
     if (pending.size() == static_cast<std::size_t>(depth))
       throw StateError(std::to_string(depth) + " images are pending, as many as in_flight allows: collect one first");
+    if (!pending.empty() && pending.back().frame.memory != image.frame().memory)
+      throw StateError("collect all pending images before the images' memory changes");
     if (!geometry || !(*geometry == image.geometry())) remake(image.geometry());
     const MeterTask task{image.frame(), plans.find(image, options)};
     runner.hold(image.is_on_device());
@@ -198,12 +208,13 @@ struct fq_meter {
 
   fq_result collect(double* zones, std::size_t zone_count) {
     if (pending.empty()) throw StateError("no image is pending: submit one first");
-    const MeterTask task = std::move(pending.front());
-    const auto count = static_cast<std::size_t>(task.plan->zones());
-    pending.pop_front();
-    const Scores scores = finish(*task.plan, session->collect(task));
+    // Before the image is gone.
+    const auto count = static_cast<std::size_t>(pending.front().plan->zones());
     if (zones && zone_count < count)
       refuse("there is room for " + std::to_string(zone_count) + " zones of " + std::to_string(count));
+    const MeterTask task = std::move(pending.front());
+    pending.pop_front();
+    const Scores scores = finish(*task.plan, session->collect(task));
     if (zones) std::ranges::copy(scores.zones, zones);
     return result_of(*task.plan, scores, task.frame);
   }
@@ -226,6 +237,16 @@ struct fq_meter {
   Plans plans;
   std::deque<MeterTask> pending;
 };
+
+namespace {
+
+/// Before anything is done whose result would be lost.
+void require_result(const fq_result* result) {
+  require(result != nullptr, "result is NULL");
+  require_size(result->size, "result");
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -289,7 +310,7 @@ int fq_meter_submit(fq_meter* meter, const fq_image* image, const fq_options* op
 int fq_meter_collect(fq_meter* meter, fq_result* result, double* zones, size_t zone_count) {
   return guarded([&] {
     require(meter != nullptr, "meter is NULL");
-    require(result != nullptr, "result is NULL");
+    require_result(result);
     give(result, meter->collect(zones, zone_count), "result");
   });
 }
@@ -297,9 +318,12 @@ int fq_meter_measure(fq_meter* meter, const fq_image* image, const fq_options* o
                      double* zones, size_t zone_count) {
   return guarded([&] {
     require(meter != nullptr, "meter is NULL");
-    require(result != nullptr, "result is NULL");
+    require_result(result);
+    const fq_options how = checked(options);
+    if (zones && zone_count < static_cast<std::size_t>(how.zone_columns) * static_cast<std::size_t>(how.zone_rows))
+      refuse("zone_count is too small for the options' zones");
     if (!meter->pending.empty()) throw StateError("images are pending: collect them first");
-    meter->submit(image, checked(options));
+    meter->submit(image, how);
     give(result, meter->collect(zones, zone_count), "result");
   });
 }
@@ -307,13 +331,15 @@ int fq_meter_measure(fq_meter* meter, const fq_image* image, const fq_options* o
 int fq_measure_many(const fq_image* images, size_t count, const fq_options* options, int threads, fq_result* results,
                     size_t* failed) {
   return guarded([&] {
+    if (failed) *failed = count;
     require(count == 0 || (images && results), "images or results is NULL");
     require_range("threads", threads, 0, 1 << 12);
     const fq_options how = checked(options);
-    if (failed) *failed = count;
     if (count == 0) return;
     require_size(images->size, "images");
     require_size(results->size, "results");
+    const Array all_images(images);
+    const Array all_results(results);
     cpu::Workers workers(threads);
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
@@ -324,15 +350,15 @@ int fq_measure_many(const fq_image* images, size_t count, const fq_options* opti
       std::optional<fq_meter> meter;
       for (std::size_t i; (i = next.fetch_add(1)) < count;) try {
           if (!meter) meter.emplace("cpu", 1);
-          meter->submit(element(images, i), how);
-          give(element(results, i), meter->collect(nullptr, 0), "result");
+          meter->submit(all_images[i], how);
+          give(all_results[i], meter->collect(nullptr, 0), "result");
         } catch (...) {
           const std::lock_guard lock(mutex);
           if (i < first) {
             first = i;
             why = std::current_exception();
           }
-          element(results, i)->score = kNone;
+          all_results[i]->score = kNone;
         }
     });
     if (failed) *failed = first;

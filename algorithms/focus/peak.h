@@ -232,7 +232,9 @@ inline std::optional<FocusPeak> refined(const FocusPeak& known, std::span<const 
   for (const FocusSample& s : samples) {
     const double share = (s.score - known.floor) / best;
     if (!(share > 0.1)) continue;
-    const double sigma = std::hypot(noise / std::sqrt(static_cast<double>(s.frames)) / best, kModel) / share;
+    // Not std::hypot, which needs glibc 2.35.
+    const double relative = noise / std::sqrt(static_cast<double>(s.frames)) / best;
+    const double sigma = std::sqrt(relative * relative + kModel * kModel) / share;
     const double x = s.at - centre, v = std::log(share), weight = 1 / (sigma * sigma);
     const double basis[3] = {1, x, x * x};
     for (int i = 0; i < 3; ++i) {

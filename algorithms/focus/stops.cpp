@@ -158,7 +158,7 @@ Choice Stops::choose(const View& view) const {
     if (is_swept && made_ < kTuning.most_stops + kTuning.more_stops)
       if (const std::optional<int> at = between(view, top)) return {kStop, "the best stop's neighbours are far", *at};
   }
-  return to_top(view, there, fit_.trusts_sweep ? "the sweep tells the top" : "the stops tell the top");
+  return to_top(view, there, fit_.trusts_sweep ? "the peak follows from the sweep" : "the peak follows from the stops");
 }
 
 bool Stops::takes_too_long(const View& view) const {

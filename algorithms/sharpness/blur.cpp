@@ -38,7 +38,7 @@ Blur blur_of(const DirectionalRatios& measured, int radius) {
   blur.anisotropy = 1 - least / most;
   // Twice the angle in the plane, as directions have it; only directions with steps of one length are compared.
   const double along = log_ratio(r, 1, 0), across = log_ratio(r, 2, 3);
-  const double directedness = 1 - std::exp(-std::hypot(along, across));
+  const double directedness = 1 - std::exp(-std::sqrt(along * along + across * across));
   const double angle = std::atan2(across, along) / 2 * 180 / std::numbers::pi;
   blur.angle = angle < 0 ? angle + 180 : angle;
   if (blur.angle >= 180) blur.angle = 0;  // a negative that was too small

@@ -94,6 +94,20 @@ TEST(CFilters, DenoisersFilterInAnyLayout) {
     options.search_radius = 17;
     EXPECT_EQ(fq_denoiser_filter(denoiser, &gray, &options, &target), FQ_ERROR_ARGUMENT);
   }
+  fq_image gaps = gray;
+  gaps.pixel_stride = 2;
+  gaps.width = w / 2;
+  std::vector<std::uint8_t> out(w * h);
+  auto to = FQ_INIT(fq_target);
+  to.plane[0] = out.data();
+  to.stride[0] = w;
+  auto any = FQ_INIT(fq_denoise_options);
+  (void)fq_denoise_options_init(&any, FQ_NLMEANS);
+  EXPECT_EQ(fq_denoiser_filter(denoiser, &gaps, &any, &to), FQ_ERROR_ARGUMENT);
+  EXPECT_NE(std::strstr(fq_last_error(), "image->pixel_stride leaves gaps"), nullptr) << fq_last_error();
+  to.stride[0] = w - 1;
+  EXPECT_EQ(fq_denoiser_filter(denoiser, &gray, &any, &to), FQ_ERROR_ARGUMENT);
+  EXPECT_STREQ(fq_last_error(), "out->stride[0] is 39, a row has 40 bytes");
   fq_image mosaic = gray;
   mosaic.format = FQ_BAYER_BGGR;
   auto options = FQ_INIT(fq_denoise_options);
@@ -240,6 +254,20 @@ TEST_F(CFaults, AnErrorWhereTheImageIsInTheDevicesMemory) {
   ASSERT_EQ(measure(meter, image), FQ_OK);
   image.flags = FQ_ON_DEVICE;
   EXPECT_EQ(measure(meter, image), FQ_ERROR_DEVICE_LOST);
+  fq_meter_close(meter);
+}
+
+TEST_F(CFaults, MemoryChangesOnlyWhileNothingIsPending) {
+  const TestImage pixels(30, 20, 1);
+  fq_image image = pixels.gray();
+  auto options = FQ_INIT(fq_options);
+  (void)fq_options_init(&options);
+  fq_meter* meter = nullptr;
+  ASSERT_EQ(fq_meter_open("auto", 2, &meter), FQ_OK) << fq_last_error();
+  ASSERT_EQ(fq_meter_submit(meter, &image, &options), FQ_OK);
+  image.flags = FQ_ON_DEVICE;
+  EXPECT_EQ(fq_meter_submit(meter, &image, &options), FQ_ERROR_STATE);
+  EXPECT_EQ(fq_meter_collect(meter, &result, nullptr, 0), FQ_OK) << fq_last_error();
   fq_meter_close(meter);
 }
 

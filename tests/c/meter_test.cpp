@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -186,6 +187,9 @@ TEST(CMeter, RefusesWhatIsInvalidAndNamesIt) {
   expect("image->plane[0] is NULL", [](auto& i, auto&) { i.plane[0] = nullptr; });
   expect("image->stride[0] is 31, a row has 32 bytes", [](auto& i, auto&) { i.stride[0] = 31; });
   expect("image->pixel_stride", [](auto& i, auto&) { i.pixel_stride = 256; });
+  expect("image->stride[0]", [](auto& i, auto&) { i.stride[0] = std::numeric_limits<ptrdiff_t>::min(); });
+  expect("image->reserved", [](auto& i, auto&) { i.reserved = 1; });
+  expect("options->reserved", [](auto&, auto& o) { o.reserved = 1; });
   expect("cannot read: open the handle on that GPU", [](auto& i, auto&) { i.flags = FQ_ON_DEVICE; });
   expect("options->size", [](auto&, auto& o) { o.size = 9999; });
   expect("options->metric", [](auto&, auto& o) { o.metric = -1; });
@@ -198,6 +202,20 @@ TEST(CMeter, RefusesWhatIsInvalidAndNamesIt) {
   EXPECT_EQ(fq_meter_measure(meter.handle, &image, &options, nullptr, nullptr, 0), FQ_ERROR_ARGUMENT);
   EXPECT_EQ(fq_meter_measure(nullptr, &image, &options, &meter.result, nullptr, 0), FQ_ERROR_ARGUMENT);
   EXPECT_EQ(meter.measure(image, options), FQ_OK) << "it can still be used";
+}
+
+TEST(CMeter, MistakesOfCollectLoseNoImage) {
+  const TestImage pixels(32, 24, 1);
+  const fq_image image = pixels.gray();
+  fq_options options = options_of("tenengrad");
+  options.zone_columns = 2;
+  Meter meter;
+  ASSERT_EQ(fq_meter_submit(meter.handle, &image, &options), FQ_OK);
+  EXPECT_EQ(fq_meter_collect(meter.handle, &meter.result, meter.zones, 1), FQ_ERROR_ARGUMENT);
+  EXPECT_EQ(fq_meter_collect(meter.handle, nullptr, nullptr, 0), FQ_ERROR_ARGUMENT);
+  fq_result wrong{};
+  EXPECT_EQ(fq_meter_collect(meter.handle, &wrong, nullptr, 0), FQ_ERROR_ARGUMENT);
+  EXPECT_EQ(fq_meter_collect(meter.handle, &meter.result, meter.zones, 2), FQ_OK) << fq_last_error();
 }
 
 TEST(CMeter, OlderStructsAreAccepted) {

@@ -361,7 +361,7 @@ TEST(FocusSearch, SaysWhyItSearchesAndWhyItEnds) {
   EXPECT_STREQ(bench.search.cause(), "it is the first");
   bench.run();
   EXPECT_EQ(bench.search.phase(), focus::Phase::kWatch);
-  EXPECT_STREQ(bench.search.reason(), "the sweep tells the top");
+  EXPECT_STREQ(bench.search.reason(), "the peak follows from the sweep");
   bench.moves_in(100);
   bench.scene = peak_at(44);
   for (bench.frames = 0; bench.search.state() == FocusState::kFocused && bench.frames < 200;) bench.frame();

@@ -113,7 +113,7 @@ TEST(FocusStops, TheTopIsWhereTheParabolaIs) {
   for (const int at : {38, 44, 42}) s.stop(at, s.score(at - 2));
   const Choice c = s.choose();
   EXPECT_EQ(c.is, Is::kFinish);
-  EXPECT_STREQ(c.reason, "the stops tell the top");
+  EXPECT_STREQ(c.reason, "the peak follows from the stops");
 }
 
 TEST(FocusStops, WhatTheSweepSawOnBothSidesIsBelieved) {
@@ -124,7 +124,7 @@ TEST(FocusStops, WhatTheSweepSawOnBothSidesIsBelieved) {
   EXPECT_TRUE(s.stops.fit().trusts_sweep);
   EXPECT_EQ(c.is, Is::kTop);
   EXPECT_EQ(c.at, 40);
-  EXPECT_STREQ(c.reason, "the sweep tells the top");
+  EXPECT_STREQ(c.reason, "the peak follows from the sweep");
 }
 
 TEST(FocusStops, AStopThatContradictsTheSweepIsBelievedMore) {
