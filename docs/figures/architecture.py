@@ -21,6 +21,8 @@ SOURCES = (".h", ".cpp", ".cu", ".cuh", ".in")
 # Floors from top to bottom, with what they own.
 OWNS = {
     "apps": "programs, built on GStreamer's public interface",
+    "python": "package for Python, over the C library",
+    "c": "C library: images in memory",
     "gst": "elements: how a pipeline sees it",
     "engine": "sessions, replay, choice of device; no GStreamer",
     "device": "what a backend is: fault, memory, table",
