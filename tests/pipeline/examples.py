@@ -75,43 +75,6 @@ def score_in_probe():
         assert picture.stat().st_size == len(b"P5 320 240 255\n") + 320 * 240
 
 
-def score_arrays():
-    try:
-        import numpy
-    except ImportError:
-        skip("numpy is not installed (python3-numpy)")
-    sys.path.insert(0, str(examples))
-    from score_arrays import Scorer
-
-    def tenengrad(g):
-        g = g.astype(numpy.int64)
-        gx = (g[:-2, 2:] + 2 * g[1:-1, 2:] + g[2:, 2:]) - (g[:-2, :-2] + 2 * g[1:-1, :-2] + g[2:, :-2])
-        gy = (g[2:, :-2] + 2 * g[2:, 1:-1] + g[2:, 2:]) - (g[:-2, :-2] + 2 * g[:-2, 1:-1] + g[:-2, 2:])
-        return (gx * gx + gy * gy).sum() / g.size
-
-    random = numpy.random.default_rng(1)
-    with Scorer() as scorer, Scorer(format="BGR", metric="tenengrad") as bgr:
-        for height, width in ((48, 64), (47, 61), (3, 3), (48, 64)):
-            grey = random.integers(0, 256, (height, width), numpy.uint8)
-            assert abs(scorer(grey) / tenengrad(grey) - 1) < 1e-12
-            assert abs(scorer(grey[:, ::-1]) / tenengrad(grey[:, ::-1]) - 1) < 1e-12  # not contiguous
-            deep = random.integers(0, 65536, (height, width), numpy.uint16)
-            assert abs(scorer(deep) / (tenengrad(deep) / 65536) - 1) < 1e-12
-            assert scorer(deep.astype(">u2")) == scorer(deep.astype("<u2")) == scorer(deep)
-            colour = random.integers(0, 256, (height, width, 3), numpy.uint8)
-            luma = (colour.astype(numpy.int64) @ [9798, 19235, 3735] + 16384) >> 15
-            assert abs(scorer(colour) / tenengrad(luma) - 1) < 1e-12
-            assert scorer(colour) == bgr(colour[:, :, ::-1])
-        for wrong in (grey.astype(float), grey[0], colour[:, :, :2], grey[:0]):
-            try:
-                raise AssertionError(f"{wrong.shape} {wrong.dtype}: {scorer(wrong)}")
-            except ValueError:
-                pass
-    with Scorer(zone_columns=2, roi="<0,0,32,32>") as scorer:
-        assert len(scorer.fields(random.integers(0, 256, (48, 64), numpy.uint8))["zones"]) == 2
-    assert len(re.findall(r"waves of .*: +[\d.]+$", run(sys.executable, examples / "score_arrays.py"), re.M)) == 4
-
-
 def scores_across_processes():
     if not Gst.ElementFactory.find("unixfdsrc"):
         skip("unixfdsrc is not there: it came with GStreamer 1.24, in the plugins called bad")
