@@ -7,8 +7,8 @@
  *   Structs    Every struct begins with its size: set it with FQ_INIT, as in `fq_image image = FQ_INIT(fq_image);`. The
  *              remaining members are then 0. A newer library accepts the structs of an older header.
  *   Threads    Different handles may be used in different threads at the same time; one handle by one thread at a time.
- *   Grey levels  All scores and grey levels are in units of 8-bit pixel values, whatever the depth of the image: an
- *              image scores the same with 8 bits and with 16.
+ *   Grey levels  All scores and grey levels are in units of 8-bit pixel values, whatever the depth of the image: a
+ *              gray image scores the same with 8 bits and with 16.
  */
 #ifndef FRAMEQUALITY_H
 #define FRAMEQUALITY_H
@@ -290,7 +290,8 @@ typedef struct fq_denoise_options {
   size_t size;
   double strength;       /* nlmeans: h in exp(-d / h^2); patchbilateral: sigma of the range. 0: no effect, negative:
                           * follows the noise of each image */
-  double sigma;          /* noise whose share is subtracted from patch distances; negative: estimated */
+  double sigma;          /* nlmeans: noise whose share is subtracted from patch distances; negative: estimated. 0 for the
+                          * patch-based bilateral filter */
   double sigma_spatial;  /* patchbilateral: of the spatial weight, pixels, > 0 */
   int32_t method;        /* fq_denoise_method */
   int32_t patch_radius;  /* pixels, 0...7 */

@@ -64,14 +64,12 @@ int read_sizes(PyObject* tuple, Py_ssize_t* sizes) {
 
 /// Whether the object is a masked array of numpy, whose buffer has the masked pixels too.
 bool is_masked(PyObject* object) {
-  static PyTypeObject* plain = nullptr;  // the type seen last that is not
-  PyTypeObject* type = Py_TYPE(object);
+  static PyObject* plain = nullptr;  // the type seen last that is not
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (type == plain) return false;
-  if (attribute(reinterpret_cast<PyObject*>(type), "harden_mask")) return true;
+  if (attribute(type, "harden_mask")) return true;
   PyErr_Clear();
-  Py_INCREF(type);
-  PyTypeObject* last = std::exchange(plain, type);
-  Py_XDECREF(last);
+  const Object last(std::exchange(plain, Py_NewRef(type)));
   return false;
 }
 

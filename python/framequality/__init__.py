@@ -108,12 +108,13 @@ def measure(image, **options):
     return Measurement(score, numpy.array(zones) if numpy else zones, *rest)
 
 
-def _chunks(images, threads, every=1):
+def _chunks(images, threads, every=None):
     """Parts of a sequence, array or iterator of images, such that measuring one uses all cores and little memory.
-    every: images in a part are a multiple of this, as far as memory allows."""
+    every: results are wanted for each group of so many: parts are few whole groups, as far as memory allows."""
     cores = threads or os.cpu_count() or 1
-    most, most_bytes = max(8 * cores, 16), (256 + 16 * cores) << 20
-    most = max(every, most // every * every)
+    most, most_bytes = 1024, (256 + 16 * cores) << 20
+    if every:
+        most = max(1, max(16, 8 * cores) // every) * every
     shape = getattr(images, "shape", None)
     if isinstance(shape, tuple):  # an array or tensor
         if len(shape) < 3 or (len(shape) == 3 and shape[-1] in (3, 4)):
@@ -139,7 +140,7 @@ def _chunks(images, threads, every=1):
         yield chunk
 
 
-def _scored(images, threads, options, every=1):
+def _scored(images, threads, options, every=None):
     """Yields (index, score, image) of all images."""
     index = 0
     for chunk in _chunks(images, threads, every):
