@@ -95,7 +95,11 @@ typedef struct fq_rect {
 
 /* --- Sharpness ------------------------------------------------------------------------------------------------- */
 
-typedef enum fq_prefilter { FQ_PREFILTER_NONE = 0, FQ_PREFILTER_BINOMIAL3 = 1, FQ_PREFILTER_BINOMIAL5 = 2 } fq_prefilter;
+typedef enum fq_prefilter {
+  FQ_PREFILTER_NONE = 0,
+  FQ_PREFILTER_BINOMIAL3 = 1,
+  FQ_PREFILTER_BINOMIAL5 = 2
+} fq_prefilter;
 
 /* Metrics have numbers 0...fq_metric_count() - 1, which never change. The functions return NULL or -1 for unknown ones.
  * docs/metrics.md has their formulas and sources. */
@@ -130,8 +134,8 @@ typedef struct fq_options {
   /* Measure only the pixels that count; NULL: all. Neighbouring pixels that do not count are still read, as outside of
    * roi: a rectangular mask scores as that roi does, with edges at multiples of downscale. With downscale, a sample
    * counts if all of its pixels do. noise is that of the mask's bounding box, everything else that of the pixels that
-   * count; mean and clipped shares are NaN if the image is FQ_ON_DEVICE. The image must have the mask's size. Not together
-   * with roi, zones, downscale 0, interlaced or mosaics. */
+   * count; mean and clipped shares are NaN if the image is FQ_ON_DEVICE. The image must have the mask's size. Not
+   * together with roi, zones, downscale 0, interlaced or mosaics. */
   const fq_mask* mask;
 } fq_options;
 
@@ -145,9 +149,9 @@ typedef enum fq_blur {
 
 typedef struct fq_result {
   size_t size;
-  double score;      /* unit: that of the metric. 0 if no pixel was measured */
-  double noise;      /* standard deviation, grey levels. Here and below: NaN if it was not measured, 0 of no pixels */
-  double mean;       /* luma, grey levels */
+  double score; /* unit: that of the metric. 0 if no pixel was measured */
+  double noise; /* standard deviation, grey levels. Here and below: NaN if it was not measured, 0 of no pixels */
+  double mean;  /* luma, grey levels */
   double clipped_black, clipped_white; /* shares of the pixels, 0...1 */
   double gradient_energy; /* of the metrics that have it besides their score, less the share of noise; grey levels^2 */
   double gradient_noise;  /* that share */
@@ -162,31 +166,31 @@ FQ_API int fq_options_init(fq_options* options);
 
 typedef struct fq_meter fq_meter;
 
-/* device: "auto": the best usable one; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one; "cuda:current": in
- * the CUDA context that is current in each call. With "auto", the CPU takes over if the GPU fails. Each call leaves the
- * thread's current CUDA context as it was.
- * in_flight: images that may be pending at the same time, 1...16. On a GPU, the copy of one overlaps the work on another.
- * A meter accepts images of any size and format. It allocates memory for images when these change, and plans anew when
- * the options are none of the last four; keep a mask open while it is used again. */
+/* device: "auto": the best usable one; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one; "cuda:current":
+ * in the CUDA context that is current in each call. With "auto", the CPU takes over if the GPU fails. Each call leaves
+ * the thread's current CUDA context as it was. in_flight: images that may be pending at the same time, 1...16. On a
+ * GPU, the copy of one overlaps the work on another. A meter accepts images of any size and format. It allocates memory
+ * for images when these change, and plans anew when the options are none of the last four; keep a mask open while it is
+ * used again. */
 FQ_API int fq_meter_open(const char* device, int in_flight, fq_meter** meter);
 FQ_API void fq_meter_close(fq_meter* meter); /* waits for pending images; NULL is ignored */
 /* The device in use, such as "cuda:0". Valid until the meter is used again. */
 FQ_API const char* fq_meter_device(const fq_meter* meter);
 
-/* Starts to measure an image, whose pixels must stay unchanged until it is collected. Size, format and memory may change
- * only while no image is pending (FQ_ERROR_STATE). The mask may be closed right away. */
+/* Starts to measure an image, whose pixels must stay unchanged until it is collected. Size, format and memory may
+ * change only while no image is pending (FQ_ERROR_STATE). The mask may be closed right away. */
 FQ_API int fq_meter_submit(fq_meter* meter, const fq_image* image, const fq_options* options);
-/* Waits for the result of the oldest pending image. zones: room for zone_count scores, which are stored row by row; must
- * be at least zone_columns * zone_rows; or NULL. */
+/* Waits for the result of the oldest pending image. zones: room for zone_count scores, which are stored row by row;
+ * must be at least zone_columns * zone_rows; or NULL. */
 FQ_API int fq_meter_collect(fq_meter* meter, fq_result* result, double* zones, size_t zone_count);
 /* Submits and collects; no image may be pending. */
 FQ_API int fq_meter_measure(fq_meter* meter, const fq_image* image, const fq_options* options, fq_result* result,
                             double* zones, size_t zone_count);
 
 /* Scores `count` images in host memory on the CPU, in parallel. threads: 0 for all cores that the process may use.
- * results: one for each image, with its size set. If images cannot be measured, returns the status of the first of them,
- * stores its index in *failed (which may be NULL), and measures the others; their scores are valid, those of images that
- * failed are NaN. */
+ * results: one for each image, with its size set. If images cannot be measured, returns the status of the first of
+ * them, stores its index in *failed (which may be NULL), and measures the others; their scores are valid, those of
+ * images that failed are NaN. */
 FQ_API int fq_measure_many(const fq_image* images, size_t count, const fq_options* options, int threads,
                            fq_result* results, size_t* failed);
 
@@ -201,7 +205,8 @@ typedef struct fq_device_info {
   char reason[512]; /* not usable: why, and what to do */
 } fq_device_info;
 
-/* Number of devices, usable or not; at least 1, the last one being the CPU. Starts the GPU drivers when first called. */
+/* Number of devices, usable or not; at least 1, the last one being the CPU. Starts the GPU drivers when first called.
+ */
 FQ_API int fq_device_count(void);
 FQ_API int fq_device_get(int index, fq_device_info* info);
 
@@ -248,8 +253,8 @@ FQ_API int fq_focus_trigger(fq_focus* focus);
 FQ_API int fq_focus_get_state(const fq_focus* focus); /* fq_focus_state */
 /* Why the search goes where it went last, or has ended, as half a sentence. Valid until the next call. */
 FQ_API const char* fq_focus_reason(const fq_focus* focus);
-/* What the last finished search has seen: fills at most `room` positions and scores, in order of position, and returns how
- * many there are. top: position of the peak, between steps; certainty: its standard error, 0 if unknown. Any may be
+/* What the last finished search has seen: fills at most `room` positions and scores, in order of position, and returns
+ * how many there are. top: position of the peak, between steps; certainty: its standard error, 0 if unknown. Any may be
  * NULL. */
 FQ_API size_t fq_focus_curve(const fq_focus* focus, double* positions, double* scores, size_t room, double* top,
                              double* certainty);
@@ -288,13 +293,13 @@ typedef enum fq_denoise_method {
  * patchbilateral. */
 typedef struct fq_denoise_options {
   size_t size;
-  double strength;       /* nlmeans: h in exp(-d / h^2); patchbilateral: sigma of the range. 0: no effect, negative:
-                          * follows the noise of each image */
-  double sigma;          /* nlmeans: noise whose share is subtracted from patch distances; negative: estimated. 0 for the
-                          * patch-based bilateral filter */
-  double sigma_spatial;  /* patchbilateral: of the spatial weight, pixels, > 0 */
-  int32_t method;        /* fq_denoise_method */
-  int32_t patch_radius;  /* pixels, 0...7 */
+  double strength;      /* nlmeans: h in exp(-d / h^2); patchbilateral: sigma of the range. 0: no effect, negative:
+                         * follows the noise of each image */
+  double sigma;         /* nlmeans: noise whose share is subtracted from patch distances; negative: estimated. 0 for the
+                         * patch-based bilateral filter */
+  double sigma_spatial; /* patchbilateral: of the spatial weight, pixels, > 0 */
+  int32_t method;       /* fq_denoise_method */
+  int32_t patch_radius; /* pixels, 0...7 */
   int32_t search_radius; /* pixels, 0...16 */
   int32_t reserved;      /* 0 */
 } fq_denoise_options;

@@ -48,7 +48,8 @@ static inline const GstStructure* fq_meta_fields(GstBuffer* buffer, const char* 
 
 /* Fields of an element message of this structure name, owned by the message; NULL for any other message. */
 static inline const GstStructure* fq_message_fields(GstMessage* message, const char* name) {
-  const GstStructure* fields = GST_MESSAGE_TYPE(message) == GST_MESSAGE_ELEMENT ? gst_message_get_structure(message) : NULL;
+  const GstStructure* fields =
+      GST_MESSAGE_TYPE(message) == GST_MESSAGE_ELEMENT ? gst_message_get_structure(message) : NULL;
   return fields && gst_structure_has_name(fields, name) ? fields : NULL;
 }
 
