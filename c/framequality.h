@@ -167,11 +167,14 @@ FQ_API int fq_options_init(fq_options* options);
 typedef struct fq_meter fq_meter;
 
 /* device: "auto": the best usable one; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one; "cuda:current":
- * in the CUDA context that is current in each call. With "auto", the CPU takes over if the GPU fails. Each call leaves
- * the thread's current CUDA context as it was. in_flight: images that may be pending at the same time, 1...16. On a
- * GPU, the copy of one overlaps the work on another. A meter accepts images of any size and format. It allocates memory
- * for images when these change, and plans anew when the options are none of the last four; keep a mask open while it is
- * used again. */
+ * in the CUDA context that is current in each call, the closing one included. With "auto", the CPU takes over if the
+ * GPU fails. Each call leaves the thread's current CUDA context as it was.
+ *
+ * in_flight: images that may be pending at the same time, 1...16. On a GPU, the copy of one overlaps the work on
+ * another.
+ *
+ * A meter accepts images of any size and format. It allocates memory for images when these change, and plans anew when
+ * the options are none of the last four; keep a mask open while it is used again. */
 FQ_API int fq_meter_open(const char* device, int in_flight, fq_meter** meter);
 FQ_API void fq_meter_close(fq_meter* meter); /* waits for pending images; NULL is ignored */
 /* The device in use, such as "cuda:0". Valid until the meter is used again. */
