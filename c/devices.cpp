@@ -34,7 +34,7 @@ Wanted parse(std::string_view device) {
     if (name == backend->name) wanted.backend = backend;
   }
   if (!wanted.backend && device != "auto")
-    refuse("there is no device '" + std::string(device) + "'; devices are " + names + ", and numbers as in cuda:0");
+    refuse("unknown device '" + std::string(device) + "': use " + names + ", or one GPU, such as cuda:0");
   if (colon == device.npos) return wanted;
   wanted.current = which == "current" && wanted.backend->context;
   const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), wanted.id);

@@ -58,8 +58,8 @@ int failure() noexcept {
 
 void require_range(const char* member, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value >= least && value <= most) return;
-  refuse(std::string(member) + " is " + std::to_string(value) + ", it must be " + std::to_string(least) +
-         (least == most ? "" : "..." + std::to_string(most)));
+  refuse(std::string(member) + " is " + std::to_string(value) + ": it must be " + std::to_string(least) +
+         (least == most ? "" : " to " + std::to_string(most)));
 }
 
 void require_size(std::size_t size, const char* name) {

@@ -52,7 +52,7 @@ denoise::Settings settings_of(const fq_denoise_options& o) {
   if (o.method == FQ_NLMEANS) {
     set_nlmeans(s, o.strength, -1, o.sigma);
   } else {
-    require(o.sigma == 0, "options->sigma is for nlmeans: the patch-based bilateral filter has none, set it to 0");
+    require(o.sigma == 0, "options->sigma is for nlmeans only: leave it at its default, 0");
     set_bilateral(s, o.strength, o.sigma_spatial);
   }
   return s;
@@ -154,8 +154,8 @@ int fq_bliinds_measure(fq_bliinds* bliinds, const fq_image* image, int channel, 
     const Image in = readable(bliinds, image);
     require_range("channel", channel, 0, 1);
     if (!bliinds::measurable(in.geometry()))
-      refuse("an image of " + std::to_string(in.geometry().width) + "x" + std::to_string(in.geometry().height) +
-             (in.is_mosaic() ? " cells" : " pixels") + " is too small for BLIINDS-II: the least is " +
+      refuse("the image is " + std::to_string(in.geometry().width) + "x" + std::to_string(in.geometry().height) +
+             (in.is_mosaic() ? " cells" : " pixels") + ": BLIINDS-II needs at least " +
              std::to_string(bliinds::kLeastSide) + "x" + std::to_string(bliinds::kLeastSide));
     const auto wanted = channel == 0 ? bliinds::Channel::kRed : bliinds::Channel::kLuma;
     const bliinds::Features features = bliinds->work(in.geometry(), {in.frame(), wanted, false}, in.is_on_device());
@@ -211,7 +211,7 @@ int fq_halftoner_filter(fq_halftoner* halftoner, const fq_image* image, const fq
   return guarded([&] {
     const Image in = readable(halftoner, image);
     const halftone::Settings settings = settings_of(known(options, halftone_defaults(), "options"));
-    require(!in.is_mosaic(), "image->format is a mosaic, which cannot be halftoned: demosaic it first");
+    require(!in.is_mosaic(), "a mosaic cannot be halftoned: demosaic it first");
     const fq_target to = known_target(out, 1, halftone::target_row_bytes(in.width(), settings.packed), in.height());
     require(!settings.serpentine || settings.method != halftone::Method::kFloydSteinberg ||
                 is_cpu(*halftoner->runner().place().backend),

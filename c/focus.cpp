@@ -28,7 +28,8 @@ fq_focus_options default_options() {
 }
 
 FocusSettings settings_of(const fq_focus_options& o) {
-  require(std::isfinite(o.min) && std::isfinite(o.max) && o.min <= o.max, "options->min and max are not a range");
+  require(std::isfinite(o.min) && std::isfinite(o.max) && o.min <= o.max,
+          "options->min and max must be finite, and min at most max");
   require(o.step > 0 && std::isfinite(o.step) && (o.max - o.min) / o.step <= kMostPositions,
           "options->step must be larger than 0, and leave at most 10,000,000 positions");
   require(o.coarse_step == 0 || o.coarse_step >= o.step, "options->coarse_step must be 0, or at least step");
@@ -119,7 +120,8 @@ size_t fq_focus_curve(const fq_focus* focus, double* positions, double* scores, 
   const std::size_t count = std::min(room, curve.positions.size());
   if (positions) std::copy_n(curve.positions.begin(), count, positions);
   if (scores) std::copy_n(curve.scores.begin(), count, scores);
-  if (top) *top = curve.top;
+  // A peak that was found has a width.
+  if (top) *top = curve.width > 0 ? curve.top : std::numeric_limits<double>::quiet_NaN();
   if (certainty) *certainty = curve.certainty;
   return curve.positions.size();
 }

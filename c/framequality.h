@@ -257,8 +257,8 @@ FQ_API int fq_focus_get_state(const fq_focus* focus); /* fq_focus_state */
 /* Why the search goes where it went last, or has ended, as half a sentence. Valid until the next call. */
 FQ_API const char* fq_focus_reason(const fq_focus* focus);
 /* What the last finished search has seen: fills at most `room` positions and scores, in order of position, and returns
- * how many there are. top: position of the peak, between steps; certainty: its standard error, 0 if unknown. Any may be
- * NULL. */
+ * how many there are. top: position of the peak, between steps, NaN if none was found; certainty: its standard error, 0
+ * if unknown. Any may be NULL. */
 FQ_API size_t fq_focus_curve(const fq_focus* focus, double* positions, double* scores, size_t room, double* top,
                              double* certainty);
 

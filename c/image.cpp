@@ -53,8 +53,8 @@ fq_image checked(const fq_image* given) {
     require_range(("image->stride" + name).c_str(), i.stride[p], -kMostStride, kMostStride);
     // Rows on top of each other are odd, but a broadcast array has them.
     if (i.stride[p] != 0 && std::abs(i.stride[p]) < row)
-      refuse("image->stride" + name + " is " + std::to_string(i.stride[p]) + ", a row has " + std::to_string(row) +
-             " bytes");
+      refuse("image->stride" + name + " is " + std::to_string(i.stride[p]) + ", but a row needs " +
+             std::to_string(row) + " bytes");
   }
   return i;
 }
@@ -112,7 +112,7 @@ Image::Image(const fq_image* image)
     : image_(checked(image)), geometry_(geometry_of(image_)), frame_(frame_of(image_)) {}
 
 PictureGeometry Image::picture_geometry() const {
-  require(!is_bayer(image_), "image->format is a mosaic, which filters do not accept: demosaic it first");
+  require(!is_bayer(image_), "a mosaic cannot be denoised: demosaic it first");
   const int pixel = (is_planar(image_) ? 1 : samples_of(image_)) * image_.word_bytes;
   require(image_.pixel_stride == pixel,
           "image->pixel_stride leaves gaps, which denoisers do not accept: copy the image");
@@ -142,8 +142,8 @@ fq_target known_target(const fq_target* target, int planes, std::size_t row_byte
     if (height == 1) t.stride[p] = static_cast<std::ptrdiff_t>(row_bytes);
     require_range(("out->stride" + name).c_str(), t.stride[p], -kMostStride, kMostStride);
     if (static_cast<std::size_t>(std::abs(t.stride[p])) < row_bytes)
-      refuse("out->stride" + name + " is " + std::to_string(t.stride[p]) + ", a row has " + std::to_string(row_bytes) +
-             " bytes");
+      refuse("out->stride" + name + " is " + std::to_string(t.stride[p]) + ", but a row needs " +
+             std::to_string(row_bytes) + " bytes");
   }
   return t;
 }

@@ -44,7 +44,7 @@ fq_options checked(const fq_options* given) {
   require_range("options->metric", o.metric, 0, kMetricCount - 1);
   require_range("options->prefilter", o.prefilter, FQ_PREFILTER_NONE, FQ_PREFILTER_BINOMIAL5);
   if (o.downscale != 0 && o.downscale != 1 && o.downscale != 2 && o.downscale != 4)
-    refuse("options->downscale is " + std::to_string(o.downscale) + ", it must be 0, 1, 2 or 4");
+    refuse("options->downscale is " + std::to_string(o.downscale) + ": it must be 0, 1, 2 or 4");
   require_flag("options->normalize", o.normalize);
   require_flag("options->statistics", o.statistics);
   require_flag("options->noise_correction", o.noise_correction);
@@ -56,7 +56,7 @@ fq_options checked(const fq_options* given) {
   require_range("options->reserved", o.reserved, 0, 0);
   if (o.mask) {
     require(!o.has_roi && o.zone_columns == 1 && o.zone_rows == 1 && o.downscale != 0 && !o.interlaced,
-            "options->mask does not go together with roi, zones, downscale 0 or interlaced");
+            "options->mask cannot be combined with roi, zones, interlaced or downscale 0: use downscale 1, 2 or 4");
   }
   return o;
 }
@@ -102,8 +102,9 @@ class Plans {
       require(image.geometry().layout.kind != PixelLayout::Kind::kBayer,
               "a mosaic cannot be masked: demosaic it first");
       if (o.mask->width != image.width() || o.mask->height != image.height())
-        refuse("the mask has " + std::to_string(o.mask->width) + "x" + std::to_string(o.mask->height) +
-               " pixels, the image " + std::to_string(image.width()) + "x" + std::to_string(image.height()));
+        refuse("the mask is " + std::to_string(o.mask->width) + "x" + std::to_string(o.mask->height) +
+               " pixels but the image is " + std::to_string(image.width()) + "x" + std::to_string(image.height()) +
+               ": they must have the same size");
     }
     auto plan = std::make_shared<const Plan>(make_plan(image.geometry(), request_of(o)));
     if (!plan->refusal.empty()) refuse(plan->refusal);
@@ -198,7 +199,7 @@ struct fq_meter {
     if (pending.size() == static_cast<std::size_t>(depth))
       throw StateError(std::to_string(depth) + " images are pending, as many as in_flight allows: collect one first");
     if (!pending.empty() && pending.back().frame.memory != image.frame().memory)
-      throw StateError("collect all pending images before the images' memory changes");
+      throw StateError("collect all pending images before changing the memory of images");
     if (!geometry || !(*geometry == image.geometry())) remake(image.geometry());
     const MeterTask task{image.frame(), plans.find(image, options)};
     runner.hold(image.is_on_device());
@@ -220,7 +221,7 @@ struct fq_meter {
   }
 
   void remake(const Geometry& wanted) {
-    if (!pending.empty()) throw StateError("collect all pending images before the size or format changes");
+    if (!pending.empty()) throw StateError("collect all pending images before changing the size or format of images");
     session.reset();
     plans.clear();
     geometry.reset();
@@ -321,7 +322,7 @@ int fq_meter_measure(fq_meter* meter, const fq_image* image, const fq_options* o
     require_result(result);
     const fq_options how = checked(options);
     if (zones && zone_count < static_cast<std::size_t>(how.zone_columns) * static_cast<std::size_t>(how.zone_rows))
-      refuse("zone_count is too small for the options' zones");
+      refuse("zone_count is smaller than the number of zones that the options ask for");
     if (!meter->pending.empty()) throw StateError("images are pending: collect them first");
     meter->submit(image, how);
     give(result, meter->collect(zones, zone_count), "result");

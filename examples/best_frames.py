@@ -23,6 +23,8 @@ def frames(path):
 
 
 def main():
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: best_frames.py VIDEO FOLDER [N]")
     folder = pathlib.Path(sys.argv[2])
     folder.mkdir(exist_ok=True)
     every = int(sys.argv[3]) if len(sys.argv) > 3 else 30

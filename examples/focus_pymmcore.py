@@ -4,6 +4,7 @@
 
 usage: focus_pymmcore.py [--config FILE] [--range UM] [--step UM]
 
+The search moves the stage up to half of --range to both sides: make sure that the objective cannot touch the sample there.
 Not tested on a real microscope.
 """
 import argparse

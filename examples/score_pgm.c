@@ -44,13 +44,14 @@ int main(int argc, char** argv) {
     fprintf(stderr, "%s\n", fq_last_error());
     return 1;
   }
+  if (argc < 2) fprintf(stderr, "usage: score_pgm FILE.pgm...\n");
   options.statistics = 1;
   for (i = 1; i < argc; ++i) {
     fq_image image = FQ_INIT(fq_image);
     fq_result result = FQ_INIT(fq_result);
     unsigned char* pixels = read_pgm(argv[i], &image);
     if (!pixels) {
-      fprintf(stderr, "%s: not a PGM file (P5)\n", argv[i]);
+      fprintf(stderr, "%s: cannot be read as a binary PGM file (P5)\n", argv[i]);
       status = 1;
     } else if (fq_meter_measure(meter, &image, &options, &result, NULL, 0) != FQ_OK) {
       fprintf(stderr, "%s: %s\n", argv[i], fq_last_error());

@@ -13,12 +13,16 @@ SUFFIXES = {".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp", ".pgm", "
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: sort_folder.py FOLDER")
     ranked = []
     for path in sorted(pathlib.Path(sys.argv[1]).rglob("*")):
         if path.suffix.lower() not in SUFFIXES:
             continue
         try:
             measured = fq.measure(fq.read(path), **fq.ACROSS_SCENES)
+        except ImportError as error:  # nothing that reads such files is installed
+            sys.exit(str(error))
         except (OSError, ValueError) as error:
             print(f"{path}: {error}", file=sys.stderr)
             continue

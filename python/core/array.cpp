@@ -232,7 +232,7 @@ bool Array::open_dlpack(PyObject* object) {
 
 bool Array::open_interface(PyObject* object, PyObject* interface, bool on_device) {
   if (!PyDict_Check(interface)) {
-    PyErr_SetString(PyExc_TypeError, "the array's interface is no dictionary");
+    PyErr_SetString(PyExc_TypeError, "the array's interface is not a dictionary");
     return false;
   }
   const auto entry = [&](const char* name) -> PyObject* {  // borrowed
@@ -255,7 +255,7 @@ bool Array::open_interface(PyObject* object, PyObject* interface, bool on_device
   const Py_ssize_t last_byte_of_contiguous = ndim > 0 ? strides[0] * shape[0] : 0;
   PyObject* steps = entry("strides");
   if (steps && read_sizes(steps, strides) != ndim) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the array's interface has as many strides as axes");
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the array's interface must have as many strides as axes");
     return false;
   }
   if (memory && PyTuple_Check(memory) && PyTuple_Size(memory) == 2) {
@@ -282,7 +282,7 @@ bool Array::open_interface(PyObject* object, PyObject* interface, bool on_device
     if (PyErr_Occurred()) return false;
     if (number == 0) {
       PyErr_SetString(PyExc_ValueError,
-                      "stream 0 in __cuda_array_interface__ is ambiguous: 1 is the legacy default one");
+                      "stream 0 in __cuda_array_interface__ is ambiguous: use 1 for the legacy default stream");
       return false;
     }
     stream = number == 1 ? nullptr : reinterpret_cast<void*>(number);

@@ -42,8 +42,8 @@ Object nearest(PyObject* given, const char* known) {
 
 PyObject* raise_unknown(PyObject* type, const char* what, PyObject* given, const char* known) {
   const Object near = PyUnicode_Check(given) ? nearest(given, known) : nullptr;
-  if (near) return PyErr_Format(type, "unknown %s %R: did you mean %R? Known: %s", what, given, near.get(), known);
-  return PyErr_Format(type, "unknown %s %R. Known: %s", what, given, known);
+  if (near) return PyErr_Format(type, "unknown %s %R: did you mean %R? Use one of: %s", what, given, near.get(), known);
+  return PyErr_Format(type, "unknown %s %R: use one of: %s", what, given, known);
 }
 
 void prefix_error(Py_ssize_t index) {

@@ -23,7 +23,7 @@ Mask open_mask(PyObject* object, int width, int height) {
     return nullptr;
   }
   if (array.ndim != 2 || array.shape[0] != height || array.shape[1] != width) {
-    PyErr_Format(PyExc_ValueError, "the mask has the shape %s, the image is %d pixels high and %d wide",
+    PyErr_Format(PyExc_ValueError, "the mask has the shape %s, but the image is %d pixels high and %d wide",
                  shape_text(text, array.shape, array.ndim), height, width);
     return nullptr;
   }

@@ -90,7 +90,10 @@ bool claim_interpreter() {
   static std::int64_t owner = -1;
   const std::int64_t mine = PyInterpreterState_GetID(PyInterpreterState_Get());
   if (owner >= 0 && owner != mine) {
-    PyErr_SetString(PyExc_ImportError, "framequality is in use by another interpreter of this process");
+    PyErr_SetString(
+        PyExc_ImportError,
+        "framequality supports one interpreter per process, and another one has imported it: use processes instead of "
+        "subinterpreters");
     return false;
   }
   if (owner < 0) pthread_atfork(nullptr, nullptr, [] { ++generation; });

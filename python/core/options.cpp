@@ -60,11 +60,12 @@ bool read_integer(const char* what, PyObject* value, long lo, long hi, long& out
   int overflow = 0;
   out = PyLong_AsLongAndOverflow(value, &overflow);
   if (out == -1 && PyErr_Occurred()) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Format(PyExc_TypeError, "%s is an integer, not %R", what, value);
+    if (PyErr_ExceptionMatches(PyExc_TypeError))
+      PyErr_Format(PyExc_TypeError, "%s must be an integer, not %R", what, value);
     return false;
   }
   if (overflow == 0 && out >= lo && out <= hi) return true;
-  PyErr_Format(PyExc_ValueError, "%s is an integer from %ld to %ld, not %R", what, lo, hi, value);
+  PyErr_Format(PyExc_ValueError, "%s must be an integer from %ld to %ld, not %R", what, lo, hi, value);
   return false;
 }
 

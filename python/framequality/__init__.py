@@ -4,7 +4,7 @@
     import framequality as fq
 
     fq.score(frame)                                        # higher is sharper; a numpy array, tensor, PIL image ...
-    fq.score(gray, metric="laplacian-variance")            # equals cv2.Laplacian(gray, cv2.CV_64F).var()
+    fq.score(gray, metric="laplacian-variance")            # uint8: equals cv2.Laplacian(gray, cv2.CV_64F).var()
     fq.measure(frame, zones=(4, 3)).zones                  # also noise, exposure and kind of blur
     fq.best(map(fq.read, paths)).index                     # the sharpest of many images
 
@@ -26,11 +26,11 @@ __version__ = _core.version
 __all__ = ["score", "measure", "scores", "rank", "best", "Autofocus", "quality", "denoise", "halftone", "read", "devices",
            "Measurement", "Best", "Device", "METRICS", "ACROSS_SCENES", "Error"]
 
-#: Names of all metrics, each with a line that says what it is good for.
+#: All metrics: name -> one line on what it is good for.
 METRICS = _core.metrics()
 
 #: Options for comparing images of different scenes, sizes and exposures. rank() and best() use them by default. Such
-#: scores cannot find the peak of a focus sweep: use metric="tenengrad" for that.
+#: scores cannot find the peak of a focus sweep: for that, pass metric="tenengrad", downscale=1, noise_correction=False.
 ACROSS_SCENES = {"metric": "directional-frequency", "prefilter": "binomial5", "noise_correction": True, "downscale": 0}
 
 
@@ -47,11 +47,11 @@ class Measurement(namedtuple("Measurement", (
     blur             "flat" (no detail above the noise), "sharp", "defocus", "motion", or None if it was not measured
     anisotropy       0: equally sharp in all directions, to 1
     blur_angle       direction that is blurred most, degrees counterclockwise from the x axis, 0 <= angle < 180
-    gradient_energy  of metrics that measure it besides their score, less the share of the noise; grey levels squared
-    pixels           number of pixels that were measured, after downscale
+    gradient_energy  for metrics that also measure it, with the noise subtracted; grey levels squared
+    pixels           number of pixels measured, after downscale
     device           that measured the image, such as "cpu" or "cuda:0"
-    gradient_noise   share of the noise that gradient_energy lacks
-    light_power      power of the light that the score grows with; 0: independent of exposure
+    gradient_noise   the noise subtracted from gradient_energy
+    light_power      the score grows with this power of the light; 0: independent of exposure
     """
     __slots__ = ()
 
@@ -128,7 +128,7 @@ def _chunks(images, threads, every=None):
             yield images[i:i + step]
         return
     if isinstance(images, (str, bytes, bytearray)):
-        raise TypeError("scores() needs images, not a file name or bytes: use score(framequality.read(name))")
+        raise TypeError("images are arrays, not a file name or bytes: use map(framequality.read, paths)")
     chunk, size = [], 0
     for image in images:
         chunk.append(image)
@@ -152,8 +152,8 @@ def _scored(images, threads, options, every=None):
 def scores(images, *, threads=0, **options):
     """Return the scores of many images: a float64 array, or a list of float if numpy is not installed.
 
-    images: any iterable of images, or an array or tensor with the images along its first axis. An iterator is consumed in
-      parts, so that few images are in memory at the same time; it must not yield the same memory twice.
+    images: any iterable of images, or an array or tensor with the images along its first axis. An iterator is read in parts
+      of at most 1024 images, or 256 MiB plus 16 MiB per CPU core; it must yield new memory for each image.
     threads: CPU threads; 0: as many as there are cores. Images in GPU memory are measured one after the other.
     options: as for score().
 
@@ -169,13 +169,20 @@ def scores(images, *, threads=0, **options):
     return numpy.array(all_scores, numpy.float64) if numpy else all_scores
 
 
+def _across_scenes(options):
+    """ACROSS_SCENES with a caller's options in place of its own. A mask has to have one scale."""
+    defaults = ACROSS_SCENES if options.get("mask") is None else {**ACROSS_SCENES, "downscale": 1}
+    return {**defaults, **options}
+
+
 def rank(images, *, threads=0, **options):
     """Return [(index, score), ...] of all images, sharpest first.
 
     images, threads: as for scores(). The images may show different scenes.
-    options: as for score(); default: ACROSS_SCENES.
+    options: as for score(). Those that are not given have the values of ACROSS_SCENES, also if metric is given; with a
+      mask, downscale=1.
     """
-    scored = _scored(images, threads, {**ACROSS_SCENES, **options})
+    scored = _scored(images, threads, _across_scenes(options))
     return sorted(((index, one) for index, one, _ in scored), key=lambda pair: -pair[1])
 
 
@@ -185,7 +192,7 @@ def best(images, *, count=None, every=None, threads=0, **options):
     images, threads: as for scores(). Passes over them once, and keeps few of them in memory.
     count: return a list of this many instead, sharpest first.
     every: return an iterator instead: the sharpest of each `every` consecutive images.
-    options: as for score(); default: ACROSS_SCENES.
+    options: as for rank().
 
     Raises ValueError if there are no images, and what score() raises. Of equally sharp images, the first is the best.
     """
@@ -194,7 +201,7 @@ def best(images, *, count=None, every=None, threads=0, **options):
             raise ValueError(f"{name} is an integer of at least 1, not {value!r}")
     if count is not None and every is not None:
         raise TypeError("best() takes count or every, not both")
-    options = {**ACROSS_SCENES, **options}
+    options = _across_scenes(options)
     if every is not None:
         return _best_of_each(every, _scored(images, threads, options, every))
     leaders = []  # sharpest first
@@ -233,11 +240,11 @@ class Autofocus:
 
     minimum, maximum: range of positions, in any unit.
     step: distance of neighbouring positions, above 0.
-    position: where the lens is; NaN if unknown.
+    position: current position of the lens; NaN if unknown.
     coarse_step: distance of positions in the first sweep; 0: chosen from the range.
     lag_frames: frames between a command and the first frame that shows its position; -1: learned.
     settle_frames: frames after a command in which the lens may still move, including the lag.
-    average_frames: number of scores that are averaged at a position, at least.
+    average_frames: minimum number of scores averaged at a position.
     stop_and_go: stop at each position of the first sweep, too.
     backlash: play between motor and lens, in the unit of positions; negative: learned.
     continuous: keep watching the score after the search, and search again when focus is lost.
@@ -247,6 +254,8 @@ class Autofocus:
 
     def __init__(self, minimum, maximum, step, *, position=float("nan"), coarse_step=0, lag_frames=0, settle_frames=0,
                  average_frames=1, stop_and_go=False, backlash=0, continuous=False):
+        if not float("-inf") < minimum <= maximum < float("inf"):
+            raise ValueError(f"minimum and maximum must be finite, and minimum at most maximum, not {minimum!r} and {maximum!r}")
         self._search = _core.Focus(minimum, maximum, step, position, coarse_step, backlash, lag_frames, settle_frames,
                                    average_frames, stop_and_go, continuous)
         self._position, self._frames, self._moves = position, 0, 0
@@ -270,14 +279,17 @@ class Autofocus:
     def run(self, score, move, max_frames=1000):
         """Call score() and move(position) until the lens is in focus. Return that position.
 
-        score: takes an image and returns its score or Measurement.
+        Returns at once if the search has ended: call trigger() first to search again.
+
+        score: snaps an image and returns its score or Measurement.
         move: moves the lens, and returns when it has arrived, unless lag_frames or settle_frames say otherwise.
         Raises Error, with the reason, if no peak is found, or not within max_frames.
         """
         last = self._frames + max_frames
         while not self.done:
             if self._frames >= last:
-                raise Error(f"autofocus gave up after {max_frames} frames: {self.reason}")
+                raise Error(f"autofocus gave up after {max_frames} images, in state {self.state!r}: pass a larger max_frames, "
+                            "or a larger step")
             moves = self._moves
             position = self.next_position(score())
             if self._moves != moves:
@@ -302,12 +314,12 @@ class Autofocus:
 
     @property
     def reason(self):
-        """Why the search chose its last position, or why it ended: half a sentence."""
+        """Why the search chose its last position, or why it ended: a clause for messages."""
         return self._search.reason()
 
     @property
     def position(self):
-        """Where the lens belongs now."""
+        """Position where the lens should be now."""
         return self._position
 
     @property
@@ -317,7 +329,7 @@ class Autofocus:
 
     @property
     def top(self):
-        """Position of the peak that the last finished search has found, between steps."""
+        """Position of the peak that the last finished search found, between steps; NaN if it found none."""
         return self._search.curve()[0]
 
     @property

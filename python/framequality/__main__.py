@@ -36,7 +36,7 @@ def metric(text):
         return text
     import difflib
     near = difflib.get_close_matches(text, fq.METRICS, 1)
-    raise argparse.ArgumentTypeError(f"unknown metric {text!r}" + (f": did you mean {near[0]!r}?" if near else "") +
+    raise argparse.ArgumentTypeError(f"unknown metric {text!r}" + (f": did you mean {near[0]!r}?" if near else ";") +
                                      " --list-metrics lists all")
 
 
@@ -59,17 +59,17 @@ def parser():
     p.add_argument("--list-metrics", action=ListMetrics, nargs=0, help="list the metrics and exit")
     p.add_argument("--across-scenes", action="store_true",
                    help="make scores of different scenes, sizes and exposures comparable")
-    p.add_argument("--prefilter", choices=("none", "binomial3", "binomial5"), help="smooth first, against noise")
+    p.add_argument("--prefilter", choices=("none", "binomial3", "binomial5"), help="smooth the image first, to reduce the effect of noise")
     p.add_argument("--downscale", type=int, choices=(0, 1, 2, 4),
-                   help="measure an image that is this many times smaller; 0: the lowest score of the three")
+                   help="measure at 1/1, 1/2 or 1/4 size; 0: at all three, and report the lowest score")
     p.add_argument("--normalize", choices=("none", "mean"), help="mean: make scores independent of exposure")
     p.add_argument("--roi", type=rectangle, metavar="X,Y,W,H", help="measure only this rectangle, in pixels")
-    p.add_argument("--zones", type=pair, metavar="CxR", help="also print the scores of a grid of C columns and R rows")
-    p.add_argument("--device", help="cpu (default), auto, cuda or cuda:1")
+    p.add_argument("--zones", type=pair, metavar="CxR", help="also print a grid of scores with C columns and R rows (1 to 64)")
+    p.add_argument("--device", help="where to measure: cpu (default), auto, cuda, or one GPU such as cuda:1")
     form = p.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object per line, with noise, exposure and blur")
     form.add_argument("--csv", action="store_true", help="print a table with noise, exposure and blur")
-    p.add_argument("--sort", action="store_true", help="print the sharpest image first, after measuring all")
+    p.add_argument("--sort", action="store_true", help="measure all files, then print the sharpest first")
     p.add_argument("--version", action="version", version=f"framequality {fq.__version__}")
     return p
 
@@ -158,10 +158,10 @@ def main():
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="surrogateescape" if os.name == "posix" else "replace")
     p = parser()
-    args = p.parse_args()
-    if not args.files:
-        p.error("no image files: python -m framequality FILE...")
     try:
+        args = p.parse_args()
+        if not args.files:
+            p.error("no image files: python -m framequality FILE...")
         return run(args)
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

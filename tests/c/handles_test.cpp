@@ -55,8 +55,8 @@ TEST(CFocus, RefusesRangesThatAreNone) {
     EXPECT_NE(std::strstr(fq_last_error(), text), nullptr) << fq_last_error();
     EXPECT_EQ(focus, nullptr);
   };
-  expect("not a range", [](auto& o) { o.min = 200; });
-  expect("not a range", [](auto& o) { o.max = std::numeric_limits<double>::infinity(); });
+  expect("options->min and max must", [](auto& o) { o.min = 200; });
+  expect("options->min and max must", [](auto& o) { o.max = std::numeric_limits<double>::infinity(); });
   expect("options->step", [](auto& o) { o.step = 0; });
   expect("options->step", [](auto& o) { o.step = 1e-9; });
   expect("options->coarse_step", [](auto& o) { o.coarse_step = 0.1; });
@@ -107,7 +107,7 @@ TEST(CFilters, DenoisersFilterInAnyLayout) {
   EXPECT_NE(std::strstr(fq_last_error(), "image->pixel_stride leaves gaps"), nullptr) << fq_last_error();
   to.stride[0] = w - 1;
   EXPECT_EQ(fq_denoiser_filter(denoiser, &gray, &any, &to), FQ_ERROR_ARGUMENT);
-  EXPECT_STREQ(fq_last_error(), "out->stride[0] is 39, a row has 40 bytes");
+  EXPECT_STREQ(fq_last_error(), "out->stride[0] is 39, but a row needs 40 bytes");
   fq_image mosaic = gray;
   mosaic.format = FQ_BAYER_BGGR;
   auto options = FQ_INIT(fq_denoise_options);

@@ -153,10 +153,10 @@ TEST_F(CMask, RefusesWhatItIsNotFor) {
     EXPECT_NE(std::strstr(fq_last_error(), text), nullptr) << fq_last_error();
   };
   options.zone_rows = 2;
-  expect("does not go together", pixels.gray());
+  expect("cannot be combined", pixels.gray());
   options.zone_rows = 1;
   options.downscale = 0;
-  expect("does not go together", pixels.gray());
+  expect("cannot be combined", pixels.gray());
   options.downscale = 1;
   fq_image mosaic = pixels.gray();
   mosaic.format = FQ_BAYER_RGGB;
@@ -165,7 +165,7 @@ TEST_F(CMask, RefusesWhatItIsNotFor) {
   ASSERT_EQ(fq_mask_open(values.data(), 16, 16, 24, &mask), FQ_OK);
   options.mask = mask;
   EXPECT_EQ(measure(pixels.gray()), FQ_ERROR_ARGUMENT);
-  EXPECT_STREQ(fq_last_error(), "the mask has 16x24 pixels, the image 32x24");
+  EXPECT_STREQ(fq_last_error(), "the mask is 16x24 pixels but the image is 32x24: they must have the same size");
   fq_mask_close(mask);
   EXPECT_EQ(fq_mask_open(nullptr, 16, 16, 24, &mask), FQ_ERROR_ARGUMENT);
   EXPECT_EQ(fq_mask_open(values.data(), 16, 0, 24, &mask), FQ_ERROR_ARGUMENT);

@@ -185,7 +185,7 @@ TEST(CMeter, RefusesWhatIsInvalidAndNamesIt) {
   expect("image->bits is 12", [](auto& i, auto&) { i.bits = 12; });
   expect("image->flags", [](auto& i, auto&) { i.flags = 4; });
   expect("image->plane[0] is NULL", [](auto& i, auto&) { i.plane[0] = nullptr; });
-  expect("image->stride[0] is 31, a row has 32 bytes", [](auto& i, auto&) { i.stride[0] = 31; });
+  expect("image->stride[0] is 31, but a row needs 32 bytes", [](auto& i, auto&) { i.stride[0] = 31; });
   expect("image->pixel_stride", [](auto& i, auto&) { i.pixel_stride = 256; });
   expect("image->stride[0]", [](auto& i, auto&) { i.stride[0] = std::numeric_limits<ptrdiff_t>::min(); });
   expect("image->reserved", [](auto& i, auto&) { i.reserved = 1; });

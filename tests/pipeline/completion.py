@@ -57,7 +57,7 @@ assert completed("framequality-scan --metric ") == metrics and len(metrics) > 10
 assert completed("framequality-scan --metric=ten") == ["tenengrad"]
 assert completed("framequality-scan --prefilter=") == ["none", "binomial3", "binomial5"]
 assert completed("framequality-scan --quiet READ") == ["README.md"]
-assert sorted(completed("framequality-scan --export c")) == ["cpu", "cuda"]
+assert sorted(completed("framequality-scan --export c")) == ["c", "cpu", "cuda"]
 assert completed("framequality-scan -f ") == completed("framequality-scan --format=") == ["csv", "jsonl"]
 assert completed("framequality-scan --downscale ") == ["0", "1", "2", "4"]
 assert completed("framequality-scan --jobs ") == completed("framequality-scan --every ") == []
@@ -66,7 +66,7 @@ assert completed("framequality-scan --manifest meson.b") == []  # no JSON
 there, _ = options(merge)
 offered = {word.rstrip("=") for word in completed("framequality-merge --")}
 assert offered == there, offered ^ there
-assert sorted(completed("framequality-merge c")) == ["cpu", "cuda"]
+assert sorted(completed("framequality-merge c")) == ["c", "cpu", "cuda"]
 
 there, _ = options(bliinds)
 assert completed("framequality-bliinds ") == ["features", "score", "--help", "--version"]

@@ -65,7 +65,7 @@ class Score(unittest.TestCase, support.Failing):
 
     def test_unknown_names(self):
         for options, parts in ((dict(metric="tenengrat"), ["'tenengrat'", "did you mean 'tenengrad'", "laplacian-variance"]),
-                               (dict(metric="xyz"), ["'xyz'", "Known: variance"]),
+                               (dict(metric="xyz"), ["'xyz'", "use one of: variance"]),
                                (dict(prefilter="binomial7"), ["binomial3, binomial5"]),
                                (dict(normalize="meen"), ["did you mean 'mean'"]),
                                (dict(order="gbr"), ["rgb, bgr"]), (dict(bayer="rgbg"), ["rggb, grbg, gbrg, bggr"])):

@@ -99,7 +99,7 @@ class Program(unittest.TestCase):
             self.assertIn(part, error)
         status, _, error = self.run_program("--device", "gpu", "sharp.pgm")
         self.assertEqual(status, 1)
-        self.assertIn("there is no device 'gpu'", error)
+        self.assertIn("unknown device 'gpu'", error)
 
     def test_help(self):
         status, out, _ = self.run_program("--help")

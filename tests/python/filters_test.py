@@ -188,11 +188,11 @@ class Focus(unittest.TestCase, support.Failing):
         self.assertEqual((flat.state, flat.done), ("failed", True))
         stage = self.stage(50, 0.0)
         search = fq.Autofocus(0, 100, 0.5, position=0)
-        self.fails(fq.Error, "gave up after 7 frames", search.run, stage.score, stage.move, max_frames=7)
+        self.fails(fq.Error, "gave up after 7 images", search.run, stage.score, stage.move, max_frames=7)
         search.trigger()
         self.assertLessEqual(abs(search.run(stage.score, stage.move) - 50), 0.5)
         self.fails(ValueError, "step", fq.Autofocus, 0, 100, 0)
-        self.fails(ValueError, "range", fq.Autofocus, 100, 0, 1)
+        self.fails(ValueError, "minimum at most maximum", fq.Autofocus, 100, 0, 1)
         self.fails(ValueError, "average_frames", fq.Autofocus, 0, 100, 1, average_frames=0)
         with self.assertRaises(TypeError):
             fq.Autofocus(0, "far", 1)

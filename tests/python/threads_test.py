@@ -154,7 +154,7 @@ i = other.create()
 try:
     other.run_string(i, "import framequality")
 except Exception as error:
-    print("another interpreter" in str(error) or "does not support" in str(error), end="")
+    print("one interpreter per process" in str(error) or "does not support" in str(error), end="")
 other.destroy(i)
 import numpy
 print(framequality.score(numpy.zeros((4, 4), numpy.uint8)))
