@@ -60,7 +60,7 @@ sources() {
 # also skips the sharpness kernels (compiled for each instruction set, a minute each time); the other checks do not.
 tidy() {
   local chosen tidy=(xargs -0 -r -n 1 -P "$(nproc)" clang-tidy --quiet -p build-tidy --extra-arg=-Wno-unknown-warning-option)
-  local product=('gst/*.cpp' 'algorithms/*.cpp' 'cpu/*.cpp' 'host/*.cpp' 'apps/*.cpp')
+  local product=('gst/*.cpp' 'algorithms/*.cpp' 'cpu/*.cpp' 'host/*.cpp' 'apps/*.cpp' 'engine/*.cpp' 'c/*.cpp' 'python/*.cpp')
   # Without precompiled headers: clang-tidy could not read GCC's.
   CONFIGURE_ONLY=1 scripts/build build-tidy -Dcuda=disabled -Dtests=false -Dwerror=true -Dbuildtype=debug -Db_pch=false ||
     return
