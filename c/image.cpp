@@ -34,7 +34,7 @@ fq_image checked(const fq_image* given) {
   require_range("image->height", i.height, 1, kMostSide);
   require_range("image->word_bytes", i.word_bytes, 1, 2);
   if (i.bits == 0) i.bits = 8 * i.word_bytes;
-  require_range("image->bits", i.bits, 8, 8 * i.word_bytes);
+  require_range("image->bits", i.bits, 8, std::int64_t{8} * i.word_bytes);
   require_range("image->flags", i.flags, 0, FQ_BIG_ENDIAN | FQ_ON_DEVICE);
   require_range("image->reserved", i.reserved, 0, 0);
   const int samples = is_planar(i) ? 1 : samples_of(i), pixel = samples * i.word_bytes;
