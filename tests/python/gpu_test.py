@@ -135,6 +135,30 @@ def check_context():
     torch.zeros(8, device="cuda").add_(1).sum().item()  # its context still works
 
 
+def check_devices():
+    """Every tensor is measured on its own GPU, whichever one is current, and that one stays current."""
+    array = numpy.random.default_rng(1).integers(0, 256, (480, 640), numpy.uint8)
+    wanted, count = fq.score(array), torch.cuda.device_count()
+    if count == 1:
+        print("left out: there is one GPU only")
+        return
+    before = torch.cuda.current_device()
+    for current in range(count):
+        torch.cuda.set_device(current)
+        for where in [*range(count)] * 2:
+            tensor = torch.from_numpy(array).to(f"cuda:{where}")
+            measured = fq.measure(tensor)
+            assert (measured.score, measured.device) == (wanted, f"cuda:{where}"), measured
+            assert fq.score(array, device=f"cuda:{where}") == wanted
+            with torch.cuda.stream(torch.cuda.Stream(device=where)):
+                assert fq.score(tensor.clone()) == wanted
+            assert torch.cuda.current_device() == current
+            assert torch.zeros(8, device="cuda").add_(1).sum().item() == 8
+    both = [torch.from_numpy(array).to(f"cuda:{i % count}") for i in range(16)]
+    assert list(fq.scores(both)) == [wanted] * 16
+    torch.cuda.set_device(before)
+
+
 def check_threads():
     arrays = [numpy.random.default_rng(i).integers(0, 256, (200 + i, 300), numpy.uint8) for i in range(16)]
     wanted = [fq.score(a) for a in arrays]
@@ -174,6 +198,6 @@ print([tuple(d) for d in fq.devices()])
 for seed in range(CASES):
     check_torch(seed)
 print(f"{CASES} random cases are equal")
-for check in (check_masks, check_streams, check_others, check_context, check_threads, times):
+for check in (check_masks, check_streams, check_others, check_context, check_devices, check_threads, times):
     check()
     print(check.__name__, "ok")
