@@ -40,8 +40,7 @@ Wanted parse(std::string_view device) {
   const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), wanted.id);
   const bool is_number = error == std::errc() && end == which.data() + which.size() && wanted.id >= 0;
   if (is_cpu(*wanted.backend) || (!wanted.current && !is_number))
-    refuse("'" + std::string(device) +
-           "' is no device: what follows the colon must be the number of a GPU, or current");
+    refuse("'" + std::string(device) + "' is not a device: after the colon write the number of a GPU, or current");
   return wanted;
 }
 

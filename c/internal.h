@@ -75,7 +75,7 @@ void give(T* to, const T& from, const char* name) {
               std::min(to->size, sizeof(T)) - kFirst);
 }
 
-/// An image whose struct has been checked, as the engine reads it. The pixels have not been touched.
+/// A caller's image in the engine's terms. The constructor checks the struct and reads no pixels.
 class Image {
  public:
   explicit Image(const fq_image* image);

@@ -177,7 +177,7 @@ FQ_HD S32v dot(S16v a, S16v b) {
 }
 
 #ifdef __AVX2__
-/// Four vectors packed to one of which the first quarter of each 16 bytes is of the first: put in their order.
+/// Restores the order of four vectors that were packed into one: packing leaves a quarter of each in every 16 bytes.
 FQ_HD U8v in_order(U8v v) {
 #ifdef __AVX512BW__
   const __m512i from = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

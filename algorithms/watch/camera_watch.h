@@ -69,7 +69,7 @@ struct CameraFigures {
   int calm = 0;                  ///< zones that usually vary little
   double other = 0;              ///< share of these that differ from usual
   double softer = 0;             ///< share of these that have lost most of their detail
-  double smeared = 0;            ///< the same if the other zones have not changed and the light is known; else 0
+  double smeared = 0;            ///< equals softer if the remaining zones are unchanged and the light is known, else 0
   double unrest = kUnknown;      ///< difference of the pattern from that of the reading before
   double still = 0;              ///< s
   double swing = 0;              ///< turns of the mean luma, 1/s

@@ -48,9 +48,9 @@ constexpr double kMuchWhite = 0.25;      ///< share of the pixels
 // Smeared: part of the lens, so that only the zones behind it lose detail. Judged by zones that are calm by themselves.
 constexpr int kEnoughCalm = 16;
 constexpr double kSoftZones = 0.36, kSoftZonesEnd = 0.25;  ///< shares of them
-constexpr double kMostlySofter =
-    0.88;  ///< share of the zones that differ from usual: above it the others have not changed,
-constexpr double kAllSofter = 0.92;  ///< and above it the camera cannot have moved
+/// Share of the zones that differ from usual and have lost detail. Above the first, the remaining zones count as
+/// unchanged; above the second, the camera cannot have moved.
+constexpr double kMostlySofter = 0.88, kAllSofter = 0.92;
 
 constexpr double kSwing = 1.5, kSwingEnd = 1.2;  ///< turns a second
 

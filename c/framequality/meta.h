@@ -58,7 +58,7 @@ static inline gboolean fq_field(const GstStructure* fields, const char* field, d
   return fields != NULL && gst_structure_get_double(fields, field, value);
 }
 
-/* Score of a buffer that sharpnessmeter has measured; FALSE if it has not. */
+/* Stores the score that sharpnessmeter attached to a buffer; returns FALSE if there is none. */
 static inline gboolean fq_sharpness(GstBuffer* buffer, double* score) {
   return fq_field(fq_meta_fields(buffer, FQ_META_SHARPNESS), FQ_FIELD_SCORE, score);
 }

@@ -122,12 +122,7 @@ TEST(CFilters, DenoisersFilterInAnyLayout) {
 TEST(CFilters, HalftonesHaveTheirLevelsAndTheImagesMean) {
   const int w = 64, h = 64;
   const std::vector<std::uint8_t> flat(w * h, 100);
-  auto image = FQ_INIT(fq_image);
-  image.width = w;
-  image.height = h;
-  image.word_bytes = 1;
-  image.plane[0] = flat.data();
-  image.stride[0] = w;
+  const fq_image image = gray_image(flat.data(), w, h);
   fq_halftoner* halftoner = nullptr;
   ASSERT_EQ(fq_halftoner_open("cpu", 1, &halftoner), FQ_OK);
   for (const int method : {FQ_FLOYD_STEINBERG, FQ_TONE_DEPENDENT, FQ_BLUE_NOISE}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Images of random bytes, smooth enough that every metric has something to measure.
+// Images for tests of the C library.
 #pragma once
 
 #include "c/framequality.h"
@@ -10,6 +10,18 @@
 
 namespace framequality {
 
+/// A gray image of these bytes, rows without gaps.
+inline fq_image gray_image(const std::uint8_t* bytes, int width, int height) {
+  auto image = FQ_INIT(fq_image);
+  image.width = width;
+  image.height = height;
+  image.word_bytes = 1;
+  image.plane[0] = bytes;
+  image.stride[0] = width;
+  return image;
+}
+
+/// Random bytes, smooth enough that every metric has something to measure.
 class TestImage {
  public:
   TestImage(int width, int height, unsigned seed) : width_(width), height_(height) {
@@ -21,15 +33,7 @@ class TestImage {
     }
   }
   const std::uint8_t* bytes() const { return bytes_.data(); }
-  fq_image gray() const {
-    auto image = FQ_INIT(fq_image);
-    image.width = width_;
-    image.height = height_;
-    image.word_bytes = 1;
-    image.plane[0] = bytes_.data();
-    image.stride[0] = width_;
-    return image;
-  }
+  fq_image gray() const { return gray_image(bytes(), width_, height_); }
 
  private:
   int width_, height_;
