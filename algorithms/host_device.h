@@ -8,3 +8,19 @@
 #else
 #define FQ_HD inline __attribute__((always_inline))
 #endif
+
+namespace framequality {
+
+/// What functions that are templates of their numbers have in place of ?: and of comparisons with 0; both values are
+/// computed. The overloads for numbers that record what is done to them are in algorithms/text.
+template <class T>
+FQ_HD constexpr T choose(bool condition, T a, T b) {
+  return condition ? a : b;
+}
+/// A constant of the other number's type.
+template <class T>
+FQ_HD constexpr T constant(T, T value) {
+  return value;
+}
+
+}  // namespace framequality

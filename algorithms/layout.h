@@ -81,49 +81,84 @@ struct Geometry {
 /// ITU-R BT.601 weights 0.299/0.587/0.114 in 15-bit fixed point.
 inline constexpr std::uint32_t kRedWeight = 9798, kGreenWeight = 19235, kBlueWeight = 3735;
 
-/// Luma of R, G, B codes of up to 16 bits, same depth, rounded to nearest: bit for bit OpenCV's COLOR_RGB2GRAY.
-FQ_HD std::uint32_t luma_of(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+// Functions of this namespace are templates of their numbers, std::uint32_t or those of algorithms/text.
+namespace generic {
+
+template <class U>
+FQ_HD U luma_of(U r, U g, U b) {
   return (kRedWeight * r + kGreenWeight * g + kBlueWeight * b + 16384u) >> 15;
 }
+
+template <class U>
+FQ_HD U luma_of_cell(U red_and_greens, U blue) {
+  return (38u * red_and_greens + 14u * blue + 64u) >> 7;
+}
+
+}  // namespace generic
+
+/// Luma of R, G, B codes of up to 16 bits, same depth, rounded to nearest: bit for bit OpenCV's COLOR_RGB2GRAY.
+FQ_HD std::uint32_t luma_of(std::uint32_t r, std::uint32_t g, std::uint32_t b) { return generic::luma_of(r, g, b); }
 
 /// Luma of a cell of a mosaic, R and both G summed, samples of up to 16 bits, same depth. BT.601 as 38/76/14 of 128,
 /// rounded to nearest: of bytes everything fits 16 bits, and R and G weigh the same, which makes rows of cells cheap.
 FQ_HD std::uint32_t luma_of_cell(std::uint32_t red_and_greens, std::uint32_t blue) {
-  return (38u * red_and_greens + 14u * blue + 64u) >> 7;
+  return generic::luma_of_cell(red_and_greens, blue);
 }
+
+namespace generic {
+
+/// The word of `bytes` bytes at p. Row: something that + moves and [] reads.
+template <class Row>
+FQ_HD auto word_at(Row p, int bytes, bool big_endian) {
+  const auto first = 0u + p[0];
+  if (bytes == 1) return first;
+  return big_endian ? (first << 8 | (0u + p[1])) : (first | (0u + p[1]) << 8);
+}
+FQ_HD std::uint32_t word_at(const std::uint8_t* p, int bytes, bool big_endian) {
+  if (bytes == 1) return p[0];
+#if !defined(__CUDA_ARCH__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  std::uint16_t word;  // the form that compilers turn into vectors
+  __builtin_memcpy(&word, p, 2);
+  return big_endian ? static_cast<std::uint16_t>(word << 8 | word >> 8) : word;
+#else
+  return big_endian ? std::uint32_t{p[0]} << 8 | p[1] : p[0] | std::uint32_t{p[1]} << 8;
+#endif
+}
+
+template <class Row, class Index>
+FQ_HD auto component_code(const PixelLayout& l, Row row, int c, Index x) {
+  const Row p = row + int{l.offset[c]} + x * int{l.pixel_stride};
+  return (word_at(p, l.word_bytes, l.big_endian) >> int{l.shift}) & ((1u << l.depth) - 1u);
+}
+
+template <class Row, class Index>
+FQ_HD auto luma_code(const PixelLayout& l, Row row0, Row row1, Row row2, Index x) {
+  if (l.kind == PixelLayout::Kind::kGray10x3) {
+    const Row p = row0 + x / 3 * 4;
+    const auto w = word_at(p, 2, false) | word_at(p + 2, 2, false) << 16;
+    return w >> 10 * (x % 3) & 1023u;
+  }
+  if (l.kind == PixelLayout::Kind::kLuma) return component_code(l, row0, 0, x);
+  const Row rows[3] = {row0, row1, row2};
+  if (l.kind == PixelLayout::Kind::kBayer)
+    return generic::luma_of_cell(component_code(l, rows[l.plane[0]], 0, x) + component_code(l, rows[l.plane[1]], 1, x) +
+                                     component_code(l, rows[l.plane[2]], 0, x),
+                                 component_code(l, rows[l.plane[2]], 2, x));
+  return generic::luma_of(component_code(l, rows[l.plane[0]], 0, x), component_code(l, rows[l.plane[1]], 1, x),
+                          component_code(l, rows[l.plane[2]], 2, x));
+}
+
+}  // namespace generic
 
 /// Code of component c of pixel x in a row of its plane.
 FQ_HD std::uint32_t component_code(const PixelLayout& l, const std::uint8_t* row, int c, int x) {
-  const std::uint8_t* p = row + l.offset[c] + static_cast<std::size_t>(x) * l.pixel_stride;
-  std::uint32_t w = p[0];
-  if (l.word_bytes == 2) {
-#if !defined(__CUDA_ARCH__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    std::uint16_t word;  // the form that compilers turn into vectors
-    __builtin_memcpy(&word, p, 2);
-    w = l.big_endian ? static_cast<std::uint16_t>(word << 8 | word >> 8) : word;
-#else
-    w = l.big_endian ? w << 8 | p[1] : w | std::uint32_t{p[1]} << 8;
-#endif
-  }
-  return (w >> l.shift) & ((1u << l.depth) - 1u);
+  return generic::component_code(l, row, c, static_cast<std::ptrdiff_t>(x));
 }
 
 /// Luma code of pixel x, given the row's start in each plane.
 FQ_HD std::uint32_t luma_code(const PixelLayout& l, const std::uint8_t* row0, const std::uint8_t* row1,
                               const std::uint8_t* row2, int x) {
-  if (l.kind == PixelLayout::Kind::kGray10x3) {
-    const std::uint8_t* p = row0 + static_cast<std::size_t>(x / 3) * 4;
-    const std::uint32_t w = p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[3]} << 24;
-    return w >> (10 * (x % 3)) & 1023u;
-  }
-  if (l.kind == PixelLayout::Kind::kLuma) return component_code(l, row0, 0, x);
-  const std::uint8_t* rows[3] = {row0, row1, row2};
-  if (l.kind == PixelLayout::Kind::kBayer)
-    return luma_of_cell(component_code(l, rows[l.plane[0]], 0, x) + component_code(l, rows[l.plane[1]], 1, x) +
-                            component_code(l, rows[l.plane[2]], 0, x),
-                        component_code(l, rows[l.plane[2]], 2, x));
-  return luma_of(component_code(l, rows[l.plane[0]], 0, x), component_code(l, rows[l.plane[1]], 1, x),
-                 component_code(l, rows[l.plane[2]], 2, x));
+  return generic::luma_code(l, row0, row1, row2, static_cast<std::ptrdiff_t>(x));
 }
 
 }  // namespace framequality

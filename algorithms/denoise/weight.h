@@ -135,45 +135,51 @@ inline constexpr double kTolerance = 5e-4;
 /// Exponents beyond are taken for this one.
 inline constexpr float kLargestExponent = 126;
 
+// Not std::bit_cast(): to nvcc that is a host function.
+FQ_HD std::int32_t bits_of(float a) { return __builtin_bit_cast(std::int32_t, a); }
+FQ_HD float real_of(std::int32_t a) { return __builtin_bit_cast(float, a); }
+
+// F and I: float and int, or the numbers of algorithms/text.
+
 /// 2^-x, 0 <= x <= kLargestExponent. Relative error below 3e-7.
-FQ_HD float exp2_minus(float x) {
+template <class F>
+FQ_HD F exp2_minus(F x) {
   constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to an integer, which then is in the low bits
-  const float y = -x, t = y + kRound, f = y - (t - kRound);  // f: -0.5...0.5, exact
+  const F y = -x, t = y + kRound, f = y - (t - kRound);  // f: -0.5...0.5, exact
   // Minimax polynomial of 2^f, but for its last term, which makes 2^0 = 1.
-  float p = 1.3276455e-3f;
-  p = p * f + 9.6755363e-3f;
+  F p = 1.3276455e-3f * f + 9.6755363e-3f;
   p = p * f + 5.5507131e-2f;
   p = p * f + 2.40221202e-1f;
   p = p * f + 6.93146944e-1f;
   p = p * f + 1.0f;
-  // Not std::bit_cast(): to nvcc that is a host function.
-  return __builtin_bit_cast(float, __builtin_bit_cast(std::int32_t, p) + (__builtin_bit_cast(std::int32_t, t) << 23));
+  return real_of(bits_of(p) + (bits_of(t) << 23));
 }
 
 /// The exponent x of Weights for a distance D, converted to float rounding to nearest. spatial: |t|^2 * w.spatial.
-FQ_HD float exponent(const Weights& w, float distance, float spatial) {
-  float x = distance * w.scale - w.floor;
-  x = (x > 0 ? x : 0) + spatial;
-  return x < kLargestExponent ? x : kLargestExponent;
+template <class W, class F>
+FQ_HD F exponent(const W& w, F distance, F spatial) {
+  const F x = distance * w.scale - w.floor, y = choose(x > 0.0f, x, 0.0f) + spatial;
+  return choose(y < kLargestExponent, y, kLargestExponent);
 }
 
 /// Whether only equal patches weigh anything beside the pixel's own: then its value is its mean, and no sums are made.
 FQ_HD bool keeps(const Weights& w) { return w.scale - w.floor >= kLargestExponent; }
 
 /// The code of a mean: sum of weighted values less 2^(depth - 1), over the sum of weights.
-FQ_HD float mean_of(float values, float weights, int depth) {
+template <class F>
+FQ_HD F mean_of(F values, F weights, int depth) {
   return values / weights + static_cast<float>(1 << (depth - 1));
 }
 
 /// Where pixel i of a row or column of n > 0 is found: 0...n-1.
-FQ_HD int bordered(int i, int n, Border border) {
-  if (border == Border::kEdge) return i < 0 ? 0 : i >= n ? n - 1 : i;
+template <class I>
+FQ_HD I bordered(I i, I n, Border border) {
+  if (border == Border::kEdge) return choose(i < 0, 0, choose(i >= n, n - 1, i));
   const int edge = border == Border::kReflect ? 1 : 0;
-  if (n == 1) return 0;
-  const int period = 2 * (n - edge);
-  i %= period;
-  if (i < 0) i += period;
-  return i < n ? i : period - 1 + edge - i;
+  const I period = 2 * (n - edge);
+  // Without its edge a single pixel has no period.
+  const I rest = i % choose(period == 0, 1, period), at = choose(rest < 0, rest + period, rest);
+  return choose(at < n, at, period - 1 + edge - at);
 }
 
 }  // namespace framequality::denoise

@@ -12,16 +12,24 @@ inline constexpr int kMaskSide = 128;
 
 /// Threshold of a rank 0...kMaskSide^2 - 1 of the mask: 1...kWhite, evenly spread. strength draws all of them towards
 /// the middle, where 0 is plain rounding.
-FQ_HD int threshold_of(int rank, int strength) {
+template <class I>
+FQ_HD I threshold_of(I rank, I strength) {
   constexpr int kRanks = kMaskSide * kMaskSide;
-  const int t = (2 * rank + 1) * (kWhite / 2) / kRanks + 1;
+  const I t = (2 * rank + 1) * (kWhite / 2) / kRanks + 1;
   return kWhite / 2 + weaken(t - kWhite / 2, strength);
 }
 
+FQ_HD int threshold_of(int rank, int strength) { return threshold_of<int>(rank, strength); }
+
 /// Level of a tone: the one above it if what is left of it reaches the threshold.
+template <class I>
+FQ_HD I masked_level(I tone, I threshold, const Levels& levels) {
+  const I below = tone / levels.step();
+  return choose((tone - below * levels.step()) * (levels.count - 1) >= threshold, below + 1, below);
+}
+
 FQ_HD int masked_level(int tone, int threshold, const Levels& levels) {
-  const int below = tone / levels.step();
-  return below + ((tone - below * levels.step()) * (levels.count - 1) >= threshold ? 1 : 0);
+  return masked_level<int>(tone, threshold, levels);
 }
 
 /// Rank at a pixel; the mask repeats.

@@ -23,18 +23,19 @@ namespace framequality::halftone {
 //   a is 0...kWhite + step - 1, at most 8159, so that the level never has to be clamped.
 
 /// The kept form of a pixel: its level, and its error plus bias.
+template <class I>
 struct Diffused {
-  int level, kept;
+  I level, kept;
 };
 
-/// kept_*: of the neighbours; `bias` for those outside the picture.
-FQ_HD Diffused floyd_steinberg(int tone, int kept_left, int kept_above_left, int kept_above, int kept_above_right,
-                               const Levels& levels, int strength) {
-  const int a = tone + ((7 * kept_left + kept_above_left + 5 * kept_above + 3 * kept_above_right + 8) >> 4);
-  const int level = levels.count == 2 ? (a >= levels.step() ? 1 : 0) : a / levels.step();
-  int kept = a - level * levels.step();
-  if (strength < kFullStrength) kept = weaken(kept - levels.bias(), strength) + levels.bias();
-  return {level, kept};
+/// kept_*: of the neighbours; `bias` for those outside the picture. weakens: false where strength is kFullStrength.
+template <class I>
+FQ_HD Diffused<I> floyd_steinberg(I tone, I kept_left, I kept_above_left, I kept_above, I kept_above_right,
+                                  const Levels& levels, I strength, bool weakens) {
+  const I a = tone + ((7 * kept_left + kept_above_left + 5 * kept_above + 3 * kept_above_right + 8) >> 4);
+  const I level = levels.count == 2 ? choose(a >= levels.step(), constant(a, 1), constant(a, 0)) : a / levels.step();
+  const I kept = a - level * levels.step();
+  return {level, weakens ? weaken(kept - levels.bias(), strength) + levels.bias() : kept};
 }
 
 /// One row in plain steps. kept: the errors of the row above, replaced by this row's; columns -1...width, of which
@@ -49,8 +50,9 @@ FQ_HD void floyd_steinberg_row(int width, int y, bool serpentine, const Levels& 
   int behind = bias, above_behind = bias;
   for (int i = 0, x = leftward ? width - 1 : 0; i < width; ++i, x += step) {
     const int above = kept[x], above_ahead = kept[x + step];
-    const Diffused d = floyd_steinberg(tone(x), behind, serpentine ? above_ahead : above_behind, above,
-                                       serpentine ? above_behind : above_ahead, levels, strength);
+    const Diffused<int> d =
+        floyd_steinberg(tone(x), behind, serpentine ? above_ahead : above_behind, above,
+                        serpentine ? above_behind : above_ahead, levels, strength, strength < kFullStrength);
     put(x, d.level);
     above_behind = above;
     behind = d.kept;

@@ -10,6 +10,8 @@
 
 namespace framequality::halftone {
 
+// I in what follows: int, or the numbers of algorithms/text.
+
 /// Tones are in 1/16 of an 8-bit grey: 0 black ... kWhite white.
 inline constexpr int kWhite = 4080;
 
@@ -76,6 +78,9 @@ struct Levels {
 
 /// Share of an error e that is passed on: strength 0...256, 256 all of it. Rounded, halves up.
 inline constexpr int kFullStrength = 256;
-FQ_HD int weaken(int e, int strength) { return (e * strength + 128) >> 8; }
+template <class I>
+FQ_HD I weaken(I e, I strength) {
+  return (e * strength + 128) >> 8;
+}
 
 }  // namespace framequality::halftone

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <type_traits>
 
 namespace framequality {
 
@@ -53,6 +54,19 @@ inline constexpr int kTotalsOf = static_cast<int>(std::size(M::kPeak));
 /// Words of a cell: M's totals, then the sum of samples for `normalize`; or the histogram's bins.
 template <class M>
 inline constexpr int kWordsOf = M::kHistogram ? kHistogramBins : kTotalsOf<M> + 1;
+
+/// Numbers in a row of M. A Row<V> holds Vs and nothing else, so that it can be seen as an array of them: numbers that
+/// record what is done to them (algorithms/text) are given to pixel() one by one, by name.
+template <class M>
+inline constexpr int kFeaturesOf = [] {
+  struct Number {
+    int node;
+  };
+  using Row = typename M::template Row<Number>;
+  static_assert(std::is_trivially_copyable_v<Row> && std::is_aggregate_v<Row> && sizeof(Row) % sizeof(Number) == 0,
+                "a metric's Row<V> holds numbers of type V and nothing else");
+  return static_cast<int>(sizeof(Row) / sizeof(Number));
+}();
 
 // What metrics ask of a number besides + and -; here for plain integers, in cpu/ and cuda/ for their own.
 FQ_HD constexpr int twice(int a) { return a + a; }

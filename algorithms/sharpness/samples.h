@@ -23,7 +23,8 @@ struct SampleFormat {
   FQ_HD int bits() const { return depth + fraction; }
   FQ_HD std::uint32_t largest() const { return (1u << bits()) - (1u << fraction); }
   FQ_HD bool is_identity() const { return downscale == 1 && radius == 0; }
-  FQ_HD std::uint32_t round(std::uint32_t scaled) const {
+  template <class U>
+  FQ_HD U round(U scaled) const {
     return shift ? (scaled + (1u << (shift - 1))) >> shift : scaled;
   }
   bool operator==(const SampleFormat&) const = default;

@@ -101,9 +101,10 @@ struct StatisticsPlan {
 };
 
 /// |r| at the middle of three rows of three codes.
-FQ_HD constexpr int noise_residual(const int (&up)[3], const int (&mid)[3], const int (&down)[3]) {
-  const int r = up[0] - 2 * up[1] + up[2] - 2 * (mid[0] - 2 * mid[1] + mid[2]) + down[0] - 2 * down[1] + down[2];
-  return r < 0 ? -r : r;
+template <class I>
+FQ_HD constexpr I noise_residual(const I (&up)[3], const I (&mid)[3], const I (&down)[3]) {
+  const I r = up[0] - 2 * up[1] + up[2] - 2 * (mid[0] - 2 * mid[1] + mid[2]) + down[0] - 2 * down[1] + down[2];
+  return choose(r < 0, -r, r);
 }
 
 /// Codes of `depth` bits that count as black, that and all below, and as white, that and all above.
