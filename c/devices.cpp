@@ -53,7 +53,7 @@ Runner::Runner(const char* device, bool (*makes)(const Backend&)) : makes_(makes
     set({wanted.backend, -1});
     return;
   }
-  const Choice choice = choose({wanted.backend ? wanted.backend->number : 0, wanted.id, nullptr, makes});
+  const Choice choice = choose({wanted.backend ? wanted.backend->number : 0, wanted.id, {}, nullptr, makes});
   if (!choice.place) throw Error(Fault::kNoDevice, choice.reason);
   may_fall_back_ = !wanted.backend;
   set(*choice.place);
@@ -113,7 +113,7 @@ int fq_device_get(int index, fq_device_info* info) {
     int id = index;
     auto at = backends().begin();
     for (; id >= devices_of(**at); ++at) id -= devices_of(**at);
-    const Device found = (*at)->find(id);
+    const Device found = (*at)->find({.id = id});
     fq_device_info all{};
     all.usable = found.id >= 0;
     copy(all.name, sizeof all.name, name_of({*at, id}));

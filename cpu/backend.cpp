@@ -16,7 +16,7 @@ const Backend kBackend{
     .number = 1,
     .memory = Memory::kHost,
     .find =
-        [](int) {
+        [](const Wanted&) {
           return Device{0, "", ""};
         },
     .pin = nullptr,

@@ -16,7 +16,7 @@ const Backend kBackend{
     .title = "CUDA",
     .number = 2,
     .memory = Memory::kCuda,
-    .find = find_device,
+    .find = [](const Wanted& wanted) { return find_device(wanted.id); },
     .count = device_count,
     .pin = pin,
     .unpin = unpin,

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace framequality {
 
@@ -31,6 +32,13 @@ struct Task;
 using Filter = Worker<Task, void>;
 }  // namespace halftone
 
+/// Which of a backend's devices is asked for.
+struct Wanted {
+  int id = -1;                 ///< its number; -1: any
+  std::string_view name = {};  ///< part of its name, for backends whose devices have names; empty: any
+  bool automatic = false;      ///< nobody named the backend: devices that gain nothing over the CPU are not meant
+};
+
 /// Result of looking for a device.
 struct Device {
   int id = -1;         ///< the backend's number of it, -1: none usable
@@ -47,17 +55,22 @@ struct Where {
 
 /// One way to compute. All give the same results, as far as each room says.
 struct Backend {
-  const char* name;   ///< value of the property `device`, and what messages say
-  const char* title;  ///< what sentences call it
-  int number;         ///< number of the property's value: for good, 0 is auto
-  Memory memory;      ///< that frames may lie in to be read in place, beside the host's
-  /// The device to use: `wanted`, or the first usable one if it is -1; who has no numbers ignores it. Never throws.
-  Device (*find)(int wanted);
+  const char* name;        ///< value of the property `device`, and what messages say
+  const char* title;       ///< what sentences call it
+  int number;              ///< number of the property's value: for good, 0 is auto
+  Memory memory;           ///< that frames may lie in to be read in place, beside the host's
+  bool has_names = false;  ///< its devices are asked for by name, not by number
+  /// The device to use: the one wanted, or the first usable one. A backend ignores what its devices do not have. Never
+  /// throws.
+  Device (*find)(const Wanted& wanted);
   /// Devices that there are, usable or not. Null: one. Never throws.
   int (*count)() noexcept = nullptr;
   /// Makes host memory faster to read for device `id`; false if it is refused. Null: nothing to gain. Any thread.
   bool (*pin)(void* data, std::size_t bytes, int id) noexcept;
   void (*unpin)(void* data, int id) noexcept;
+  /// Host memory of the backend's own that device `id` reads by itself, for devices that read no other; null if there
+  /// is none, and then pin() is tried. Null: there never is. Any thread.
+  std::shared_ptr<void> (*allocate)(std::size_t bytes, int id) noexcept = nullptr;
   /// The calling thread's current context, which workers change, and its restoration. Null: there is none.
   void* (*context)() noexcept = nullptr;
   void (*set_context)(void* context) noexcept = nullptr;

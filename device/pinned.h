@@ -5,29 +5,32 @@
 #include "device/backend.h"
 
 #include <cstddef>
+#include <memory>
 #include <new>
 
 namespace framequality {
 
-/// Page-aligned host memory, pinned if the place's backend does that and lets it: it is ordinary memory of the process,
-/// so it stays readable when the device's contexts are gone. Throws std::bad_alloc. Any thread.
+/// Page-aligned host memory, which the place's device reads by itself if its backend does that and lets it. It stays
+/// readable when the device's other contexts are gone. Throws std::bad_alloc. Any thread.
 class PinnedBytes {
  public:
   PinnedBytes(std::size_t bytes, const Place& place)
-      : data_(::operator new(bytes > 0 ? bytes : 1, kPage)),
+      : allocated_(place.backend->allocate ? place.backend->allocate(bytes, place.id) : nullptr),
+        data_(allocated_ ? allocated_.get() : ::operator new(bytes > 0 ? bytes : 1, kPage)),
         place_(place),
-        pinned_(place.backend->pin && place.backend->pin(data_, bytes, place.id)) {}
+        pinned_(!allocated_ && place.backend->pin && place.backend->pin(data_, bytes, place.id)) {}
   ~PinnedBytes() {
     if (pinned_) place_.backend->unpin(data_, place_.id);
-    ::operator delete(data_, kPage);
+    if (!allocated_) ::operator delete(data_, kPage);
   }
   PinnedBytes(const PinnedBytes&) = delete;
   PinnedBytes& operator=(const PinnedBytes&) = delete;
   void* data() const { return data_; }
-  bool is_pinned() const { return pinned_; }
+  bool is_pinned() const { return pinned_ || allocated_; }
 
  private:
   static constexpr std::align_val_t kPage{4096};
+  std::shared_ptr<void> allocated_;  ///< by the backend; null: by us
   void* data_;
   Place place_;
   bool pinned_;

@@ -5,6 +5,7 @@
 // One line each, best first: the backend's folder, which defines kBackend in the namespace of that name.
 #define FQ_BACKENDS(BACKEND) \
   BACKEND(cuda)              \
+  BACKEND(opencl)            \
   BACKEND(cpu)
 
 namespace framequality {

@@ -29,7 +29,8 @@ Choice choose(const Wish& wish) {
     if (!is_meant(wish, *backend)) continue;
     std::string reason = obstacle(wish, *backend);
     if (reason.empty()) {
-      Device found = backend->find(wish.id);
+      const bool automatic = wish.number == 0;
+      Device found = backend->find({automatic && backend->has_names ? -1 : wish.id, wish.name, automatic});
       if (found.id >= 0) {
         choice.place = Place{backend, found.id};
         choice.name = std::move(found.name);
@@ -47,7 +48,7 @@ std::optional<Place> next_place(const Backend& failed, bool (*makes)(const Backe
   const auto all = backends();
   for (auto at = std::find(all.begin(), all.end(), &failed); at != all.end() && ++at != all.end();) {
     if (makes && !makes(**at)) continue;
-    if (const Device found = (*at)->find(-1); found.id >= 0) return Place{*at, found.id};
+    if (const Device found = (*at)->find({.automatic = true}); found.id >= 0) return Place{*at, found.id};
   }
   return std::nullopt;
 }

@@ -6,13 +6,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace framequality {
 
 /// What is asked for.
 struct Wish {
   int number = 0;                           ///< Backend::number; 0: the best that there is
-  int id = -1;                              ///< the device's number; -1: the first usable one
+  int id = -1;                              ///< the device's number; -1: the first usable one. If no backend is
+                                            ///< named: not of one whose devices have names
+  std::string_view name = {};               ///< the device's name, where the backend's have names; empty: any
   const char* unsupported = nullptr;        ///< why the CPU alone can do what is asked for; null: all can
   bool (*makes)(const Backend&) = nullptr;  ///< whether a backend has the worker that is needed; null: all do
 };

@@ -3,7 +3,7 @@
 """Test of who may include whom: a list of what is allowed for each floor and room; all else is a fault.
 
 usage: layering_test.py SOURCE_ROOT [KERNEL_LIBRARY...]
-Floors: gst and c -> engine -> device -> algorithms, cpu and cuda -> device; rooms of gst -> rooms of cpu; host for all but
+Floors: gst and c -> engine -> device -> algorithms, cpu and cuda -> device, opencl -> cpu, whose results it proves itself by; rooms of gst -> rooms of cpu; host for all but
 device and algorithms; leaves, headers of device that include nothing of ours, for all. On each floor are rooms, folders named by what they
 are for, and ground: what lies at the floor's root or in its ground folders. A room may include its own files, ground,
 and the rooms of the same name on lower floors; ground includes no room.
@@ -25,6 +25,7 @@ FLOORS = {
     "device": ["algorithms"],
     "cpu": ["algorithms", "device", "host"],
     "cuda": ["algorithms", "device", "host"],
+    "opencl": ["algorithms", "cpu", "device", "host"],
     "engine": ["algorithms", "device", "host"],
     "c": ["algorithms", "cpu", "device", "engine", "host"],
     "python": ["c"],
@@ -34,7 +35,7 @@ FLOORS = {
 # Words that all floors need, a frame's memory among them.
 LEAVES = {"device/error.h", "device/memory.h"}
 # Folders of a floor that are ground, each with those of them that it may include.
-GROUNDS = {"gst": {"object": [], "memory": ["object"], "buffer": ["memory", "object"], "base": ["buffer", "memory", "object"]}, "apps": {"common": []}}
+GROUNDS = {"algorithms": {"text": []}, "gst": {"object": [], "memory": ["object"], "buffer": ["memory", "object"], "base": ["buffer", "memory", "object"]}, "apps": {"common": []}}
 # Room -> rooms that it may include on floors below, where they are named otherwise.
 BELOW = {
     "engine/": ["bliinds"],
@@ -54,11 +55,13 @@ LIBRARIES = {
     r"Python\.h": ["python"],
     r"pango|cairo": ["gst"],
     r"cuda_runtime|cuda\.h|cub/|cuda_fp16": ["cuda"],
+    r"CL/": ["opencl"],
 }
 # For applications to include, not for us.
 PUBLIC = {"c/framequality/meta.h"}
 # Tables of all rooms, which is what they are for.
-TABLES = {"cpu/backend.cpp", "cuda/backend.cpp", "cuda/no_cuda.cpp"}
+TABLES = {"cpu/backend.cpp", "cuda/backend.cpp", "cuda/no_cuda.cpp", "opencl/backend.cpp", "opencl/no_opencl.cpp",
+          "opencl/print_kernel.cpp", "opencl/self_test.cpp"}
 # What all element tests include, and what all elements do: a room in it would have every edit there recompile them all.
 WITHOUT_ROOMS = ["tests/gst/rig.h", "device/backend.h"]
 # Called with memory that is not pinned they may read what is there later: runtime.h's copy_async() takes no other, and

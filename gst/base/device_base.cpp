@@ -35,9 +35,14 @@ static const char* unsupported_reason(FqDeviceBase* self) {
   return klass->unsupported_reason ? klass->unsupported_reason(self) : nullptr;
 }
 
+/// settings must stay as long as it.
 static Wish wish_of(FqDeviceBase* self, const DeviceSettings& settings, const char* unsupported) {
-  return {static_cast<int>(settings.device), settings.cuda_device_id, unsupported,
-          FQ_DEVICE_BASE_GET_CLASS(self)->makes};
+  const auto all = backends();
+  const bool has_name = std::any_of(all.begin(), all.end(), [&](const Backend* backend) {
+    return backend->number == static_cast<int>(settings.device) && backend->has_names;
+  });
+  return {static_cast<int>(settings.device), has_name ? -1 : settings.cuda_device_id, settings.opencl_device,
+          unsupported, FQ_DEVICE_BASE_GET_CLASS(self)->makes};
 }
 
 /// The error where a device that was asked for by name cannot be used.
@@ -60,7 +65,7 @@ static void choose_place(FqDeviceBase* self) {
     chosen = d.place.has_value();
   }
   if (chosen && settings.device == d.chosen_for.device && settings.cuda_device_id == d.chosen_for.cuda_device_id &&
-      unsupported == d.chosen_despite) {
+      settings.opencl_device == d.chosen_for.opencl_device && unsupported == d.chosen_despite) {
     d.chosen_for = settings;
     return;
   }
@@ -281,7 +286,8 @@ static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, 
 /// asked for that: some decoders would choose DMA buffers in preference, which may be slow to read.
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
   DeviceState& d = *device_base(trans)->device;
-  const Wish wish = wish_of(device_base(trans), d.settings.get(), unsupported_reason(device_base(trans)));
+  const DeviceSettings settings = d.settings.get();
+  const Wish wish = wish_of(device_base(trans), settings, unsupported_reason(device_base(trans)));
   std::optional<Place> place;
   {
     const std::lock_guard lock(d.mutex);
@@ -402,8 +408,12 @@ static void install_properties(FqDeviceBaseClass* klass) {
            "Device to compute on; the results agree")
       .add(Mutable::kReady, &S::cuda_device_id, "cuda-device-id", "CUDA device",
            "CUDA device number; -1 = the first usable one", -1, G_MAXINT)
+      .add(Mutable::kReady, &S::opencl_device, "opencl-device", "OpenCL device",
+           "OpenCL device, as part of \"platform: device\" in any case, such as \"intel\"; empty = the first usable "
+           "GPU. "
+           "With device=opencl also a CPU that OpenCL runs on")
       .add(Mutable::kReady, &S::in_flight, "in-flight", "Frames in flight",
-           "CUDA only: number of frames in flight, so that copies and kernels overlap; adds that many frames of "
+           "On a GPU: number of frames in flight, so that copies and kernels overlap; adds that many frames of "
            "latency. 0 = each frame is output before the next is accepted, as always without a fixed frame rate",
            0, kMaxInFlight)
       .add(&S::significant_bits, "significant-bits", "Significant bits", kSignificantBitsText, 0, kMostSignificantBits)

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 namespace framequality {
 
@@ -25,6 +26,7 @@ inline constexpr int kMaxInFlight = 16;
 struct DeviceSettings {
   DeviceChoice device = DeviceChoice::kAuto;
   int cuda_device_id = -1;
+  std::string opencl_device;
   int in_flight = 0;
   std::uint32_t significant_bits = 0;  ///< as it is now, whatever the stream was made for
 };

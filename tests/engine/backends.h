@@ -20,7 +20,7 @@ class Backends : public ::testing::Test {
     first = second = {};
     table_[0] = backend("first", "the first", 7, Memory::kCuda, find<first>);
     table_[1] = backend("second", "the second", 3, Memory::kHost, find<second>);
-    table_[2] = backend("cpu", "the CPU", 1, Memory::kHost, [](int) { return Device{0, "", ""}; });
+    table_[2] = backend("cpu", "the CPU", 1, Memory::kHost, [](const Wanted&) { return Device{0, "", ""}; });
     use_backends(all_);
   }
   void TearDown() override { use_backends({}); }
@@ -29,7 +29,7 @@ class Backends : public ::testing::Test {
   static inline Backend table_[3]{};
 
  private:
-  static Backend backend(const char* name, const char* title, int number, Memory memory, Device (*find)(int)) {
+  static Backend backend(const char* name, const char* title, int number, Memory memory, Device (*find)(const Wanted&)) {
     Backend b{};
     b.name = name;
     b.title = title;
@@ -39,8 +39,8 @@ class Backends : public ::testing::Test {
     return b;
   }
   template <Scene& scene>
-  static Device find(int wanted) {
-    scene.wanted = wanted;
+  static Device find(const Wanted& wanted) {
+    scene.wanted = wanted.id;
     return scene.usable ? Device{4, "A card", ""} : Device{-1, "", "no driver"};
   }
   static constexpr const Backend* all_[] = {&table_[0], &table_[1], &table_[2]};

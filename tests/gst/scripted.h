@@ -256,8 +256,8 @@ class Scripted : public ::testing::Test {
   void SetUp() override {
     anew();
     use_tables();
-    tables.gpu.find = [](int wanted) {
-      script.wanted = wanted;
+    tables.gpu.find = [](const Wanted& wanted) {
+      script.wanted = wanted.id;
       return script.present ? Device{5, "Scripted GPU", ""}
                             : Device{-1, "", "the driver is too old: install 580 or newer"};
     };

@@ -64,7 +64,7 @@ const Backend kBackend{
     .number = 33,
     .memory = Memory::kHost,
     .find =
-        [](int) {
+        [](const Wanted&) {
           return Device{0, "the CPU in disguise", ""};
         },
     .pin = nullptr,

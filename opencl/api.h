@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The functions of libOpenCL, which is looked for at run time: nothing links to it.
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+// All that are used, one line each.
+#define FQ_OPENCL_FUNCTIONS(F)   \
+  F(clGetPlatformIDs)            \
+  F(clGetPlatformInfo)           \
+  F(clGetDeviceIDs)              \
+  F(clGetDeviceInfo)             \
+  F(clCreateContext)             \
+  F(clReleaseContext)            \
+  F(clCreateCommandQueue)        \
+  F(clReleaseCommandQueue)       \
+  F(clCreateBuffer)              \
+  F(clReleaseMemObject)          \
+  F(clCreateProgramWithSource)   \
+  F(clCreateProgramWithBinary)   \
+  F(clBuildProgram)              \
+  F(clGetProgramInfo)            \
+  F(clGetProgramBuildInfo)       \
+  F(clReleaseProgram)            \
+  F(clCreateKernel)              \
+  F(clReleaseKernel)             \
+  F(clSetKernelArg)              \
+  F(clGetKernelWorkGroupInfo)    \
+  F(clEnqueueNDRangeKernel)      \
+  F(clEnqueueWriteBuffer)        \
+  F(clEnqueueWriteBufferRect)    \
+  F(clEnqueueReadBuffer)         \
+  F(clEnqueueReadBufferRect)     \
+  F(clEnqueueCopyBuffer)         \
+  F(clEnqueueFillBuffer)         \
+  F(clEnqueueMapBuffer)          \
+  F(clEnqueueUnmapMemObject)     \
+  F(clEnqueueMarkerWithWaitList) \
+  F(clFlush)                     \
+  F(clFinish)                    \
+  F(clGetEventInfo)              \
+  F(clGetEventProfilingInfo)     \
+  F(clReleaseEvent)
+
+namespace framequality::opencl {
+
+/// The functions as a table, so that tests can put others in their place.
+struct Api {
+#define FQ_MEMBER(name) decltype(&::name) name = nullptr;
+  FQ_OPENCL_FUNCTIONS(FQ_MEMBER)
+#undef FQ_MEMBER
+};
+
+/// The installed libOpenCL's, loaded by the first call and kept; null if there is none that has them all.
+const Api* installed_api();
+
+/// The functions in use: installed_api(), or a test's. Only where there is one.
+const Api& api();
+/// True if there is one.
+bool has_api();
+
+/// For tests: what api() says from now on, which must stay; null: the installed one again. While no worker exists.
+void use_api(const Api* other);
+
+}  // namespace framequality::opencl

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// OpenCL as a backend; no OpenCL headers.
+#include "device/backend.h"
+
+#include "opencl/device.h"
+#include "opencl/pinned.h"
+#include "opencl/sharpness/meter.h"
+
+namespace framequality::opencl {
+
+const Backend kBackend{
+    .name = "opencl",
+    .title = "OpenCL",
+    .number = 3,
+    .memory = Memory::kHost,
+    .has_names = true,
+    .find = find_device,
+    .count = device_count,
+    .pin = pin,
+    .unpin = unpin,
+    .allocate = allocate,
+    .sharpness = [](const Geometry& g, const Where& where) { return make_meter(g, where.id, where.depth); },
+    .bliinds = nullptr,  // its numbers are doubles, which few of these devices have
+    .denoise = nullptr,
+    .halftone = nullptr,
+};
+
+}  // namespace framequality::opencl

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "opencl/device.h"
+
+#include "device/error.h"
+#include "opencl/context.h"
+#include "opencl/self_test.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace framequality::opencl {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string all(text);
+  std::ranges::transform(all, all.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return all;
+}
+
+/// All devices by their titles, for who named one that is not there.
+std::string listed() {
+  std::string all;
+  for (const DeviceInfo& d : devices()) all.append(all.empty() ? "'" : ", '").append(d.title()).append("'");
+  return all;
+}
+
+/// The devices that may be meant, the best first.
+std::vector<int> candidates(const Wanted& wanted) {
+  const std::vector<DeviceInfo>& all = devices();
+  std::vector<int> ids;
+  for (int id = 0; id < static_cast<int>(all.size()); ++id) {
+    const DeviceInfo& d = all[static_cast<std::size_t>(id)];
+    if (wanted.id >= 0 && id != wanted.id) continue;
+    if (lower(d.title()).find(lower(wanted.name)) == std::string::npos) continue;
+    if (wanted.automatic && wanted.name.empty() && d.is_software) continue;
+    ids.push_back(id);
+  }
+  std::ranges::stable_sort(ids, {}, [&](int id) {
+    const DeviceInfo& d = all[static_cast<std::size_t>(id)];
+    return std::pair(d.is_software, d.processor);
+  });
+  return ids;
+}
+
+/// Why a device cannot be used; empty: it can.
+std::string obstacle(int id) {
+  const DeviceInfo& d = devices()[static_cast<std::size_t>(id)];
+  if (!d.is_available) return d.title() + " is not available, or has no compiler";
+  if (!d.is_little_endian) return d.title() + " is big-endian, which is not supported";
+  return self_test(id);
+}
+
+Device find(const Wanted& wanted) {
+  if (!has_api()) return {-1, "", "no OpenCL: install ocl-icd-libopencl1 and the GPU's driver (docs/gpu.md)"};
+  if (devices().empty()) return {-1, "", "OpenCL finds no device: install the GPU's driver (docs/gpu.md)"};
+  std::string reasons;
+  for (const int id : candidates(wanted)) {
+    const std::string reason = obstacle(id);
+    if (reason.empty()) return {id, devices()[static_cast<std::size_t>(id)].title(), ""};
+    reasons += (reasons.empty() ? "" : "; ") + reason;
+  }
+  if (!reasons.empty()) return {-1, "", reasons};
+  if (!wanted.name.empty())
+    return {-1, "", "no OpenCL device is called '" + std::string(wanted.name) + "'; there are " + listed()};
+  if (wanted.id >= 0) return {-1, "", "there is no OpenCL device " + std::to_string(wanted.id)};
+  return {-1, "", "OpenCL finds no GPU, only " + listed()};
+}
+
+}  // namespace
+
+Device find_device(const Wanted& wanted) {
+  return guard(Device{-1, "", "out of memory"}, [&] { return find(wanted); });
+}
+
+int device_count() noexcept {
+  return guard(0, [] { return static_cast<int>(devices().size()); });
+}
+
+}  // namespace framequality::opencl

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The meter behind make_meter(), open to tests and benchmarks.
+#pragma once
+
+#include "algorithms/sharpness/meter.h"
+#include "opencl/context.h"
+#include "opencl/sharpness/source.h"
+#include "opencl/slots.h"
+#include "opencl/upload.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace framequality::opencl {
+
+/// How kernels are cut for a device.
+Shape shape_for(const DeviceInfo& device);
+
+/// Measures on one device. What a plan needs, kernels and tables of cells, is made when a frame first comes with it,
+/// and shared by all slots; what one frame in flight needs is in a Slot.
+class DeviceMeter final : public Meter {
+ public:
+  /// proves: programs are compared with the host twin before they are used.
+  DeviceMeter(const Geometry& geometry, std::shared_ptr<Context> context, int depth, const Shape& shape,
+              bool proves = true);
+  ~DeviceMeter() override = default;
+
+  void submit(const MeterTask& task) override;
+  std::span<const std::int64_t> collect() override;
+  std::string route() const override;
+
+  /// For benchmarks: mean time of a frame's kernels, run `count` times over one that is on the device. Unit: seconds.
+  double time_kernels(const MeterTask& task, int count);
+
+ private:
+  /// A plane of working samples: as the frame has them, or made from it.
+  struct Samples {
+    SampleFormat format;
+    bool is_direct = false;
+    int word_bytes = 1, shift = 0;
+    Kernel make;  ///< unless is_direct
+    Plan::Size size[2];
+    int fields = 1;
+    std::size_t pitch = 0, bytes = 0;
+    std::size_t place = 0;  ///< in Slot::samples
+  };
+  /// The totals of a plan or a companion.
+  struct Measure {
+    Kernel kernel;
+    std::size_t samples = 0;  ///< place in samples_
+    Buffer cells;
+    int cell_count = 0;
+    int rows = 1;  ///< of a work item
+    Range range;
+    int at = 0;  ///< where its totals begin
+  };
+  struct StatisticsKernels {
+    std::size_t samples = 0;
+    Kernel expose, blocks, all, rank;
+  };
+  struct Slot : FrameSlot {
+    Upload::Memory frame;
+    std::vector<Buffer> samples;
+    Buffer totals, sums;
+    std::size_t total_bytes = 0, sum_bytes = 0;
+    std::shared_ptr<void> pinned;        ///< the results' memory, unless the device has none
+    std::vector<std::int64_t> unpinned;  ///< in place of that
+    std::span<std::int64_t> results;
+    std::shared_ptr<const Plan> plan;  ///< that buffers are large enough for
+    bool is_clear = false;             ///< totals are 0
+  };
+
+  void prepare(const std::shared_ptr<const Plan>& plan);
+  void prepare(Slot& slot);
+  std::size_t samples_for(const Plan& plan, const SampleFormat& format);
+  void add_measure(const Plan& plan, int at);
+  void add_statistics(const Plan& plan);
+  void prove(const Plan& plan);
+  Source source(std::string text) const;
+  Kernel kernel(const Source& source, const char* name);
+
+  void clear(Slot& slot);
+  void launch(Slot& slot, const Placed& placed);
+  void make_samples(Slot& slot, const Samples& samples, const Placed& placed);
+  void measure_statistics(Slot& slot, const Placed& placed);
+
+  Geometry geometry_;
+  std::shared_ptr<Context> context_;
+  Shape shape_;
+  std::shared_ptr<const Plan> plan_;  ///< what follows is for
+  std::vector<Samples> samples_;
+  std::vector<Measure> measures_;
+  StatisticsKernels statistics_;
+  bool proves_;
+  std::vector<Source> sources_;  ///< of the plan's programs
+  Upload upload_;
+  std::vector<std::int64_t> collected_;
+  Slots<Slot> slots_;  ///< the last member: it waits for the device before the memory goes
+};
+
+}  // namespace framequality::opencl

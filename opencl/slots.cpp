@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "opencl/slots.h"
+
+#include "device/error.h"
+#include "host/log.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace framequality::opencl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The state of a command: CL_COMPLETE, a positive number before, a negative one if it failed.
+cl_int state_of(const Event& event) {
+  cl_int state = CL_COMPLETE;
+  const cl_int code =
+      api().clGetEventInfo(event.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+  return code == CL_SUCCESS ? state : code;
+}
+
+/// The last state of an event that has come, or that nobody waits for any longer. A thread that sleeps wakes late, one
+/// that spins burns a core: first the one, then the other, in longer and longer naps.
+cl_int await(const Event& event) {
+  constexpr std::chrono::microseconds kSpins{200}, kLongestNap{1000};
+  const auto begin = Clock::now();
+  auto nap = std::chrono::microseconds(20);
+  for (;;) {
+    const cl_int state = state_of(event);
+    if (state <= CL_COMPLETE) return state;
+    const std::chrono::duration<double> waited = Clock::now() - begin;
+    if (waited.count() > patience) return state;
+    if (waited < kSpins) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(nap);
+      nap = std::min(2 * nap, kLongestNap);
+    }
+  }
+}
+
+}  // namespace
+
+void wait(Context& context, const Event& event) {
+  const cl_int state = await(event);
+  if (state == CL_COMPLETE) return;
+  context.lose();
+  if (state < 0) check(state, "waiting for a frame");
+  context.hang();
+  throw Error(Fault::kDeviceLost, "OpenCL: " + context.device().title() + " has not answered for " +
+                                      std::to_string(static_cast<int>(patience)) + " s");
+}
+
+void drain(Context& context, cl_command_queue queue) noexcept {
+  if (context.is_hung() || !queue) return;
+  cl_event event = nullptr;
+  if (api().clEnqueueMarkerWithWaitList(queue, 0, nullptr, &event) != CL_SUCCESS || !event) return;
+  const Event marker(event);
+  (void)api().clFlush(queue);
+  if (await(marker) <= CL_COMPLETE) return;
+  host::log(host::LogLevel::kWarning, "%s does not answer", context.device().title().c_str());
+  context.hang();
+}
+
+}  // namespace framequality::opencl

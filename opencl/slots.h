@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames in flight: a ring of slots, each with a queue of its own, and how one waits for them, but not for ever.
+#pragma once
+
+#include "algorithms/ring.h"
+#include "opencl/context.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+namespace framequality::opencl {
+
+/// Longest time that a frame may take, in seconds: a device that has not answered by then never will. Tests shorten it.
+inline double patience = 60;
+
+/// Waits until an event has come. Throws Error if it failed, or does not come in time; the context is lost then.
+void wait(Context& context, const Event& event);
+
+/// Waits until a queue is empty, whatever failed, but not for ever. Not at all if the device does not answer.
+void drain(Context& context, cl_command_queue queue) noexcept;
+
+/// What every frame in flight needs; meters and filters add theirs.
+struct FrameSlot {
+  Queue queue;
+  Event done;  ///< the last command of the frame in it
+};
+
+/// Slots, each a FrameSlot, used in turn: up to as many frames are pending as there are slots.
+template <class Slot>
+class Slots {
+ public:
+  Slots(std::shared_ptr<Context> context, int depth)
+      : context_(std::move(context)), ring_(static_cast<std::size_t>(std::max(depth, 1))) {
+    for (Slot& slot : ring_.places()) slot.queue = context_->queue();
+  }
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+  /// Waits until the device has let go of every frame. What one that does not answer may still write to is kept.
+  ~Slots() {
+    for (const Slot& slot : ring_.places()) drain(*context_, slot.queue.get());
+    if (!context_->is_hung()) return;
+    static std::vector<Ring<Slot>> kept;
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    kept.push_back(std::move(ring_));
+  }
+
+  std::vector<Slot>& all() { return ring_.places(); }
+  std::size_t pending() const { return ring_.size(); }
+  /// The slot of the next frame. Throws std::logic_error if none is free.
+  Slot& next() {
+    if (ring_.full()) throw std::logic_error("opencl: no slot is free");
+    return ring_.next();
+  }
+  /// The next slot holds a frame from now on.
+  void take() { ring_.push(); }
+  /// Frees the slot of the oldest frame and returns it. Throws std::logic_error if none is pending.
+  Slot& give() {
+    if (ring_.empty()) throw std::logic_error("opencl: no frame is pending");
+    return ring_.pop();
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  Ring<Slot> ring_;
+};
+
+/// If an exception ends its scope, waits until the device has let go of the frame.
+class DrainOnThrow {
+ public:
+  DrainOnThrow(Context& context, cl_command_queue queue) : context_(context), queue_(queue) {}
+  DrainOnThrow(const DrainOnThrow&) = delete;
+  DrainOnThrow& operator=(const DrainOnThrow&) = delete;
+  ~DrainOnThrow() {
+    if (std::uncaught_exceptions() > before_) drain(context_, queue_);
+  }
+
+ private:
+  Context& context_;
+  cl_command_queue queue_;
+  int before_ = std::uncaught_exceptions();
+};
+
+}  // namespace framequality::opencl

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "opencl/upload.h"
+
+#include "opencl/in_place.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace framequality::opencl {
+namespace {
+
+constexpr std::size_t kWaste = 8;   // rows go up with the gaps between them if those are an eighth of them at most
+constexpr std::size_t kSlack = 64;  // what the widest load reads behind the last row
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 127) / 128 * 128; }
+
+std::array<PlaneSize, 3> sizes_of(const Geometry& geometry) {
+  std::array<PlaneSize, 3> sizes;
+  for (int p = 0; p < geometry.layout.planes(); ++p)
+    sizes[static_cast<std::size_t>(p)] = {geometry.layout.row_bytes(p, geometry.width), std::max(geometry.height, 0)};
+  return sizes;
+}
+
+}  // namespace
+
+Upload::Upload(const Context& context, std::span<const PlaneSize> planes)
+    : context_(context), planes_(static_cast<int>(planes.size())) {
+  for (int p = 0; p < planes_; ++p) {
+    size_[p] = planes[static_cast<std::size_t>(p)];
+    pitch_[p] = aligned(size_[p].row_bytes);
+    offset_[p] = bytes_;
+    bytes_ += aligned(size_[p].row_bytes + size_[p].row_bytes / kWaste) * static_cast<std::size_t>(size_[p].rows);
+  }
+  bytes_ += kSlack;
+}
+
+Upload::Upload(const Context& context, const Geometry& geometry)
+    : Upload(context,
+             std::span<const PlaneSize>(sizes_of(geometry)).first(static_cast<std::size_t>(geometry.layout.planes()))) {
+}
+
+Upload::Memory Upload::memory(cl_command_queue queue) const {
+  Memory made{context_.buffer(bytes_)};
+  const cl_uint zero = 0;  // what lies behind the rows is read, and does not count
+  check(api().clEnqueueFillBuffer(queue, made.pixels.get(), &zero, sizeof zero, 0, bytes_ / 4 * 4, 0, nullptr, nullptr),
+        "clEnqueueFillBuffer");
+  return made;
+}
+
+Placed Upload::operator()(const Memory& memory, cl_command_queue queue, const Frame& frame, int first_row, int last_row,
+                          unsigned planes) const {
+  Placed placed;
+  if (context_.device().shares_memory && use_in_place(queue, frame, placed)) return placed;
+  placed.buffer = memory.pixels.get();
+  for (int p = 0; p < planes_; ++p)
+    if (planes >> p & 1) bring(memory, queue, frame, p, first_row, last_row, placed);
+  return placed;
+}
+
+/// If all of the frame lies in one region that the device reads, kernels get that; tells the device that the host has
+/// written it.
+bool Upload::use_in_place(cl_command_queue queue, const Frame& frame, Placed& placed) const {
+  InPlace region;
+  for (int p = 0; p < planes_; ++p) {
+    if (size_[p].row_bytes == 0 || size_[p].rows == 0) continue;
+    const InPlace found = find_pinned(frame.plane[p], context_.id());
+    if (!found.buffer || (region.buffer && region.buffer != found.buffer)) return false;
+    region = found;
+    const auto stride = static_cast<cl_long>(frame.stride[p]);
+    const auto first = static_cast<cl_long>(found.offset), last = first + stride * (size_[p].rows - 1);
+    const auto row = static_cast<cl_long>(aligned(size_[p].row_bytes));
+    if (stride % static_cast<cl_long>(kLoadAlign) != 0 || found.offset % kLoadAlign != 0 || std::min(first, last) < 0 ||
+        std::max(first, last) + row > static_cast<cl_long>(found.bytes))
+      return false;
+    placed.origin[p] = first;
+    placed.pitch[p] = stride;
+  }
+  if (!region.buffer) return false;
+  placed.buffer = region.buffer;
+  cl_int code;
+  void* const data = api().clEnqueueMapBuffer(queue, region.buffer, CL_FALSE, CL_MAP_WRITE, 0, region.bytes, 0, nullptr,
+                                              nullptr, &code);
+  check(code, "clEnqueueMapBuffer");
+  check(api().clEnqueueUnmapMemObject(queue, region.buffer, data, 0, nullptr, nullptr), "clEnqueueUnmapMemObject");
+  return true;
+}
+
+/// Queues the copies of a plane's rows and says in `placed` where they will lie.
+void Upload::bring(const Memory& memory, cl_command_queue queue, const Frame& frame, int p, int first_row, int last_row,
+                   Placed& placed) const {
+  const std::size_t bytes = size_[p].row_bytes;
+  last_row = std::min(last_row, size_[p].rows);
+  const std::ptrdiff_t stride = frame.stride[p];
+  const auto step = static_cast<std::size_t>(std::abs(stride));
+  placed.origin[p] = static_cast<cl_long>(offset_[p]);
+  placed.pitch[p] = static_cast<cl_long>(pitch_[p]);
+  if (bytes == 0 || last_row <= first_row) return;
+  const auto rows = static_cast<std::size_t>(last_row - first_row);
+  // Rows as they lie in memory: the lowest address is that of the last one where strides are negative.
+  const bool is_upward = stride < 0;
+  const auto top = static_cast<std::size_t>(is_upward ? size_[p].rows - last_row : first_row);
+  const std::uint8_t* const lowest = frame.plane[p] + (is_upward ? last_row - 1 : first_row) * stride;
+  std::size_t pitch = pitch_[p];
+  if (step >= bytes && step % kLoadAlign == 0 && step <= bytes + bytes / kWaste) {
+    pitch = step;
+    check(api().clEnqueueWriteBuffer(queue, memory.pixels.get(), CL_FALSE, offset_[p] + top * pitch,
+                                     (rows - 1) * step + bytes, lowest, 0, nullptr, nullptr),
+          "clEnqueueWriteBuffer");
+  } else if (step >= bytes || rows == 1) {
+    const std::size_t to[3] = {offset_[p] + top * pitch, 0, 0}, from[3] = {0, 0, 0}, region[3] = {bytes, rows, 1};
+    check(api().clEnqueueWriteBufferRect(queue, memory.pixels.get(), CL_FALSE, to, from, region, pitch, 0,
+                                         std::max(step, bytes), 0, lowest, 0, nullptr, nullptr),
+          "clEnqueueWriteBufferRect");
+  } else {  // rows that overlap
+    for (std::size_t y = 0; y < rows; ++y)
+      check(api().clEnqueueWriteBuffer(queue, memory.pixels.get(), CL_FALSE, offset_[p] + (top + y) * pitch, bytes,
+                                       lowest + y * step, 0, nullptr, nullptr),
+            "clEnqueueWriteBuffer");
+  }
+  placed.pitch[p] = static_cast<cl_long>(is_upward ? 0 - pitch : pitch);
+  if (is_upward) placed.origin[p] += static_cast<cl_long>(pitch * (static_cast<std::size_t>(size_[p].rows) - 1));
+}
+
+}  // namespace framequality::opencl

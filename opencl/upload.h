@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Transfer of host frames to the device, or their use where they lie if the device shares the host's memory.
+#pragma once
+
+#include "algorithms/layout.h"
+#include "opencl/context.h"
+
+#include <cstddef>
+#include <span>
+
+namespace framequality::opencl {
+
+/// Kernels that stream rows read rows that begin at multiples of this, whole pieces of as many bytes.
+inline constexpr std::size_t kLoadAlign = 16;
+
+/// One plane of a frame, at most 3 of which there are. No bytes: there is nothing in it to be brought.
+struct PlaneSize {
+  std::size_t row_bytes = 0;
+  int rows = 0;
+};
+
+/// A frame in a buffer that kernels read: where row 0 of each plane begins, and bytes from row to row.
+struct Placed {
+  cl_mem buffer = nullptr;
+  cl_long origin[3] = {}, pitch[3] = {};
+};
+
+/// Brings frames of one geometry to a device. What one frame in flight needs of it is its Memory.
+class Upload {
+ public:
+  struct Memory {
+    Buffer pixels;
+  };
+
+  Upload(const Context& context, std::span<const PlaneSize> planes);
+  /// For what meters read of a frame.
+  Upload(const Context& context, const Geometry& geometry);
+
+  /// Memory for a frame. Allocates.
+  Memory memory(cl_command_queue queue) const;
+
+  /// Queues the copies of rows first_row...last_row-1 of each plane with its bit set in `planes` of a host frame. The
+  /// frame's memory is read until the queue has got there. Throws Error.
+  Placed operator()(const Memory& memory, cl_command_queue queue, const Frame& frame, int first_row, int last_row,
+                    unsigned planes = 7) const;
+
+ private:
+  bool use_in_place(cl_command_queue queue, const Frame& frame, Placed& placed) const;
+  void bring(const Memory& memory, cl_command_queue queue, const Frame& frame, int plane, int first_row, int last_row,
+             Placed& placed) const;
+
+  const Context& context_;
+  int planes_ = 0;
+  PlaneSize size_[3];
+  std::size_t pitch_[3] = {}, offset_[3] = {};  ///< of planes in Memory
+  std::size_t bytes_ = 0;                       ///< of Memory
+};
+
+}  // namespace framequality::opencl

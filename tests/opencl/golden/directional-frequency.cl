@@ -1,0 +1,235 @@
+// directional-frequency: 4 / sum 1/R, R = sum D2^2 / sum D1^2, first and second differences along x, y and both diagonals
+
+static void add64(volatile __global uint* total, const long v) {
+  const uint low = (uint)v, high = (uint)((ulong)v >> 32);
+  const uint old = atomic_add(total, low);
+  const uint carried = high + ((uint)(old + low) < low ? 1u : 0u);
+  if (carried) atomic_add(total + 1, carried);
+}
+#define ITEMS 128
+static long group_sum(__local long* sums, const int item, const long mine) {
+  barrier(CLK_LOCAL_MEM_FENCE);
+  sums[item] = mine;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int step = ITEMS / 2; step > 0; step /= 2) {
+    if (item < step) sums[item] += sums[item + step];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  return sums[0];
+}
+#define GROUP_SUM(v) group_sum(group_sums, item, v)
+#define N 8
+typedef float8 V;
+#define absolute fabs
+#define minimum fmin
+#define maximum fmax
+#define abs_difference(a, b) fabs((a) - (b))
+typedef uchar8 Codes;
+typedef int8 Mask;
+#define CODES(row, x) (*(const __global Codes*)((row) + 1 * (x)))
+static V widen(const Codes c) {
+  return convert_float8((c));
+}
+#define CODE(row, x) (*(const __global uchar*)((row) + 1 * (x)))
+static float sample(const uchar c) {
+  return convert_float((uchar)((c)));
+}
+typedef float8 Sum;
+typedef struct {
+  Sum sum0;
+  Sum sum1;
+  Sum sum2;
+  Sum sum3;
+  Sum sum4;
+  Sum sum5;
+  Sum sum6;
+  Sum sum7;
+  Sum mean;
+} Sums;
+#define ADD0(v) sums->sum0 += (v)
+#define ADD_PRODUCT0(a, b) sums->sum0 += (a) * (b)
+#define ADD1(v) sums->sum1 += (v)
+#define ADD_PRODUCT1(a, b) sums->sum1 += (a) * (b)
+#define ADD2(v) sums->sum2 += (v)
+#define ADD_PRODUCT2(a, b) sums->sum2 += (a) * (b)
+#define ADD3(v) sums->sum3 += (v)
+#define ADD_PRODUCT3(a, b) sums->sum3 += (a) * (b)
+#define ADD4(v) sums->sum4 += (v)
+#define ADD_PRODUCT4(a, b) sums->sum4 += (a) * (b)
+#define ADD5(v) sums->sum5 += (v)
+#define ADD_PRODUCT5(a, b) sums->sum5 += (a) * (b)
+#define ADD6(v) sums->sum6 += (v)
+#define ADD_PRODUCT6(a, b) sums->sum6 += (a) * (b)
+#define ADD7(v) sums->sum7 += (v)
+#define ADD_PRODUCT7(a, b) sums->sum7 += (a) * (b)
+typedef struct {
+  V f0, f1, f2;
+} Row;
+static Row make_row(V l, V c, V r, V r2) {
+  Row row;
+  row.f0 = l;
+  row.f1 = c;
+  row.f2 = r;
+  return row;
+}
+typedef struct {
+  Codes own;
+  uchar left;
+  uchar right;
+} Raw;
+static Raw fetch(const __global uchar* row, const int x, const int w) {
+  Raw raw;
+  raw.own = CODES(row, x);
+  raw.left = x > 0 ? CODE(row, x - 1) : (uchar)0;
+  raw.right = x + N < w ? CODE(row, x + N) : (uchar)0;
+  return raw;
+}
+static Row row_of(const Raw raw, const int x, const int w, V* own) {
+  const V c = widen(raw.own);
+  V l = c, r = c, r2 = c;
+  *own = c;
+  l = (V)(sample(raw.left), c.s0, c.s1, c.s2, c.s3, c.s4, c.s5, c.s6);
+  r = (V)(c.s1, c.s2, c.s3, c.s4, c.s5, c.s6, c.s7, sample(raw.right));
+  return make_row(l, c, r, r2);
+}
+static void pixel(const Row up, const Row mid, const Row down, Sums* sums) {
+  const V t0 = mid.f2 - mid.f1;
+  const V t1 = mid.f1 - mid.f0;
+  const V t2 = t0 - t1;
+  ADD_PRODUCT0(t2, t2);
+  ADD_PRODUCT4(t0, t0);
+  const V t3 = down.f1 - mid.f1;
+  const V t4 = mid.f1 - up.f1;
+  const V t5 = t3 - t4;
+  ADD_PRODUCT1(t5, t5);
+  ADD_PRODUCT5(t3, t3);
+  const V t6 = down.f2 - mid.f1;
+  const V t7 = mid.f1 - up.f0;
+  const V t8 = t6 - t7;
+  ADD_PRODUCT2(t8, t8);
+  ADD_PRODUCT6(t6, t6);
+  const V t9 = up.f2 - mid.f1;
+  const V t10 = mid.f1 - down.f0;
+  const V t11 = t9 - t10;
+  ADD_PRODUCT3(t11, t11);
+  ADD_PRODUCT7(t9, t9);
+}
+static void flush(Sums* sums, const int x, const int x0, const int x1, const int from, const int to, long* totals) {
+  const Mask column = x + (Mask)(0, 1, 2, 3, 4, 5, 6, 7);
+  const Mask counts = column >= max(x0, from) && column < min(x1, to);
+  const Mask sum0_lanes = convert_int8(sums->sum0) & counts;
+  sums->sum0 = (Sum)0;
+  totals[0] += (long)sum0_lanes.s0 + sum0_lanes.s1 + sum0_lanes.s2 + sum0_lanes.s3 + sum0_lanes.s4 + sum0_lanes.s5 + sum0_lanes.s6 + sum0_lanes.s7;
+  const Mask sum1_lanes = convert_int8(sums->sum1) & counts;
+  sums->sum1 = (Sum)0;
+  totals[1] += (long)sum1_lanes.s0 + sum1_lanes.s1 + sum1_lanes.s2 + sum1_lanes.s3 + sum1_lanes.s4 + sum1_lanes.s5 + sum1_lanes.s6 + sum1_lanes.s7;
+  const Mask sum2_lanes = convert_int8(sums->sum2) & counts;
+  sums->sum2 = (Sum)0;
+  totals[2] += (long)sum2_lanes.s0 + sum2_lanes.s1 + sum2_lanes.s2 + sum2_lanes.s3 + sum2_lanes.s4 + sum2_lanes.s5 + sum2_lanes.s6 + sum2_lanes.s7;
+  const Mask sum3_lanes = convert_int8(sums->sum3) & counts;
+  sums->sum3 = (Sum)0;
+  totals[3] += (long)sum3_lanes.s0 + sum3_lanes.s1 + sum3_lanes.s2 + sum3_lanes.s3 + sum3_lanes.s4 + sum3_lanes.s5 + sum3_lanes.s6 + sum3_lanes.s7;
+  const Mask sum4_lanes = convert_int8(sums->sum4) & counts;
+  sums->sum4 = (Sum)0;
+  totals[4] += (long)sum4_lanes.s0 + sum4_lanes.s1 + sum4_lanes.s2 + sum4_lanes.s3 + sum4_lanes.s4 + sum4_lanes.s5 + sum4_lanes.s6 + sum4_lanes.s7;
+  const Mask sum5_lanes = convert_int8(sums->sum5) & counts;
+  sums->sum5 = (Sum)0;
+  totals[5] += (long)sum5_lanes.s0 + sum5_lanes.s1 + sum5_lanes.s2 + sum5_lanes.s3 + sum5_lanes.s4 + sum5_lanes.s5 + sum5_lanes.s6 + sum5_lanes.s7;
+  const Mask sum6_lanes = convert_int8(sums->sum6) & counts;
+  sums->sum6 = (Sum)0;
+  totals[6] += (long)sum6_lanes.s0 + sum6_lanes.s1 + sum6_lanes.s2 + sum6_lanes.s3 + sum6_lanes.s4 + sum6_lanes.s5 + sum6_lanes.s6 + sum6_lanes.s7;
+  const Mask sum7_lanes = convert_int8(sums->sum7) & counts;
+  sums->sum7 = (Sum)0;
+  totals[7] += (long)sum7_lanes.s0 + sum7_lanes.s1 + sum7_lanes.s2 + sum7_lanes.s3 + sum7_lanes.s4 + sum7_lanes.s5 + sum7_lanes.s6 + sum7_lanes.s7;
+  const Mask inside = column >= x0 && column < x1;
+  const Mask mean_lanes = convert_int8(sums->mean) & inside;
+  sums->mean = (Sum)0;
+  totals[8] += (long)mean_lanes.s0 + mean_lanes.s1 + mean_lanes.s2 + mean_lanes.s3 + mean_lanes.s4 + mean_lanes.s5 + mean_lanes.s6 + mean_lanes.s7;
+}
+#define FETCH(y) fetch(plane + (long)(y) * pitch, x, w)
+#define AT(y) row_of(FETCH(y), x, w, &own)
+__kernel __attribute__((reqd_work_group_size(32, 4, 1)))
+void measure(const __global uchar* frame, const long origin, const long field_step, const long pitch,
+             const __global int* cells, volatile __global uint* totals, const int rows) {
+  __local long group_sums[ITEMS];
+  const int item = (int)(get_local_id(1) * get_local_size(0) + get_local_id(0));
+  const __global int* cell = cells + 8 * get_global_id(2);
+  const int x0 = cell[0], x1 = cell[1], y0 = cell[2], y1 = cell[3], w = cell[6], h = cell[7];
+  const int x = (x0 / N + (int)get_global_id(0)) * N;
+  const int first = y0 + (int)get_global_id(1) * rows, last = min(first + rows, y1);
+  const __global uchar* plane = frame + origin + cell[5] * field_step;
+  long mine[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+  if (x < x1 && first < last) {
+    const int from = 1, to = w - 1;
+    Sums sums;
+    sums.sum0 = (Sum)0;
+    sums.sum1 = (Sum)0;
+    sums.sum2 = (Sum)0;
+    sums.sum3 = (Sum)0;
+    sums.sum4 = (Sum)0;
+    sums.sum5 = (Sum)0;
+    sums.sum6 = (Sum)0;
+    sums.sum7 = (Sum)0;
+    sums.mean = (Sum)0;
+    V own;
+    const int begin = max(first, 1), end = min(last, h - 1);
+    for (int y = first; y < min(begin, last); ++y) sums.mean += convert_float8(widen(CODES(plane + (long)y * pitch, x)));
+    for (int y = max(end, max(begin, first)); y < last; ++y) sums.mean += convert_float8(widen(CODES(plane + (long)y * pitch, x)));
+    if (begin < end) {
+      int y = begin;
+      Row r1 = AT(y);
+      V own_mid = own;
+      Row r0 = AT(y - 1), r2;
+      while (y < end) {
+        const int stop = min(y + 63, end);
+        for (; y + 3 <= stop; y += 3) {
+          r2 = AT(y + 1); pixel(r0, r1, r2, &sums); sums.mean += (own_mid); own_mid = own;
+          r0 = AT(y + 2); pixel(r1, r2, r0, &sums); sums.mean += (own_mid); own_mid = own;
+          r1 = AT(y + 3); pixel(r2, r0, r1, &sums); sums.mean += (own_mid); own_mid = own;
+        }
+        for (; y < stop; ++y) {
+          r2 = AT(y + 1); pixel(r0, r1, r2, &sums); sums.mean += (own_mid); own_mid = own;
+          r0 = r1; r1 = r2;
+        }
+        flush(&sums, x, x0, x1, from, to, mine);
+      }
+    }
+    flush(&sums, x, x0, x1, from, to, mine);
+  }
+  {
+    const long all = GROUP_SUM(mine[0]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 0), all);
+  }
+  {
+    const long all = GROUP_SUM(mine[1]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 1), all);
+  }
+  {
+    const long all = GROUP_SUM(mine[2]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 2), all);
+  }
+  {
+    const long all = GROUP_SUM(mine[3]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 3), all);
+  }
+  {
+    const long all = GROUP_SUM(mine[4]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 4), all);
+  }
+  {
+    const long all = GROUP_SUM(mine[5]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 5), all);
+  }
+  {
+    const long all = GROUP_SUM(mine[6]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 6), all);
+  }
+  {
+    const long all = GROUP_SUM(mine[7]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 7), all);
+  }
+  {
+    const long all = GROUP_SUM(mine[8]);
+    if (item == 0 && all) add64(totals + 2 * (cell[4] + 8), all);
+  }
+}
