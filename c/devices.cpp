@@ -93,8 +93,6 @@ using namespace framequality::c;
 
 namespace {
 
-int devices_of(const Backend& backend) { return std::max(backend.count ? backend.count() : 1, 1); }
-
 void copy(char* to, std::size_t room, const std::string& text) { std::snprintf(to, room, "%s", text.c_str()); }
 
 }  // namespace

@@ -44,6 +44,8 @@ Choice choose(const Wish& wish) {
   return choice;
 }
 
+int devices_of(const Backend& backend) { return std::max(backend.count ? backend.count() : 1, 1); }
+
 std::optional<Place> next_place(const Backend& failed, bool (*makes)(const Backend&)) {
   const auto all = backends();
   for (auto at = std::find(all.begin(), all.end(), &failed); at != all.end() && ++at != all.end();) {

@@ -32,6 +32,9 @@ bool may_choose(const Wish& wish, const Backend& backend);
 /// Looks for devices, from the best backend on.
 Choice choose(const Wish& wish);
 
+/// Devices of a backend that can be listed, usable or not; at least 1.
+int devices_of(const Backend& backend);
+
 /// Where work goes on when this backend has failed: the first usable device of those behind it. None behind the CPU.
 std::optional<Place> next_place(const Backend& failed, bool (*makes)(const Backend&) = nullptr);
 

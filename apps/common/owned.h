@@ -13,6 +13,7 @@ struct Unref {
   void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
   void operator()(GstSample* sample) const { gst_sample_unref(sample); }
   void operator()(GstMessage* message) const { gst_message_unref(message); }
+  void operator()(GstStructure* structure) const { gst_structure_free(structure); }
 };
 template <class T>
 using Owned = std::unique_ptr<T, Unref>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framequality-scan: scores every frame of video files; writes a table, pictures and a report.
+#include "apps/common/devices.h"
 #include "apps/common/program.h"
 #include "apps/common/url.h"
 #include "apps/common/version.h"
@@ -24,6 +25,7 @@ int run(int argc, char** argv) {
       std::printf("%s %s\n", kName, kVersion);
       return 0;
     }
+    if (options.devices) return print_devices();
     return scan_files(options);
   } catch (const UsageError& e) {
     complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] FILE...   (--help says more)");

@@ -41,7 +41,7 @@ struct Options {
   std::vector<int> gpus;        ///< CUDA ids; empty: all there are
   int stall_timeout = 60;       ///< seconds of a file of which nothing comes; 0: for ever
   ProgressFormat progress = ProgressFormat::kBar;
-  bool quiet = false, version = false;
+  bool quiet = false, version = false, devices = false;
   Shard shard;
   std::vector<Input> inputs;  ///< of the shard; may be none
 

@@ -400,6 +400,26 @@ static void get_active_device(FqDeviceBase* self, GValue* value) {
   g_value_set_string(value, self->device->place ? self->device->place->backend->name : "");
 }
 
+/// All devices of all backends. Starts their drivers, and tries each.
+static GstStructure* list_devices(FqDeviceBase*) {
+  GValue list = G_VALUE_INIT;
+  gst_value_array_init(&list, 0);
+  for (const Backend* backend : backends())
+    for (int id = 0; id < devices_of(*backend); ++id) {
+      const Device found = backend->find({.id = id});
+      GValue value = G_VALUE_INIT;
+      g_value_init(&value, GST_TYPE_STRUCTURE);
+      g_value_take_boxed(
+          &value, gst_structure_new("device", "backend", G_TYPE_STRING, backend->name, "id", G_TYPE_INT, id, "title",
+                                    G_TYPE_STRING, found.name.c_str(), "usable", G_TYPE_BOOLEAN, found.id >= 0,
+                                    "reason", G_TYPE_STRING, found.reason.c_str(), nullptr));
+      gst_value_array_append_and_take_value(&list, &value);
+    }
+  GstStructure* all = gst_structure_new_empty("devices");
+  gst_structure_take_value(all, "devices", &list);
+  return all;
+}
+
 static void install_properties(FqDeviceBaseClass* klass) {
   using S = DeviceSettings;
   Properties<FqDeviceBase, S>::install(
@@ -431,6 +451,9 @@ static void fq_device_base_init(FqDeviceBase* self) { self->device = new DeviceS
 static void fq_device_base_class_init(FqDeviceBaseClass* klass) {
   delete_with_instance<&FqDeviceBase::device>(klass);
   install_properties(klass);
+  g_signal_new_class_handler("list-devices", G_TYPE_FROM_CLASS(klass),
+                             static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION), G_CALLBACK(list_devices),
+                             nullptr, nullptr, nullptr, GST_TYPE_STRUCTURE, 0);
   auto* element = GST_ELEMENT_CLASS(klass);
   element->change_state = change_state;
   element->set_context = set_context;
