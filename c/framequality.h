@@ -166,7 +166,8 @@ FQ_API int fq_options_init(fq_options* options);
 
 typedef struct fq_meter fq_meter;
 
-/* device: "auto": the best usable one; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one; "cuda:current":
+/* device: "auto": the best usable one; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one; "opencl",
+ * "opencl:1": the same for OpenCL; "cuda:current":
  * in the CUDA context that is current in each call, the closing one included. With "auto", the CPU takes over if the
  * GPU fails. Each call leaves the thread's current CUDA context as it was.
  *
@@ -203,7 +204,7 @@ typedef struct fq_device_info {
   size_t size;
   int32_t usable;   /* 1: fq_meter_open() accepts its name */
   int32_t reserved; /* 0 */
-  char name[32];    /* for fq_meter_open(): "cpu", "cuda:0" */
+  char name[32];    /* for fq_meter_open(): "cpu", "cuda:0", "opencl:0" */
   char title[128];  /* as its driver calls it; may be "" */
   char reason[512]; /* not usable: why, and what to do */
 } fq_device_info;
