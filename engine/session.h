@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A stream's worker at its place and, after a fault, at the next one, which works anew on what the device had.
+// A stream's worker at its place, which moves where another place turns out to be cheaper and, after a fault, to the
+// next one, which works anew on what the device had.
 #pragma once
 
+#include "algorithms/ring.h"
 #include "algorithms/worker.h"
 #include "device/backend.h"
 #include "device/error.h"
+#include "engine/choose.h"
+#include "engine/weighing.h"
 #include "host/log.h"
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,9 +32,19 @@ class SessionHost {
   virtual void leave() noexcept = 0;
   /// Where work goes on after a device has failed at `failed`. Throws if it does not go on.
   virtual Place fall_back(const Error& fault, const Place& failed) = 0;
+  /// Tasks go there from now on; it may move again. Those that another place has are collected first. In no context.
+  virtual void moved(const Place& /*to*/) {}
+  /// No device can be used: work stays on the CPU for good.
+  virtual void stays(const std::string& /*reason*/) {}
 
  protected:
   ~SessionHost() = default;
+};
+
+/// A device that may be cheaper than the CPU, which a session begins on.
+struct Prospect {
+  std::function<Choice()> look;  ///< finds it; called once, in a thread of its own
+  Weighing::Time opening = Weighing::kOpening;
 };
 
 /// Whoever submits a task keeps what it points to until it has been collected. Throws what workers and the host throw.
@@ -33,12 +52,19 @@ class SessionHost {
 template <class Task, class Result>
 class Session {
  public:
-  /// A worker at this place that takes `depth` tasks before the first is collected.
+  /// A worker at this place that takes `depth` tasks before the first is collected. With a prospect also called in
+  /// another thread.
   using Make = std::function<std::unique_ptr<Worker<Task, Result>>(const Place& place, int depth)>;
 
-  Session(SessionHost& host, const Place& place, int depth, Make make)
-      : host_(host), place_(place), depth_(depth), make_(std::move(make)) {
-    make_worker();
+  Session(SessionHost& host, const Place& place, int depth, Make make, std::optional<Prospect> prospect = std::nullopt)
+      : host_(host),
+        depth_(depth),
+        make_(std::move(make)),
+        prospect_(std::move(prospect)),
+        worked_at_(place),
+        tasks_(static_cast<std::size_t>(depth)) {
+    make_worker(place);
+    if (prospect_) weighing_.emplace(prospect_->opening);
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -46,56 +72,74 @@ class Session {
 
   /// Begins with a task. On the CPU that is left to collect(), since it would be done in this thread.
   void submit(const Task& task) {
-    if (!overlaps_) return;
+    if (weighing_) weigh();
+    if (tasks_.full()) tasks_.reserve(2 * tasks_.capacity());
+    if (!overlaps_) return tasks_.push({Way::kPostponed, {}});
     const Visit visit(host_);
     with_recovery(
         [&] {
-          worker_->submit(task);
-          ++pending_;
-          tell_route();
+          const Weighing::Time begin = time();
+          device_.worker->submit(task);
+          tasks_.push({Way::kBegun, time() - begin});
+          tell_route(device_);
         },
-        [&](const Error& fault) { fall_back(fault); });
+        [&](const Error& fault) {
+          fall_back(fault, device_.place);
+          tasks_.push({Way::kReplayed, {}});
+        });
   }
 
   /// The result of `oldest`, the task submitted first of those not collected.
   Result collect(const Task& oldest) {
     const Visit visit(host_);
-    if (!overlaps_) return work(oldest);
-    --pending_;  // also if it fails
-    return with_recovery([&] { return worker_->collect(); },
+    const Begun begun = tasks_.pop();  // also if it fails
+    const Charge charge(*this, begun);
+    replayed_ = begun.way == Way::kReplayed;
+    if (begun.way != Way::kBegun) return work(oldest);
+    worked_at_ = device_.place;
+    return with_recovery([&] { return device_.worker->collect(); },
                          [&](const Error& fault) {
-                           fall_back(fault);
-                           return work(oldest);
+                           fall_back(fault, device_.place);
+                           return work_anew(oldest);
                          });
   }
 
   /// True if the task collected last had to be worked on anew.
   bool replayed() const { return replayed_; }
-  const Place& place() const { return place_; }
+  /// Where it was worked on.
+  const Place& place() const { return worked_at_; }
+  /// True if tasks are begun with before those in front of them are collected, so that it pays to submit several.
+  bool overlaps() const { return overlaps_; }
+
+  /// What comes is other work, which may be cheaper at another place.
+  void renew() {
+    if (weighing_) weighing_->renew();
+  }
 
   /// Waits until the worker has let go of all tasks, and forgets them.
   void drop() noexcept {
-    if (pending_ > 0) host::log(host::LogLevel::kDebug, "%d tasks are dropped", pending_);
+    if (!tasks_.empty()) host::log(host::LogLevel::kDebug, "%d tasks are dropped", static_cast<int>(tasks_.size()));
     guard(false, [&] {
       const Visit visit(host_);
-      for (; pending_ > 0; --pending_)
+      while (!tasks_.empty())
         guard(false, [&] {
-          worker_->collect();
+          if (tasks_.pop().way == Way::kBegun) device_.worker->collect();
           return true;
         });
       return true;
     });
-    pending_ = replays_ = 0;
+    tasks_.clear();
   }
 
   /// Calls change(), which changes the context of frames in a device's memory, between the last use of the old one and
   /// the first of the new one. No task is pending.
   template <class F>
   void rebuild(F&& change) {
-    host::log(host::LogLevel::kDebug, "the frames' context is another one: %s begins anew", place_.backend->title);
+    const Place place = overlaps_ ? device_.place : late_.place;
+    host::log(host::LogLevel::kDebug, "the frames' context is another one: %s begins anew", place.backend->title);
     release();
     std::forward<F>(change)();
-    make_worker();
+    make_worker(place);
   }
 
  private:
@@ -114,74 +158,193 @@ class Session {
     bool entered_;
   };
 
-  void make_worker() {
+  /// How far a task has come.
+  enum class Way : std::uint8_t {
+    kBegun,      ///< the device has it
+    kPostponed,  ///< it is worked on when it is collected
+    kReplayed,   ///< the same, after a device that failed had it
+  };
+  struct Begun {
+    Way way;
+    Weighing::Time spent;
+  };
+
+  /// A worker, and where it is.
+  struct Post {
+    Place place{};
+    std::unique_ptr<Worker<Task, Result>> worker;
+  };
+
+  /// What came of looking for a device.
+  struct Opened {
+    Choice choice;
+    Post post;
+    std::optional<Error> fault;
+  };
+
+  /// Adds the time of its life to what a task has cost.
+  class Charge {
+   public:
+    Charge(Session& session, const Begun& begun) : session_(session), begun_(begun), begin_(session.time()) {}
+    ~Charge() {
+      if (session_.weighing_)
+        session_.weighing_->add(begun_.way == Way::kBegun ? Weighing::Side::kDevice : Weighing::Side::kCpu,
+                                begun_.spent + session_.time() - begin_);
+    }
+    Charge(const Charge&) = delete;
+    Charge& operator=(const Charge&) = delete;
+
+   private:
+    Session& session_;
+    Begun begun_;
+    Weighing::Time begin_;
+  };
+  Weighing::Time time() const { return weighing_ ? weighing_time() : Weighing::Time{}; }
+
+  void make_worker(const Place& place) {
     const Visit visit(host_);
-    overlaps_ = !is_cpu(*place_.backend);
-    with_recovery([&] { worker_ = make_(place_, depth_); }, [&](const Error& fault) { move_on(fault, place_); });
-    host::log(host::LogLevel::kDebug, "a session begins on %s, %d tasks at a time", place_.backend->title,
+    overlaps_ = !is_cpu(*place.backend);
+    with_recovery(
+        [&] {
+          (overlaps_ ? device_ : late_) = Post{place, make_(place, depth_)};
+        },
+        [&](const Error& fault) { move_on(fault, place); });
+    host::log(host::LogLevel::kDebug, "a session begins on %s, %d tasks at a time", place.backend->title,
               overlaps_ ? depth_ : 1);
   }
   void release() noexcept {
+    // What is being opened is waited for and closed in another thread: the context of this one stays what it is.
+    if (opening_.valid())
+      guard(false, [&] {
+        std::async(std::launch::async, [this] { opening_.get(); }).get();
+        return true;
+      });
     guard(false, [&] {
       const Visit visit(host_);
-      worker_.reset();
+      device_.worker.reset();
+      late_.worker.reset();
       return true;
     });
-    worker_.reset();
+    device_.worker.reset();
+    late_.worker.reset();
   }
-  /// The tasks pending, and the one in hand, will be worked on at the next place.
-  void fall_back(const Error& fault) {
-    move_on(fault, place_);
-    replays_ += std::exchange(pending_, 0) + 1;
+
+  // --- The cheaper place
+
+  /// Moves if the other place is to work on the next task.
+  void weigh() {
+    if (opening_.valid())
+      finish_opening();
+    else if (weighing_->wants_device())
+      begin_opening();
+    if (!weighing_ || overlaps_ == (weighing_->side() == Weighing::Side::kDevice)) return;
+    overlaps_ = !overlaps_;
+    const auto us = [&](Weighing::Side side) {
+      return static_cast<double>(std::chrono::nanoseconds(weighing_->cost(side)).count()) / 1e3;
+    };
+    host::log(host::LogLevel::kInfo,
+              "%s works from here on: a task took %.1f us on %s, %.1f us on %s (0: not yet tried)",
+              (overlaps_ ? device_ : late_).place.backend->title, us(Weighing::Side::kCpu), late_.place.backend->title,
+              us(Weighing::Side::kDevice), device_.place.backend->title);
+    host_.moved((overlaps_ ? device_ : late_).place);
+  }
+
+  /// The CPU continues while a thread looks for a device and makes a worker there: a live stream does not wait.
+  void begin_opening() {
+    const auto open = [this] {
+      Opened opened{prospect_->look(), {}, {}};
+      const auto& place = opened.choice.place;
+      if (!place || is_cpu(*place->backend)) return opened;
+      opened.post.place = *place;
+      with_recovery([&] { opened.post.worker = make_(*place, depth_); },
+                    [&](const Error& fault) { opened.fault = fault; });
+      return opened;
+    };
+    host::log(host::LogLevel::kDebug, "the work pays for a device: it is looked for");
+    const bool begun = guard(false, [&] {
+      opening_ = std::async(std::launch::async, open);
+      return true;
+    });
+    if (!begun) weighing_.reset();  // the system has no thread for it
+  }
+  void finish_opening() {
+    if (opening_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    Opened opened = opening_.get();
+    if (opened.post.worker) {
+      device_ = std::move(opened.post);
+      return weighing_->open();
+    }
+    if (opened.fault) {
+      const Visit visit(host_);
+      return move_on(*opened.fault, opened.post.place);
+    }
+    weighing_.reset();
+    host_.stays(opened.choice.reason);
+  }
+
+  // --- Faults
+
+  /// The tasks that the device has will be worked on at the next place.
+  void fall_back(const Error& fault, const Place& failed) {
+    move_on(fault, failed);
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      if (tasks_[i].way == Way::kBegun) tasks_[i].way = Way::kReplayed;
   }
   /// Tasks are no longer begun with before they are collected: those that come are behind those to be replayed. If it
   /// throws, the worker is there still, and drop() waits for it.
   void move_on(const Error& fault, const Place& failed) {
     const Place next = host_.fall_back(fault, failed);
     host::log(host::LogLevel::kInfo, "%s failed (%s): %s goes on, with %d tasks that it had", failed.backend->title,
-              fault.what(), next.backend->title, pending_);
+              fault.what(), next.backend->title, static_cast<int>(tasks_.size()));
+    weighing_.reset();
     with_recovery(
         [&] {
-          worker_ = make_(next, 1);
-          place_ = next;
+          if (!late_.worker || late_.place.backend != next.backend) late_ = Post{next, make_(next, 1)};
+          device_.worker.reset();
           overlaps_ = false;
         },
         [&](const Error& another) { move_on(another, next); });
   }
   Result work(const Task& task) {
-    replayed_ = replays_ > 0;
-    if (replayed_) --replays_;
+    worked_at_ = late_.place;
     return with_recovery(
         [&] {
-          worker_->submit(task);
-          tell_route();
-          return worker_->collect();
+          late_.worker->submit(task);
+          tell_route(late_);
+          return late_.worker->collect();
         },
         [&](const Error& fault) {
-          fall_back(fault);
-          return work(task);
+          fall_back(fault, late_.place);
+          return work_anew(task);
         });
   }
+  Result work_anew(const Task& task) {
+    replayed_ = true;
+    return work(task);
+  }
 
-  /// Logs how the worker goes about its tasks, where that has changed.
-  void tell_route() {
+  /// Logs how a worker goes about its tasks, where that has changed.
+  void tell_route(const Post& post) {
     if (!host::is_logged(host::LogLevel::kDebug)) return;
-    std::string now = worker_->route();
+    std::string now = post.worker->route();
     if (now.empty() || now == route_) return;
     route_ = std::move(now);
-    host::log(host::LogLevel::kDebug, "%s: %s", place_.backend->title, route_.c_str());
+    host::log(host::LogLevel::kDebug, "%s: %s", post.place.backend->title, route_.c_str());
   }
 
   SessionHost& host_;
-  Place place_;
   int depth_;
   Make make_;
-  std::unique_ptr<Worker<Task, Result>> worker_;
-  bool overlaps_ = false;  ///< tasks are submitted before those in front of them are collected
+  std::optional<Prospect> prospect_;
+  Post device_;            ///< begins with tasks when they are submitted
+  Post late_;              ///< works on them when they are collected: the CPU, or another device after a fault
+  bool overlaps_ = false;  ///< the next task goes to device_
   bool replayed_ = false;
-  std::string route_;  ///< as it was logged
-  int pending_ = 0;    ///< tasks that the worker has
-  int replays_ = 0;    ///< tasks that a device had and that are to be collected
+  Place worked_at_;
+  std::string route_;                 ///< as it was logged
+  Ring<Begun> tasks_;                 ///< submitted and not collected
+  std::optional<Weighing> weighing_;  ///< none: it does not move but after a fault
+  std::future<Opened> opening_;       ///< valid: a device is being opened
 };
 
 }  // namespace framequality

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The rule by which `device=auto` moves a stream between the CPU and a device.
+#include "engine/weighing.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace framequality {
+
+namespace {
+
+std::atomic<Weighing::Time (*)()> clock_in_use = nullptr;
+
+double ratio(Weighing::Time a, Weighing::Time b) {
+  return static_cast<double>(a.count()) / static_cast<double>(std::max<std::int64_t>(b.count(), 1));
+}
+
+}  // namespace
+
+Weighing::Time weighing_time() {
+  const auto clock = clock_in_use.load(std::memory_order_relaxed);
+  return clock ? clock() : std::chrono::steady_clock::now().time_since_epoch();
+}
+
+void use_weighing_clock(Weighing::Time (*clock)()) { clock_in_use = clock; }
+
+void Weighing::open() {
+  is_open_ = true;
+  if (filled_ > 0 && cost(Side::kCpu) == Time{}) costs_[index(Side::kCpu)] = median();
+  begin_trial();
+}
+
+void Weighing::add(Side side, Time cost) {
+  if (side != side_) return;  // begun before the move
+  worked_ += cost;
+  heavy_ = cost >= kHeavy ? heavy_ + 1 : 0;
+  window_[filled_++] = cost;
+  if (filled_ < kWindow) return;
+  const Time now = costs_[index(side_)] = median();
+  filled_ = 0;
+  if (side_ != home_) {
+    // The CPU has nothing to warm up.
+    if (++windows_ > (side_ == Side::kDevice ? kWarmUp : 0)) end_trial();
+  } else if (is_open_ && is_trial_due(now)) {
+    begin_trial();
+  }
+}
+
+Weighing::Time Weighing::median() const {
+  auto sorted = window_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(filled_ / 2);
+  std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(filled_));
+  return *middle;
+}
+
+void Weighing::begin_trial() {
+  side_ = other(home_);
+  filled_ = 0;
+  windows_ = 0;
+  worked_ = {};
+}
+
+void Weighing::end_trial() {
+  if (ratio(cost(side_), cost(home_)) < kMargin) home_ = side_;
+  side_ = home_;
+  reference_ = cost(home_);
+  trial_ = std::exchange(worked_, Time{});
+  patience_ = std::min(2 * patience_, kMostPatience);
+}
+
+bool Weighing::is_trial_due(Time now) {
+  const double change = ratio(now, reference_);
+  if (change > kChange || change < 1 / kChange || cost(other(home_)) == Time{}) {
+    patience_ = kPatience / 2;
+    return worked_ >= kHaste * trial_;
+  }
+  if (home_ == Side::kDevice && ratio(cost(Side::kCpu), now) > kHopeless) return false;
+  return worked_ >= patience_ * trial_;
+}
+
+}  // namespace framequality

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The rule by which `device=auto` moves a stream between the CPU and a device: the cheaper one that has proved itself.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace framequality {
+
+/// Decides by what tasks have cost where the next one goes.
+///
+/// A stream begins on the CPU, which has nothing to prepare. To open a device (driver, context, kernels, memory) takes
+/// about kOpening, whatever comes of it, so it is opened as soon as the CPU has worked for that long: whoever rents
+/// until the rent has reached the price has never paid more than twice what was necessary. Two tasks in succession of
+/// kHeavy open it at once. Meanwhile the CPU continues.
+///
+/// Then the device works on a trial. Buffers that come back are pinned on their third use and a pool of pinned ones
+/// takes a few frames to arrive, so the first kWarmUp windows do not count. The median of the last one, compared with
+/// the CPU's last, says where the stream stays.
+///
+/// Costs change (another plan, other programs), so the loser is tried again and again, ever more rarely. A trial that
+/// took time T comes again after kPatience * T of work, then after twice that, and so on: trials take at most
+/// 1 / kPatience, 2.5% of the time. With a challenger that must be kMargin cheaper, 7%, a stream is at worst
+/// 1.075 * 1.025 - 1 = 10% slower than at the better place.
+///
+/// Thread-safety: one thread at a time.
+class Weighing {
+ public:
+  using Time = std::chrono::nanoseconds;
+  enum class Side : std::uint8_t { kCpu, kDevice };
+
+  static constexpr Time kOpening = std::chrono::milliseconds(300);
+  /// To make workers on a device that is open.
+  static constexpr Time kReopening = std::chrono::milliseconds(20);
+  /// A frame at 60 a second: a core that needs longer cannot wait for the device while a camera is running.
+  static constexpr Time kHeavy = std::chrono::microseconds(16667);
+  static constexpr std::size_t kWindow = 16;  ///< tasks whose median counts
+  static constexpr int kWarmUp = 2;           ///< windows
+  static constexpr double kMargin = 0.93;
+  static constexpr int kPatience = 40, kMostPatience = 640;
+  /// The work is taken for another if its cost has changed by this factor; the loser is then tried again after
+  /// kHaste * T, and patience begins anew.
+  static constexpr double kChange = 1.5;
+  static constexpr int kHaste = 20;
+  /// A CPU that is so many times slower is not tried again before the work changes: at 60 ms a task that would stall a
+  /// live stream for a second.
+  static constexpr double kHopeless = 2;
+
+  /// opening: how much work of the CPU the device is worth, kOpening or kReopening.
+  explicit Weighing(Time opening) : opening_(opening) {}
+
+  /// True from when the device should be opened until it has been.
+  bool wants_device() const { return !is_open_ && (worked_ >= opening_ || heavy_ >= 2); }
+  /// The device can be used from now on: the trial begins.
+  void open();
+  /// Where the next task goes.
+  Side side() const { return side_; }
+  /// What comes is other work: what is known of the loser's cost no longer holds.
+  void renew() { costs_[index(other(home_))] = {}; }
+  /// A task on this side has cost so much.
+  void add(Side side, Time cost);
+  /// Median cost of a task on a side when it worked last; 0: unknown.
+  Time cost(Side side) const { return costs_[index(side)]; }
+
+ private:
+  static std::size_t index(Side side) { return static_cast<std::size_t>(side); }
+  static Side other(Side side) { return side == Side::kCpu ? Side::kDevice : Side::kCpu; }
+  /// The median of the window so far.
+  Time median() const;
+  void begin_trial();
+  void end_trial();
+  bool is_trial_due(Time now);
+
+  Time opening_;
+  bool is_open_ = false;
+  int heavy_ = 0;  ///< tasks in succession
+  Side side_ = Side::kCpu;
+  Side home_ = Side::kCpu;  ///< of the winner; during a trial the other side works
+  std::array<Time, kWindow> window_{};
+  std::size_t filled_ = 0;
+  int windows_ = 0;   ///< of the trial
+  Time costs_[2]{};   ///< by side
+  Time reference_{};  ///< the winner's cost when it won
+  Time worked_{};     ///< since the start, since the last trial, or in the trial
+  Time trial_{};      ///< time that the last trial took
+  int patience_ = kPatience / 2;
+};
+
+/// The time, for costs.
+Weighing::Time weighing_time();
+/// For tests: what weighing_time() says from now on; null: the steady clock.
+void use_weighing_clock(Weighing::Time (*clock)());
+
+}  // namespace framequality

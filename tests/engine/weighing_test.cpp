@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tables of costs: where a stream ends up, what it costs to find out, and when the loser is tried again.
+#include "engine/weighing.h"
+
+#include "tests/support/random.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace framequality::test {
+namespace {
+
+using Side = Weighing::Side;
+using Time = Weighing::Time;
+using namespace std::chrono_literals;
+
+/// What task `i` costs on a side.
+using Costs = std::function<Time(Side, int)>;
+
+Costs constant(Time cpu, Time device) {
+  return [=](Side side, int) { return side == Side::kCpu ? cpu : device; };
+}
+
+/// A stream whose device opens as soon as it is wanted.
+class Stream {
+ public:
+  explicit Stream(Costs costs, Time opening = 1ns) : weighing_(opening), costs_(std::move(costs)) {}
+  /// So many tasks more, and the time they took.
+  Time run(int tasks) {
+    Time spent{};
+    for (int i = 0; i < tasks; ++i, ++next_) {
+      if (weighing_.wants_device()) weighing_.open();
+      const Side side = weighing_.side();
+      moves += side != last_;
+      last_ = side;
+      const Time cost = costs_(side, next_);
+      weighing_.add(side, cost);
+      spent += cost;
+    }
+    return spent;
+  }
+  Side side() const { return weighing_.side(); }
+  const Weighing& weighing() const { return weighing_; }
+  void renew() { weighing_.renew(); }
+  int moves = 0;
+
+ private:
+  Weighing weighing_;
+  Costs costs_;
+  Side last_ = Side::kCpu;
+  int next_ = 0;
+};
+
+constexpr int kTrial = (Weighing::kWarmUp + 1) * static_cast<int>(Weighing::kWindow);
+
+TEST(Weighing, ADeviceIsWantedWhenTheCpuHasWorkedAsLongAsItTakesToOpenIt) {
+  Weighing weighing(Weighing::kOpening);
+  for (int i = 0; i < 299; ++i) weighing.add(Side::kCpu, 1ms);
+  EXPECT_FALSE(weighing.wants_device());
+  weighing.add(Side::kCpu, 1ms);
+  EXPECT_TRUE(weighing.wants_device());
+  EXPECT_EQ(weighing.side(), Side::kCpu) << "until it is open";
+  weighing.open();
+  EXPECT_FALSE(weighing.wants_device());
+  EXPECT_EQ(weighing.side(), Side::kDevice);
+  EXPECT_EQ(weighing.cost(Side::kCpu), 1ms);
+}
+
+TEST(Weighing, HeavyTasksOpenItAtOnceAndAHiccupDoesNot) {
+  Weighing weighing(Weighing::kOpening);
+  weighing.add(Side::kCpu, Weighing::kHeavy);
+  weighing.add(Side::kCpu, 1ms);
+  weighing.add(Side::kCpu, Weighing::kHeavy);
+  EXPECT_FALSE(weighing.wants_device());
+  weighing.add(Side::kCpu, Weighing::kHeavy);
+  EXPECT_TRUE(weighing.wants_device());
+  weighing.open();
+  EXPECT_EQ(weighing.cost(Side::kCpu), Weighing::kHeavy) << "the median of what there is";
+}
+
+TEST(Weighing, TheCheaperOneIsKept) {
+  const struct {
+    Time cpu, device;
+    Side winner;
+  } cases[] = {
+      {100us, 10us, Side::kDevice}, {100us, 92us, Side::kDevice}, {100us, 94us, Side::kCpu},
+      {100us, 100us, Side::kCpu},   {100us, 300us, Side::kCpu},   {10us, 10ms, Side::kCpu},
+      {100ms, 5ms, Side::kDevice},
+  };
+  for (const auto& c : cases) {
+    Stream stream(constant(c.cpu, c.device));
+    stream.run(1 + kTrial);
+    EXPECT_EQ(stream.side(), c.winner) << c.cpu.count() << " against " << c.device.count();
+    EXPECT_EQ(stream.weighing().cost(Side::kDevice), c.device);
+  }
+}
+
+TEST(Weighing, TheFirstFramesOfATrialDoNotCount) {
+  Stream stream([](Side side, int i) { return side == Side::kCpu ? 100us : i < 33 ? 10ms : 20us; });
+  stream.run(1 + kTrial);
+  EXPECT_EQ(stream.side(), Side::kDevice);
+}
+
+TEST(Weighing, HiccupsDecideNothing) {
+  for (const bool device_wins : {false, true}) {
+    Random random(7);
+    Stream stream([&](Side side, int) -> Time {
+      const Time usual = (side == Side::kDevice) == device_wins ? 50us : 80us;
+      return random.next() % 3 == 0 ? 30 * usual : usual;
+    });
+    stream.run(1 + kTrial);
+    EXPECT_EQ(stream.side(), device_wins ? Side::kDevice : Side::kCpu);
+  }
+}
+
+TEST(Weighing, ACostOfATaskThatWasBegunBeforeAMoveIsNotTheNewPlaces) {
+  Weighing weighing(0ns);
+  weighing.add(Side::kCpu, 100us);
+  weighing.open();
+  for (int i = 0; i < kTrial - 1; ++i) weighing.add(Side::kDevice, 200us);
+  for (int i = 0; i < 99; ++i) weighing.add(Side::kCpu, 1us);
+  EXPECT_EQ(weighing.side(), Side::kDevice) << "the trial is not over";
+  weighing.add(Side::kDevice, 200us);
+  EXPECT_EQ(weighing.side(), Side::kCpu);
+  for (int i = 0; i < 99; ++i) weighing.add(Side::kDevice, 1us);
+  EXPECT_EQ(weighing.cost(Side::kDevice), 200us);
+}
+
+/// In steady state a stream takes at most 15% longer than at the better place, whatever the costs.
+TEST(Weighing, IsNeverFarFromTheBetterPlace) {
+  for (const double share : {0.02, 0.2, 0.5, 0.8, 0.9, 0.94, 0.99, 1.0, 1.01, 1.06, 1.1, 1.2, 1.5, 1.9, 2.1, 5.0, 50.0})
+    for (const unsigned noise : {0u, 10u, 50u}) {  // percent, evenly
+      SCOPED_TRACE(std::to_string(share) + " of the CPU's, noise " + std::to_string(noise));
+      Random random(static_cast<std::uint64_t>(share * 1000) + noise);
+      const auto noisy = [&](double us) {
+        return Time(
+            static_cast<std::int64_t>(us * 1000 * (1 + 0.01 * static_cast<double>(random.next() % (noise + 1)))));
+      };
+      Stream stream([&](Side side, int) { return noisy(side == Side::kCpu ? 100 : 100 * share); });
+      stream.run(1 + kTrial);
+      constexpr int kTasks = 200000;
+      const double best = kTasks * 1e5 * std::min(1.0, share) * (1 + 0.005 * noise);
+      EXPECT_LE(static_cast<double>(stream.run(kTasks).count()) / best, 1.15);
+    }
+}
+
+TEST(Weighing, TheLoserIsTriedAgainEverMoreRarely) {
+  Stream stream(constant(100us, 150us));
+  stream.run(1 + kTrial);
+  // A trial of 48 tasks of 150 us: the next after 40 times as long, at the end of a window.
+  constexpr int kRounded = 40 * 48 * 3 / 2;
+  static_assert(kRounded % Weighing::kWindow == 0);
+  stream.run(kRounded);
+  EXPECT_EQ(stream.side(), Side::kDevice);
+  stream.run(kTrial);
+  EXPECT_EQ(stream.side(), Side::kCpu);
+  stream.run(2 * kRounded - 1);
+  EXPECT_EQ(stream.side(), Side::kCpu);
+  stream.run(1);
+  EXPECT_EQ(stream.side(), Side::kDevice);
+  const int before = stream.moves;
+  stream.run(1000000);
+  EXPECT_LE(stream.moves - before, 50) << "every 640 times as long, and two for each";
+}
+
+TEST(Weighing, AHopelessCpuIsNotTriedAgain) {
+  Stream stream(constant(60ms, 2ms));
+  stream.run(2 + kTrial);
+  EXPECT_EQ(stream.moves, 1);
+  stream.run(100000);
+  EXPECT_EQ(stream.moves, 1);
+}
+
+TEST(Weighing, OtherWorkIsWeighedAnew) {
+  // For each, what the costs are at first and from task 20,000 on.
+  const struct {
+    Time cpu, device, later_cpu, later_device;
+  } cases[] = {
+      {50us, 100us, 500us, 100us},  // a prefilter
+      {100us, 50us, 100us, 400us},  // another program has the GPU
+      {100us, 300us, 100us, 30us},  // and leaves it
+  };
+  for (const auto& c : cases) {
+    Stream stream([c](Side side, int i) {
+      return i < 20000 ? (side == Side::kCpu ? c.cpu : c.device) : side == Side::kCpu ? c.later_cpu : c.later_device;
+    });
+    stream.run(20000);
+    EXPECT_EQ(stream.side(), c.cpu < c.device ? Side::kCpu : Side::kDevice);
+    stream.run(200000);
+    EXPECT_EQ(stream.side(), c.later_cpu < c.later_device ? Side::kCpu : Side::kDevice) << c.later_cpu.count();
+  }
+}
+
+TEST(Weighing, AHopelessCpuIsTriedWhenItIsSaidThatTheWorkIsAnother) {
+  // Without a prefilter the device takes as long as with one: the copy is what takes time.
+  Stream stream([](Side side, int i) { return side == Side::kDevice ? 100us : i < 20000 ? 500us : 50us; });
+  stream.run(50000);
+  EXPECT_EQ(stream.side(), Side::kDevice);
+  stream.renew();
+  stream.run(3000);
+  EXPECT_EQ(stream.side(), Side::kCpu);
+}
+
+TEST(Weighing, WorkThatChangesAllTheTimeIsNotTriedAllTheTime) {
+  Stream stream(constant(100us, 200us));
+  stream.run(1 + kTrial);
+  Time spent{};
+  for (int i = 0; i < 20000; ++i) {
+    stream.renew();
+    spent += stream.run(1);
+  }
+  EXPECT_LE(spent, 20000 * 106us);
+}
+
+}  // namespace
+}  // namespace framequality::test
