@@ -233,7 +233,7 @@ class App {
       if (folder_ && !folder_->keep(i, result))
         say(printable(result.name) + ": warning: it changed while it was scanned");
       if (!options_.report.empty()) parts_[i] = report_part(result);
-      if (!result.video.device.empty()) devices_.insert(result.video.device);
+      devices_.insert(result.video.devices.begin(), result.video.devices.end());
       frames_ += jobs_[i]->frames();
       done_ += weights_[i];
       try {

@@ -219,8 +219,7 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
   gst_structure_get_uint64(fields, "stream-time", &time);
   Row row{frame, std::nullopt, 0, {}, GST_BUFFER_DURATION_IS_VALID(buffer) ? GST_BUFFER_DURATION(buffer) : 0};
   gst_structure_get_double(fields, "score", &row.score);
-  if (const gchar* device = gst_structure_get_string(fields, "device"); device && video_.device.empty())
-    video_.device = device;
+  if (const gchar* device = gst_structure_get_string(fields, "device")) video_.devices.insert(device);
   if (time != GST_CLOCK_TIME_NONE) {
     row.time = time;
     time_ = time;

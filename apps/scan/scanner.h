@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,7 +33,7 @@ struct VideoFacts {
   std::optional<std::uint64_t> duration;  ///< ns, as the container says
   bool picture = false;                   ///< the file is one picture, no video
   GstVideoOrientationMethod orientation = GST_VIDEO_ORIENTATION_IDENTITY;  ///< how frames are to be turned
-  std::string device;                ///< that measured the first frame: cpu or cuda
+  std::set<std::string> devices;                                           ///< that measured frames: cpu, cuda
   std::shared_ptr<GstTagList> tags;  ///< all that the file says of itself; may be null; never written to
 };
 
