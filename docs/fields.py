@@ -125,6 +125,7 @@ STATS = {
         "measured": "frames that were measured",
         "skipped": "frames that were not: skipped by `interval`, or not measurable",
         "replayed-on-cpu": "frames measured again on the CPU after a CUDA fault",
+        "moves": "moves between the CPU and a device, to find the cheaper one with `device=auto`",
         "busy-ns": "time spent measuring, ns",
     },
     "FqFilterBase": {

@@ -55,6 +55,22 @@ static ElementError not_found(const DeviceSettings& settings, const char* unsupp
   return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text + reason};
 }
 
+/// True if the cheaper place is to be found out: nobody has said what it is to be, and there is a choice.
+static bool may_weigh(FqDeviceBase* self, const DeviceSettings& settings, const char* unsupported) {
+  const Wish wish = wish_of(self, settings, unsupported);
+  const auto all = backends();
+  return FQ_DEVICE_BASE_GET_CLASS(self)->weighs && settings.device == DeviceChoice::kAuto &&
+         settings.cuda_device_id < 0 && std::any_of(all.begin(), all.end(), [&](const Backend* backend) {
+           return !is_cpu(*backend) && may_choose(wish, *backend);
+         });
+}
+
+static void set_weighs(FqDeviceBase* self, bool weighs) {
+  const std::lock_guard lock(self->device->mutex);
+  self->device->weighs = weighs;
+  self->device->found.reset();
+}
+
 static void choose_place(FqDeviceBase* self) {
   DeviceState& d = *self->device;
   const char* unsupported = unsupported_reason(self);
@@ -68,6 +84,14 @@ static void choose_place(FqDeviceBase* self) {
       settings.opencl_device == d.chosen_for.opencl_device && unsupported == d.chosen_despite) {
     d.chosen_for = settings;
     return;
+  }
+  set_weighs(self, may_weigh(self, settings, unsupported));
+  if (d.weighs) {
+    GST_CAT_INFO_OBJECT(category(self), self, "on %s until the work pays for another device",
+                        cpu_place().backend->title);
+    d.chosen_for = settings;
+    d.chosen_despite = unsupported;
+    return set_place(self, cpu_place());
   }
   const Choice choice = choose(wish_of(self, settings, unsupported));
   if (!choice.place) throw not_found(settings, unsupported, choice.reason);
@@ -98,8 +122,46 @@ Place framequality::leave_device(FqDeviceBase* self, Memory memory, const Error&
   if (!next) throw e;
   post(element(self), GST_MESSAGE_WARNING,
        {e.domain, e.code, std::string(e.what()) + ". " + what + " continues on " + next->backend->title + promise});
+  set_weighs(self, false);
   set_place(self, next);
   return *next;
+}
+
+// --- Where, as it turns out -----------------------------------------------------------------------------------------
+
+/// The device of frames that only a device reads, or the CPU, where streams of all others begin.
+static void begin_weighing(FqDeviceBase* self, Memory memory) {
+  DeviceState& d = *self->device;
+  if (!d.weighs) return;
+  if (memory == Memory::kHost) {
+    if (!is_cpu(*place_of(self).backend)) set_place(self, cpu_place());
+    return;
+  }
+  const Choice choice = choose(wish_of(self, d.chosen_for, d.chosen_despite));
+  if (choice.place) set_place(self, choice.place);
+}
+
+std::optional<Prospect> framequality::prospect_of(FqDeviceBase* self) {
+  DeviceState& d = *self->device;
+  if (!d.weighs) return std::nullopt;
+  if (d.found) return Prospect{[found = d.found] { return Choice{found, {}, {}}; }, Weighing::kReopening};
+  return Prospect{[wish = wish_of(self, d.chosen_for, d.chosen_despite)] { return choose(wish); }};
+}
+
+void framequality::count_move(FqDeviceBase* self, const Place& to) {
+  DeviceState& d = *self->device;
+  if (!is_cpu(*to.backend)) {
+    const std::lock_guard lock(d.mutex);
+    d.found = to;
+  }
+  d.stats.change([](WorkStats& stats) { ++stats.moves; });
+  GST_CAT_INFO_OBJECT(category(self), self, "on %s from here on", to.backend->title);
+  set_place(self, to);
+}
+
+void framequality::stay_on_cpu(FqDeviceBase* self, const std::string& reason) {
+  GST_CAT_INFO_OBJECT(category(self), self, "on %s: %s", cpu_place().backend->title, reason.c_str());
+  set_weighs(self, false);
 }
 
 // --- Latency --------------------------------------------------------------------------------------------------------
@@ -111,8 +173,9 @@ bool framequality::has_frame_rate(const GstVideoInfo& info) {
 
 int framequality::frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info) {
   // Frames are held back for the duration of so many frames, which only a fixed frame rate tells. The CPU works in this
-  // very thread, so that holding frames back would gain nothing.
-  return has_frame_rate(info) && !is_cpu(*place_of(self).backend) ? self->device->chosen_for.in_flight : 0;
+  // very thread, so that holding frames back would gain nothing; but the latency is not to change with every move.
+  const DeviceState& d = *self->device;
+  return has_frame_rate(info) && (d.weighs || !is_cpu(*place_of(self).backend)) ? d.chosen_for.in_flight : 0;
 }
 
 void framequality::set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames) {
@@ -162,6 +225,8 @@ GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
 static bool make_stream(FqDeviceBase* self, GstCaps* in, GstCaps* out) {
   DeviceState& d = *self->device;
   d.significant_bits = d.settings.get().significant_bits;
+  d.wants_pool = false;
+  begin_weighing(self, memory_of(in));
   d.stream = FQ_DEVICE_BASE_GET_CLASS(self)->make_stream(self, in, out);
   if (!d.stream) return false;
   d.stream->tell_latency();
@@ -288,10 +353,10 @@ static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection directio
   DeviceState& d = *device_base(trans)->device;
   const DeviceSettings settings = d.settings.get();
   const Wish wish = wish_of(device_base(trans), settings, unsupported_reason(device_base(trans)));
-  std::optional<Place> place;
+  std::optional<Place> place;  // where it is settled
   {
     const std::lock_guard lock(d.mutex);
-    place = d.place;
+    if (!d.weighs) place = d.place;
   }
   auto is_read = [&](Memory memory) {
     const auto all = backends();

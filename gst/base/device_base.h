@@ -4,6 +4,7 @@
 
 #include "device/backend.h"
 #include "device/error.h"
+#include "engine/session.h"
 #include "gst/base/device_choice.h"
 #include "gst/memory/cuda.h"
 #include "gst/object/guard.h"
@@ -36,6 +37,7 @@ struct WorkStats {
   std::uint64_t done = 0;      ///< frames measured or filtered
   std::uint64_t skipped = 0;   ///< frames that passed unmeasured
   std::uint64_t replayed = 0;  ///< of `done`, elsewhere after a fault of the device
+  std::uint64_t moves = 0;     ///< between the CPU and a device, to find the cheaper one
   std::uint64_t busy_ns = 0;   ///< time spent on them
 };
 
@@ -53,6 +55,8 @@ struct DeviceState {
   std::mutex mutex;            ///< of the following, up to the blank line
   std::optional<Place> place;  ///< chosen on the way to READY
   GstClockTime latency = 0;    ///< of the frames held back
+  bool weighs = false;         ///< the place may change: the CPU at first, or the device that `found` finds
+  std::optional<Place> found;  ///< that device, once it has been looked for
 
   CudaContext context;  ///< of frames in GPU memory
 
@@ -62,6 +66,7 @@ struct DeviceState {
   DeviceSettings chosen_for;
   const char* chosen_despite = nullptr;  ///< what unsupported_reason() said then
   CapsPtr failed;                        ///< the last caps, if there was an error for them
+  bool wants_pool = false;               ///< upstream asked the CPU for a pool and got none
   bool broken = false;  ///< there was an error where no flow could say so; until a flush or a new start
 };
 
@@ -85,6 +90,8 @@ struct FqDeviceBaseClass {
   GstDebugCategory* category;  ///< for the bases' log lines
   /// Whether a backend has the worker that this element needs; null: all do.
   bool (*makes)(const framequality::Backend& backend);
+  /// With device=auto the CPU may be the cheaper one, so that streams begin there; false: a device is, if there is one.
+  bool weighs;
   /// Why only the CPU can do what is asked for, as a literal, or null. Asked on the way to READY and to PAUSED, and for
   /// caps before; any thread. Null: all can, always.
   const char* (*unsupported_reason)(FqDeviceBase* self);
@@ -124,5 +131,12 @@ void set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames);
 /// the fault where frames cannot be worked on elsewhere, or the user asked for this device alone.
 Place leave_device(FqDeviceBase* self, Memory memory, const Error& fault, const Place& failed, const char* what,
                    const char* promise);
+
+/// The device that may be cheaper than the CPU for the stream that begins; nothing if the place is settled.
+std::optional<Prospect> prospect_of(FqDeviceBase* self);
+/// Work goes on at another place, for now.
+void count_move(FqDeviceBase* self, const Place& to);
+/// Work stays on the CPU, because no device can be used.
+void stay_on_cpu(FqDeviceBase* self, const std::string& reason);
 
 }  // namespace framequality

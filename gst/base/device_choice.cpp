@@ -40,7 +40,7 @@ GType fq_device_choice_get_type() {
     for (const Backend* backend : backends())
       if (!is_cpu(*backend)) better.emplace_back(backend->title);
     const std::string best =
-        listed(better, " or ") + " if there is a usable device, else " + cpu_place().backend->title;
+        listed(better, " or ") + " where a usable device is cheaper, else " + cpu_place().backend->title;
     // GLib keeps all of it for good.
     static auto& values = *new std::vector<GEnumValue>;
     values.push_back({static_cast<int>(DeviceChoice::kAuto), g_strdup(best.c_str()), "auto"});

@@ -35,10 +35,10 @@ StructurePtr start_result(FqMeterBase* self, const StreamFormat& format, GstBuff
   return fields;
 }
 
-void finish_result(FqMeterBase* self, GstStructure* result, double score) {
+void finish_result(FqMeterBase* self, GstStructure* result, double score, const Place& place) {
   MeterState& s = *self->state;
-  gst_structure_set(result, "frame", G_TYPE_UINT64, guint64{s.frames++}, "device", G_TYPE_STRING,
-                    place_of(&self->parent).backend->name, nullptr);
+  gst_structure_set(result, "frame", G_TYPE_UINT64, guint64{s.frames++}, "device", G_TYPE_STRING, place.backend->name,
+                    nullptr);
   s.last_score.change([&](double& last) { last = score; });
 }
 

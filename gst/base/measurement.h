@@ -22,9 +22,10 @@ class Warnings {
 /// True if a frame of this time is to be measured: the first since start, caps, flush or segment, and those `interval`
 /// after the last. Time that runs backwards starts anew.
 bool is_due(FqMeterBase* self, GstClockTime interval, GstClockTime pts);
-/// The fields that all results share, but for those that finish_result() sets: frame number and device.
+/// The fields that all results share, but for those that finish_result() sets: frame number, and the device that the
+/// frame was measured on.
 StructurePtr start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer);
-void finish_result(FqMeterBase* self, GstStructure* result, double score);
+void finish_result(FqMeterBase* self, GstStructure* result, double score, const Place& place);
 /// The buffer, its header writable, with the result as its meta.
 BufferPtr attach_result(FqMeterBase* self, BufferPtr buffer, const GstStructure* result);
 void post_result(FqMeterBase* self, StructurePtr result);

@@ -37,11 +37,17 @@ static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery*
   const gboolean answered = gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query);
   const Stream* stream = device_base(trans)->device->stream.get();
   if (!stream) return answered;
+  DeviceState& d = *device_base(trans)->device;
   const Place place = place_of(device_base(trans));
-  if (is_cpu(*place.backend)) return answered;
+  if (is_cpu(*place.backend) && !d.weighs) return answered;
   const auto held = static_cast<guint>(stream->in_flight());
   reserve_held_buffers(query, held);
   if (stream->memory() != Memory::kHost) return answered;
+  if (is_cpu(*place.backend)) {
+    d.wants_pool = wants_pool(query);
+    return answered;
+  }
+  d.wants_pool = false;
   offer_pinned_pool(query, held + 1, place, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream->info())));
   return TRUE;
 }
@@ -75,10 +81,10 @@ static void get_last_score(FqMeterBase* self, GValue* value) {
 
 static void get_stats(FqMeterBase* self, GValue* value) {
   const WorkStats stats = self->parent.device->stats.get();
-  g_value_take_boxed(
-      value, gst_structure_new("stats", "measured", G_TYPE_UINT64, guint64{stats.done}, "skipped", G_TYPE_UINT64,
-                               guint64{stats.skipped}, "replayed-on-cpu", G_TYPE_UINT64, guint64{stats.replayed},
-                               "busy-ns", G_TYPE_UINT64, guint64{stats.busy_ns}, nullptr));
+  g_value_take_boxed(value, gst_structure_new("stats", "measured", G_TYPE_UINT64, guint64{stats.done}, "skipped",
+                                              G_TYPE_UINT64, guint64{stats.skipped}, "replayed-on-cpu", G_TYPE_UINT64,
+                                              guint64{stats.replayed}, "moves", G_TYPE_UINT64, guint64{stats.moves},
+                                              "busy-ns", G_TYPE_UINT64, guint64{stats.busy_ns}, nullptr));
 }
 
 static void install_properties(FqMeterBaseClass* klass) {
@@ -95,11 +101,13 @@ static void install_properties(FqMeterBaseClass* klass) {
       .add(g_param_spec_double("last-score", "Last score", "Score of the last measured frame; 0 before the first",
                                -G_MAXDOUBLE, G_MAXDOUBLE, 0, kReadable),
            get_last_score)
-      .add(g_param_spec_boxed("stats", "Statistics",
-                              "Since start: frames measured, skipped (by interval, or not measurable), replayed-on-cpu "
-                              "(after a CUDA fault); busy-ns, the time spent measuring in ns",
-                              GST_TYPE_STRUCTURE, kReadable),
-           get_stats);
+      .add(
+          g_param_spec_boxed("stats", "Statistics",
+                             "Since start: frames measured, skipped (by interval, or not measurable), replayed-on-cpu "
+                             "(after a CUDA fault); moves between the CPU and a device, with device=auto; busy-ns, the "
+                             "time spent measuring in ns",
+                             GST_TYPE_STRUCTURE, kReadable),
+          get_stats);
 }
 
 static void fq_meter_base_init(FqMeterBase* self) {

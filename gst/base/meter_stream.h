@@ -16,9 +16,10 @@ namespace framequality {
 /// Kind: the part that each measuring element brings itself, made from (Element*, const StreamFormat&):
 ///   Task, Result        of its worker; Task has a Frame `frame`
 ///   Notes               what it has to know of a frame until it is measured, beside the task
-///   make(place, depth)  a worker, as Session asks for it
+///   make(place, depth)  a worker, as Session asks for it: in another thread too
 ///   prepare(buffer, task, notes)  fills both in, but for task.frame, with the options as they are now; false: the
 ///                       frame cannot be measured and passes without a score. May throw ElementError
+///   is_other_work()     optional: true if what prepare() saw last may cost more or less than what it saw before
 ///   extents(task)       what is read of the frame's planes
 ///   Report              has a `score`, and what annotate() wants of a frame that is measured
 ///   report(task, notes, result, fields)  a Report; adds the element's own fields to those of message and meta
@@ -31,8 +32,9 @@ class MeterStream final : public Stream {
       : Stream(&element->parent.parent, format.info, format.memory, 0, "Measuring", ", with the same results"),
         format_(format),
         kind_(element, format),
-        session_(*this, where(), in_flight() + 1,
-                 [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
+        session_(
+            *this, where(), in_flight() + 1, [this](const Place& place, int depth) { return kind_.make(place, depth); },
+            prospect()) {}
 
   GstFlowReturn take(BufferPtr buffer, GstBuffer** out) override {
     // GstBaseTransform gives the flag to the next buffer that leaves through here. That must be this one, and now: if
@@ -42,7 +44,7 @@ class MeterStream final : public Stream {
     if (discont) flow = drain_frames(element());
     if (flow != GST_FLOW_OK) return flow;
     if (buffer) hold(std::move(buffer));
-    const int held_back = discont ? 0 : in_flight();
+    const int held_back = discont || !session_.overlaps() ? 0 : in_flight();
     if (held_.size() > static_cast<std::size_t>(held_back)) *out = finish().release();
     return GST_FLOW_OK;
   }
@@ -100,7 +102,7 @@ class MeterStream final : public Stream {
     const Busy busy(*this);
     typename Kind::Report report = kind_.report(held.task, held.notes, session_.collect(held.task), held.result.get());
     held.mapped.reset();
-    finish_result(meter(), held.result.get(), report.score);
+    finish_result(meter(), held.result.get(), report.score, session_.place());
     count_done(session_.replayed());
     return report;
   }
@@ -121,6 +123,8 @@ class MeterStream final : public Stream {
     GstBuffer* buffer = held.buffer.get();
     prepare_to_read(buffer);
     if (!kind_.prepare(buffer, held.task, held.notes)) return;
+    if constexpr (requires { kind_.is_other_work(); })
+      if (kind_.is_other_work()) session_.renew();
     held.mapped.emplace(format_.info, kind_.extents(held.task), buffer, memory());
     held.task.frame = held.mapped->frame();
     look(held.task.frame);

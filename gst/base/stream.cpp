@@ -5,6 +5,8 @@
 #include "gst/buffer/padding.h"
 #include "gst/memory/pinned.h"
 
+#include <utility>
+
 namespace framequality {
 
 Stream::Stream(FqDeviceBase* element, const GstVideoInfo& info, Memory memory, int radius, const char* what,
@@ -51,6 +53,10 @@ Place Stream::where() const {
   return chosen;
 }
 
+std::optional<Prospect> Stream::prospect() const {
+  return memory_ == Memory::kHost ? prospect_of(element_) : std::nullopt;
+}
+
 bool Stream::enter() { return element_->device->context.push(); }
 
 void Stream::leave() noexcept { CudaContext::pop(); }
@@ -60,6 +66,20 @@ Place Stream::fall_back(const Error& fault, const Place& failed) {
   in_flight_ = 0;
   tell_latency();
   return next;
+}
+
+void Stream::moved(const Place& to) {
+  count_move(element_, to);
+  // What upstream was offered on the CPU is not what a device reads fastest. It is asked once: pinned memory is as good
+  // for the CPU, and stays.
+  if (!std::exchange(has_moved_, true) && element_->device->wants_pool)
+    gst_base_transform_reconfigure_sink(GST_BASE_TRANSFORM(element_));
+}
+
+void Stream::stays(const std::string& reason) {
+  stay_on_cpu(element_, reason);
+  in_flight_ = 0;
+  tell_latency();
 }
 
 void Stream::count_done(bool replayed) {

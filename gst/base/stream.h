@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace framequality {
 
@@ -38,7 +40,7 @@ class Stream : protected SessionHost {
 
   const GstVideoInfo& info() const { return info_; }
   Memory memory() const { return memory_; }
-  /// Frames that may be held back when one has been taken.
+  /// Frames that may be held back when one has been taken: those that a device holds, if it may come to that.
   int in_flight() const { return in_flight_; }
   int radius() const { return radius_; }
   /// Input frames held at once, the one that comes included.
@@ -57,6 +59,8 @@ class Stream : protected SessionHost {
   /// Where workers are made at first: a frame in a device's memory is worked on in its own context, which enter() makes
   /// current.
   Place where() const;
+  /// The device that may be cheaper, where that is to be found out.
+  std::optional<Prospect> prospect() const;
 
   // Of the frames in `stats`: one that is done, replayed or not, and one that passes as it came.
   void count_done(bool replayed);
@@ -79,6 +83,8 @@ class Stream : protected SessionHost {
   bool enter() override;
   void leave() noexcept override;
   Place fall_back(const Error& fault, const Place& failed) override;
+  void moved(const Place& to) override;
+  void stays(const std::string& reason) override;
   void warn_of_padding(gsize size);
 
   FqDeviceBase* element_;
@@ -87,6 +93,7 @@ class Stream : protected SessionHost {
   int in_flight_, radius_;
   const char *what_, *promise_;
   bool warned_of_padding_ = false;
+  bool has_moved_ = false;
   SignificantBitsCheck significant_bits_;
 };
 

@@ -126,19 +126,25 @@ static void fq_pinned_allocator_class_init(FqPinnedAllocatorClass* klass) {
 
 namespace framequality {
 
-void offer_pinned_pool(GstQuery* query, guint min, const Place& place, guint bytes) {
-  if (!place.backend->pin) return;
+bool wants_pool(GstQuery* query) {
   GstCaps* caps = nullptr;
   gboolean need_pool = FALSE;
   GstVideoInfo info;
   gst_query_parse_allocation(query, &caps, &need_pool);
   // Who has a pool of its own may take an allocator for single frames: pinning each costs more than copying it.
-  if (!need_pool || !caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return;
+  if (!need_pool || !caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return false;
   const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
-  if (memory_of(features) != Memory::kHost || gst_caps_features_contains(features, FQ_DMA_FEATURE)) return;
+  if (memory_of(features) != Memory::kHost || gst_caps_features_contains(features, FQ_DMA_FEATURE)) return false;
   // An allocator that downstream asks for is kept, and would not be ours.
-  if (gst_query_get_n_allocation_pools(query) > 0 || gst_query_get_n_allocation_params(query) > 0) return;
+  return gst_query_get_n_allocation_pools(query) == 0 && gst_query_get_n_allocation_params(query) == 0;
+}
 
+void offer_pinned_pool(GstQuery* query, guint min, const Place& place, guint bytes) {
+  if (!place.backend->pin || !wants_pool(query)) return;
+  GstCaps* caps = nullptr;
+  GstVideoInfo info;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  gst_video_info_from_caps(&info, caps);
   auto* allocator = static_cast<GstAllocator*>(g_object_new(fq_pinned_allocator_get_type(), nullptr));
   gst_object_ref_sink(allocator);
   reinterpret_cast<FqPinnedAllocator*>(allocator)->place = place;

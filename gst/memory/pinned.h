@@ -14,6 +14,9 @@ namespace framequality {
 /// min: buffers that the element itself holds. bytes: of a frame, where its caps do not tell.
 void offer_pinned_pool(GstQuery* query, guint min, const Place& place, guint bytes = 0);
 
+/// True if an ALLOCATION query is one that offer_pinned_pool() would answer at some place.
+bool wants_pool(GstQuery* query);
+
 /// Pins the buffer's memory in place once it has come back to `owner` (any address; it is only compared) often enough
 /// to be worth it: what pools recycle. Unpinned when the memory is freed. System memory only; bounded in number and
 /// bytes for the process. Never fails: what cannot be pinned is left as it is. Any thread.

@@ -147,11 +147,14 @@ class Sharpness {
     if (settings.roi_meta) add_rois(buffer);
     notes.rois = wanted_.extra.size();
     if (settings.roi_meta) add_detections(buffer, notes.detections);
+    is_other_work_ = false;
     if (!plan_ || plan_->request != wanted_) make_plan();
     if (!plan_->refusal.empty()) throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, plan_->refusal);
     task.plan = plan_;
     return true;
   }
+
+  bool is_other_work() const { return is_other_work_; }
 
   PlaneExtents extents(const Task&) const { return format_.geometry; }
 
@@ -200,6 +203,7 @@ class Sharpness {
 
  private:
   void make_plan() {
+    is_other_work_ = plan_ && without_extra(plan_->request) != without_extra(wanted_);
     plan_ = std::make_shared<const Plan>(framequality::make_plan(format_.geometry, wanted_));
     bool empty = true;
     for (int i = 0; i < plan_->zones(); ++i) empty = empty && plan_->pixels[static_cast<std::size_t>(i)] == 0;
@@ -207,6 +211,12 @@ class Sharpness {
       warn(kRoiOutside, "The roi " + text_of(*wanted_.roi) + " contains no measurable pixels of a frame of " +
                             std::to_string(GST_VIDEO_INFO_WIDTH(&format_.info)) + "x" +
                             std::to_string(GST_VIDEO_INFO_HEIGHT(&format_.info)) + ": the score is 0");
+  }
+
+  /// Regions of interest that come with frames are new in each, and small.
+  static Request without_extra(Request request) {
+    request.extra.clear();
+    return request;
   }
 
   void add_rois(GstBuffer* buffer) {
@@ -238,6 +248,7 @@ class Sharpness {
   Warnings warnings_;
   Request wanted_;                    ///< of the last frame prepared; kept for its memory
   std::shared_ptr<const Plan> plan_;  ///< of it too
+  bool is_other_work_ = false;
 };
 
 std::unique_ptr<Stream> make_stream(FqMeterBase* self, const StreamFormat& format) {
@@ -372,6 +383,7 @@ static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   auto* base = FQ_METER_BASE_CLASS(klass);
   base->parent_class.category = sharpnessmeter_debug;
   base->parent_class.makes = [](const Backend& backend) { return backend.sharpness != nullptr; };
+  base->parent_class.weighs = true;
   base->message_name = "sharpnessmeter";
   base->meta_name = kSharpnessMeta;
   base->make_stream = make_stream;

@@ -174,6 +174,7 @@ Rig::Rig(std::initializer_list<std::pair<const char*, const char*>> properties, 
     : factory_(factory), bus_(gst_bus_new()) {
   element_ = gst_element_factory_make(factory, nullptr);
   if (!element_) throw std::runtime_error(std::string("no element ") + factory);
+  if (named_device.name && std::string_view(factory) == "sharpnessmeter") set(named_device.name, named_device.value);
   for (const auto& [name, value] : properties) set(name, value);
   gst_element_set_bus(element_, bus_.get());
   harness_.reset(gst_harness_new_with_element(element_, "sink", "src"));

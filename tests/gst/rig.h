@@ -56,6 +56,13 @@ std::string text(const GstStructure* s, const char* field);
 /// Score in a buffer's GstSharpnessMeta; NaN if it has none.
 double meta_score(GstBuffer* buffer);
 
+/// Property and value that rigs of sharpnessmeter begin with: how suites name a device that works from the first frame
+/// on, where device=auto would first find out whether it pays. Null: none.
+struct Setting {
+  const char *name, *value;
+};
+inline Setting named_device{};
+
 /// An element between two test pads, its bus in our hands.
 class Rig {
  public:

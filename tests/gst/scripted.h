@@ -250,12 +250,14 @@ inline void use_tables() {
   use_backends(all);
 }
 
-/// Puts the scripted GPU in the real one's place; it must be as it was when all elements are gone.
+/// Puts the scripted GPU in the real one's place, which rigs ask for by its number; it must be as it was when all
+/// elements are gone.
 class Scripted : public ::testing::Test {
  protected:
   void SetUp() override {
     anew();
     use_tables();
+    named_device = {"cuda-device-id", "5"};
     tables.gpu.find = [](const Wanted& wanted) {
       script.wanted = wanted.id;
       return script.present ? Device{5, "Scripted GPU", ""}
@@ -276,6 +278,7 @@ class Scripted : public ::testing::Test {
   }
   void TearDown() override {
     expect_clean();
+    named_device = {};
     use_backends({});
   }
 

@@ -30,8 +30,8 @@ class Device : public Scripted {
   }
 };
 
-TEST_F(Device, AutoTakesTheGpu) {
-  Rig rig;
+TEST_F(Device, AutoTakesTheGpuOfThisNumberAtOnce) {
+  Rig rig{{"cuda-device-id", "5"}};
   EXPECT_EQ(devices(five_frames(rig)), "cuda cuda cuda cuda cuda ");
   EXPECT_EQ(rig.string("active-device"), "cuda");
   EXPECT_EQ(script.submitted, 5);
@@ -39,7 +39,7 @@ TEST_F(Device, AutoTakesTheGpu) {
 
 TEST_F(Device, AutoWithoutGpuTakesTheCpuSilently) {
   script.present = false;
-  Rig rig;
+  Rig rig{{"cuda-device-id", "-1"}};
   const Heard heard = five_frames(rig);
   EXPECT_EQ(devices(heard), "cpu cpu cpu cpu cpu ");
   EXPECT_TRUE(heard.warnings.empty() && heard.errors.empty());
@@ -118,6 +118,7 @@ TEST_F(Device, CudaWithoutGpuFailsToReady) {
 TEST_F(Device, DeviceSetInReadyTakesEffect) {
   const ElementPtr meter(gst_element_factory_make("sharpnessmeter", nullptr));
   gst_object_ref_sink(meter.get());
+  gst_util_set_object_arg(G_OBJECT(meter.get()), "device", "cuda");
   const auto active = [&] {
     gchar* value = nullptr;
     g_object_get(meter.get(), "active-device", &value, nullptr);

@@ -140,8 +140,8 @@ TEST_F(Offer, SourcesAndFiltersTakeIt) {
         "videotestsrc num-buffers=8 ! video/x-raw,format=RGB ! videoconvert ! video/x-raw,format=I420",
         "videotestsrc num-buffers=8 ! videoscale ! video/x-raw,format=NV12,width=322,height=242"}) {
     for (const char* behind : {"0", "3"}) {
-      const Arrived a =
-          arrivals(std::string(source) + " ! sharpnessmeter name=m in-flight=" + behind + " ! fakesink sync=false");
+      const Arrived a = arrivals(std::string(source) + " ! sharpnessmeter name=m cuda-device-id=5 in-flight=" + behind +
+                                 " ! fakesink sync=false");
       EXPECT_EQ(a.buffers, 8) << source;
       EXPECT_EQ(a.pinned, 8) << source;
       EXPECT_EQ(pins.now(), 0) << "all are gone with the pipeline";
@@ -197,7 +197,7 @@ TEST_F(Offer, BytesAreThoseWithoutTheMeter) {
       anew();
       const std::string end = " ! filesink location=" + dir;
       EXPECT_TRUE(run(source + end + "/plain").eos);
-      EXPECT_TRUE(run(source + " ! sharpnessmeter in-flight=" + behind + end + "/metered").eos);
+      EXPECT_TRUE(run(source + " ! sharpnessmeter cuda-device-id=5 in-flight=" + behind + end + "/metered").eos);
       const std::string plain = rows_in(dir + "/plain", caps);
       EXPECT_GE(plain.size(), std::size_t{6 * 322 * 242});
       EXPECT_TRUE(plain == rows_in(dir + "/metered", caps)) << source;

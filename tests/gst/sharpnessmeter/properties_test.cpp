@@ -101,7 +101,9 @@ TEST(Properties, MetricsAreTheList) {
 }
 
 TEST(Properties, DefaultsAreTheContracts) {
+  const Setting named = std::exchange(named_device, {});
   Rig rig;
+  named_device = named;
   gint metric = -1, prefilter = -1, downscale = -1, normalize = -1, columns = -1, rows = -1, device = -1, id = 0;
   gboolean roi_meta = TRUE, post = FALSE, attach = FALSE;
   guint64 interval = 1;

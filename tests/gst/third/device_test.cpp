@@ -16,7 +16,7 @@ const std::vector<const Backend*> all = [] {
   list.insert(list.end(), backends().begin(), backends().end());
   return list;
 }();
-[[maybe_unused]] const bool used = (use_backends(all), true);
+[[maybe_unused]] const bool used = (use_backends(all), named_device = {"device", "third"}, true);
 
 /// The suites of this program prove nothing where they run elsewhere.
 class WorkedOn : public ::testing::Environment {
@@ -40,7 +40,7 @@ TEST(ThirdBackend, IsAValueOfTheProperty) {
     said += std::to_string(values->values[i].value) + " " + values->values[i].value_nick + ": " +
             values->values[i].value_name + "\n";
   EXPECT_EQ(said,
-            "0 auto: the third or CUDA if there is a usable device, else the CPU\n"
+            "0 auto: the third or CUDA where a usable device is cheaper, else the CPU\n"
             "1 cpu: the CPU\n"
             "2 cuda: CUDA; the change to READY fails without a usable device\n"
             "33 third: the third; the change to READY fails without a usable device\n");
@@ -48,20 +48,25 @@ TEST(ThirdBackend, IsAValueOfTheProperty) {
   EXPECT_STREQ(g_param_spec_get_blurb(spec), "Device in use, cpu, cuda or third; empty in state NULL");
 }
 
-TEST(ThirdBackend, IsChosenAndNamedInMessages) {
-  for (const char* device : {"auto", "third"}) {
-    Rig rig{{"device", device}};
-    rig.caps(kCaps);
-    EXPECT_EQ(rig.string("active-device"), "third");
-    const int before = third::forwarded;
-    BufferPtr buffer = random_buffer(kCaps, 7);
-    const double want = expected(kCaps, buffer.get()).score;
-    EXPECT_EQ(rig.score(std::move(buffer)), want);
-    EXPECT_EQ(third::forwarded, before + 1);
-    const Heard heard = rig.heard();
-    ASSERT_EQ(heard.results.size(), 1u);
-    EXPECT_EQ(text(heard.results[0].get(), "device"), "third");
-  }
+TEST(ThirdBackend, IsTakenWhenItIsNamedAndNamedInMessages) {
+  Rig rig{{"device", "third"}};
+  rig.caps(kCaps);
+  EXPECT_EQ(rig.string("active-device"), "third");
+  const int before = third::forwarded;
+  BufferPtr buffer = random_buffer(kCaps, 7);
+  const double want = expected(kCaps, buffer.get()).score;
+  EXPECT_EQ(rig.score(std::move(buffer)), want);
+  EXPECT_EQ(third::forwarded, before + 1);
+  const Heard heard = rig.heard();
+  ASSERT_EQ(heard.results.size(), 1u);
+  EXPECT_EQ(text(heard.results[0].get(), "device"), "third");
+}
+
+TEST(ThirdBackend, IsTakenByAutoForHeavyWork) {
+  Rig rig{{"device", "auto"}};
+  EXPECT_EQ(rig.string("active-device"), "cpu") << "it has to pay first";
+  for (const char* factory : {"bliindsmeter", "nlmeans", "halftone"})
+    EXPECT_EQ(Rig({}, factory).string("active-device"), "third") << factory;
 }
 
 TEST(ThirdBackend, HoldsFramesInFlight) {
