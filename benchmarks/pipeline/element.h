@@ -17,7 +17,7 @@ struct PipelineOptions {
   SourceOptions source;
   std::string upstream;  ///< launch line of another source; empty: a frame source
   std::string element = "sharpnessmeter";
-  std::string device;                   ///< of the element, cpu or cuda; empty: no element, the source alone
+  std::string device;                   ///< property of the element; empty: no element, the source alone
   int in_flight = 0;                    ///< property in-flight
   std::vector<std::string> properties;  ///< more of them, each name=value
   std::string downstream;               ///< name of an element of this build behind it; empty: none
@@ -44,6 +44,7 @@ class ElementPipeline {
   void wait(double seconds);
   std::uint64_t frames() const { return state_->frames.load(std::memory_order_relaxed); }  ///< made by the source
   double last_score() const;                                                               ///< of a meter
+  SourceState& source() { return *state_; }
   GstElement* pipeline() { return pipeline_.get(); }
   GstElement* element() { return element_; }  ///< null without one
   GstElement* sink() { return sink_; }

@@ -12,7 +12,9 @@
 #endif
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace framequality::bench {
@@ -24,6 +26,7 @@ struct Source {
   std::shared_ptr<SourceState> state;
   GstVideoInfo info;
   std::vector<GstMemory*> painted;
+  std::chrono::steady_clock::time_point last{};  ///< when the last frame was due, of those that are paced
 };
 
 }  // namespace
@@ -61,7 +64,8 @@ static GstCaps* get_caps(GstBaseSrc* element, GstCaps* filter) {
 
 /// The pool of our own that the source is to use; null for none.
 static GstBufferPool* make_pool(const Source& source) {
-  if (source.options.memory == SourceMemory::kRecycled) return gst_video_buffer_pool_new();
+  if (source.options.memory == SourceMemory::kRecycled || source.options.memory == SourceMemory::kWilling)
+    return gst_video_buffer_pool_new();
 #if FQ_HAVE_GSTCUDA
   if (source.options.memory == SourceMemory::kCuda) {
     if (!gst_cuda_load_library()) return nullptr;
@@ -79,7 +83,8 @@ static GstBufferPool* make_pool(const Source& source) {
 static gboolean decide_allocation(GstBaseSrc* element, GstQuery* query) {
   Source& source = source_of(element);
   const auto least = static_cast<guint>(source.options.buffers);
-  const bool offered = source.options.memory == SourceMemory::kOffered;
+  const bool offered = source.options.memory == SourceMemory::kOffered ||
+                       (source.options.memory == SourceMemory::kWilling && gst_query_get_n_allocation_pools(query) > 0);
   if (offered) {
     GstBufferPool* pool = nullptr;
     guint size = 0, min = 0, max = 0;
@@ -107,14 +112,27 @@ static gboolean decide_allocation(GstBaseSrc* element, GstQuery* query) {
   return GST_BASE_SRC_CLASS(fq_bench_source_parent_class)->decide_allocation(element, query);
 }
 
+/// A row of luma codes as the format's first plane has it: bytes, words with the codes in the high byte, or pixels
+/// whose colours are all the same.
+static void paint_row(std::uint8_t* row, const std::uint8_t* luma, std::size_t width, int pixel_bytes) {
+  if (pixel_bytes == 1) {
+    std::memcpy(row, luma, width);
+    return;
+  }
+  for (std::size_t x = 0; x < width; ++x, row += pixel_bytes) {
+    std::memset(row, luma[x], static_cast<std::size_t>(pixel_bytes));
+    if (pixel_bytes == 2) row[0] = 0;
+  }
+}
+
 static bool paint(const Source& source, GstBuffer* buffer) {
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &source.info, buffer, GST_MAP_WRITE)) return false;
   const auto width = static_cast<std::size_t>(source.info.width);
   const std::uint8_t* luma = source.options.luma->data();
   for (int y = 0; y < source.info.height; ++y)
-    std::memcpy(static_cast<std::uint8_t*>(frame.data[0]) + std::ptrdiff_t{y} * frame.info.stride[0],
-                luma + static_cast<std::size_t>(y) * width, width);
+    paint_row(static_cast<std::uint8_t*>(frame.data[0]) + std::ptrdiff_t{y} * frame.info.stride[0],
+              luma + static_cast<std::size_t>(y) * width, width, GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, 0));
   if (GST_VIDEO_INFO_N_PLANES(&source.info) > 1)
     std::memset(
         frame.data[1], 128,
@@ -133,6 +151,12 @@ static GstFlowReturn fill(GstPushSrc* element, GstBuffer* buffer) {
       return GST_FLOW_ERROR;
     }
     if (!fresh) source.painted.push_back(memory);
+  }
+  if (source.state->paced) {
+    using std::chrono::steady_clock;
+    // After a pause, from now on.
+    source.last = std::max(source.last + std::chrono::nanoseconds(1000000000 / kSourceRate), steady_clock::now());
+    std::this_thread::sleep_until(source.last);
   }
   const std::uint64_t n = source.state->frames.fetch_add(1, std::memory_order_relaxed);
   GST_BUFFER_PTS(buffer) = gst_util_uint64_scale_int(n, GST_SECOND, kSourceRate);

@@ -15,13 +15,14 @@ namespace framequality::bench {
 /// Where a source's frames lie.
 enum class SourceMemory {
   kOffered,   ///< buffers of the pool that downstream offers; without an offer the stream ends in an error
+  kWilling,   ///< the same, and an ordinary pool as long as there is no offer
   kRecycled,  ///< an ordinary pool of its own, system memory
   kFresh,     ///< new system memory for each frame, painted each time, which takes longer than most measuring
   kCuda,      ///< GstCudaBufferPool, if built with it
 };
 
 struct SourceOptions {
-  std::string format = "NV12";  ///< GRAY8 or NV12
+  std::string format = "NV12";  ///< GRAY8, NV12, P010_10LE or BGRx
   int width = 0, height = 0;
   SourceMemory memory = SourceMemory::kRecycled;
   int buffers = 8;    ///< least number in a pool
@@ -32,10 +33,11 @@ struct SourceOptions {
 
 inline constexpr int kSourceRate = 60;  ///< frames a second by caps and timestamps
 
-/// What a source has done so far; may be read at any time.
+/// What a source has done so far, and how it goes on; any thread, at any time.
 struct SourceState {
   std::atomic<std::uint64_t> frames{0};
   std::atomic<bool> took_pool{false};  ///< the one that was offered
+  std::atomic<bool> paced{false};      ///< may be set: frames come kSourceRate a second, else as fast as they go
 };
 
 /// True if this build can make frames of kCuda.
