@@ -46,18 +46,44 @@ Wanted parse(std::string_view device) {
 
 }  // namespace
 
-Runner::Runner(const char* device, bool (*makes)(const Backend&)) : makes_(makes) {
+Runner::Runner(const char* device, bool (*makes)(const Backend&), bool weighs) : makes_(makes) {
   require(device != nullptr, "device is NULL");
   const Wanted wanted = parse(device);
   if (wanted.current) {
     set({wanted.backend, -1});
     return;
   }
+  may_fall_back_ = !wanted.backend;
+  weighs_ = weighs && may_fall_back_;
+  if (weighs_) {
+    set(cpu_place());
+    return;
+  }
   const Choice choice = choose({wanted.backend ? wanted.backend->number : 0, wanted.id, {}, nullptr, makes});
   if (!choice.place) throw Error(Fault::kNoDevice, choice.reason);
-  may_fall_back_ = !wanted.backend;
   set(*choice.place);
 }
+
+std::optional<Prospect> Runner::prospect() {
+  if (!weighs_) return std::nullopt;
+  set(cpu_place());
+  if (found_) return Prospect{[found = found_] { return Choice{found, {}, {}}; }, Weighing::kReopening};
+  return Prospect{[makes = makes_] { return choose({.makes = makes}); }};
+}
+
+bool Runner::settle() {
+  if (!weighs_) return false;
+  weighs_ = false;
+  set(found_ ? *found_ : choose({.makes = makes_}).place.value_or(cpu_place()));
+  return true;
+}
+
+void Runner::moved(const Place& to) {
+  if (!is_cpu(*to.backend)) found_ = to;
+  set(to);
+}
+
+void Runner::stays(const std::string& /*reason*/) { weighs_ = false; }
 
 void Runner::set(const Place& place) {
   place_ = place;
@@ -82,6 +108,7 @@ void Runner::leave() noexcept { keeper_->set_context(context_); }
 Place Runner::fall_back(const Error& fault, const Place& failed) {
   const std::optional<Place> next = next_place(*failed.backend, makes_);
   if (!may_fall_back_ || on_device_ || !next) throw fault;
+  weighs_ = false;
   set(*next);
   return *next;
 }

@@ -166,10 +166,11 @@ FQ_API int fq_options_init(fq_options* options);
 
 typedef struct fq_meter fq_meter;
 
-/* device: "auto": the best usable one; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one; "opencl",
- * "opencl:1": the same for OpenCL; "cuda:current":
- * in the CUDA context that is current in each call, the closing one included. With "auto", the CPU takes over if the
- * GPU fails. Each call leaves the thread's current CUDA context as it was.
+/* device: "auto": the cheaper one of the CPU and a GPU; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one;
+ * "opencl", "opencl:1": the same for OpenCL; "cuda:current": in the CUDA context that is current in each call, the closing
+ * one included. "auto" begins on the CPU, opens a GPU in a thread of its own when the work pays for that (or an image is
+ * in GPU memory), and keeps what proved cheaper; the CPU takes over if the GPU fails. Each call leaves the thread's
+ * current CUDA context as it was.
  *
  * in_flight: images that may be pending at the same time, 1...16. On a GPU, the copy of one overlaps the work on
  * another.
@@ -178,7 +179,7 @@ typedef struct fq_meter fq_meter;
  * the options are none of the last four; keep a mask open while it is used again. */
 FQ_API int fq_meter_open(const char* device, int in_flight, fq_meter** meter);
 FQ_API void fq_meter_close(fq_meter* meter); /* waits for pending images; NULL is ignored */
-/* The device in use, such as "cuda:0". Valid until the meter is used again. */
+/* The device in use, such as "cuda:0"; with "auto" it may change with each image. Valid until the meter is used again. */
 FQ_API const char* fq_meter_device(const fq_meter* meter);
 
 /* Starts to measure an image, whose pixels must stay unchanged until it is collected. Size, format and memory may

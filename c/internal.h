@@ -100,14 +100,18 @@ fq_target known_target(const fq_target* target, int planes, std::size_t row_byte
 /// A device by its name in this interface, and what happens when it fails.
 class Runner : public SessionHost {
  public:
-  /// makes: whether a backend has the worker that is needed. Throws Error if there is no such device.
-  Runner(const char* device, bool (*makes)(const Backend&));
+  /// makes: whether a backend has the worker that is needed. weighs: "auto" begins on the CPU and finds out whether a
+  /// device is cheaper; else it is the best device at once. Throws Error if there is no such device.
+  Runner(const char* device, bool (*makes)(const Backend&), bool weighs = false);
 
   const Place& place() const { return place_; }
   /// Such as "cuda:0".
   const std::string& name() const { return name_; }
-  /// Refuses an image in the memory of a device that this one cannot
-  /// read.
+  /// The device that may be cheaper for the session that begins; nothing if the place is settled.
+  std::optional<Prospect> prospect();
+  /// True if the place is not settled, but is from now on: images lie in a device's memory.
+  bool settle();
+  /// Refuses an image in the memory of a device that this one cannot read.
   void require_readable(const Image& image) const;
   /// Images in device memory are pending, which no other device can read.
   void hold(bool on_device) { on_device_ = on_device; }
@@ -115,6 +119,8 @@ class Runner : public SessionHost {
   bool enter() override;
   void leave() noexcept override;
   Place fall_back(const Error& fault, const Place& failed) override;
+  void moved(const Place& to) override;
+  void stays(const std::string& reason) override;
 
  private:
   void set(const Place& place);
@@ -122,7 +128,8 @@ class Runner : public SessionHost {
   Place place_{};
   std::string name_;
   bool (*makes_)(const Backend&);
-  bool may_fall_back_ = false, on_device_ = false;
+  bool may_fall_back_ = false, on_device_ = false, weighs_ = false;
+  std::optional<Place> found_;       ///< the device that may be cheaper, once it has been looked for
   const Backend* keeper_ = nullptr;  ///< that saves contexts, if any of the places so far has one
   void* context_ = nullptr;          ///< the caller's
 };

@@ -191,17 +191,21 @@ class Array {
 
 struct fq_meter {
   fq_meter(const char* device, int in_flight)
-      : runner(device, [](const Backend& b) { return b.sharpness != nullptr; }), depth(in_flight) {}
+      : runner(
+            device, [](const Backend& b) { return b.sharpness != nullptr; }, true),
+        depth(in_flight) {}
 
   void submit(const fq_image* given, const fq_options& options) {
     const Image image(given);
-    runner.require_readable(image);
     if (pending.size() == static_cast<std::size_t>(depth))
       throw StateError(std::to_string(depth) + " images are pending, as many as in_flight allows: collect one first");
     if (!pending.empty() && pending.back().frame.memory != image.frame().memory)
       throw StateError("collect all pending images before changing the memory of images");
+    if (image.is_on_device() && runner.settle()) geometry.reset();
+    runner.require_readable(image);
     if (!geometry || !(*geometry == image.geometry())) remake(image.geometry());
     const MeterTask task{image.frame(), plans.find(image, options)};
+    if (std::exchange(last_plan, task.plan) != task.plan) session->renew();
     runner.hold(image.is_on_device());
     session->submit(task);
     pending.push_back(task);
@@ -225,9 +229,13 @@ struct fq_meter {
     session.reset();
     plans.clear();
     geometry.reset();
-    session.emplace(runner, runner.place(), depth, [wanted](const Place& place, int in_flight) {
-      return place.backend->sharpness(wanted, {place.id, in_flight, 1});
-    });
+    std::optional<Prospect> prospect = runner.prospect();
+    session.emplace(
+        runner, runner.place(), depth,
+        [wanted](const Place& place, int in_flight) {
+          return place.backend->sharpness(wanted, {place.id, in_flight, 1});
+        },
+        std::move(prospect));
     geometry = wanted;
   }
 
@@ -236,6 +244,7 @@ struct fq_meter {
   std::optional<Geometry> geometry;
   std::optional<Session<MeterTask, std::span<const std::int64_t>>> session;
   Plans plans;
+  std::shared_ptr<const Plan> last_plan;
   std::deque<MeterTask> pending;
 };
 

@@ -3,13 +3,16 @@
 #include "algorithms/sharpness/meter.h"
 #include "c/framequality.h"
 #include "device/error.h"
+#include "engine/weighing.h"
 #include "tests/c/images.h"
 #include "tests/engine/backends.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <thread>
 #include <vector>
 
 namespace framequality {
@@ -179,6 +182,7 @@ class Failing final : public Meter {
   void submit(const MeterTask& task) override { tasks_.push_back(task); }
   std::span<const std::int64_t> collect() override {
     if (++collected_ == 2) throw Error(Fault::kDeviceLost, "scripted: the device is gone");
+    tasks_.front().frame.memory = Memory::kHost;  // where what is said to be the device's lies
     cpu_->submit(tasks_.front());
     tasks_.erase(tasks_.begin());
     return cpu_->collect();
@@ -216,17 +220,45 @@ class CFaults : public test::Backends {
   static inline void* current = nullptr;
 };
 
-TEST_F(CFaults, TheCpuTakesOverWhereAnyDeviceWillDo) {
+TEST_F(CFaults, AutoMovesToADeviceThatPaysAndTheCpuTakesOverIfItFails) {
+  static Weighing::Time now;
+  now = {};
+  use_weighing_clock([] { return now += Weighing::kHeavy; });
   const TestImage pixels(30, 20, 1);
   fq_meter* meter = nullptr;
   ASSERT_EQ(fq_meter_open("auto", 1, &meter), FQ_OK) << fq_last_error();
-  EXPECT_STREQ(fq_meter_device(meter), "first:4");
+  EXPECT_STREQ(fq_meter_device(meter), "cpu");
+  EXPECT_EQ(first.wanted, -2) << "nothing was looked for";
   ASSERT_EQ(measure(meter, pixels.gray()), FQ_OK) << fq_last_error();
   const double score = result.score;
+  for (int i = 0; i < 10000 && std::strcmp(fq_meter_device(meter), "cpu") == 0; ++i) {
+    ASSERT_EQ(measure(meter, pixels.gray()), FQ_OK) << fq_last_error();
+    EXPECT_EQ(result.score, score);
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  EXPECT_STREQ(fq_meter_device(meter), "first:4");
   ASSERT_EQ(measure(meter, pixels.gray()), FQ_OK) << fq_last_error();
-  EXPECT_EQ(result.score, score);
+  EXPECT_EQ(result.score, score) << "the second one, which fails";
   EXPECT_STREQ(fq_meter_device(meter), "cpu");
   ASSERT_EQ(measure(meter, pixels.gray()), FQ_OK) << fq_last_error();
+  fq_meter_close(meter);
+  use_weighing_clock(nullptr);
+}
+
+TEST_F(CFaults, AutoIsOnTheDeviceFromTheFirstImageInItsMemoryOn) {
+  const TestImage pixels(30, 20, 1);
+  fq_image image = pixels.gray();
+  fq_meter* meter = nullptr;
+  ASSERT_EQ(fq_meter_open("auto", 1, &meter), FQ_OK) << fq_last_error();
+  image.flags = FQ_ON_DEVICE;
+  ASSERT_EQ(measure(meter, image), FQ_OK) << fq_last_error();
+  EXPECT_STREQ(fq_meter_device(meter), "first:4");
+  fq_meter_close(meter);
+  first.usable = false;
+  second.usable = false;
+  ASSERT_EQ(fq_meter_open("auto", 1, &meter), FQ_OK) << fq_last_error();
+  EXPECT_EQ(measure(meter, image), FQ_ERROR_ARGUMENT);
+  EXPECT_NE(std::strstr(fq_last_error(), "which cpu cannot read"), nullptr) << fq_last_error();
   fq_meter_close(meter);
 }
 
@@ -246,8 +278,8 @@ TEST_F(CFaults, AnErrorWhereTheImageIsInTheDevicesMemory) {
   fq_image image = pixels.gray();
   fq_meter* meter = nullptr;
   ASSERT_EQ(fq_meter_open("auto", 1, &meter), FQ_OK) << fq_last_error();
-  ASSERT_EQ(measure(meter, image), FQ_OK);
   image.flags = FQ_ON_DEVICE;
+  ASSERT_EQ(measure(meter, image), FQ_OK);
   EXPECT_EQ(measure(meter, image), FQ_ERROR_DEVICE_LOST);
   fq_meter_close(meter);
 }
