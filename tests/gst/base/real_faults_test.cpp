@@ -21,8 +21,9 @@ constexpr std::size_t kLeft = std::size_t{2} << 20;
 /// What the elements make of the frames, on the CPU if they are told so.
 class Chain {
  public:
+  /// device: auto is on the GPU from the first frame on.
   Chain(const char* factory, const char* device, const char* in_flight, const std::string& caps)
-      : rig_({{"device", device}, {"in-flight", in_flight}}, factory), caps_(caps) {
+      : rig_({{"device", device}, {"in-flight", in_flight}, {"cuda-device-id", "0"}}, factory), caps_(caps) {
     rig_.caps(caps);
   }
   /// Pushes so many frames more.
