@@ -225,7 +225,7 @@ GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
 static bool make_stream(FqDeviceBase* self, GstCaps* in, GstCaps* out) {
   DeviceState& d = *self->device;
   d.significant_bits = d.settings.get().significant_bits;
-  d.wants_pool = false;
+  d.wants_pool = d.renegotiates = false;
   begin_weighing(self, memory_of(in));
   d.stream = FQ_DEVICE_BASE_GET_CLASS(self)->make_stream(self, in, out);
   if (!d.stream) return false;
@@ -304,6 +304,8 @@ static GstFlowReturn follow_significant_bits(FqDeviceBase* self) {
 }
 
 static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_discont, GstBuffer* buffer) {
+  // Between frames: who gets the event may send caps into this element at once.
+  if (std::exchange(device_base(trans)->device->renegotiates, false)) gst_base_transform_reconfigure_sink(trans);
   GstFlowReturn flow = follow_significant_bits(device_base(trans));
   if (flow == GST_FLOW_OK) flow = follow_context(device_base(trans), buffer);
   if (flow == GST_FLOW_OK)

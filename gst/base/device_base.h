@@ -67,6 +67,7 @@ struct DeviceState {
   const char* chosen_despite = nullptr;  ///< what unsupported_reason() said then
   CapsPtr failed;                        ///< the last caps, if there was an error for them
   bool wants_pool = false;               ///< upstream asked the CPU for a pool and got none
+  bool renegotiates = false;             ///< it is to ask again before the next frame
   bool broken = false;  ///< there was an error where no flow could say so; until a flush or a new start
 };
 

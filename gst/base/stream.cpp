@@ -32,7 +32,7 @@ void Stream::prepare_to_read(GstBuffer* buffer) {
   if (memory_ != Memory::kHost)
     CudaContext::finish_writes(buffer);
   else
-    pin_if_recurring(buffer, element_, place_of(element_));
+    pin_if_recurring(buffer, element_, place_of(element_), element_->device->weighs);
 }
 
 void Stream::warn_of_padding(gsize size) {
@@ -72,8 +72,7 @@ void Stream::moved(const Place& to) {
   count_move(element_, to);
   // What upstream was offered on the CPU is not what a device reads fastest. It is asked once: pinned memory is as good
   // for the CPU, and stays.
-  if (!std::exchange(has_moved_, true) && element_->device->wants_pool)
-    gst_base_transform_reconfigure_sink(GST_BASE_TRANSFORM(element_));
+  if (!std::exchange(has_moved_, true)) element_->device->renegotiates = element_->device->wants_pool;
 }
 
 void Stream::stays(const std::string& reason) {

@@ -162,8 +162,8 @@ void offer_pinned_pool(GstQuery* query, guint min, const Place& place, guint byt
   gst_object_unref(allocator);
 }
 
-void pin_if_recurring(GstBuffer* buffer, const void* owner, const Place& place) {
-  if (!place.backend->pin) return;
+void pin_if_recurring(GstBuffer* buffer, const void* owner, const Place& place, bool may_move) {
+  if (!place.backend->pin && !may_move) return;
   static std::mutex mutex;
   const guint count = gst_buffer_n_memory(buffer);
   const GstMemory* last = nullptr;
@@ -178,7 +178,7 @@ void pin_if_recurring(GstBuffer* buffer, const void* owner, const Place& place) 
       continue;
     const std::lock_guard lock(mutex);
     PinRecord* records = sightings_of(memory, owner);
-    if (!records || records->tried || ++records->returns <= kReturns) continue;
+    if (!records || records->tried || ++records->returns <= kReturns || !place.backend->pin) continue;
     GstMapInfo map;
     if (!gst_memory_map(memory, &map, GST_MAP_READ)) continue;
     records->pin(map.data - memory->offset, memory->maxsize, place);

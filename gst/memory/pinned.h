@@ -19,7 +19,8 @@ bool wants_pool(GstQuery* query);
 
 /// Pins the buffer's memory in place once it has come back to `owner` (any address; it is only compared) often enough
 /// to be worth it: what pools recycle. Unpinned when the memory is freed. System memory only; bounded in number and
-/// bytes for the process. Never fails: what cannot be pinned is left as it is. Any thread.
-void pin_if_recurring(GstBuffer* buffer, const void* owner, const Place& place);
+/// bytes for the process. Never fails: what cannot be pinned is left as it is. may_move: where this place pins nothing,
+/// memory that comes back is counted all the same, for one that will. Any thread.
+void pin_if_recurring(GstBuffer* buffer, const void* owner, const Place& place, bool may_move = false);
 
 }  // namespace framequality

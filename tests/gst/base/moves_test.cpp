@@ -208,6 +208,8 @@ TEST_F(Moves, UpstreamIsAskedOnceToRenewItsPool) {
   EXPECT_EQ(gst_query_get_n_allocation_pools(ask(stream.rig, kCaps).get()), 0u) << "the CPU needs none";
   stream.reconfigured();
   stream.put_until_on("cuda");
+  EXPECT_EQ(stream.reconfigured(), 0) << "between frames";
+  stream.put(1);
   EXPECT_EQ(stream.reconfigured(), 1);
   EXPECT_EQ(gst_query_get_n_allocation_pools(ask(stream.rig, kCaps).get()), 1u);
   stream.put_until_on("cpu");
@@ -221,7 +223,29 @@ TEST_F(Moves, UpstreamThatWantsNoPoolIsLeftAlone) {
   ask(stream.rig, kCaps, false);
   stream.reconfigured();
   stream.put_until_on("cuda");
+  stream.put(1);
   EXPECT_EQ(stream.reconfigured(), 0);
+}
+
+TEST_F(Moves, MemoryThatCameBackIsPinnedAtItsFirstFrameOnTheGpu) {
+  const std::string caps = video_caps("GRAY8", 640, 480);
+  Rig rig;
+  rig.caps(caps);
+  std::vector<BufferPtr> recycled;
+  for (std::uint64_t i = 0; i < 16; ++i) recycled.push_back(random_buffer(caps, i));
+  int pushed = 0;
+  const auto push = [&] {
+    rig.push(BufferPtr(gst_buffer_ref(recycled[static_cast<std::size_t>(pushed++ % 16)].get())));
+    rig.pull();
+  };
+  while (pushed < 20000 && rig.string("active-device") == "cpu") {
+    EXPECT_EQ(pins.asked(), 0);
+    push();
+  }
+  EXPECT_EQ(rig.string("active-device"), "cuda");
+  for (int i = 0; i < 16; ++i) push();
+  EXPECT_GE(pins.now(), 15) << "but for the one that was on its way when it moved";
+  gst_element_set_state(rig.element(), GST_STATE_NULL);
 }
 
 TEST_F(Moves, PoolsAreLargeEnoughForTheFramesThatAGpuWillHold) {
