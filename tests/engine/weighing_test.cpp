@@ -173,21 +173,22 @@ TEST(Weighing, AHopelessCpuIsNotTriedAgain) {
 }
 
 TEST(Weighing, OtherWorkIsWeighedAnew) {
-  // For each, what the costs are at first and from task 20,000 on.
+  constexpr int kChange = 1000000;  // by then patience is at its longest
   const struct {
     Time cpu, device, later_cpu, later_device;
+    int within;  ///< tasks
   } cases[] = {
-      {50us, 100us, 500us, 100us},  // a prefilter
-      {100us, 50us, 100us, 400us},  // another program has the GPU
-      {100us, 300us, 100us, 30us},  // and leaves it
+      {50us, 100us, 500us, 100us, 500},     // a prefilter
+      {100us, 50us, 100us, 400us, 500},     // another program has the GPU
+      {100us, 300us, 100us, 30us, 100000},  // and leaves it, which nobody sees before it is tried
   };
   for (const auto& c : cases) {
     Stream stream([c](Side side, int i) {
-      return i < 20000 ? (side == Side::kCpu ? c.cpu : c.device) : side == Side::kCpu ? c.later_cpu : c.later_device;
+      return i < kChange ? (side == Side::kCpu ? c.cpu : c.device) : side == Side::kCpu ? c.later_cpu : c.later_device;
     });
-    stream.run(20000);
+    stream.run(kChange);
     EXPECT_EQ(stream.side(), c.cpu < c.device ? Side::kCpu : Side::kDevice);
-    stream.run(200000);
+    stream.run(c.within);
     EXPECT_EQ(stream.side(), c.later_cpu < c.later_device ? Side::kCpu : Side::kDevice) << c.later_cpu.count();
   }
 }
