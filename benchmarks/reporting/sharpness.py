@@ -127,6 +127,23 @@ def pipelines(data):
         f"Not measured, {memory} memory, {device}: {error}." for memory, device, error in failed]
 
 
+def crossover(data):
+    """What a frame costs on each device, by size, settings and memory: when a GPU pays, and how far auto is from it."""
+    rows, body = pick(data["rows"]), []
+    memories = unique(r["memory"] for r in rows)
+    for size, setting, pace in unique((r["size"], r["setting"], r["pace"]) for r in rows):
+        found = {r["memory"]: r for r in pick(rows, size=size, setting=setting, pace=pace)}
+        cells = [f"{size}, {setting}" + (", 60/s" if pace == "60" else "")]
+        for memory in memories:
+            row = found.get(memory, {})
+            both = [figures(row[name]) if name in row else "–" for name in ("cpu_us", "gpu_us")]
+            # auto's is the one in bold.
+            at = None if "gpu_us" not in row or "cpu_us" not in row else row["auto_on"] != "cpu"
+            cells.append(" / ".join(f"**{cell}**" if i == at else cell for i, cell in enumerate(both)) if row else "")
+        body.append(cells + [f"{max(r['ratio'] for r in found.values()):.2f}"])
+    return [table(["us a frame, CPU / GPU; bold: where `auto` is"] + memories + ["`auto` / the better, at most"], body)]
+
+
 def streams(data):
     """Many streams at once: as fast as they go, and live."""
     many, live = pick(data["rows"], kind="unthrottled"), pick(data["rows"], kind="live")
