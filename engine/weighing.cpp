@@ -41,7 +41,8 @@ void Weighing::add(Side side, Time cost) {
   filled_ = 0;
   if (side_ != home_) {
     // The CPU has nothing to warm up.
-    if (++windows_ > (side_ == Side::kDevice ? kWarmUp : 0)) end_trial();
+    const int warm_up = side_ == Side::kDevice ? kWarmUp : 0;
+    if (++windows_ > warm_up || ratio(now, costs_[index(home_)]) > kLost) end_trial();
   } else if (is_open_ && is_trial_due(now)) {
     begin_trial();
   }

@@ -39,6 +39,9 @@ class Weighing {
   static constexpr std::size_t kWindow = 16;  ///< tasks whose median counts
   static constexpr int kWarmUp = 2;           ///< windows
   static constexpr double kMargin = 0.93;
+  /// A trial ends with the first window that is so many times above the winner's: not even memory that is not pinned
+  /// yet puts a GPU that could win so far behind, and a device may be an emulator.
+  static constexpr double kLost = 4;
   static constexpr int kPatience = 40, kMostPatience = 640;
   /// The work is taken for another if its cost has changed by this factor; the loser is then tried again after
   /// kHaste * T, and patience begins anew.

@@ -97,9 +97,18 @@ TEST(Weighing, TheCheaperOneIsKept) {
 }
 
 TEST(Weighing, TheFirstFramesOfATrialDoNotCount) {
-  Stream stream([](Side side, int i) { return side == Side::kCpu ? 100us : i < 33 ? 10ms : 20us; });
+  Stream stream([](Side side, int i) { return side == Side::kCpu ? 100us : i < 33 ? 390us : 20us; });
   stream.run(1 + kTrial);
   EXPECT_EQ(stream.side(), Side::kDevice);
+}
+
+TEST(Weighing, ATrialThatIsFarBehindEndsEarly) {
+  Stream stream(constant(100us, 50ms));
+  stream.run(1 + static_cast<int>(Weighing::kWindow));
+  EXPECT_EQ(stream.side(), Side::kCpu);
+  Stream close(constant(100us, 390us));
+  close.run(1 + kTrial - 1);
+  EXPECT_EQ(close.side(), Side::kDevice);
 }
 
 TEST(Weighing, HiccupsDecideNothing) {
