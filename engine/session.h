@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -252,12 +253,18 @@ class Session {
   /// The CPU continues while a thread looks for a device and makes a worker there: a live stream does not wait.
   void begin_opening() {
     const auto open = [this] {
-      Opened opened{prospect_->look(), {}, {}};
-      const auto& place = opened.choice.place;
-      if (!place || is_cpu(*place->backend)) return opened;
-      opened.post.place = *place;
-      with_recovery([&] { opened.post.worker = make_(*place, depth_); },
-                    [&](const Error& fault) { opened.fault = fault; });
+      Opened opened;
+      try {
+        opened.choice = prospect_->look();
+        const auto& place = opened.choice.place;
+        if (!place || is_cpu(*place->backend)) return opened;
+        opened.post.place = *place;
+        opened.post.worker = make_(*place, depth_);
+      } catch (const Error& fault) {
+        opened.fault = fault;
+      } catch (const std::exception& e) {
+        opened.choice.reason = e.what();  // whatever the host lacks for a device, the CPU has what it needs
+      }
       return opened;
     };
     host::log(host::LogLevel::kDebug, "the work pays for a device: it is looked for");

@@ -83,6 +83,7 @@ static GstBufferPool* make_pool(const Source& source) {
 static gboolean decide_allocation(GstBaseSrc* element, GstQuery* query) {
   Source& source = source_of(element);
   const auto least = static_cast<guint>(source.options.buffers);
+  source.painted.clear();  // other memory may come to lie where the last pool's was
   const bool offered = source.options.memory == SourceMemory::kOffered ||
                        (source.options.memory == SourceMemory::kWilling && gst_query_get_n_allocation_pools(query) > 0);
   if (offered) {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <deque>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -98,6 +99,7 @@ class MovingSessions : public Backends {
               [&test](const Place& place, int depth) {
                 if (!is_cpu(*place.backend)) {
                   while (test.hold_make_) std::this_thread::yield();
+                  if (test.lacks_memory_) throw std::bad_alloc();
                   if (test.fail_make_) throw Error(Fault::kOutOfMemory, "make: scripted");
                 }
                 return std::make_unique<Squarer>(is_cpu(*place.backend) ? test.cpu_ : test.device_, depth);
@@ -162,7 +164,7 @@ class MovingSessions : public Backends {
   static constexpr int kTrial = (Weighing::kWarmUp + 1) * static_cast<int>(Weighing::kWindow);
   Script device_, cpu_;
   std::atomic<int> looked_ = 0;
-  std::atomic<bool> hold_make_ = false, fail_make_ = false;
+  std::atomic<bool> hold_make_ = false, fail_make_ = false, lacks_memory_ = false;
 };
 
 TEST_F(MovingSessions, NoDeviceIsLookedForBeforeItPays) {
@@ -222,6 +224,15 @@ TEST_F(MovingSessions, AFaultWhileItIsBeingOpenedIsOneAndTheCpuStays) {
   EXPECT_EQ(stream.host.faults.size(), 1u);
   EXPECT_EQ(looked_, 1);
   EXPECT_EQ(stream.replayed + stream.on_device, 0);
+}
+
+TEST_F(MovingSessions, WithoutHostMemoryForADeviceTheCpuStays) {
+  lacks_memory_ = true;
+  Stream stream(*this, 2);
+  stream.put_until([&] { return !stream.host.reasons.empty(); });
+  stream.put(10000);
+  EXPECT_EQ(looked_, 1);
+  EXPECT_TRUE(stream.host.faults.empty() && stream.host.moves.empty());
 }
 
 TEST_F(MovingSessions, WorkGoesOnWhileTheDeviceIsBeingOpened) {
