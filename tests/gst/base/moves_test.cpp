@@ -5,8 +5,10 @@
 #include "tests/gst/sharpnessmeter/scores.h"
 #include "tests/support/random.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 namespace framequality::test {
 namespace {
@@ -216,6 +218,40 @@ TEST_F(Moves, UpstreamIsAskedOnceToRenewItsPool) {
   stream.put_until_on("cuda");
   EXPECT_EQ(stream.rig.stat("moves"), 3u);
   EXPECT_EQ(stream.reconfigured(), 0);
+}
+
+TEST_F(Moves, SourcesAndFiltersTakeThePoolInMidStream) {
+  for (const char* source :
+       {"videotestsrc num-buffers=3000 ! video/x-raw,format=GRAY8,width=322,height=242",
+        "videotestsrc num-buffers=3000 ! video/x-raw,format=RGB,width=64,height=48 ! videoconvert ! "
+        "video/x-raw,format=I420"})
+    for (const char* behind : {"0", "3"}) {
+      SCOPED_TRACE(std::string(source) + ", " + behind + " behind");
+      const ElementPtr pipeline =
+          pipeline_of(std::string(source) + " ! sharpnessmeter name=m in-flight=" + behind + " ! fakesink sync=false");
+      const ElementPtr meter(gst_bin_get_by_name(GST_BIN(pipeline.get()), "m"));
+      GstPad* pad = gst_element_get_static_pad(meter.get(), "sink");
+      std::vector<bool> pinned;
+      gst_pad_add_probe(
+          pad, GST_PAD_PROBE_TYPE_BUFFER,
+          [](GstPad*, GstPadProbeInfo* info, gpointer to) {
+            static_cast<std::vector<bool>*>(to)->push_back(is_pinned(gst_pad_probe_info_get_buffer(info)));
+            std::this_thread::sleep_for(10us);
+            return GST_PAD_PROBE_OK;
+          },
+          &pinned, nullptr);
+      gst_object_unref(pad);
+      const BusPtr bus(gst_element_get_bus(pipeline.get()));
+      gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+      const MessagePtr end = end_of(bus.get());
+      EXPECT_TRUE(end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS);
+      ASSERT_EQ(pinned.size(), 3000u);
+      EXPECT_FALSE(pinned.front());
+      EXPECT_TRUE(pinned.back());
+      EXPECT_TRUE(std::is_sorted(pinned.begin(), pinned.end())) << "once, and for good";
+      gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+      EXPECT_EQ(pins.now(), 0);
+    }
 }
 
 TEST_F(Moves, UpstreamThatWantsNoPoolIsLeftAlone) {
