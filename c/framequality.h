@@ -179,7 +179,7 @@ typedef struct fq_meter fq_meter;
  * the options are none of the last four; keep a mask open while it is used again. */
 FQ_API int fq_meter_open(const char* device, int in_flight, fq_meter** meter);
 FQ_API void fq_meter_close(fq_meter* meter); /* waits for pending images; NULL is ignored */
-/* The device in use, such as "cuda:0"; with "auto" it may change with each image. Valid until the meter is used again. */
+/* The device in use, such as "cuda:0"; with "auto" it may change with each image. Valid until the meter is used. */
 FQ_API const char* fq_meter_device(const fq_meter* meter);
 
 /* Starts to measure an image, whose pixels must stay unchanged until it is collected. Size, format and memory may
