@@ -60,9 +60,9 @@ static bool may_weigh(FqDeviceBase* self, const DeviceSettings& settings, const 
   const Wish wish = wish_of(self, settings, unsupported);
   const auto all = backends();
   return FQ_DEVICE_BASE_GET_CLASS(self)->weighs && settings.device == DeviceChoice::kAuto &&
-         settings.cuda_device_id < 0 && std::any_of(all.begin(), all.end(), [&](const Backend* backend) {
-           return !is_cpu(*backend) && may_choose(wish, *backend);
-         });
+         settings.cuda_device_id < 0 && settings.opencl_device.empty() &&
+         std::any_of(all.begin(), all.end(),
+                     [&](const Backend* backend) { return !is_cpu(*backend) && may_choose(wish, *backend); });
 }
 
 static void set_weighs(FqDeviceBase* self, bool weighs) {

@@ -49,7 +49,7 @@ class Moves : public Scripted {
     gpu_cost = 100us;
     looked = 0;
     use_weighing_clock([] { return now; });
-    tables.gpu.find = [](int) {
+    tables.gpu.find = [](const Wanted&) {
       ++looked;
       while (hold_find) std::this_thread::yield();
       return script.present ? framequality::Device{5, "Scripted GPU", ""}
