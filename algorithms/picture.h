@@ -72,6 +72,24 @@ struct Canvas {
   float* unrounded[3] = {};
 };
 
+// Templates of their numbers, as in layout.h, for those of algorithms/text. Compilers make other loops of them than of
+// read_sample() and write_sample(), whose speed was measured.
+namespace generic {
+
+template <class Row>
+FQ_HD auto read_sample(const PictureLayout& l, Row p) {
+  return (word_at(p, l.word_bytes, l.big_endian) >> int{l.shift}) & ((1u << l.depth) - 1u);
+}
+
+/// Byte i of the sample of a code as it lies in memory, among higher bits.
+template <class U>
+FQ_HD U sample_byte(const PictureLayout& l, U code, int i) {
+  const U word = code << int{l.shift};
+  return i == (l.big_endian ? l.word_bytes - 1 : 0) ? word : word >> 8;
+}
+
+}  // namespace generic
+
 /// Code of the sample that begins at p.
 FQ_HD std::uint32_t read_sample(const PictureLayout& l, const std::uint8_t* p) {
   std::uint32_t w = p[0];

@@ -216,6 +216,9 @@ int fq_halftoner_filter(fq_halftoner* halftoner, const fq_image* image, const fq
     require(!settings.serpentine || settings.method != halftone::Method::kFloydSteinberg ||
                 is_cpu(*halftoner->runner().place().backend),
             "options->serpentine cannot run in parallel: open the handle with the device cpu");
+    require(
+        settings.method != halftone::Method::kToneDependent || halftoner->runner().place().backend->diffuses_by_tone,
+        "options->method: OpenCL has no tone-dependent diffusion: open the handle with the device cpu");
     require(memory_of(to) == Memory::kHost || in.is_on_device(), "out is in GPU memory, the image is not");
     halftoner->work(in.geometry(),
                     {in.frame(), {static_cast<std::uint8_t*>(to.plane[0]), to.stride[0], memory_of(to)}, settings, 1},

@@ -79,6 +79,8 @@ struct Backend {
   std::unique_ptr<bliinds::Meter> (*bliinds)(const bliinds::Input&, const Where&);
   std::unique_ptr<denoise::Filter> (*denoise)(const PictureGeometry&, const Where&);
   std::unique_ptr<halftone::Filter> (*halftone)(const Geometry&, const Where&);
+  /// Whether `halftone` has the tone-dependent method too.
+  bool diffuses_by_tone = true;
 };
 
 /// Where frames are worked on.

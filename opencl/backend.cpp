@@ -2,7 +2,9 @@
 // OpenCL as a backend; no OpenCL headers.
 #include "device/backend.h"
 
+#include "opencl/denoise/filter.h"
 #include "opencl/device.h"
+#include "opencl/halftone/filter.h"
 #include "opencl/pinned.h"
 #include "opencl/sharpness/meter.h"
 
@@ -21,8 +23,9 @@ const Backend kBackend{
     .allocate = allocate,
     .sharpness = [](const Geometry& g, const Where& where) { return make_meter(g, where.id, where.depth); },
     .bliinds = nullptr,  // its numbers are doubles, which few of these devices have
-    .denoise = nullptr,
-    .halftone = nullptr,
+    .denoise = [](const PictureGeometry& g, const Where& where) { return make_denoiser(g, where.id, where.depth); },
+    .halftone = [](const Geometry& g, const Where& where) { return make_halftone(g, where.id, where.depth); },
+    .diffuses_by_tone = false,
 };
 
 }  // namespace framequality::opencl

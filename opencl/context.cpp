@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 namespace framequality::opencl {
@@ -245,7 +246,13 @@ Program Context::load(const Source& source) const {
   return {};
 }
 
-Kernel Context::kernel(const Source& source, const char* name) {
+Kernel Context::kernel(const Source& asked, const char* name) {
+  // For who looks for a fault of a driver, and for tests on CPUs, where optimising takes longer than all else.
+  static const std::string more = [] {
+    const char* const options = std::getenv("FQ_OPENCL_OPTIONS");
+    return options ? std::string(1, ' ').append(options) : std::string();
+  }();
+  const Source source{asked.text, asked.options + more};
   const std::lock_guard lock(mutex_);
   auto at = programs_.find(source);
   if (at == programs_.end()) {

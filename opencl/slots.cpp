@@ -43,6 +43,8 @@ cl_int await(const Event& event) {
 
 }  // namespace
 
+bool has_come(const Event& event) { return state_of(event) <= CL_COMPLETE; }
+
 void wait(Context& context, const Event& event) {
   const cl_int state = await(event);
   if (state == CL_COMPLETE) return;

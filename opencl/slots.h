@@ -18,6 +18,9 @@ namespace framequality::opencl {
 /// Longest time that a frame may take, in seconds: a device that has not answered by then never will. Tests shorten it.
 inline double patience = 60;
 
+/// Whether an event has come, or never will; does not wait.
+bool has_come(const Event& event);
+
 /// Waits until an event has come. Throws Error if it failed, or does not come in time; the context is lost then.
 void wait(Context& context, const Event& event);
 

@@ -162,6 +162,13 @@ FQ_HD F exponent(const W& w, F distance, F spatial) {
   return choose(y < kLargestExponent, y, kLargestExponent);
 }
 
+/// The same where floor is 0 and scale finite, in fewer steps. has_spatial: false where spatial is 0.
+template <class F>
+FQ_HD F plain_exponent(F scale, F distance, F spatial, bool has_spatial) {
+  const F x = has_spatial ? distance * scale + spatial : distance * scale;
+  return choose(x < kLargestExponent, x, kLargestExponent);
+}
+
 /// Whether only equal patches weigh anything beside the pixel's own: then its value is its mean, and no sums are made.
 FQ_HD bool keeps(const Weights& w) { return w.scale - w.floor >= kLargestExponent; }
 
@@ -169,6 +176,14 @@ FQ_HD bool keeps(const Weights& w) { return w.scale - w.floor >= kLargestExponen
 template <class F>
 FQ_HD F mean_of(F values, F weights, int depth) {
   return values / weights + static_cast<float>(1 << (depth - 1));
+}
+
+/// The mean as a code: rounded to nearest, halves to even.
+template <class F>
+FQ_HD auto code_of(F mean, int depth) {
+  const float largest = static_cast<float>((1 << depth) - 1);
+  const F least = choose(mean > 0.0f, mean, 0.0f), code = choose(least < largest, least, largest);
+  return bits_of(code + 8388608.0f) & 0xffff;  // 2^23 more leaves no fraction bits
 }
 
 /// Where pixel i of a row or column of n > 0 is found: 0...n-1.

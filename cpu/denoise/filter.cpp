@@ -3,6 +3,7 @@
 #include "cpu/denoise/filter.h"
 
 #include "algorithms/denoise/noise.h"
+#include "algorithms/denoise/variance.h"
 #include "cpu/denoise/tile.h"
 #include "cpu/dispatch.h"
 #include "cpu/workers.h"
@@ -270,24 +271,6 @@ class CpuDenoiser final : public Filter {
     }
   }
 
-  /// Of a plane with these blocks.
-  double variance_of(std::span<const NoiseBlock> blocks, int pixels) {
-    if (blocks.empty()) return 0;
-    const auto voters = std::count_if(blocks.begin(), blocks.end(), [](const NoiseBlock& b) { return b.votes(); });
-    const bool all = all_vote(static_cast<int>(voters), static_cast<int>(blocks.size()));
-    const auto ranked = [&](auto sum) {
-      ranked_.clear();
-      for (const NoiseBlock& b : blocks)
-        if (all || b.votes()) ranked_.push_back(sum(b));
-      const auto at = ranked_.begin() + noise_rank(static_cast<int>(ranked_.size()));
-      std::nth_element(ranked_.begin(), at, ranked_.end());
-      return *at;
-    };
-    const std::uint32_t fine = ranked([](const NoiseBlock& b) { return b.fine_sum(); });
-    const std::uint32_t coarse = ranked([](const NoiseBlock& b) { return b.coarse; });
-    return noise_variance(fine, coarse, pixels, g_.layout.depth);
-  }
-
   /// Puts the noise of each job's planes into its weights, where it is asked for.
   void estimate() {
     parts_.clear();
@@ -314,7 +297,8 @@ class CpuDenoiser final : public Filter {
       if (!asked(i)) return;
       const NoiseGrid grid = noise_grid(i, k, field);
       const auto count = static_cast<std::size_t>(grid.count());
-      variance[i][field] += variance_of(std::span(blocks_).subspan(first, count), grid.pixels());
+      variance[i][field] +=
+          variance_of(std::span(blocks_).subspan(first, count), grid.pixels(), g_.layout.depth, ranked_);
       first += count;
     });
     for (std::size_t j = 0; j < jobs_.size(); ++j) {

@@ -35,6 +35,11 @@ static const char* unsupported_reason(FqDeviceBase* self) {
   return klass->unsupported_reason ? klass->unsupported_reason(self) : nullptr;
 }
 
+static auto makes_of(FqDeviceBase* self) {
+  FqDeviceBaseClass* klass = FQ_DEVICE_BASE_GET_CLASS(self);
+  return klass->makes_now ? klass->makes_now(self) : klass->makes;
+}
+
 /// settings must stay as long as it.
 static Wish wish_of(FqDeviceBase* self, const DeviceSettings& settings, const char* unsupported) {
   const auto all = backends();
@@ -42,7 +47,7 @@ static Wish wish_of(FqDeviceBase* self, const DeviceSettings& settings, const ch
     return backend->number == static_cast<int>(settings.device) && backend->has_names;
   });
   return {static_cast<int>(settings.device), has_name ? -1 : settings.cuda_device_id, settings.opencl_device,
-          unsupported, FQ_DEVICE_BASE_GET_CLASS(self)->makes};
+          unsupported, makes_of(self)};
 }
 
 /// The error where a device that was asked for by name cannot be used.
@@ -74,6 +79,7 @@ static void set_weighs(FqDeviceBase* self, bool weighs) {
 static void choose_place(FqDeviceBase* self) {
   DeviceState& d = *self->device;
   const char* unsupported = unsupported_reason(self);
+  const auto makes = makes_of(self);
   const DeviceSettings settings = d.settings.get();
   bool chosen;
   {
@@ -81,7 +87,8 @@ static void choose_place(FqDeviceBase* self) {
     chosen = d.place.has_value();
   }
   if (chosen && settings.device == d.chosen_for.device && settings.cuda_device_id == d.chosen_for.cuda_device_id &&
-      settings.opencl_device == d.chosen_for.opencl_device && unsupported == d.chosen_despite) {
+      settings.opencl_device == d.chosen_for.opencl_device && unsupported == d.chosen_despite &&
+      makes == d.chosen_among) {
     d.chosen_for = settings;
     return;
   }
@@ -91,6 +98,7 @@ static void choose_place(FqDeviceBase* self) {
                         cpu_place().backend->title);
     d.chosen_for = settings;
     d.chosen_despite = unsupported;
+    d.chosen_among = makes;
     return set_place(self, cpu_place());
   }
   const Choice choice = choose(wish_of(self, settings, unsupported));
@@ -111,6 +119,7 @@ static void choose_place(FqDeviceBase* self) {
   }
   d.chosen_for = settings;
   d.chosen_despite = unsupported;
+  d.chosen_among = makes;
   set_place(self, choice.place);
 }
 
@@ -118,7 +127,7 @@ Place framequality::leave_device(FqDeviceBase* self, Memory memory, const Error&
                                  const char* what, const char* promise) {
   const ElementError e = element_error(fault);
   if (self->device->chosen_for.device != DeviceChoice::kAuto || memory != Memory::kHost) throw e;
-  const std::optional<Place> next = next_place(*failed.backend, FQ_DEVICE_BASE_GET_CLASS(self)->makes);
+  const std::optional<Place> next = next_place(*failed.backend, makes_of(self));
   if (!next) throw e;
   post(element(self), GST_MESSAGE_WARNING,
        {e.domain, e.code, std::string(e.what()) + ". " + what + " continues on " + next->backend->title + promise});

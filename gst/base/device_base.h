@@ -64,10 +64,11 @@ struct DeviceState {
   std::unique_ptr<Stream> stream;      ///< from caps to stop
   std::uint32_t significant_bits = 0;  ///< of the stream's 16-bit words; 0: as the format says
   DeviceSettings chosen_for;
-  const char* chosen_despite = nullptr;  ///< what unsupported_reason() said then
-  CapsPtr failed;                        ///< the last caps, if there was an error for them
-  bool wants_pool = false;               ///< upstream asked the CPU for a pool and got none
-  bool renegotiates = false;             ///< it is to ask again before the next frame
+  const char* chosen_despite = nullptr;            ///< what unsupported_reason() said then
+  bool (*chosen_among)(const Backend&) = nullptr;  ///< what had to be true then
+  CapsPtr failed;                                  ///< the last caps, if there was an error for them
+  bool wants_pool = false;                         ///< upstream asked the CPU for a pool and got none
+  bool renegotiates = false;                       ///< it is to ask again before the next frame
   bool broken = false;  ///< there was an error where no flow could say so; until a flush or a new start
 };
 
@@ -93,6 +94,9 @@ struct FqDeviceBaseClass {
   bool (*makes)(const framequality::Backend& backend);
   /// With device=auto the CPU may be the cheaper one, so that streams begin there; false: a device is, if there is one.
   bool weighs;
+  /// The same for what is asked for now, where that differs; asked when unsupported_reason() is. Null: `makes` says
+  /// all.
+  bool (*(*makes_now)(FqDeviceBase* self))(const framequality::Backend& backend);
   /// Why only the CPU can do what is asked for, as a literal, or null. Asked on the way to READY and to PAUSED, and for
   /// caps before; any thread. Null: all can, always.
   const char* (*unsupported_reason)(FqDeviceBase* self);

@@ -25,7 +25,7 @@
  * are halftoned field by field.
  *
  * Frames in memory:CUDAMemory are read in place; the output is in system memory. `serpentine=true` works on the CPU
- * only.
+ * only, `method=tdfed` on the CPU and with CUDA.
  *
  * ## Example launch lines
  * |[
@@ -65,6 +65,13 @@ static const char* unsupported_reason(FqDeviceBase* self) {
   if (current_request(self).settings.serpentine)
     return "serpentine=true cannot run in parallel and works on the CPU only: use device=cpu or auto";
   return nullptr;
+}
+
+static bool diffuses_by_tone(const Backend& backend) { return backend.halftone && backend.diffuses_by_tone; }
+static bool halftones(const Backend& backend) { return backend.halftone != nullptr; }
+
+static bool (*makes_now(FqDeviceBase* self))(const Backend& backend) {
+  return current_request(self).settings.method == halftone::Method::kToneDependent ? diffuses_by_tone : halftones;
 }
 
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
@@ -107,12 +114,25 @@ static GType levels_get_type() {
   return type;
 }
 
+/// False if a device without the method is in use. In READY and NULL another one can still be chosen.
+static bool runs_tone_dependent(GstHalftone* self) {
+  DeviceState& d = *device_base(self)->device;
+  const std::lock_guard lock(d.mutex);
+  return GST_STATE(self) <= GST_STATE_READY || !d.place || d.place->backend->diffuses_by_tone;
+}
+
 /// True if the request can be fulfilled; else says why the value is kept.
 static bool accepts(GstHalftone* self, const HalftoneRequest& request) {
   const halftone::Settings& wanted = request.settings;
   const char* name = GST_OBJECT_NAME(self);
   if (wanted.packed && wanted.levels != 2) {
     g_warning("%s: packed=true requires levels=2; value kept", name);
+    return false;
+  }
+  if (wanted.method == halftone::Method::kToneDependent && !runs_tone_dependent(self)) {
+    g_warning(
+        "%s: method=tdfed does not run on the device in use: set it before the start, with device=auto; value kept",
+        name);
     return false;
   }
   if (halftone::find_table(wanted.swath_rows)) return true;
@@ -191,7 +211,7 @@ static void gst_halftone_class_init(GstHalftoneClass* klass) {
   GST_BASE_TRANSFORM_CLASS(klass)->transform_caps = transform_caps;
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = halftone_debug;
-  base->parent_class.makes = [](const Backend& backend) { return backend.halftone != nullptr; };
+  base->parent_class.makes_now = makes_now;
   base->parent_class.unsupported_reason = unsupported_reason;
   base->parse_caps = parse_halftone_caps;
   base->make_stream = make_stream;

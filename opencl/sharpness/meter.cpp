@@ -113,7 +113,10 @@ void DeviceMeter::add_measure(const Plan& plan, int at) {
                          plan.samples.bits(), plan.samples.largest(), plan.request.mean};
   m.kernel = kernel(source(measure_text(shape_, text)), "measure");
   m.cell_count = static_cast<int>(cells.size()) / kCellNumbers;
-  m.cells = context_->buffer(cells.size() * sizeof(cl_int), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, cells.data());
+  m.cells = context_->buffer(cells.size() * sizeof(cl_int), CL_MEM_READ_ONLY);
+  check(api().clEnqueueWriteBuffer(slots_.all().front().queue.get(), m.cells.get(), CL_TRUE, 0,
+                                   cells.size() * sizeof(cl_int), cells.data(), 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer");
   // Strips as high as keep the device busy, at most.
   constexpr int kLeastRows = 12, kMostRows = 96;
   const auto [lanes, filling] = cut_of(shape_, text);

@@ -11,8 +11,10 @@
 #include "tests/support/device.h"
 #include "tests/support/device_twins.h"
 #include "tests/support/gpu.h"
+#include "tests/support/sanitizers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <deque>
 #include <gtest/gtest.h>
@@ -64,6 +66,48 @@ struct Case {
            geometry().layout.components;
   }
 };
+
+inline bool is_quick() {
+#if FQ_ASAN
+  return true;
+#else
+  return is_set("FQ_PARITY_QUICK");
+#endif
+}
+
+/// A case at random that is not much work.
+inline Case random_case(Random& random) {
+  Case c;
+  do {
+    const auto& all = picture_layouts();
+    c.layout = all[static_cast<std::size_t>(random.below(static_cast<int>(all.size())))].name;
+    c.size = {1 + random.below(random.one_in(3) ? 300 : 60), 1 + random.below(60)};
+    Settings& s = c.settings;
+    s.patch_radius = random.one_in(4) ? random.below(kMaxPatchRadius + 1) : random.below(4);
+    s.search_radius = random.one_in(4) ? random.below(kMaxSearchRadius + 1) : random.below(5);
+    s.range = std::exp2(random.below(14));
+    s.range_chroma = std::exp2(random.below(14));
+    s.spatial = random.one_in(2) ? 0 : 0.01 * random.below(40);
+    s.sigma = random.one_in(2) ? 0 : random.below(300) / 10.0;
+    s.estimate_sigma = random.one_in(4);
+    s.follows = random.one_in(4);
+    s.follows_chroma = random.one_in(4);
+    if (s.follows) s.range = 0.1 * (1 + random.below(20));
+    if (s.follows_chroma) s.range_chroma = 0.1 * (1 + random.below(20));
+    s.center = static_cast<CenterWeight>(random.one_in(4));
+    s.border = static_cast<Border>(random.below(3));
+    s.chroma = static_cast<Chroma>(random.below(3));
+    c.frames = random.one_in(3) ? 1 + random.below(2 * kMaxTemporalRadius + 1) : 1;
+    c.center = random.below(c.frames);
+    c.fields = 1 + random.one_in(4);
+    c.where = static_cast<MemoryKind>(random.below(3));
+    c.from = kPlacements[static_cast<std::size_t>(random.below(4))];
+    c.to = kPlacements[static_cast<std::size_t>(random.below(4))];
+    c.fill = kFills[static_cast<std::size_t>(random.below(static_cast<int>(kFills.size())))];
+    c.seed = random.next() % 1000000;
+  } while (c.work() > 4e6);
+  return c;
+}
 
 /// Whether the bytes are those that the host twin gave. Unless exact: but for codes one beside, one and one of `one_in`
 /// more, and so many times as many as a grey level has codes.

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The text of the denoisers' kernels, around what weight.h's own functions write down.
+//
+// Pixels are those of the host twin, so every float is made by the operations of weight.h in their order, and nothing
+// is contracted. Distances are integers, and exact in whatever holds them: floats up to 2^24, 32 bits, or 64. OpenCL
+// C 1.2, and of that only what every device has.
+#include "opencl/denoise/source.h"
+
+#include "opencl/denoise/text.h"
+
+#include <array>
+
+namespace framequality::opencl {
+namespace {
+
+using text::Bytes;
+using Int = text::Expression<text::Signed>;
+using Uint = text::Expression<text::Unsigned>;
+using Float = text::Expression<text::Real>;
+
+/// The largest distance that there can be.
+double most_of(const DenoiseText& t) {
+  const double side = 2 * t.patch + 1, largest = (1 << t.depth) - 1;
+  return t.planes * side * side * largest * largest;
+}
+/// weight_of(), with which parts the weights have.
+std::string weight_text(const DenoiseText& t) {
+  struct Weights {
+    Float scale, floor;
+  };
+  return text::function_text<Float, Float, Float, Float>(
+      "weight_of", {"distance", "scale", "least", "spatial"},
+      [&](Float distance, Float scale, Float least, Float away) {
+        const Float x = t.has_floor ? denoise::exponent(Weights{scale, least}, distance, away)
+                                    : denoise::plain_exponent(scale, distance, away, t.has_spatial);
+        return denoise::exp2_minus(x);
+      });
+}
+
+/// Division that is rounded to nearest, whatever the device's is: with what it leaves over by one rounding, twice.
+constexpr char kExactDivision[] = R"(
+static F divided(const F a, const F b) {
+  const F inverse = 1.0f / b;
+  F q = a * inverse;
+  q = fma(fma(-q, b, a), inverse, q);
+  return fma(fma(-q, b, a), inverse, q);
+}
+)";
+
+/// A number whose quotient is a call of divided().
+std::string code_text(const DenoiseText& t) {
+  std::string all = text::function_text<Float, Float>(
+      "mean_of", {"values", "weights"},
+      [&](Float values, Float weights) { return denoise::mean_of(values, weights, t.depth); });
+  if (!t.divides_exactly) {
+    const std::string quotient = "values / weights";
+    all.replace(all.find(quotient), quotient.size(), "divided(values, weights)");
+    all = kExactDivision + all;
+  }
+  return all +
+         text::function_text<Float>("code_of", {"mean"}, [&](Float mean) { return denoise::code_of(mean, t.depth); });
+}
+
+PictureLayout layout_of(const DenoiseText& t) {
+  PictureLayout l;
+  l.depth = static_cast<std::uint8_t>(t.depth);
+  l.word_bytes = static_cast<std::uint8_t>(t.word_bytes);
+  l.shift = static_cast<std::uint8_t>(t.shift);
+  l.big_endian = t.big_endian;
+  return l;
+}
+
+/// put_sample(): writes one code.
+std::string put_text(const DenoiseText& t) {
+  const PictureLayout layout = layout_of(t);
+  std::string all, body;
+  for (int i = 0; i < t.word_bytes; ++i) {
+    const std::string name = "sample_byte" + str(i);
+    all += text::function_text<Uint>(name, {"code"}, [&](Uint code) { return generic::sample_byte(layout, code, i); });
+    body += "  to[" + str(i) + "] = (uchar)" + name + "(code);\n";
+  }
+  return all + "static void put_sample(__global uchar* to, const uint code) {\n" + body + "}\n";
+}
+
+std::string frames_text() {
+  return joined(kMostFrames, ", ", [](int i) { return "const __global CELL* frame" + str(i); });
+}
+}  // namespace
+
+bool has_exact_floats(const DenoiseText& t) { return most_of(t) < 0x1p24; }
+std::string distance_type(const DenoiseText& t) {
+  return has_exact_floats(t) ? "float" : most_of(t) < 0x1p32 ? "uint" : "ulong";
+}
+
+std::string head_text(const DenoiseShape& s, const DenoiseText& t) {
+  const bool is_exact = has_exact_floats(t), is_centred = has_float_cells(s, t);
+  const std::string n = s.lanes == 1 ? "" : str(s.lanes);
+  std::string all = "#pragma OPENCL FP_CONTRACT OFF\n";
+  all += "typedef float" + n + " F;\ntypedef int" + n + " I;\ntypedef " + std::string(is_exact ? "float" : "int") + n +
+         " N;\ntypedef " + distance_type(t) + n + " D;\n";
+  all += define("CELL", is_centred ? "float" : "ushort");
+  all += define("BITS(v)", "as_int" + n + "(v)") + define("REAL(v)", "as_float" + n + "(v)");
+  all += define("MIDDLE", 1 << (t.depth - 1)) + define("PLANES", t.planes) + define("PATCH", t.patch) +
+         define("RUN", s.run) + define("SUMS", s.run + 2 * t.patch) + define("LANES", s.lanes) +
+         define("SHIFT", t.shift) + define("TAKES_LARGEST", t.takes_largest);
+  all += define("FLOAT(d)", distance_type(t) == "float" ? "(d)" : "convert_float" + n + "(d)");
+  if (is_exact) {
+    // A fused sum rounds once, and here not at all.
+    all +=
+        "#ifdef FP_FAST_FMAF\n#define SQUARE_ADDED(e, sum) fma(e, e, sum)\n#else\n"
+        "#define SQUARE_ADDED(e, sum) ((e) * (e) + (sum))\n#endif\n";
+  } else if (distance_type(t) == "uint") {
+    all += define("SQUARE_ADDED(e, sum)", "(as_uint" + n + "(e) * as_uint" + n + "(e) + (sum))");
+  } else {
+    // The square of a difference of 16-bit codes takes 32 bits without a sign.
+    all +=
+        define("SQUARE_ADDED(e, sum)", "(convert_ulong" + n + "(as_uint" + n + "(e) * as_uint" + n + "(e)) + (sum))");
+  }
+  all += define("LEAST_CENTER", text::Real::constant(denoise::kLeastCenter));
+  all += weight_text(t) + code_text(t) + put_text(t);
+  all += define("ADD_WEIGHT(w, weight, largest)",
+                t.takes_largest ? "weight += w; largest = w > largest ? w : largest" : "weight += w");
+  return all;
+}
+
+std::string frame_text() {
+  return joined(kMostFrames - 1, "", [](int i) { return "turn == " + str(i) + " ? frame" + str(i) + " : "; }) +
+         "frame" + str(kMostFrames - 1);
+}
+
+std::string signature_text() {
+  return "void filter(" + frames_text() +
+         ",\n            const int others, const long at0, const long at1, const long at2, const int pitch, const int "
+         "search,\n            const float scale, const float least, const float spatial, __global uchar* out, const "
+         "long origin0,\n            const long origin1, const long origin2, const long pitch0, const long pitch1, "
+         "const "
+         "long pitch2,\n            const int stride0, const int stride1, const int stride2, const int width, const "
+         "int "
+         "height) {\n  const long at[3] = {at0, at1, at2}, origins[3] = {origin0, origin1, origin2};\n"
+         "  const long pitches[3] = {pitch0, pitch1, pitch2};\n  const int strides[3] = {stride0, stride1, stride2};\n";
+}
+
+bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text) {
+  return shape.together == Together::kNothing && shape.lanes > 1 && has_exact_floats(text);
+}
+
+bool suits(const DenoiseShape& s, const DenoiseText& t) {
+  return s.together != Together::kTile || (t.patch == 1 && t.search > 0 && t.search <= kNearSearch && t.planes == 1);
+}
+
+int denoise_reach(const DenoiseShape& s, const DenoiseText& t) {
+  return s.together == Together::kTile ? kNearReach : t.patch + t.search;
+}
+
+int denoise_columns(const DenoiseShape& s, int patch) {
+  switch (s.together) {
+    case Together::kNothing:
+      return s.across * s.lanes;
+    case Together::kTile:
+      return s.across * kQuad;
+    case Together::kSums:
+      break;
+  }
+  return (s.across - 2 * patch) / kSegment * kSegment;
+}
+int denoise_rows(const DenoiseShape& s) { return s.down * s.run; }
+
+std::size_t denoise_local_bytes(const DenoiseShape& s, const DenoiseText& t) {
+  if (s.together == Together::kNothing) return 0;
+  if (s.together == Together::kTile)
+    return static_cast<std::size_t>(denoise_rows(s) + 2 * kNearReach) * static_cast<std::size_t>(s.across + 2) * kQuad *
+           4;
+  const SumsTile tile(s, t);
+  const auto size = [](int a, int b, int c) {
+    return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
+  };
+  return size(t.planes, tile.rows, tile.pitch) * (s.holds_floats && has_exact_floats(t) ? 4 : 2) +
+         size(2, tile.height, tile.sum_pitch) * (distance_type(t) == "ulong" ? 8 : 4) + 64;
+}
+
+std::string filter_text(const DenoiseShape& shape, const DenoiseText& text) {
+  switch (shape.together) {
+    case Together::kNothing:
+      return lone_text(shape, text);
+    case Together::kTile:
+      return tile_text(shape, text);
+    case Together::kSums:
+      break;
+  }
+  return sums_text(shape, text);
+}
+
+std::string planes_text(const PictureLayout& layout, denoise::Border border, bool has_float_cells) {
+  std::string all = text::function_text<Int, Int>("bordered", {"i", "n"},
+                                                  [&](Int i, Int n) { return denoise::bordered(i, n, border); });
+  all += text::function_text<Bytes>("read_sample", {"p"}, [&](Bytes p) { return generic::read_sample(layout, p); });
+  all += text::function_text<Int, Int, Int, Int, Int, Int, Int, Int, Int>(
+      "noise_residual", {"a", "b", "c", "d", "e", "f", "g", "h", "i"},
+      [](Int a, Int b, Int c, Int d, Int e, Int f, Int g, Int h, Int i) {
+        return denoise::noise_residual(a, b, c, d, e, f, g, h, i);
+      });
+  all += define("MIDDLE", 1 << (layout.depth - 1)) + define("LARGEST", layout.largest());
+  all += has_float_cells ? define("CELL", "float") + define("TO_CELL(code)", "(float)((int)(code) - MIDDLE)") +
+                               define("CODE(cell)", "((int)(cell) + MIDDLE)")
+                         : define("CELL", "ushort") + define("TO_CELL(code)", "(ushort)(code)") +
+                               define("CODE(cell)", "((int)(cell))");
+  return all + R"(
+static int place_of(const int i, const int n) { return (uint)i < (uint)n ? i : bordered(i, n); }
+
+__kernel void fill(const __global uchar* in, const long origin, const long pitch, const int stride, const int width,
+                   const int height, __global CELL* cells, const long at, const int columns, const int rows,
+                   const int reach) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1);
+  if (x >= columns || y >= rows) return;
+  const __global uchar* p =
+      in + origin + place_of(y - reach, height) * pitch + (long)place_of(x - reach, width) * stride;
+  cells[at + (long)y * columns + x] = TO_CELL(read_sample(p));
+}
+
+// Sixteen bytes of an item.
+__kernel void copy(const __global uchar* in, const long origin, const long pitch, __global uchar* out,
+                   const long out_origin, const long out_pitch, const int bytes, const int rows) {
+  const int x = 16 * (int)get_global_id(0), y = (int)get_global_id(1);
+  if (x >= bytes || y >= rows) return;
+  *(__global uint4*)(out + out_origin + y * out_pitch + x) = *(const __global uint4*)(in + origin + y * pitch + x);
+}
+
+// An item has a column of a row of blocks.
+__kernel void noise(const __global CELL* cells, const long at, const int columns, const int reach,
+                    const int blocks_across, const int block_width, const int block_height,
+                    volatile __global uint* sums, const int first) {
+  const int x = (int)get_global_id(0), block_row = (int)get_global_id(1);
+  if (x >= blocks_across * block_width) return;
+  const __global CELL* p = cells + at + (long)(reach + block_row * block_height) * columns + reach + x;
+  uint fine = 0, coarse = 0, clipped = 0;
+  for (int y = 0; y < block_height; ++y, p += columns) {
+#define AT(row, column) CODE(p[(row) * columns + (column)])
+    const int own = AT(2, 2);
+    const int near = noise_residual(AT(1, 1), AT(1, 2), AT(1, 3), AT(2, 1), own, AT(2, 3), AT(3, 1), AT(3, 2), AT(3, 3));
+    const int far = noise_residual(AT(0, 0), AT(0, 2), AT(0, 4), AT(2, 0), own, AT(2, 4), AT(4, 0), AT(4, 2), AT(4, 4));
+    fine += abs(near);
+    coarse += abs(far);
+    clipped += own == 0 || own == LARGEST;
+  }
+  volatile __global uint* of_block = sums + 3 * (first + block_row * blocks_across + x / block_width);
+  atomic_add(of_block, fine);
+  atomic_add(of_block + 1, coarse);
+  atomic_add(of_block + 2, clipped);
+}
+)";
+}
+
+}  // namespace framequality::opencl

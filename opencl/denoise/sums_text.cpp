@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The denoising kernel of work items that share sums over columns.
+#include "opencl/denoise/text.h"
+
+namespace framequality::opencl {
+namespace {
+
+/// Reads of `count` numbers that lie side by side, the first one at a multiple of four.
+std::string loads_text(const std::string& type, const std::string& to, const std::string& from, int count) {
+  std::string all;
+  for (int i = 0; i < count; i += 4) {
+    if (i + 4 <= count) {
+      const std::string quad = to + "_" + str(i);
+      all += "            const " + type + "4 " + quad + " = *(const __local " + type + "4*)(" + from + " + " + str(i) +
+             ");\n           ";
+      for (int c = 0; c < 4; ++c) all += " " + to + "[" + str(i + c) + "] = " + quad + ".s" + str(c) + ";";
+      all += "\n";
+    } else {
+      for (int c = i; c < count; ++c)
+        all += "            " + to + "[" + str(c) + "] = (" + from + ")[" + str(c) + "];\n";
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+/// Work items that share sums.
+///
+/// For each offset of the search an item goes down RUN rows of one column with the sum of squared differences over the
+/// patch's height, which it puts into local memory; then, after a barrier, it goes along the sums of SEGMENT pixels of
+/// one row and adds them up over the patch's width. Its pixels' sums of weights and values stay in registers until the
+/// last offset. Sums of two offsets have room, so that one barrier for each is enough. Items next to each other have
+/// columns next to each other first, and then rows below each other.
+std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
+  const SumsTile tile(s, t);
+  const bool is_exact = has_exact_floats(t), holds_floats = s.holds_floats && is_exact;
+  const int segments = tile.width / kSegment, items = s.across * s.down;
+  const int spread = rounded_up(segments, 4);  // with those of no use: see below
+  const std::string type = distance_type(t), word = t.word_bytes == 1 ? "uchar" : "ushort";
+  std::string all = head_text(s, t);
+  all += define("SEARCH", t.search) + define("ITEMS", items) + define("ACROSS", s.across) +
+         define("WIDTH", tile.width) + define("HEIGHT", tile.height) + define("TILE_COLUMNS", tile.columns) +
+         define("TILE_ROWS", tile.rows) + define("TILE_PITCH", tile.pitch) + define("SUM_PITCH", tile.sum_pitch) +
+         define("SEGMENT", kSegment) + define("SEGMENTS", segments) +
+         define("UNITS", (spread * tile.height + items - 1) / items) + define("IS_DENSE", t.is_dense);
+  if (holds_floats) {
+    all += define("HELD", "float") + define("TO_HELD(cell)", "((float)(cell) - (float)MIDDLE)") +
+           define("NUMBER(held)", "(held)") + define("VALUE(held)", "(held)");
+  } else if (is_exact) {
+    // The bits of 2^23 + code: differences are those of the codes.
+    all += define("HELD", "ushort") + define("TO_HELD(cell)", "(cell)") +
+           define("NUMBER(held)", "as_float(0x4b000000 | (int)(held))") +
+           define("VALUE(held)", "(NUMBER(held) - (8388608.0f + (float)MIDDLE))");
+  } else {
+    all += define("HELD", "ushort") + define("TO_HELD(cell)", "(cell)") + define("NUMBER(held)", "((int)(held))") +
+           define("VALUE(held)", "((float)((int)(held) - MIDDLE))");
+  }
+  all += "__kernel __attribute__((reqd_work_group_size(" + str(s.across) + ", " + str(s.down) + ", 1)))\n";
+  all += signature_text() + R"(
+  __local HELD tile[PLANES * TILE_ROWS * TILE_PITCH];
+  __local D sums[2 * HEIGHT * SUM_PITCH] __attribute__((aligned(32)));
+  const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * ACROSS + lx;
+  const int left = (int)get_group_id(0) * WIDTH, top = (int)get_group_id(1) * HEIGHT;
+  const int is_column = lx < WIDTH + 2 * PATCH;
+  const __local HELD* strip = tile + (ly * RUN + SEARCH) * TILE_PITCH + lx + SEARCH;
+  N mine[PLANES][SUMS];
+  int row_of[UNITS], column_of[UNITS];
+  F weights[UNITS][SEGMENT], values[UNITS][PLANES][SEGMENT], largest[UNITS][SEGMENT];
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u) {
+    // The two inner ones of four segments change places: with rows of half a warp, lanes meet in no bank.
+    const int unit = item + u * ITEMS, n = unit / HEIGHT;
+    row_of[u] = unit % HEIGHT;
+    column_of[u] = ((n & ~3) | (n & 1) << 1 | (n >> 1 & 1)) * SEGMENT;
+  }
+  int turned = 0;
+  for (int turn = 0; turn <= others; ++turn) {
+    const __global CELL* frame = )" +
+         frame_text() + R"(;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (int k = 0; k < PLANES; ++k) {
+      const __global CELL* from = frame + at[k] + (long)(top - SEARCH - PATCH) * pitch + left - SEARCH - PATCH;
+      for (int i = item; i < TILE_ROWS * TILE_COLUMNS; i += ITEMS) {
+        const int row = i / TILE_COLUMNS, column = i % TILE_COLUMNS;
+        tile[(k * TILE_ROWS + row) * TILE_PITCH + column] = TO_HELD(from[row * pitch + column]);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (turn == 0) {
+#pragma unroll
+      for (int k = 0; k < PLANES; ++k)
+#pragma unroll
+        for (int j = 0; j < SUMS; ++j) mine[k][j] = is_column ? NUMBER(strip[(k * TILE_ROWS + j) * TILE_PITCH]) : 0;
+#pragma unroll
+      for (int u = 0; u < UNITS; ++u)
+#pragma unroll
+        for (int i = 0; i < SEGMENT; ++i) {
+          weights[u][i] = TAKES_LARGEST ? 0.0f : 1.0f;
+          largest[u][i] = LEAST_CENTER;
+#pragma unroll
+          for (int k = 0; k < PLANES; ++k)
+            values[u][k][i] = TAKES_LARGEST || column_of[u] >= WIDTH ? 0.0f : VALUE(tile[(k * TILE_ROWS + row_of[u] + SEARCH + PATCH) * TILE_PITCH + column_of[u] + i + SEARCH + PATCH]);
+        }
+    }
+)" + kOffsets +
+         R"(
+          const int offset = sign * (ty * TILE_PITCH + tx);
+          __local D* shared = sums + turned * (HEIGHT * SUM_PITCH);
+          turned = 1 - turned;
+          if (is_column) {
+            const __local HELD* other = strip + offset;
+            D square[SUMS];
+#pragma unroll
+            for (int j = 0; j < SUMS; ++j) {
+              square[j] = (D)0;
+#pragma unroll
+              for (int k = 0; k < PLANES; ++k) {
+                const N e = mine[k][j] - NUMBER(other[(k * TILE_ROWS + j) * TILE_PITCH]);
+                square[j] = SQUARE_ADDED(e, square[j]);
+              }
+            }
+            D sum = (D)0;
+#pragma unroll
+            for (int j = 0; j < 2 * PATCH; ++j) sum += square[j];
+            __local D* to = shared + ly * RUN * SUM_PITCH + lx;
+#pragma unroll
+            for (int r = 0; r < RUN; ++r) {
+              sum += square[r + 2 * PATCH];
+              to[r * SUM_PITCH] = sum;
+              sum -= square[r];
+            }
+          }
+          barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+          for (int u = 0; u < UNITS; ++u) {
+            if (column_of[u] >= WIDTH) continue;
+            const __local D* along = shared + row_of[u] * SUM_PITCH + column_of[u];
+            const __local HELD* there = tile + (row_of[u] + SEARCH + PATCH) * TILE_PITCH + column_of[u] + SEARCH + PATCH + offset;
+            D column[SEGMENT + 2 * PATCH];
+)" + loads_text(type, "column", "along", kSegment + 2 * t.patch) +
+         R"(            D distance = (D)0;
+#pragma unroll
+            for (int i = 0; i < 2 * PATCH; ++i) distance += column[i];
+#pragma unroll
+            for (int i = 0; i < SEGMENT; ++i) {
+              distance += column[i + 2 * PATCH];
+              const F w = weight_of(FLOAT(distance), scale, least, away);
+              ADD_WEIGHT(w, weights[u][i], largest[u][i]);
+#pragma unroll
+              for (int k = 0; k < PLANES; ++k) values[u][k][i] += w * VALUE(there[k * TILE_ROWS * TILE_PITCH + i]);
+              distance -= column[i];
+            }
+          }
+        }
+  }
+)";
+  if (t.takes_largest)
+    all += R"(
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u)
+#pragma unroll
+    for (int i = 0; i < SEGMENT; ++i) {
+      weights[u][i] += largest[u][i];
+#pragma unroll
+      for (int k = 0; k < PLANES; ++k) {
+        const int column = min(column_of[u], WIDTH - SEGMENT) + i;
+        const float own = (float)frame0[at[k] + (long)(top + row_of[u]) * pitch + left + column] - (float)MIDDLE;
+        values[u][k][i] += largest[u][i] * own;
+      }
+    }
+)";
+  all += R"(
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u) {
+    const int x = left + column_of[u], y = top + row_of[u];
+    if (column_of[u] >= WIDTH || x >= width || y >= height) continue;
+#pragma unroll
+    for (int k = 0; k < PLANES; ++k) {
+      uint code[SEGMENT];
+#pragma unroll
+      for (int i = 0; i < SEGMENT; ++i) code[i] = (uint)code_of(mean_of(values[u][k][i], weights[u][i]));
+      __global uchar* to = out + origins[k] + y * pitches[k] + (long)x * strides[k];
+)";
+  if (t.is_dense)
+    all += "      *(__global " + word + str(kSegment) + "*)to = (" + word + str(kSegment) + ")(" +
+           joined(kSegment, ", ", [&](int i) { return "(" + word + ")(code[" + str(i) + "] << SHIFT)"; }) + ");\n";
+  else
+    all +=
+        "#pragma unroll\n      for (int i = 0; i < SEGMENT; ++i)\n        if (x + i < width) put_sample(to + i * "
+        "strides[k], code[i]);\n";
+  return all + "    }\n  }\n}\n";
+}
+
+}  // namespace framequality::opencl

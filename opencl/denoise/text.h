@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The parts that the denoisers' kernels have in common, as text.
+#pragma once
+
+#include "algorithms/text/recorder.h"
+#include "opencl/denoise/source.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace framequality::opencl {
+
+inline constexpr int kSegment = 8;                     ///< pixels side by side of a work item that shares sums
+inline constexpr int kQuad = 4, kPair = 2;             ///< columns and rows of one that shares a tile
+inline constexpr int kNearSearch = 3, kNearReach = 4;  ///< the largest search there; a border of whole quads
+
+inline std::string str(std::int64_t v) { return std::to_string(v); }
+inline std::string define(const std::string& name, const std::string& value) {
+  return "#define " + name + " " + value + "\n";
+}
+inline std::string define(const std::string& name, int value) { return define(name, str(value)); }
+inline std::string joined(int n, const std::string& separator, const std::function<std::string(int)>& text) {
+  std::string all;
+  for (int i = 0; i < n; ++i) all += (i > 0 ? separator : "") + text(i);
+  return all;
+}
+inline int rounded_up(int n, int each) { return (n + each - 1) / each * each; }
+
+/// Whether floats hold all distances exactly, and the type that does.
+bool has_exact_floats(const DenoiseText& text);
+std::string distance_type(const DenoiseText& text);
+
+/// The tile of a group that shares sums.
+struct SumsTile {
+  int width, height;  ///< pixels
+  int columns, rows;  ///< codes that their patches reach at all offsets
+  int pitch, sum_pitch;
+
+  SumsTile(const DenoiseShape& s, const DenoiseText& t)
+      : width(denoise_columns(s, t.patch)),
+        height(denoise_rows(s)),
+        columns(width + 2 * (t.patch + t.search)),
+        rows(height + 2 * (t.patch + t.search)) {
+    // Items next to each other read rows below each other: banks of 4 bytes, 32 of them, are gone through one by one.
+    const int each = s.holds_floats && has_exact_floats(t) ? 1 : 2;
+    pitch = rounded_up(columns - each, 32 * each) + each;
+    sum_pitch = s.across + 4;
+  }
+};
+
+/// Types, weight_of(), mean_of(), code_of() and put_sample().
+std::string head_text(const DenoiseShape& shape, const DenoiseText& text);
+/// The kernel's name and parameters, and the beginning of its body.
+std::string signature_text();
+/// The frame of `turn`.
+std::string frame_text();
+
+/// The offsets of a turn, in the order of weight.h: what follows is the body of loops over them.
+inline constexpr char kOffsets[] = R"(
+    for (int ty = turn ? -search : 0; ty <= search; ++ty)
+      for (int tx = turn || ty ? -search : 1; tx <= search; ++tx)
+        for (int sign = 1; sign >= (turn ? 1 : -1); sign -= 2) {
+          const float away = (float)(tx * tx + ty * ty) * spatial;
+)";
+
+// Kernels, by Together.
+std::string lone_text(const DenoiseShape& shape, const DenoiseText& text);
+std::string tile_text(const DenoiseShape& shape, const DenoiseText& text);
+std::string sums_text(const DenoiseShape& shape, const DenoiseText& text);
+
+}  // namespace framequality::opencl
