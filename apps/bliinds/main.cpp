@@ -65,7 +65,7 @@ const std::vector<std::string> kCommands = {"features", "score"};
 std::vector<Key> shared_keys(MeasureOptions& m) {
   return {
       {"channel", 0, "luma|red", "Measure this channel (default red, which the published model was trained on)", word(m.channel, "luma|red")},
-      {"device", 0, kDevices, "Measure on this device (default auto)", word(m.device, kDevices)},
+      {"device", 0, kDoubleDevices, "Measure on this device (default auto)", word(m.device, kDevices)},
       {"interval", 0, "SECONDS", "Measure at most one frame per this time (default 0: every frame)", seconds_from(0, m.interval)},
       {"stall-timeout", 0, "SECONDS", "Give up on a file that delivers no data for this long (default 60; 0: never)", count(m.stall_timeout, 0, kMaxStall).as("whole seconds from 0 to " + std::to_string(kMaxStall))},
   };

@@ -24,8 +24,8 @@ struct MeterOptions {
   std::uint64_t interval = 0;  ///< ns
 };
 
-/// The words that its property `device` takes, with | between them.
-inline constexpr char kDevices[] = "auto|cpu|cuda|opencl";
+/// The words that its property `device` takes, with | between them; without OpenCL for those that need doubles.
+inline constexpr char kDevices[] = "auto|cpu|cuda|opencl", kDoubleDevices[] = "auto|cpu|cuda";
 
 /// The metadata it attaches to frames.
 inline constexpr char kMeterMeta[] = "GstSharpnessMeta";

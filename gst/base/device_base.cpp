@@ -51,12 +51,12 @@ static Wish wish_of(FqDeviceBase* self, const DeviceSettings& settings, const ch
 }
 
 /// The error where a device that was asked for by name cannot be used.
-static ElementError not_found(const DeviceSettings& settings, const char* unsupported, const std::string& reason) {
+static ElementError not_found(const DeviceSettings& settings, const Wish& wish, const std::string& reason) {
   std::string text;
   for (const Backend* backend : backends())
     if (backend->number == static_cast<int>(settings.device))
       text = std::string("device=") + backend->name + ", but " +
-             (unsupported ? "" : std::string("there is no usable ") + backend->title + " device: ");
+             (may_choose(wish, *backend) ? std::string("there is no usable ") + backend->title + " device: " : "");
   return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text + reason};
 }
 
@@ -101,8 +101,9 @@ static void choose_place(FqDeviceBase* self) {
     d.chosen_among = makes;
     return set_place(self, cpu_place());
   }
-  const Choice choice = choose(wish_of(self, settings, unsupported));
-  if (!choice.place) throw not_found(settings, unsupported, choice.reason);
+  const Wish wish = wish_of(self, settings, unsupported);
+  const Choice choice = choose(wish);
+  if (!choice.place) throw not_found(settings, wish, choice.reason);
   const auto [backend, id] = *choice.place;
   if (!is_cpu(*backend)) {
     GST_CAT_INFO_OBJECT(category(self), self, "on %s device %d, %s", backend->title, id, choice.name.c_str());
