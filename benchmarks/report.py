@@ -21,6 +21,7 @@ BY_NAME = {"cpu/": (sharpness.cpu,), "cuda-kernel/": (sharpness.kernels,), "avx5
 BY_PROGRAM = {
     "layouts_bench": (sharpness.layouts,), "pipeline_bench": (sharpness.pipelines,), "streams_bench": (sharpness.streams,),
     "devices_bench": (sharpness.crossover,),
+    "opencl_bench": (sharpness.opencl,),
     "denoise_cuda_bench": (others.denoise_gpu,), "halftone_cuda_bench": (others.halftone_gpu,),
 }
 

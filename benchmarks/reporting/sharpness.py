@@ -144,6 +144,25 @@ def crossover(data):
     return [table(["us a frame, CPU / GPU; bold: where `auto` is"] + memories + ["`auto` / the better, at most"], body)]
 
 
+def opencl(data):
+    """What frames cost by OpenCL, with CUDA beside it in the same run."""
+    units = {"kernel": "us", "frames": "us", "denoise": "ms", "halftone": "ms"}
+    body = []
+    for row in pick(data["rows"]):
+        what = f"`{row['what']}`" if row["kind"] in ("kernel", "frames") else row["what"]
+        detail = row.get("prefilter", "none")
+        if row["kind"] == "frames":
+            detail = f"from {row['memory']} memory, {row['in_flight']} in flight"
+        elif row["kind"] == "kernel":
+            detail = "kernels" + (f" behind {detail}" if detail != "none" else "")
+        else:
+            detail = "kernels"
+        unit = units[row["kind"]]
+        body.append([f"{what}, {row['size']}, {detail}"]
+                    + [f"{figures(row[name])} {unit}" if name in row else "" for name in ("opencl", "cuda")])
+    return [table(["one frame of gray bytes", "OpenCL", "CUDA"], body)]
+
+
 def streams(data):
     """Many streams at once: as fast as they go, and live."""
     many, live = pick(data["rows"], kind="unthrottled"), pick(data["rows"], kind="live")
