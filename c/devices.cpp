@@ -71,10 +71,12 @@ std::optional<Prospect> Runner::prospect() {
   return Prospect{[makes = makes_] { return choose({.makes = makes}); }};
 }
 
-bool Runner::settle() {
+bool Runner::settle(Memory memory) {
   if (!weighs_) return false;
+  const Place place = found_ ? *found_ : choose({.makes = makes_}).place.value_or(cpu_place());
+  if (place.backend->memory != memory) return false;
   weighs_ = false;
-  set(found_ ? *found_ : choose({.makes = makes_}).place.value_or(cpu_place()));
+  set(place);
   return true;
 }
 

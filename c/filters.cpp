@@ -103,7 +103,13 @@ struct fq_denoiser : OneShot<PictureGeometry, denoise::Task, void> {
 };
 struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
   fq_halftoner(const char* device, int threads)
-      : OneShot(Runner(device, [](const Backend& b) { return b.halftone != nullptr; }), threads, make_halftone) {}
+      : OneShot(Runner(device, is_auto(device) ? any_method : some_method), threads, make_halftone) {}
+
+ private:
+  // The handle is for all methods; who names a device gets those that it has.
+  static bool is_auto(const char* device) { return device && std::string_view(device) == "auto"; }
+  static bool some_method(const Backend& b) { return b.halftone != nullptr; }
+  static bool any_method(const Backend& b) { return b.halftone != nullptr && b.diffuses_by_tone; }
 };
 
 namespace {

@@ -167,10 +167,10 @@ FQ_API int fq_options_init(fq_options* options);
 typedef struct fq_meter fq_meter;
 
 /* device: "auto": the cheaper one of the CPU and a GPU; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one;
- * "opencl", "opencl:1": the same for OpenCL; "cuda:current": in the CUDA context that is current in each call, the closing
- * one included. "auto" begins on the CPU, opens a GPU in a thread of its own when the work pays for that (or an image is
- * in GPU memory), and keeps what proved cheaper; the CPU takes over if the GPU fails. Each call leaves the thread's
- * current CUDA context as it was.
+ * "opencl", "opencl:1": the same for OpenCL; "cuda:current": in the CUDA context that is current in each call, the
+ * closing one included. "auto" begins on the CPU, opens a GPU in a thread of its own when the work pays for that (or an
+ * image is in GPU memory), and keeps what proved cheaper; the CPU takes over if the GPU fails. Each call leaves the
+ * thread's current CUDA context as it was.
  *
  * in_flight: images that may be pending at the same time, 1...16. On a GPU, the copy of one overlaps the work on
  * another.

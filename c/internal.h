@@ -109,8 +109,8 @@ class Runner : public SessionHost {
   const std::string& name() const { return name_; }
   /// The device that may be cheaper for the session that begins; nothing if the place is settled.
   std::optional<Prospect> prospect();
-  /// True if the place is not settled, but is from now on: images lie in a device's memory.
-  bool settle();
+  /// True if the place is not settled, but is from now on: images lie in this memory, which the device reads.
+  bool settle(Memory memory);
   /// Refuses an image in the memory of a device that this one cannot read.
   void require_readable(const Image& image) const;
   /// Images in device memory are pending, which no other device can read.

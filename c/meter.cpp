@@ -201,7 +201,7 @@ struct fq_meter {
       throw StateError(std::to_string(depth) + " images are pending, as many as in_flight allows: collect one first");
     if (!pending.empty() && pending.back().frame.memory != image.frame().memory)
       throw StateError("collect all pending images before changing the memory of images");
-    if (image.is_on_device() && runner.settle()) geometry.reset();
+    if (image.is_on_device() && runner.settle(image.frame().memory)) geometry.reset();
     runner.require_readable(image);
     if (!geometry || !(*geometry == image.geometry())) remake(image.geometry());
     const MeterTask task{image.frame(), plans.find(image, options)};

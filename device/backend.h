@@ -37,6 +37,7 @@ struct Wanted {
   int id = -1;                 ///< its number; -1: any
   std::string_view name = {};  ///< part of its name, for backends whose devices have names; empty: any
   bool automatic = false;      ///< nobody named the backend: devices that gain nothing over the CPU are not meant
+  bool after_fault = false;    ///< a stream has lost a device: only what works at once, and beyond doubt, is meant
 };
 
 /// Result of looking for a device.

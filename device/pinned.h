@@ -15,10 +15,10 @@ namespace framequality {
 class PinnedBytes {
  public:
   PinnedBytes(std::size_t bytes, const Place& place)
-      : allocated_(place.backend->allocate ? place.backend->allocate(bytes, place.id) : nullptr),
-        data_(allocated_ ? allocated_.get() : ::operator new(bytes > 0 ? bytes : 1, kPage)),
+      : allocated_(place.backend->allocate ? place.backend->allocate(whole(bytes), place.id) : nullptr),
+        data_(allocated_ ? allocated_.get() : ::operator new(whole(bytes), kPage)),
         place_(place),
-        pinned_(!allocated_ && place.backend->pin && place.backend->pin(data_, bytes, place.id)) {}
+        pinned_(!allocated_ && place.backend->pin && place.backend->pin(data_, whole(bytes), place.id)) {}
   ~PinnedBytes() {
     if (pinned_) place_.backend->unpin(data_, place_.id);
     if (!allocated_) ::operator delete(data_, kPage);
@@ -30,6 +30,10 @@ class PinnedBytes {
 
  private:
   static constexpr std::align_val_t kPage{4096};
+  static constexpr std::size_t whole(std::size_t bytes) {
+    constexpr auto kSize = static_cast<std::size_t>(kPage);
+    return (bytes + (bytes == 0 ? 1 : 0) + kSize - 1) / kSize * kSize;
+  }
   std::shared_ptr<void> allocated_;  ///< by the backend; null: by us
   void* data_;
   Place place_;

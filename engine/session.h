@@ -139,6 +139,7 @@ class Session {
     const Place place = overlaps_ ? device_.place : late_.place;
     host::log(host::LogLevel::kDebug, "the frames' context is another one: %s begins anew", place.backend->title);
     release();
+    weighing_.reset();
     std::forward<F>(change)();
     make_worker(place);
   }
@@ -281,12 +282,12 @@ class Session {
       device_ = std::move(opened.post);
       return weighing_->open();
     }
-    if (opened.fault) {
+    if (opened.fault && opened.post.place.backend) {
       const Visit visit(host_);
       return move_on(*opened.fault, opened.post.place);
     }
     weighing_.reset();
-    host_.stays(opened.choice.reason);
+    host_.stays(opened.fault ? opened.fault->what() : opened.choice.reason);
   }
 
   // --- Faults

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -52,6 +53,12 @@ std::string name_of(const std::string& key) {
   return name;
 }
 
+/// True if only the user can have written there.
+bool is_own(int descriptor) {
+  struct stat s;
+  return fstat(descriptor, &s) == 0 && s.st_uid == geteuid() && (s.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
@@ -61,11 +68,10 @@ class File {
     if (descriptor_ >= 0) close(descriptor_);
   }
   bool is_open() const { return descriptor_ >= 0; }
-  /// Only the user could have written what is in it.
-  bool is_own() const {
+  int get() const { return descriptor_; }
+  bool is_regular() const {
     struct stat s;
-    return fstat(descriptor_, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
-           (s.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return fstat(descriptor_, &s) == 0 && S_ISREG(s.st_mode);
   }
   bool read(void* to, std::size_t bytes) const {
     for (auto* at = static_cast<char*>(to); bytes > 0;) {
@@ -92,17 +98,26 @@ class File {
   int descriptor_;
 };
 
+/// The folder, if it is the user's own and no link to another.
+File open_folder(const std::string& path) {
+  const File folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return File(folder.is_open() && is_own(folder.get()) ? fcntl(folder.get(), F_DUPFD_CLOEXEC, 0) : -1);
+}
+
 std::optional<std::string> read(const std::string& key) {
   const std::string folder = cache_folder();
   if (folder.empty()) return std::nullopt;
   const std::string path = folder + "/" + name_of(key);
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const File within = open_folder(folder);
+  if (!within.is_open()) return std::nullopt;
+  // A pipe of that name would have us wait.
+  const File file(openat(within.get(), name_of(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.is_open()) return std::nullopt;
   Header h;
   std::string stored, program;
   const auto is_good = [&] {
-    if (!file.is_own() || !file.read(&h, sizeof h) || h.magic != kMagic || h.key_bytes != key.size() ||
-        h.program_bytes > kMostBytes)
+    if (!file.is_regular() || !is_own(file.get()) || !file.read(&h, sizeof h) || h.magic != kMagic ||
+        h.key_bytes != key.size() || h.program_bytes > kMostBytes)
       return false;
     stored.resize(h.key_bytes);
     program.resize(h.program_bytes);
@@ -114,34 +129,45 @@ std::optional<std::string> read(const std::string& key) {
   return std::nullopt;
 }
 
-void delete_oldest(const fs::path& folder) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+/// True for names that files of ours have.
+bool is_ours(const std::string& name) {
+  constexpr std::size_t kDigits = 32;
+  return name.size() == kDigits + 4 && name.ends_with(".bin") && name.find_first_not_of("0123456789abcdef") == kDigits;
+}
+
+void delete_oldest(const std::string& folder, int within) {
+  std::vector<std::pair<fs::file_time_type, std::string>> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".bin") files.emplace_back(entry.last_write_time(error), entry.path());
+    if (is_ours(entry.path().filename())) files.emplace_back(entry.last_write_time(error), entry.path().filename());
   if (files.size() <= kMostFiles) return;
   std::sort(files.begin(), files.end());
   files.resize(files.size() - kMostFiles);
-  for (const auto& [time, path] : files) fs::remove(path, error);
+  for (const auto& [time, name] : files) unlinkat(within, name.c_str(), 0);
 }
 
 bool write(const std::string& key, const std::string& program) {
   const std::string folder = cache_folder();
   if (folder.empty()) return true;
   std::error_code error;
-  fs::create_directories(folder, error);
-  std::string part = folder + "/XXXXXX";
-  const File file(mkostemp(part.data(), O_CLOEXEC));  // readable and writable for the user alone
+  fs::create_directories(fs::path(folder).parent_path(), error);
+  (void)mkdir(folder.c_str(), S_IRWXU);
+  const File within = open_folder(folder);
+  if (!within.is_open()) return false;
+  static std::atomic<unsigned> count = 0;
+  const std::string part = "part-" + std::to_string(getpid()) + "-" + std::to_string(count++);
+  (void)unlinkat(within.get(), part.c_str(), 0);  // of a process of the same number that did not end well
+  const File file(openat(within.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) return false;
   const Header h = header_of(key, program);
   // Readers find a whole file or none.
   const bool is_written = file.write(&h, sizeof h) && file.write(key.data(), key.size()) &&
                           file.write(program.data(), program.size()) &&
-                          rename(part.c_str(), (folder + "/" + name_of(key)).c_str()) == 0;
+                          renameat(within.get(), part.c_str(), within.get(), name_of(key).c_str()) == 0;
   const int why = errno;
-  if (!is_written) unlink(part.c_str());
+  if (!is_written) unlinkat(within.get(), part.c_str(), 0);
   errno = why;
-  if (is_written) delete_oldest(folder);
+  if (is_written) delete_oldest(folder, within.get());
   return is_written;
 }
 

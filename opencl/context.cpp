@@ -147,7 +147,7 @@ struct Refusals {
   std::map<int, std::string> reasons;
 };
 Refusals& refusals() {
-  static Refusals all;
+  static auto& all = *new Refusals;  // as contexts below
   return all;
 }
 
@@ -158,13 +158,14 @@ void check(cl_int code, const char* call) {
 }
 
 const std::vector<DeviceInfo>& devices() {
-  static const std::vector<DeviceInfo> all = find_all();
+  static const auto& all = *new std::vector<DeviceInfo>(find_all());
   return all;
 }
 
 std::shared_ptr<Context> Context::of(int id) {
-  static std::mutex mutex;
-  static std::map<int, std::weak_ptr<Context>> contexts;
+  // Never destroyed: a thread that opens a device may outlive all static objects.
+  static auto& mutex = *new std::mutex;
+  static auto& contexts = *new std::map<int, std::weak_ptr<Context>>;
   const std::lock_guard lock(mutex);
   std::shared_ptr<Context> context = contexts[id].lock();
   if (!context || context->is_lost()) contexts[id] = context = std::make_shared<Context>(id);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <tuple>
 
 namespace framequality::opencl {
 namespace {
@@ -32,13 +33,14 @@ std::vector<int> candidates(const Wanted& wanted) {
   for (int id = 0; id < static_cast<int>(all.size()); ++id) {
     const DeviceInfo& d = all[static_cast<std::size_t>(id)];
     if (wanted.id >= 0 && id != wanted.id) continue;
-    if (lower(d.title()).find(lower(wanted.name)) == std::string::npos) continue;
+    if (lower(d.title()).find(lower(wanted.name)) == std::string::npos && std::to_string(id) != wanted.name) continue;
     if (wanted.automatic && wanted.name.empty() && d.is_software) continue;
     ids.push_back(id);
   }
   std::ranges::stable_sort(ids, {}, [&](int id) {
     const DeviceInfo& d = all[static_cast<std::size_t>(id)];
-    return std::pair(d.is_software, d.processor);
+    const bool is_it = lower(d.title()) == lower(wanted.name) || std::to_string(id) == wanted.name;
+    return std::tuple(!is_it, d.is_software, d.processor);
   });
   return ids;
 }
@@ -52,6 +54,8 @@ std::string obstacle(int id) {
 }
 
 Device find(const Wanted& wanted) {
+  // It may be the GPU that has just failed, and what has to be compiled takes its time.
+  if (wanted.after_fault) return {-1, "", "not after a fault"};
   if (!has_api()) return {-1, "", "no OpenCL: install ocl-icd-libopencl1 and the GPU's driver (docs/gpu.md)"};
   if (devices().empty()) return {-1, "", "OpenCL finds no device: install the GPU's driver (docs/gpu.md)"};
   std::string reasons;

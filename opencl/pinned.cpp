@@ -70,7 +70,9 @@ std::shared_ptr<void> allocate(std::size_t bytes, int id) noexcept {
 bool pin(void* data, std::size_t bytes, int id) noexcept {
   return guard(false, [&] {
     const auto address = reinterpret_cast<std::uintptr_t>(data);
-    if (address % kPage != 0) return false;
+    // Drivers copy what is not whole cache lines.
+    constexpr std::size_t kLine = 64;
+    if (address % kPage != 0 || bytes % kLine != 0) return false;
     Region region{Context::of(id), {}, bytes};
     if (!region.context->device().shares_memory) return false;
     region.buffer = region.context->buffer(bytes, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, data);
@@ -93,14 +95,16 @@ void unpin(void* data, int id) noexcept {
   });
 }
 
-InPlace find_pinned(const std::uint8_t* data, int id) {
+InPlace find_pinned(const std::uint8_t* data, const Context& context) {
+  const int id = context.id();
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const std::lock_guard lock(mutex);
   auto at = regions().upper_bound({id, address});
   if (at == regions().begin()) return {};
   --at;
   const std::size_t offset = address - at->first.second;
-  if (at->first.first != id || offset >= at->second.bytes) return {};
+  // Memory that outlived a context that failed is of no use to the next one.
+  if (at->first.first != id || offset >= at->second.bytes || at->second.context.get() != &context) return {};
   return {at->second.buffer.get(), offset, at->second.bytes};
 }
 

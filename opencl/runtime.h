@@ -47,16 +47,18 @@ void set_arguments(const Kernel& kernel, const T&... values) {
   (check(api().clSetKernelArg(kernel.get(), i++, sizeof(T), &values), "clSetKernelArg"), ...);
 }
 
-/// A launch's extent: work items in all, and of a group.
+/// A launch's extent: work items in all, and of a group, and where the third number begins.
 struct Range {
   std::size_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
+  std::size_t first = 0;
 };
 
 /// Queues a kernel whose arguments are set. done: filled in if not null.
 inline void start(cl_command_queue queue, const Kernel& kernel, const Range& range, Event* done = nullptr) {
   cl_event event = nullptr;
-  check(api().clEnqueueNDRangeKernel(queue, kernel.get(), 3, nullptr, range.global, range.local, 0, nullptr,
-                                     done ? &event : nullptr),
+  const std::size_t offset[3] = {0, 0, range.first};
+  check(api().clEnqueueNDRangeKernel(queue, kernel.get(), 3, range.first > 0 ? offset : nullptr, range.global,
+                                     range.local, 0, nullptr, done ? &event : nullptr),
         "clEnqueueNDRangeKernel");
   if (done) *done = Event(event);
 }

@@ -6,8 +6,8 @@
 
 namespace framequality::opencl {
 
-/// Measures a small image on device `id`, once in a process's life; the other programs are tried when they are first
-/// asked for. Empty, or why the device cannot be used and what to do. Never throws.
+/// Measures a small image on device `id`, until it has once been right; the other programs are tried when they are
+/// first asked for. Empty, or why the device cannot be used and what to do. Never throws.
 std::string self_test(int id);
 
 }  // namespace framequality::opencl

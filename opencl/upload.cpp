@@ -59,12 +59,12 @@ Placed Upload::operator()(const Memory& memory, cl_command_queue queue, const Fr
 }
 
 /// If all of the frame lies in one region that the device reads, kernels get that; tells the device that the host has
-/// written it.
+/// written it: what it may have of an older frame is of no use.
 bool Upload::use_in_place(cl_command_queue queue, const Frame& frame, Placed& placed) const {
   InPlace region;
   for (int p = 0; p < planes_; ++p) {
     if (size_[p].row_bytes == 0 || size_[p].rows == 0) continue;
-    const InPlace found = find_pinned(frame.plane[p], context_.id());
+    const InPlace found = find_pinned(frame.plane[p], context_);
     if (!found.buffer || (region.buffer && region.buffer != found.buffer)) return false;
     region = found;
     const auto stride = static_cast<cl_long>(frame.stride[p]);
@@ -79,8 +79,8 @@ bool Upload::use_in_place(cl_command_queue queue, const Frame& frame, Placed& pl
   if (!region.buffer) return false;
   placed.buffer = region.buffer;
   cl_int code;
-  void* const data = api().clEnqueueMapBuffer(queue, region.buffer, CL_FALSE, CL_MAP_WRITE, 0, region.bytes, 0, nullptr,
-                                              nullptr, &code);
+  void* const data = api().clEnqueueMapBuffer(queue, region.buffer, CL_FALSE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
+                                              region.bytes, 0, nullptr, nullptr, &code);
   check(code, "clEnqueueMapBuffer");
   check(api().clEnqueueUnmapMemObject(queue, region.buffer, data, 0, nullptr, nullptr), "clEnqueueUnmapMemObject");
   return true;

@@ -10,8 +10,8 @@
 
 namespace framequality::opencl {
 
-/// Kernels that stream rows read rows that begin at multiples of this, whole pieces of as many bytes.
-inline constexpr std::size_t kLoadAlign = 16;
+/// Kernels that stream rows read rows that begin at multiples of this, whole pieces of as many bytes: 16 words.
+inline constexpr std::size_t kLoadAlign = 32;
 
 /// One plane of a frame, at most 3 of which there are. No bytes: there is nothing in it to be brought.
 struct PlaneSize {

@@ -22,10 +22,13 @@ struct Listed {
   int id = 0;
   bool usable = false;
 
+  /// A driver's words may be no text.
+  static std::string word(const GstStructure* s, const char* field) {
+    const gchar* text = gst_structure_get_string(s, field);
+    return text ? printable(text) : "";
+  }
   explicit Listed(const GstStructure* s)
-      : backend(gst_structure_get_string(s, "backend")),
-        title(gst_structure_get_string(s, "title")),
-        reason(gst_structure_get_string(s, "reason")) {
+      : backend(word(s, "backend")), title(word(s, "title")), reason(word(s, "reason")) {
     gboolean is_usable = FALSE;
     gst_structure_get_int(s, "id", &id);
     gst_structure_get_boolean(s, "usable", &is_usable);
@@ -58,7 +61,7 @@ double microseconds(const Listed& device, std::string& fault) {
   gst_util_set_object_arg(G_OBJECT(filter), "caps", "video/x-raw,format=GRAY8,width=1920,height=1080,framerate=30/1");
   gst_util_set_object_arg(G_OBJECT(meter), "device", device.backend.c_str());
   if (device.backend == "cuda") g_object_set(meter, "cuda-device-id", device.id, nullptr);
-  if (device.backend == "opencl") g_object_set(meter, "opencl-device", device.title.c_str(), nullptr);
+  if (device.backend == "opencl") g_object_set(meter, "opencl-device", std::to_string(device.id).c_str(), nullptr);
   g_object_set(meter, "post-messages", FALSE, nullptr);
   gst_bin_add_many(GST_BIN(pipeline.get()), source, filter, meter, sink, nullptr);
   gst_element_link_many(source, filter, meter, sink, nullptr);

@@ -506,9 +506,9 @@ static void install_properties(FqDeviceBaseClass* klass) {
       .add(Mutable::kReady, &S::cuda_device_id, "cuda-device-id", "CUDA device",
            "CUDA device number; -1 = the first usable one", -1, G_MAXINT)
       .add(Mutable::kReady, &S::opencl_device, "opencl-device", "OpenCL device",
-           "OpenCL device, as part of \"platform: device\" in any case, such as \"intel\"; empty = the first usable "
-           "GPU. "
-           "With device=opencl also a CPU that OpenCL runs on")
+           "OpenCL device: its number, or part of its platform and name in any case, such as \"intel\"; empty = the "
+           "first usable "
+           "GPU, or with device=opencl also a CPU that OpenCL runs on")
       .add(Mutable::kReady, &S::in_flight, "in-flight", "Frames in flight",
            "On a GPU: number of frames in flight, so that copies and kernels overlap; adds that many frames of "
            "latency. 0 = each frame is output before the next is accepted, as always without a fixed frame rate",

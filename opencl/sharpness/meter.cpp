@@ -113,16 +113,13 @@ void DeviceMeter::add_measure(const Plan& plan, int at) {
                          plan.samples.bits(), plan.samples.largest(), plan.request.mean};
   m.kernel = kernel(source(measure_text(shape_, text)), "measure");
   m.cell_count = static_cast<int>(cells.size()) / kCellNumbers;
-  m.cells = context_->buffer(cells.size() * sizeof(cl_int), CL_MEM_READ_ONLY);
-  check(api().clEnqueueWriteBuffer(slots_.all().front().queue.get(), m.cells.get(), CL_TRUE, 0,
-                                   cells.size() * sizeof(cl_int), cells.data(), 0, nullptr, nullptr),
-        "clEnqueueWriteBuffer");
+  m.cells = context_->buffer(cells.size() * sizeof(cl_int), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, cells.data());
   // Strips as high as keep the device busy, at most.
-  constexpr int kLeastRows = 12, kMostRows = 96;
+  constexpr int kLeastRows = 12;
   const auto [lanes, filling] = cut_of(shape_, text);
   const auto across = static_cast<std::int64_t>(pieces(widest, lanes)) * m.cell_count;
   const std::int64_t strips = std::max<std::int64_t>(1, std::int64_t{filling} * context_->device().units / across);
-  m.rows = std::clamp(static_cast<int>((highest + strips - 1) / strips), kLeastRows, kMostRows);
+  m.rows = std::clamp(static_cast<int>((highest + strips - 1) / strips), kLeastRows, kMostStripRows);
   m.range.local[0] = static_cast<std::size_t>(shape_.across);
   m.range.local[1] = static_cast<std::size_t>(shape_.down);
   m.range.global[0] = pieces(widest, lanes * shape_.across) * m.range.local[0];
@@ -290,7 +287,14 @@ void DeviceMeter::launch(Slot& slot, const Placed& placed) {
     const cl_long line = samples.is_direct ? placed.pitch[0] : static_cast<cl_long>(samples.pitch);
     set_arguments(m.kernel, frame, cl_long{samples.is_direct ? placed.origin[0] : 0}, line,
                   cl_long{line * samples.fields}, m.cells.get(), slot.totals.get(), cl_int{m.rows});
-    start(slot.queue.get(), m.kernel, m.range);
+    // Devices take no more groups than this in the third direction.
+    constexpr int kMostCells = 65535;
+    for (int first = 0; first < m.cell_count; first += kMostCells) {
+      Range range = m.range;
+      range.first = static_cast<std::size_t>(first);
+      range.global[2] = static_cast<std::size_t>(std::min(m.cell_count - first, kMostCells));
+      start(slot.queue.get(), m.kernel, range);
+    }
   }
 }
 

@@ -102,8 +102,6 @@ int rows_within(int total, double largest, int bits) {
       std::min(4096.0, std::ldexp(1.0, bits) / (M::kPeak[total].factor * power(largest, M::kPeak[total].power))));
 }
 
-constexpr int kMostLagRows = 96;
-
 // With fewer rows at a time than this, sums are 64 bits wide from the start.
 constexpr int kFewestRows = 6;
 
@@ -159,6 +157,7 @@ class Writer {
       if (narrow_[i]) rows_ = std::min(rows_, rows);
     }
     if (m_.mean) rows_ = std::min(rows_, static_cast<int>(std::ldexp(1.0, bits) / m_.largest));
+    if (m_.mean) rows_ -= kReach.up + kReach.down;  // at the edges, which come in front of the first flush
     rows_ = std::max(rows_ / 3 * 3, 3);
   }
 
@@ -393,7 +392,7 @@ class LagWriter {
   static constexpr int kStrips = 640;  ///< as Shape::strips; measured on an H100, as those were
 
   LagWriter(const Shape& shape, const MeasureText& measure) : s_(shape), m_(measure) {
-    static_assert(255.0 * 255 * kBytes * kLags<M>.most_shared * (kMostLagRows + kAhead) < 0x1p32);
+    static_assert(255.0 * 255 * kBytes * kLags<M>.most_shared * (kMostStripRows + kAhead) < 0x1p32);
   }
 
   std::string text() const {

@@ -41,6 +41,9 @@ struct Cut {
 };
 Cut cut_of(const Shape& shape, const MeasureText& measure);
 
+/// Most rows of a cell that a work item may be given.
+inline constexpr int kMostStripRows = 96;
+
 /// Numbers of a cell in the buffer `cells`: x0, x1, y0, y1, number of its first total, field, width and height of that.
 inline constexpr int kCellNumbers = 8;
 

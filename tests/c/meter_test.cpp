@@ -240,7 +240,7 @@ TEST(CMeter, DevicesAreFoundByName) {
   fq_meter* meter = nullptr;
   EXPECT_EQ(fq_meter_open("gpu", 1, &meter), FQ_ERROR_ARGUMENT);
   EXPECT_EQ(meter, nullptr);
-  EXPECT_NE(std::strstr(fq_last_error(), "auto, cuda, cpu"), nullptr) << fq_last_error();
+  EXPECT_NE(std::strstr(fq_last_error(), "auto, cuda, opencl, cpu"), nullptr) << fq_last_error();
   for (const char* none : {"cpu:0", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "auto:0"})
     EXPECT_EQ(fq_meter_open(none, 1, &meter), FQ_ERROR_ARGUMENT) << none;
   EXPECT_EQ(fq_meter_open("cpu", 0, &meter), FQ_ERROR_ARGUMENT);

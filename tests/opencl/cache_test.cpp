@@ -87,6 +87,20 @@ TEST_F(OpenClCache, AFileThatOthersMayWriteIsNotUsed) {
   EXPECT_FALSE(opencl::cached("key"));
 }
 
+TEST_F(OpenClCache, AFolderThatIsALinkOrThatOthersMayWriteToIsNotUsed) {
+  opencl::cache("key", "program");
+  const fs::path folder = root_ / "framequality" / "opencl", elsewhere = root_ / "elsewhere";
+  fs::permissions(folder, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(opencl::cached("key"));
+  opencl::cache("another", "program");
+  EXPECT_EQ(files().size(), 1u);
+  fs::permissions(folder, fs::perms::others_write, fs::perm_options::remove);
+  EXPECT_TRUE(opencl::cached("key"));
+  fs::rename(folder, elsewhere);
+  fs::create_directory_symlink(elsewhere, folder);
+  EXPECT_FALSE(opencl::cached("key"));
+}
+
 TEST_F(OpenClCache, WhatCannotBeWrittenIsLeft) {
   std::ofstream(root_ / "file") << "no folder";
   setenv("XDG_CACHE_HOME", (root_ / "file").c_str(), 1);
@@ -95,8 +109,11 @@ TEST_F(OpenClCache, WhatCannotBeWrittenIsLeft) {
 }
 
 TEST_F(OpenClCache, TheFolderIsBounded) {
+  opencl::cache("key", "program");
+  std::ofstream(root_ / "framequality" / "opencl" / "not ours.bin") << "stays";
   for (int i = 0; i < 300; ++i) opencl::cache("key " + std::to_string(i), "program");
-  EXPECT_EQ(files().size(), 256u);
+  EXPECT_EQ(files().size(), 257u);
+  EXPECT_TRUE(fs::exists(root_ / "framequality" / "opencl" / "not ours.bin"));
   EXPECT_TRUE(opencl::cached("key 299"));
 }
 

@@ -56,8 +56,9 @@ TEST_F(OpenClDevice, FramesInPinnedMemoryThatChangeAreReadAnew) {
   const PinnedBytes memory(std::size_t{640} * 482, place);
   EXPECT_TRUE(memory.is_pinned());
   auto* const bytes = static_cast<std::uint8_t*>(memory.data());
-  const bool shares = opencl::Context::of(place.id)->device().shares_memory;
-  EXPECT_EQ(opencl::find_pinned(bytes + 100, place.id).buffer != nullptr, shares);
+  const std::shared_ptr<opencl::Context> context = opencl::Context::of(place.id);
+  const bool shares = context->device().shares_memory;
+  EXPECT_EQ(opencl::find_pinned(bytes + 100, *context).buffer != nullptr, shares);
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
   const auto host = cpu::make_meter(geometry);
   const auto meter = opencl::make_meter(geometry, place.id, 2);
@@ -80,14 +81,15 @@ TEST_F(OpenClDevice, FramesInPinnedMemoryThatChangeAreReadAnew) {
 
 TEST_F(OpenClDevice, OnlyPagesArePinnedInPlace) {
   const int id = opencl_device().id;
+  const std::shared_ptr<opencl::Context> context = opencl::Context::of(id);
   alignas(4096) static std::uint8_t memory[8192];
   EXPECT_FALSE(opencl::pin(memory + 16, 4096, id));
   if (!opencl::pin(memory, sizeof memory, id)) GTEST_SKIP() << "the device does not share the host's memory";
   EXPECT_FALSE(opencl::pin(memory, sizeof memory, id)) << "twice";
-  EXPECT_EQ(opencl::find_pinned(memory + 8191, id).offset, 8191u);
-  EXPECT_FALSE(opencl::find_pinned(memory + 8192, id).buffer);
+  EXPECT_EQ(opencl::find_pinned(memory + 8191, *context).offset, 8191u);
+  EXPECT_FALSE(opencl::find_pinned(memory + 8192, *context).buffer);
   opencl::unpin(memory, id);
-  EXPECT_FALSE(opencl::find_pinned(memory, id).buffer);
+  EXPECT_FALSE(opencl::find_pinned(memory, *context).buffer);
 }
 
 TEST_F(OpenClDevice, CallsOutOfTurnAreRefused) {

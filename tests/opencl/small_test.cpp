@@ -74,5 +74,22 @@ TEST_F(OpenClSmall, ShapesOfGpusAndCpus) {
   }
 }
 
+TEST_F(OpenClSmall, RowsNeedNoAlignment) {
+  // Strides that are multiples of 16, of 32, and of neither.
+  for (const int width : {1000, 1008, 1001})
+    for (const auto& [bytes, depth] : {std::pair{1, 8}, {2, 16}}) {
+      Geometry geometry{width, 9, {}};
+      geometry.layout.depth = static_cast<std::uint8_t>(depth);
+      geometry.layout.word_bytes = geometry.layout.pixel_stride = static_cast<std::uint8_t>(bytes);
+      const auto host = cpu::make_meter(geometry);
+      opencl::DeviceMeter meter(geometry, context_, 1, opencl::shape_for(context_->device()), false);
+      const auto plan = std::make_shared<const Plan>(make_plan(geometry, {}));
+      const Picture picture(geometry, Fill::kRandom, Placement::kTight, 3);
+      host->submit({picture.frame(), plan});
+      meter.submit({picture.frame(), plan});
+      ASSERT_TRUE(equal_totals(*plan, host->collect(), meter.collect())) << width << " " << depth;
+    }
+}
+
 }  // namespace
 }  // namespace framequality::test

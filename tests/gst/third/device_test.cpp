@@ -40,12 +40,13 @@ TEST(ThirdBackend, IsAValueOfTheProperty) {
     said += std::to_string(values->values[i].value) + " " + values->values[i].value_nick + ": " +
             values->values[i].value_name + "\n";
   EXPECT_EQ(said,
-            "0 auto: the third or CUDA where a usable device is cheaper, else the CPU\n"
+            "0 auto: the third, CUDA or OpenCL where a usable device is cheaper, else the CPU\n"
             "1 cpu: the CPU\n"
             "2 cuda: CUDA; the change to READY fails without a usable device\n"
+            "3 opencl: OpenCL; the change to READY fails without a usable device\n"
             "33 third: the third; the change to READY fails without a usable device\n");
   spec = g_object_class_find_property(G_OBJECT_GET_CLASS(rig.element()), "active-device");
-  EXPECT_STREQ(g_param_spec_get_blurb(spec), "Device in use, cpu, cuda or third; empty in state NULL");
+  EXPECT_STREQ(g_param_spec_get_blurb(spec), "Device in use, cpu, cuda, opencl or third; empty in state NULL");
 }
 
 TEST(ThirdBackend, IsTakenWhenItIsNamedAndNamedInMessages) {

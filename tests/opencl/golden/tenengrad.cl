@@ -121,7 +121,7 @@ void measure(const __global uchar* frame, const long origin, const long field_st
       V own_mid = own;
       Row r0 = AT(y - 1), r2;
       while (y < end) {
-        const int stop = min(y + 12, end);
+        const int stop = min(y + 9, end);
         for (; y + 3 <= stop; y += 3) {
           r2 = AT(y + 1); pixel(r0, r1, r2, &sums); sums.mean += (own_mid); own_mid = own;
           r0 = AT(y + 2); pixel(r1, r2, r0, &sums); sums.mean += (own_mid); own_mid = own;
