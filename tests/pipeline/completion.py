@@ -80,7 +80,7 @@ if len(sys.argv) > 5:
     there, _ = options(sys.argv[5])
     offered = {word.rstrip("=") for word in completed("framequality-watch --")}
     assert offered == there, offered ^ there
-    assert completed("framequality-watch --device=") == ["auto", "cpu", "cuda"]
+    assert completed("framequality-watch --device=") == ["auto", "cpu", "cuda", "opencl"]
     assert completed("framequality-watch --listen=") == ["none"]
     assert completed("framequality-watch --quiet READ") == ["README.md"]
 with tempfile.TemporaryDirectory() as folder:
