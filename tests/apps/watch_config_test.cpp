@@ -217,7 +217,7 @@ TEST_F(WatchConfig, MistakesOfOneCameraKeepOnlyItOut) {
        "W:4: transport takes auto, tcp or udp, not 'carrier pigeon'"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nrealtime='yes'\n", "W:4: realtime takes true or false, not 'yes'"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\ndevice=1979-05-27\n",
-       "W:4: device takes auto, cpu or cuda, not 1979-05-27"},
+       "W:4: device takes auto, cpu, cuda or opencl, not 1979-05-27"},
       {"[[camera]]\nname=7\nurl='rtsp://a'\n", "W:2: name takes a text, not 7"},
       {"[[camera]]\nname='a'\nurl=''\n", "W:3: url takes a text, not ''"},
       {"[[camera]]\nname=\"a\\tb\"\nurl='rtsp://a'\n",
@@ -354,7 +354,7 @@ TEST_F(WatchConfig, CommandLineSaysWhatIsWrong) {
   EXPECT_EQ(said({"--hold-time", "x", "rtsp://a"}), "--hold-time takes seconds from 0 to 1000000, not 'x'");
   EXPECT_EQ(said({"--snapshots-most=1.5", "rtsp://a"}),
             "--snapshots-most takes a whole number from 1 to 1000000, not '1.5'");
-  EXPECT_EQ(said({"--device=tpu", "rtsp://a"}), "--device takes auto, cpu or cuda, not 'tpu'; did you mean 'cpu'?");
+  EXPECT_EQ(said({"--device=tpu", "rtsp://a"}), "--device takes auto, cpu, cuda or opencl, not 'tpu'; did you mean 'cpu'?");
   EXPECT_EQ(said({"--allow-host=http://a", "rtsp://a"}),
             "--allow-host takes host names without a port, such as cameras.example.org, not "
             "'http://a'");
