@@ -137,8 +137,8 @@ TEST_F(Moves, TheCheaperGpuIsTaken) {
     SCOPED_TRACE(behind);
     anew();
     looked = 0;
+    int notified = 0;  // also of the way to NULL
     Stream stream{{"in-flight", behind}};
-    int notified = 0;
     g_signal_connect(stream.rig.element(), "notify::active-device",
                      G_CALLBACK(+[](GObject*, GParamSpec*, gpointer n) { ++*static_cast<int*>(n); }), &notified);
     stream.put_until_on("cuda");
