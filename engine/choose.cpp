@@ -50,7 +50,8 @@ std::optional<Place> next_place(const Backend& failed, bool (*makes)(const Backe
   const auto all = backends();
   for (auto at = std::find(all.begin(), all.end(), &failed); at != all.end() && ++at != all.end();) {
     if (makes && !makes(**at)) continue;
-    if (const Device found = (*at)->find({.automatic = true, .after_fault = true}); found.id >= 0) return Place{*at, found.id};
+    if (const Device found = (*at)->find({.automatic = true, .after_fault = true}); found.id >= 0)
+      return Place{*at, found.id};
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@ namespace framequality::apps {
 struct MeterOptions {
   std::string metric = "tenengrad", prefilter = "binomial3", normalize = "none", device = "auto";
   bool noise_correction = false, statistics = false;
-    int cuda_device_id = -1;    ///< -1: the first that can be used
+  int cuda_device_id = -1;    ///< -1: the first that can be used
   std::string opencl_device;  ///< part of its name; empty: the first that can be used
   int downscale = 1;
   int significant_bits = 0;  ///< 0: as the format says
@@ -35,7 +35,7 @@ inline constexpr char kMeterMeta[] = "GstSharpnessMeta";
 GstElement* make_meter(const MeterOptions& options);
 
 struct MeterFacts {
-    std::string device;  ///< what it measures on; empty if that is left to the element
+  std::string device;  ///< what it measures on; empty if that is left to the element
   std::string plugin_version;
 };
 

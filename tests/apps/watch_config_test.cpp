@@ -354,7 +354,8 @@ TEST_F(WatchConfig, CommandLineSaysWhatIsWrong) {
   EXPECT_EQ(said({"--hold-time", "x", "rtsp://a"}), "--hold-time takes seconds from 0 to 1000000, not 'x'");
   EXPECT_EQ(said({"--snapshots-most=1.5", "rtsp://a"}),
             "--snapshots-most takes a whole number from 1 to 1000000, not '1.5'");
-  EXPECT_EQ(said({"--device=tpu", "rtsp://a"}), "--device takes auto, cpu, cuda or opencl, not 'tpu'; did you mean 'cpu'?");
+  EXPECT_EQ(said({"--device=tpu", "rtsp://a"}),
+            "--device takes auto, cpu, cuda or opencl, not 'tpu'; did you mean 'cpu'?");
   EXPECT_EQ(said({"--allow-host=http://a", "rtsp://a"}),
             "--allow-host takes host names without a port, such as cameras.example.org, not "
             "'http://a'");

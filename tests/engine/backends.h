@@ -29,7 +29,8 @@ class Backends : public ::testing::Test {
   static inline Backend table_[3]{};
 
  private:
-  static Backend backend(const char* name, const char* title, int number, Memory memory, Device (*find)(const Wanted&)) {
+  static Backend backend(const char* name, const char* title, int number, Memory memory,
+                         Device (*find)(const Wanted&)) {
     Backend b{};
     b.name = name;
     b.title = title;

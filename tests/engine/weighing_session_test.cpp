@@ -92,8 +92,7 @@ class MovingSessions : public Backends {
   class Stream {
    public:
     Stream(MovingSessions& test, int behind, Time opening = 1ms)
-        : test_(test),
-          behind_(static_cast<std::size_t>(behind)),
+        : behind_(static_cast<std::size_t>(behind)),
           session_(
               host, cpu_place(), behind + 1,
               [&test](const Place& place, int depth) {
@@ -154,7 +153,6 @@ class MovingSessions : public Backends {
     int replayed = 0, on_device = 0, done = 0;
 
    private:
-    MovingSessions& test_;
     std::size_t behind_;
     std::deque<int> held_;
     int next_ = 0;
