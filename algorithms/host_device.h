@@ -11,8 +11,8 @@
 
 namespace framequality {
 
-/// What functions that are templates of their numbers have in place of ?: and of comparisons with 0; both values are
-/// computed. The overloads for numbers that record what is done to them are in algorithms/text.
+/// Replaces ?: in functions that are templates of their numbers; computes both values. algorithms/text overloads it for
+/// numbers that record what is done to them.
 template <class T>
 FQ_HD constexpr T choose(bool condition, T a, T b) {
   return condition ? a : b;

@@ -32,7 +32,7 @@ struct Neighbours {
   Number r2() const { return Number::leaf("r2"); }
 };
 
-/// What pixel() adds to.
+/// The totals, as pixel() sees them: writes down what is added.
 class Sink {
  public:
   explicit Sink(const std::string& indent) : indent_(indent) {}

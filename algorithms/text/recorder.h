@@ -18,7 +18,7 @@
 
 namespace framequality::text {
 
-/// What has been computed so far, each value once. The one made last is in use on its thread.
+/// Keeps the values computed so far, each one once. Operations go to the recorder that their thread made last.
 class Recorder {
  public:
   Recorder() : outer_(std::exchange(current(), this)) {}

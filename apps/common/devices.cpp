@@ -36,7 +36,7 @@ struct Listed {
   }
 };
 
-/// What a meter has done, and the time that it took.
+/// Number of frames that a meter has measured, and the time spent on them.
 struct Work {
   guint64 frames = 0, ns = 0;
   explicit Work(GstElement* meter) {

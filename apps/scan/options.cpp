@@ -156,7 +156,7 @@ std::vector<Key> keys(Options& o, Lists& lists) {
       {"zones", 0, "CxR", "Score a grid of zones too, for example 8x6", zones(m)},
       {"roi", 0, "X,Y,W,H", "Measure only this region, in pixels", roi(m)},
       {"device", 0, kDevices, "Measure on this device (default auto); scores are the same on all", anything(m.device)},
-      {"opencl-device", 0, "NAME", "With --device opencl, use the device whose platform and name contain this, for example intel", anything(m.opencl_device)},
+      {"opencl-device", 0, "NAME", "Use the OpenCL device whose platform and name contain this, for example intel (with --device opencl)", anything(m.opencl_device)},
       {"devices", 0, "", "List all devices, whether each can be used and how fast it measures, and exit", flag(o.devices)},
       {"interval", 0, "SECONDS", "Measure at most one frame per this time (default 0: every frame)", seconds_from(0, m.interval)},
       {"significant-bits", 0, "N", "Use this many bits of each 16-bit word, 9 to 16 (default: as the format says)", count(m.significant_bits, 9, 16)},

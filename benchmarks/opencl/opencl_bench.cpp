@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What frames cost on an OpenCL device: kernels alone, and from host memory to the result; where there is a GPU of
-// NVIDIA, with CUDA beside it in the same run.
+// Times an OpenCL device: kernels alone, and whole frames from host memory. On an NVIDIA GPU, also times CUDA in the
+// same run.
 #include "benchmarks/support/picture.h"
 #include "benchmarks/support/results.h"
 #include "cuda/device.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a frame costs on the CPU, on the GPU, and where device=auto has it measured, side by side: when a GPU pays, and
-// how far from the better one auto is in steady state.
+// Times a frame on the CPU, on the GPU and with device=auto, side by side: shows when a GPU pays, and how far
+// device=auto is from the faster device in steady state.
 #include "benchmarks/pipeline/element.h"
 #include "benchmarks/support/picture.h"
 #include "engine/choose.h"
@@ -71,7 +71,7 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-/// What a meter has done since start.
+/// A meter's statistics since its start.
 struct Stats {
   guint64 measured = 0, busy_ns = 0, moves = 0;
 };
@@ -94,7 +94,7 @@ std::string active_device(GstElement* meter) {
   return text;
 }
 
-/// What came of one device in one case.
+/// Result of one device in one case.
 struct Cost {
   double us = 0;    ///< median of the slices' time that the streaming thread spends on a frame
   double rate = 0;  ///< frames a second

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the denoisers' settings need: kernels cut for the device, proved against the host twin.
+// Plans of the denoisers: kernels cut for the device, proved against the host twin.
 #include "algorithms/split_mix.h"
 #include "cpu/denoise/filter.h"
 #include "opencl/denoise/device_filter.h"

@@ -4,9 +4,8 @@
 
 #include "algorithms/text/recorder.h"
 #include "opencl/denoise/source.h"
+#include "opencl/words.h"
 
-#include <cstdint>
-#include <functional>
 #include <string>
 
 namespace framequality::opencl {
@@ -15,16 +14,6 @@ inline constexpr int kSegment = 8;                     ///< pixels side by side 
 inline constexpr int kQuad = 4, kPair = 2;             ///< columns and rows of one that shares a tile
 inline constexpr int kNearSearch = 3, kNearReach = 4;  ///< the largest search there; a border of whole quads
 
-inline std::string str(std::int64_t v) { return std::to_string(v); }
-inline std::string define(const std::string& name, const std::string& value) {
-  return "#define " + name + " " + value + "\n";
-}
-inline std::string define(const std::string& name, int value) { return define(name, str(value)); }
-inline std::string joined(int n, const std::string& separator, const std::function<std::string(int)>& text) {
-  std::string all;
-  for (int i = 0; i < n; ++i) all += (i > 0 ? separator : "") + text(i);
-  return all;
-}
 inline int rounded_up(int n, int each) { return (n + each - 1) / each * each; }
 
 /// Whether floats hold all distances exactly, and the type that does.

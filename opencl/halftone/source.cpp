@@ -5,16 +5,13 @@
 #include "algorithms/halftone/blue_noise.h"
 #include "algorithms/halftone/floyd_steinberg.h"
 #include "algorithms/text/recorder.h"
+#include "opencl/words.h"
 
 namespace framequality::opencl {
 namespace {
 
 using text::Bytes;
 using Int = text::Expression<text::Signed>;
-
-std::string define(const std::string& name, int value) {
-  return "#define " + name + " " + std::to_string(value) + "\n";
-}
 
 /// put_levels(): writes a block's levels, as the result has them.
 std::string put_text(int levels) {
