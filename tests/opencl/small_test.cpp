@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every shape of kernel on small images: what is quick enough for a simulator that looks for data races and unwritten
-// memory (scripts/nightly, step opencl).
+// Every shape of kernel on small images: what is quick enough for a simulator that looks for data races
+// (scripts/nightly, step opencl).
 #include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/quadratic.h"
 #include "cpu/sharpness/meter.h"
@@ -24,7 +24,8 @@ class OpenClSmall : public testing::Test {
   void SetUp() override {
     require_opencl();
     if (IsSkipped() || HasFatalFailure()) return;
-    static const std::shared_ptr<opencl::Context> context = opencl::Context::of(opencl_device().id);
+    // Never destroyed: at exit some implementations are gone before.
+    static const auto& context = *new std::shared_ptr<opencl::Context>(opencl::Context::of(opencl_device().id));
     context_ = context;
   }
 

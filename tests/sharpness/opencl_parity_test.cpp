@@ -18,7 +18,8 @@ class OpenClParity : public LayoutTest {
     require_opencl();
     if (IsSkipped() || HasFatalFailure()) return;
     // Kept, so that no program is compiled twice.
-    static const std::shared_ptr<opencl::Context> context = opencl::Context::of(opencl_device().id);
+    // Never destroyed: at exit some implementations are gone before.
+    static const auto& context = *new std::shared_ptr<opencl::Context>(opencl::Context::of(opencl_device().id));
     context_ = context;
   }
 
