@@ -132,16 +132,4 @@ int frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info);
 /// Sets the latency of `frames` held back and tells the pipeline if it is another one. 0 without a frame rate.
 void set_latency(FqDeviceBase* self, const GstVideoInfo& info, int frames);
 
-/// Leaves a device for good after a fault, with a warning that `what` continues elsewhere, with this promise. Throws
-/// the fault where frames cannot be worked on elsewhere, or the user asked for this device alone.
-Place leave_device(FqDeviceBase* self, Memory memory, const Error& fault, const Place& failed, const char* what,
-                   const char* promise);
-
-/// The device that may be cheaper than the CPU for the stream that begins; nothing if the place is settled.
-std::optional<Prospect> prospect_of(FqDeviceBase* self);
-/// Work goes on at another place, for now.
-void count_move(FqDeviceBase* self, const Place& to);
-/// Work stays on the CPU, because no device can be used.
-void stay_on_cpu(FqDeviceBase* self, const std::string& reason);
-
 }  // namespace framequality

@@ -2,6 +2,7 @@
 // Frames of one format on their way through an element that works on a device.
 #include "gst/base/stream.h"
 
+#include "gst/base/placement.h"
 #include "gst/buffer/padding.h"
 #include "gst/memory/pinned.h"
 
