@@ -23,7 +23,7 @@ struct Blur {
 };
 
 /// Classifies blur. The thresholds separate best photographs blurred by disks, Gaussians and straight or curved paths
-/// of 4 to 20 pixels, with noise of 0 to 5 grey levels; docs/metrics.md has the accuracy. Stripes in one direction look
+/// of 4 to 20 pixels, with noise of 0 to 5 grey levels; docs/advice.md has the accuracy. Stripes in one direction look
 /// like motion along them. radius: of the prefilter applied before the ratios were measured, 0...2.
 Blur blur_of(const DirectionalRatios& ratios, int radius);
 

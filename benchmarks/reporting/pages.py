@@ -58,7 +58,7 @@ def gpu_or_cpu(pipeline):
 
 
 def denoise_summary(gpu, cpu):
-    """Both denoisers and what else there is, for nlmeans.md."""
+    """Both denoisers and what else there is, for denoising.md."""
     core = times(cpu, "cpu_time")
     nlmeans = "nlmeans-21x21-7x7/1080p"
     def kernel(name):

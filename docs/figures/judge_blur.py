@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Measures how well sharpnessmeter tells kinds of blur and compares pictures of different sizes: tables of
-docs/metrics.md.
+docs/advice.md.
 
 GST_PLUGIN_PATH=build/gst docs/figures/judge_blur.py kinds PICTURE...
   sharp photographs, blurred by disks, Gaussians and paths, straight and curved, with noise: share told right, and how

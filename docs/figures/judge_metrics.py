@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measures which metric is good for what, and prints the tables of docs/metrics.md and docs/advice.md.
+"""Measures which metric is good for what, and prints the tables of docs/advice.md.
 
 GST_PLUGIN_PATH=build/gst docs/figures/judge_metrics.py sweeps FOLDER...
   each folder: pictures of one focus sweep, in the order of their names. Swing, whether the peak is found, false maxima
