@@ -11,9 +11,11 @@
 #include "gst/object/score_meta.h"
 #include "gst/object/structure.h"
 #include "gst/sharpnessmeter/detections.h"
+#include "gst/sharpnessmeter/displacement.h"
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,6 +42,9 @@
  * (from 0: alike in all directions, to 1) and `blur-angle` (degrees, counterclockwise from the x axis, 0 to 180) tell
  * which direction is blurred most. With zones there is also double `sharpest-zones`, the mean score of the sharpest of
  * them. Noise is taken off where `statistics` or `noise-correction` measures it.
+ *
+ * With `displacement` there are also the array of double `displacement`, how far the content of the shot's first frame
+ * has moved to the right and down, as shares of the frame's diagonal, and uint `shot`, the number of cuts before.
  *
  * Scores are in 8-bit codes (or their square) at any bit depth. They are exact: the same on CPU and GPU.
  *
@@ -68,6 +73,7 @@ struct Settings {
   Request request;  ///< without what the stream and each frame bring: range, fields and regions of their own
   bool roi_meta = false;
   int sharpest_zones = 3;
+  bool displacement = false;
 };
 
 enum Warning : unsigned { kRoiOutside, kTooManyRois };
@@ -119,6 +125,7 @@ class Sharpness {
     std::size_t rois = 0;               ///< of GstVideoRegionOfInterestMeta; the first of the plan's extra regions
     std::vector<Detection> detections;  ///< the regions after these
     int sharpest_zones = 1;             ///< whose scores the mean of the sharpest is made of
+    std::optional<Displacement> displacement;
   };
   struct Report {
     double score;
@@ -144,6 +151,8 @@ class Sharpness {
     wanted_.limited = is_limited_;
     notes.detections.clear();
     notes.sharpest_zones = settings.sharpest_zones;
+    notes.displacement = settings.displacement ? displacement_of(buffer) : std::nullopt;
+    if (!settings.displacement) displacement_.reset();
     if (settings.roi_meta) add_rois(buffer);
     notes.rois = wanted_.extra.size();
     if (settings.roi_meta) add_detections(buffer, notes.detections);
@@ -186,6 +195,11 @@ class Sharpness {
     if (scores.blur && task.plan->zones() > 1)
       gst_structure_set(fields, "sharpest-zones", G_TYPE_DOUBLE, sharpest_zones(scores.zones, notes.sharpest_zones),
                         nullptr);
+    if (notes.displacement) {
+      const Displacement& d = *notes.displacement;
+      set_array(fields, "displacement", G_TYPE_DOUBLE, g_value_set_double, std::array{d.x, d.y});
+      gst_structure_set(fields, "shot", G_TYPE_UINT, d.shot, nullptr);
+    }
     if (!notes.detections.empty())
       set_detections(fields, notes.detections, std::span(scores.extra).subspan(notes.rois));
     return {scores.score, metric, notes.rois, std::move(scores.extra)};
@@ -202,6 +216,14 @@ class Sharpness {
   }
 
  private:
+  /// Computed on the CPU whatever measures the frame: frames in GPU memory are copied for it.
+  std::optional<Displacement> displacement_of(GstBuffer* buffer) {
+    if (!DisplacementMeter::takes(format_.geometry)) return std::nullopt;
+    if (!displacement_) displacement_.emplace(format_.geometry);
+    const MappedFrame mapped(format_.info, format_.geometry.layout, buffer);
+    return displacement_->next(mapped.frame());
+  }
+
   void make_plan() {
     is_other_work_ = plan_ && without_extra(plan_->request) != without_extra(wanted_);
     plan_ = std::make_shared<const Plan>(framequality::make_plan(format_.geometry, wanted_));
@@ -249,6 +271,7 @@ class Sharpness {
   Request wanted_;                    ///< of the last frame prepared; kept for its memory
   std::shared_ptr<const Plan> plan_;  ///< of it too
   bool is_other_work_ = false;
+  std::optional<DisplacementMeter> displacement_;
 };
 
 std::unique_ptr<Stream> make_stream(FqMeterBase* self, const StreamFormat& format) {
@@ -359,6 +382,9 @@ static void install_properties(GstSharpnessMeterClass* klass) {
           "Report the mean score of this many sharpest zones as 'sharpest-zones': how sharp a subject of that size is. "
           "Needs more than one zone, and statistics=true or metric=directional-frequency",
           1, kMaxZones * kMaxZones)
+      .add(&Settings::displacement, "displacement", "Displacement",
+           "Add how far the image has moved since the shot began, as 'displacement' (right and down, as shares of the "
+           "diagonal), and the number of cuts before as 'shot', to message and metadata. Computed on the CPU")
       .add(&Settings::roi_meta, "roi-meta", "Score ROI metadata",
            "Also score each GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure 'sharpness' with "
            "string 'metric' and double 'score' to its params; requires attach-meta. Object detections (GstAnalytics, "
