@@ -32,10 +32,10 @@ GstElement* make_meter(const MeterOptions& options) {
   set_choice(meter, "normalize", options.normalize);
   set_choice(meter, "device", options.device);
   g_object_set(meter, "noise-correction", gboolean{options.noise_correction}, "statistics",
-               gboolean{options.statistics}, "cuda-device-id", options.cuda_device_id, "opencl-device",
-               options.opencl_device.c_str(), "downscale", options.downscale, "significant-bits",
-               static_cast<guint>(options.significant_bits), "zone-columns", options.zone_columns, "zone-rows",
-               options.zone_rows, "interval", guint64{options.interval}, "post-messages", FALSE, nullptr);
+               gboolean{options.statistics}, "displacement", gboolean{options.displacement}, "cuda-device-id",
+               options.cuda_device_id, "opencl-device", options.opencl_device.c_str(), "downscale", options.downscale,
+               "significant-bits", static_cast<guint>(options.significant_bits), "zone-columns", options.zone_columns,
+               "zone-rows", options.zone_rows, "interval", guint64{options.interval}, "post-messages", FALSE, nullptr);
   if (options.roi) {
     const auto& [x, y, w, h] = *options.roi;
     const std::string roi =

@@ -14,7 +14,7 @@ namespace framequality::apps {
 /// What and how to measure: properties of sharpnessmeter by the same names.
 struct MeterOptions {
   std::string metric = "tenengrad", prefilter = "binomial3", normalize = "none", device = "auto";
-  bool noise_correction = false, statistics = false;
+  bool noise_correction = false, statistics = false, displacement = false;
   int cuda_device_id = -1;    ///< -1: the first that can be used
   std::string opencl_device;  ///< part of its name; empty: the first that can be used
   int downscale = 1;

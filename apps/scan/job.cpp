@@ -3,6 +3,7 @@
 #include "apps/scan/job.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace framequality::apps::scan {
@@ -35,6 +36,7 @@ Job::Job(Input input, std::size_t index, const Options& options, const MeterOpti
                   later_.add([this, segment, error] { scans_ended(segment, error); });
                 }) {
   result_.name = input_.name;
+  if (options.follows_travel()) stretches_.emplace(options.every->travel, options.max_gap);
 }
 
 Job::~Job() {
@@ -80,8 +82,13 @@ Job::Running& Job::run(int gpu, std::size_t segment) {
 
 // --- Streaming threads ----------------------------------------------------------------------------------------------
 
-bool Job::take(Running& running, const Measured& frame) {
-  const Row& row = frame.row;
+bool Job::take(Running& running, const Measured& measured) {
+  Row row = measured.row;
+  if (stretches_ && row.travel) {
+    row.place = stretches_->next(*row.travel, row.time);
+    ways_.push_back({row.travel, row.place});
+  }
+  const Measured frame{row, measured.buffer, measured.caps, measured.video};
   if (running.segment == 0 && wants_pictures_ && !is_cut_) {
     const std::uint64_t time = row.time.value_or(latest_);
     latest_ = time;
@@ -100,6 +107,7 @@ void Job::tell(const Row& row) {
   if (!row.time) result_.timed = false;
   const std::uint64_t time = row.time.value_or(moments.empty() ? 0 : moments.back().time);
   moments.push_back({row.frame, time, row.score});
+  if (moments.size() <= ways_.size()) std::tie(moments.back().travel, moments.back().place) = ways_[moments.size() - 1];
   end_ = time + row.duration;
   if (!options_.report.empty() && !row.zones.empty()) result_.zones.add(row.zones);
   write_row(row);
@@ -139,7 +147,7 @@ void Job::opened(const Running& running) {
   duration_ = running.scan->duration();
   rate_ = running.scan->rate();
   // Which frames an interval measures depends on where one begins.
-  may_cut_ = running.scan->can_cut() && meter_.interval == 0;
+  may_cut_ = running.scan->can_cut() && meter_.interval == 0 && !stretches_;
   if (may_cut_) outlet_.cuttable();
 }
 
@@ -241,7 +249,10 @@ void Job::fetch_pictures() {
   picks_->begin(result_.moments.front().frame, timed ? result_.moments.front().time : 0);
   Fetch::Calls calls;
   calls.frame = [this, timed](const Measured& frame) {
-    picks_->offer(frame, timed ? frame.row.time.value_or(0) : frame.row.frame);
+    Row row = frame.row;
+    const auto moment = std::ranges::lower_bound(result_.moments, row.frame, {}, &Moment::frame);
+    if (moment != result_.moments.end()) std::tie(row.travel, row.place) = std::tie(moment->travel, moment->place);
+    picks_->offer({row, frame.buffer, frame.caps, frame.video}, timed ? row.time.value_or(0) : row.frame);
   };
   calls.warned = outlet_.warned;
   calls.ended = [this](const std::string& error) {

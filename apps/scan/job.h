@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace framequality::apps::scan {
@@ -111,8 +112,10 @@ class Job {
   std::atomic<std::uint64_t> told_ = 0;  ///< rows
   std::atomic<bool> is_cut_ = false;
   bool may_cut_ = false, on_gpu_ = false;
-  std::uint64_t duration_ = 0;  ///< ns
-  double rate_ = 0;             ///< frames per second; 0: unknown
+  std::uint64_t duration_ = 0;          ///< ns
+  double rate_ = 0;                     ///< frames per second; 0: unknown
+  std::optional<Stretches> stretches_;  ///< with --every N%: frames have to come by in order
+  std::vector<std::pair<std::optional<Travel>, std::uint64_t>> ways_;  ///< of the rows; Moment::travel and place
   std::unique_ptr<Picks> picks_;
   std::unique_ptr<Fetch> fetch_;
 

@@ -45,13 +45,18 @@ std::string lines_of(const Range& range, F&& item) {
 }
 
 Json chosen_json(const ChosenFrame& frame, const fs::path& folder) {
-  return {{"file_path", frame.path.empty() ? Json() : json_text(relative(frame.path, folder))},
-          {"source", json_text(frame.source)},
-          {"frame", frame.frame},
-          {"time", json_seconds(frame.time)},
-          {"score", json_number(frame.score)},
-          {"w", frame.width},
-          {"h", frame.height}};
+  Json json = {{"file_path", frame.path.empty() ? Json() : json_text(relative(frame.path, folder))},
+               {"source", json_text(frame.source)},
+               {"frame", frame.frame},
+               {"time", json_seconds(frame.time)},
+               {"score", json_number(frame.score)},
+               {"w", frame.width},
+               {"h", frame.height}};
+  if (frame.travel) {
+    json["displacement"] = {json_rounded(frame.travel->x, kDigits), json_rounded(frame.travel->y, kDigits)};
+    json["shot"] = frame.travel->shot;
+  }
+  return json;
 }
 
 Json rejected_json(const RejectedInput& input) {
@@ -78,7 +83,9 @@ Json settings_json(const Options& options, const MeterOptions& meter) {
           {"set", options.set},
           {"best", options.best > 0 ? Json(options.best) : Json()},
           {"every_frames", frames ? Json(options.every->frames) : Json()},
-          {"every_seconds", time ? json_seconds(options.every->time) : Json()}};
+          {"every_seconds", time ? json_seconds(options.every->time) : Json()},
+          {"every_percent", options.follows_travel() ? json_rounded(100 * options.every->travel, kDigits) : Json()},
+          {"max_gap", options.follows_travel() ? json_seconds(options.max_gap) : Json()}};
 }
 
 Json run_json(const MeterFacts& facts, const RunFacts& run) {

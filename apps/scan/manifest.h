@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/common/meter.h"
+#include "apps/scan/moments.h"
 #include "apps/scan/options.h"
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct ChosenFrame {
   std::uint64_t frame = 0;
   std::optional<std::uint64_t> time;  ///< ns
   double score = 0;
+  std::optional<Travel> travel = {};
   int width = 0, height = 0;  ///< pixels, as stored in the picture
 };
 

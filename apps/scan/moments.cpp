@@ -3,6 +3,7 @@
 #include "apps/scan/moments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -15,6 +16,25 @@ std::uint64_t Windows::of(std::uint64_t position) const {
   const auto windows = static_cast<unsigned>(count);
   const auto index = static_cast<std::uint64_t>(static_cast<Wide>(position - begin) * windows / length);
   return open ? index : std::min<std::uint64_t>(index, windows - 1);
+}
+
+std::uint64_t Stretches::next(const Travel& travel, std::optional<std::uint64_t> time) {
+  const std::uint64_t now = time.value_or(begin_);
+  double part = 0;
+  if (first_) {
+    part = std::hypot(travel.x - first_->x, travel.y - first_->y) / step_;
+    if (longest_ > 0 && now > begin_)
+      part = std::max(part, static_cast<double>(now - begin_) / static_cast<double>(longest_));
+  }
+  const bool is_cut = first_ && travel.shot != first_->shot;
+  if (!first_ || is_cut || part >= 1) {
+    // One left out in between: what was chosen at the end of a shot is never too close to the beginning of the next.
+    if (first_) stretch_ += is_cut ? 2 : 1;
+    first_ = travel;
+    begin_ = now;
+    part = 0;
+  }
+  return stretch_ * kStretch + static_cast<std::uint64_t>(part * static_cast<double>(kStretch));
 }
 
 WindowChoice::Step WindowChoice::offer(std::uint64_t position, double score) {

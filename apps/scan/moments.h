@@ -20,10 +20,36 @@ struct Windows {
   std::uint64_t half() const { return length / (2 * static_cast<std::uint64_t>(count)); }
 };
 
+/// How far the image has moved, as the meter says: shares of the diagonal, to the right and down, since the shot began.
+struct Travel {
+  double x = 0, y = 0;
+  std::uint64_t shot = 0;
+};
+
 /// One frame that may be shown.
 struct Moment {
   std::uint64_t frame, time;  ///< number in the clip; ns
   double score;
+  std::optional<Travel> travel = {};  ///< where it was measured
+  std::uint64_t place = 0;            ///< then: along the way, see Stretches
+};
+
+inline constexpr std::uint64_t kStretch = 1'000'000;  ///< places
+
+/// Stretches of a clip in which the image moves by one step: a new one begins where it has moved a step away from the
+/// stretch's first frame, or `longest` ns after it, and at each cut.
+class Stretches {
+ public:
+  /// step: share of the diagonal; longest: 0: any time.
+  Stretches(double step, std::uint64_t longest) : step_(step), longest_(longest) {}
+  /// The place of the next frame: kStretch for each stretch before its own, and the part of that one that is over.
+  std::uint64_t next(const Travel& travel, std::optional<std::uint64_t> time);
+
+ private:
+  double step_;
+  std::uint64_t longest_, stretch_ = 0;
+  std::optional<Travel> first_;
+  std::uint64_t begin_ = 0;
 };
 
 /// Chooses the frame with the highest score (lowest, if not `highest`) of each window, of equal ones the first, while

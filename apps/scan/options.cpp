@@ -28,6 +28,7 @@ constexpr int kMaxZones = 64, kMaxBest = 10'000, kMaxJobs = 256, kMaxShards = 1'
               kMaxGpus = 64;
 constexpr int kMaxEvery = 1'000'000'000, kMaxStall = 1'000'000;
 constexpr double kMaxInterval = 1e6, kLeastEvery = 1e-3;  // s
+constexpr double kLeastTravel = 0.1;                      // %
 
 /// All of the text as whole numbers from `lowest` to `highest` with `between` between them; none if it is anything
 /// else.
@@ -82,22 +83,28 @@ Setter roi(MeterOptions& meter) {
   });
 }
 
-/// 30 or 1s: frames, or seconds.
+/// 30, 1s or 8%: frames, seconds, or a share of the diagonal.
 Setter every(std::optional<Every>& every) {
-  return parsed("a whole number of frames, or seconds from 0.001 with an s", [&every](const std::string& text) {
-    std::string_view digits = text;
-    const bool timed = digits.ends_with('s');
-    if (timed) digits.remove_suffix(1);
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool whole = error == std::errc() && end == digits.data() + digits.size();
-    if (!whole || !(value >= (timed ? kLeastEvery : 1) && value <= (timed ? kMaxInterval : kMaxEvery)) ||
-        (!timed && value != std::floor(value)))
-      return false;
-    every = timed ? Every{0, static_cast<std::uint64_t>(std::llround(value * GST_SECOND))}
-                  : Every{static_cast<std::uint64_t>(value), 0};
-    return true;
-  });
+  return parsed("a whole number of frames, seconds from 0.001 with an s, or 0.1% to 100%",
+                [&every](const std::string& text) {
+                  std::string_view digits = text;
+                  const bool timed = digits.ends_with('s'), moved = digits.ends_with('%');
+                  if (timed || moved) digits.remove_suffix(1);
+                  double value = 0;
+                  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+                  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+                  if (moved) {
+                    if (!whole || !(value >= kLeastTravel && value <= 100)) return false;
+                    every = Every{0, 0, value / 100};
+                    return true;
+                  }
+                  if (!whole || !(value >= (timed ? kLeastEvery : 1) && value <= (timed ? kMaxInterval : kMaxEvery)) ||
+                      (!timed && value != std::floor(value)))
+                    return false;
+                  every = timed ? Every{0, static_cast<std::uint64_t>(std::llround(value * GST_SECOND))}
+                                : Every{static_cast<std::uint64_t>(value), 0};
+                  return true;
+                });
 }
 
 /// 0,2: no number twice.
@@ -161,7 +168,8 @@ std::vector<Key> keys(Options& o, Lists& lists) {
       {"interval", 0, "SECONDS", "Measure at most one frame per this time (default 0: every frame)", seconds_from(0, m.interval)},
       {"significant-bits", 0, "N", "Use this many bits of each 16-bit word, 9 to 16 (default: as the format says)", count(m.significant_bits, 9, 16)},
       {"best", 0, "N", "Choose the sharpest frame of each of N equal parts of a clip; with --set, N of all", count(o.best, 1, kMaxBest)},
-      {"every", 0, "N|Ns", "Choose the sharpest of every N frames, or of every N seconds: 30, 1s, 0.5s", every(o.every)},
+      {"every", 0, "N|Ns|N%", "Choose the sharpest of every N frames, of every N seconds, or of every stretch in which the image moves by N% of its diagonal: 30, 0.5s, 8%", every(o.every)},
+      {"max-gap", 0, "SECONDS", "With --every N%, begin a new stretch after this time even if the image has moved less (default 0: any time)", seconds_from(0, o.max_gap)},
       {"set", 0, "", "Treat the files, and those in folders, as one set in natural order; make scores comparable", flag(o.set)},
       {"export", 0, "DIR", "Write the chosen images to this folder; it is created if missing", anything(o.export_dir, Kind::kPath)},
       {"pictures", 0, "png|jpeg", "Write frames of videos as png (default; 16 bits if they have more than 8) or jpeg", word(o.pictures, "png|jpeg")},
@@ -223,6 +231,10 @@ void check(const Options& options, const CommandLine& line) {
     throw UsageError("--export DIR needs --best N or --every N, which choose what goes there");
   if (options.picks() && options.export_dir.empty() && options.manifest.empty())
     throw UsageError("--best and --every need --export DIR for the pictures, or --manifest FILE for their list");
+  if (line.has("max-gap") && !options.follows_travel())
+    throw UsageError("--max-gap needs --every N%, such as --every 8%");
+  if (options.follows_travel() && options.set)
+    throw UsageError("--every N% follows the motion of a video: it cannot be used with --set");
   if (options.resume && options.output.empty()) throw UsageError("--resume is about what --output DIR has");
   if (line.has("null") && !line.has("files-from")) throw UsageError("--null is about the list of --files-from");
 }
@@ -238,6 +250,7 @@ Options parse_options(int argc, char** argv) {
   line.apply(table);
   if (options.version || options.devices) return options;
   check(options, line);
+  options.meter.displacement = options.follows_travel();
 
   std::vector<std::string> names = line.arguments();
   const bool listed = line.has("files-from");

@@ -20,9 +20,11 @@ enum class PictureFormat { kPng, kJpeg };
 enum class Originals { kCopy, kHardLink, kSymbolicLink };
 enum class ProgressFormat { kBar, kJson };
 
-/// "The best of every so many": frames of a video, pictures of a set, or ns. One of the two is not 0.
+/// "The best of every so many": frames of a video, pictures of a set, ns, or shares of the diagonal that the image
+/// moves by. One of them is not 0.
 struct Every {
   std::uint64_t frames = 0, time = 0;
+  double travel = 0;
 };
 
 struct Options {
@@ -30,6 +32,7 @@ struct Options {
   MeterOptions meter;
   int best = 0;                ///< pictures of each clip, or of the set
   std::optional<Every> every;  ///< instead of best
+  std::uint64_t max_gap = 0;   ///< ns that a stretch of every->travel may last; 0: any time
   bool set = false;            ///< all inputs are one sequence
   std::string export_dir, report, manifest;
   PictureFormat pictures = PictureFormat::kPng;
@@ -47,6 +50,7 @@ struct Options {
 
   /// Frames are to be chosen.
   bool picks() const { return best > 0 || every; }
+  bool follows_travel() const { return every && every->travel > 0; }
   /// Of each clip by itself, as files.
   bool exports_clips() const { return picks() && !set && !export_dir.empty(); }
 };

@@ -55,7 +55,10 @@ std::vector<std::size_t> chosen_of_clip(const Options& options, const std::vecto
   Windows windows = clip;
   windows.count = std::max(1, options.best);
   auto place = timed ? &Moment::time : &Moment::frame;
-  if (options.every && options.every->frames > 0) {
+  if (options.follows_travel()) {
+    windows = {0, kStretch, 1, true};
+    place = &Moment::place;
+  } else if (options.every && options.every->frames > 0) {
     windows = {moments.front().frame, options.every->frames, 1, true};
     place = &Moment::frame;
   } else if (options.every && timed) {
@@ -105,7 +108,9 @@ Picks::Picks(const Options& options, const Input& input, const Windows& clip, bo
 void Picks::begin(std::uint64_t frame, std::uint64_t position) {
   if (every_ || !options_.every) return;
   const Every& every = *options_.every;
-  const Windows windows{every_place(frame, position), every.frames > 0 ? every.frames : every.time, 1, true};
+  const Windows windows = options_.follows_travel() ? Windows{0, kStretch, 1, true}
+                                                    : Windows{every_place(frame, position),
+                                                              every.frames > 0 ? every.frames : every.time, 1, true};
   every_.emplace(WindowChoice(windows, windows.half(), true),
                  [this](const Moment& at, GstSample* chosen) { export_frame(at, chosen); });
 }
@@ -118,7 +123,7 @@ std::uint64_t Picks::every_place(std::uint64_t frame, std::uint64_t position) co
 void Picks::offer(const Measured& frame, std::uint64_t position) {
   if (options_.every && options_.exports_clips()) {
     begin(frame.row.frame, position);
-    every_->offer(frame, every_place(frame.row.frame, position));
+    every_->offer(frame, options_.follows_travel() ? frame.row.place : every_place(frame.row.frame, position));
   }
   for (WindowPick& picker : pickers_) picker.offer(frame, position);
   see(frame.video);

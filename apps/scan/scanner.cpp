@@ -225,6 +225,12 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
     time_ = time;
     video_end_ = std::max(video_end_, time + row.duration);
   }
+  if (const GValue* moved = gst_structure_get_value(fields, "displacement")) {
+    guint shot = 0;
+    gst_structure_get_uint(fields, "shot", &shot);
+    const auto along = [&](guint i) { return g_value_get_double(gst_value_array_get_value(moved, i)); };
+    row.travel = Travel{along(0), along(1), shot};
+  }
   if (const GValue* zones = gst_structure_get_value(fields, "zones")) {
     zones_.resize(gst_value_array_get_size(zones));
     for (guint i = 0; i < zones_.size(); ++i) zones_[i] = g_value_get_double(gst_value_array_get_value(zones, i));

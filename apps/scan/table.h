@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/common/json.h"
+#include "apps/scan/moments.h"
 #include "apps/scan/options.h"
 
 #include <condition_variable>
@@ -23,7 +24,9 @@ struct Row {
   std::optional<std::uint64_t> time;  ///< ns
   double score;
   std::span<const double> zones;  ///< row by row; empty without zones
-  std::uint64_t duration = 0;     ///< ns; 0: unknown. Not in the table
+  std::uint64_t duration = 0;     ///< ns; 0: unknown. Not in the table, nor are:
+  std::optional<Travel> travel = {};
+  std::uint64_t place = 0;  ///< see Moment
 };
 
 /// Turns rows into text.

@@ -12,7 +12,7 @@ void WindowPick::offer(const Measured& frame, std::uint64_t position) {
   const WindowChoice::Step step = choice_.offer(position, frame.row.score);
   if (step.ended) finish();
   if (!step.best) return;
-  best_ = {frame.row.frame, frame.row.time.value_or(0), frame.row.score};
+  best_ = {frame.row.frame, frame.row.time.value_or(0), frame.row.score, frame.row.travel, frame.row.place};
   sample_.reset(gst_sample_new(frame.buffer, frame.caps, nullptr, nullptr));
 }
 
