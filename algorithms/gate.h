@@ -39,10 +39,12 @@ struct Verdict {
 /// Frames that a window can hold at most, so that nothing grows without bound however times and lengths are set.
 inline constexpr std::size_t kMaxWindowFrames = 65536;
 
-/// How long a window is: `frames` of them if that is > 0, else `time` (ns, > 0).
+/// How long a window is: until the image has moved by `displacement` of its diagonal if that is > 0, else `frames` of
+/// them if that is > 0, else `time` (ns, > 0).
 struct WindowLength {
   std::int64_t time = 1'000'000'000;
   int frames = 0;
+  double displacement = 0;
   bool operator==(const WindowLength&) const = default;
 };
 
@@ -277,6 +279,7 @@ class BestOf {
  public:
   /// To be asked before a frame of this time is offered: true if the window before it is over.
   bool begins_window(std::int64_t time, const WindowLength& window) {
+    if (window.displacement > 0) return false;  // moves_on() says
     if (window.frames > 0) return frames_ >= window.frames;
     if (!begin_) {
       begin_ = time;
@@ -294,6 +297,15 @@ class BestOf {
     return true;
   }
 
+  /// The same for windows of a displacement: (x, y) is where the image has moved to in this shot, in diagonals.
+  bool moves_on(double x, double y, unsigned shot, const WindowLength& window) {
+    const bool begins =
+        !first_ || shot != first_->shot || std::hypot(x - first_->x, y - first_->y) >= window.displacement;
+    const bool has_window = first_.has_value();
+    if (begins) first_ = {x, y, shot};
+    return begins && has_window;
+  }
+
   /// Takes a frame into the window; true if it is the best one so far. The first of equals is.
   bool offer(double score) {
     ++frames_;
@@ -305,6 +317,7 @@ class BestOf {
   /// True if the window is full with the frame last offered, which lasts until `end`: waiting for the next one would
   /// only cost time.
   bool is_complete(std::int64_t end, const WindowLength& window) const {
+    if (window.displacement > 0) return false;
     if (window.frames > 0) return frames_ >= window.frames;
     return begin_ && end > *begin_ && is_apart(*begin_, end, window.time);
   }
@@ -313,12 +326,18 @@ class BestOf {
   /// it is another window.
   void close(bool complete, const WindowLength& window) {
     frames_ = 0;
-    if (complete && begin_ && window.frames == 0 && *begin_ <= std::numeric_limits<std::int64_t>::max() - window.time)
+    if (complete && begin_ && window.frames == 0 && window.displacement == 0 &&
+        *begin_ <= std::numeric_limits<std::int64_t>::max() - window.time)
       *begin_ += window.time;
   }
 
  private:
+  struct Place {
+    double x, y;
+    unsigned shot;
+  };
   std::optional<std::int64_t> begin_;  ///< of the current window of time
+  std::optional<Place> first_;         ///< frame of the current window of a displacement
   std::int64_t frames_ = 0;            ///< offered in the current window
   double best_ = 0;                    ///< of these
 };

@@ -50,8 +50,8 @@ Choices::Part Choices::part_of(std::size_t index, const Result& result) const {
   const auto add = [&](const Moment& m, const std::string& path, int width, int height) {
     // A picture is a clip of one frame here: not chosen among others, and so no original to keep.
     part.chosen.push_back({index, false, path, result.name, m.frame,
-                           result.timed && !video.picture ? std::optional(m.time) : std::nullopt, m.score, m.travel,
-                           width, height});
+                           result.timed && !video.picture ? std::optional(m.time) : std::nullopt, m.score, width,
+                           height, m.travel});
   };
   if (options_.exports_clips())
     for (const Picture& p : result.chosen.pictures) add(p.moment, p.path, p.width, p.height);

@@ -22,8 +22,8 @@ struct ChosenFrame {
   std::uint64_t frame = 0;
   std::optional<std::uint64_t> time;  ///< ns
   double score = 0;
-  std::optional<Travel> travel = {};
-  int width = 0, height = 0;  ///< pixels, as stored in the picture
+  int width = 0, height = 0;          ///< pixels, as stored in the picture
+  std::optional<Travel> travel = {};  ///< where it was measured
 };
 
 /// A picture that was not, or an input of which nothing was.

@@ -34,7 +34,8 @@ std::uint64_t Stretches::next(const Travel& travel, std::optional<std::uint64_t>
     begin_ = now;
     part = 0;
   }
-  return stretch_ * kStretch + static_cast<std::uint64_t>(part * static_cast<double>(kStretch));
+  const auto inside = static_cast<std::uint64_t>(std::llround(part * static_cast<double>(kStretch)));
+  return stretch_ * kStretch + std::min(inside, kStretch - 1);
 }
 
 WindowChoice::Step WindowChoice::offer(std::uint64_t position, double score) {

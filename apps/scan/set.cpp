@@ -69,7 +69,7 @@ Selected Set::choose() {
       if (verdicts_[at].fate != Verdict::Fate::kChosen) continue;
       const Moment& moment = moment_of(at);
       selected.chosen.push_back({i, member.picture, member.picture ? local_file(name) : "", name, moment.frame,
-                                 time_of(at), moment.score, std::nullopt, member.width, member.height});
+                                 time_of(at), moment.score, member.width, member.height});
     }
     if (!member.error.empty())
       selected.rejected.push_back({name, {}, {}, {}, member.error});

@@ -265,6 +265,12 @@ static void install_properties(GstSharpnessGateClass* klass) {
       .add(
           [](auto& s) -> auto& { return s.window.frames; }, "window-frames", "Window in frames",
           "Length of the window in scored frames; 0 = use window-time", 0, static_cast<int>(kMaxWindowFrames))
+      .add(
+          [](auto& s) -> auto& { return s.window.displacement; }, "window-displacement", "Window of displacement",
+          "mode=best-of: end a window when the image has moved by this share of its diagonal, or at a cut, however "
+          "long "
+          "that takes; needs displacement=true on the meter. 0 = use window-frames or window-time",
+          0, 1)
       .add(&S::action, action_get_type(), "action", "Action",
            "What happens to frames that do not pass. mode=best-of with action=mark holds all frames of a window in "
            "memory")

@@ -47,6 +47,11 @@ std::optional<GateStream::Score> GateStream::score_of(GstBuffer* buffer) {
   score.knows_blur = !blur.empty();
   if (blur == "motion") score.blur = GateDrop::kMotion;
   if (blur == "defocus") score.blur = GateDrop::kDefocus;
+  if (const GValue* moved = gst_structure_get_value(fields, "displacement")) {
+    score.has_displacement = gst_structure_get_uint(fields, "shot", &score.shot);
+    score.x = g_value_get_double(gst_value_array_get_value(moved, 0));
+    score.y = g_value_get_double(gst_value_array_get_value(moved, 1));
+  }
   return score;
 }
 
@@ -233,7 +238,7 @@ GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
     const GstFlowReturn flow = release(false);
     return flow == GST_FLOW_OK ? push(std::move(buffer), std::nullopt) : flow;
   }
-  if (settings.mode == GateMode::kBestOf) return compete(std::move(buffer), moment, score->value);
+  if (settings.mode == GateMode::kBestOf) return compete(std::move(buffer), moment, *score);
   const Verdict verdict =
       hysteresis_.judge(score->value, settings.min_score, settings.resume_score, moment.begin, settings.hold_time);
   return carry_out(verdict, std::move(buffer), moment, *score);
@@ -277,8 +282,22 @@ GstFlowReturn GateStream::carry_out(Verdict verdict, BufferPtr buffer, const Mom
   return GST_FLOW_OK;
 }
 
-GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, double score) {
-  if (best_of_.begins_window(moment.begin, settings_.window)) {
+/// Windows of a displacement that the frame does not say are windows of time.
+WindowLength GateStream::window_for(const Score& score) {
+  WindowLength window = settings_.window;
+  if (window.displacement == 0 || score.has_displacement) return window;
+  warn_once(warned_unmoved_,
+            "The frames do not say how far the image has moved, so windows last window-time: set displacement=true on "
+            "sharpnessmeter, or window-displacement=0 here");
+  window.displacement = 0;
+  return window;
+}
+
+GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, const Score& scored) {
+  const double score = scored.value;
+  const WindowLength window = window_for(scored);
+  if (window.displacement > 0 ? best_of_.moves_on(scored.x, scored.y, scored.shot, window)
+                              : best_of_.begins_window(moment.begin, window)) {
     const GstFlowReturn flow = release(false);
     if (flow != GST_FLOW_OK) return flow;
   }
@@ -291,7 +310,7 @@ GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, double
   else
     lose(behind_, moment);
   tell_gap_if_due();
-  if (best_of_.is_complete(moment.end, settings_.window)) return release(true);
+  if (best_of_.is_complete(moment.end, window)) return release(true);
   return held_.size() < kMaxWindowFrames ? GST_FLOW_OK : release(false);
 }
 

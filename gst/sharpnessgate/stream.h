@@ -79,6 +79,9 @@ class GateStream {
     bool compares_scenes = false;  ///< light, contrast and subject cancel in it
     bool knows_blur = false;
     GateDrop blur = GateDrop::kAny;  ///< its kind, if it is one of the two
+    bool has_displacement = false;
+    double x = 0, y = 0;  ///< diagonals; see sharpnessmeter's field `displacement`
+    unsigned shot = 0;
   };
   /// When a frame is: in running time for windows, in the segment's time for gaps.
   struct Moment {
@@ -120,7 +123,8 @@ class GateStream {
   GstFlowReturn carry_out(Verdict verdict, BufferPtr buffer, const Moment& moment, const Score& score);
   Verdict judge_next(const Score& score);
   static std::optional<Score> score_of(GstBuffer* buffer);
-  GstFlowReturn compete(BufferPtr buffer, const Moment& moment, double score);
+  GstFlowReturn compete(BufferPtr buffer, const Moment& moment, const Score& score);
+  WindowLength window_for(const Score& score);
   bool take_gap(GstEvent* event);
   bool wait_gap(GstEvent* event);
   void take_caps(GstEvent* event);
@@ -167,7 +171,7 @@ class GateStream {
   Lost behind_;                       ///< the same, but what is held must leave first
   bool gap_was_told_ = false;         ///< since the last frame that left
   GstFlowReturn flow_ = GST_FLOW_OK;  ///< of a frame that an event let out, for the next frame to return
-  bool warned_unscored_ = false, warned_timeless_ = false, warned_unknown_ = false;
+  bool warned_unscored_ = false, warned_timeless_ = false, warned_unknown_ = false, warned_unmoved_ = false;
 };
 
 }  // namespace framequality

@@ -15,9 +15,10 @@ constexpr int kLongest = 128, kShortest = 16;  // pixels of the reduced image
 constexpr int kSamples = 6;                    // at most, of each of its pixels, each way
 constexpr float kSmoothing = 1;                // pixels: standard deviation of the Gaussian
 constexpr std::size_t kPeaks = 6;
-constexpr int kBlock = 8;           // pixels
-constexpr double kTexture = 1;      // grey levels squared: variance of a block that has something to compare
-constexpr double kResembles = 0.6;  // correlation of blocks that show the same
+constexpr int kBlock = 8;             // pixels
+constexpr double kTexture = 1;        // grey levels squared: variance of a block that has something to compare
+constexpr double kLeastContrast = 2;  // grey levels squared: variance of a frame that shows something
+constexpr double kResembles = 0.6;    // correlation of blocks that show the same
 constexpr int kFewestBlocks = 6;
 constexpr double kFarthest = 0.6;  // share of each side
 
@@ -120,9 +121,11 @@ void DisplacementMeter::reduce(const Frame& frame, std::vector<float>& image) {
 }
 
 void DisplacementMeter::transform(View& view) {
-  double sum = 0;
-  for (const float value : view.image) sum += value;
-  const auto mean = static_cast<float>(sum / static_cast<double>(view.image.size()));
+  double sum = 0, squares = 0;
+  for (const float value : view.image) sum += value, squares += square(value);
+  const auto count = static_cast<double>(view.image.size());
+  const auto mean = static_cast<float>(sum / count);
+  view.variance = squares / count - square(sum / count);
   windowed_.resize(view.image.size());
   for (std::size_t i = 0; i < windowed_.size(); ++i) windowed_[i] = (view.image[i] - mean) * window_[i];
   fft_.forward(windowed_, view.spectrum);
@@ -225,6 +228,7 @@ Displacement DisplacementMeter::moved(const Displacement& from, const Match& mat
 Displacement DisplacementMeter::next(const Frame& frame) {
   reduce(frame, now_.image);
   transform(now_);
+  if (now_.variance < kLeastContrast) return last_ ? last_->at : Displacement{};
   if (!reference_) {
     now_.at = {};
     reference_ = last_ = now_;

@@ -42,6 +42,7 @@ class DisplacementMeter {
   struct View {
     std::vector<float> image;
     ImageTransform::Spectrum spectrum;
+    double variance = 0;  ///< grey levels squared
     Displacement at;
   };
   struct Match {

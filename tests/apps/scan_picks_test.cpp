@@ -202,5 +202,27 @@ TEST(TaskPools, AGroupThatEndsLeavesOutWhatHasNotBegun) {
   EXPECT_EQ(late, 0);
 }
 
+std::vector<std::uint64_t> places(scan::Stretches stretches,
+                                  const std::vector<std::pair<scan::Travel, std::uint64_t>>& way) {
+  std::vector<std::uint64_t> all;
+  for (const auto& [travel, time] : way) all.push_back(stretches.next(travel, time));
+  return all;
+}
+
+TEST(ScanStretches, BeginWhereTheImageHasMovedAStep) {
+  using V = std::vector<std::uint64_t>;
+  EXPECT_EQ(places({0.1, 0}, {{{0, 0, 0}, 0}, {{0.03, 0.04, 0}, 1}, {{0.06, 0.08, 0}, 2}, {{0.06, 0.03, 0}, 3}}),
+            (V{0, 500'000, 1'000'000, 1'500'000}));
+  EXPECT_EQ(places({0.1, 0}, {{{0, 0, 0}, 0}, {{0.05, 0, 0}, 1}, {{0, 0, 1}, 2}, {{0, 0.025, 1}, 3}}),
+            (V{0, 500'000, 2'000'000, 2'250'000}))
+      << "a cut";
+  EXPECT_EQ(places({0.1, 100}, {{{0, 0, 0}, 1000}, {{0, 0, 0}, 1050}, {{0.08, 0, 0}, 1060}, {{0.08, 0, 0}, 1100}}),
+            (V{0, 500'000, 800'000, 1'000'000}))
+      << "no stretch lasts longer than 100 ns";
+  scan::Stretches timeless(0.1, 100);
+  EXPECT_EQ(timeless.next({0, 0, 0}, std::nullopt), 0u);
+  EXPECT_EQ(timeless.next({0.05, 0, 0}, std::nullopt), 500'000u);
+}
+
 }  // namespace
 }  // namespace framequality::apps

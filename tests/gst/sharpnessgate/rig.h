@@ -2,8 +2,10 @@
 // A sharpnessgate fed with frames of known scores, and in one line of text what came out of it in which order.
 #pragma once
 
+#include "gst/object/structure.h"
 #include "tests/gst/rig.h"
 
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -29,6 +31,14 @@ inline BufferPtr shot(GstClockTime at_ms, std::optional<double> score, GstClockT
   GST_BUFFER_PTS(buffer.get()) = GST_CLOCK_TIME_IS_VALID(at_ms) ? at_ms * ms : at_ms;
   GST_BUFFER_DURATION(buffer.get()) = duration;
   if (score) set_score(buffer.get(), *score);
+  return buffer;
+}
+
+/// Adds how far the image has moved, as a meter with displacement=true does.
+inline BufferPtr moved(BufferPtr buffer, double x, double y = 0, guint shot = 0) {
+  GstStructure* fields = gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer.get(), "GstSharpnessMeta"));
+  set_array(fields, "displacement", G_TYPE_DOUBLE, g_value_set_double, std::array{x, y});
+  gst_structure_set(fields, "shot", G_TYPE_UINT, shot, nullptr);
   return buffer;
 }
 

@@ -396,5 +396,34 @@ TEST(GateChain, GapsOfOneGateDoNotCutTheWindowsOfTheNext) {
   EXPECT_EQ(picked("sharpnessgate mode=relative min-ratio=1 ! "), alone);
 }
 
+TEST(GateWindow, BestOfEachDisplacement) {
+  GateRig rig({kBestOf, {"window-displacement", "0.1"}});
+  const double way[] = {0, 0.04, 0.09, 0.12, 0.15, 0.21, 0.2, 0.23};
+  const double scores[] = {1, 3, 2, 5, 4, 1, 2, 1};
+  for (std::size_t i = 0; i < 8; ++i) rig.push(moved(shot(40 * i, scores[i]), way[i]));
+  EXPECT_EQ(rig.said(), "picked best-of-window 3@40, picked best-of-window 5@120")
+      << "the image has moved 0.1 from the window's first frame at 120 and at 280, whatever the time";
+  rig.push(moved(shot(320, 1), 0, 0, 1));
+  EXPECT_EQ(rig.said(), "picked best-of-window 1@280") << "a cut";
+  EXPECT_TRUE(rig.heard().warnings.empty());
+}
+
+TEST(GateWindow, StillImageHoldsOneFrame) {
+  GateRig rig({kBestOf, {"window-displacement", "0.1"}});
+  for (std::size_t i = 0; i < 100; ++i)
+    rig.push(moved(shot(40 * i, i == 50 ? 9 : 1), 0.001 * static_cast<double>(i % 2)));
+  EXPECT_EQ(rig.said(), "");
+  rig.send(gst_event_new_eos());
+  EXPECT_EQ(rig.said(), "picked best-of-window 9@2000");
+}
+
+TEST(GateWindow, WindowsOfTimeWhereTheDisplacementIsUnknown) {
+  GateRig rig({kBestOf, kWindow, {"window-displacement", "0.1"}});
+  EXPECT_EQ(rig.feed(0, {1, 2, 3, 2, 1}), "[0,40) [40,80) 80!+ [120,200)");
+  const Heard heard = rig.heard();
+  ASSERT_EQ(heard.warnings.size(), 1u);
+  EXPECT_NE(heard.warnings[0].text.find("set displacement=true on sharpnessmeter"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace framequality::test
