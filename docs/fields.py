@@ -56,6 +56,9 @@ FIELDS = {
         "blur-angle": "direction that is blurred most, degrees counterclockwise from the x axis, 0 … 180; absent if "
                       "flat",
         "sharpest-zones": "mean score of the N sharpest zones, N being the property of that name",
+        "displacement": "how far the content of the shot's first frame has moved to the right and down, as shares of the "
+                        "frame's diagonal",
+        "shot": "number of cuts before this frame",
         "passed": "whether the frame passed",
     },
     "bliindsmeter": {
