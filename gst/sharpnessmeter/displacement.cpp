@@ -2,6 +2,7 @@
 #include "gst/sharpnessmeter/displacement.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
@@ -12,23 +13,24 @@ namespace framequality {
 namespace {
 
 constexpr int kLongest = 128, kShortest = 16;  // pixels of the reduced image
-constexpr int kSamples = 6;                    // at most, of each of its pixels, each way
+constexpr int kSamples = 4;                    // at most, of each of its pixels, each way
 constexpr float kSmoothing = 1;                // pixels: standard deviation of the Gaussian
 constexpr std::size_t kPeaks = 6;
-constexpr int kBlock = 8;             // pixels
-constexpr double kTexture = 1;        // grey levels squared: variance of a block that has something to compare
-constexpr double kLeastContrast = 2;  // grey levels squared: variance of a frame that shows something
-constexpr double kResembles = 0.6;    // correlation of blocks that show the same
+constexpr int kBlock = 8;  // pixels
+constexpr double kTexture = 1,
+                 kTexturePart = 0.01;  // grey levels squared: variance of a block that has something to compare
+constexpr double kLeastContrast = 2;   // grey levels squared: variance of a frame that shows something
+constexpr double kResembles = 0.6;     // correlation of blocks that show the same
 constexpr int kFewestBlocks = 6;
 constexpr double kFarthest = 0.6;  // share of each side
 
 // Agreement of blocks, measured on photographs of python3-skimage: 0.4 to 1 of frames that only moved, also out of
 // focus, brighter or by a rolling shutter; 0.1 to 0.7 of those that also turned by 3 degrees or lie in noise of their
 // own contrast; 0.03 to 0.22 of other images.
-constexpr double kSure = 0.6;                     // no other candidate is looked at
-constexpr double kTrusted = 0.3;                  // of the reference
-constexpr double kDoubtful = 0.2, kUnlike = 0.6;  // less of both between neighbours is a cut
-constexpr double kReach = 0.12;                   // diagonals, after which a frame becomes the reference
+constexpr double kSure = 0.6;                      // no other candidate is looked at
+constexpr double kTrusted = 0.3;                   // of the reference
+constexpr double kDoubtful = 0.15, kUnlike = 0.5;  // less of both between neighbours is a cut
+constexpr double kReach = 0.12;                    // diagonals, after which a frame becomes the reference
 
 double square(double value) { return value * value; }
 
@@ -79,6 +81,9 @@ DisplacementMeter::DisplacementMeter(const Geometry& geometry)
   unit_y_ = geometry.height / diagonal / height_;
   for (int i = 0; i < width_ * samples_x_; ++i)
     column_.push_back(static_cast<int>((i + 0.5) * geometry.width / (width_ * samples_x_)));
+  for (int x = 0; x <= width_; ++x)
+    first_.push_back(static_cast<std::size_t>(x) * static_cast<std::size_t>(geometry.width) /
+                     static_cast<std::size_t>(width_));
   const std::vector<float> across = hann(width_), down = hann(height_);
   for (const float y : down)
     for (const float x : across) window_.push_back(x * y);
@@ -91,33 +96,50 @@ DisplacementMeter::DisplacementMeter(const Geometry& geometry)
       smooth_.push_back(static_cast<float>(low_pass(x, width_) * low_pass(y, height_)));
 }
 
-template <class Code>
-void DisplacementMeter::reduce_by(const Frame& frame, std::vector<float>& image, Code code) {
-  const double unit = samples_x_ * samples_y_ * std::ldexp(1.0, geometry_.layout.depth - 8);
-  image.assign(static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_), 0);
+/// Calls to(rows of the frame's planes, row of the reduced image) for all rows that are read.
+template <class To>
+void DisplacementMeter::for_rows(const Frame& frame, To to) const {
   for (int j = 0; j < height_ * samples_y_; ++j) {
     const auto y = static_cast<std::ptrdiff_t>((j + 0.5) * geometry_.height / (height_ * samples_y_));
-    const std::uint8_t* row[3] = {};
-    for (int p = 0; p < geometry_.layout.planes(); ++p) row[p] = frame.plane[p] + y * frame.stride[p];
-    float* to = image.data() + static_cast<std::ptrdiff_t>(j / samples_y_) * width_;
-    const int* column = column_.data();
-    for (int x = 0; x < width_; ++x) {
-      std::uint32_t sum = 0;
-      for (int i = 0; i < samples_x_; ++i) sum += code(row, *column++);
-      to[x] += static_cast<float>(sum);
-    }
+    std::array<const std::uint8_t*, 3> row = {};
+    for (int p = 0; p < geometry_.layout.planes(); ++p)
+      row[static_cast<std::size_t>(p)] = frame.plane[p] + y * frame.stride[p];
+    to(row, j / samples_y_);
   }
-  for (float& value : image) value = static_cast<float>(value / unit);
 }
 
 void DisplacementMeter::reduce(const Frame& frame, std::vector<float>& image) {
   const PixelLayout& layout = geometry_.layout;
-  if (layout.is_plain() && layout.word_bytes == 1)
-    reduce_by(frame, image, [](const std::uint8_t* const* row, int x) { return std::uint32_t{row[0][x]}; });
-  else
-    reduce_by(frame, image, [&layout](const std::uint8_t* const* row, int x) {
-      return luma_code(layout, row[0], row[1], row[2], x);
+  const auto width = static_cast<std::size_t>(width_);
+  image.assign(width * static_cast<std::size_t>(height_), 0);
+  if (layout.is_plain() && layout.word_bytes == 1) {
+    // All bytes of a row: adding rows up is cheaper than picking bytes out of them.
+    sums_.assign(static_cast<std::size_t>(geometry_.width), 0);
+    int rows = 0;
+    for_rows(frame, [&](const auto& row, int y) {
+      for (std::size_t x = 0; x < sums_.size(); ++x) sums_[x] = static_cast<std::uint16_t>(sums_[x] + row[0][x]);
+      if (++rows < samples_y_) return;
+      for (std::size_t x = 0; x < width; ++x) {
+        const std::size_t begin = first_[x], end = std::max(begin + 1, first_[x + 1]);
+        std::uint32_t sum = 0;
+        for (std::size_t i = begin; i < end; ++i) sum += sums_[i];
+        image[static_cast<std::size_t>(y) * width + x] =
+            static_cast<float>(sum) / static_cast<float>(static_cast<int>(end - begin) * samples_y_);
+      }
+      std::ranges::fill(sums_, std::uint16_t{0});
+      rows = 0;
     });
+    return;
+  }
+  const auto unit = static_cast<float>(samples_x_ * samples_y_ * std::ldexp(1.0, layout.depth - 8));
+  for_rows(frame, [&](const auto& row, int y) {
+    const int* column = column_.data();
+    for (std::size_t x = 0; x < width; ++x) {
+      std::uint32_t sum = 0;
+      for (int i = 0; i < samples_x_; ++i) sum += luma_code(layout, row[0], row[1], row[2], *column++);
+      image[static_cast<std::size_t>(y) * width + x] += static_cast<float>(sum) / unit;
+    }
+  });
 }
 
 void DisplacementMeter::transform(View& view) {
@@ -136,11 +158,13 @@ void DisplacementMeter::correlate(const View& from, const View& to) {
   cross_.resize(from.spectrum.size());
   float largest = 0;
   for (std::size_t i = 0; i < cross_.size(); ++i) {
-    cross_[i] = std::conj(from.spectrum[i]) * to.spectrum[i];
-    largest = std::max(largest, std::abs(cross_[i]));
+    const std::complex<float> a = from.spectrum[i], b = to.spectrum[i];
+    // The operator of std::complex also looks for infinities.
+    cross_[i] = {a.real() * b.real() + a.imag() * b.imag(), a.real() * b.imag() - a.imag() * b.real()};
+    largest = std::max(largest, std::norm(cross_[i]));
   }
-  for (std::size_t i = 0; i < cross_.size(); ++i)
-    cross_[i] *= smooth_[i] / (std::abs(cross_[i]) + kLeast * largest + 1e-30F);
+  const float least = kLeast * std::sqrt(largest) + 1e-30F;
+  for (std::size_t i = 0; i < cross_.size(); ++i) cross_[i] *= smooth_[i] / (std::sqrt(std::norm(cross_[i])) + least);
   fft_.inverse(cross_, surface_);
 }
 
@@ -155,7 +179,8 @@ void DisplacementMeter::find_peaks() {
   peaks_.clear();
   for (int y = 0; y < height_; ++y)
     for (int x = 0; x < width_; ++x) {
-      const float height = at(x, y);
+      const float height =
+          surface_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)];
       if (peaks_.size() == kPeaks && height <= peaks_.back().height) continue;
       bool is_peak = true;
       for (int j = -2; j <= 2 && is_peak; ++j)
@@ -173,6 +198,7 @@ void DisplacementMeter::compare(const View& from, const View& to, int x, int y, 
   const int across = (std::min(width_, width_ + x) - left) / kBlock;
   const int down = (std::min(height_, height_ + y) - top) / kBlock;
   Match match;
+  const double least = std::max(kTexture, kTexturePart * to.variance);  // what noise does in flat blocks is no texture
   Sums whole;
   int alike = 0;
   for (int row = 0; row < down; ++row)
@@ -185,7 +211,7 @@ void DisplacementMeter::compare(const View& from, const View& to, int x, int y, 
         for (int i = 0; i < kBlock; ++i) block.add(p[i], q[i]);
       }
       whole.add(block);
-      if (std::max(block.variance_a(), block.variance_b()) < kTexture) continue;
+      if (std::max(block.variance_a(), block.variance_b()) < least) continue;
       ++match.blocks;
       if (block.correlation() > kResembles) ++alike;
     }

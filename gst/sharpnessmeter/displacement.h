@@ -58,8 +58,8 @@ class DisplacementMeter {
   };
 
   void reduce(const Frame& frame, std::vector<float>& image);
-  template <class Code>
-  void reduce_by(const Frame& frame, std::vector<float>& image, Code code);
+  template <class To>
+  void for_rows(const Frame& frame, To to) const;
   void transform(View& view);
   Match match(const View& from, const View& to);
   void correlate(const View& from, const View& to);
@@ -74,6 +74,8 @@ class DisplacementMeter {
   double unit_x_, unit_y_;  ///< diagonals of a pixel of the reduced image
   ImageTransform fft_;
   std::vector<int> column_;             ///< of each sample along a row of the frame
+  std::vector<std::size_t> first_;      ///< column of the frame where each pixel of the reduced image begins
+  std::vector<std::uint16_t> sums_;     ///< of a few rows of bytes
   std::vector<float> window_, smooth_;  ///< Hann's window; the Gaussian's transform
   std::vector<float> surface_, windowed_;
   ImageTransform::Spectrum cross_;

@@ -109,7 +109,7 @@ TEST_F(DisplacementTest, ExposureAndSmallTurnsAreNoMovement) {
                                 World::Eye{.noise = 4, .light = 0.25}}) {
     const Displacement d = see(eye);
     EXPECT_LT(error(d, eye), 0.012) << eye.turn << " degrees, light " << eye.light;
-    EXPECT_EQ(d.shot, 0u);
+    EXPECT_EQ(d.shot, 0u) << eye.turn << " degrees, light " << eye.light;
   }
 }
 
@@ -155,6 +155,26 @@ TEST_F(DisplacementTest, SmallestFrames) {
   DisplacementMeter meter(frame.geometry);
   meter.next(frame.frame);
   EXPECT_EQ(meter.next(frame.frame).x, 0);
+  for (const auto& [width, height] : {std::pair{17, 31}, std::pair{1000, 16}, std::pair{19, 517}}) {
+    Random random(3);
+    std::vector<std::uint16_t> noise(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+    for (auto& value : noise) value = static_cast<std::uint16_t>(random.below(256));
+    const GrayFrame noisy(noise, width, height, 8);
+    DisplacementMeter odd(noisy.geometry);
+    odd.next(noisy.frame);
+    EXPECT_NEAR(odd.next(noisy.frame).x, 0, 1e-3) << width << "x" << height;
+  }
+}
+
+TEST_F(DisplacementTest, DeepFormatsMoveAsBytesDo) {
+  DisplacementMeter deep({kWidth, kHeight, {.depth = 10, .word_bytes = 2, .pixel_stride = 2}});
+  for (int i = 0; i < 3; ++i) {
+    const World::Eye eye{.x = 600.0 + 20 * i};
+    std::vector<std::uint16_t> values = world_.view(eye);
+    for (auto& value : values) value = static_cast<std::uint16_t>(4 * value);
+    const GrayFrame frame(values, kWidth, kHeight, 10);
+    EXPECT_LT(error(deep.next(frame.frame), eye), 0.003) << i;
+  }
 }
 
 TEST(DisplacementProperty, FieldsAreThereWhileItIsSet) {
