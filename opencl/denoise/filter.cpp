@@ -120,7 +120,8 @@ void DeviceDenoiser::fill(Slot& slot, Brought& brought) {
                       cl_long{brought.placed.origin[c.plane] + c.offset + field * pitch}, cl_long{fields * pitch},
                       cl_int{pass.stride[k]}, cl_int{pass.width}, cl_int{pass.height[field]}, brought.cells[i].get(),
                       pass.at(k, field), cl_int{pass.columns}, cl_int{pass.rows}, cl_int{pass.reach});
-        start(slot.queue.get(), pass.fill, rows_range(*context_, pass.columns, pass.rows));
+        start(slot.queue.get(), pass.fill,
+              rows_range(*context_, pass.columns, static_cast<int>(pieces(pass.rows, kFillRows))));
       }
   }
 }

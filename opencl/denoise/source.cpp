@@ -199,7 +199,8 @@ std::string planes_text(const PictureLayout& layout, denoise::Border border, boo
       [](Int a, Int b, Int c, Int d, Int e, Int f, Int g, Int h, Int i) {
         return denoise::noise_residual(a, b, c, d, e, f, g, h, i);
       });
-  all += define("MIDDLE", 1 << (layout.depth - 1)) + define("LARGEST", layout.largest());
+  all +=
+      define("MIDDLE", 1 << (layout.depth - 1)) + define("LARGEST", layout.largest()) + define("FILL_ROWS", kFillRows);
   all += has_float_cells ? define("CELL", "float") + define("TO_CELL(code)", "(float)((int)(code) - MIDDLE)") +
                                define("CODE(cell)", "((int)(cell) + MIDDLE)")
                          : define("CELL", "ushort") + define("TO_CELL(code)", "(ushort)(code)") +
@@ -207,14 +208,18 @@ std::string planes_text(const PictureLayout& layout, denoise::Border border, boo
   return all + R"(
 static int place_of(const int i, const int n) { return (uint)i < (uint)n ? i : bordered(i, n); }
 
+// An item has a few rows of a column.
 __kernel void fill(const __global uchar* in, const long origin, const long pitch, const int stride, const int width,
                    const int height, __global CELL* cells, const long at, const int columns, const int rows,
                    const int reach) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1);
-  if (x >= columns || y >= rows) return;
-  const __global uchar* p =
-      in + origin + place_of(y - reach, height) * pitch + (long)place_of(x - reach, width) * stride;
-  cells[at + (long)y * columns + x] = TO_CELL(read_sample(p));
+  const int x = (int)get_global_id(0), top = FILL_ROWS * (int)get_global_id(1);
+  if (x >= columns) return;
+  const __global uchar* column = in + origin + (long)place_of(x - reach, width) * stride;
+#pragma unroll
+  for (int r = 0; r < FILL_ROWS; ++r) {
+    const int y = top + r;
+    if (y < rows) cells[at + (long)y * columns + x] = TO_CELL(read_sample(column + place_of(y - reach, height) * pitch));
+  }
 }
 
 // Sixteen bytes of an item.

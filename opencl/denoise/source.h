@@ -66,10 +66,12 @@ inline constexpr int kMostFrames = 2 * denoise::kMaxTemporalRadius + 1;
 std::string filter_text(const DenoiseShape& shape, const DenoiseText& text);
 
 /// Kernels that go over a frame's planes. Cells are of the kind that the filter's kernel reads.
-///   fill(in, origin, pitch, stride, width, height, cells, at, columns, rows, reach): cells of a plane and its border
+///   fill(in, origin, pitch, stride, width, height, cells, at, columns, rows, reach): cells of a plane and its border,
+///     kFillRows of a column by each item
 ///   copy(in, origin, pitch, out, origin, pitch, bytes, rows): bytes of rows
 ///   noise(cells, at, columns, reach, blocks_across, block_width, block_height, sums, first): of each block of noise.h
 ///     the sums fine and coarse, and how many pixels are clipped
+inline constexpr int kFillRows = 8;
 std::string planes_text(const PictureLayout& layout, denoise::Border border, bool has_float_cells);
 
 }  // namespace framequality::opencl
