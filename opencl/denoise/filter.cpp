@@ -304,9 +304,7 @@ std::string DeviceDenoiser::route() const {
   const DenoiseShape& s = plans_.front()->passes.front().shape;
   const std::string groups =
       std::to_string(s.across) + "x" + std::to_string(s.down) + " work items, " + std::to_string(s.run) + " rows each";
-  const char* const what = s.together == Together::kSums   ? "sums shared by groups of "
-                           : s.together == Together::kTile ? "codes shared by groups of "
-                                                           : "groups of ";
+  const char* const what = s.together == Together::kSums ? "sums shared by groups of " : "groups of ";
   return what + groups + ", on " + context_->device().title();
 }
 

@@ -3,6 +3,17 @@
 #include "opencl/denoise/text.h"
 
 namespace framequality::opencl {
+namespace {
+
+/// The offsets of a turn, in the order of weight.h: what follows is the body of loops over them.
+constexpr char kOffsets[] = R"(
+    for (int ty = turn ? -search : 0; ty <= search; ++ty)
+      for (int tx = turn || ty ? -search : 1; tx <= search; ++tx)
+        for (int sign = 1; sign >= (turn ? 1 : -1); sign -= 2) {
+          const float away = (float)(tx * tx + ty * ty) * spatial;
+)";
+
+}  // namespace
 
 /// Work items on their own.
 std::string lone_text(const DenoiseShape& s, const DenoiseText& t) {

@@ -34,14 +34,11 @@ DenoiseLimits denoise_limits_of(const DeviceInfo& device) {
 DenoiseShape denoise_shape(const DenoiseLimits& limits, const DenoiseText& text) {
   if (!limits.is_processor)
     for (const DenoiseShape& s :
-         {DenoiseShape{.together = Together::kTile, .run = 2, .across = 32, .down = 4},
-          DenoiseShape{.together = Together::kTile, .run = 2, .across = 8, .down = 8},
-          DenoiseShape{.run = 8, .across = 128, .down = 2}, DenoiseShape{.run = 8, .across = 64, .down = 2},
+         {DenoiseShape{.run = 8, .across = 128, .down = 1}, DenoiseShape{.run = 8, .across = 64, .down = 2},
           DenoiseShape{.run = 8, .across = 64, .down = 2, .holds_floats = false},
           DenoiseShape{.run = 8, .across = 32, .down = 2, .holds_floats = false},
           DenoiseShape{.run = 4, .across = 32, .down = 2, .holds_floats = false}})
-      if (suits(s, text) &&
-          static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down) <= limits.group_items &&
+      if (static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down) <= limits.group_items &&
           denoise_local_bytes(s, text) <= limits.local_bytes)
         return s;
   // With more rows, compilers for processors take seconds.
@@ -85,7 +82,7 @@ DeviceDenoiser::PassPlan DeviceDenoiser::pass_plan(const Pass& pass, const Struc
   plan.estimates = structure.estimates[index];
   plan.shape = denoise_shape(limits_, text);
   plan.has_float_cells = has_float_cells(plan.shape, text);
-  plan.reach = denoise_reach(plan.shape, text);
+  plan.reach = structure.patch + structure.search;
   plan.width = geometry_.width_of(pass.component[0]);
   for (int field = 0; field < structure.fields; ++field)
     plan.height[field] = (geometry_.height_of(pass.component[0]) - field + structure.fields - 1) / structure.fields;

@@ -105,16 +105,19 @@ std::string head_text(const DenoiseShape& s, const DenoiseText& t) {
          define("SHIFT", t.shift) + define("TAKES_LARGEST", t.takes_largest);
   all += define("FLOAT(d)", distance_type(t) == "float" ? "(d)" : "convert_float" + n + "(d)");
   if (is_exact) {
-    // A fused sum rounds once, and here not at all.
+    // A fused sum rounds once, and here not at all. NVIDIA's compiler does not say that it is fast.
     all +=
-        "#ifdef FP_FAST_FMAF\n#define SQUARE_ADDED(e, sum) fma(e, e, sum)\n#else\n"
-        "#define SQUARE_ADDED(e, sum) ((e) * (e) + (sum))\n#endif\n";
+        "#if defined(FP_FAST_FMAF) || defined(__NV_CL_C_VERSION)\n#define SQUARE_ADDED(e, sum) fma(e, e, sum)\n"
+        "#define SQUARE_TAKEN(e, sum) fma(-(e), e, sum)\n#else\n#define SQUARE_ADDED(e, sum) ((e) * (e) + (sum))\n"
+        "#define SQUARE_TAKEN(e, sum) ((sum) - (e) * (e))\n#endif\n";
   } else if (distance_type(t) == "uint") {
-    all += define("SQUARE_ADDED(e, sum)", "(as_uint" + n + "(e) * as_uint" + n + "(e) + (sum))");
+    all += define("SQUARE_ADDED(e, sum)", "(as_uint" + n + "(e) * as_uint" + n + "(e) + (sum))") +
+           define("SQUARE_TAKEN(e, sum)", "((sum) - as_uint" + n + "(e) * as_uint" + n + "(e))");
   } else {
     // The square of a difference of 16-bit codes takes 32 bits without a sign.
     all +=
-        define("SQUARE_ADDED(e, sum)", "(convert_ulong" + n + "(as_uint" + n + "(e) * as_uint" + n + "(e)) + (sum))");
+        define("SQUARE_ADDED(e, sum)", "(convert_ulong" + n + "(as_uint" + n + "(e) * as_uint" + n + "(e)) + (sum))") +
+        define("SQUARE_TAKEN(e, sum)", "((sum) - convert_ulong" + n + "(as_uint" + n + "(e) * as_uint" + n + "(e)))");
   }
   all += define("LEAST_CENTER", text::Real::constant(denoise::kLeastCenter));
   all += weight_text(t) + code_text(t) + put_text(t);
@@ -144,32 +147,14 @@ bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text) {
   return shape.together == Together::kNothing && shape.lanes > 1 && has_exact_floats(text);
 }
 
-bool suits(const DenoiseShape& s, const DenoiseText& t) {
-  return s.together != Together::kTile || (t.patch == 1 && t.search > 0 && t.search <= kNearSearch && t.planes == 1);
-}
-
-int denoise_reach(const DenoiseShape& s, const DenoiseText& t) {
-  return s.together == Together::kTile ? kNearReach : t.patch + t.search;
-}
-
 int denoise_columns(const DenoiseShape& s, int patch) {
-  switch (s.together) {
-    case Together::kNothing:
-      return s.across * s.lanes;
-    case Together::kTile:
-      return s.across * kQuad;
-    case Together::kSums:
-      break;
-  }
+  if (s.together == Together::kNothing) return s.across * s.lanes;
   return (s.across - 2 * patch) / kSegment * kSegment;
 }
 int denoise_rows(const DenoiseShape& s) { return s.down * s.run; }
 
 std::size_t denoise_local_bytes(const DenoiseShape& s, const DenoiseText& t) {
   if (s.together == Together::kNothing) return 0;
-  if (s.together == Together::kTile)
-    return static_cast<std::size_t>(denoise_rows(s) + 2 * kNearReach) * static_cast<std::size_t>(s.across + 2) * kQuad *
-           4;
   const SumsTile tile(s, t);
   const auto size = [](int a, int b, int c) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
@@ -179,15 +164,7 @@ std::size_t denoise_local_bytes(const DenoiseShape& s, const DenoiseText& t) {
 }
 
 std::string filter_text(const DenoiseShape& shape, const DenoiseText& text) {
-  switch (shape.together) {
-    case Together::kNothing:
-      return lone_text(shape, text);
-    case Together::kTile:
-      return tile_text(shape, text);
-    case Together::kSums:
-      break;
-  }
-  return sums_text(shape, text);
+  return shape.together == Together::kNothing ? lone_text(shape, text) : sums_text(shape, text);
 }
 
 std::string planes_text(const PictureLayout& layout, denoise::Border border, bool has_float_cells) {

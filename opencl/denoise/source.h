@@ -13,8 +13,7 @@ namespace framequality::opencl {
 /// What the work items of a group have together.
 enum class Together {
   kNothing,  ///< each one reads all that it needs
-  kTile,     ///< codes in local memory: for patches of 3x3 and windows of a few pixels
-  kSums      ///< sums over columns of patches too
+  kSums      ///< codes, and sums over columns of patches
 };
 
 /// How the filter's kernel is cut for a device.
@@ -22,7 +21,7 @@ struct DenoiseShape {
   Together together = Together::kSums;
   int lanes = 1;               ///< pixels side by side of a work item, if it has nothing with others
   int run = 8;                 ///< rows that a work item goes down
-  int across = 128, down = 2;  ///< work items of a group
+  int across = 128, down = 1;  ///< work items of a group
   bool holds_floats = true;    ///< kSums: codes are floats in local memory, else words; where sums are exact floats
 
   bool operator==(const DenoiseShape&) const = default;
@@ -45,12 +44,7 @@ struct DenoiseText {
 bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text);
 inline std::size_t cell_bytes(bool is_float) { return is_float ? 4 : 2; }
 
-/// Whether this kind of kernel can do this.
-bool suits(const DenoiseShape& shape, const DenoiseText& text);
-
-/// Pixels and their codes' border, that the kernel has to find around its cells; pixels of a group, and bytes of its
-/// local memory.
-int denoise_reach(const DenoiseShape& shape, const DenoiseText& text);
+/// Pixels of a group, and bytes of its local memory.
 int denoise_columns(const DenoiseShape& shape, int patch);
 int denoise_rows(const DenoiseShape& shape);
 std::size_t denoise_local_bytes(const DenoiseShape& shape, const DenoiseText& text);

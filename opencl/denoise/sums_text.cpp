@@ -30,8 +30,8 @@ std::string loads_text(const std::string& type, const std::string& to, const std
 /// For each offset of the search an item goes down RUN rows of one column with the sum of squared differences over the
 /// patch's height, which it puts into local memory; then, after a barrier, it goes along the sums of SEGMENT pixels of
 /// one row and adds them up over the patch's width. Its pixels' sums of weights and values stay in registers until the
-/// last offset. Sums of two offsets have room, so that one barrier for each is enough. Items next to each other have
-/// columns next to each other first, and then rows below each other.
+/// last offset. Sums of t and of -t have room of their own, so that in its own frame one barrier for each is enough.
+/// Items next to each other have columns next to each other first, and then rows below each other.
 std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
   const SumsTile tile(s, t);
   const bool is_exact = has_exact_floats(t), holds_floats = s.holds_floats && is_exact;
@@ -42,8 +42,14 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
   all += define("SEARCH", t.search) + define("ITEMS", items) + define("ACROSS", s.across) +
          define("WIDTH", tile.width) + define("HEIGHT", tile.height) + define("TILE_COLUMNS", tile.columns) +
          define("TILE_ROWS", tile.rows) + define("TILE_PITCH", tile.pitch) + define("SUM_PITCH", tile.sum_pitch) +
-         define("SEGMENT", kSegment) + define("SEGMENTS", segments) +
+         define("SEGMENT", kSegment) + define("SIDE", 2 * t.patch + 1) + define("LAST", kSegment + 2 * t.patch - 1) +
          define("UNITS", (spread * tile.height + items - 1) / items) + define("IS_DENSE", t.is_dense);
+  // The two inner ones of four segments change places: with rows of half a warp, lanes meet in no bank. Items without
+  // pixels go along with what is beside the last ones.
+  all += define("ROW_OF(u)", "((item + (u) * ITEMS) % HEIGHT)") +
+         define("NUMBER_OF(u)", "((item + (u) * ITEMS) / HEIGHT)") +
+         define("COLUMN_OF(u)",
+                "min(((NUMBER_OF(u) & ~3) | (NUMBER_OF(u) & 1) << 1 | (NUMBER_OF(u) >> 1 & 1)) * SEGMENT, WIDTH)");
   if (holds_floats) {
     all += define("HELD", "float") + define("TO_HELD(cell)", "((float)(cell) - (float)MIDDLE)") +
            define("NUMBER(held)", "(held)") + define("VALUE(held)", "(held)");
@@ -57,27 +63,26 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
            define("VALUE(held)", "((float)((int)(held) - MIDDLE))");
   }
   all += "__kernel __attribute__((reqd_work_group_size(" + str(s.across) + ", " + str(s.down) + ", 1)))\n";
-  all += signature_text() + R"(
-  __local HELD tile[PLANES * TILE_ROWS * TILE_PITCH];
+  all +=
+      signature_text() + R"(
+  __local HELD tile[PLANES * TILE_ROWS * TILE_PITCH + SEGMENT];
   __local D sums[2 * HEIGHT * SUM_PITCH] __attribute__((aligned(32)));
   const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * ACROSS + lx;
   const int left = (int)get_group_id(0) * WIDTH, top = (int)get_group_id(1) * HEIGHT;
-  const int is_column = lx < WIDTH + 2 * PATCH;
   const __local HELD* strip = tile + (ly * RUN + SEARCH) * TILE_PITCH + lx + SEARCH;
+  __local D* below = sums + ly * RUN * SUM_PITCH + lx;
+  const __local D* along[UNITS];
+  const __local HELD* own[UNITS];
   N mine[PLANES][SUMS];
-  int row_of[UNITS], column_of[UNITS];
   F weights[UNITS][SEGMENT], values[UNITS][PLANES][SEGMENT], largest[UNITS][SEGMENT];
 #pragma unroll
   for (int u = 0; u < UNITS; ++u) {
-    // The two inner ones of four segments change places: with rows of half a warp, lanes meet in no bank.
-    const int unit = item + u * ITEMS, n = unit / HEIGHT;
-    row_of[u] = unit % HEIGHT;
-    column_of[u] = ((n & ~3) | (n & 1) << 1 | (n >> 1 & 1)) * SEGMENT;
+    along[u] = sums + ROW_OF(u) * SUM_PITCH + COLUMN_OF(u);
+    own[u] = tile + (ROW_OF(u) + SEARCH + PATCH) * TILE_PITCH + COLUMN_OF(u) + SEARCH + PATCH;
   }
-  int turned = 0;
   for (int turn = 0; turn <= others; ++turn) {
     const __global CELL* frame = )" +
-         frame_text() + R"(;
+      frame_text() + R"(;
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (int k = 0; k < PLANES; ++k) {
@@ -92,7 +97,7 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
 #pragma unroll
       for (int k = 0; k < PLANES; ++k)
 #pragma unroll
-        for (int j = 0; j < SUMS; ++j) mine[k][j] = is_column ? NUMBER(strip[(k * TILE_ROWS + j) * TILE_PITCH]) : 0;
+        for (int j = 0; j < SUMS; ++j) mine[k][j] = NUMBER(strip[(k * TILE_ROWS + j) * TILE_PITCH]);
 #pragma unroll
       for (int u = 0; u < UNITS; ++u)
 #pragma unroll
@@ -101,59 +106,62 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
           largest[u][i] = LEAST_CENTER;
 #pragma unroll
           for (int k = 0; k < PLANES; ++k)
-            values[u][k][i] = TAKES_LARGEST || column_of[u] >= WIDTH ? 0.0f : VALUE(tile[(k * TILE_ROWS + row_of[u] + SEARCH + PATCH) * TILE_PITCH + column_of[u] + i + SEARCH + PATCH]);
+            values[u][k][i] = TAKES_LARGEST ? 0.0f : VALUE(own[u][k * TILE_ROWS * TILE_PITCH + i]);
         }
     }
-)" + kOffsets +
-         R"(
+    for (int ty = turn ? -search : 0; ty <= search; ++ty)
+      for (int tx = turn || ty ? -search : 1; tx <= search; ++tx) {
+        const float away = (float)(tx * tx + ty * ty) * spatial;
+#pragma unroll
+        for (int sign = 1; sign >= -1; sign -= 2) {
+          if (turn && sign < 0) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            break;
+          }
+          const int turned = sign < 0 ? HEIGHT * SUM_PITCH : 0;
           const int offset = sign * (ty * TILE_PITCH + tx);
-          __local D* shared = sums + turned * (HEIGHT * SUM_PITCH);
-          turned = 1 - turned;
-          if (is_column) {
+          {
             const __local HELD* other = strip + offset;
-            D square[SUMS];
-#pragma unroll
-            for (int j = 0; j < SUMS; ++j) {
-              square[j] = (D)0;
-#pragma unroll
-              for (int k = 0; k < PLANES; ++k) {
-                const N e = mine[k][j] - NUMBER(other[(k * TILE_ROWS + j) * TILE_PITCH]);
-                square[j] = SQUARE_ADDED(e, square[j]);
-              }
-            }
+            __local D* to = below + turned;
+            N e[SUMS][PLANES];
             D sum = (D)0;
 #pragma unroll
-            for (int j = 0; j < 2 * PATCH; ++j) sum += square[j];
-            __local D* to = shared + ly * RUN * SUM_PITCH + lx;
+            for (int j = 0; j < SUMS; ++j) {
 #pragma unroll
-            for (int r = 0; r < RUN; ++r) {
-              sum += square[r + 2 * PATCH];
-              to[r * SUM_PITCH] = sum;
-              sum -= square[r];
+              for (int k = 0; k < PLANES; ++k) {
+                e[j][k] = mine[k][j] - NUMBER(other[(k * TILE_ROWS + j) * TILE_PITCH]);
+                sum = SQUARE_ADDED(e[j][k], sum);
+              }
+              if (j < 2 * PATCH) continue;
+              to[(j - 2 * PATCH) * SUM_PITCH] = sum;
+#pragma unroll
+              for (int k = 0; k < PLANES; ++k) sum = SQUARE_TAKEN(e[j - 2 * PATCH][k], sum);
             }
           }
           barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
           for (int u = 0; u < UNITS; ++u) {
-            if (column_of[u] >= WIDTH) continue;
-            const __local D* along = shared + row_of[u] * SUM_PITCH + column_of[u];
-            const __local HELD* there = tile + (row_of[u] + SEARCH + PATCH) * TILE_PITCH + column_of[u] + SEARCH + PATCH + offset;
+            const __local HELD* there = own[u] + offset;
             D column[SEGMENT + 2 * PATCH];
-)" + loads_text(type, "column", "along", kSegment + 2 * t.patch) +
-         R"(            D distance = (D)0;
+)" + loads_text(type, "column", "along[u] + turned", kSegment + 2 * t.patch) +
+      R"(            // Blocks as wide as a patch, which is the end of one and the beginning of the next: no sum needs another's.
+            D from[LAST + 1], until[LAST + 1];
 #pragma unroll
-            for (int i = 0; i < 2 * PATCH; ++i) distance += column[i];
+            for (int i = 0; i <= LAST; ++i) until[i] = i % SIDE == 0 ? column[i] : until[i - 1] + column[i];
+#pragma unroll
+            for (int i = LAST; i >= 0; --i)
+              from[i] = i == LAST || i % SIDE == SIDE - 1 ? column[i] : column[i] + from[i + 1];
 #pragma unroll
             for (int i = 0; i < SEGMENT; ++i) {
-              distance += column[i + 2 * PATCH];
+              const D distance = i == 0 ? from[0] : i % SIDE == 0 ? until[i + 2 * PATCH] : from[i] + until[i + 2 * PATCH];
               const F w = weight_of(FLOAT(distance), scale, least, away);
               ADD_WEIGHT(w, weights[u][i], largest[u][i]);
 #pragma unroll
               for (int k = 0; k < PLANES; ++k) values[u][k][i] += w * VALUE(there[k * TILE_ROWS * TILE_PITCH + i]);
-              distance -= column[i];
             }
           }
         }
+      }
   }
 )";
   if (t.takes_largest)
@@ -165,17 +173,17 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
       weights[u][i] += largest[u][i];
 #pragma unroll
       for (int k = 0; k < PLANES; ++k) {
-        const int column = min(column_of[u], WIDTH - SEGMENT) + i;
-        const float own = (float)frame0[at[k] + (long)(top + row_of[u]) * pitch + left + column] - (float)MIDDLE;
-        values[u][k][i] += largest[u][i] * own;
+        const int column = min(COLUMN_OF(u), WIDTH - SEGMENT) + i;
+        const float cell = (float)frame0[at[k] + (long)(top + ROW_OF(u)) * pitch + left + column];
+        values[u][k][i] += largest[u][i] * (cell - (float)MIDDLE);
       }
     }
 )";
   all += R"(
 #pragma unroll
   for (int u = 0; u < UNITS; ++u) {
-    const int x = left + column_of[u], y = top + row_of[u];
-    if (column_of[u] >= WIDTH || x >= width || y >= height) continue;
+    const int x = left + COLUMN_OF(u), y = top + ROW_OF(u);
+    if (COLUMN_OF(u) >= WIDTH || x >= width || y >= height) continue;
 #pragma unroll
     for (int k = 0; k < PLANES; ++k) {
       uint code[SEGMENT];

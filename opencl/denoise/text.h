@@ -10,9 +10,7 @@
 
 namespace framequality::opencl {
 
-inline constexpr int kSegment = 8;                     ///< pixels side by side of a work item that shares sums
-inline constexpr int kQuad = 4, kPair = 2;             ///< columns and rows of one that shares a tile
-inline constexpr int kNearSearch = 3, kNearReach = 4;  ///< the largest search there; a border of whole quads
+inline constexpr int kSegment = 8;  ///< pixels side by side of a work item that shares sums
 
 inline int rounded_up(int n, int each) { return (n + each - 1) / each * each; }
 
@@ -31,10 +29,11 @@ struct SumsTile {
         height(denoise_rows(s)),
         columns(width + 2 * (t.patch + t.search)),
         rows(height + 2 * (t.patch + t.search)) {
-    // Items next to each other read rows below each other: banks of 4 bytes, 32 of them, are gone through one by one.
+    // Items next to each other read rows below each other, and meet in no bank of 4 bytes: an odd number of reads, of 4
+    // and of 16 bytes, leads to the next row.
     const int each = s.holds_floats && has_exact_floats(t) ? 1 : 2;
-    pitch = rounded_up(columns - each, 32 * each) + each;
-    sum_pitch = s.across + 4;
+    pitch = each * (rounded_up(columns, each) / each | 1);
+    sum_pitch = 4 * (rounded_up(width + kSegment + 2 * t.patch, 4) / 4 | 1);
   }
 };
 
@@ -45,17 +44,8 @@ std::string signature_text();
 /// The frame of `turn`.
 std::string frame_text();
 
-/// The offsets of a turn, in the order of weight.h: what follows is the body of loops over them.
-inline constexpr char kOffsets[] = R"(
-    for (int ty = turn ? -search : 0; ty <= search; ++ty)
-      for (int tx = turn || ty ? -search : 1; tx <= search; ++tx)
-        for (int sign = 1; sign >= (turn ? 1 : -1); sign -= 2) {
-          const float away = (float)(tx * tx + ty * ty) * spatial;
-)";
-
 // Kernels, by Together.
 std::string lone_text(const DenoiseShape& shape, const DenoiseText& text);
-std::string tile_text(const DenoiseShape& shape, const DenoiseText& text);
 std::string sums_text(const DenoiseShape& shape, const DenoiseText& text);
 
 }  // namespace framequality::opencl
