@@ -33,11 +33,11 @@ DenoiseLimits denoise_limits_of(const DeviceInfo& device) {
 // kernel's group size is not asked for: rusticl 22.3 says 32 whatever it is.
 DenoiseShape denoise_shape(const DenoiseLimits& limits, const DenoiseText& text) {
   if (!limits.is_processor)
-    for (const DenoiseShape& s :
-         {DenoiseShape{.run = 8, .across = 128, .down = 1}, DenoiseShape{.run = 8, .across = 64, .down = 2},
-          DenoiseShape{.run = 8, .across = 64, .down = 2, .holds_floats = false},
-          DenoiseShape{.run = 8, .across = 32, .down = 2, .holds_floats = false},
-          DenoiseShape{.run = 4, .across = 32, .down = 2, .holds_floats = false}})
+    for (const DenoiseShape& s : {DenoiseShape{.run = 8, .across = 128, .down = 1},
+                                  DenoiseShape{.run = 8, .across = 128, .down = 1, .holds_floats = false},
+                                  DenoiseShape{.run = 8, .across = 64, .down = 2, .holds_floats = false},
+                                  DenoiseShape{.run = 8, .across = 32, .down = 2, .holds_floats = false},
+                                  DenoiseShape{.run = 4, .across = 32, .down = 2, .holds_floats = false}})
       if (static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down) <= limits.group_items &&
           denoise_local_bytes(s, text) <= limits.local_bytes)
         return s;
