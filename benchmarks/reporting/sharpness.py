@@ -144,11 +144,12 @@ def crossover(data):
     return [table(["us a frame, CPU / GPU; bold: where `auto` is"] + memories + ["`auto` / the better, at most"], body)]
 
 
-def opencl(data):
-    """What frames cost by OpenCL, with CUDA beside it in the same run."""
+def opencl(data, denoisers=None):
+    """What frames cost by OpenCL, with CUDA beside it in the same run; the denoisers in a later one."""
+    later = {row["what"]: row for row in denoisers["rows"]} if denoisers else {}
     units = {"kernel": "us", "frames": "us", "denoise": "ms", "halftone": "ms"}
     body = []
-    for row in pick(data["rows"]):
+    for row in (later.get(row["what"], row) for row in pick(data["rows"])):
         what = f"`{row['what']}`" if row["kind"] in ("kernel", "frames") else row["what"]
         detail = row.get("prefilter", "none")
         if row["kind"] == "frames":
