@@ -17,7 +17,7 @@ from PIL import Image
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
-# The photograph is CC0. The packaged file is read as it is, since importing skimage would take a second.
+# By Rachel Michetti, CC0. Read as a file, since importing skimage would take a second.
 PHOTOGRAPH = pathlib.Path("/usr/lib/python3/dist-packages/skimage/data/coffee.png")
 WIDTH, HEIGHT = 480, 320
 RATE = 10

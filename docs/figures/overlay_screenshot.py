@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Draws the picture of sharpnessoverlay in the README: a focus sweep over a tilted board of fibres, made by this script.
+"""Draws the image on the page of sharpnessoverlay: a focus sweep over a tilted board of fibres, made by this script.
 
 GST_PLUGIN_PATH=build/gst docs/figures/overlay_screenshot.py docs/figures/sharpnessoverlay.png
 (python3-gst-1.0, python3-numpy, python3-pil; options say what else it can show)
