@@ -6,15 +6,15 @@ ISAS = {"avx512": "AVX-512", "avx2": "AVX2", "baseline": "SSE2"}
 
 
 def bliinds(cpu, gpu):
-    """One picture, from memory to the features on the host, and how many a second."""
+    """One image, from memory to the features on the host, and how many a second."""
     rows, sizes = times(cpu), {"512x512": "512x512", "1920x1080": "1080p"}
-    body = [[f"one core, {text}"] + [figures(rows[f"cpu-{isa}/bliinds/{short}"][0]) for short in sizes.values()]
+    body = [[f"one core of an Intel Xeon, {text}"] + [figures(rows[f"cpu-{isa}/bliinds/{short}"][0]) for short in sizes.values()]
             + [whole(1e3 / rows[f"cpu-{isa}/bliinds/{short}"][0]) for short in sizes.values()] for isa, text in ISAS.items()]
     for memory, text in (("device", "GPU memory"), ("pinned", "pinned memory"), ("pageable", "pageable memory")):
         alone, four = ([only(gpu["rows"], size=size, group=group, name=f"{memory} memory{n}")["us"] for size in sizes]
                        for group, n in (("frame", ""), ("in-flight", ", 4")))
-        body.append([f"GPU, from {text}"] + [figures(us / 1e3) for us in alone] + [whole(1e6 / us) for us in four])
-    return [table(["BLIINDS-II"] + [f"{size}, ms" for size in sizes] + [f"{size}, pictures/s" for size in sizes], body)]
+        body.append([f"H200, from {text}"] + [figures(us / 1e3) for us in alone] + [whole(1e6 / us) for us in four])
+    return [table(["BLIINDS-II"] + [f"{size}, ms" for size in sizes] + [f"{size}, images/s" for size in sizes], body)]
 
 
 def denoise_cpu(data):
@@ -24,7 +24,7 @@ def denoise_cpu(data):
              "nlmeans-21x21-7x7/1080p-16bit": "the same, 16 bits",
              "patchbilateral-7x7-3x3/1080p": "`patchbilateral`, 7x7 by 3x3, 8 bits"}
     body = [[text] + [figures(rows[f"{isa}/{task}"][0]) for isa in ISAS] for task, text in tasks.items()]
-    body += [[f"{text}, same picture, radii and strength, one thread", whole(rows[f"{name}/nlmeans-21x21-7x7/1080p"][0]), "", ""]
+    body += [[f"{text}, same image, radii and strength, one thread", whole(rows[f"{name}/nlmeans-21x21-7x7/1080p"][0]), "", ""]
              for name, text in (("opencv", "OpenCV 4.6 `fastNlMeansDenoising`"), ("ffmpeg", "FFmpeg 5.1 `nlmeans`"))]
     return [table(["ms of CPU time"] + list(ISAS.values()), body)]
 
@@ -76,7 +76,7 @@ def halftone_cpu(data):
              "cpu-avx512/blue-noise-16-levels": "`levels=16`, AVX-512",
              "cpu-avx512/blue-noise-10-bits": "10 bits, AVX-512",
              "cpu-avx512/blue-noise-16-bits": "16 bits, AVX-512"}
-    return [table(["ms a frame"] + list(sizes.values()),
+    return [table(["ms per frame"] + list(sizes.values()),
                   [[text] + [figures(rows[f"{task}/{size}"][0]) for size in sizes] for task, text in tasks.items()])]
 
 
@@ -91,7 +91,7 @@ def halftone_gpu(data):
         return [text] + [figures(only(rows, size=s, method=method, what=what)["ms"]) for s in halftone_sizes(rows)]
 
     alone = "kernels, in flight 1"
-    return [table(["ms a frame"] + halftone_sizes(rows), [
+    return [table(["ms per frame"] + halftone_sizes(rows), [
         row("`floyd-steinberg`, one frame at a time", "floyd-steinberg", alone),
         row("the same, 4 in flight", "floyd-steinberg", "kernels, in flight 4"),
         row("the same, 16 in flight", "floyd-steinberg", "kernels, in flight 16"),

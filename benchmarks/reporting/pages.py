@@ -42,21 +42,6 @@ def headline(cpu, pipeline, streams, denoise, denoise_cpu):
     return ["| 1920x1080 | measured | on |\n|---|---|---|\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)]
 
 
-def gpu_or_cpu(pipeline):
-    """sharpnessmeter on the GPU and on a core of its host, for gpu.md."""
-    rows = pick(pipeline["rows"], kind="pipeline", format="NV12", size="1080p")
-    texts = {"cuda": "frames in GPU memory", "pinned": "pinned system memory", "recycled": "recycled system memory",
-             "fresh": "system memory, fresh for each frame"}
-
-    def rate(memory, device, in_flight):
-        found = pick(rows, memory=memory, device=device, in_flight=in_flight)
-        return rounded(found[0]["frames_per_second"]) if found else ""
-
-    return [table(["1920x1080 NV12, frames/s", "H200, `in-flight=0`", "H200, `in-flight=2`", "one core of its host"],
-                  [[texts[memory], rate(memory, "cuda", 0), rate(memory, "cuda", 2), rate(memory, "cpu", 0)]
-                   for memory in unique(r["memory"] for r in rows)])]
-
-
 def denoise_summary(gpu, cpu):
     """Both denoisers and what else there is, for denoising.md."""
     core = times(cpu, "cpu_time")
@@ -78,7 +63,6 @@ CPU, CUDA, PIPELINE = "cpu-epyc.json", "cuda-h200.json", "pipeline-h200.json"
 # name -> (function, the files that it reads, whether the page says where they come from)
 TABLES = {
     "headline": (headline, (CPU, PIPELINE, "streams-h200.json", "denoise-h200.json", "denoise-epyc.json"), False),
-    "gpu-or-cpu": (gpu_or_cpu, (PIPELINE,), False),
     "crossover": (sharpness.crossover, ("devices-h100.json",), True),
     "opencl": (sharpness.opencl, ("opencl-h100.json", "opencl-denoise-h100.json"), True),
     "denoise-summary": (denoise_summary, ("denoise-h200.json", "denoise-epyc.json"), False),

@@ -56,18 +56,16 @@ def is_busy(data):
 
 def load_of(context):
     """How busy the machine was when the program began."""
-    if "load_avg" not in context:
-        return "load not recorded"
     return f"load {context['load_avg'][0]:.1f} on {context.get('num_cpus', context.get('cores'))} cores"
 
 
 def provenance(name, data):
-    """Where a table comes from: the file, the machine and its load, compiler, commit, day and command."""
+    """Where a table comes from: file, machine, its load if it was recorded, compiler, commit, date and command."""
     context = data.get("context", data)
     parts = [f"`{name}`"]
     parts += [str(context[k]) for k in ("machine", "cpu", "gpu") if k in context]
     parts += [f"driver {context['driver']}"] if "driver" in context else []
-    parts += [load_of(context)]
+    parts += [load_of(context)] if "load_avg" in context else []
     parts += [str(context["compiler"])] if "compiler" in context else []
     parts += [f"commit {context['commit']}"] if "commit" in context else []
     parts += [context["date"][:10]] if "date" in context else []

@@ -18,8 +18,8 @@ def cpu(data):
         theirs = [rows[f"{loop}/{m}/1080p"][0] for loop in loops]
         body.append([f"`{m}`"] + [f"{rows[f'cpu-{isa}/{m}/1080p'][0]:.3f}" for isa in isas]
                     + [f"{rows[f'cpu/{m}/2160p'][0]:.3f}"] + [f"{v:.2f} ({v / ms:.1f}x)" for v in theirs])
-    return [f"Reading a frame of 1080p and nothing else: {reading:.3f} ms, {bandwidth / 1e9:.0f} GB/s.",
-            table(["one core, GRAY8, ms a frame"] + [f"1080p, {text}" for text in isas.values()] + ["2160p, AVX-512"]
+    return [f"Only reading a 1080p frame takes {reading:.3f} ms ({bandwidth / 1e9:.0f} GB/s).",
+            table(["one core, GRAY8, ms per frame"] + [f"1080p, {text}" for text in isas.values()] + ["2160p, AVX-512"]
                   + [f"1080p, {text}" for text in loops.values()], body)]
 
 
@@ -31,15 +31,16 @@ def libraries(cpu_data, cuda_data, npp_data):
     def cell(theirs, ours):
         return f"{figures(theirs * 1e3)} ({theirs / ours:.1f}x)"
 
+    names = {"opencv-float": "OpenCV in 32-bit floats", "opencv-norm": "OpenCV with norms", "opencv": "OpenCV"}
     body = []
     for name, metric in (("opencv-float", "tenengrad"), ("opencv-norm", "tenengrad"), ("opencv", "laplacian-variance")):
-        body.append([f"`{metric}`, {name}, one core"]
+        body.append([f"`{metric}`, {names[name]}, one core of an AMD EPYC"]
                     + [cell(core[f"{name}/{metric}/{s}"][0], core[f"cpu/{metric}/{s}"][0]) if f"{name}/{metric}/{s}" in core
                        else "" for s in sizes])
-    body.append(["`tenengrad`, NPP, frames in GPU memory"]
+    body.append(["`tenengrad`, NPP, frames in the memory of an NVIDIA H200"]
                 + [cell(only(npp_data["rows"], size=size, metric="tenengrad", prefilter="none")["kernel_us"] / 1e3,
                         kernel[f"cuda-kernel/tenengrad/{short}"][0]) for short, size in sizes.items()])
-    return [table(["us a frame"] + list(sizes), body)]
+    return [table(["us per frame"] + list(sizes), body)]
 
 
 def kernels(data):
@@ -64,8 +65,8 @@ def kernels(data):
             if f"cuda-kernel/{m}/{sizes[-1]}{variant}" in rows:
                 body.append([f"`{m}`" + variant.replace("/", ", ")]
                             + [cell(f"{kind}/{m}/{s}{variant}") for kind, s in columns])
-    said = f"Reading device memory: {bandwidth / 1e12:.2f} TB/s; in brackets the share of that. " if bandwidth else ""
-    return [said + "Microseconds a frame.", table(["us a frame"] + [f"{s}, {kinds[kind]}" for kind, s in columns], body)]
+    said = f"Reading device memory: {bandwidth / 1e12:.2f} TB/s; in brackets, the share of it that is reached. " if bandwidth else ""
+    return [said + "Microseconds per frame.", table(["us per frame"] + [f"{s}, {kinds[kind]}" for kind, s in columns], body)]
 
 
 MOST_OF_LEAST = 4  # times the least; what takes longer is marked
@@ -75,10 +76,10 @@ def layouts(data):
     """What formats, options and metrics cost, as multiples of the least time; the smallest and the largest frames."""
     limits, rows = only(data["rows"], kind="limits"), pick(data["rows"], kind="kernel")
     parts = [f"Reading device memory: {limits['bytes_per_second'] / 1e12:.2f} TB/s; an empty kernel after another: "
-             f"{limits['empty_us']:.2f} us. Microseconds a frame, one after the other; in brackets how many times the sum of "
-             "an empty kernel and of reading once the bytes that hold what has to be read: for packed formats all of them, "
-             f"for `roi`, half the frame's columns, half. Bold: more than {MOST_OF_LEAST} times. Empty: refused, since totals "
-             "could overflow."]
+             f"{limits['empty_us']:.2f} us. Microseconds per frame, one after the other; in brackets, the ratio to the least "
+             "possible time: an empty kernel plus reading the needed bytes once (packed formats: all bytes; `roi`, which "
+             f"covers half of the columns: half). Bold: more than {MOST_OF_LEAST} times. Empty: refused, because totals could "
+             "overflow."]
     options, plain = unique(r["option"] for r in rows), rows[0]["format"]
 
     def cell(**wanted):
@@ -123,12 +124,12 @@ def pipelines(data):
         body.append(cells + [f"{latency[0]['median_us']:.0f}, {latency[0]['p99_us']:.0f}" if latency else ""])
     failed = unique((r["memory"], r["device"], r["error"]) for r in rows if "error" in r)
     return [table(["frames/s: size, format, source's memory", "CPU, one core"] + [f"`in-flight={n}`" for n in counts]
-                  + ["latency with 0, us: median, 99%"], body)] + [
+                  + ["latency with `in-flight=0`, us: median, 99%"], body)] + [
         f"Not measured, {memory} memory, {device}: {error}." for memory, device, error in failed]
 
 
 def crossover(data):
-    """What a frame costs on each device, by size, settings and memory: when a GPU pays, and how far auto is from it."""
+    """Cost of a frame on each device by size, settings and memory: when a GPU pays, and how close auto comes to it."""
     rows, body = pick(data["rows"]), []
     memories = unique(r["memory"] for r in rows)
     for size, setting, pace in unique((r["size"], r["setting"], r["pace"]) for r in rows):
@@ -141,11 +142,11 @@ def crossover(data):
             at = None if "gpu_us" not in row or "cpu_us" not in row else row["auto_on"] != "cpu"
             cells.append(" / ".join(f"**{cell}**" if i == at else cell for i, cell in enumerate(both)) if row else "")
         body.append(cells + [f"{max(r['ratio'] for r in found.values()):.2f}"])
-    return [table(["us a frame, CPU / GPU; bold: where `auto` is"] + memories + ["`auto` / the better, at most"], body)]
+    return [table(["us per frame, CPU / GPU; bold: chosen by `auto`"] + memories + ["`auto` / the better device, worst case"], body)]
 
 
 def opencl(data, denoisers=None):
-    """What frames cost by OpenCL, with CUDA beside it in the same run; the denoisers in a later one."""
+    """Cost of a frame with OpenCL and with CUDA, from one run; the denoisers are from a later one."""
     later = {row["what"]: row for row in denoisers["rows"]} if denoisers else {}
     units = {"kernel": "us", "frames": "us", "denoise": "ms", "halftone": "ms"}
     body = []
@@ -155,13 +156,13 @@ def opencl(data, denoisers=None):
         if row["kind"] == "frames":
             detail = f"from {row['memory']} memory, {row['in_flight']} in flight"
         elif row["kind"] == "kernel":
-            detail = "kernels" + (f" behind {detail}" if detail != "none" else "")
+            detail = "kernels" + (f" after {detail}" if detail != "none" else "")
         else:
             detail = "kernels"
         unit = units[row["kind"]]
         body.append([f"{what}, {row['size']}, {detail}"]
                     + [f"{figures(row[name])} {unit}" if name in row else "" for name in ("opencl", "cuda")])
-    return [table(["one frame of gray bytes", "OpenCL", "CUDA"], body)]
+    return [table(["one 8-bit gray frame", "OpenCL", "CUDA"], body)]
 
 
 def streams(data):
@@ -170,13 +171,13 @@ def streams(data):
     parts = []
     if many:
         parts.append(table([f"streams of {many[0].get('size', '1080p')} {many[0]['format']}, {many[0]['memory']}", "`in-flight`",
-                            "frames/s, all together", "of the bus", "cores busy"],
+                            "frames/s in total", "share of the bus", "cores used"],
                            [[str(r["streams"]), str(r["in_flight"]), whole(r["frames_per_second"]),
                              f"{r['of_bus']:.1%}" if "of_bus" in r else "", f"{r['cores_used']:.1f}"] for r in many]))
     for r in live:
         parts.append(f"- {r['streams']} live streams, 60 frames/s each, `in-flight={r['in_flight']}`, {r['seconds']:.0f} s: "
-                     f"{r['late'] or 'none'} of {whole(r['frames'])} frames late, the latest {r['worst_ms']:.1f} ms, "
-                     f"{r['cores_used']:.1f} cores busy.")
+                     f"{r['late'] or 'none'} of {whole(r['frames'])} frames late, at most {r['worst_ms']:.1f} ms behind, "
+                     f"{r['cores_used']:.1f} cores used.")
     return parts[:1] + ["\n".join(parts[1:])] if many else ["\n".join(parts)]
 
 

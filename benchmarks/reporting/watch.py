@@ -20,11 +20,11 @@ def false_alarms(data):
 
 
 def load(*runs):
-    """Beside decoding alone, on the CPU."""
+    """CPU time of watching, compared with decoding alone."""
     lines = [[f"{r['cameras']} of {r['clip']}", f"{r['decode']['ms_per_frame']:.2f}", f"{r['watch']['ms_per_frame']:.2f}",
               f"{100 * (r['ratio'] - 1):.0f}%", f"{r['watch']['cores']:.2f}", f"{r['watch']['frames_missing']:.0f}",
               f"{r['watch']['memory_end']:.0f}"] for r in runs]
-    return [table(["cameras", "decoding alone, ms of CPU a frame", "watching", "more", "cores busy", "frames missing",
+    return [table(["cameras", "decoding alone, CPU ms per frame", "with watching", "increase", "cores used", "frames missing",
                    "memory, MiB"], lines)]
 
 
@@ -32,6 +32,6 @@ def streams(data):
     """Live streams on the GPU, each frame measured and watched."""
     live = [r for r in pick(data["rows"], kind="live") if r["holds"]]
     longest = max(live, key=lambda r: (r["streams"], r["seconds"]))
-    return [table(["live streams of 1080p, 60 frames/s", "seconds", "frames", "late", "latest, ms", "cores busy"],
+    return [table(["live streams of 1080p, 60 frames/s", "seconds", "frames", "late", "at most behind, ms", "cores used"],
                   [[str(longest["streams"]), f"{longest['seconds']:.0f}", str(longest["frames"]), str(longest["late"]),
                     f"{longest['worst_ms']:.1f}", f"{longest['cores_used']:.1f}"]])]
