@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Autofocus with a lens that the application moves: focuscontroller says where to, the application's motor goes there.
+// Autofocus with a lens that the application moves: focuscontroller requests positions, the application drives the motor.
 // Build it alone: g++ -std=c++17 autofocus_app.cpp -o autofocus_app $(pkg-config --cflags --libs gstreamer-1.0)
 #include <gst/gst.h>
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-// Yours talks to a stage, a serial port, an SDK. This one turns the ring of the virtual camera.
+// Yours would control a stage, a serial port or an SDK. This one turns the ring of the virtual camera.
 class Motor {
  public:
   explicit Motor(GstElement* camera) : camera_(camera) {}
@@ -24,11 +24,11 @@ class Motor {
   int moves_ = 0;  // read after the pipeline has stopped
 };
 
-// Called in the streaming thread: frames wait until it returns, so the next one is exposed after the move. A motor that
-// is only told and not waited for would set wait-for-arrival and emit the action signal `arrived` when it is there.
+// Called in the streaming thread: frames wait until it returns, so the next one is exposed after the move. For a motor
+// that moves asynchronously, set wait-for-arrival and emit the action signal `arrived` when it is there.
 void on_move(GstElement*, double position, gpointer motor) { static_cast<Motor*>(motor)->go_to(position); }
 
-// Prints a change of state; true when the search has ended.
+// Prints a change of state; returns true when the search has ended.
 bool has_ended(GstMessage* message) {
   const GstStructure* fields = gst_message_get_structure(message);
   if (!gst_structure_has_name(fields, "focuscontroller")) return false;
@@ -46,7 +46,7 @@ bool has_ended(GstMessage* message) {
 
 int main(int argc, char** argv) {
   gst_init(&argc, &argv);
-  // Sharp at 62 by default: what the search has to find out.
+  // Sharp at 62 by default, which the search has to find.
   const std::string camera = argc > 1 ? argv[1] : "virtuallenssrc best-position=62 noise=3 flicker=0.1 lag=2";
   GError* error = nullptr;
   GstElement* pipeline = gst_parse_launch(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Saves the sharpest of every N frames of a video that OpenCV reads, for photogrammetry or splats.
+"""Saves the sharpest of every N frames of a video that OpenCV reads, for example for photogrammetry.
 
 usage: best_frames.py VIDEO FOLDER [N]
 """

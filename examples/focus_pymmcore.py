@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Autofocus of a microscope with Micro-Manager's pymmcore. Without --config, of a simulated one.
+"""Focuses a microscope through Micro-Manager's pymmcore, or a simulated microscope without --config.
 
 usage: focus_pymmcore.py [--config FILE] [--range UM] [--step UM]
 
-The search moves the stage up to half of --range to both sides: make sure that the objective cannot touch the sample there.
+The search moves the stage by up to half of --range in both directions: make sure that the objective cannot touch the
+sample there.
 Not tested on a real microscope.
 """
 import argparse
@@ -14,7 +15,7 @@ import framequality as fq
 
 
 class SimulatedCore:
-    """The part of pymmcore.CMMCore that is used here: a stage, and a camera whose image is sharp at 37.4 um."""
+    """The part of pymmcore.CMMCore that this program uses: a stage, and a camera whose image is sharp at 37.4 um."""
 
     def __init__(self):
         self._z = 20.0
@@ -42,7 +43,7 @@ class SimulatedCore:
 
 
 def autofocus(core, span, step):
-    """Moves the stage of a core to the sharpest plane within `span` um around where it is; returns the search."""
+    """Moves the core's stage to the sharpest plane within `span` um around its position; returns the search."""
     start = core.getPosition()
     focus = fq.Autofocus(start - span / 2, start + span / 2, step=step, position=start, backlash=-1)
 

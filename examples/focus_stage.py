@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Focuses with a motorised stage that takes its time, then keeps the sharpest plane of a z-stack around the top.
+"""Focuses with a slow motorised stage, then saves the sharpest plane of a z-stack around the best position.
 
-focuscontroller says on the signal `move` where to go, and waits until it is told by `arrived` that the stage is there.
+focuscontroller emits the signal `move` with a position, and waits until the program emits `arrived`.
 """
 import argparse
 import csv
@@ -20,7 +20,7 @@ from gi.repository import GLib, Gst, GstApp, GstVideo  # GstApp gives the appsin
 
 
 class Stage:
-    """Goes where it was told last, in a thread of its own. This one is simulated: replace travel() for yours.
+    """Moves to the position that was requested last, in its own thread. It is simulated: replace travel() for yours.
 
     speed: units per second. show(position): called on the way. arrived(): called when the stage stands where it was
     told last. What travel() raises is kept in `error`, and ends the thread.
@@ -34,7 +34,7 @@ class Stage:
         self.thread.start()
 
     def go_to(self, position):
-        """Returns at once: focuscontroller calls it in the streaming thread, where waiting would hold up the frames."""
+        """Returns immediately: focuscontroller calls it in the streaming thread, and waiting would block frames."""
         with self.changed:
             self.target = position
             self.moves += 1
@@ -51,11 +51,11 @@ class Stage:
                 self.travel(target)
                 if not self.interrupted():
                     self.arrived()
-        except Exception as error:  # of any driver: who waits for the stage has to hear of it
+        except Exception as error:  # of any driver: the thread that waits for the stage must get it
             self.error = error
 
     def interrupted(self):
-        """True if there is somewhere else to go, or nowhere any more."""
+        """True if another position was requested, or if the stage is being closed."""
         return self.closing or self.target is not None
 
     def travel(self, target):
@@ -83,12 +83,12 @@ class Stage:
 
 
 class Microscope:
-    """A camera, its meter and focus controller, and a stage. For one thread at a time; what takes longer than options
-    allow, and errors of pipeline and stage, are RuntimeErrors."""
+    """A camera, its meter and focus controller, and a stage. Use it in one thread at a time. It raises RuntimeError for
+    errors of pipeline and stage, and if something takes longer than the options allow."""
 
     def __init__(self, options):
         self.options = options
-        # A stage that needs longer than the controller's time limit for a move would look like a camera without scores.
+        # If the stage moved for longer than the controller's time limit, the camera would seem to have no scores.
         patience = int((10 + (options.max - options.min) / options.speed) * Gst.SECOND)
         self.pipeline = Gst.parse_launch(
             f"{options.camera} ! sharpnessmeter normalize=mean prefilter=binomial5 post-messages=false ! "
@@ -100,7 +100,7 @@ class Microscope:
         self.there, self.arrived_at = threading.Event(), 0
         self.stage = Stage(options.speed, self.show, self.arrived)
         self.focus.connect("move", lambda _, position: self.stage.go_to(position))
-        # Frames of a live camera say when they were exposed.
+        # A live camera's frames have the time of their exposure.
         self.is_live = self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.NO_PREROLL
 
     def show(self, position):
@@ -108,7 +108,7 @@ class Microscope:
             self.lens.set_property("position", position)
 
     def arrived(self):
-        """In the stage's thread."""
+        """Called in the stage's thread."""
         self.arrived_at = self.focus.get_current_running_time()
         self.there.set()
         self.focus.emit("arrived")
@@ -150,11 +150,11 @@ class Microscope:
             self.message(deadline, f"the stage did not arrive at {position:g}", 0)
 
     def picture(self):
-        """A sample that was exposed after the stage arrived, with the lens at rest, and its score."""
+        """Returns a sample that was exposed after the stage arrived, with the lens at rest, and its score."""
         deadline = time.monotonic() + self.options.timeout
         skip = self.options.settle_frames
         if not self.is_live:
-            skip += 2  # frames say nothing of when they were made: one waits in the appsink, one is on its way
+            skip += 2  # frames have no time of exposure: one waits in the appsink, one is on its way
         while True:
             self.message(deadline, "no frame with a score came", 0)
             sample = self.sink.try_pull_sample(Gst.SECOND // 10)
@@ -174,7 +174,7 @@ class Microscope:
 
 
 def write_curve(path, fields):
-    """Writes the positions and scores that the search saw, if the message says them; returns how many, or None."""
+    """Writes the positions and scores that the search saw, if the message has them; returns their number, or None."""
     if not (fields.has_field("positions") and fields.has_field("scores")):
         return None
     positions, scores = ([float(number) for number in fields[name]] for name in ("positions", "scores"))
@@ -199,13 +199,13 @@ def print_result(fields, moves, path):
 
 
 def planes(top, options):
-    """Positions of the stack within the range, from below: every plane is come to from the same side."""
+    """Positions of the stack within the range, upwards: the stage approaches every plane from the same side."""
     around = (top + i * options.spacing for i in range(-options.planes, options.planes + 1))
     return [position for position in around if options.min <= position <= options.max]
 
 
 def scan(microscope, top, options):
-    """Keeps the sharpest plane around the top as a picture."""
+    """Saves the sharpest plane around the best position as an image."""
     positions, stack = planes(top, options), []
     for number, position in enumerate(positions, 1):
         microscope.go_to(position)
@@ -261,7 +261,7 @@ def main():
             raise RuntimeError("no position is sharper than the others")
         scan(microscope, fields["top"] if fields.has_field("top") else fields["position"], options)
     except (RuntimeError, OSError, GLib.Error) as error:
-        # What GLib says begins with its domain.
+        # GLib's messages begin with a domain.
         sys.exit(f"focus_stage.py: {error.message if isinstance(error, GLib.Error) else error}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plots the score of the last frames in a terminal while the pipeline runs, from the messages on the bus.
+"""Plots the scores of the last frames in the terminal while the pipeline runs, from the messages on the bus.
 
-Turn the lens until the curve is at its top. Without a terminal it prints one line for each second instead.
+Turn the lens until the curve is at its highest. If stdout is not a terminal, prints one line per second instead.
 """
 import argparse
 import collections
@@ -25,7 +25,7 @@ arguments = parser.parse_args()
 
 
 def chart(scores, width):
-    """Lines of a bar for each of the last scores, with the range in view beside them."""
+    """Lines with a bar for each of the last scores, labelled with the visible range."""
     shown = list(scores)[-width:]
     low, high = min(shown), max(shown)
     scale = HEIGHT * 8 / (high - low) if high > low else 0
@@ -51,7 +51,7 @@ class Plot:
                 print(f"{seconds} s: {line}", flush=True)
                 self.printed = seconds
             return
-        # Up over the last drawing, then each line anew; \033[K clears what a longer one left behind.
+        # Moves up to the top of the last drawing and redraws each line; \033[K clears the rest of a longer one.
         up = f"\033[{HEIGHT + 1}A" if self.drawn else ""
         self.drawn = True
         lines = [*chart(self.scores, max(shutil.get_terminal_size().columns - 12, 1)), line]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Prints the score of every frame from C++: the fields of sharpnessmeter's bus messages through GStreamer's C API.
+// Prints the score of every frame from sharpnessmeter's bus messages, through GStreamer's C API.
 // Build it alone: g++ score_app.cpp -o score_app $(pkg-config --cflags --libs gstreamer-1.0)
 #include <gst/gst.h>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kSource =
     "videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=I420,width=320,height=240";
 
-// Prints one message; those of other elements say nothing about sharpness.
+// Prints a message of sharpnessmeter; ignores those of other elements.
 void print_score(GstMessage* message) {
   const GstStructure* fields = gst_message_get_structure(message);
   if (fields == nullptr || !gst_structure_has_name(fields, "sharpnessmeter")) return;
@@ -22,7 +22,7 @@ void print_score(GstMessage* message) {
   const char* metric = gst_structure_get_string(fields, "metric");
   gst_structure_get(fields, "frame", G_TYPE_UINT64, &frame, "timestamp", G_TYPE_UINT64, &timestamp, "score",
                     G_TYPE_DOUBLE, &score, nullptr);
-  // 17 digits give the score back exactly.
+  // 17 digits preserve the score exactly.
   std::printf("%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %s %.17g\n", frame, timestamp, metric, score);
 }
 

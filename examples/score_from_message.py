@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints the score of every frame, read from the messages that sharpnessmeter posts on the bus.
+"""Prints the score of every frame from the messages that sharpnessmeter posts on the bus.
 
-Messages are the easy way for an application: nothing in the pipeline but the meter itself.
+Use messages if you need only the scores: the pipeline needs nothing but the meter.
 """
 import argparse
 import sys
@@ -29,7 +29,7 @@ while True:
     if message.type == Gst.MessageType.ELEMENT:
         fields = message.get_structure()
         if fields.get_name() == "sharpnessmeter":
-            # Times are in nanoseconds; the score's unit is the metric's (tenengrad: squared 8-bit codes).
+            # Times are in nanoseconds; the score's unit is the metric's (tenengrad: squared grey levels).
             print(fields["frame"], fields["timestamp"], fields["metric"], fields["score"])
     elif message.type == Gst.MessageType.ERROR:
         error, debug = message.parse_error()

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints the score of every frame, read from the GstSharpnessMeta that sharpnessmeter attaches to the buffer.
+"""Prints the score of every frame from the GstSharpnessMeta that sharpnessmeter attaches to the buffer.
 
-The metadata travels with the pixels: whoever has the frame has its score, with no messages to match by time.
+Use metadata if you need frames with their scores: both arrive together, with no messages to match by time.
 """
 import argparse
 import sys
@@ -27,7 +27,7 @@ sink, bus = pipeline.get_by_name("sink"), pipeline.get_bus()
 pipeline.set_state(Gst.State.PLAYING)
 failed = False
 while not failed and not sink.is_eos():
-    # Pulling without a limit would wait for ever after an error: those come by the bus.
+    # Pulling without a limit would wait forever after an error, because errors arrive on the bus.
     sample = sink.try_pull_sample(Gst.SECOND // 10)
     error = bus.pop_filtered(Gst.MessageType.ERROR)
     if error is not None:

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Saves the sharpest frame of a stream: a pad probe reads the GstSharpnessMeta of each buffer that passes.
+"""Saves the sharpest frame of a stream: a pad probe reads the GstSharpnessMeta of each buffer.
 
-A probe sees every frame in the streaming thread, wherever the metadata arrives: here downstream of a scaler.
+Use a probe to see every frame in the streaming thread, anywhere downstream of the meter: here after a scaler.
 """
 import argparse
 import sys
@@ -15,19 +15,19 @@ from gi.repository import Gst
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=90 ! video/x-raw,format=I420,width=640,height=480",
                     help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
-parser.add_argument("--output", default="sharpest.pgm", help="picture to write (default: %(default)s)")
+parser.add_argument("--output", default="sharpest.pgm", help="image to write (default: %(default)s)")
 arguments = parser.parse_args()
 
 
 class Sharpest:
-    """The best frame so far. Only the streaming thread writes it; it is read when that has ended."""
+    """The best frame so far. Only the streaming thread writes it; the main thread reads it after that has ended."""
     score, pts, pixels, size = float("-inf"), 0, b"", (0, 0)
 
 
 def on_buffer(pad, info, best):
     buffer = info.get_buffer()
     meta = buffer.get_custom_meta("GstSharpnessMeta")
-    if meta is not None and meta.get_structure()["score"] > best.score:  # `interval` leaves frames without
+    if meta is not None and meta.get_structure()["score"] > best.score:  # frames that `interval` skips have none
         caps = pad.get_current_caps()[0]  # get_structure(0) is a context manager in GStreamer 1.26
         best.score, best.pts = meta.get_structure()["score"], buffer.pts
         # Copied: the buffer goes back to its pool when the probe returns.
@@ -44,7 +44,7 @@ pipeline.get_by_name("sink").get_static_pad("sink").add_probe(Gst.PadProbeType.B
 pipeline.set_state(Gst.State.PLAYING)
 bus, message = pipeline.get_bus(), None
 try:
-    while message is None:  # waiting without a limit would keep Ctrl-C away, which ends a camera
+    while message is None:  # waiting without a limit would block Ctrl-C, which ends a live source
         message = bus.timed_pop_filtered(Gst.SECOND // 10, Gst.MessageType.EOS | Gst.MessageType.ERROR)
 except KeyboardInterrupt:
     pass

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The pixels of a PGM file, to be freed; NULL if it is none. Fills in the image. */
+/* Reads a PGM file and fills in the image. Returns the pixels, which the caller frees, or NULL if it is not PGM. */
 static unsigned char* read_pgm(const char* path, fq_image* image) {
   FILE* file = fopen(path, "rb");
   unsigned char* pixels = NULL;

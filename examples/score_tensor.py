@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Scores a batch of PyTorch tensors where they lie, in GPU memory if there is a GPU."""
+"""Scores a batch of PyTorch tensors in place, in GPU memory if there is a GPU."""
 import framequality as fq
 import torch
 

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One process measures, another one reads the scores with the frames: unixfdsink hands both over.
+"""Measures in one process and reads frames with their scores in another one, through unixfdsink and unixfdsrc.
 
-Needs GStreamer 1.24 on both sides. The reader needs no framequality: it registers the metadata's name, and GStreamer
-then restores what the sender attached. The times in it are the sender's; the buffers' are the reader's.
+Both processes need GStreamer 1.24. The reader does not need framequality: it registers the metadata's name, and
+GStreamer restores what the sender attached. Times in the metadata are the sender's; those of the buffers are the
+reader's.
 """
 import argparse
 import os
@@ -31,7 +32,7 @@ def run(launch, on_buffer=None):
         pipeline.get_by_name("sink").get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, on_buffer)
     pipeline.set_state(Gst.State.PLAYING)
     bus, message = pipeline.get_bus(), None
-    while message is None:  # waiting without a limit would keep Ctrl-C away
+    while message is None:  # waiting without a limit would block Ctrl-C
         message = bus.timed_pop_filtered(Gst.SECOND // 10, Gst.MessageType.EOS | Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)
     if message.type == Gst.MessageType.ERROR:
@@ -43,7 +44,7 @@ def send():
 
 
 def receive():
-    Gst.Meta.register_custom_simple("GstSharpnessMeta")  # before the first frame; without it the meta is dropped
+    Gst.Meta.register_custom_simple("GstSharpnessMeta")  # before the first frame; otherwise GStreamer drops the meta
 
     def on_buffer(_, info):
         meta = info.get_buffer().get_custom_meta("GstSharpnessMeta")

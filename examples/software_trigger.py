@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Autofocus of a GenICam camera (GigE Vision, USB3 Vision) that takes a frame only when it is told to.
+"""Focuses a software-triggered GenICam camera (GigE Vision, USB3 Vision) through Aravis.
 
-Aravis has the camera. For each frame: move the lens, which is one of the camera's features, wait for it, say `arrived`,
-trigger, measure.
+For each frame the program moves the lens, which is one of the camera's features, waits for it, reports `arrived`,
+triggers a frame, and measures it.
 """
 import argparse
 import queue
@@ -22,7 +22,7 @@ PATIENCE = 5  # s; the source itself gives up after 2
 
 
 class Lens:
-    """An integer or floating feature of the camera that moves its lens. For another lens replace go_to()."""
+    """An integer or floating feature of the camera that moves its lens. For another lens, replace go_to()."""
 
     def __init__(self, camera, feature, settle):
         self.device, self.feature, self.settle, self.moves = camera.get_device(), feature, settle, 0
@@ -33,7 +33,7 @@ class Lens:
         self.min, self.max = get_bounds(feature)
 
     def go_to(self, position):
-        """Returns when the lens is at rest."""
+        """Moves the lens; returns when it is at rest."""
         if self.is_integer:
             self.device.set_integer_feature_value(self.feature, round(position))
         else:
@@ -44,8 +44,8 @@ class Lens:
 
 class Rig:
     def __init__(self, options):
-        # do-timestamp: by itself Aravis counts time from the first frame on, and focuscontroller tells frames of before
-        # a move from those of after it by comparing their time with the pipeline's.
+        # do-timestamp: by default Aravis counts time from the first frame, but focuscontroller compares frame times
+        # with the pipeline's to tell frames before a move from those after it.
         self.pipeline = Gst.parse_launch(
             f"aravissrc name=camera do-timestamp=true features=\"{TRIGGER}\" ! {options.caps} ! "
             "sharpnessmeter normalize=mean prefilter=binomial5 post-messages=false ! "
@@ -56,7 +56,7 @@ class Rig:
         if options.camera:
             self.source.set_property("camera-name", options.camera)
         self.options, self.frames, self.moves, self.bus = options, 0, queue.SimpleQueue(), self.pipeline.get_bus()
-        # Without self: a rig that its pipeline held would never be freed, nor the camera for whoever comes next.
+        # Does not capture self: a rig that its pipeline references would never be freed, nor would the camera.
         self.focus.connect("move", lambda _, position, moves: moves.put(position), self.moves)
 
     def start(self):
@@ -70,7 +70,7 @@ class Rig:
         self.pipeline.set_state(Gst.State.PLAYING)
 
     def ended(self):
-        """What focuscontroller says when the search has ended, if it has; raises what any element says is wrong."""
+        """Returns focuscontroller's message if the search has ended, else None; raises errors of all elements."""
         ended = None
         while message := self.bus.pop_filtered(Gst.MessageType.ERROR | Gst.MessageType.ELEMENT):
             if message.type == Gst.MessageType.ERROR:
@@ -81,7 +81,7 @@ class Rig:
         return ended
 
     def take(self):
-        """A frame that was triggered, measured and seen by focuscontroller."""
+        """Triggers a frame; returns when it is measured and focuscontroller has seen it."""
         self.camera.software_trigger()
         if self.sink.try_pull_sample(PATIENCE * Gst.SECOND) is None:
             self.ended()
@@ -92,7 +92,7 @@ class Rig:
         """The message that ends the search."""
         while True:
             self.take()
-            # Moves are asked for before the frame that they are answers to goes on to the appsink.
+            # focuscontroller requests a move before it passes the frame on to the appsink.
             while not self.moves.empty():
                 self.lens.go_to(self.moves.get())
                 self.focus.emit("arrived")
@@ -127,7 +127,7 @@ def main():
         if fields["state"] == "failed":
             raise RuntimeError("no position is sharper than the others")
     except (RuntimeError, GLib.Error) as error:
-        # What GLib says begins with its domain.
+        # GLib's messages begin with a domain.
         sys.exit(f"software_trigger.py: {error.message if isinstance(error, GLib.Error) else error}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints the images below a folder, sharpest first, with the kind of blur of each: which ones to keep.
+"""Prints the images in a folder and its subfolders, sharpest first, with the kind of blur of each.
 
 usage: sort_folder.py FOLDER
 """
@@ -21,7 +21,7 @@ def main():
             continue
         try:
             measured = fq.measure(fq.read(path), **fq.ACROSS_SCENES)
-        except ImportError as error:  # nothing that reads such files is installed
+        except ImportError as error:  # no package that reads such files is installed
             sys.exit(str(error))
         except (OSError, ValueError) as error:
             print(f"{path}: {error}", file=sys.stderr)

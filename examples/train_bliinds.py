@@ -7,9 +7,9 @@ SCORES.csv: columns name and score (0 best ... 99 worst); optional: frame (witho
 name) and scene. MODEL: the file to write, for `framequality-bliinds score --model` and the property model-location of
 bliindsmeter.
 
-The report: rank correlation (SROCC), linear correlation (PLCC) and root mean square error of raw scores. Scenes, in order
-of their names, are dealt to folds; a model of the others predicts each fold. `unseen` is all of these predictions, `in
-sample` those for the training set itself.
+The report: rank correlation (SROCC), linear correlation (PLCC) and root mean square error of raw scores. Scenes are
+assigned to folds in order of their names; each fold is predicted by a model trained on the others. `unseen` covers all
+of these predictions, `in sample` those for the training set itself.
 """
 import argparse
 import csv
@@ -21,11 +21,11 @@ import numpy
 NAMES = [f"{statistic}_L{scale}" for scale in (1, 2, 3) for statistic in (
     "zeta_mean", "zeta_hi10", "gamma_mean", "gamma_lo10", "energy_mean", "energy_hi10", "orient_mean", "orient_hi10")]
 LEAST_ROWS = len(NAMES) + 1
-TOLERANCE = 1e-10  # a column of length 1 of which less is left without the others is made of them
+TOLERANCE = 1e-10  # a unit column depends on the others if less than this remains without them
 
 
 class Refused(Exception):
-    """A table that cannot be used, and why."""
+    """A table that cannot be used, with the reason."""
 
 
 def read(path):
@@ -69,7 +69,7 @@ def number(path, line, name, field):
 
 
 def frame_of(path, line, fields, at):
-    """The frame that a record is for; -1 if the table has no frames."""
+    """The frame of a record; -1 if the table has no frames."""
     if at is None:
         return -1
     if not (fields[at].isascii() and fields[at].isdigit()):
@@ -115,7 +115,7 @@ def join(features_path, scores_path, separator):
 
 
 def dependent(columns):
-    """Which of these centred columns of length 1 follow from the others: what is left when the largest are taken out."""
+    """Which of these centred unit columns depend on the others: those that remain when the largest are removed."""
     rest, left = columns.copy(), list(range(columns.shape[1]))
     while left:
         lengths = numpy.linalg.norm(rest[:, left], axis=0)
@@ -135,7 +135,7 @@ def train(features, scores):
     mean = features.mean(axis=0)
     centred = features - mean
     length = numpy.linalg.norm(centred, axis=0)
-    # What rounding leaves of a constant has no direction.
+    # The rounding error of a constant has no direction.
     fault = [i for i in range(len(NAMES)) if length[i] <= TOLERANCE * abs(features[:, i]).max() * len(scores) ** 0.5]
     fault = fault or dependent(centred / length)
     if fault:

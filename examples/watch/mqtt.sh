@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The events of framequality-watch to an MQTT broker, the last one of each camera retained as its state.
+# Publishes the events of framequality-watch to an MQTT broker; the last event of each camera is retained as its state.
 # usage: framequality-watch ... | mqtt.sh [OPTION OF mosquitto_pub]...    or    tail -n 0 -F events.jsonl | mqtt.sh ...
-# PREFIX (default: framequality) is what topics begin with: PREFIX/CAMERA. A password is best kept out of the options:
-# in ~/.config/mosquitto_pub. Needs mosquitto-clients and jq.
+# Topics are PREFIX/CAMERA (PREFIX is framequality by default). Keep passwords out of the options: put them into
+# ~/.config/mosquitto_pub. Needs the packages mosquitto-clients and jq.
 set -euo pipefail
 prefix=${PREFIX:-framequality}
 
-# What a topic may not have in a level, and what would begin another one: a camera may have any name.
+# Replaces characters that a level of a topic may not contain, because a camera can have any name.
 # shellcheck disable=SC2016  # $prefix is jq's
 program='fromjson? | select(.camera? | type == "string") | $prefix + "/" + (.camera | gsub("[+#/\\p{Cc}]"; "_")), tojson'
 jq --unbuffered -R -r --arg prefix "$prefix" "$program" |

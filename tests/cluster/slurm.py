@@ -129,13 +129,13 @@ def test_killed_requeued_and_out_of_time(cluster, archive):
     again = [path.name for path, when in before.items() if run.records()[path] != when]
     assert len(before) >= 3 and not [name for name in again if not name.startswith((EMPTY[0], TEXT[0]))], again
     logs = {task: (run.results / "log" / f"scan-{run.scan}_{task}.log").read_text() for task in (1, 3)}
-    assert "one file at a time" in logs[1] and "out of time: once more" in logs[3], logs
+    assert "one file at a time" in logs[1] and "out of time: requeued" in logs[3], logs
 
 
 def test_cancelled(cluster, archive):
     run = Run(cluster, archive, "cancelled")
     [stopped] = run.submit_and_stop(1)
-    assert "still under way" in run.submit(check=1)
+    assert "still running" in run.submit(check=1)
     cluster.run("scancel", run.scan)
     cluster.finish(run.scan, run.merge)
     until("a task that is cancelled ends", lambda: ended(stopped))
