@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Focuses with a slow motorised stage, then saves the sharpest plane of a z-stack around the best position.
+"""Focuses with a motorised stage that takes its time, then keeps the sharpest plane of a z-stack around the top.
 
-focuscontroller emits the signal `move` with a position, and waits until the program emits `arrived`.
+focuscontroller says on the signal `move` where to go, and waits until it is told by `arrived` that the stage is there.
 """
 import argparse
 import csv

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plots the scores of the last frames in the terminal while the pipeline runs, from the messages on the bus.
 
-Turn the lens until the curve is at its highest. If stdout is not a terminal, prints one line per second instead.
+Turn the lens until the curve is at its top. Without a terminal it prints one line for each second instead.
 """
 import argparse
 import collections

@@ -29,7 +29,7 @@ while True:
     if message.type == Gst.MessageType.ELEMENT:
         fields = message.get_structure()
         if fields.get_name() == "sharpnessmeter":
-            # Times are in nanoseconds; the score's unit is the metric's (tenengrad: squared grey levels).
+            # Times are in nanoseconds; the score's unit is the metric's (tenengrad: squared 8-bit codes).
             print(fields["frame"], fields["timestamp"], fields["metric"], fields["score"])
     elif message.type == Gst.MessageType.ERROR:
         error, debug = message.parse_error()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Prints the score of every frame from the GstSharpnessMeta that sharpnessmeter attaches to the buffer.
 
-Use metadata if you need frames with their scores: both arrive together, with no messages to match by time.
+The metadata travels with the pixels: whoever has the frame has its score, with no messages to match by time.
 """
 import argparse
 import sys

@@ -15,7 +15,7 @@ from gi.repository import Gst
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=90 ! video/x-raw,format=I420,width=640,height=480",
                     help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
-parser.add_argument("--output", default="sharpest.pgm", help="image to write (default: %(default)s)")
+parser.add_argument("--output", default="sharpest.pgm", help="picture to write (default: %(default)s)")
 arguments = parser.parse_args()
 
 

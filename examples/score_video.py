@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Scores every frame of a video file: prints the times with the highest and lowest scores, warns of scene changes, and
-writes a table and a plot."""
+"""Scores every frame of a video file: prints the moments with the highest and the lowest scores, warns where the scene
+changes, and writes a table and a plot."""
 import argparse
 import csv
 import math
@@ -17,16 +17,16 @@ gi.require_version("GstApp", "1.0")
 from gi.repository import Gst, GstApp  # GstApp gives the appsink its methods
 
 HIGH, LOW, LINE, CUT = "#1b7837", "#b2182b", "#4d4d4d", "#2166ac"
-# Zones in which frames are compared to find scene changes; they do not change the score.
+# The zones in which the scene is compared from frame to frame; they do not change the score.
 ZONES = "zone-columns=8 zone-rows=8"
-# A scene begins where the share of detail that moves to other zones is at least CHANGE, and at least TIMES the share
-# between the frames around it. In clips with and without cuts the cuts had at least 0.45 and 18 times;
+# Another scene begins where the share of the detail that moves to other zones is at least CHANGE, and TIMES what moves
+# in the steps from frame to frame around. In clips with and without cuts the cuts had at least 0.45 and 18 times;
 # nothing else, not even a bird that jumps at the camera (0.34), had 0.25 and 2.5 times.
 CHANGE, TIMES, AROUND = 0.25, 4, 4
 
 
 def decoder(video, rest):
-    """A pipeline that decodes the video's frames into `rest`; videoconvert passes frames through untouched unless
+    """A pipeline that decodes the video's pictures into `rest`; videoconvert passes frames through untouched unless
     `rest` cannot take their format."""
     pipeline = Gst.parse_launch("filesrc name=file ! decodebin expose-all-streams=false caps=video/x-raw(ANY)"
                                 f" ! videoconvert ! {rest}")
@@ -40,12 +40,12 @@ def raise_error(message):
 
 
 def unit_of(meter):
-    """The unit of a metric's scores, from its description `formula [unit]: text`. A code is a grey level, 0-255."""
+    """Of its scores: the metric's description is `formula [unit]: text`. A code is a step of 8-bit luma."""
     return re.search(r"\[([^]]+)\]: ", meter.get_property("metric").value_name)[1].replace("^2", "²")
 
 
 def score(video, properties):
-    """Returns every frame's (time in s, score, number), and facts about the run."""
+    """Every frame's (time in s, score, number), and what there is to say about the run."""
     pipeline = decoder(video, f"sharpnessmeter name=meter {ZONES} {properties} ! fakesink sync=false")
     meter, bus = pipeline.get_by_name("meter"), pipeline.get_bus()
     rows, zones, last = [], [], None
@@ -63,7 +63,7 @@ def score(video, properties):
             if fields.get_name() != "sharpnessmeter":
                 continue
             at = fields["stream-time"]
-            # A frame without a time gets its predecessor's.
+            # A frame without a time stands at its predecessor's.
             at = at / Gst.SECOND if at != Gst.CLOCK_TIME_NONE else rows[-1][0] if rows else 0.0
             rows.append((at, fields["score"], len(rows)))
             zones.append(fields["zones"] if fields.has_field("zones") else [])
@@ -87,7 +87,7 @@ def score(video, properties):
 
 
 def scene_changes(zones):
-    """Numbers of the frames that begin a scene, from the zones' scores of every frame. Focus and light change all
+    """Numbers of the frames that begin another scene, from the zones' scores of every frame. Focus and light change all
     zones alike, and motion moves detail step by step; a cut moves it at once. Slow transitions are not found, nor
     anything with entropy and the -frequency metrics, which are not sums of detail."""
     steps, last = [], None
@@ -119,7 +119,7 @@ def moments(rows, count, separation, highest):
 
 
 def warning(scenes, shown=5):
-    """Explains scores of videos with scene changes."""
+    """What to make of scores where the scene changes."""
     where = ", ".join(f"{at:.2f} s (frame {number})" for at, _, number in scenes[:shown])
     more = f" and {len(scenes) - shown} more times" if len(scenes) > shown else ""
     return (f"Warning: the scene changes at {where}{more}.\n"

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measures in one process and reads frames with their scores in another one, through unixfdsink and unixfdsrc.
+"""One process measures, another one reads the scores with the frames: unixfdsink hands both over.
 
-Both processes need GStreamer 1.24. The reader does not need framequality: it registers the metadata's name, and
-GStreamer restores what the sender attached. Times in the metadata are the sender's; those of the buffers are the
-reader's.
+Needs GStreamer 1.24 on both sides. The reader needs no framequality: it registers the metadata's name, and GStreamer
+then restores what the sender attached. The times in it are the sender's; the buffers' are the reader's.
 """
 import argparse
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Focuses a software-triggered GenICam camera (GigE Vision, USB3 Vision) through Aravis.
+"""Autofocus of a GenICam camera (GigE Vision, USB3 Vision) that takes a frame only when it is told to.
 
-For each frame the program moves the lens, which is one of the camera's features, waits for it, reports `arrived`,
-triggers a frame, and measures it.
+Aravis has the camera. For each frame: move the lens, which is one of the camera's features, wait for it, say `arrived`,
+trigger, measure.
 """
 import argparse
 import queue

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints the images in a folder and its subfolders, sharpest first, with the kind of blur of each.
+"""Prints the images below a folder, sharpest first, with the kind of blur of each: which ones to keep.
 
 usage: sort_folder.py FOLDER
 """

@@ -7,9 +7,9 @@ SCORES.csv: columns name and score (0 best ... 99 worst); optional: frame (witho
 name) and scene. MODEL: the file to write, for `framequality-bliinds score --model` and the property model-location of
 bliindsmeter.
 
-The report: rank correlation (SROCC), linear correlation (PLCC) and root mean square error of raw scores. Scenes are
-assigned to folds in order of their names; each fold is predicted by a model trained on the others. `unseen` covers all
-of these predictions, `in sample` those for the training set itself.
+The report: rank correlation (SROCC), linear correlation (PLCC) and root mean square error of raw scores. Scenes, in order
+of their names, are dealt to folds; a model of the others predicts each fold. `unseen` is all of these predictions, `in
+sample` those for the training set itself.
 """
 import argparse
 import csv
