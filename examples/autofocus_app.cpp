@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Autofocus with a lens that the application moves: focuscontroller requests positions, the application drives the motor.
+// Autofocus with a lens that the application moves: focuscontroller requests positions, the application drives it.
 // Build it alone: g++ -std=c++17 autofocus_app.cpp -o autofocus_app $(pkg-config --cflags --libs gstreamer-1.0)
 #include <gst/gst.h>
 
