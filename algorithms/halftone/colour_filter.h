@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Interface of the filters that halftone to the colours of a palette: frames in, colours or their codes out.
+#pragma once
+
+#include "algorithms/halftone/colour.h"
+#include "algorithms/halftone/filter.h"
+#include "algorithms/halftone/tone.h"
+#include "algorithms/picture.h"
+#include "algorithms/worker.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace framequality::halftone {
+
+/// How Y, U and V make R, G and B.
+enum class Matrix : std::uint8_t { kBt601, kBt709, kBt2020 };
+
+enum class ColourOutput : std::uint8_t {
+  kCodes,  ///< PaletteColour::code, Palette::bits() each, the highest bits leftmost, rows padded to bytes with 0
+  kRgb,    ///< the colours as the eye sees them, three bytes
+  kRgbx    ///< the same with a fourth byte, 255
+};
+
+/// May change from frame to frame.
+struct ColourSettings {
+  Palette palette;
+  Method method = Method::kFloydSteinberg;  ///< or kBlueNoise
+  ColourOutput output = ColourOutput::kRgb;
+  ToneSettings tone;               ///< of each channel; tone.light: kCode unless `linear`
+  bool linear = false;             ///< colours are mixed as light, not as codes
+  bool relative = true;            ///< as ColourBasis::relative
+  bool serpentine = false;         ///< of Floyd-Steinberg: on one core
+  int strength = kFullStrength;    ///< as Settings::strength
+  Matrix matrix = Matrix::kBt709;  ///< of frames of Y, U and V
+  bool operator==(const ColourSettings&) const = default;
+};
+
+/// Whether frames can be halftoned so.
+inline bool valid(const ColourSettings& s) {
+  return s.palette.count >= 2 && s.palette.count <= kMostColours && s.method != Method::kToneDependent &&
+         s.strength >= 0 && s.strength <= kFullStrength;
+}
+
+/// Bytes of a row of a Target.
+inline std::size_t target_row_bytes(int width, const ColourSettings& s) {
+  const auto pixels = static_cast<std::size_t>(width);
+  if (s.output == ColourOutput::kCodes) return (pixels * static_cast<std::size_t>(s.palette.bits()) + 7) / 8;
+  return pixels * (s.output == ColourOutput::kRgb ? 3 : 4);
+}
+
+/// Halftones a frame into `out`, which may not overlap it. Samples of chroma stand for all pixels that they cover; of
+/// samples of more than 12 bits, the upper 12 count. valid(settings) holds.
+struct ColourTask {
+  Frame frame;
+  Target out;
+  ColourSettings settings;
+  int fields = 1;  ///< as Task::fields
+};
+
+/// Every twin and every number of threads gives the same bits. Made for a PictureGeometry, whose layout may leave out
+/// planes of alpha.
+using ColourFilter = Worker<ColourTask, void>;
+
+}  // namespace framequality::halftone
