@@ -4,6 +4,7 @@
 
 #include "cpu/bliinds/meter.h"
 #include "cpu/denoise/filter.h"
+#include "cpu/halftone/colour.h"
 #include "cpu/halftone/filter.h"
 #include "cpu/sharpness/meter.h"
 
@@ -25,6 +26,8 @@ const Backend kBackend{
     .bliinds = [](const bliinds::Input& input, const Where&) { return make_bliinds_meter(input); },
     .denoise = [](const PictureGeometry& g, const Where& where) { return make_denoiser(g, where.threads); },
     .halftone = [](const Geometry& g, const Where& where) { return make_halftone(g, where.threads); },
+    .colour_halftone = [](const PictureGeometry& g,
+                          const Where& where) { return make_colour_halftone(g, where.threads); },
 };
 
 }  // namespace framequality::cpu

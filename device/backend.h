@@ -30,6 +30,8 @@ using Filter = Worker<Task, void>;
 namespace halftone {
 struct Task;
 using Filter = Worker<Task, void>;
+struct ColourTask;
+using ColourFilter = Worker<ColourTask, void>;
 }  // namespace halftone
 
 /// Which of a backend's devices is asked for.
@@ -80,6 +82,7 @@ struct Backend {
   std::unique_ptr<bliinds::Meter> (*bliinds)(const bliinds::Input&, const Where&);
   std::unique_ptr<denoise::Filter> (*denoise)(const PictureGeometry&, const Where&);
   std::unique_ptr<halftone::Filter> (*halftone)(const Geometry&, const Where&);
+  std::unique_ptr<halftone::ColourFilter> (*colour_halftone)(const PictureGeometry&, const Where&) = nullptr;
   /// Whether `halftone` has the tone-dependent method too.
   bool diffuses_by_tone = true;
 };

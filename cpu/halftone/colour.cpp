@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The host twin of halftoning to the colours of a palette. A thread takes every n-th group of rows and stays behind the
+// one above, whose progress it follows; rows of the mask follow nothing.
+#include "cpu/halftone/colour.h"
+
+#include "algorithms/halftone/colour_tables.h"
+#include "algorithms/halftone/tables.h"
+#include "cpu/halftone/colour_rows.h"
+#include "cpu/halftone/colour_source.h"
+#include "cpu/halftone/wavefront.h"
+#include "cpu/workers.h"
+#include "host/cores.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+namespace framequality::cpu {
+namespace {
+
+using namespace halftone;
+
+constexpr int kMostThreads = 16;
+/// Steps between two looks at the group above.
+constexpr int kChunkSteps = 256;
+
+class CpuColourHalftone final : public ColourFilter {
+ public:
+  CpuColourHalftone(const PictureGeometry& geometry, int threads)
+      : g_(geometry),
+        adapts_(threads == 0),
+        workers_(std::min(threads > 0 ? threads : host::usable_cores(), kMostThreads)),
+        wavefront_(workers_.count()),
+        codes_(geometry.layout),
+        pitch_(static_cast<std::size_t>(std::max(geometry.width, 0)) + 2),
+        kept_(pitch_ * wavefront_.places()),
+        scratch_(static_cast<std::size_t>(workers_.count())) {
+    for (Scratch& s : scratch_) {
+      s.tones.resize(kColourRows * pitch_);
+      s.kept.resize((kColourRows - 1) * pitch_);
+      s.colours.resize(kColourRows * pitch_);
+    }
+  }
+
+  void submit(const ColourTask& task) override {
+    if (task_) throw std::logic_error("cpu halftone: a frame is pending");
+    if (!valid(task.settings) || task.frame.memory != Memory::kHost || task.out.memory != Memory::kHost ||
+        (task.fields != 1 && task.fields != 2))
+      throw std::invalid_argument("cpu halftone: not a frame or settings of this filter");
+    task_ = task;
+  }
+
+  void collect() override {
+    if (!task_) throw std::logic_error("cpu halftone: no frame is pending");
+    const ColourTask task = *task_;
+    task_.reset();
+    prepare(task.settings);
+    for (int field = 0; field < task.fields; ++field) {
+      Field f{task, {}, {}, {}, (g_.height - field + task.fields - 1) / task.fields};
+      for (int c = 0; c < g_.layout.components; ++c) {
+        const int p = g_.layout.component[c].plane;
+        // The second field of few rows may have no chroma of its own.
+        const int first = std::min(field, g_.height_of(c) - 1);
+        f.row0[c] = task.frame.plane[p] + task.frame.stride[p] * first + g_.layout.component[c].offset;
+        f.stride[c] = task.frame.stride[p] * task.fields;
+        f.last[c] = (g_.height_of(c) - 1 - first) / task.fields;
+      }
+      f.out = {task.out.row0 + task.out.stride * field, task.out.stride * task.fields, Memory::kHost};
+      if (g_.width > 0 && f.height > 0) run(f);
+    }
+  }
+
+ private:
+  /// Of one thread: rows, with a column before and behind them.
+  struct Scratch {
+    std::vector<Triple> tones, kept;
+    std::vector<std::uint8_t> colours;
+  };
+  struct Field {
+    const ColourTask& task;
+    const std::uint8_t* row0[3];  ///< of each component
+    std::ptrdiff_t stride[3];
+    int last[3];  ///< row
+    int height;
+    Target out{};
+  };
+
+  void prepare(const ColourSettings& settings) {
+    codes_.prepare(settings);
+    const ColourBasis basis{settings.palette, settings.linear, settings.relative};
+    if (basis_ != basis) choice_.reset(), gamut_.reset();
+    basis_ = basis;
+    const bool masks = settings.method == Method::kBlueNoise;
+    if (!masks && !choice_) choice_ = make_choice(basis);
+    if ((masks || settings.relative) && !gamut_) gamut_ = make_gamut(basis);
+    if (!masks || mask_strength_ == settings.strength) return;
+    mask_.resize(std::size_t{kMaskSide} * kMaskSide);
+    for (int y = 0; y < kMaskSide; ++y)
+      for (int x = 0; x < kMaskSide; ++x)
+        mask_[static_cast<std::size_t>(y * kMaskSide + x)] = masked_pixel(kBlueNoiseMask, x, y, settings.strength);
+    mask_strength_ = settings.strength;
+  }
+
+  void run(const Field& f) {
+    const ColourSettings& settings = f.task.settings;
+    if (settings.method == Method::kBlueNoise) return run_mask(f);
+    if (settings.serpentine) return run_serpentine(f);
+    run_diffusion(f);
+  }
+
+  int useful_threads(int height, int pixels_each) const {
+    if (!adapts_) return workers_.count();
+    return static_cast<int>(
+        std::clamp<std::int64_t>(std::int64_t{g_.width} * height / pixels_each, 1, workers_.count()));
+  }
+
+  void read(const Field& f, int y, Triple* tones) const {
+    const std::uint8_t* rows[3] = {};
+    for (int c = 0; c < g_.layout.components; ++c)
+      rows[c] = f.row0[c] + f.stride[c] * std::min(y >> g_.layout.component[c].y_shift, f.last[c]);
+    codes_.read(rows, g_.width, tones);
+  }
+  /// Tones that can be mixed, as error diffusion needs them.
+  void read_mapped(const Field& f, int y, Triple* tones) const {
+    read(f, y, tones);
+    if (!f.task.settings.relative) return;
+    for (int x = 0; x < g_.width; ++x) tones[x] = mapped_tone(tones[x], gamut_->mapped.data());
+  }
+  void write(const Field& f, int y, const std::uint8_t* colours) const {
+    write_colours(colours, g_.width, f.task.settings, f.out.row0 + f.out.stride * y);
+  }
+
+  void run_mask(const Field& f) {
+    const int threads = useful_threads(f.height, 300'000);
+    workers_.run(threads, [&](int thread) {
+      Scratch& s = scratch_[static_cast<std::size_t>(thread)];
+      const auto first = [&](int i) { return static_cast<int>(std::int64_t{f.height} * i / threads); };
+      for (int y = first(thread); y < first(thread + 1); ++y) {
+        read(f, y, s.tones.data());
+        mask_colours(s.tones.data(), g_.width, &mask_[static_cast<std::size_t>(y % kMaskSide) * kMaskSide],
+                     gamut_->mixed.data(), s.colours.data());
+        write(f, y, s.colours.data());
+      }
+    });
+  }
+
+  void run_serpentine(const Field& f) {
+    Scratch& s = scratch_[0];
+    std::fill(kept_.begin(), kept_.end(), triple(kErrorBias));
+    for (int y = 0; y < f.height; ++y) {
+      read_mapped(f, y, s.tones.data());
+      diffuse_serpentine(s.tones.data(), g_.width, y, choice_->view(), f.task.settings.strength, kept_.data() + 1,
+                         s.colours.data());
+      write(f, y, s.colours.data());
+    }
+  }
+
+  void run_diffusion(const Field& f) {
+    const int threads = useful_threads(f.height, 200'000), groups = (f.height + kColourRows - 1) / kColourRows;
+    const int steps = g_.width + kColourSkew * (kColourRows - 1), chunks = (steps + kChunkSteps - 1) / kChunkSteps;
+    std::fill(kept_.begin(), kept_.end(), triple(kErrorBias));
+    wavefront_.begin(threads, chunks);
+    workers_.run(threads, [&](int thread) {
+      Scratch& s = scratch_[static_cast<std::size_t>(thread)];
+      std::fill(s.kept.begin(), s.kept.end(), triple(kErrorBias));
+      for (int i = thread; i < groups; i += threads) run_group(f, i, steps, s);
+    });
+  }
+
+  void run_group(const Field& f, int index, int steps, Scratch& s) {
+    const int y0 = index * kColourRows;
+    ColourGroup group{};
+    group.rows = std::min(kColourRows, f.height - y0);
+    group.width = g_.width;
+    group.kept[0] = kept_row(index - 1);
+    for (int r = 0; r < group.rows; ++r) {
+      const auto at = static_cast<std::size_t>(r) * pitch_;
+      read_mapped(f, y0 + r, &s.tones[at]);
+      group.tones[r] = &s.tones[at];
+      group.colours[r] = &s.colours[at];
+      group.kept[r + 1] = r + 1 < group.rows ? &s.kept[at + 1] : kept_row(index);
+    }
+    for (int chunk = 0; chunk * kChunkSteps < steps; ++chunk) {
+      const int t0 = chunk * kChunkSteps, t1 = std::min(t0 + kChunkSteps, steps);
+      // Column t1 of the row above is complete when its group has gone as far as that row lies behind.
+      const int needed = std::min(t1 + 1 + kColourSkew * (kColourRows - 1), steps);
+      if (index > 0) wavefront_.await(index - 1, (needed + kChunkSteps - 1) / kChunkSteps);
+      diffuse_colours(group, choice_->view(), f.task.settings.strength, t0, t1);
+      wavefront_.complete(index, chunk);
+    }
+    for (int r = 0; r < group.rows; ++r) write(f, y0 + r, group.colours[r]);
+  }
+  /// Kept errors of the last row of a group.
+  Triple* kept_row(int group) { return &kept_[wavefront_.place(group) * pitch_] + 1; }
+
+  const PictureGeometry g_;
+  const bool adapts_;
+  Workers workers_;
+  Wavefront wavefront_;
+  ColourCodes codes_;
+  std::optional<ColourBasis> basis_;
+  std::optional<ChoiceTables> choice_;
+  std::optional<GamutTables> gamut_;
+  std::vector<MaskedPixel> mask_;
+  int mask_strength_ = -1;
+  std::size_t pitch_;
+  std::vector<Triple> kept_;  ///< by place
+  std::vector<Scratch> scratch_;
+  std::optional<ColourTask> task_;
+};
+
+}  // namespace
+
+std::unique_ptr<ColourFilter> make_colour_halftone(const PictureGeometry& geometry, int threads) {
+  return std::make_unique<CpuColourHalftone>(geometry, threads);
+}
+
+}  // namespace framequality::cpu
