@@ -6,6 +6,7 @@
 #include "gst/buffer/frame.h"
 
 #include <memory>
+#include <string>
 
 namespace framequality {
 
@@ -17,6 +18,7 @@ struct FilterFormat {
   Memory memory = Memory::kHost;       ///< that frames come in
   Memory out_memory = Memory::kHost;   ///< and leave in
   std::uint32_t significant_bits = 0;  ///< of 16-bit words, on both sides; 0: as the format says
+  std::string pixels;                  ///< what the element's output caps say of pixels without a name
 };
 
 /// Frames before and after one that it is made of, at most.

@@ -140,24 +140,33 @@ PictureLayout::Component component_of(const GstVideoFormatInfo& f, int c) {
           static_cast<std::uint8_t>(f.h_sub[c])};
 }
 
-std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
+std::optional<PictureLayout> colour_layout_of(const GstVideoFormatInfo& f) {
   PictureLayout l;
   l.components = GST_VIDEO_FORMAT_INFO_IS_GRAY(&f) ? 1 : 3;
   if (f.format == GST_VIDEO_FORMAT_GRAY10_LE32 || !has_plain_samples(f, l.components)) return std::nullopt;
-  l.planes = static_cast<std::uint8_t>(GST_VIDEO_FORMAT_INFO_N_PLANES(&f));
+  l.planes = 0;
   l.is_rgb = GST_VIDEO_FORMAT_INFO_IS_RGB(&f);
   l.depth = static_cast<std::uint8_t>(f.depth[0]);
   l.word_bytes = l.depth > 8 ? 2 : 1;
   l.big_endian = is_big_endian(f);
   l.shift = static_cast<std::uint8_t>(f.shift[0]);
-  unsigned written = 0;  // bit p: plane p holds a component
   for (int c = 0; c < l.components; ++c) {
     l.component[c] = component_of(f, c);
+    l.planes = std::max(l.planes, static_cast<std::uint8_t>(f.plane[c] + 1));
+  }
+  return l;
+}
+
+std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& f) {
+  const std::optional<PictureLayout> l = colour_layout_of(f);
+  if (!l || l->planes != GST_VIDEO_FORMAT_INFO_N_PLANES(&f)) return std::nullopt;
+  unsigned written = 0;  // bit p: plane p holds a component
+  for (int c = 0; c < l->components; ++c) {
     written |= 1u << f.plane[c];
     for (int other = 0; other < c; ++other)
       if (f.plane[other] == f.plane[c] && f.poffset[other] == f.poffset[c]) return std::nullopt;
   }
-  if (written != (1u << l.planes) - 1) return std::nullopt;
+  if (written != (1u << l->planes) - 1) return std::nullopt;
   return l;
 }
 

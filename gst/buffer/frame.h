@@ -92,6 +92,10 @@ PictureLayout::Component component_of(const GstVideoFormatInfo& format, int c);
 /// have alpha in a plane of its own.
 std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& format);
 
+/// Where the samples of gray, or of all colours, lie in a format of FQ_LUMA_FORMATS, for reading: planes of alpha are
+/// left out. nullopt as picture_layout_of().
+std::optional<PictureLayout> colour_layout_of(const GstVideoFormatInfo& format);
+
 /// Size and layout of frames, if there is a PictureLayout of their format and anything in them.
 std::optional<PictureGeometry> picture_geometry_of(const GstVideoInfo& info);
 

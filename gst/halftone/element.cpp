@@ -7,6 +7,7 @@
 #include "gst/object/properties.h"
 
 #include <cmath>
+#include <stdexcept>
 #include <string>
 
 /**
@@ -24,8 +25,12 @@
  * video: static areas do not flicker. All arithmetic is integer: every machine gives the same bits. Interlaced frames
  * are halftoned field by field.
  *
- * Frames in memory:CUDAMemory are read in place; the output is in system memory. `serpentine=true` works on the CPU
- * only, `method=tdfed` on the CPU and with CUDA.
+ * `palette` halftones to the colours of a display instead, such as colour e-paper: to RGB or RGBx as it will look, or
+ * with `packed=true` to the display's numbers of the colours: caps video/x-indexed, 1, 2 or 4 bits per pixel, most
+ * significant bits first, rows padded to bytes with zero bits.
+ *
+ * Frames in memory:CUDAMemory are read in place; the output is in system memory. `serpentine=true` and `palette` work
+ * on the CPU only, `method=tdfed` on the CPU and with CUDA.
  *
  * ## Example launch lines
  * |[
@@ -35,6 +40,10 @@
  * gst-launch-1.0 filesrc location=photo.jpg ! decodebin ! halftone method=tdfed packed=true invert=true !
  *     filesink location=bits
  * ]| writes bits for a thermal printer: 1 is black.
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=800,height=480 !
+ *     halftone palette=spectra6 linear=true packed=true ! filesink location=frame
+ * ]| writes the 192000 bytes that a Spectra 6 panel takes.
  */
 
 GST_DEBUG_CATEGORY_STATIC(halftone_debug);
@@ -57,25 +66,32 @@ GST_ELEMENT_REGISTER_DEFINE(halftone, "halftone", GST_RANK_NONE, gst_halftone_ge
 static HalftoneRequest current_request(gpointer self) { return static_cast<GstHalftone*>(self)->request->get(); }
 
 static std::unique_ptr<Stream> make_stream(FqFilterBase* self, const FilterFormat& format, int threads) {
-  return std::make_unique<FilterStream<Halftoning<GstHalftone>>>(reinterpret_cast<GstHalftone*>(self), format, threads,
-                                                                 0);
+  auto* element = reinterpret_cast<GstHalftone*>(self);
+  if (is_colour(format))
+    return std::make_unique<FilterStream<ColourHalftoning<GstHalftone>>>(element, format, threads, 0);
+  return std::make_unique<FilterStream<Halftoning<GstHalftone>>>(element, format, threads, 0);
 }
 
 static const char* unsupported_reason(FqDeviceBase* self) {
-  if (current_request(self).settings.serpentine)
+  const HalftoneRequest request = current_request(self);
+  if (request.is_colour()) return "palette works on the CPU only: use device=cpu or auto";
+  if (request.settings.serpentine)
     return "serpentine=true cannot run in parallel and works on the CPU only: use device=cpu or auto";
   return nullptr;
 }
 
 static bool diffuses_by_tone(const Backend& backend) { return backend.halftone && backend.diffuses_by_tone; }
 static bool halftones(const Backend& backend) { return backend.halftone != nullptr; }
+static bool halftones_colours(const Backend& backend) { return backend.colour_halftone != nullptr; }
 
 static bool (*makes_now(FqDeviceBase* self))(const Backend& backend) {
-  return current_request(self).settings.method == halftone::Method::kToneDependent ? diffuses_by_tone : halftones;
+  const HalftoneRequest request = current_request(self);
+  if (request.is_colour()) return halftones_colours;
+  return request.settings.method == halftone::Method::kToneDependent ? diffuses_by_tone : halftones;
 }
 
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
-  const bool packed = current_request(trans).settings.packed;
+  const HalftoneRequest request = current_request(trans);
   // The base takes away what lies in memory that is out of reach.
   const auto in_reach = [&](GstCaps* in) {
     return GST_BASE_TRANSFORM_CLASS(gst_halftone_parent_class)->transform_caps(trans, direction, in, nullptr);
@@ -83,9 +99,9 @@ static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection directio
   GstCaps *first, *result;
   if (direction == GST_PAD_SINK) {
     first = in_reach(caps);
-    result = halftone_output_caps(first, packed);
+    result = halftone_output_caps(first, request);
   } else {
-    first = halftone_input_caps(caps, packed);
+    first = halftone_input_caps(caps, request);
     result = in_reach(first);
   }
   gst_caps_unref(first);
@@ -114,37 +130,65 @@ static GType levels_get_type() {
   return type;
 }
 
-/// False if a device without the method is in use. In READY and NULL another one can still be chosen.
-static bool runs_tone_dependent(GstHalftone* self) {
+/// Values: PaletteChoice.
+static GType palette_get_type() {
+  static const GType type = [] {
+    const auto named = halftone::named_palettes();
+    auto* list = new GEnumValue[named.size() + 3]();  // GLib keeps it for good
+    list[0] = {0, "greys, as many as levels says", "none"};
+    list[1] = {1, "the colours of palette-colors", "custom"};
+    for (std::size_t i = 0; i < named.size(); ++i)
+      list[i + 2] = {static_cast<int>(i + 2), named[i].summary, named[i].name};
+    return g_enum_register_static("FqHalftonePalette", list);
+  }();
+  return type;
+}
+
+/// False if a device that does not make this is in use. In READY and NULL another one can still be chosen.
+static bool runs(GstHalftone* self, bool (*makes)(const Backend&)) {
   DeviceState& d = *device_base(self)->device;
   const std::lock_guard lock(d.mutex);
-  return GST_STATE(self) <= GST_STATE_READY || !d.place || d.place->backend->diffuses_by_tone;
+  return GST_STATE(self) <= GST_STATE_READY || !d.place || makes(*d.place->backend);
+}
+
+/// Whether there is a table for the rows of a swath; else says why the value is kept.
+static bool accepts_swath_rows(const char* name, int rows) {
+  if (halftone::find_table(rows)) return true;
+  std::string trained;
+  for (const halftone::ToneTable* t : halftone::kToneTables) trained.append(" ").append(std::to_string(t->swath_rows));
+  g_warning("%s: there are no weights for swath-rows=%d, only for%s; value kept", name, rows, trained.c_str());
+  return false;
 }
 
 /// True if the request can be fulfilled; else says why the value is kept.
 static bool accepts(GstHalftone* self, const HalftoneRequest& request) {
   const halftone::Settings& wanted = request.settings;
   const char* name = GST_OBJECT_NAME(self);
-  if (wanted.packed && wanted.levels != 2) {
+  if (wanted.packed && wanted.levels != 2 && !request.is_colour()) {
     g_warning("%s: packed=true requires levels=2; value kept", name);
     return false;
   }
-  if (wanted.method == halftone::Method::kToneDependent && !runs_tone_dependent(self)) {
+  if (request.is_colour() && wanted.method == halftone::Method::kToneDependent) {
+    g_warning("%s: method=tdfed makes greys only: a palette needs floyd-steinberg or blue-noise; value kept", name);
+    return false;
+  }
+  if (request.is_colour() && !runs(self, halftones_colours)) {
+    g_warning("%s: palette does not run on the device in use: set it before the start, with device=auto; value kept",
+              name);
+    return false;
+  }
+  if (wanted.method == halftone::Method::kToneDependent && !runs(self, diffuses_by_tone)) {
     g_warning(
         "%s: method=tdfed does not run on the device in use: set it before the start, with device=auto; value kept",
         name);
     return false;
   }
-  if (halftone::find_table(wanted.swath_rows)) return true;
-  std::string trained;
-  for (const halftone::ToneTable* t : halftone::kToneTables) trained.append(" ").append(std::to_string(t->swath_rows));
-  g_warning("%s: there are no weights for swath-rows=%d, only for%s; value kept", name, wanted.swath_rows,
-            trained.c_str());
-  return false;
+  return accepts_swath_rows(name, wanted.swath_rows);
 }
 
 static void when_changed(GstHalftone* self, const HalftoneRequest& before, const HalftoneRequest& now) {
-  if (now.settings.packed != before.settings.packed) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+  if (now.settings.packed != before.settings.packed || !(now.colours() == before.colours()))
+    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
 }
 
 static void get_strength(const HalftoneRequest& request, GValue* value) {
@@ -154,6 +198,22 @@ static void get_strength(const HalftoneRequest& request, GValue* value) {
 static bool set_strength(GstHalftone*, HalftoneRequest& request, const GValue* value) {
   request.settings.strength = static_cast<int>(std::lround(g_value_get_double(value) * halftone::kFullStrength));
   return true;
+}
+
+static void get_palette_colors(const HalftoneRequest& request, GValue* value) {
+  g_value_set_string(value, request.palette_colors.empty() ? nullptr : request.palette_colors.c_str());
+}
+
+static bool set_palette_colors(GstHalftone* self, HalftoneRequest& request, const GValue* value) {
+  const char* text = g_value_get_string(value);
+  try {
+    request.custom = text && *text ? halftone::parse_palette(text) : halftone::Palette();
+    request.palette_colors = text ? text : "";
+    return true;
+  } catch (const std::invalid_argument& e) {
+    g_warning("%s: palette-colors: %s; value kept", GST_OBJECT_NAME(self), e.what());
+    return false;
+  }
 }
 
 static void install_properties(GstHalftoneClass* klass) {
@@ -186,6 +246,21 @@ static void install_properties(GstHalftoneClass* klass) {
       .add(part(&S::packed), "packed", "Packed",
            "One bit per pixel, 1 = white, most significant bit first, rows padded to bytes: video/x-mono, format=MSB. "
            "Requires levels=2")
+      .add(&HalftoneRequest::palette, palette_get_type(), "palette", "Palette",
+           "Colours of the display: halftone to these instead of to greys. The output is RGB or RGBx, or with "
+           "packed=true the display's numbers of the colours, in 1, 2 or 4 bits: video/x-indexed")
+      .add(
+          Mutable::kPlaying,
+          g_param_spec_string("palette-colors", "Palette colours",
+                              "palette=custom: 2 to 16 colours as \"#rrggbb,#rrggbb,...\", as the eye sees them on the "
+                              "display. \"#rrggbb=5\" gives a colour the number 5 in packed frames, else numbers count "
+                              "from 0",
+                              nullptr, flags_of(Mutable::kPlaying)),
+          get_palette_colors, set_palette_colors)
+      .add(
+          &HalftoneRequest::absolute, "absolute", "Absolute colours",
+          "palette: keep the colours of the image. Else its black and white become the darkest and the lightest colour "
+          "of the palette, and colours that cannot be mixed the nearest that can")
       .accept_if(accepts)
       .when_changed(when_changed);
 }
@@ -200,7 +275,8 @@ static void gst_halftone_class_init(GstHalftoneClass* klass) {
       GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS FQ_DMA_CAPS));
   // In system memory only: the allocator of GstCuda 1.22 knows no GRAY8.
   static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE(
-      "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE("GRAY8") ";" FQ_PACKED_CAPS));
+      "src", GST_PAD_SRC, GST_PAD_ALWAYS,
+      GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE("{ GRAY8, RGB, RGBx }") ";" FQ_PACKED_CAPS ";" FQ_INDEXED_CAPS));
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_add_static_pad_template(element, &sink);
   gst_element_class_add_static_pad_template(element, &src);

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning as a FilterStream does it, and the caps of what it reads and writes.
+// Halftoning to greys and to colours as a FilterStream does it.
 #pragma once
 
-#include "algorithms/halftone/filter.h"
+#include "algorithms/halftone/colour_filter.h"
 #include "gst/base/filter_stream.h"
+#include "gst/halftone/request.h"
 
 #include <memory>
 
-// One bit per pixel, 1 for white, the highest bit of a byte leftmost, rows padded to whole bytes.
-#define FQ_PACKED_CAPS                                                                                    \
-  "video/x-mono, format = (string) MSB, width = " GST_VIDEO_SIZE_RANGE ", height = " GST_VIDEO_SIZE_RANGE \
-  ", framerate = " GST_VIDEO_FPS_RANGE
-
 namespace framequality {
-
-/// What the user asks for; caps say the rest: settings.packed, tone.limited and tone.light.
-struct HalftoneRequest {
-  halftone::Settings settings;
-  bool linear = false;  ///< errors are diffused in linear light
-};
 
 /// What light a frame's codes stand for.
 halftone::Light light_of(const GstVideoInfo& info);
+
+/// Range and light of a frame's codes. linear: as HalftoneRequest::linear.
+halftone::ToneSettings tone_of(const GstVideoInfo& info, const HalftoneRequest& request);
+
+/// What R, G and B a frame's Y, U and V stand for.
+halftone::Matrix matrix_of(const GstVideoInfo& info);
+
+/// Size and layout of frames that are halftoned to colours; nullopt for formats that PictureLayout cannot say.
+std::optional<PictureGeometry> colour_geometry_of(const GstVideoInfo& info);
+
+/// FqFilterBaseClass::parse_caps.
+bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format);
+
+/// Whether such a stream is one of a ColourHalftoning.
+bool is_colour(const FilterFormat& format);
 
 /// The Kind of a FilterStream. Element: has a Shared `request`.
 template <class Element>
@@ -35,8 +40,7 @@ class Halftoning {
         geometry_{GST_VIDEO_INFO_WIDTH(&format.in), GST_VIDEO_INFO_HEIGHT(&format.in),
                   with_significant_bits(layout_of(*format.in.finfo).value(), format.significant_bits)},
         packed_(GST_VIDEO_INFO_FORMAT(&format.out) == GST_VIDEO_FORMAT_ENCODED),
-        limited_(GST_VIDEO_INFO_COLORIMETRY(&format.in).range == GST_VIDEO_COLOR_RANGE_16_235),
-        light_(light_of(format.in)),
+        info_(format.in),
         threads_(threads) {}
 
   std::unique_ptr<halftone::Filter> make(const Place& place, int depth) const {
@@ -48,8 +52,7 @@ class Halftoning {
     settings.packed = packed_;
     // Requests may already be those for other caps, which come with the next frame.
     if (packed_) settings.levels = 2;
-    settings.tone.limited = limited_;
-    settings.tone.light = request.linear ? light_ : halftone::Light::kCode;
+    settings.tone = tone_of(info_, request);
     return settings;
   }
   Task task(const FilterWindow& w, const Settings& settings) const {
@@ -59,18 +62,57 @@ class Halftoning {
  private:
   Element* element_;
   Geometry geometry_;
-  bool packed_, limited_;
-  halftone::Light light_;
+  bool packed_;
+  GstVideoInfo info_;
   int threads_;
 };
 
-/// FqFilterBaseClass::parse_caps.
-bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format);
+/// What of the settings of colours the caps of a stream say. Throws ElementError if there is no palette.
+halftone::ColourSettings colour_settings(const FilterFormat& format, const HalftoneRequest& request);
 
-/// Caps of the pictures that frames become: GRAY8 in system memory, or one bit per pixel. Owned by the caller.
-GstCaps* halftone_output_caps(GstCaps* in, bool packed);
+/// The same for palettes.
+template <class Element>
+class ColourHalftoning {
+ public:
+  using Task = halftone::ColourTask;
+  using Settings = halftone::ColourSettings;
 
-/// Caps of the frames that become such pictures. Owned by the caller.
-GstCaps* halftone_input_caps(GstCaps* out, bool packed);
+  ColourHalftoning(Element* element, const FilterFormat& format, int threads)
+      : element_(element),
+        geometry_(colour_geometry_of(format.in).value()),
+        info_(format.in),
+        fixed_(colour_settings(format, element->request->get())),
+        threads_(threads) {
+    geometry_.layout = with_significant_bits(geometry_.layout, format.significant_bits);
+  }
+
+  std::unique_ptr<halftone::ColourFilter> make(const Place& place, int depth) const {
+    return place.backend->colour_halftone(geometry_, {place.id, depth, threads_});
+  }
+  Settings settings() const {
+    const HalftoneRequest request = element_->request->get();
+    Settings settings = fixed_;
+    // Requests may already be those for other caps, which come with the next frame.
+    if (settings.output != halftone::ColourOutput::kCodes && request.colours().count > 0)
+      settings.palette = request.colours();
+    if (request.settings.method != halftone::Method::kToneDependent) settings.method = request.settings.method;
+    settings.tone = tone_of(info_, request);
+    settings.linear = request.linear;
+    settings.relative = !request.absolute;
+    settings.serpentine = request.settings.serpentine;
+    settings.strength = request.settings.strength;
+    return settings;
+  }
+  Task task(const FilterWindow& w, const Settings& settings) const {
+    return {w.frames[w.center].frame, {w.out.plane[0], w.out.stride[0], w.out.memory}, settings, w.fields};
+  }
+
+ private:
+  Element* element_;
+  PictureGeometry geometry_;
+  GstVideoInfo info_;
+  Settings fixed_;  ///< by the caps
+  int threads_;
+};
 
 }  // namespace framequality

@@ -297,7 +297,9 @@ TEST_F(HalftoneInFlight, PackedPicturesHaveTwoLevelsUntilOtherCapsCome) {
   Requesting element{&request};
   const CapsPtr in(gst_caps_from_string(kCaps.c_str()));
   for (const bool packed : {true, false}) {
-    const CapsPtr out(halftone_output_caps(in.get(), packed));
+    HalftoneRequest of_caps;
+    of_caps.settings.packed = packed;
+    const CapsPtr out(halftone_output_caps(in.get(), of_caps));
     FilterFormat format;
     ASSERT_TRUE(parse_halftone_caps(in.get(), out.get(), format));
     const halftone::Settings settings = Halftoning<Requesting>(&element, format, 1).settings();
@@ -310,7 +312,9 @@ TEST_F(HalftoneInFlight, PackedPicturesHaveTwoLevelsUntilOtherCapsCome) {
 TEST_F(HalftoneInFlight, FramesInGpuMemoryHaveTheirPicturesInSystemMemory) {
   for (const bool packed : {false, true}) {
     const CapsPtr in(gst_caps_from_string(video_caps("NV12", 64, 48).insert(11, "(memory:CUDAMemory)").c_str()));
-    const CapsPtr out(halftone_output_caps(in.get(), packed));
+    HalftoneRequest of_caps;
+    of_caps.settings.packed = packed;
+    const CapsPtr out(halftone_output_caps(in.get(), of_caps));
     EXPECT_EQ(memory_of(out.get()), Memory::kHost);
     FilterFormat format;
     ASSERT_TRUE(parse_halftone_caps(in.get(), out.get(), format));
