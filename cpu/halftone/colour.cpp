@@ -5,8 +5,10 @@
 
 #include "algorithms/halftone/colour_tables.h"
 #include "algorithms/halftone/tables.h"
+#include "cpu/dispatch.h"
 #include "cpu/halftone/colour_rows.h"
 #include "cpu/halftone/colour_source.h"
+#include "cpu/halftone/kernels.h"
 #include "cpu/halftone/wavefront.h"
 #include "cpu/workers.h"
 #include "host/cores.h"
@@ -27,8 +29,9 @@ constexpr int kChunkSteps = 256;
 
 class CpuColourHalftone final : public ColourFilter {
  public:
-  CpuColourHalftone(const PictureGeometry& geometry, int threads)
+  CpuColourHalftone(const PictureGeometry& geometry, int threads, const HalftoneKernels& kernels)
       : g_(geometry),
+        kernels_(kernels),
         adapts_(threads == 0),
         workers_(std::min(threads > 0 ? threads : host::usable_cores(), kMostThreads)),
         wavefront_(workers_.count()),
@@ -95,10 +98,14 @@ class CpuColourHalftone final : public ColourFilter {
     if (!masks && !choice_) choice_ = make_choice(basis);
     if ((masks || settings.relative) && !gamut_) gamut_ = make_gamut(basis);
     if (!masks || mask_strength_ == settings.strength) return;
-    mask_.resize(std::size_t{kMaskSide} * kMaskSide);
+    rounding_.clear();
+    thresholds_.clear();
     for (int y = 0; y < kMaskSide; ++y)
-      for (int x = 0; x < kMaskSide; ++x)
-        mask_[static_cast<std::size_t>(y * kMaskSide + x)] = masked_pixel(kBlueNoiseMask, x, y, settings.strength);
+      for (int x = 0; x < kMaskSide; ++x) {
+        const MaskedPixel pixel = masked_pixel(kBlueNoiseMask, x, y, settings.strength);
+        rounding_.push_back(pixel.rounding);
+        thresholds_.push_back(pixel.threshold * std::uint64_t{0x0001000100010000});
+      }
     mask_strength_ = settings.strength;
   }
 
@@ -138,8 +145,9 @@ class CpuColourHalftone final : public ColourFilter {
       const auto first = [&](int i) { return static_cast<int>(std::int64_t{f.height} * i / threads); };
       for (int y = first(thread); y < first(thread + 1); ++y) {
         read(f, y, s.tones.data());
-        mask_colours(s.tones.data(), g_.width, &mask_[static_cast<std::size_t>(y % kMaskSide) * kMaskSide],
-                     gamut_->mixed.data(), s.colours.data());
+        const std::size_t row = static_cast<std::size_t>(y % kMaskSide) * kMaskSide;
+        kernels_.mask_colours({s.tones.data(), g_.width, &rounding_[row], &thresholds_[row], gamut_->mixed.data()},
+                              s.colours.data());
         write(f, y, s.colours.data());
       }
     });
@@ -195,6 +203,7 @@ class CpuColourHalftone final : public ColourFilter {
   Triple* kept_row(int group) { return &kept_[wavefront_.place(group) * pitch_] + 1; }
 
   const PictureGeometry g_;
+  const HalftoneKernels& kernels_;
   const bool adapts_;
   Workers workers_;
   Wavefront wavefront_;
@@ -202,7 +211,7 @@ class CpuColourHalftone final : public ColourFilter {
   std::optional<ColourBasis> basis_;
   std::optional<ChoiceTables> choice_;
   std::optional<GamutTables> gamut_;
-  std::vector<MaskedPixel> mask_;
+  std::vector<std::uint64_t> rounding_, thresholds_;  ///< of the mask, row by row
   int mask_strength_ = -1;
   std::size_t pitch_;
   std::vector<Triple> kept_;  ///< by place
@@ -212,8 +221,9 @@ class CpuColourHalftone final : public ColourFilter {
 
 }  // namespace
 
-std::unique_ptr<ColourFilter> make_colour_halftone(const PictureGeometry& geometry, int threads) {
-  return std::make_unique<CpuColourHalftone>(geometry, threads);
+std::unique_ptr<ColourFilter> make_colour_halftone(const PictureGeometry& geometry, int threads, std::string_view isa) {
+  constexpr KernelTables<HalftoneKernels> kTables = FQ_KERNEL_TABLES(halftone_kernels);
+  return std::make_unique<CpuColourHalftone>(geometry, threads, find_kernels(kTables, isa));
 }
 
 }  // namespace framequality::cpu

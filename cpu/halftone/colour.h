@@ -5,10 +5,13 @@
 #include "algorithms/halftone/colour_filter.h"
 
 #include <memory>
+#include <string_view>
 
 namespace framequality::cpu {
 
 /// A filter for frames of this geometry; one may be pending. threads: per frame, 0 for as many as pay.
-std::unique_ptr<halftone::ColourFilter> make_colour_halftone(const PictureGeometry& geometry, int threads = 0);
+/// isa: one of instruction_sets(), or empty for the best; all give the same bits.
+std::unique_ptr<halftone::ColourFilter> make_colour_halftone(const PictureGeometry& geometry, int threads = 0,
+                                                             std::string_view isa = {});
 
 }  // namespace framequality::cpu

@@ -73,14 +73,6 @@ void diffuse_serpentine(const Triple* tones, int width, int y, const ColourChoic
   }
 }
 
-void mask_colours(const Triple* tones, int width, const MaskedPixel* mask, const Mixture* mixed,
-                  std::uint8_t* colours) {
-  for (int x = 0; x < width; ++x) {
-    const MaskedPixel& m = mask[x % kMaskSide];
-    colours[x] = static_cast<std::uint8_t>(mixed_colour(mixed[node_of(tones[x] + m.rounding)], m.threshold));
-  }
-}
-
 void write_colours(const std::uint8_t* colours, int width, const ColourSettings& settings, std::uint8_t* out) {
   std::uint8_t codes[kMostColours] = {};
   std::array<std::uint8_t[4], kMostColours> bytes{};

@@ -30,10 +30,6 @@ void diffuse_colours(const ColourGroup& group, const halftone::ColourChoice& cho
 void diffuse_serpentine(const halftone::Triple* tones, int width, int y, const halftone::ColourChoice& choice,
                         int strength, halftone::Triple* kept, std::uint8_t* colours);
 
-/// One row by the mask. mask: its row, kMaskSide pixels.
-void mask_colours(const halftone::Triple* tones, int width, const halftone::MaskedPixel* mask,
-                  const halftone::Mixture* mixed, std::uint8_t* colours);
-
 /// Writes a row of places in the palette as the settings want it.
 void write_colours(const std::uint8_t* colours, int width, const halftone::ColourSettings& settings, std::uint8_t* out);
 

@@ -3,6 +3,7 @@
 #include "cpu/halftone/kernels.h"
 
 #include "algorithms/halftone/blue_noise.h"
+#include "algorithms/halftone/colour.h"
 #include "algorithms/halftone/floyd_steinberg.h"
 #include "cpu/halftone/words.h"
 #include "cpu/luma.h"
@@ -249,6 +250,47 @@ void pack(const std::uint8_t* codes, int n, std::uint8_t* out) { pack_rest(codes
 
 #endif
 
+FQ_HD std::uint8_t masked_colour(const MaskedColours& row, int x) {
+  const int at = x % kMaskSide;
+  const std::uint32_t node = node_of(row.tones[x] + row.rounding[at]);
+  return static_cast<std::uint8_t>(mixed_colour(row.mixed[node], static_cast<std::uint32_t>(row.threshold[at] >> 48)));
+}
+
+#ifdef __AVX2__
+/// Places of four pixels, a 64-bit lane each.
+FQ_HD __m256i four_masked_colours(const MaskedColours& row, int x) {
+  const auto lanes = [](const std::uint64_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
+  const auto each = [](std::int64_t v) { return _mm256_set1_epi64x(v); };
+  const int at = x % kMaskSide;
+  const __m256i tone = _mm256_add_epi64(lanes(row.tones + x), lanes(row.rounding + at));
+  const __m256i red = _mm256_and_si256(_mm256_srli_epi64(tone, kNodeBits), each(63)),
+                green = _mm256_and_si256(_mm256_srli_epi64(tone, kFieldBits + kNodeBits - 6), each(63 << 6)),
+                blue = _mm256_and_si256(_mm256_srli_epi64(tone, 2 * kFieldBits + kNodeBits - 12), each(63 << 12));
+  const __m256i node = _mm256_or_si256(red, _mm256_or_si256(green, blue));
+  const __m256i mixture = _mm256_i64gather_epi64(reinterpret_cast<const long long*>(row.mixed), node, 8);
+  // Each threshold below the mask's moves on by the 4 bits of a colour.
+  const __m256i beyond = _mm256_cmpgt_epi16(lanes(row.threshold + at), mixture);
+  const __m256i bits = _mm256_sad_epu8(_mm256_and_si256(beyond, each(0x0004000400040000)), _mm256_setzero_si256());
+  return _mm256_and_si256(_mm256_srlv_epi64(mixture, bits), each(15));
+}
+#endif
+
+void mask_colours(const MaskedColours& row, std::uint8_t* out) {
+  int x = 0;
+#ifdef __AVX2__
+  const __m256i in_order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+  const __m128i low_bytes = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+  for (; x + 8 <= row.width; x += 8) {
+    const __m256i first = four_masked_colours(row, x), second = four_masked_colours(row, x + 4);
+    const __m256i all = _mm256_permutevar8x32_epi32(_mm256_or_si256(first, _mm256_slli_epi64(second, 32)), in_order);
+    const __m128i low = _mm_shuffle_epi8(_mm256_castsi256_si128(all), low_bytes),
+                  high = _mm_shuffle_epi8(_mm256_extracti128_si256(all, 1), low_bytes);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out + x), _mm_unpacklo_epi32(low, high));
+  }
+#endif
+  for (; x < row.width; ++x) out[x] = masked_colour(row, x);
+}
+
 typedef std::int8_t S8v __attribute__((vector_size(kVec)));
 typedef std::uint8_t U8half __attribute__((vector_size(kVec / 2)));
 
@@ -305,7 +347,7 @@ void mask(const MaskedRow& row, std::uint8_t* out) {
 }  // namespace
 
 const HalftoneKernels& FQ_ISA::halftone_kernels() {
-  static const HalftoneKernels table = {luma, kRows, diffuse, mask, pack};
+  static const HalftoneKernels table = {luma, kRows, diffuse, mask, mask_colours, pack};
   return table;
 }
 

@@ -54,6 +54,15 @@ struct MaskedRow {
   const std::uint8_t* last_below;
 };
 
+/// A row of a picture beside its row of the blue-noise mask, for colours (algorithms/halftone/colour.h).
+struct MaskedColours {
+  const std::uint64_t* tones;  ///< Triples
+  int width;
+  // Of kMaskSide pixels: MaskedPixel::rounding, and the threshold in each field that a Mixture has one in.
+  const std::uint64_t *rounding, *threshold;
+  const std::uint64_t* mixed;  ///< Mixtures by node_of()
+};
+
 struct HalftoneKernels {
   /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
   void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
@@ -64,6 +73,8 @@ struct HalftoneKernels {
   void (*diffuse)(const DiffusionBand& band, DiffusionState& state, int t0, int count);
   /// Grey codes of a row: as many levels as have a `last_below` that the sample lies beyond.
   void (*mask)(const MaskedRow& row, std::uint8_t* out);
+  /// Places in the palette of a row.
+  void (*mask_colours)(const MaskedColours& row, std::uint8_t* out);
   /// Packs n codes, 0 or 255, into bits, highest first; bits left over are 0.
   void (*pack)(const std::uint8_t* codes, int n, std::uint8_t* out);
 };

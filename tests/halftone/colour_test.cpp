@@ -3,6 +3,7 @@
 #include "cpu/halftone/colour.h"
 
 #include "algorithms/halftone/colour_tables.h"
+#include "cpu/dispatch.h"
 #include "tests/halftone/colour_reference.h"
 #include "tests/support/random.h"
 
@@ -239,12 +240,13 @@ constexpr int kSides[][2] = {{1, 1}, {1, 9}, {2, 3}, {3, 2}, {7, 5}, {8, 4}, {33
 
 void expect_defined(const Photo& photo, const ColourSettings& s) {
   const auto expected = rows_of(halftone_of(photo.tones(s), s), s);
-  for (const int threads : {1, 3}) {
-    const auto filter = cpu::make_colour_halftone(photo.geometry, threads);
+  for (const auto isa : cpu::instruction_sets()) {
+    const int threads = isa == cpu::instruction_sets().front() ? 3 : 1;
+    const auto filter = cpu::make_colour_halftone(photo.geometry, threads, isa);
     EXPECT_TRUE(rows_of(*filter, photo.geometry, photo.frame(), s) == expected)
         << text_of(s.palette) << " " << photo.geometry.width << "x" << photo.geometry.height << " method "
         << static_cast<int>(s.method) << " linear " << s.linear << " relative " << s.relative << " strength "
-        << s.strength << " serpentine " << s.serpentine << " threads " << threads;
+        << s.strength << " isa " << isa << " serpentine " << s.serpentine << " threads " << threads;
   }
 }
 
