@@ -3,6 +3,7 @@
 #include "algorithms/bliinds/meter.h"
 #include "algorithms/denoise/filter.h"
 #include "algorithms/denoise/strength.h"
+#include "algorithms/halftone/colour_filter.h"
 #include "algorithms/halftone/filter.h"
 #include "c/internal.h"
 #include "engine/bliinds_model.h"
@@ -24,6 +25,11 @@ std::unique_ptr<denoise::Filter> make_denoiser(const Backend& backend, const Pic
 }
 std::unique_ptr<halftone::Filter> make_halftone(const Backend& backend, const Geometry& geometry, const Where& where) {
   return backend.halftone(geometry, where);
+}
+
+std::unique_ptr<halftone::ColourFilter> make_colour_halftone(const Backend& backend, const PictureGeometry& geometry,
+                                                             const Where& where) {
+  return backend.colour_halftone(geometry, where);
 }
 
 Memory memory_of(const fq_target& target) { return target.flags & FQ_ON_DEVICE ? Memory::kCuda : Memory::kHost; }
@@ -77,7 +83,7 @@ halftone::Settings settings_of(const fq_halftone_options& o) {
     require_range(name, value, 0, 1);
   halftone::Settings s;
   s.method = static_cast<halftone::Method>(o.method);
-  s.levels = o.levels;
+  s.levels = o.palette ? 2 : o.levels;
   s.strength = static_cast<int>(std::lround(o.strength * halftone::kFullStrength));
   s.packed = o.packed;
   s.serpentine = o.serpentine;
@@ -85,6 +91,45 @@ halftone::Settings settings_of(const fq_halftone_options& o) {
   s.tone.limited = o.limited;
   s.tone.light = o.linear ? halftone::Light::kSrgb : halftone::Light::kCode;
   require(halftone::valid(s), "options->levels must be 2, 4 or 16, and 2 if packed is set");
+  return s;
+}
+
+/// By name, or of its colours.
+halftone::Palette palette_of(const char* text) {
+  require(text != nullptr, "palette is NULL");
+  const std::string_view wanted = text;
+  std::string names;
+  for (const halftone::NamedPalette& named : halftone::named_palettes()) {
+    if (wanted == named.name) return named.palette;
+    names.append(names.empty() ? "" : ", ").append(named.name);
+  }
+  if (!wanted.starts_with('#'))
+    refuse("options->palette: there is no palette '" + std::string(wanted) + "', only " + names +
+           ", or colours such as \"#000000,#ffffff,#ff0000\"");
+  try {
+    return halftone::parse_palette(wanted);
+  } catch (const std::invalid_argument& e) {
+    refuse(std::string("options->palette: ") + e.what());
+  }
+}
+
+/// greys: what the options say without the palette.
+halftone::ColourSettings colours_of(const fq_halftone_options& o, const halftone::Settings& greys) {
+  require_range("options->output", o.output, FQ_HALFTONE_RGB, FQ_HALFTONE_RGBX);
+  require_range("options->absolute", o.absolute, 0, 1);
+  require(greys.method != halftone::Method::kToneDependent,
+          "options->method: tone-dependent diffusion makes greys only: a palette needs Floyd-Steinberg or blue noise");
+  halftone::ColourSettings s;
+  s.palette = palette_of(o.palette);
+  s.method = greys.method;
+  s.output = greys.packed                   ? halftone::ColourOutput::kCodes
+             : o.output == FQ_HALFTONE_RGBX ? halftone::ColourOutput::kRgbx
+                                            : halftone::ColourOutput::kRgb;
+  s.tone = greys.tone;
+  s.linear = o.linear;
+  s.relative = !o.absolute;
+  s.serpentine = greys.serpentine;
+  s.strength = greys.strength;
   return s;
 }
 
@@ -102,14 +147,30 @@ struct fq_denoiser : OneShot<PictureGeometry, denoise::Task, void> {
   std::uint64_t serial = 0;  ///< of images: each one is another
 };
 struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
+  using Colours = OneShot<PictureGeometry, halftone::ColourTask, void>;
+
   fq_halftoner(const char* device, int threads)
-      : OneShot(Runner(device, is_auto(device) ? any_method : some_method), threads, make_halftone) {}
+      : OneShot(Runner(device, is_auto(device) ? any_method : some_method), threads, make_halftone),
+        device(device),
+        threads(threads) {}
+
+  /// What halftones to palettes, where not every device does. Throws Error if the handle's has none.
+  Colours& colours() {
+    if (!colours_)
+      colours_.emplace(Runner(device.c_str(), [](const Backend& b) { return b.colour_halftone != nullptr; }), threads,
+                       make_colour_halftone);
+    return *colours_;
+  }
 
  private:
   // The handle is for all methods; who names a device gets those that it has.
   static bool is_auto(const char* device) { return device && std::string_view(device) == "auto"; }
   static bool some_method(const Backend& b) { return b.halftone != nullptr; }
   static bool any_method(const Backend& b) { return b.halftone != nullptr && b.diffuses_by_tone; }
+
+  std::string device;
+  int threads;
+  std::optional<Colours> colours_;
 };
 
 namespace {
@@ -132,6 +193,17 @@ int open(const char* device, int threads, Handle** handle) {
     require_range("threads", threads, 0, 1 << 12);
     *handle = new Handle(device, threads);
   });
+}
+
+/// Halftones to a palette.
+void filter_colours(fq_halftoner* halftoner, const Image& in, const halftone::ColourSettings& settings,
+                    const fq_target* out) {
+  require(!in.is_on_device(), "options->palette: the image must be in host memory");
+  const fq_target to = known_target(out, 1, halftone::target_row_bytes(in.width(), settings), in.height());
+  require(memory_of(to) == Memory::kHost, "options->palette: out must be in host memory");
+  halftoner->colours().work(
+      in.colour_geometry(),
+      {in.frame(), {static_cast<std::uint8_t*>(to.plane[0]), to.stride[0], Memory::kHost}, settings, 1}, false);
 }
 
 /// An image that a handle's device reads.
@@ -208,6 +280,9 @@ int fq_denoiser_filter(fq_denoiser* denoiser, const fq_image* image, const fq_de
 int fq_halftone_options_init(fq_halftone_options* options) {
   return guarded([&] { give(options, halftone_defaults(), "options"); });
 }
+int fq_palette_bits(const char* palette) {
+  return guarded([&] { return palette_of(palette).bits(); });
+}
 int fq_halftoner_open(const char* device, int threads, fq_halftoner** halftoner) {
   return open(device, threads, halftoner);
 }
@@ -216,8 +291,10 @@ int fq_halftoner_filter(fq_halftoner* halftoner, const fq_image* image, const fq
                         const fq_target* out) {
   return guarded([&] {
     const Image in = readable(halftoner, image);
-    const halftone::Settings settings = settings_of(known(options, halftone_defaults(), "options"));
+    const fq_halftone_options given = known(options, halftone_defaults(), "options");
+    const halftone::Settings settings = settings_of(given);
     require(!in.is_mosaic(), "a mosaic cannot be halftoned: demosaic it first");
+    if (given.palette) return filter_colours(halftoner, in, colours_of(given, settings), out);
     const fq_target to = known_target(out, 1, halftone::target_row_bytes(in.width(), settings.packed), in.height());
     require(!settings.serpentine || settings.method != halftone::Method::kFloydSteinberg ||
                 is_cpu(*halftoner->runner().place().backend),

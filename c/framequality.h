@@ -334,12 +334,27 @@ typedef struct fq_halftone_options {
   int32_t linear;     /* 1: the image is sRGB, and the average of the halftone has its light */
   int32_t limited;    /* 1: black and white are 16 and 235 */
   int32_t reserved;   /* 0 */
+  /* Halftone to these colours instead of to greys, on the CPU, from host memory, by Floyd-Steinberg or blue noise: the
+   * name of a palette, such as "spectra6", or 2 to 16 colours, such as "#000000,#ffffff,#ff0000=5", where =5 is the
+   * code of a colour and codes else count from 0. `levels` is ignored; packed: the codes of the colours in
+   * fq_palette_bits() bits, highest first. NULL: greys. Default NULL */
+  const char* palette;
+  int32_t output;   /* fq_halftone_output: with a palette that is not packed */
+  int32_t absolute; /* with a palette, 1: keep the image's colours. 0: black and white become the darkest and the
+                     * lightest colour of the palette, colours that cannot be mixed the nearest that can */
 } fq_halftone_options;
+typedef enum fq_halftone_output {
+  FQ_HALFTONE_RGB = 0, /* three bytes per pixel: the colours as they look */
+  FQ_HALFTONE_RGBX = 1 /* four, the last one 255 */
+} fq_halftone_output;
+/* Bits of a pixel that is packed: 1, 2 or 4. Negative fq_status if it is no palette. */
+FQ_API int fq_palette_bits(const char* palette);
 typedef struct fq_halftoner fq_halftoner;
 FQ_API int fq_halftone_options_init(fq_halftone_options* options);
 FQ_API int fq_halftoner_open(const char* device, int threads, fq_halftoner** halftoner);
 FQ_API void fq_halftoner_close(fq_halftoner* halftoner);
-/* Reads any format but mosaics. out: one byte per pixel, 0 black ... 255 white, or packed; plane[0] only. */
+/* Reads any format but mosaics. out: one byte per pixel, 0 black ... 255 white, or colours, or packed; plane[0] only.
+ */
 FQ_API int fq_halftoner_filter(fq_halftoner* halftoner, const fq_image* image, const fq_halftone_options* options,
                                const fq_target* out);
 

@@ -116,6 +116,10 @@ PictureGeometry Image::picture_geometry() const {
   const int pixel = (is_planar(image_) ? 1 : samples_of(image_)) * image_.word_bytes;
   require(image_.pixel_stride == pixel,
           "image->pixel_stride leaves gaps, which denoisers do not accept: copy the image");
+  return colour_geometry();
+}
+
+PictureGeometry Image::colour_geometry() const {
   PictureGeometry g{image_.width, image_.height, {}};
   PictureLayout& l = g.layout;
   l.is_rgb = image_.format != FQ_GRAY;

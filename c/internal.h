@@ -84,6 +84,8 @@ class Image {
   bool is_on_device() const { return frame_.memory != Memory::kHost; }
   /// For denoisers, which write images too. Refuses mosaics and gaps between pixels.
   PictureGeometry picture_geometry() const;
+  /// For reading all colours. Not for mosaics.
+  PictureGeometry colour_geometry() const;
   bool is_mosaic() const { return geometry_.layout.kind == PixelLayout::Kind::kBayer; }
   int width() const { return image_.width; }
   int height() const { return image_.height; }

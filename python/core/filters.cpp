@@ -181,7 +181,8 @@ PyObject* denoise(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* 
 
 PyObject* halftone(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guard<PyObject*>(nullptr, [&]() -> PyObject* {
-    constexpr const char* kAlso = ", method, levels, packed, serpentine, invert, linear, limited, strength, threads";
+    constexpr const char* kAlso =
+        ", method, levels, packed, serpentine, invert, linear, limited, strength, threads, palette, absolute";
     Options options;
     PyObject* method = nullptr;
     auto how = sized<fq_halftone_options>();
@@ -189,15 +190,21 @@ PyObject* halftone(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject*
     int threads = 0;
     Image image;
     if (!parse(options, Keywords::kRead, "halftone", 2, args, count, names, kAlso) ||
-        !PyArg_ParseTuple(args[1], "Oipppppdi;invalid option of halftone()", &method, &how.levels, &how.packed,
-                          &how.serpentine, &how.invert, &how.linear, &how.limited, &how.strength, &threads) ||
+        !PyArg_ParseTuple(args[1], "Oipppppdizp;invalid option of halftone()", &method, &how.levels, &how.packed,
+                          &how.serpentine, &how.invert, &how.linear, &how.limited, &how.strength, &threads,
+                          &how.palette, &how.absolute) ||
         (how.method = choose("method", method, "floyd-steinberg, tone-dependent, blue-noise")) < 0 ||
         !open_source(image, args[0], options, "halftone"))
       return nullptr;
     const char* device = image.device(options.reading);
     if (!device) return nullptr;
     const Pixels& source = image.source();
-    const std::ptrdiff_t row = how.packed ? (source.columns + 7) / 8 : source.columns;
+    const int bits = !how.packed ? 8 * (how.palette ? 3 : 1) : how.palette ? fq_palette_bits(how.palette) : 1;
+    if (bits < 0) {
+      raise_status(bits);
+      return nullptr;
+    }
+    const std::ptrdiff_t row = (source.columns * bits + 7) / 8;
     Object bytes(PyByteArray_FromStringAndSize(nullptr, source.rows * row));
     if (!bytes) return nullptr;
     auto target = sized<fq_target>();
@@ -206,7 +213,9 @@ PyObject* halftone(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject*
     const bool done = run<Halftoners>(
         image, device, threads, static_cast<fq_halftoner*>(nullptr),
         [&](fq_halftoner* handle) { return fq_halftoner_filter(handle, &image.picture, &how, &target); });
-    return done ? Py_BuildValue("(N(nn))", bytes.release(), source.rows, row) : nullptr;
+    if (!done) return nullptr;
+    if (how.palette && !how.packed) return Py_BuildValue("(N(nni))", bytes.release(), source.rows, source.columns, 3);
+    return Py_BuildValue("(N(nn))", bytes.release(), source.rows, row);
   });
 }
 

@@ -379,8 +379,9 @@ def denoise(image, *, method="nlmeans", strength=-1.0, sigma=None, sigma_spatial
 
 
 def halftone(image, *, method="floyd-steinberg", levels=2, packed=False, serpentine=False, invert=False, linear=False,
-             limited=False, strength=1.0, threads=0, **reading):
+             limited=False, strength=1.0, threads=0, palette=None, absolute=False, **reading):
     """Return a halftone of an image's luma: a uint8 array (H, W) with values from 0 (black) to 255 (white).
+    With a palette, return a halftone of its colours: a uint8 array (H, W, 3).
 
     image: as for score(), in host memory.
     method: "floyd-steinberg" (1976), "tone-dependent" (Mao et al., ICIP 2018) or "blue-noise" (Ulichney, 1993).
@@ -392,9 +393,14 @@ def halftone(image, *, method="floyd-steinberg", levels=2, packed=False, serpent
     limited: black and white are 16 and 235.
     strength: share of the errors that is passed on, 0 to 1.
     threads: CPU threads; 0: as many as there are cores.
+    palette: name of a display's palette, such as "spectra6", or 2 to 16 colours, such as "#000000,#ffffff,#ff0000"; with
+      floyd-steinberg or blue-noise, on the CPU. levels is ignored. packed: return rows of the display's codes of the
+      colours, 1, 2 or 4 bits each, highest first; codes count from 0, and "#ff0000=5" gives a colour the code 5.
+    absolute: with a palette, keep the image's colours. Otherwise its black and white become the darkest and the lightest
+      colour of the palette, and colours that cannot be mixed become the nearest that can.
     reading: order, bayer, channel_axis, bits, data_range, device: as for score().
     """
-    settings = (method, levels, packed, serpentine, invert, linear, limited, strength, threads)
+    settings = (method, levels, packed, serpentine, invert, linear, limited, strength, threads, palette, absolute)
     return _array(*_core.halftone(image, settings, **reading))
 
 

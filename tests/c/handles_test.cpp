@@ -154,6 +154,61 @@ TEST(CFilters, HalftonesHaveTheirLevelsAndTheImagesMean) {
   fq_halftoner_close(halftoner);
 }
 
+TEST(CFilters, PalettesAreColoursOrCodes) {
+  // Four pixels: black, white, black, white.
+  const std::vector<std::uint8_t> rgb = {0, 0, 0, 255, 255, 255, 0, 0, 0, 255, 255, 255};
+  auto image = FQ_INIT(fq_image);
+  image.format = FQ_RGB;
+  image.width = 4;
+  image.height = 1;
+  image.word_bytes = 1;
+  image.plane[0] = rgb.data();
+  auto options = FQ_INIT(fq_halftone_options);
+  ASSERT_EQ(fq_halftone_options_init(&options), FQ_OK);
+  EXPECT_EQ(options.palette, nullptr);
+  fq_halftoner* halftoner = nullptr;
+  ASSERT_EQ(fq_halftoner_open("auto", 1, &halftoner), FQ_OK);
+  std::vector<std::uint8_t> out(16, 9);
+  auto target = FQ_INIT(fq_target);
+  target.plane[0] = out.data();
+  const auto filter = [&] { return fq_halftoner_filter(halftoner, &image, &options, &target); };
+  using Bytes = std::vector<std::uint8_t>;
+
+  options.palette = "#102030,#d0e0f0=5";
+  ASSERT_EQ(filter(), FQ_OK) << fq_last_error();
+  EXPECT_EQ(out, (Bytes{16, 32, 48, 208, 224, 240, 16, 32, 48, 208, 224, 240, 9, 9, 9, 9}));
+  options.output = FQ_HALFTONE_RGBX;
+  ASSERT_EQ(filter(), FQ_OK) << fq_last_error();
+  EXPECT_EQ(out, (Bytes{16, 32, 48, 255, 208, 224, 240, 255, 16, 32, 48, 255, 208, 224, 240, 255}));
+  options.packed = 1;
+  ASSERT_EQ(filter(), FQ_OK) << fq_last_error();
+  EXPECT_EQ(Bytes(out.begin(), out.begin() + 3), (Bytes{0x05, 0x05, 48}));
+  EXPECT_EQ(fq_palette_bits(options.palette), 4);
+  EXPECT_EQ(fq_palette_bits("bwr"), 2);
+  EXPECT_EQ(fq_palette_bits("#000000,#ffffff"), 1);
+
+  const auto refused = [&](const char* reason) {
+    EXPECT_EQ(filter(), FQ_ERROR_ARGUMENT);
+    EXPECT_NE(std::string(fq_last_error()).find(reason), std::string::npos) << fq_last_error();
+  };
+  options.method = FQ_TONE_DEPENDENT;
+  refused("greys only");
+  options.method = FQ_BLUE_NOISE;
+  options.output = 2;
+  refused("options->output");
+  options.output = FQ_HALFTONE_RGB;
+  options.palette = "spectra";
+  refused("spectra6");
+  options.palette = "#000000";
+  refused("at least 2 colours");
+  EXPECT_EQ(fq_palette_bits(nullptr), FQ_ERROR_ARGUMENT);
+  // What an older header does not have is the default: greys, one bit each.
+  options.size = offsetof(fq_halftone_options, palette);
+  ASSERT_EQ(filter(), FQ_OK) << fq_last_error();
+  EXPECT_EQ(out[0], 0x50);
+  fq_halftoner_close(halftoner);
+}
+
 TEST(CFilters, BliindsNeedsAnImageThatIsLargeEnough) {
   const TestImage pixels(80, 60, 2), small(3, 60, 2);
   fq_bliinds* bliinds = nullptr;
