@@ -205,6 +205,18 @@ def file():
         assert pictures == [f"sharpest-{i:05d}.jpg" for i in range(3)], pictures
 
 
+def epaper():
+    with tempfile.TemporaryDirectory() as folder:
+        out, preview = pathlib.Path(folder) / "frame", pathlib.Path(folder) / "preview.png"
+        for panel, size in (("spectra6", 800 * 480 // 2), ("bwry:400x300", 400 * 300 // 4), ("bwr:122x250", 31 * 250)):
+            run(examples / "epaper.sh", "test", panel, out, preview)
+            assert out.stat().st_size == size, (panel, out.stat().st_size)
+            assert preview.read_bytes().startswith(b"\x89PNG"), panel
+        # White is the top left of the picture, and code 1 of the palette.
+        run(examples / "epaper.sh", "test", "spectra6:640x480", out)
+        assert out.read_bytes()[0] == 0x11, out.read_bytes()[:8]
+
+
 def cuda():
     if not Gst.ElementFactory.find("nvh264dec"):
         skip("no GPU that decodes (nvh264dec)")
