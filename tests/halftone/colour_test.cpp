@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning to palettes on the CPU: bad palettes, what the tables promise, and every order against the definition.
+// Halftoning to palettes on the CPU: every order, output and layout against the definition.
 #include "cpu/halftone/colour.h"
 
-#include "algorithms/halftone/colour_tables.h"
 #include "cpu/dispatch.h"
-#include "tests/halftone/colour_reference.h"
-#include "tests/support/random.h"
+#include "tests/halftone/colour_pictures.h"
 
 #include <algorithm>
-#include <cmath>
-#include <gtest/gtest.h>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,88 +14,7 @@ namespace framequality::test {
 namespace {
 
 using namespace halftone;
-
-/// Corners of the cube: everything can be mixed.
-const Palette kCube = parse_palette("#000000,#ff0000,#00ff00,#0000ff,#ffff00,#ff00ff,#00ffff,#ffffff");
-
-std::vector<Palette> palettes() {
-  std::vector<Palette> all = {kCube, parse_palette("#102030,#d0e0f0")};
-  for (const NamedPalette& n : named_palettes()) all.push_back(n.palette);
-  return all;
-}
-
-/// A frame of three bytes a pixel.
-struct Photo {
-  PictureGeometry geometry;
-  std::vector<std::uint8_t> bytes;
-
-  Photo(int width, int height, std::uint64_t seed) {
-    geometry.width = width;
-    geometry.height = height;
-    PictureLayout& l = geometry.layout;
-    l.components = 3;
-    l.is_rgb = true;
-    for (std::uint8_t c = 0; c < 3; ++c) l.component[c] = {0, c, 3, 0, 0};
-    Random random(seed);
-    for (int y = 0; y < height; ++y)
-      for (int x = 0; x < width; ++x)
-        for (int c = 0; c < 3; ++c)
-          bytes.push_back(static_cast<std::uint8_t>(
-              seed % 2 ? random.next() >> 40
-                       : static_cast<std::uint64_t>(127.5 + 127.5 * std::sin(0.05 * x * (c + 1) + 0.03 * y + c))));
-  }
-  Frame frame() const {
-    Frame f;
-    f.plane[0] = bytes.data();
-    f.stride[0] = std::ptrdiff_t{3} * geometry.width;
-    return f;
-  }
-  Grid2<Colour> tones(const ColourSettings& s) const {
-    Grid2<Colour> tones(geometry.width, geometry.height);
-    for (std::size_t i = 0; i < tones.values.size(); ++i)
-      for (std::size_t c = 0; c < 3; ++c) {
-        const int tone = palette_tone(bytes[3 * i + c], s.linear);
-        tones.values[i][c] = s.tone.invert ? kFull - tone : tone;
-      }
-    return tones;
-  }
-};
-
-constexpr std::uint8_t kUntouched = 0x5a;
-
-std::vector<std::uint8_t> rows_of(ColourFilter& filter, const PictureGeometry& g, const Frame& frame,
-                                  const ColourSettings& s, int fields = 1) {
-  const std::size_t row = target_row_bytes(g.width, s), stride = row + 7;
-  std::vector<std::uint8_t> padded(stride * static_cast<std::size_t>(g.height), kUntouched), rows;
-  filter.submit({frame, {padded.data(), static_cast<std::ptrdiff_t>(stride), Memory::kHost}, s, fields});
-  filter.collect();
-  for (std::size_t y = 0; y < static_cast<std::size_t>(g.height); ++y) {
-    rows.insert(rows.end(), &padded[y * stride], &padded[y * stride] + row);
-    for (std::size_t i = row; i < stride; ++i) EXPECT_EQ(padded[y * stride + i], kUntouched) << "row " << y;
-  }
-  return rows;
-}
-
-std::vector<std::uint8_t> rows_of(const Grid2<int>& places, const ColourSettings& s) {
-  std::vector<std::uint8_t> rows;
-  for (int y = 0; y < places.height; ++y) {
-    int bits = 0, byte = 0;
-    for (int x = 0; x < places.width; ++x) {
-      const PaletteColour& c = s.palette.colour[static_cast<std::size_t>(places.at(x, y))];
-      if (s.output != ColourOutput::kCodes) {
-        rows.insert(rows.end(), {c.red, c.green, c.blue});
-        if (s.output == ColourOutput::kRgbx) rows.push_back(255);
-        continue;
-      }
-      byte |= c.code << (8 - s.palette.bits() - bits);
-      bits += s.palette.bits();
-      if (bits < 8 && x + 1 < places.width) continue;
-      rows.push_back(static_cast<std::uint8_t>(byte));
-      bits = byte = 0;
-    }
-  }
-  return rows;
-}
+using namespace halftone_colours;
 
 Grid2<int> halftone_of(Grid2<Colour> tones, const ColourSettings& s) {
   const ColourBasis basis{s.palette, s.linear, s.relative};
@@ -108,130 +23,6 @@ Grid2<int> halftone_of(Grid2<Colour> tones, const ColourSettings& s) {
   if (s.relative)
     for (Colour& t : tones.values) t = interpolated(gamut.mapped, t);
   return diffused_of(tones, make_choice(basis), s.strength, s.serpentine);
-}
-
-// --- Palettes -------------------------------------------------------------------------------------------------------
-
-TEST(HalftonePalette, NamedOnesCanBeWrittenDown) {
-  for (const NamedPalette& n : named_palettes()) EXPECT_TRUE(parse_palette(text_of(n.palette)) == n.palette) << n.name;
-  EXPECT_EQ(text_of(parse_palette("#000000, #Ff8000=5")), "#000000=0,#ff8000=5");
-}
-
-TEST(HalftonePalette, BitsHoldEveryCode) {
-  EXPECT_EQ(parse_palette("#000000,#ffffff").bits(), 1);
-  EXPECT_EQ(parse_palette("#000000,#ffffff=2").bits(), 2);
-  EXPECT_EQ(parse_palette("#000000,#ffffff,#ff0000,#00ff00").bits(), 2);
-  EXPECT_EQ(parse_palette("#000000,#ffffff=4").bits(), 4);
-  EXPECT_EQ(named_palettes()[0].palette.bits(), 4);
-}
-
-TEST(HalftonePalette, BadOnesAreRefusedWithAReason) {
-  const auto reason = [](const std::string& text) -> std::string {
-    try {
-      parse_palette(text);
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
-    return "none";
-  };
-  EXPECT_EQ(reason("#000000"), "a palette has at least 2 colours");
-  EXPECT_EQ(reason(""), "'' is not a colour: write #rrggbb, such as #ff8000");
-  EXPECT_EQ(reason("#000000,#fff"), "'#fff' is not a colour: write #rrggbb, such as #ff8000");
-  EXPECT_EQ(reason("#000000,ffffff1"), "'ffffff1' is not a colour: write #rrggbb, such as #ff8000");
-  EXPECT_EQ(reason("#000000,#-12345"), "'#-12345' is not a colour: write #rrggbb, such as #ff8000");
-  EXPECT_EQ(reason("#000000,#00000g"), "'#00000g' is not a colour: write #rrggbb, such as #ff8000");
-  EXPECT_EQ(reason("#000000,#ffffff,"), "'' is not a colour: write #rrggbb, such as #ff8000");
-  EXPECT_EQ(reason("#000000,#ffffff,#000000"), "the colour '#000000' is there twice");
-  EXPECT_EQ(reason("#000000,#ffffff=0"), "the code of '#ffffff=0' is already used");
-  EXPECT_EQ(reason("#000000,#ffffff=16"), "the code of '#ffffff=16' must be a number from 0 to 15");
-  EXPECT_EQ(reason("#000000,#ffffff=x"), "the code of '#ffffff=x' must be a number from 0 to 15");
-  std::string many = "#000000";
-  for (int i = 1; i < 17; ++i) many += ",#0000" + std::to_string(10 + i);
-  EXPECT_EQ(reason(many), "a palette has at most 16 colours");
-}
-
-// --- Tables ---------------------------------------------------------------------------------------------------------
-
-TEST(HalftoneColour, WhatCanBeMixedIsLeftAsItIs) {
-  const GamutTables gamut = make_gamut({kCube, false, true});
-  Random random(5);
-  for (int i = 0; i < 20000; ++i) {
-    const auto tone = [&] { return random.below(kFull + 1); };
-    const Triple t = triple(tone(), tone(), tone());
-    ASSERT_EQ(mapped_tone(t, gamut.mapped.data()), t);
-  }
-  for (const int c : {0, kFull})
-    EXPECT_EQ(mapped_tone(triple(static_cast<unsigned>(c)), gamut.mapped.data()), triple(static_cast<unsigned>(c)));
-}
-
-TEST(HalftoneColour, MixturesAreThoseOfTheirTones) {
-  for (const Palette& palette : palettes())
-    for (const bool relative : {false, true}) {
-      const GamutTables gamut = make_gamut({palette, false, relative});
-      Random random(6);
-      for (int i = 0; i < 3000; ++i) {
-        const auto node =
-            static_cast<std::size_t>(random.below(kNodes) | random.below(kNodes) << 6 | random.below(kNodes) << 12);
-        const Mixture m = gamut.mixed[node];
-        int before = 0;
-        double mean[3] = {};
-        for (int k = 0; k < 4; ++k) {
-          const int until = k < 3 ? static_cast<int>(m >> (16 * k + 16) & 0xffff) : kWhite;
-          ASSERT_GE(until, before);
-          ASSERT_LE(until, kWhite);
-          const PaletteColour& c = palette.colour[m >> 4 * k & 15];
-          const double share = static_cast<double>(until - before) / kWhite;
-          mean[0] += share * palette_tone(c.red, false);
-          mean[1] += share * palette_tone(c.green, false);
-          mean[2] += share * palette_tone(c.blue, false);
-          before = until;
-        }
-        for (int c = 0; c < 3; ++c) ASSERT_NEAR(mean[c], field(gamut.mapped[node], c), 4) << text_of(palette);
-      }
-    }
-}
-
-TEST(HalftoneColour, BlackAndWhiteBecomeThePalettes) {
-  const Palette palette = named_palettes()[0].palette;
-  const GamutTables gamut = make_gamut({palette, false, true});
-  const auto expect = [&](Triple tone, std::size_t colour) {
-    const Mixture m = gamut.mixed[node_of(tone)];
-    EXPECT_EQ(m & 15, colour);
-    EXPECT_EQ(m >> 16 & 0xffff, static_cast<unsigned>(kWhite)) << "nothing else is mixed in";
-    const PaletteColour& c = palette.colour[colour];
-    EXPECT_EQ(gamut.mapped[node_of(tone)], triple(static_cast<unsigned>(palette_tone(c.red, false)),
-                                                  static_cast<unsigned>(palette_tone(c.green, false)),
-                                                  static_cast<unsigned>(palette_tone(c.blue, false))));
-  };
-  expect(triple(0), 0);
-  expect(triple(kFull), 1);
-}
-
-TEST(HalftoneColour, TonesBeyondThePaletteBecomeTheNearest) {
-  for (const Palette& palette : palettes()) {
-    const GamutTables gamut = make_gamut({palette, false, false});
-    Random random(7);
-    const auto distance = [](const double* a, const double* b) {
-      const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-      const double luma = 0.299 * d[0] + 0.587 * d[1] + 0.114 * d[2], u = 0.5 * (d[0] - luma), v = 0.5 * (d[2] - luma);
-      return std::sqrt(luma * luma + u * u + v * v);
-    };
-    for (int i = 0; i < 500; ++i) {
-      const Triple node = triple(random.below(kNodes), random.below(kNodes), random.below(kNodes)) * kNodeStep;
-      double wanted[3], mapped[3], other[3] = {}, sum = 0;
-      for (int c = 0; c < 3; ++c) wanted[c] = field(node, c), mapped[c] = field(gamut.mapped[node_of(node)], c);
-      // Mixtures of the palette at random are no nearer.
-      std::vector<double> weights;
-      for (int k = 0; k < palette.count; ++k)
-        sum += weights.emplace_back(std::pow(static_cast<double>(random.below(1000)) + 1, 3));
-      for (std::size_t k = 0; k < weights.size(); ++k) {
-        const PaletteColour& p = palette.colour[k];
-        const int tone[3] = {palette_tone(p.red, false), palette_tone(p.green, false), palette_tone(p.blue, false)};
-        for (int c = 0; c < 3; ++c) other[c] += tone[c] * weights[k] / sum;
-      }
-      EXPECT_LE(distance(wanted, mapped), distance(wanted, other) + 1.5) << text_of(palette);
-    }
-  }
 }
 
 // --- Filters --------------------------------------------------------------------------------------------------------
