@@ -43,10 +43,10 @@ std::size_t find_instruction_set(std::string_view isa) {
   for (std::size_t i = 0; i < kSets.size(); ++i)
     if ((isa.empty() || isa == kSets[i].name) && kSets[i].runs()) {
       host::log(host::LogLevel::kDebug, "CPU: instruction set %s%s", kSets[i].name.data(),
-                isa.empty() ? "" : ", as asked for");
+                isa.empty() ? "" : ", as requested");
       return i;
     }
-  throw std::invalid_argument("cpu: no such instruction set here: " + std::string(isa));
+  throw std::invalid_argument("cpu: this CPU does not have the instruction set " + std::string(isa));
 }
 
 }  // namespace framequality::cpu

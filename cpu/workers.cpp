@@ -16,8 +16,7 @@ Workers::Workers(int count) {
   try {
     for (int i = 1; i < count; ++i) threads_.emplace_back([this, i] { serve(i); });
   } catch (const std::system_error&) {
-    host::log(host::LogLevel::kInfo, "CPU: the system gives no more than %zu of %d threads", threads_.size() + 1,
-              count);
+    host::log(host::LogLevel::kInfo, "CPU: the system granted only %zu of %d threads", threads_.size() + 1, count);
   }
   host::log(host::LogLevel::kDebug, "CPU: %zu threads, this one included", threads_.size() + 1);
 }

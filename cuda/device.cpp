@@ -25,11 +25,11 @@ std::string driver_trouble(cudaError_t error) {
   (void)cudaRuntimeGetVersion(&runtime);
   if (driver == 0) return "no NVIDIA driver: install it, or use device=cpu";
   if (error == cudaErrorInsufficientDriver)
-    return "the NVIDIA driver supports CUDA " + version_text(driver) + ", this build needs " + version_text(runtime) +
-           ": update the driver, or use device=cpu";
+    return "the NVIDIA driver supports CUDA " + version_text(driver) + ", but this build needs " +
+           version_text(runtime) + ": update the driver, or use device=cpu";
   if (error == cudaErrorNoDevice)
-    return "the NVIDIA driver finds no GPU (in a container: was it given one? is CUDA_VISIBLE_DEVICES empty?)";
-  return std::string("CUDA does not start: ") + cudaGetErrorString(error);
+    return "the NVIDIA driver finds no GPU: in a container, pass one to it; check CUDA_VISIBLE_DEVICES";
+  return std::string("CUDA cannot be initialized: ") + cudaGetErrorString(error);
 }
 
 /// Why device `id` cannot be used; empty if it can. Creates a context only on a device that has kernels here.
@@ -40,7 +40,7 @@ std::string trouble_with(int id, std::string& name) {
   name = properties.name;
   const std::string architecture = std::to_string(properties.major) + std::to_string(properties.minor);
   if (!has_kernels_for(properties.major * 10 + properties.minor))
-    return "this build has no kernels for its architecture: build with -Dcuda-arch=" + architecture;
+    return "this build has no kernels for its architecture; build with -Dcuda-arch=" + architecture;
   // In a thread of its own: the caller's current context stays what it is.
   std::thread([&] {
     error = cudaSetDevice(id);
@@ -61,8 +61,8 @@ Device look(int wanted) {
     return device;
   }
   if (wanted >= count) {
-    device.reason =
-        "there is no CUDA device " + std::to_string(wanted) + ": the last one is " + std::to_string(count - 1);
+    device.reason = "there is no CUDA device " + std::to_string(wanted) + "; the " +
+                    (count == 1 ? "only one is 0" : "highest is " + std::to_string(count - 1));
     return device;
   }
   for (int id = std::max(wanted, 0); id < (wanted < 0 ? count : wanted + 1); ++id) {
@@ -72,7 +72,7 @@ Device look(int wanted) {
       host::log(host::LogLevel::kDebug, "CUDA: device %d of %d, %s", id, count, name.c_str());
       return {id, name, ""};
     }
-    host::log(host::LogLevel::kInfo, "CUDA: device %d, %s, is left out: %s", id, name.c_str(), trouble.c_str());
+    host::log(host::LogLevel::kInfo, "CUDA: skipping device %d, %s: %s", id, name.c_str(), trouble.c_str());
     device.reason += (device.reason.empty() ? "" : "; ") + name + " (" + std::to_string(id) + "): " + trouble;
   }
   return device;

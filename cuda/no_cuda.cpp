@@ -9,7 +9,7 @@
 
 namespace framequality::cuda {
 namespace {
-constexpr const char* kReason = "built without CUDA: build with -Dcuda=enabled, or use device=cpu";
+constexpr const char* kReason = "this build has no CUDA: build with -Dcuda=enabled, or use device=cpu";
 }
 
 Device find_device(int) { return {-1, "", kReason}; }

@@ -121,7 +121,7 @@ void Upload::bring(const Call& call, int p, Frame& ours) const {
     check(state, "copying a frame to the device");
   }
   if (std::exchange(call.memory.way[p], way) != way)
-    host::log(host::LogLevel::kDebug, "CUDA: plane %d goes to the device %s (%zu bytes a row, %zu apart)", p, way,
+    host::log(host::LogLevel::kDebug, "CUDA: plane %d is copied to the device %s (%zu bytes a row, %zu apart)", p, way,
               bytes, step);
 }
 

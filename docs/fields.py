@@ -1,69 +1,69 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a class cannot say, for scripts/docs: what fields of messages, metadata and `stats` mean, and signals.
+"""Descriptions of signals and of fields of messages, metadata and `stats`, for scripts/docs: classes do not have them.
 
 Tables are by element, or by the base class that several share: an element has those of both.
 """
 
-# Properties of GStreamer's own base classes that are ours to document, by our base class.
+# Properties inherited from GStreamer's base classes, by our base class.
 INHERITED = {
     "FqFilterBase": {"qos": "Drop late frames instead of filtering them"},
 }
 
 SIGNALS = {
-    "trigger": "search now",
+    "trigger": "start a search now",
     "cancel": "stop searching and watching",
     "arrived": "the lens has arrived (`wait-for-arrival=true`)",
-    "relearn": "forget what is usual and learn it anew",
-    "move": "move the lens to this position; emitted for every move, in the streaming thread",
+    "relearn": "forget the baseline and learn from scratch",
+    "move": "asks the application to move the lens to this position; emitted for every move, in the streaming thread",
 }
 
 TIMES = {
-    "timestamp": "of the frame, ns; `GST_CLOCK_TIME_NONE` where unknown",
-    "stream-time": "the same as stream time",
-    "running-time": "the same as running time",
+    "timestamp": "timestamp of the frame, ns; `GST_CLOCK_TIME_NONE` if unknown",
+    "stream-time": "the same in stream time",
+    "running-time": "the same in running time",
 }
 # Of bus messages and metadata.
 FIELDS = {
     "FqMeterBase": {
         **TIMES,
-        "duration": "ns; `GST_CLOCK_TIME_NONE` where unknown",
-        "frame": "measured frames since start, from 0",
-        "width": "of the frame measured, pixels",
-        "height": "of the frame measured, pixels",
-        "device": "`cpu` or `cuda`",
+        "duration": "duration of the frame, ns; `GST_CLOCK_TIME_NONE` if unknown",
+        "frame": "number of the measured frame since start, from 0",
+        "width": "width of the measured frame, pixels",
+        "height": "height of the measured frame, pixels",
+        "device": "device that measured the frame: `cpu`, `cuda` or `opencl`",
     },
     "sharpnessmeter": {
-        "metric": "nick of the metric",
-        "score": "in the metric's unit, scaled to 8-bit codes at any bit depth; never NaN or infinite",
+        "metric": "name of the metric",
+        "score": "score in the metric's unit, in 8-bit grey levels at any bit depth; never NaN or infinite",
         "roi": "as set",
         "zone-columns": "as set",
         "zone-rows": "as set",
-        "zones": "their scores, row by row",
-        "noise": "standard deviation of the frame's or roi's white noise, 8-bit codes, as estimated (Immerkaer 1996, "
-                 "lower quartile of 16x16 blocks)",
-        "mean": "mean luma of the frame or roi, 8-bit codes, black included",
-        "clipped-black": "share of its pixels at black (the code 0; 16 in limited range) or below",
-        "clipped-white": "share of its pixels at white (the largest code; 235 in limited range) or above",
+        "zones": "scores of the zones, row by row",
+        "noise": "estimated standard deviation of the white noise of the frame or roi, 8-bit grey levels (Immerkaer "
+                 "1996, lower quartile of 16x16 blocks)",
+        "mean": "mean luma of the frame or roi, 8-bit grey levels, black included",
+        "clipped-black": "share of its pixels at or below black (0; 16 in limited range)",
+        "clipped-white": "share of its pixels at or above white (the largest value; 235 in limited range)",
         "normalize": "as set: `none` or `mean`",
-        "gradient-energy": "the score of `tenengrad` of the frame or roi, less the share of noise, "
-                           "code²",
-        "gradient-noise": "that share, code²",
-        "zone-gradient-energies": "the same of the zones, row by row",
+        "gradient-energy": "the score of `tenengrad` of the frame or roi, minus the contribution of noise, grey "
+                           "levels²",
+        "gradient-noise": "that contribution, grey levels²",
+        "zone-gradient-energies": "`gradient-energy` of the zones, row by row",
         "blur": "kind of blur of the frame or roi: `sharp`, `defocus`, `motion`, or `flat` (no detail above the "
                 "noise)",
         "anisotropy": "how much the blur differs with direction: 1 − smallest / largest mean square frequency, 0 … 1; "
                       "absent if flat",
-        "blur-angle": "direction that is blurred most, degrees counterclockwise from the x axis, 0 … 180; absent if "
+        "blur-angle": "direction of the strongest blur, degrees counterclockwise from the x axis, 0 … 180; absent if "
                       "flat",
-        "sharpest-zones": "mean score of the N sharpest zones, N being the property of that name",
+        "sharpest-zones": "mean score of the N sharpest zones, where N is the property `sharpest-zones`",
         "displacement": "how far the content of the shot's first frame has moved to the right and down, as shares of the "
                         "frame's diagonal",
         "shot": "number of cuts before this frame",
         "passed": "whether the frame passed",
     },
     "bliindsmeter": {
-        "score": "0 best … 99 worst, in steps of 0.5",
-        "raw-score": "the same before rounding and clamping",
+        "score": "score from 0 (best) to 99 (worst), in steps of 0.5",
+        "raw-score": "the score before rounding and clamping",
         "channel": "`luma` or `red`",
         "features": "the 24 features that the score is computed from",
     },
@@ -72,68 +72,68 @@ FIELDS = {
         "state": "`passing`, `blocking` or `picked`",
         "reason": "`above-min-score`, `below-min-score`, `above-resume-score`, `near-median`, `below-median`, "
                   "`above-median`, `other-blur` (too low, but not the blur that `drop` names) or `best-of-window`",
-        "score": "of the frame",
-        "median": "the level that the frame is compared with",
+        "score": "score of the frame",
+        "median": "level that the frame is compared with",
     },
     "focuscontroller": {
         **TIMES,
         "event": "`move` or `state`: why the message is posted",
-        "state": "nick of the property `state`",
+        "state": "value of the property `state`",
         "position": "last commanded position of the lens, in the actuator's unit",
-        "score": "of the frame",
-        "positions": "where the search saw scores, in ascending order; empty if it was given up",
-        "scores": "the scores seen there",
-        "top": "position of the peak's top, between steps; 0 of a failed search, as the next two",
-        "width": "of the peak: half of it at half its height, in the actuator's unit",
+        "score": "score of the frame",
+        "positions": "positions where the search saw scores, in ascending order; empty if the search was given up",
+        "scores": "scores at these positions",
+        "top": "position of the peak's top, between steps; 0 after a failed search, as are the next two",
+        "width": "half width of the peak at half its height, in the actuator's unit",
         "certainty": "standard error of `top`",
-        "lag-frames": "as set or learned; absent while not known",
-        "backlash": "as set or learned, in the actuator's unit; absent while not known",
+        "lag-frames": "as set or learned; absent while unknown",
+        "backlash": "as set or learned, in the actuator's unit; absent while unknown",
     },
 }
 FIELDS["camerawatch"] = {
     **TIMES,
-    "state": "nick of the property `state`; `recovered` when a fault is over",
-    "previous": "nick of the state before",
-    "reason": "a sentence with the figures that led to it",
-    "repeated": "whether it says that a state lasts",
-    "duration": "ns since the fault began; of `recovered`: that it lasted",
-    "score": "of the last quarter of a second, as the following",
-    "baseline": "what is usual in this light; absent while nothing is learned, as the next",
-    "ratio": "of score and baseline",
-    "noise": "standard deviation, 8-bit codes; with `statistics`, as the following",
-    "mean": "mean luma, 8-bit codes, black included",
-    "clipped-black": "share of the pixels",
-    "clipped-white": "share of the pixels",
+    "state": "value of the property `state`, or `recovered` when a fault is over",
+    "previous": "the state before",
+    "reason": "a sentence with the numbers that led to it",
+    "repeated": "true if the message repeats that a state lasts",
+    "duration": "ns since the fault began; with `recovered`: ns that it lasted",
+    "score": "score over the last quarter of a second, like the values below",
+    "baseline": "usual score at this brightness; absent while nothing is learned, like `ratio`",
+    "ratio": "score divided by baseline",
+    "noise": "standard deviation of the noise, 8-bit grey levels; with `statistics`, like the values below",
+    "mean": "mean luma, 8-bit grey levels, black included",
+    "clipped-black": "share of black pixels",
+    "clipped-white": "share of white pixels",
 }
 # Of the property `stats`.
 STATS = {
     "camerawatch": {
         "frames": "frames since start",
-        "unscored": "of these, without a score",
-        "state": "nick of the state",
-        "duration": "ns that it has lasted",
-        "score": "of the last quarter of a second, as the following",
-        "baseline": "what is usual in this light; absent while nothing is learned",
-        "ratio": "of score and baseline",
-        "noise": "standard deviation, 8-bit codes",
-        "usual-noise": "the same as learned",
-        "mean": "mean luma, 8-bit codes, black included",
-        "contrast": "energy of the gradient over the usual one, each over the square of the mean luma",
-        "difference": "of the zones' pattern from the usual one: 0 the same … 1 another",
+        "unscored": "frames without a score",
+        "state": "the state",
+        "duration": "ns that the state has lasted",
+        "score": "score over the last quarter of a second, like the values below",
+        "baseline": "usual score at this brightness; absent while nothing is learned",
+        "ratio": "score divided by baseline",
+        "noise": "standard deviation of the noise, 8-bit grey levels",
+        "usual-noise": "usual noise at this brightness",
+        "mean": "mean luma, 8-bit grey levels, black included",
+        "contrast": "energy of the gradient divided by the usual one, each divided by the square of the mean luma",
+        "difference": "difference of the zones' pattern from the usual one: 0 (the same) … 1 (unrelated)",
         "changed": "share of the zones that differ",
-        "clipped-white": "share of the pixels",
-        "clipped-black": "share of the pixels",
+        "clipped-white": "share of white pixels",
+        "clipped-black": "share of black pixels",
     },
     "FqMeterBase": {
         "measured": "frames that were measured",
-        "skipped": "frames that were not: skipped by `interval`, or not measurable",
-        "replayed-on-cpu": "frames measured again on the CPU after a CUDA fault",
+        "skipped": "frames that were not measured: skipped by `interval`, or not measurable",
+        "replayed-on-cpu": "frames measured again on the CPU after a device's fault",
         "moves": "moves between the CPU and a device, to find the cheaper one with `device=auto`",
         "busy-ns": "time spent measuring, ns",
     },
     "FqFilterBase": {
         "filtered": "frames that were filtered",
-        "replayed-on-cpu": "frames filtered again on the CPU after a CUDA fault",
+        "replayed-on-cpu": "frames filtered again on the CPU after a device's fault",
         "busy-ns": "time spent filtering, ns",
     },
     "sharpnessgate": {

@@ -26,7 +26,7 @@ std::string read(const std::string& location) {
   if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (!file || std::ferror(file.get()))
     throw std::invalid_argument("cannot be read: " + std::generic_category().message(errno));
-  if (text.size() > kLongest) throw std::invalid_argument("longer than 1 MiB, not a model");
+  if (text.size() > kLongest) throw std::invalid_argument("longer than 1 MiB: not a model");
   return text;
 }
 

@@ -11,7 +11,7 @@ namespace {
 /// Why the backend cannot be used, whatever devices it has; empty: it can.
 std::string obstacle(const Wish& wish, const Backend& backend) {
   if (wish.unsupported && !is_cpu(backend)) return wish.unsupported;
-  if (wish.makes && !wish.makes(backend)) return std::string(backend.title) + " does not do this: use device=auto";
+  if (wish.makes && !wish.makes(backend)) return std::string(backend.title) + " does not support this: use device=auto";
   return {};
 }
 

@@ -119,7 +119,7 @@ class Session {
 
   /// Waits until the worker has let go of all tasks, and forgets them.
   void drop() noexcept {
-    if (!tasks_.empty()) host::log(host::LogLevel::kDebug, "%d tasks are dropped", static_cast<int>(tasks_.size()));
+    if (!tasks_.empty()) host::log(host::LogLevel::kDebug, "dropping %d tasks", static_cast<int>(tasks_.size()));
     guard(false, [&] {
       const Visit visit(host_);
       while (!tasks_.empty())
@@ -137,7 +137,7 @@ class Session {
   template <class F>
   void rebuild(F&& change) {
     const Place place = overlaps_ ? device_.place : late_.place;
-    host::log(host::LogLevel::kDebug, "the frames' context is another one: %s begins anew", place.backend->title);
+    host::log(host::LogLevel::kDebug, "the frames' context changed: %s starts again", place.backend->title);
     release();
     weighing_.reset();
     std::forward<F>(change)();
@@ -211,7 +211,7 @@ class Session {
           (overlaps_ ? device_ : late_) = Post{place, make_(place, depth_)};
         },
         [&](const Error& fault) { move_on(fault, place); });
-    host::log(host::LogLevel::kDebug, "a session begins on %s, %d tasks at a time", place.backend->title,
+    host::log(host::LogLevel::kDebug, "a session starts on %s, %d tasks at a time", place.backend->title,
               overlaps_ ? depth_ : 1);
   }
   void release() noexcept {
@@ -244,8 +244,7 @@ class Session {
     const auto us = [&](Weighing::Side side) {
       return static_cast<double>(std::chrono::nanoseconds(weighing_->cost(side)).count()) / 1e3;
     };
-    host::log(host::LogLevel::kInfo,
-              "%s works from here on: a task took %.1f us on %s, %.1f us on %s (0: not yet tried)",
+    host::log(host::LogLevel::kInfo, "moving to %s: a task took %.1f us on %s, %.1f us on %s (0: not yet tried)",
               (overlaps_ ? device_ : late_).place.backend->title, us(Weighing::Side::kCpu), late_.place.backend->title,
               us(Weighing::Side::kDevice), device_.place.backend->title);
     host_.moved((overlaps_ ? device_ : late_).place);
@@ -268,7 +267,7 @@ class Session {
       }
       return opened;
     };
-    host::log(host::LogLevel::kDebug, "the work pays for a device: it is looked for");
+    host::log(host::LogLevel::kDebug, "enough work for a device: looking for one");
     const bool begun = guard(false, [&] {
       opening_ = std::async(std::launch::async, open);
       return true;
@@ -302,7 +301,7 @@ class Session {
   /// throws, the worker is there still, and drop() waits for it.
   void move_on(const Error& fault, const Place& failed) {
     const Place next = host_.fall_back(fault, failed);
-    host::log(host::LogLevel::kInfo, "%s failed (%s): %s goes on, with %d tasks that it had", failed.backend->title,
+    host::log(host::LogLevel::kInfo, "%s failed (%s): %s continues, with the %d tasks in flight", failed.backend->title,
               fault.what(), next.backend->title, static_cast<int>(tasks_.size()));
     weighing_.reset();
     with_recovery(

@@ -25,7 +25,7 @@ const Api* load() {
 #define FQ_FIND(name) find(table.name, #name);
   FQ_OPENCL_FUNCTIONS(FQ_FIND)
 #undef FQ_FIND
-  if (!is_complete) host::log(host::LogLevel::kInfo, "libOpenCL.so.1 is older than OpenCL 1.2");
+  if (!is_complete) host::log(host::LogLevel::kInfo, "libOpenCL.so.1 is older than OpenCL 1.2 and is not used");
   return is_complete ? &table : nullptr;
 }
 

@@ -125,7 +125,7 @@ std::optional<std::string> read(const std::string& key) {
            header_of(key, program).digest == h.digest;
   };
   if (is_good()) return program;
-  host::log(host::LogLevel::kInfo, "%s is damaged or not ours: the program is compiled anew", path.c_str());
+  host::log(host::LogLevel::kInfo, "%s is damaged or of another origin: compiling the program again", path.c_str());
   return std::nullopt;
 }
 
@@ -189,7 +189,7 @@ void cache(const std::string& key, const std::string& program) noexcept {
     errno = 0;
     const bool is_written = write(key, program);
     if (!is_written)
-      host::log(host::LogLevel::kInfo, "the compiled program cannot be kept in %s: %s", cache_folder().c_str(),
+      host::log(host::LogLevel::kInfo, "cannot store the compiled program in %s: %s", cache_folder().c_str(),
                 std::strerror(errno));
     return is_written;
   });

@@ -175,7 +175,7 @@ std::shared_ptr<Context> Context::of(int id) {
 Context::Context(int id)
     : id_(id), device_([&]() -> const DeviceInfo& {
         if (id < 0 || static_cast<std::size_t>(id) >= devices().size())
-          throw Error(Fault::kNoDevice, "OpenCL: there is no device " + std::to_string(id));
+          throw Error(Fault::kNoDevice, "OpenCL: no device " + std::to_string(id));
         return devices()[static_cast<std::size_t>(id)];
       }()) {
   cl_int code;
@@ -203,7 +203,7 @@ Buffer Context::buffer(std::size_t bytes, cl_mem_flags flags, void* host) const 
 /// Compiles a program, and keeps it for the next process.
 Program Context::compile(const Source& source) const {
   const auto begin = std::chrono::steady_clock::now();
-  host::log(host::LogLevel::kInfo, "%s compiles a program of %zu bytes; the next start finds it in %s",
+  host::log(host::LogLevel::kInfo, "%s: compiling a program of %zu bytes, to be stored in %s",
             device_.device_name.c_str(), source.text.size(), cache_folder().c_str());
   const char* text = source.text.c_str();
   cl_int code;
@@ -215,8 +215,7 @@ Program Context::compile(const Source& source) const {
     (void)api().clGetProgramBuildInfo(program.get(), device_.device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &bytes);
     std::string log(bytes, '\0');
     (void)api().clGetProgramBuildInfo(program.get(), device_.device, CL_PROGRAM_BUILD_LOG, bytes, log.data(), nullptr);
-    host::log(host::LogLevel::kWarning, "%s does not compile a program of ours: %s", device_.title().c_str(),
-              log.c_str());
+    host::log(host::LogLevel::kWarning, "%s: cannot compile a program: %s", device_.title().c_str(), log.c_str());
     check(code, "clBuildProgram");
   }
   std::size_t bytes = 0;
@@ -228,7 +227,7 @@ Program Context::compile(const Source& source) const {
       cache(key_of(device_, source), binary);
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  host::log(host::LogLevel::kInfo, "it took %.2f s", taken.count());
+  host::log(host::LogLevel::kInfo, "compiling took %.2f s", taken.count());
   return program;
 }
 
@@ -243,7 +242,7 @@ Program Context::load(const Source& source) const {
   if (code == CL_SUCCESS && status == CL_SUCCESS &&
       api().clBuildProgram(program.get(), 1, &device_.device, source.options.c_str(), nullptr, nullptr) == CL_SUCCESS)
     return program;
-  host::log(host::LogLevel::kInfo, "%s does not take the program that it compiled before", device_.title().c_str());
+  host::log(host::LogLevel::kInfo, "%s rejects the program that it compiled before", device_.title().c_str());
   return {};
 }
 
@@ -279,7 +278,7 @@ void Context::set_proved(std::span<const Source> sources) {
 
 void Context::refuse(const std::string& what) {
   const std::string reason = device_.title() + ", driver " + device_.driver + ", " + what +
-                             ": it is not used. Another driver may do better; docs/gpu.md lists those that were tried";
+                             ", so it is not used. Try another driver; docs/gpu.md lists those that were tested";
   host::log(host::LogLevel::kWarning, "%s", reason.c_str());
   {
     Refusals& all = refusals();

@@ -48,16 +48,17 @@ std::vector<int> candidates(const Wanted& wanted) {
 /// Why a device cannot be used; empty: it can.
 std::string obstacle(int id) {
   const DeviceInfo& d = devices()[static_cast<std::size_t>(id)];
-  if (!d.is_available) return d.title() + " is not available, or has no compiler";
+  if (!d.is_available) return d.title() + " is unavailable or has no compiler";
   if (!d.is_little_endian) return d.title() + " is big-endian, which is not supported";
   return self_test(id);
 }
 
 Device find(const Wanted& wanted) {
   // It may be the GPU that has just failed, and what has to be compiled takes its time.
-  if (wanted.after_fault) return {-1, "", "not after a fault"};
-  if (!has_api()) return {-1, "", "no OpenCL: install ocl-icd-libopencl1 and the GPU's driver (docs/gpu.md)"};
-  if (devices().empty()) return {-1, "", "OpenCL finds no device: install the GPU's driver (docs/gpu.md)"};
+  if (wanted.after_fault) return {-1, "", "OpenCL is not tried after a device's fault"};
+  if (!has_api())
+    return {-1, "", "libOpenCL.so.1 is missing: install ocl-icd-libopencl1 and the GPU's OpenCL driver (docs/gpu.md)"};
+  if (devices().empty()) return {-1, "", "OpenCL finds no device: install the GPU's OpenCL driver (docs/gpu.md)"};
   std::string reasons;
   for (const int id : candidates(wanted)) {
     const std::string reason = obstacle(id);
@@ -66,8 +67,8 @@ Device find(const Wanted& wanted) {
   }
   if (!reasons.empty()) return {-1, "", reasons};
   if (!wanted.name.empty())
-    return {-1, "", "no OpenCL device is called '" + std::string(wanted.name) + "'; there are " + listed()};
-  if (wanted.id >= 0) return {-1, "", "there is no OpenCL device " + std::to_string(wanted.id)};
+    return {-1, "", "no OpenCL device matches '" + std::string(wanted.name) + "'; available are " + listed()};
+  if (wanted.id >= 0) return {-1, "", "no OpenCL device " + std::to_string(wanted.id) + "; available are " + listed()};
   return {-1, "", "OpenCL finds no GPU, only " + listed()};
 }
 

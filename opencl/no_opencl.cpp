@@ -9,7 +9,7 @@
 
 namespace framequality::opencl {
 namespace {
-constexpr const char* kReason = "built without OpenCL: install opencl-c-headers and build again";
+constexpr const char* kReason = "this build has no OpenCL: install opencl-c-headers and build again, or use device=cpu";
 }
 
 Device find_device(const Wanted&) { return {-1, "", kReason}; }

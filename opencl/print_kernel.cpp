@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kUsage =
     "usage: print-kernel METRIC [--cpu | --dot] [--bits=8|12|16]\n"
     "       print-kernel --samples | --statistics | --list\n"
-    "Prints the text that is compiled for a GPU; --cpu: for a CPU; --dot: for a GPU with products of bytes.\n";
+    "Prints the OpenCL text that is compiled for a GPU; --cpu: for a CPU; --dot: for a GPU with byte dot products.\n";
 
 int index_of(std::string_view name) {
   for (int i = 0; i < kMetricCount; ++i)

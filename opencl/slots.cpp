@@ -51,7 +51,7 @@ void wait(Context& context, const Event& event) {
   context.lose();
   if (state < 0) check(state, "waiting for a frame");
   context.hang();
-  throw Error(Fault::kDeviceLost, "OpenCL: " + context.device().title() + " has not answered for " +
+  throw Error(Fault::kDeviceLost, "OpenCL: " + context.device().title() + " has not responded for " +
                                       std::to_string(static_cast<int>(patience)) + " s");
 }
 
@@ -62,7 +62,7 @@ void drain(Context& context, cl_command_queue queue) noexcept {
   const Event marker(event);
   (void)api().clFlush(queue);
   if (await(marker) <= CL_COMPLETE) return;
-  host::log(host::LogLevel::kWarning, "%s does not answer", context.device().title().c_str());
+  host::log(host::LogLevel::kWarning, "%s does not respond", context.device().title().c_str());
   context.hang();
 }
 

@@ -78,7 +78,7 @@ inline PlaneExtent channel_extent(const Input& input, Channel channel, int p) {
   return extent;
 }
 
-/// Size of one code in the unit of 8-bit codes, a power of two.
+/// Size of one code in the unit of 8-bit grey levels, a power of two.
 inline double code_unit(const PixelLayout& layout) { return 1.0 / (1 << (layout.depth - 8)); }
 
 /// Values of all blocks of one scale, row by row. Bit for bit the same on every twin.

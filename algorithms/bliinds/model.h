@@ -98,7 +98,7 @@ class Tokens {
 inline Model model_of(const std::vector<double>& mean, const std::vector<double>& inverse) {
   constexpr std::size_t kOrder = kFeatures + 1;
   const double last = inverse[kOrder * kOrder - 1];
-  if (!(last > 0)) throw std::invalid_argument("singular: the last number has to be positive");
+  if (!(last > 0)) throw std::invalid_argument("the model is singular: the last number must be positive");
   // The release counts its scores 1...100 from 0.
   Model m{mean[kFeatures] - 1, {}};
   for (std::size_t i = 0; i < kFeatures; ++i) {
@@ -107,7 +107,8 @@ inline Model model_of(const std::vector<double>& mean, const std::vector<double>
   }
   bool finite = std::isfinite(m.constant);
   for (const double w : m.weights) finite = finite && std::isfinite(w);
-  if (!finite) throw std::invalid_argument("singular: the last number is too small, the weights overflow");
+  if (!finite)
+    throw std::invalid_argument("the model is singular: the last number is so small that the weights overflow");
   return m;
 }
 
@@ -136,11 +137,11 @@ inline Model parse_model(std::string_view text) {
     tokens.refuse("expected 'linear' or 'quadratic'" + (kind.empty() ? ", found nothing" : ", found '" + kind + "'"));
   }
   if (const std::string_view more = tokens.next(); !more.empty())
-    tokens.refuse("'" + std::string(more) + "' after the last number");
+    tokens.refuse("'" + std::string(more) + "' follows the last number");
   // Features stay far below 1e50, so that no score of such a model overflows.
   double most = std::abs(model.constant);
   for (const double w : model.weights) most = std::max(most, std::abs(w));
-  if (most > 1e250) tokens.refuse("a number beyond 1e250: scores would overflow");
+  if (most > 1e250) tokens.refuse("a number above 1e250: scores would overflow");
   return model;
 }
 

@@ -79,7 +79,7 @@ std::optional<double> Search::leg_done() {
     return {};
   }
   expected_.noise = sweep_.noise();
-  const Verdict verdict = is_past ? Verdict{Verdict::Is::kPeak, "the scores came down from a peak"}
+  const Verdict verdict = is_past ? Verdict{Verdict::Is::kPeak, "the scores fell from a peak"}
                                   : sweep_.verdict(lens_.last(), expected_.noise);
   reason_ = verdict.reason;
   if (verdict.is == Verdict::Is::kNothing) return fail(verdict.reason);

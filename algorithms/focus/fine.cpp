@@ -110,7 +110,7 @@ std::optional<double> Search::measured(const FocusSample& sample) {
 }
 
 std::optional<double> Search::promise_broken(const FocusSample& sample, double promised) {
-  reason_ = "the end is less than was promised";
+  reason_ = "the final score is lower than expected";
   const bool trusts_sweep = kind_ == Kind::kSweep && stops_.fit().trusts_sweep;
   const bool is_best = stops_.best().at == sample.at;
   const auto at = static_cast<int>(sample.at);
@@ -137,7 +137,7 @@ std::optional<double> Search::promise_broken(const FocusSample& sample, double p
 }
 
 std::optional<double> Search::suspect_play(const FocusSample& sample) {
-  reason_ = "the lens seems to have play";
+  reason_ = "the lens seems to have backlash";
   const auto at = static_cast<int>(sample.at);
   if (!stops_.other_side()) stops_.add_other_side(sample);
   stops_.forget();  // and the sample with them, if it is one of them

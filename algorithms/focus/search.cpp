@@ -10,21 +10,21 @@ const char* name_of(Phase phase) {
 }
 
 Loss loss_of(FocusWatch::Sign sign, const FocusPeak* shape, double reference, double level) {
-  const Loss whole{Kind::kSweep, "the score has changed for good"};
+  const Loss whole{Kind::kSweep, "the score changed and stayed changed"};
   if (!shape) return whole;
   // The height of the scene as it was at rest, rather than as the search found it.
   FocusPeak now = *shape;
   now.height = std::max(reference - now.floor, kTuning.least_height * now.height);
   const double share = (level - now.floor) / now.height;
   if (sign == FocusWatch::Sign::kSlipped)
-    return {Kind::kTracking, "a small loss lasts", now.distance(level, kTuning.tracking_search), share};
+    return {Kind::kTracking, "a small loss of focus lasts", now.distance(level, kTuning.tracking_search), share};
   if (!(share > kTuning.near_peak)) return whole;
   const double distance = share < 1 ? now.distance(level, kTuning.local_search) : kTuning.higher_step * now.width;
-  return {Kind::kLocal, "the score has changed, and the last peak is near", distance, share};
+  return {Kind::kLocal, "the score changed, and the last peak is near", distance, share};
 }
 
 Search::Search(const FocusSettings& settings, double position) : settings_(settings), lens_(settings, position) {
-  if (settings_.mode != FocusMode::kManual) trigger("it is the first");
+  if (settings_.mode != FocusMode::kManual) trigger("it is the first search");
 }
 
 std::optional<double> Search::frame(const FocusFrame& f) {
@@ -64,7 +64,7 @@ void Search::configure(const FocusSettings& settings) {
     lens_.configure(settings);
     shape_.reset();
   }
-  const char* cause = "its settings have changed";
+  const char* cause = "the settings changed";
   if (settings.mode == FocusMode::kContinuous && phase_ == Phase::kIdle && old.mode != settings.mode) {
     if (state_ == FocusState::kFocused)
       watch_from_here();
@@ -99,7 +99,7 @@ void Search::stand_by(FocusState state, const char* reason) {
 
 void Search::give_up() {
   lens_.lose();
-  stand_by(FocusState::kFailed, "it was given up");
+  stand_by(FocusState::kFailed, "the search was given up");
 }
 
 void Search::clear() {
@@ -121,7 +121,7 @@ std::optional<double> Search::fail(const char* reason) {
 
 std::optional<double> Search::finish(bool focused) {
   if (focused && is_less_than_swept()) {
-    reason_ = "the sweep has seen better";
+    reason_ = "the sweep saw a higher score";
     if (times_slower_ < kTuning.retries) return sweep_slower();
     focused = false;
   }
@@ -238,7 +238,7 @@ std::optional<double> Search::nothing_here() {
     finish(true);
     return command;
   }
-  begin("nothing is beside the last peak");
+  begin("no peak near the last one");
   return start_sweep(true, true);
 }
 

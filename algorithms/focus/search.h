@@ -90,7 +90,7 @@ class Search {
   /// Starts a search of the whole range with the next frame, also in the middle of one.
   void trigger() { trigger("it was triggered"); }
   /// Ends a search, and watching, where the lens is; only trigger() starts again.
-  void cancel() { stand_by(FocusState::kIdle, "it was cancelled"); }
+  void cancel() { stand_by(FocusState::kIdle, "the search was cancelled"); }
   /// Ends a search without result (no scores come, say). It is not tried again before trigger().
   void give_up();
 

@@ -140,23 +140,24 @@ Choice Stops::choose(const View& view) const {
   if (takes_too_long(view)) {
     const int end =
         is_swept && lens.motion().lag_is_known() ? lens.reachable(view.expected.peak.top) : static_cast<int>(best().at);
-    return {lens.at() == end ? kFinish : kEnd, "the stops take too long: the scene does not stand still", end};
+    return {lens.at() == end ? kFinish : kEnd, "the stops take too long: the scene keeps changing", end};
   }
   if (is_swept && empty() && !(fit_.trusts_sweep && other_side_)) return first(view);
-  if (all_.size() == 1 && !fit_.trusts_sweep) return {kStop, "one stop does not tell the top", second(view)};
+  if (all_.size() == 1 && !fit_.trusts_sweep) return {kStop, "one stop does not locate the peak", second(view)};
   if (!is_swept && is_level(view.expected)) {
-    const char* reason = "all is level beside the last peak";
+    const char* reason = "all scores near the last peak are alike";
     if (share_left_ < kTuning.level_near) return {kNothing, reason};
     return to_top(view, view.ended_at.value_or(static_cast<int>(best().at)), reason);
   }
-  if (misses_peak(view)) return {kSlower, "the stops do not find the peak of the sweep"};
+  if (misses_peak(view)) return {kSlower, "the stops did not find the peak of the sweep"};
   const double top = believed_top(view);
   const int there = lens.reachable(top);
   if (!fit_.trusts_sweep) {
     if (const std::optional<int> at = next(view, top))
-      return {*at == there ? kEnd : kStop, "the top is not certain yet", *at};
+      return {*at == there ? kEnd : kStop, "the peak's position is not certain yet", *at};
     if (is_swept && made_ < kTuning.most_stops + kTuning.more_stops)
-      if (const std::optional<int> at = between(view, top)) return {kStop, "the best stop's neighbours are far", *at};
+      if (const std::optional<int> at = between(view, top))
+        return {kStop, "the stops next to the best one are far from it", *at};
   }
   return to_top(view, there, fit_.trusts_sweep ? "the peak follows from the sweep" : "the peak follows from the stops");
 }
@@ -190,7 +191,7 @@ Choice Stops::first(const View& view) const {
   int near = beside(kTuning.side_near);
   if (near == lens.reachable(top)) near = lens.reachable(top - direction);
   if (!lens.play() && lens.is_free() && !other_side_ && !lens.suspects_play()) {
-    const char* reason = "from the other side: the lens may have play";
+    const char* reason = "approaching from the other side: the lens may have backlash";
     int far = beside(kTuning.side_far);
     if (far == near) far = lens.reachable(near - direction);
     if (std::abs(far - top) > w && (lens.at() - far) * direction > 0) return {kStop, reason, far, true};
@@ -198,7 +199,7 @@ Choice Stops::first(const View& view) const {
     far = beside(-kTuning.side_behind);
     if ((lens.at() - far) * direction > kTuning.behind * w) return {kStop, reason, far, true};
   }
-  return {kStop, "beside the top that the sweep saw", near, other_side_.has_value()};
+  return {kStop, "near the peak of the sweep", near, other_side_.has_value()};
 }
 
 int Stops::second(const View& view) const {

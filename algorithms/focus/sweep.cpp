@@ -125,7 +125,7 @@ double Sweep::noise() const {
 }
 
 Verdict Sweep::verdict(int last, double noise) const {
-  if (last == 0) return {Verdict::Is::kPeak, "there is one position only"};
+  if (last == 0) return {Verdict::Is::kPeak, "there is only one position"};
   const auto [least, most] = extremes(trace_);
   const double stands_out = std::max(significance(row_, kTuning.windows[0] * stride_, noise),
                                      significance(row_, kTuning.windows[1] * stride_, noise));
@@ -135,7 +135,7 @@ Verdict Sweep::verdict(int last, double noise) const {
   const bool has_room = static_cast<double>(stride_) / passes_ > kTuning.narrow_peak * std::sqrt(last / 2.0);
   const bool may_be = passes_ == 1 || stands_out >= kTuning.may_stand_out;
   if (passes_ < static_cast<int>(std::size(kTuning.offsets)) && (is_flat ? has_room : may_be))
-    return {Verdict::Is::kDoubt, is_flat ? "all scores are alike, but a narrow peak may lie between"
+    return {Verdict::Is::kDoubt, is_flat ? "all scores are alike, but a narrow peak may lie between them"
                                          : "no peak stands out of the noise yet"};
   return {Verdict::Is::kNothing, is_flat ? "all scores are alike" : "no peak stands out of the noise"};
 }

@@ -24,8 +24,8 @@
 
 namespace framequality {
 
-/// A width x height picture of overlapping disks in 8-bit codes, rows touching: edges of all sizes, occlusion, and a
-/// spectrum as photographs have it. Lee, Mumford, Huang: Occlusion models for natural images, IJCV 2001.
+/// A width x height picture of overlapping disks in 8-bit grey levels, rows touching: edges of all sizes, occlusion,
+/// and a spectrum as photographs have it. Lee, Mumford, Huang: Occlusion models for natural images, IJCV 2001.
 inline std::vector<std::uint8_t> dead_leaves(int width, int height, std::uint64_t seed) {
   std::vector<std::uint8_t> picture(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 128);
   SplitMix random(seed);
@@ -54,7 +54,7 @@ struct LensSettings {
   double breathing = 0;    ///< change of the picture's size for one unit above best_position, relative to that there
   double shift = 0;        ///< position p shows what p - shift would show
   DriveSettings drive{};   ///< how the lens follows what it is sent to
-  double noise = 0;        ///< sigma of Gaussian noise, 8-bit codes
+  double noise = 0;        ///< sigma of Gaussian noise, 8-bit grey levels
   double flicker = 0;      ///< exposure of each frame is random in 1 - flicker...1 + flicker
   std::uint64_t seed = 0;  ///< of noise and flicker
 };

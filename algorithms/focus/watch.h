@@ -17,18 +17,19 @@ namespace framequality {
 
 /// What is known of a frame.
 struct FocusFrame {
-  std::optional<double> score;                              ///< finite; nothing if it was not measured
-  double noise = std::numeric_limits<double>::quiet_NaN();  ///< its standard deviation, 8-bit codes; NaN: not known
-  double mean = std::numeric_limits<double>::quiet_NaN();   ///< luma, 8-bit codes; NaN: not known
+  std::optional<double> score;  ///< finite; nothing if it was not measured
+  double noise =
+      std::numeric_limits<double>::quiet_NaN();  ///< its standard deviation, 8-bit grey levels; NaN: not known
+  double mean = std::numeric_limits<double>::quiet_NaN();  ///< luma, 8-bit grey levels; NaN: not known
   int light_power = 0;  ///< the score goes with this power of the light: 0 if it is normalized
   std::uint64_t known = std::numeric_limits<std::uint64_t>::max();  ///< commands so far that it may show
 };
 
 struct WatchSettings {
-  double loss = 0.3;                       ///< relative change of the score that loses focus, 0...1
-  int loss_frames = 10;                    ///< frames that it must last, >= 1
-  bool tracking = true;                    ///< smaller changes that last count too
-  double noise_gain = 0;                   ///< most that noise adds to a score: so much times its variance, 8-bit codes
+  double loss = 0.3;      ///< relative change of the score that loses focus, 0...1
+  int loss_frames = 10;   ///< frames that it must last, >= 1
+  bool tracking = true;   ///< smaller changes that last count too
+  double noise_gain = 0;  ///< most that noise adds to a score: so much times its variance, 8-bit grey levels
   double noise_least = 0, noise_most = 0;  ///< standard deviations that were estimated while nothing but focus changed:
                                            ///< texture counts as noise where it is in focus
 };

@@ -63,8 +63,8 @@ void plan_statistics(Plan& plan) {
   }
   s.choose_blocks();
   if (s.overflows(g.layout.depth))
-    plan.refusal = "the squares of the noise of " + std::to_string(s.residuals) + " pixels of " +
-                   std::to_string(g.layout.depth) +
+    plan.refusal = "the frame is too large for statistics: sums of squared noise of " + std::to_string(s.residuals) +
+                   " pixels of " + std::to_string(g.layout.depth) +
                    " bits can overflow 64 bits; set a smaller roi, or statistics and noise-correction to false";
 }
 
@@ -133,9 +133,9 @@ void bound(Plan& plan, std::uint64_t samples, const Peak& worst) {
   double most = static_cast<double>(worst.factor) * static_cast<double>(samples);
   for (int e = 0; e < worst.power; ++e) most *= plan.samples.largest();
   if (most >= 0x1p63)
-    plan.refusal = "a region of " + std::to_string(samples) + " samples of " + std::to_string(plan.samples.bits()) +
-                   " bits can overflow the 64-bit totals of " + metric_info(plan.request.metric).name +
-                   "; set a smaller roi, or downscale";
+    plan.refusal = "the region is too large for " + std::string(metric_info(plan.request.metric).name) + ": " +
+                   std::to_string(samples) + " samples of " + std::to_string(plan.samples.bits()) +
+                   " bits can overflow its 64-bit totals; set a smaller roi, or downscale";
 }
 
 // Strips of directions that are measured for the statistics: so many over the height, and so high that they hold about

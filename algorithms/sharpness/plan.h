@@ -30,7 +30,7 @@ struct Request {
   int downscale = 1;              ///< 1, 2 or 4; 0: all three, the least score counts
   bool mean = false;              ///< also sum the samples, for `normalize`
   bool interlaced = false;        ///< each field is an image of its own; their totals are added
-  bool limited = false;           ///< black and white are the 8-bit codes 16 and 235, not the ends of the range
+  bool limited = false;           ///< black and white are the 8-bit grey levels 16 and 235, not the ends of the range
   bool statistics = false;        ///< also measure noise, exposure and kind of blur of region 0
   bool noise_correction = false;  ///< scores less the share of noise, which is measured then too
   int zone_columns = 1, zone_rows = 1;

@@ -84,7 +84,7 @@ double finish(const Plan& plan, const RegionTotals& r, const Statistics& statist
   return v;
 }
 
-/// Energies of the gradient in code^2 of one region, noise taken off, and of that noise; 0 where next to
+/// Energies of the gradient in level^2 of one region, noise taken off, and of that noise; 0 where next to
 /// nothing but noise is left. Nothing if the metric has none.
 struct GradientEnergy {
   double energy = 0, noise = 0;

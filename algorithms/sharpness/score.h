@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From exact integer totals to scores in 8-bit codes.
+// From exact integer totals to scores in 8-bit grey levels.
 #pragma once
 
 #include "algorithms/sharpness/blur.h"
@@ -12,7 +12,7 @@
 
 namespace framequality {
 
-/// Scores of one frame. Unit: as the metric's, in 8-bit codes at every depth. Never NaN or infinite; 0 where a
+/// Scores of one frame. Unit: as the metric's, in 8-bit grey levels at every depth. Never NaN or infinite; 0 where a
 /// region has no pixels.
 struct Scores {
   double score = 0;           ///< region 0
@@ -20,9 +20,9 @@ struct Scores {
   std::vector<double> extra;  ///< regions 1...
   Statistics statistics;      ///< of region 0; zeros if the plan has none
   /// Energy of the gradient, which is the score of `tenengrad`, less the share of white noise: of region 0 and of its
-  /// zones. Unit: code^2. At least 0; only for metrics that have it besides their score, with statistics.
+  /// zones. Unit: level^2. At least 0; only for metrics that have it besides their score, with statistics.
   std::optional<double> gradient_energy;
-  double gradient_noise = 0;  ///< the share that has been taken off, code^2: zones that hold less are none too sure
+  double gradient_noise = 0;  ///< the share that has been taken off, level^2: zones that hold less are none too sure
   std::vector<double> zone_gradient_energies;
   /// Of region 0, with the metric directional-frequency at the scale of its score, and with statistics. Noise is taken
   /// off where the plan measures it.

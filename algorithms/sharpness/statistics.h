@@ -117,9 +117,9 @@ FQ_HD constexpr ClipCodes clip_codes(int depth, bool limited) {
 
 /// Noise and exposure of one frame or roi. 0 where there are no pixels.
 struct Statistics {
-  double noise = 0;      ///< standard deviation of white noise, 8-bit codes; 0 if smaller than 3x3
+  double noise = 0;      ///< standard deviation of white noise, 8-bit grey levels; 0 if smaller than 3x3
   double rms_noise = 0;  ///< what it would be were all that the residual sees noise: no less than the noise there is
-  double mean = 0;       ///< luma, 8-bit codes, black included
+  double mean = 0;       ///< luma, 8-bit grey levels, black included
   double clipped_black = 0;  ///< share of the pixels, 0...1
   double clipped_white = 0;
 };

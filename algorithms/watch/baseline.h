@@ -21,7 +21,8 @@
 
 namespace framequality {
 
-/// Octaves of the mean luma above black, in 8-bit codes: below 2, 2...4, ..., 128 and above. One where it is not known.
+/// Octaves of the mean luma above black, in 8-bit grey levels: below 2, 2...4, ..., 128 and above. One where it is not
+/// known.
 inline constexpr int kLightLevels = 8;
 /// No logarithm is above it.
 inline constexpr double kHighest = 200;
@@ -154,7 +155,7 @@ struct LevelBaseline {
   double seconds = 0;   ///< of readings that it was learned from
   double score = 0;     ///< logarithm of the median
   double low = 0;       ///< the same of what 2% of the readings lie below
-  double noise = 0;     ///< logarithm of the median; standard deviation, 8-bit codes
+  double noise = 0;     ///< logarithm of the median; standard deviation, 8-bit grey levels
   double energy = 0;    ///< the same of the gradient's energy over the square of the mean luma; what is known of it
   double restless = 0;  ///< what 98% of differences of patterns lie below
   double activity = 0;  ///< what 5% of readings' distances from all before lie below; 0: some repeat exactly

@@ -52,7 +52,7 @@ struct CameraWatchSettings {
                learn_time = 60'000'000'000;  ///< ns; repeat_interval 0: never
   double min_ratio = 0.6;                    ///< of score and baseline, below which it is defocused
   double resume_ratio = 0.75;                ///< from which it is not any more
-  double dark_level = 8;                     ///< mean luma above black, 8-bit codes: darker is dark
+  double dark_level = 8;                     ///< mean luma above black, 8-bit grey levels: darker is dark
   double overexposed_share = 0.5;            ///< of the pixels that are white
 };
 

@@ -19,14 +19,14 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 struct WatchedFrame {
   std::int64_t time = 0;            ///< running time, ns
   double score = 0;                 ///< finite; 0: nothing but noise
-  double noise = kUnknown;          ///< its standard deviation, 8-bit codes
-  double mean = kUnknown;           ///< luma above black, 8-bit codes
+  double noise = kUnknown;          ///< its standard deviation, 8-bit grey levels
+  double mean = kUnknown;           ///< luma above black, 8-bit grey levels
   double clipped_white = kUnknown;  ///< share of the pixels
   double clipped_black = kUnknown;  ///< the same
-  double energy = kUnknown;         ///< of the gradient, code^2
+  double energy = kUnknown;         ///< of the gradient, level^2
   double energy_noise = kUnknown;   ///< that noise would have, which has been taken off it
   std::span<const double> zones;    ///< the same by zone; scores by zone where energies are not known
-  double range = 255;               ///< of luma, from black to white, 8-bit codes
+  double range = 255;               ///< of luma, from black to white, 8-bit grey levels
 };
 
 /// The mean of the frames of a quarter of a second, or a single frame where they come more slowly.

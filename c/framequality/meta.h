@@ -18,9 +18,9 @@
 #define FQ_META_BLIINDS "GstBliindsMeta"
 
 /* Fields; docs/elements has all of them. */
-#define FQ_FIELD_SCORE "score"                   /* double; bliinds: 0 best ... 99 worst */
+#define FQ_FIELD_SCORE "score"                   /* double; bliinds: 0 (best) to 99 (worst) */
 #define FQ_FIELD_METRIC "metric"                 /* string */
-#define FQ_FIELD_DEVICE "device"                 /* string: "cpu" or "cuda" */
+#define FQ_FIELD_DEVICE "device"                 /* string: "cpu", "cuda" or "opencl" */
 #define FQ_FIELD_FRAME "frame"                   /* guint64: number of the measured frame, from 0 */
 #define FQ_FIELD_TIMESTAMP "timestamp"           /* guint64: buffer timestamp, ns */
 #define FQ_FIELD_STREAM_TIME "stream-time"       /* guint64, ns */

@@ -27,9 +27,9 @@ class EdgeMarker {
 
   /// Writes one of `marks` for each pixel whose gradient is at least `threshold`, 0 for the others and for the
   /// picture's border. Gradient: magnitude of the 3x3 Sobel operator on the luma codes / 4, that is the height of the
-  /// step between two pixels that would give it; in 8-bit codes (deeper luma loses its low bits first). out: width x
-  /// height pixels, stride in bytes. Returns the rows from the first to the last that holds marks; none if first ==
-  /// last.
+  /// step between two pixels that would give it; in 8-bit grey levels (deeper luma loses its low bits first). out:
+  /// width x height pixels, stride in bytes. Returns the rows from the first to the last that holds marks; none if
+  /// first == last.
   RowRange mark(const Frame& frame, int threshold, Marks marks, std::uint8_t* out, std::ptrdiff_t stride);
 
  private:
@@ -37,7 +37,7 @@ class EdgeMarker {
 
   Geometry geometry_;
   std::vector<std::uint8_t> deep_;      ///< one row of luma codes as they are
-  std::vector<std::uint8_t> codes_[3];  ///< rows y of 8-bit codes, at y % 3
+  std::vector<std::uint8_t> codes_[3];  ///< rows y of 8-bit grey levels, at y % 3
   std::vector<std::uint32_t> stripes_;  ///< a row of marks, from which each row takes its part
 };
 

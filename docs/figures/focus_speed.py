@@ -24,7 +24,7 @@ def parse():
     parser.add_argument("results")
     parser.add_argument("picture")
     parser.add_argument("--source", default="photographs")
-    parser.add_argument("--noise", type=float, default=1, help="sigma in 8-bit codes (1)")
+    parser.add_argument("--noise", type=float, default=1, help="sigma in 8-bit grey levels (1)")
     parser.add_argument("--jump", default="2-5", help="steps by which the best position jumps: 2-5 (default) or 10-30")
     return parser.parse_args()
 

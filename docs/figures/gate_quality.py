@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What sharpnessgate mode=relative drops of clips with motion blur put in, and of clips where only the content changes:
-the tables of docs/advice.md.
+"""Frames that sharpnessgate mode=relative drops of clips with motion blur put in, and of clips where only the content
+changes: the tables of docs/advice.md.
 
 usage: gate_quality.py [--meter PROPERTIES]... [--gate PROPERTIES]... [--frames N] [--noise SIGMA] CLIP... > table.md
 A CLIP is any file that GStreamer decodes, of which the first N frames count (240), or a PNG or JPEG picture, over which

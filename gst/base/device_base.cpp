@@ -69,7 +69,7 @@ GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
       return true;
     });
     if (!failed && !buffer) return GST_FLOW_OK;
-    GST_CAT_LOG_OBJECT(category(self), self, "a frame that was held goes first");
+    GST_CAT_LOG_OBJECT(category(self), self, "pushing a held frame first");
     d.broken = failed;
     flow = failed ? GST_FLOW_ERROR : push_frame(self, std::move(buffer));
   }
@@ -87,7 +87,7 @@ static bool make_stream(FqDeviceBase* self, GstCaps* in, GstCaps* out) {
   if (!d.stream) return false;
   d.stream->tell_latency();
   GST_CAT_DEBUG_OBJECT(category(self), self,
-                       "a stream of %" GST_PTR_FORMAT ", %d frames in flight, %u significant bits",
+                       "new stream: %" GST_PTR_FORMAT ", %d frames in flight, %u significant bits",
                        static_cast<void*>(in), d.stream->in_flight(), d.significant_bits);
   return true;
 }
@@ -104,7 +104,7 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
   failed.reset(gst_caps_ref(in));
   return guard(element(self), FALSE, [&]() -> gboolean {
     if (!make_stream(self, in, out)) {
-      GST_CAT_WARNING_OBJECT(category(self), self, "not supported: %" GST_PTR_FORMAT, static_cast<void*>(in));
+      GST_CAT_WARNING_OBJECT(category(self), self, "unsupported caps: %" GST_PTR_FORMAT, static_cast<void*>(in));
       return FALSE;
     }
     failed.reset();
@@ -170,8 +170,8 @@ static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_di
   return flow;
 }
 
-/// Why frames of these caps are not taken, and what to put upstream, where more can be said than that they are not
-/// among those that are offered; empty of all others.
+/// Why frames of these caps are refused and what to put upstream instead; empty where "not among the offered caps" says
+/// it all.
 static std::string refusal_of(GstBaseTransform* trans, GstCaps* caps) {
   if (!gst_caps_is_fixed(caps)) return {};
   const GstStructure* s = gst_caps_get_structure(caps, 0);
@@ -185,21 +185,20 @@ static std::string refusal_of(GstBaseTransform* trans, GstCaps* caps) {
     for (const char* field : {"format", "drm-format"})
       if (const gchar* text = gst_structure_get_string(s, field))
         layout.append(", ").append(field).append("=").append(text);
-    return "Frames are DMA buffers in a layout that is the driver's own or is not said (" + layout +
-           "): their pixels cannot be read. Request video/x-raw in system memory upstream, without "
-           "(memory:DMABuf), as v4l2src io-mode=dmabuf delivers it with no copy, or convert: vapostproc ! "
-           "video/x-raw, or glupload ! gldownload";
+    return "Cannot read frames in DMA buffers whose layout is driver-specific or unknown (" + layout +
+           "). Request video/x-raw without (memory:DMABuf) upstream, which v4l2src io-mode=dmabuf delivers without a "
+           "copy, or convert: vapostproc ! video/x-raw, or glupload ! gldownload";
   }
   const gchar* format = gst_structure_get_string(s, "format");
   const CapsPtr any_mosaic(gst_caps_new_empty_simple("video/x-bayer"));
   const std::string what =
       std::string("Frames are a Bayer mosaic (video/x-bayer, format=") + (format ? format : "unknown");
   return gst_caps_can_intersect(taken.get(), any_mosaic.get())
-             ? what + ") of a format or size that cannot be measured: gst-inspect-1.0 lists those that can"
-             : what + "), which has no colours yet. Put bayer2rgb upstream";
+             ? what + ") of an unsupported format or size: gst-inspect-1.0 lists the supported ones"
+             : what + "), which is not supported here: put bayer2rgb upstream";
 }
 
-/// Who sends such caps all the same gets to know why they are refused.
+/// Accepts caps that are about to be refused, so that set_caps() can post the reason.
 static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps) {
   return (direction == GST_PAD_SINK && !refusal_of(trans, caps).empty()) ||
          GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->accept_caps(trans, direction, caps);
@@ -348,16 +347,17 @@ static void install_properties(FqDeviceBaseClass* klass) {
   Properties<FqDeviceBase, S>::install(
       klass, [](FqDeviceBase * self) -> auto& { return self->device->settings; })
       .add(Mutable::kReady, &S::device, fq_device_choice_get_type(), "device", "Device",
-           "Device to compute on; the results agree")
+           "Compute on this device; results are the same on all, but for rounding in the denoisers")
       .add(Mutable::kReady, &S::cuda_device_id, "cuda-device-id", "CUDA device",
-           "CUDA device number; -1 = the first usable one", -1, G_MAXINT)
+           "Use the CUDA device with this number; -1 = the first usable one. Ignored with device=cpu and device=opencl",
+           -1, G_MAXINT)
       .add(Mutable::kReady, &S::opencl_device, "opencl-device", "OpenCL device",
-           "OpenCL device: its number, or part of its platform and name in any case, such as \"intel\"; empty = the "
-           "first usable "
-           "GPU, or with device=opencl also a CPU that OpenCL runs on")
+           "Use this OpenCL device: its number, or part of its platform and name in any case, such as \"intel\"; empty "
+           "= the first usable GPU or, with device=opencl, also a CPU with an OpenCL driver")
       .add(Mutable::kReady, &S::in_flight, "in-flight", "Frames in flight",
-           "On a GPU: number of frames in flight, so that copies and kernels overlap; adds that many frames of "
-           "latency. 0 = each frame is output before the next is accepted, as always without a fixed frame rate",
+           "Keep this many frames in flight on a GPU, so that copies and kernels overlap; adds that many frames of "
+           "latency. 0 = output each frame before accepting the next, as with device=cpu or without a fixed "
+           "frame rate",
            0, kMaxInFlight)
       .add(&S::significant_bits, "significant-bits", "Significant bits", kSignificantBitsText, 0, kMostSignificantBits)
       .add(g_param_spec_string("active-device", "Active device", active_device_text(), "", kReadable),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The values of the property `device`, and the words for them, made of the list of backends.
+// Values of the property `device` and their descriptions, made from the list of backends.
 #include "gst/base/device_choice.h"
 
 #include "device/backend.h"
@@ -45,8 +45,8 @@ GType fq_device_choice_get_type() {
     static auto& values = *new std::vector<GEnumValue>;
     values.push_back({static_cast<int>(DeviceChoice::kAuto), g_strdup(best.c_str()), "auto"});
     for (const Backend* backend : by_number()) {
-      const std::string text =
-          std::string(backend->title) + (is_cpu(*backend) ? "" : "; the change to READY fails without a usable device");
+      const std::string text = std::string(backend->title) +
+                               (is_cpu(*backend) ? "" : "; without a usable device, the change to READY fails");
       values.push_back({backend->number, g_strdup(text.c_str()), backend->name});
     }
     values.push_back({});
@@ -58,5 +58,5 @@ GType fq_device_choice_get_type() {
 const char* framequality::active_device_text() {
   std::vector<std::string> names;
   for (const Backend* backend : by_number()) names.emplace_back(backend->name);
-  return g_intern_string(("Device in use, " + listed(names, " or ") + "; empty in state NULL").c_str());
+  return g_intern_string(("Report the device in use: " + listed(names, " or ") + "; empty in state NULL").c_str());
 }

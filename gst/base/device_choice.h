@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The values of the property `device`, and the words for them, made of the list of backends.
+// Values of the property `device` and their descriptions, made from the list of backends.
 #pragma once
 
 #include <glib-object.h>

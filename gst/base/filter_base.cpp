@@ -109,7 +109,7 @@ BufferPtr framequality::make_output(FqFilterBase* self, const FilterFormat& form
     gst_object_unref(pool);
   }
   if (flow == GST_FLOW_ERROR)
-    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "No memory for an output frame");
+    throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "Out of memory for an output frame");
   if (!out) return nullptr;
   GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, in, out);
   if (format.out_memory == Memory::kHost) pin_if_recurring(out, self, place_of(&self->parent));
@@ -149,10 +149,10 @@ static void install_properties(FqFilterBaseClass* klass) {
   Properties<FqFilterBase, FilterSettings>::install(
       klass, [](FqFilterBase * self) -> auto& { return self->state->settings; })
       .add(Mutable::kReady, &FilterSettings::threads, "n-threads", "Threads",
-           "CPU only: number of threads per frame, 0 = one per available core", 0, kMaxThreads)
+           "Filter each frame with this many threads, on the CPU; 0 = one per available core", 0, kMaxThreads)
       .add(g_param_spec_boxed("stats", "Statistics",
-                              "Since start: frames filtered, of them replayed-on-cpu (after a CUDA fault); busy-ns, "
-                              "the time spent filtering in ns",
+                              "Count since start: frames filtered; of these, replayed-on-cpu (after a device's fault); "
+                              "busy-ns, the time spent filtering in ns",
                               GST_TYPE_STRUCTURE, kReadable),
            get_stats);
 }

@@ -92,22 +92,22 @@ static void install_properties(FqMeterBaseClass* klass) {
   Properties<FqMeterBase, S>::install(
       klass, [](FqMeterBase * self) -> auto& { return self->state->settings; })
       .add_time(&S::interval, "interval", "Interval",
-                "Minimum time between measured frames in ns, by timestamp; 0 = measure every frame. Frames in between "
-                "pass without message or metadata",
+                "Measure at most one frame per this time, in ns, by timestamp; 0 = measure every frame. Frames in "
+                "between pass without message or metadata",
                 0)
       .add(&S::post_messages, "post-messages", "Post messages", "Post an element message for each measured frame")
       .add(&S::attach_meta, "attach-meta", "Attach metadata",
-           "Attach the result to each measured buffer as metadata. If false, buffers pass unchanged")
-      .add(g_param_spec_double("last-score", "Last score", "Score of the last measured frame; 0 before the first",
-                               -G_MAXDOUBLE, G_MAXDOUBLE, 0, kReadable),
+           "Attach the result to each measured buffer as metadata; false = pass buffers unchanged")
+      .add(g_param_spec_double("last-score", "Last score",
+                               "Report the score of the last measured frame; 0 before the first", -G_MAXDOUBLE,
+                               G_MAXDOUBLE, 0, kReadable),
            get_last_score)
-      .add(
-          g_param_spec_boxed("stats", "Statistics",
-                             "Since start: frames measured, skipped (by interval, or not measurable), replayed-on-cpu "
-                             "(after a CUDA fault); moves between the CPU and a device, with device=auto; busy-ns, the "
-                             "time spent measuring in ns",
-                             GST_TYPE_STRUCTURE, kReadable),
-          get_stats);
+      .add(g_param_spec_boxed("stats", "Statistics",
+                              "Count since start: frames measured, skipped (by interval, or not measurable), "
+                              "replayed-on-cpu (after a device's fault); moves between the CPU and a device, with "
+                              "device=auto; busy-ns, the time spent measuring in ns",
+                              GST_TYPE_STRUCTURE, kReadable),
+           get_stats);
 }
 
 static void fq_meter_base_init(FqMeterBase* self) {

@@ -36,13 +36,12 @@ Wish framequality::wish_of(FqDeviceBase* self, const DeviceSettings& settings, c
           unsupported, makes_of(self)};
 }
 
-/// The error where a device that was asked for by name cannot be used.
-static ElementError not_found(const DeviceSettings& settings, const Wish& wish, const std::string& reason) {
+/// The error for a device that was named and cannot be used.
+static ElementError not_found(const DeviceSettings& settings, const std::string& reason) {
   std::string text;
   for (const Backend* backend : backends())
     if (backend->number == static_cast<int>(settings.device))
-      text = std::string("device=") + backend->name + ", but " +
-             (may_choose(wish, *backend) ? std::string("there is no usable ") + backend->title + " device: " : "");
+      text = std::string("device=") + backend->name + " cannot be used: ";
   return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text + reason};
 }
 
@@ -80,7 +79,7 @@ void framequality::choose_place(FqDeviceBase* self) {
   }
   set_weighs(self, may_weigh(self, settings, unsupported));
   if (d.weighs) {
-    GST_CAT_INFO_OBJECT(category(self), self, "on %s until the work pays for another device",
+    GST_CAT_INFO_OBJECT(category(self), self, "starting on %s, until another device proves cheaper",
                         cpu_place().backend->title);
     d.chosen_for = settings;
     d.chosen_despite = unsupported;
@@ -89,15 +88,15 @@ void framequality::choose_place(FqDeviceBase* self) {
   }
   const Wish wish = wish_of(self, settings, unsupported);
   const Choice choice = choose(wish);
-  if (!choice.place) throw not_found(settings, wish, choice.reason);
+  if (!choice.place) throw not_found(settings, choice.reason);
   const auto [backend, id] = *choice.place;
   if (!is_cpu(*backend)) {
-    GST_CAT_INFO_OBJECT(category(self), self, "on %s device %d, %s", backend->title, id, choice.name.c_str());
+    GST_CAT_INFO_OBJECT(category(self), self, "using %s device %d, %s", backend->title, id, choice.name.c_str());
   } else if (choice.reason.empty()) {
-    GST_CAT_INFO_OBJECT(category(self), self, "on %s: device=cpu", backend->title);
+    GST_CAT_INFO_OBJECT(category(self), self, "using %s: device=cpu", backend->title);
   } else {
-    GST_CAT_INFO_OBJECT(category(self), self, "on %s: %s", backend->title, choice.reason.c_str());
-    // Who names a device expects it to work; who leaves the choice to us does not.
+    GST_CAT_INFO_OBJECT(category(self), self, "using %s: %s", backend->title, choice.reason.c_str());
+    // A device that is named is expected to work; one that is left to us is not.
     if (!unsupported && settings.cuda_device_id >= 0)
       post(element(self), GST_MESSAGE_WARNING,
            {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
@@ -151,11 +150,11 @@ void framequality::count_move(FqDeviceBase* self, const Place& to) {
     d.found = to;
   }
   d.stats.change([](WorkStats& stats) { ++stats.moves; });
-  GST_CAT_INFO_OBJECT(category(self), self, "on %s from here on", to.backend->title);
+  GST_CAT_INFO_OBJECT(category(self), self, "now using %s", to.backend->title);
   set_place(self, to);
 }
 
 void framequality::stay_on_cpu(FqDeviceBase* self, const std::string& reason) {
-  GST_CAT_INFO_OBJECT(category(self), self, "on %s: %s", cpu_place().backend->title, reason.c_str());
+  GST_CAT_INFO_OBJECT(category(self), self, "staying on %s: %s", cpu_place().backend->title, reason.c_str());
   set_weighs(self, false);
 }

@@ -42,7 +42,7 @@ void Stream::warn_of_padding(gsize size) {
   if (warned_of_padding_)
     post(framequality::element(element_), GST_MESSAGE_WARNING,
          {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-          "Frames take " + std::to_string(GST_VIDEO_INFO_SIZE(&info_)) + " bytes, but buffers hold " +
+          "Frames of these caps have " + std::to_string(GST_VIDEO_INFO_SIZE(&info_)) + " bytes, but the buffers have " +
               std::to_string(size) + ". " + hint});
 }
 

@@ -21,20 +21,20 @@
  * @short_description: predicts the perceived quality of each video frame without a reference
  *
  * Measures each frame with BLIINDS-II (Saad, Bovik, Charrier, IEEE TIP 2012), which was trained on people's ratings of
- * compressed, noisy and blurred photographs. It notices compression and noise; softness hardly, once there is noise:
- * for that there is sharpnessmeter. Pixels are neither changed nor copied. The score is posted as an element
- * message named `bliindsmeter`, and is in the custom metadata `GstBliindsMeta` on the buffer and in the property
+ * compressed, noisy and blurred photographs. It detects compression and noise, but hardly detects blur in noisy frames:
+ * use sharpnessmeter for that. It neither changes nor copies pixels. It posts the score as an element message named
+ * `bliindsmeter`, attaches it to the buffer as the custom metadata `GstBliindsMeta`, and keeps it in the property
  * `last-score`.
- * Message and metadata carry the same fields: guint64 `timestamp`, `stream-time`, `running-time`, `duration` (ns),
- * `frame` (measured since start, from 0); double `score`, 0 best ... 99 worst in steps of 0.5; double `raw-score`, the
- * same before rounding and clamping; string `channel`, `device`; uint `width`, `height`; with `features=true` an array
- * of 24 doubles `features`.
+ * Message and metadata have the same fields: guint64 `timestamp`, `stream-time`, `running-time`, `duration` (ns),
+ * `frame` (measured since start, from 0); double `score`, from 0 (best) to 99 (worst) in steps of 0.5; double
+ * `raw-score`, the score before rounding and clamping; string `channel`, `device`; uint `width`, `height`; with
+ * `features=true` an array of 24 doubles `features`.
  *
- * The published model was trained on the red channel of 8-bit pictures, and `channel=red` is the default. Red of YUV
- * formats is made by the matrix and the range in the caps; gray formats are measured as they are.
+ * The published model was trained on the red channel of 8-bit images, and `channel=red` is the default. For YUV
+ * formats, red is computed by the matrix and range in the caps; gray formats are measured as they are.
  *
- * Frames smaller than 4x4 pass without a score. Interlaced frames are measured as they are, woven, and the comb of
- * moving edges counts as a distortion: put deinterlace upstream.
+ * Frames smaller than 4x4 pass without a score. Interlaced frames are measured as they are, so the comb of moving edges
+ * counts as a distortion: put deinterlace upstream.
  *
  * ## Example launch lines
  * |[
@@ -42,7 +42,7 @@
  * ]| prints one message for each frame.
  * |[
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! bliindsmeter features=true interval=1000000000 ! fakesink
- * ]| scores one frame a second, and prints the features too.
+ * ]| scores one frame per second, and prints the features too.
  */
 
 GST_DEBUG_CATEGORY_STATIC(bliindsmeter_debug);
@@ -119,8 +119,8 @@ class Bliinds {
       const std::string least = std::to_string(bliinds::kLeastSide * format_.geometry.layout.cell());
       warn(kTooSmall, "Frames of " + std::to_string(GST_VIDEO_INFO_WIDTH(&format_.info)) + "x" +
                           std::to_string(GST_VIDEO_INFO_HEIGHT(&format_.info)) +
-                          " are too small to be scored, at least " + least + "x" + least +
-                          " is required: they pass without a score");
+                          " are too small to score: they pass without a score. The least size is " + least + "x" +
+                          least);
       return false;
     }
     settings = element_->state->settings.get();
@@ -128,7 +128,7 @@ class Bliinds {
     task.interlaced = is_interlaced(format_.info, buffer);
     if (task.interlaced)
       warn(kInterlaced,
-           "Interlaced frames are measured as they are, and combed edges count as a distortion: put deinterlace "
+           "Interlaced frames are measured as they are, so their combed edges count as a distortion: put deinterlace "
            "upstream");
     return true;
   }
@@ -223,7 +223,7 @@ static void change_model(GstBliindsMeter* self, const std::string& location) {
     model = model_in(location);
   } catch (const ElementError& e) {
     post(GST_ELEMENT_CAST(self), GST_MESSAGE_WARNING,
-         {e.domain, e.code, std::string(e.what()) + ". The current model is kept"});
+         {e.domain, e.code, std::string(e.what()) + "; the current model stays in use"});
     return;
   }
   s.file.change([&](ModelFile& file) {
@@ -235,12 +235,12 @@ static void change_model(GstBliindsMeter* self, const std::string& location) {
 // --- Properties -----------------------------------------------------------------------------------------------------
 
 static GType channel_get_type() {
-  static const GType type = register_enum<Channel>(
-      "FqBliindsChannel", {{Channel::kLuma, "the Y plane, or BT.601 luma of RGB", "luma"},
-                           {Channel::kRed,
-                            "red, which the published model was trained on; of YUV by its matrix and range, of "
-                            "gray the gray itself",
-                            "red"}});
+  static const GType type =
+      register_enum<Channel>("FqBliindsChannel", {{Channel::kLuma, "the Y plane, or BT.601 luma of RGB", "luma"},
+                                                  {Channel::kRed,
+                                                   "red, which the published model was trained on; computed from YUV "
+                                                   "by its matrix and range; gray itself for gray formats",
+                                                   "red"}});
   return type;
 }
 
@@ -260,31 +260,32 @@ static void install_properties(GstBliindsMeterClass* klass) {
   Properties<GstBliindsMeter, S>::install(
       klass, [](GstBliindsMeter * self) -> auto& { return self->state->settings; })
       .add(&S::channel, channel_get_type(), "channel", "Channel",
-           "Channel to measure. The published model was trained on red")
-      .add(g_param_spec_string(
-               "model-location", "Model location",
-               "Model file, as written by examples/train_bliinds.py; unset = the built-in published model. An invalid "
-               "file is an error on the way to READY, later a warning: the current model is kept",
-               nullptr, flags_of(Mutable::kPlaying)),
+           "Measure this channel; the published model was trained on red")
+      .add(g_param_spec_string("model-location", "Model location",
+                               "Score by the model in this file, as written by examples/train_bliinds.py; unset = the "
+                               "built-in published model. An invalid file is an error on the way to READY; later it is "
+                               "a warning, and the current model stays in use",
+                               nullptr, flags_of(Mutable::kPlaying)),
            get_model_location, set_model_location)
       .add(&S::features, "features", "Features",
-           "Add the 24 features to message and metadata, as the array of double 'features'");
+           "Add the 24 features to message and metadata, as 'features', an array of doubles");
 }
 
 static void gst_bliinds_meter_init(GstBliindsMeter* self) { self->state = new BliindsState; }
 
 static void gst_bliinds_meter_class_init(GstBliindsMeterClass* klass) {
-  bliindsmeter_debug = debug_category("bliindsmeter", "quality of every video frame");
+  bliindsmeter_debug = debug_category("bliindsmeter", "perceived quality of video frames");
   register_score_meta(kBliindsMeta);
   delete_with_instance<&GstBliindsMeter::state>(klass);
   install_properties(klass);
 
   auto* element = GST_ELEMENT_CLASS(klass);
   element->change_state = change_state;
-  gst_element_class_set_static_metadata(element, "BLIINDS-II quality meter", "Filter/Analyzer/Video",
-                                        "Predicts the perceived quality of each frame without a reference, 0 best ... "
-                                        "99 worst; posts messages and attaches metadata, pixels unchanged",
-                                        "The framequality authors");
+  gst_element_class_set_static_metadata(
+      element, "BLIINDS-II quality meter", "Filter/Analyzer/Video",
+      "Predicts the perceived quality of each frame without a reference, from 0 (best) to 99 (worst); posts messages "
+      "and attaches metadata, leaves pixels unchanged",
+      "The framequality authors");
 
   auto* base = FQ_METER_BASE_CLASS(klass);
   base->parent_class.category = bliindsmeter_debug;

@@ -202,7 +202,7 @@ void MappedPlanes::check_size(const GstVideoInfo& info) const {
   const int width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
   const gsize size = gst_buffer_get_size(maps_.buffer);
   const GstVideoMeta* meta = maps_.meta;
-  if (width <= 0 || height <= 0) refuse("The caps say " + size_of(info) + ": there is nothing in it");
+  if (width <= 0 || height <= 0) refuse("The caps say " + size_of(info) + ": an empty frame");
   if (is_mosaic(info)) {
     if (meta && (meta->width < static_cast<guint>(width) || meta->height < static_cast<guint>(height)))
       refuse("The caps say " + size_of(info) + ", but the buffer's GstVideoMeta says " + std::to_string(meta->width) +
@@ -215,8 +215,8 @@ void MappedPlanes::check_size(const GstVideoInfo& info) const {
              std::to_string(meta->n_planes) + " planes");
   } else if (size < GST_VIDEO_INFO_SIZE(&info)) {
     const std::string hint = padding_hint(info, size);
-    refuse("A frame of " + size_of(info) + " takes " + std::to_string(GST_VIDEO_INFO_SIZE(&info)) +
-           " bytes, but the buffer holds " + std::to_string(size) + (hint.empty() ? "" : ". " + hint));
+    refuse("A frame of " + size_of(info) + " needs " + std::to_string(GST_VIDEO_INFO_SIZE(&info)) +
+           " bytes, but the buffer has " + std::to_string(size) + (hint.empty() ? "" : ". " + hint));
   }
 }
 
@@ -239,7 +239,9 @@ MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::spa
                            GstMapFlags access, Memory memory)
     : maps_(buffer, static_cast<GstMapFlags>(access | map_flags_of(memory))) {
   if (memory != Memory::kHost && !maps_.meta)
-    refuse("A frame in GPU memory has no GstVideoMeta, so its strides are not known");
+    refuse(
+        "A frame in GPU memory has no GstVideoMeta, so its strides are unknown: fix the element that made it, or put "
+        "cudadownload upstream");
   if (is_mosaic(info) && maps_.meta && (maps_.meta->n_planes == 0 || maps_.meta->stride[0] == 0)) maps_.meta = nullptr;
   check_size(info);
   for (int p = 0; p < static_cast<int>(planes.size()); ++p) {
@@ -258,8 +260,8 @@ MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::spa
     const bool upwards = stride[p] < 0 && extent.tile_bytes == 0;
     const gsize span = bytes - extent.row_bytes, before = first - begin, after = end - first;
     if (upwards ? before < span || after < extent.row_bytes : after < bytes)
-      refuse(where(info, p) + " takes " + std::to_string(bytes) + " bytes at stride " + std::to_string(stride[p]) +
-             ", but the buffer holds " + std::to_string(upwards ? std::min(before, span) + after : after) + " there");
+      refuse(where(info, p) + " needs " + std::to_string(bytes) + " bytes at stride " + std::to_string(stride[p]) +
+             ", but the buffer has " + std::to_string(upwards ? std::min(before, span) + after : after) + " there");
   }
 }
 
@@ -277,7 +279,7 @@ gsize MappedPlanes::bytes_of(const GstVideoInfo& info, int plane, const Extent& 
   }
   const auto step = static_cast<gsize>(std::abs(given));
   if (rows > 1 && step < row)
-    refuse(where(info, plane) + " has rows of " + std::to_string(row) + " bytes, but its stride is " +
+    refuse(where(info, plane) + " needs rows of " + std::to_string(row) + " bytes, but its stride is " +
            std::to_string(given));
   if (static_cast<gsize>(rows - 1) > (std::numeric_limits<gsize>::max() / 2 - row) / std::max<gsize>(step, 1))
     refuse(where(info, plane) + " is too large: stride " + std::to_string(given));
@@ -289,7 +291,7 @@ gssize MappedPlanes::map_meta_plane(int plane) {
   const gsize size = gst_buffer_get_size(maps_.buffer);
   if (meta->offset[plane] >= size)
     refuse("GstVideoMeta puts plane " + std::to_string(plane) + " at byte " + std::to_string(meta->offset[plane]) +
-           ", but the buffer holds " + std::to_string(size));
+           ", but the buffer has " + std::to_string(size));
   gpointer at = nullptr;
   gint step = 0;
   if (!gst_video_meta_map(meta, static_cast<guint>(plane), &maps_.plane[plane], &at, &step, maps_.flags))
@@ -305,8 +307,8 @@ void MappedPlanes::map_plain_plane(const GstVideoInfo& info, int plane, gsize ne
   gsize skip = 0;
   // Only the memories that hold the plane: mapping all of a buffer made of several would copy it.
   if (!gst_buffer_find_memory(maps_.buffer, offset, needed, &first, &count, &skip))
-    refuse("Plane " + std::to_string(plane) + " takes " + std::to_string(needed) + " bytes at " +
-           std::to_string(offset) + ", but the buffer holds " + std::to_string(gst_buffer_get_size(maps_.buffer)));
+    refuse("Plane " + std::to_string(plane) + " needs " + std::to_string(needed) + " bytes at " +
+           std::to_string(offset) + ", but the buffer has " + std::to_string(gst_buffer_get_size(maps_.buffer)));
   if (!gst_buffer_map_range(maps_.buffer, first, static_cast<gint>(count), &maps_.plane[plane], maps_.flags))
     cannot_map(plane);
   maps_.mapped |= 1u << plane;
@@ -317,7 +319,7 @@ void MappedPlanes::cannot_map(int plane) const {
   const bool write = maps_.flags & GST_MAP_WRITE;
   throw ElementError(
       GST_RESOURCE_ERROR, write ? GST_RESOURCE_ERROR_WRITE : GST_RESOURCE_ERROR_READ,
-      "Plane " + std::to_string(plane) + " of a buffer could not be mapped for " + (write ? "writing" : "reading"));
+      "Plane " + std::to_string(plane) + " of a buffer cannot be mapped for " + (write ? "writing" : "reading"));
 }
 
 namespace {

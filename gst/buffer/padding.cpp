@@ -58,9 +58,9 @@ std::string padding_hint(const GstVideoInfo& info, gsize size) {
   for (char& c : format) c = c == '_' ? '-' : g_ascii_tolower(c);
   const guint count = GST_VIDEO_INFO_N_PLANES(&info);
   const auto number = [](gsize n) { return std::to_string(n); };
-  return "The buffers have no GstVideoMeta. If rows begin every " + number(planes.stride[0]) +
-         " bytes, and not every " + std::to_string(GST_VIDEO_INFO_PLANE_STRIDE(&info, 0)) +
-         ", have the source add one, or put rawvideoparse format=" + format +
+  return "They have no GstVideoMeta, so rows are read without padding. If rows begin every " +
+         number(planes.stride[0]) + " bytes, not every " + std::to_string(GST_VIDEO_INFO_PLANE_STRIDE(&info, 0)) +
+         ", make the source add a GstVideoMeta, or put rawvideoparse format=" + format +
          " width=" + std::to_string(GST_VIDEO_INFO_WIDTH(&info)) +
          " height=" + std::to_string(GST_VIDEO_INFO_HEIGHT(&info)) + " plane-strides=" + list(planes.stride, count) +
          " plane-offsets=" + list(planes.offset, count) + " frame-size=" + number(size) + " upstream";

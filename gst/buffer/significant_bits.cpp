@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The property significant-bits: what it says of itself, what it takes, and the warnings about frames that do not fit.
+// The property significant-bits: its description, its range, and the warnings about frames that contradict it.
 #include "gst/buffer/significant_bits.h"
 
 #include "gst/buffer/frame.h"
@@ -19,7 +19,7 @@ void warn(GstElement* element, const std::string& text) {
 
 bool accepts_significant_bits(gpointer element, unsigned bits) {
   if (bits == 0 || (bits >= kLeastSignificantBits && bits <= kMostSignificantBits)) return true;
-  g_warning("%s: significant-bits must be 0 or %u to %u, not %u; value kept", GST_OBJECT_NAME(element),
+  g_warning("%s: significant-bits must be 0, or %u to %u, not %u; keeping the old value", GST_OBJECT_NAME(element),
             kLeastSignificantBits, kMostSignificantBits, bits);
   return false;
 }
@@ -34,7 +34,7 @@ SignificantBitsCheck::SignificantBitsCheck(GstElement* element, const GstVideoIn
   if (bits != 0 && !has_full_words(*layout) && bits != layout->depth)
     warn(element, "significant-bits=" + std::to_string(bits) + " has no effect on " + GST_VIDEO_INFO_NAME(&info) +
                       ", whose samples have " + std::to_string(layout->depth) +
-                      " bits: it is for formats of 16 bits, such as GRAY16_LE");
+                      " bits: it applies to formats of 16 bits, such as GRAY16_LE");
 }
 
 void SignificantBitsCheck::look(const Frame& frame) {
@@ -46,11 +46,11 @@ void SignificantBitsCheck::look(const Frame& frame) {
     warn(element_, "The upper " + std::to_string(kMostSignificantBits - fitting) +
                        " bits of each 16-bit sample have been 0 for " + std::to_string(UsedBits::kFrames) +
                        " frames. If the source has " + std::to_string(fitting) +
-                       " bits in these words, as cameras do, set " + set +
-                       "; significant-bits=16 if it has 16 and the picture is that dark");
+                       " significant bits, as cameras do, set " + set +
+                       "; if it has 16 and the image really is that dark, set significant-bits=16");
   else
-    warn(element_, "There are samples of more bits than significant-bits=" + std::to_string(bits_) +
-                       " says, and the upper ones are ignored: set " + set);
+    warn(element_, "Samples use more bits than significant-bits=" + std::to_string(bits_) +
+                       ", and the upper ones are ignored: set " + set);
 }
 
 }  // namespace framequality

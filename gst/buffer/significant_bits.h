@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The property significant-bits: what it says of itself, what it takes, and the warnings about frames that do not fit.
+// The property significant-bits: its description, its range, and the warnings about frames that contradict it.
 #pragma once
 
 #include "algorithms/significant_bits.h"
@@ -9,10 +9,10 @@
 namespace framequality {
 
 inline constexpr char kSignificantBitsText[] =
-    "Low bits of each word that carry the sample, 9 to 16, in formats of 16 bits such as GRAY16_LE, as cameras deliver "
-    "10 or 12; bits above are ignored. 0 = as the format says";
+    "Use this many low bits of each word, 9 to 16, and ignore those above, in formats of 16 bits such as GRAY16_LE: "
+    "for cameras that deliver 10 or 12. 0 = as the format says";
 
-/// True if significant-bits can be this; else says why the value is kept.
+/// True if significant-bits can be this; otherwise warns that the old value stays, and why.
 bool accepts_significant_bits(gpointer element, unsigned bits);
 
 /// Warning messages about the frames of one stream and its significant bits.

@@ -60,7 +60,7 @@ double number(GKeyFile* keys, const std::string& group, const Figure& f) {
   GError* error = nullptr;
   const double v = g_key_file_get_double(keys, group.c_str(), f.key, &error);
   const ErrorPtr owned(error);
-  if (error || !(v >= f.least && v <= f.most)) refuse("[" + group + "] has no valid " + f.key);
+  if (error || !(v >= f.least && v <= f.most)) refuse("[" + group + "] has no valid value for " + f.key);
   return v;
 }
 
@@ -68,7 +68,7 @@ unsigned count(GKeyFile* keys, const char* key, int least, int most) {
   GError* error = nullptr;
   const int v = g_key_file_get_integer(keys, kGroup, key, &error);
   const ErrorPtr owned(error);
-  if (error || v < least || v > most) refuse(std::string("it has no valid ") + key);
+  if (error || v < least || v > most) refuse(std::string("it has no valid value for ") + key);
   return static_cast<unsigned>(v);
 }
 
@@ -84,7 +84,7 @@ LevelBaseline level_from(GKeyFile* keys, const std::string& group, std::size_t z
   // These can be unknown; the others are always there.
   for (const auto member : {&LevelBaseline::seconds, &LevelBaseline::score, &LevelBaseline::low, &LevelBaseline::floor,
                             &LevelBaseline::restless, &LevelBaseline::activity, &LevelBaseline::longest_still})
-    if (std::isnan(level.*member)) refuse("[" + group + "] is not complete");
+    if (std::isnan(level.*member)) refuse("[" + group + "] is incomplete");
   if (!g_key_file_has_key(keys, group.c_str(), "pattern", nullptr)) return level;
   gsize n = 0;
   const std::unique_ptr<double, decltype(&g_free)> values(
@@ -111,9 +111,9 @@ LevelBaseline level_from(GKeyFile* keys, const std::string& group, std::size_t z
 /// The text without its last line, which has to be the sum of the rest.
 std::string_view checked(std::string_view text) {
   const std::size_t at = text.rfind(kSum);
-  if (at == std::string_view::npos || (at > 0 && text[at - 1] != '\n')) refuse("it is not a baseline of camerawatch");
+  if (at == std::string_view::npos || (at > 0 && text[at - 1] != '\n')) refuse("it is not a camerawatch baseline");
   const std::string_view body = text.substr(0, at);
-  if (text.substr(at) != kSum + sum_of(body) + "\n") refuse("it is damaged: its checksum is another one");
+  if (text.substr(at) != kSum + sum_of(body) + "\n") refuse("it is damaged: its checksum does not match");
   return body;
 }
 
@@ -142,7 +142,8 @@ std::string to_text(const Baseline& baseline, const ScoreKind& kind) {
   }
   const TextPtr text(g_key_file_to_data(k, nullptr, nullptr));
   const std::string body =
-      std::string("# What is usual of a camera: learned by camerawatch, which reads and writes this file.\n") +
+      std::string(
+          "# A camera's usual sharpness and image, learned by camerawatch, which reads and writes this file.\n") +
       text.get();
   return body + kSum + sum_of(body) + "\n";
 }
@@ -152,9 +153,9 @@ void from_text(const std::string& text, Baseline& baseline, ScoreKind& kind) {
   const Keys keys(g_key_file_new());
   GKeyFile* const k = keys.get();
   if (!g_key_file_load_from_data(k, body.data(), body.size(), G_KEY_FILE_NONE, nullptr))
-    refuse("it is not a baseline of camerawatch");
+    refuse("it is not a camerawatch baseline");
   if (g_key_file_get_integer(k, kGroup, "version", nullptr) != kVersion)
-    refuse("it is of another version of camerawatch");
+    refuse("another version of camerawatch wrote it");
   ScoreKind read;
   read.metric = word(k, "metric");
   read.normalize = word(k, "normalize");
@@ -177,7 +178,7 @@ bool load_baseline(const std::string& path, Baseline& baseline, ScoreKind& kind)
     if (errno == ENOENT) return false;
     refuse(g_strerror(errno));
   }
-  if (!S_ISREG(about.st_mode)) refuse("it is not a file");
+  if (!S_ISREG(about.st_mode)) refuse("it is not a regular file");
   if (static_cast<std::size_t>(about.st_size) > kMostBytes) refuse("it is too large for a baseline");
   gchar* data = nullptr;
   gsize size = 0;

@@ -19,28 +19,28 @@
 /**
  * SECTION:element-camerawatch
  * @title: camerawatch
- * @short_description: tells when a fixed camera has gone bad: defocused, covered, dark, frozen, moved ...
+ * @short_description: alerts you when a fixed camera's image degrades: defocused, covered, dark, frozen, moved ...
  *
- * Reads what an upstream sharpnessmeter says of each frame (`GstSharpnessMeta`), learns what is usual of the camera, by
- * day and by night, and tells when the picture is not as it should be. Takes any caps in any memory; frames pass
- * unchanged.
+ * Reads the metadata that an upstream sharpnessmeter attached to each frame (`GstSharpnessMeta`), learns the camera's
+ * usual image by day and by night, and posts a message when the image differs from it. Accepts any caps in any memory;
+ * frames pass unchanged.
  *
- * Every change of state is an element message named `camerawatch`: string `state` (`defocused`, `covered`, `dark`,
- * `overexposed`, `frozen`, `moved`, `flickering`, `noisy`; `recovered` when that is over; `good` when it has been
- * learned what is usual, `learning` when that begins anew), string `previous`, string `reason` (a sentence with the
- * figures), boolean `repeated` (true of a message that says that a state lasts), guint64 `duration` (ns since it
- * began; of `recovered`: that it lasted), `timestamp`, `stream-time`, `running-time`; where known double `score`,
- * `baseline`, `ratio` of the two, `noise`, `mean`, `clipped-black`, `clipped-white`.
+ * It posts every change of state as an element message named `camerawatch`: string `state` (`defocused`, `covered`,
+ * `dark`, `overexposed`, `frozen`, `moved`, `flickering`, `noisy`; `recovered` when a fault is over; `good` when
+ * learning ended, `learning` when it starts again), string `previous`, string `reason` (a sentence with the numbers
+ * that led to it), boolean `repeated` (true if the message repeats that a state lasts), guint64 `duration` (ns since
+ * the fault began; with `recovered`: ns that it lasted), `timestamp`, `stream-time`, `running-time`; if known double
+ * `score`, `baseline`, `ratio` of the two, `noise`, `mean`, `clipped-black`, `clipped-white`.
  *
- * The meter is to have metric=mean-square-frequency, noise-correction=true, statistics=true and some zones: without
- * statistics it cannot be told if it is dark, overexposed, flickering or noisy, without zones if the camera was moved.
+ * Set metric=mean-square-frequency, noise-correction=true, statistics=true and some zones on the meter: camerawatch
+ * cannot detect dark, overexposed, flickering and noisy images without statistics, nor a moved camera without zones.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 -m rtspsrc location=rtsp://camera/stream ! decodebin ! sharpnessmeter metric=mean-square-frequency
  *     prefilter=binomial5 noise-correction=true statistics=true zone-columns=16 zone-rows=9 interval=200000000
  *     post-messages=false ! camerawatch baseline-location=camera.baseline ! fakesink sync=false
- * ]| watches a network camera, and keeps what it learned in a file.
+ * ]| watches a network camera, and keeps its baseline in a file.
  */
 
 GST_DEBUG_CATEGORY(camerawatch_debug);
@@ -103,18 +103,18 @@ static void relearn(GstCameraWatch* self) { self->stream->relearn(); }
 
 // --- Properties -----------------------------------------------------------------------------------------------------
 
-/// What gst-inspect-1.0 says of the states, in their order.
+/// Descriptions of the states, for gst-inspect-1.0, in their order.
 static constexpr const char* kStates[kCameraStates] = {
-    "learning what is usual",
+    "learning the camera's usual image",
     "nothing is wrong",
     "fine detail is missing: the lens is out of focus, dirty or wet",
-    "there is nothing to be seen but noise, or next to nothing",
-    "there is no light, or the lens is covered",
-    "most of the picture is white",
-    "the same picture again and again",
-    "another picture than the usual one, and as sharp: the camera has been turned or moved",
-    "the light goes up and down quickly",
-    "much more noise than usual in this light"};
+    "nothing but noise is visible, or next to nothing",
+    "no light, or a covered lens",
+    "most of the image is white",
+    "the camera repeats the same image",
+    "the image differs from the usual one, and is as sharp: the camera has been turned or moved",
+    "the brightness goes up and down quickly",
+    "much more noise than usual at this brightness"};
 
 static GType state_get_type() {
   static const GType type = [] {
@@ -175,45 +175,46 @@ static void install_properties(GstCameraWatchClass* klass) {
       klass, [](GstCameraWatch * self) -> auto& { return self->stream->options(); })
       .add(
           Mutable::kPlaying,
-          g_param_spec_flags("watch-for", "Watch for", "Faults that are told; others count as usual", faults_get_type(),
-                             kAllFaults, flags_of(Mutable::kPlaying)),
+          g_param_spec_flags("watch-for", "Watch for", "Report these faults; treat the others as usual",
+                             faults_get_type(), kAllFaults, flags_of(Mutable::kPlaying)),
           [](const O& o, GValue* v) { g_value_set_flags(v, o.watch.faults); },
           [](GstCameraWatch*, O& o, const GValue* v) {
             o.watch.faults = g_value_get_flags(v);
             return true;
           })
       .add_time(part(&W::hold_time), "hold-time", "Hold time",
-                "How long a fault has to last before it is told, in ns of running time", 0)
+                "Report a fault only after it has lasted this long, in ns of running time", 0)
       .add_time(part(&W::recovery_time), "recovery-time", "Recovery time",
-                "How long it has to be away before it is over, in ns of running time", 0)
+                "Report a recovery only after the fault has been gone this long, in ns of running time", 0)
       .add_time(part(&W::repeat_interval), "repeat-interval", "Repeat interval",
-                "Repeat the message of a lasting fault, or of learning that takes too long, after this time, in ns of "
-                "running time; 0 = never",
+                "Repeat the message about a fault that lasts, or learning that takes too long, after this time, in ns "
+                "of running time; 0 = never",
                 0)
-      .add_time(
-          part(&W::learn_time), "learn-time", "Learn time",
-          "How much footage with nothing wrong in it makes a baseline, for each light, in ns of running time. The "
-          "baseline follows slow change afterwards",
-          0)
+      .add_time(part(&W::learn_time), "learn-time", "Learn time",
+                "Learn a baseline from this much footage without faults, for each brightness level, in ns of running "
+                "time. Afterwards the baseline follows slow changes",
+                0)
       .add(part(&W::min_ratio), "min-ratio", "Minimum ratio",
-           "Below this part of the baseline's score the camera is defocused. Less where scores vary by themselves, and "
-           "squared in a light that is not learned yet",
+           "Report the camera as defocused below this share of the baseline's score; a lower share applies where "
+           "scores vary by themselves, and its square at a brightness that is not learned yet",
            0, 1)
       .add(part(&W::resume_ratio), "resume-ratio", "Ratio to resume",
-           "From this part of the baseline's score on it is not defocused any more; below min-ratio = min-ratio", 0, 1)
+           "Report it as recovered from this share of the baseline's score on; a value below min-ratio counts as "
+           "min-ratio",
+           0, 1)
       .add(part(&W::dark_level), "dark-level", "Dark level",
-           "Below this mean luma it is dark; above black, in 8-bit codes", 0, 255)
+           "Report the camera as dark below this mean luma, above black, in 8-bit grey levels", 0, 255)
       .add(part(&W::overexposed_share), "overexposed-share", "Overexposed share",
-           "From this share of white pixels on the picture is overexposed", 0, 1)
+           "Report the image as overexposed from this share of white pixels on", 0, 1)
       .add(Mutable::kNextStart, &O::baseline_location, "baseline-location", "Baseline location",
-           "File in which what is learned is kept: read at the start, written when a light has been learned, every ten "
-           "minutes and at the end. Empty = not kept")
-      .add(g_param_spec_enum("state", "State", "How the camera is", state_get_type(),
+           "Keep the baseline in this file: read at the start, written when a brightness level has been learned, every "
+           "ten minutes and at the end. Empty = not kept")
+      .add(g_param_spec_enum("state", "State", "Report the state of the camera", state_get_type(),
                              static_cast<int>(CameraState::kLearning), kReadable),
            get_state)
       .add(g_param_spec_boxed("stats", "Statistics",
-                              "Frames since start, those without a score, the state and its duration, and the figures "
-                              "that are known of the last quarter of a second",
+                              "Count frames since start, and those without a score; report the state and its duration, "
+                              "and what is known about the last quarter of a second",
                               GST_TYPE_STRUCTURE, kReadable),
            get_stats);
 }
@@ -224,20 +225,20 @@ static void gst_camera_watch_init(GstCameraWatch* self) {
 }
 
 static void gst_camera_watch_class_init(GstCameraWatchClass* klass) {
-  camerawatch_debug = debug_category("camerawatch", "faults of cameras");
+  camerawatch_debug = debug_category("camerawatch", "faults of fixed cameras");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstCameraWatch::stream>(klass);
   install_properties(klass);
-  // Forget what is usual and learn it anew. From any thread, with effect on the next frame.
+  // Forgets the baseline and learns from scratch, starting with the next frame. May be emitted from any thread.
   g_signal_new("relearn", G_TYPE_FROM_CLASS(klass), static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
                G_STRUCT_OFFSET(GstCameraWatchClass, relearn), nullptr, nullptr, nullptr, G_TYPE_NONE, 0);
   klass->relearn = relearn;
   auto* element = GST_ELEMENT_CLASS(klass);
   add_pads_of_any_caps(element);
-  gst_element_class_set_static_metadata(
-      element, "Camera watch", "Generic/Video",
-      "Tells when a fixed camera has gone bad: defocused, covered, dark, overexposed, frozen, moved, noisy",
-      "The framequality authors");
+  gst_element_class_set_static_metadata(element, "Camera watch", "Generic/Video",
+                                        "Alerts you when a fixed camera's image degrades: defocused, covered, dark, "
+                                        "overexposed, frozen, moved, flickering, noisy",
+                                        "The framequality authors");
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->transform_ip = transform_ip;
   trans->sink_event = sink_event;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reason of a change of a camera's state, in one sentence with the figures that led to it.
+// Reason for a change of a camera's state, in one sentence with the numbers that led to it.
 #include "gst/camerawatch/reason.h"
 
 #include <glib.h>
@@ -11,7 +11,7 @@ namespace framequality {
 
 namespace {
 
-/// Significant digits that tell the figures apart; with a point in every locale.
+/// Enough significant digits to tell the numbers apart; with a point in every locale.
 std::string text_of(double v) {
   std::array<char, G_ASCII_DTOSTR_BUF_SIZE> text{};
   return g_ascii_formatd(text.data(), static_cast<int>(text.size()), std::abs(v) >= 100 ? "%.0f" : "%.3g", v);
@@ -22,20 +22,19 @@ std::string percent(double share) { return text_of(100 * share) + "%"; }
 std::string defocused(const CameraFigures& f) {
   if (!(f.ratio < f.least_ratio) && f.smeared > 0)
     return percent(f.smeared) +
-           " of the zones have lost their detail and the others have not: part of the lens is dirty or wet";
+           " of the zones lost their detail and the others did not: part of the lens is dirty or wet";
   return "the score of " + text_of(f.score) + " is " + text_of(f.ratio) + " of the usual " + text_of(f.baseline) +
-         ", less than " + text_of(f.least_ratio);
+         ", below " + text_of(f.least_ratio);
 }
 
 std::string covered(const CameraFigures& f) {
-  if (f.score == 0)
-    return "there is nothing in the picture but noise" + (f.noise >= 0 ? " of " + text_of(f.noise) : "");
-  if (!(f.contrast < 1)) return "the picture is alike everywhere";
-  return "contrast is " + percent(f.contrast) + " of the usual and the score " + text_of(f.ratio) + " of it";
+  if (f.score == 0) return "the image shows nothing but noise" + (f.noise >= 0 ? " of " + text_of(f.noise) : "");
+  if (!(f.contrast < 1)) return "the image is uniform";
+  return "contrast is " + percent(f.contrast) + " of the usual and the score is " + text_of(f.ratio) + " of the usual";
 }
 
 std::string dark(const CameraFigures& f, const CameraWatchSettings& s) {
-  return "the mean luma is " + text_of(f.mean) + " above black, less than " + text_of(s.dark_level) +
+  return "the mean luma is " + text_of(f.mean) + " above black, below " + text_of(s.dark_level) +
          ": no light, or a covered lens";
 }
 
@@ -44,16 +43,16 @@ std::string overexposed(const CameraFigures& f) {
 }
 
 std::string frozen(const CameraFigures& f) {
-  return "the picture has repeated itself for " + text_of(f.still) + " s, its noise included";
+  return "the image has not changed for " + text_of(f.still) + " s, not even its noise";
 }
 
 std::string moved(const CameraFigures& f) {
-  return "the picture is another one: contrast has changed in " + percent(f.changed) +
-         " of the zones, correlation with the usual is " + text_of(1 - f.difference);
+  return "the image differs from the usual one: contrast changed in " + percent(f.changed) +
+         " of the zones, and the correlation is " + text_of(1 - f.difference);
 }
 
 std::string flickering(const CameraFigures& f) {
-  return "the light goes up and down " + text_of(f.swing / 2) + " times a second";
+  return "the brightness goes up and down " + text_of(f.swing / 2) + " times per second";
 }
 
 std::string noisy(const CameraFigures& f) {
@@ -68,8 +67,8 @@ std::string learning(const LearningProgress& p, const CameraWatchSettings& s) {
     text += std::string("the image looked ") + nick_of(*p.hindrance) + " for " + text_of(p.hindered) +
             " s, and faults are not learned";
   else
-    text += "the light keeps changing";
-  return text + "; learned " + text_of(p.learned) + " of " + text_of(wanted) + " s at one light level";
+    text += "the brightness keeps changing";
+  return text + "; learned " + text_of(p.learned) + " of " + text_of(wanted) + " s at one brightness level";
 }
 
 }  // namespace
@@ -85,7 +84,8 @@ std::string reason_of(const CameraNews& news, const CameraWatch& watch, const Ca
   switch (news.state) {
     case CameraState::kLearning:
       if (news.repeated) return learning(watch.progress(), s);
-      return is_fault(news.previous) ? std::string("no longer ") + nick_of(news.previous) : "learning what is usual";
+      return is_fault(news.previous) ? std::string("no longer ") + nick_of(news.previous)
+                                     : "learning the camera's usual image";
     case CameraState::kGood:
       if (is_fault(news.previous))
         return std::string("no longer ") + nick_of(news.previous) + ": the score of " + text_of(f.score) + " is " +

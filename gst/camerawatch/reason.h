@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reason of a change of a camera's state, in one sentence with the figures that led to it.
+// Reason for a change of a camera's state, in one sentence with the numbers that led to it.
 #pragma once
 
 #include "algorithms/watch/camera_watch.h"

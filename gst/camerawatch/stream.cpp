@@ -65,12 +65,12 @@ void CameraWatchStream::start() {
     }
     watch_.know();
     saved_levels_ = learned_levels(watch_.baseline());
-    GST_INFO_OBJECT(element_, "%d levels of brightness are known from %s", saved_levels_, location_.c_str());
+    GST_INFO_OBJECT(element_, "read %d brightness levels from %s", saved_levels_, location_.c_str());
     status_.change([this](CameraStatus& status) { status.state = watch_.state(); });
   } catch (const BadBaseline& e) {
     const std::string path = std::exchange(location_, {});
-    warn("The baseline " + path + " is not used, and nothing will be written to it, since " + e.what() +
-         ". Learning anew; remove the file to have what is learned kept there");
+    warn("Cannot use the baseline " + path + ": " + e.what() +
+         ". Learning from scratch, and leaving the file as it is; remove it to have a new baseline written there");
   }
 }
 
@@ -93,7 +93,7 @@ void CameraWatchStream::take_caps(GstCaps* caps) {
     limited = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
   if (limited) black_ = 16, range_ = 235 - 16;
   GST_DEBUG_OBJECT(element_, "caps: luma from %g, over a range of %g%s", black_, range_,
-                   black_ != black ? ": another range, so learning anew" : "");
+                   black_ != black ? ": another range, learning from scratch" : "");
   if (black_ == black) return;
   // Luma of the two ranges is not comparable; of other sizes the scores say so.
   watch_.begin_anew();
@@ -117,7 +117,7 @@ void CameraWatchStream::frame(GstBuffer* buffer, const GstSegment& segment) {
   } else {
     ++unscored_;
     if (unscored_ == kPatience && frames_ == kPatience && !std::exchange(warned_unscored_, true))
-      warn("The frames have no score: put a sharpnessmeter upstream, with attach-meta=true");
+      warn("Frames have no score: put sharpnessmeter, with attach-meta=true, upstream of camerawatch");
   }
   status_.change([this](CameraStatus& s) {
     s.state = watch_.state();
@@ -157,7 +157,7 @@ void CameraWatchStream::learn_anew(const GstSegment& segment, GstClockTime pts) 
   const CameraNews news{CameraState::kLearning, watch_.state(), false, watch_.seconds()};
   watch_.relearn();
   saved_levels_ = 0;
-  tell(news, "learning", "what is usual is learned anew", watch_.figures(), segment, pts);
+  tell(news, "learning", "learning from scratch", watch_.figures(), segment, pts);
 }
 
 void CameraWatchStream::mind_kind(const GstStructure* fields, const GstSegment& segment, GstClockTime pts) {
@@ -171,15 +171,17 @@ void CameraWatchStream::mind_kind(const GstStructure* fields, const GstSegment& 
   kind_ = std::move(kind);
   if (!other) return;
   learn_anew(segment, pts);
-  warn("The scores are of another kind than those learned (metric, size, zones or normalize): learning anew");
+  warn(
+      "The meter's scores are not comparable with the baseline (another metric, frame size, zones or normalize): "
+      "learning from scratch");
 }
 
 void CameraWatchStream::warn_of_missing(const GstStructure* fields) {
   if (warned_missing_ || gst_structure_has_field(fields, "mean")) return;
   warned_missing_ = true;
   warn(
-      "The meter gives no statistics: with statistics=true and noise-correction=true on sharpnessmeter it can be told "
-      "if the camera is dark, overexposed, flickering or noisy, or covered in little light");
+      "The meter attaches no statistics: set statistics=true and noise-correction=true on sharpnessmeter to detect "
+      "dark, overexposed, flickering and noisy images, and covered ones in little light");
 }
 
 void CameraWatchStream::tell(const CameraNews& news, const std::string& state, const std::string& reason,
@@ -212,7 +214,7 @@ void CameraWatchStream::save_if_due() {
   if (levels == saved_levels_ && (levels == 0 || now < saved_ + kSaveInterval)) return;
   saved_levels_ = levels;
   saved_ = now;
-  GST_DEBUG_OBJECT(element_, "the baseline with %d levels goes to %s", levels, location_.c_str());
+  GST_DEBUG_OBJECT(element_, "writing the baseline, %d levels, to %s", levels, location_.c_str());
   save(false);
 }
 
@@ -224,7 +226,7 @@ void CameraWatchStream::File::write(GstElement* element, const std::string& path
   const std::string failure = save_baseline(path, text);
   if (!failure.empty() && !std::exchange(has_warned, true))
     post(element, GST_MESSAGE_WARNING,
-         {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, "The baseline cannot be kept: " + failure});
+         {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, "Cannot write the baseline: " + failure});
 }
 
 /// A disk can take long, and the stream does not wait for it: but at its end.

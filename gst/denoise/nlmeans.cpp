@@ -16,13 +16,13 @@
  * is estimated in each frame; clean frames stay as they are. `strength` fixes it, in 8-bit grey levels at any depth;
  * 0.8 to 1 times the standard deviation of the noise is a good start, 0.7 times with `center-weight=max`.
  *
- * Luma and grey pictures are filtered on their own, chroma as `chroma` says; R, G and B always jointly. Beyond the
- * border the picture is mirrored, edge pixels included. Interlaced frames are filtered field by field.
+ * Luma and grey images are filtered on their own, chroma as `chroma` says; R, G and B always jointly. Beyond the
+ * border the image is mirrored, edge pixels included. Interlaced frames are filtered field by field.
  *
- * With `temporal-radius` a frame is also made of the frames before and after it, and is output when those have arrived;
- * the added latency is reported to the pipeline, if the caps have a frame rate. Frames that are not there (at the start
- * and the end, beyond a flush, gap, new caps or buffers marked DISCONT) are left out; a frame that an event drains is
- * made of those that have arrived.
+ * With `temporal-radius` a frame is also computed from the frames before and after it, and is output when those have
+ * arrived; the element reports the added latency to the pipeline if the caps have a frame rate. Missing frames (at the
+ * start and the end, beyond a flush, gap, new caps or buffers marked DISCONT) are left out; a frame that an event
+ * drains is computed from those that have arrived.
  *
  * ## Example launch lines
  * |[
@@ -97,28 +97,30 @@ static void install_properties(GstNlmeansClass* klass) {
   Properties<GstNlmeans, S>::install(
       klass, [](GstNlmeans * self) -> auto& { return *self->settings; })
       .add(&S::strength, "strength", "Strength",
-           "Filter strength h in exp(-d/h^2), in 8-bit grey levels at any depth; about the standard deviation of the "
-           "noise. 0 = no effect, -1 = follows the noise of each frame, or sigma if that is set",
+           "Set the filter strength h in exp(-d/h^2), in 8-bit grey levels at any depth: about the standard deviation "
+           "of the noise. 0 = no effect, -1 = follow the noise of each frame, or sigma if that is set",
            -1, 255)
       .add(&S::strength_chroma, "strength-chroma", "Chroma strength",
-           "Filter strength for U and V, in 8-bit grey levels at any depth; -1 = same as strength", -1, 255)
+           "Set the filter strength for U and V, in 8-bit grey levels at any depth; -1 = same as strength", -1, 255)
       .add(&S::patch_radius, "patch-radius", "Patch radius",
-           "Patch size is 2r+1 pixels: 3 = 7x7. Larger patches are more robust to strong noise but leave more of it "
-           "near edges",
+           "Compare patches of 2r+1 pixels each way: 3 = 7x7. Larger patches are more robust to strong noise but leave "
+           "more of it near edges",
            0, denoise::kMaxPatchRadius)
       .add(&S::search_radius, "search-radius", "Search radius",
-           "Search window is 2r+1 pixels: 10 = 21x21. Time grows with its square", 0, denoise::kMaxSearchRadius)
-      .add(&S::center, center_weight_get_type(), "center-weight", "Center weight", "Weight of the pixel itself")
+           "Search a window of 2r+1 pixels each way: 10 = 21x21. Time grows with its square", 0,
+           denoise::kMaxSearchRadius)
+      .add(&S::center, center_weight_get_type(), "center-weight", "Center weight",
+           "Choose the weight of the pixel itself")
       .add(&S::sigma, "sigma", "Sigma",
-           "Standard deviation of the noise in 8-bit grey levels; 2 sigma^2 is subtracted from patch distances. 0 = "
-           "off, -1 = estimated for each frame, as always with strength=-1 unless set",
+           "Set the standard deviation of the noise, in 8-bit grey levels: 2 sigma^2 is subtracted from patch "
+           "distances. 0 = off, -1 = estimate it for each frame, as strength=-1 does unless sigma is set",
            -1, 255)
       .add(Mutable::kReady, &S::temporal_radius, "temporal-radius", "Temporal radius",
-           "Number of frames before and after that are searched too; adds that many frames of latency. Each costs as "
-           "much time again",
+           "Search this many frames before and after each frame too; adds that many frames of latency. Each searched "
+           "frame costs as much time as the frame itself",
            0, denoise::kMaxTemporalRadius)
       .add(&S::chroma, denoise_chroma_get_type(), "chroma", "Chroma",
-           "How U and V are processed; R, G and B are always filtered jointly");
+           "Choose how U and V are filtered; R, G and B are always filtered jointly");
 }
 
 static void gst_nlmeans_init(GstNlmeans* self) { self->settings = new Shared<NlmeansSettings>; }
@@ -129,7 +131,7 @@ static void gst_nlmeans_class_init(GstNlmeansClass* klass) {
   install_properties(klass);
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Non-local means", "Filter/Effect/Video",
-      "Denoises with exact non-local means, preserving edges and texture; on the GPU or the CPU",
+      "Removes noise with exact non-local means, preserving edges and texture; on a GPU or the CPU",
       "The framequality authors");
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = nlmeans_debug;

@@ -12,8 +12,8 @@
  *
  * Replaces every pixel by a mean of the pixels in a small window around it. A pixel at distance t has the weight
  * exp(-|t|^2 / (2 sigma-spatial^2)) exp(-d / (2 sigma-range^2)), where d is the mean squared difference between the
- * patches around the two. With `patch-radius=0` it is the ordinary bilateral filter. It takes a fraction of the time
- * of nlmeans, which searches a larger window.
+ * patches around the two. With `patch-radius=0` it is the ordinary bilateral filter. It needs a fraction of the time of
+ * nlmeans, which searches a larger window.
  *
  * `sigma-range` follows the noise, which is estimated in each frame and whose share is then subtracted from d; clean
  * frames stay as they are. Set, it is in 8-bit grey levels at any depth.
@@ -21,8 +21,8 @@
  * The paper gives sigma-spatial as 10, which may mean 10 pixels, the default here, or a variance of 10, that is
  * `sigma-spatial=3.16`. In a window of 7x7 the two differ little.
  *
- * Luma and grey pictures are filtered on their own, chroma as `chroma` says; R, G and B always jointly. Beyond the
- * border the picture is mirrored, edge pixels included. Interlaced frames are filtered field by field.
+ * Luma and grey images are filtered on their own, chroma as `chroma` says; R, G and B always jointly. Beyond the
+ * border the image is mirrored, edge pixels included. Interlaced frames are filtered field by field.
  *
  * ## Example launch lines
  * |[
@@ -85,18 +85,20 @@ static void install_properties(GstPatchBilateralClass* klass) {
   Properties<GstPatchBilateral, S>::install(
       klass, [](GstPatchBilateral * self) -> auto& { return *self->settings; })
       .add(&S::sigma_spatial, "sigma-spatial", "Spatial sigma",
-           "Standard deviation of the spatial weight, in pixels. The paper's 10 may also be a variance, i.e. 3.16", 0.1,
-           1000)
+           "Set the standard deviation of the spatial weight, in pixels. The paper's 10 may be a variance, which is "
+           "3.16 here",
+           0.1, 1000)
       .add(&S::sigma_range, "sigma-range", "Range sigma",
-           "Standard deviation of the range weight in 8-bit grey levels at any depth; about that of the noise. 0 = no "
-           "effect, -1 = follows the noise of each frame",
+           "Set the standard deviation of the range weight, in 8-bit grey levels at any depth: about that of the "
+           "noise. 0 = no effect, -1 = follow the noise of each frame",
            -1, 255)
-      .add(&S::patch_radius, "patch-radius", "Patch radius", "Patch size is 2r+1 pixels: 1 = 3x3, 0 = single pixels", 0,
-           denoise::kMaxPatchRadius)
+      .add(&S::patch_radius, "patch-radius", "Patch radius",
+           "Compare patches of 2r+1 pixels each way: 1 = 3x3, 0 = single pixels", 0, denoise::kMaxPatchRadius)
       .add(&S::window_radius, "window-radius", "Window radius",
-           "Search window is 2r+1 pixels: 3 = 7x7, 2 = 5x5. Time grows with its square", 0, denoise::kMaxSearchRadius)
+           "Search a window of 2r+1 pixels each way: 3 = 7x7, 2 = 5x5. Time grows with its square", 0,
+           denoise::kMaxSearchRadius)
       .add(&S::chroma, denoise_chroma_get_type(), "chroma", "Chroma",
-           "How U and V are processed; R, G and B are always filtered jointly");
+           "Choose how U and V are filtered; R, G and B are always filtered jointly");
 }
 
 static void gst_patch_bilateral_init(GstPatchBilateral* self) { self->settings = new Shared<BilateralSettings>; }
@@ -107,7 +109,7 @@ static void gst_patch_bilateral_class_init(GstPatchBilateralClass* klass) {
   install_properties(klass);
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Patch-based bilateral filter", "Filter/Effect/Video",
-      "Denoises with a patch-based bilateral filter, preserving edges; on the GPU or the CPU",
+      "Removes noise with a patch-based bilateral filter, preserving edges; on a GPU or the CPU",
       "The framequality authors");
   auto* base = FQ_FILTER_BASE_CLASS(klass);
   base->parent_class.category = patchbilateral_debug;

@@ -151,7 +151,7 @@ ElementPtr find_element(GstElement* from, const std::string& name) {
   return ElementPtr(GST_IS_BIN(top.get()) ? gst_bin_get_by_name(GST_BIN(top.get()), name.c_str()) : nullptr);
 }
 
-/// What an element has that could move a lens.
+/// The properties of an element that could move a lens.
 std::string choice(GstElement* element) {
   std::string names;
   guint count = 0;
@@ -160,7 +160,8 @@ std::string choice(GstElement* element) {
     if (numbers_of(specs[i]) && changes_while_playing(specs[i]))
       names += (names.empty() ? "" : ", ") + std::string(specs[i]->name);
   g_free(specs);
-  return names.empty() ? "it has no numeric property that can be set" : "its numeric properties: " + names;
+  return names.empty() ? "it has no numeric property that can be set while playing"
+                       : "its numeric properties: " + names;
 }
 
 std::unique_ptr<Actuator> find_property(const std::string& actuator, ElementPtr element, const std::string& property) {
@@ -171,7 +172,7 @@ std::unique_ptr<Actuator> find_property(const std::string& actuator, ElementPtr 
   const std::optional<Numbers> numbers = numbers_of(spec);
   if (!numbers)
     refuse(actuator,
-           "property \"" + property + "\" is not a number but a " + g_type_name(spec->value_type) +
+           "property \"" + property + "\" is not a number but of type " + g_type_name(spec->value_type) +
                (spec->value_type == GST_TYPE_STRUCTURE ? "; name one of its fields, as in " + actuator + ".field"
                                                        : "; " + choice(element.get())));
   if (!changes_while_playing(spec)) refuse(actuator, "property \"" + property + "\" cannot be set while playing");
@@ -183,7 +184,7 @@ std::unique_ptr<Actuator> find_field(const std::string& actuator, ElementPtr ele
   GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element.get()), property.c_str());
   if (!spec) refuse(actuator, std::string(GST_OBJECT_NAME(element.get())) + " has no property \"" + property + "\"");
   if (spec->value_type != GST_TYPE_STRUCTURE || !(spec->flags & G_PARAM_READABLE) || !changes_while_playing(spec))
-    refuse(actuator, "property \"" + property + "\" is not a structure that can be read, and set while playing");
+    refuse(actuator, "property \"" + property + "\" is not a structure that can be read, and be set while playing");
   return std::make_unique<FieldActuator>(std::move(element), spec->name, field);
 }
 
@@ -193,7 +194,7 @@ std::unique_ptr<Actuator> find_actuator(GstElement* from, const std::string& nam
   if (name.starts_with('/')) return open_v4l2_control(name);
   const std::size_t last = name.rfind('.');
   if (last == std::string::npos || last == 0 || last + 1 == name.size())
-    refuse(name, "write element.property, element.property.field or /dev/videoN");
+    refuse(name, "expected element.property, element.property.field or /dev/videoN");
   // Names of elements may have dots, those of properties not.
   const std::string head = name.substr(0, last), tail = name.substr(last + 1);
   if (ElementPtr element = find_element(from, head)) return find_property(name, std::move(element), tail);

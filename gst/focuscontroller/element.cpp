@@ -23,22 +23,21 @@
  * Closes the autofocus loop: reads the score that `sharpnessmeter` attached to each frame, searches for the lens
  * position with the highest score, moves there and watches. Frames pass unchanged.
  *
- * A search sweeps the range without stopping, then stops a few times beside the peak and at its top. A focus that is
- * lost is looked for beside the last peak first; a small loss is probed. How late frames are and how much play the lens
- * has is learned, or set: `lag-frames`, `backlash`. With `statistics=true` on the meter, changes of noise and light
- * begin no search.
+ * A search sweeps the range without stopping, then stops a few times near the peak and at its top. When focus is lost,
+ * it searches near the last peak first; a small loss is probed. The element learns the latency of frames and the play
+ * of the lens, unless `lag-frames` and `backlash` are set. With `statistics=true` on the meter, changes of noise and
+ * brightness do not trigger a search.
  *
- * The lens is named by `actuator`: a numeric property of any element in the pipeline (`lens.position`), a field of a
+ * `actuator` names the lens: a numeric property of any element in the pipeline (`lens.position`), a field of a
  * structure property (`camera.extra-controls.focus_absolute` of a `v4l2src name=camera`), or a V4L2 device
- * (`/dev/video0`). Without one the application moves the lens when the signal `move` or the message tells it to.
+ * (`/dev/video0`). Without one the application moves the lens, on the signal `move` or the message.
  *
- * Every move and every change of state is an element message named `focuscontroller`: string `event` (`move` or
- * `state`), `state`; double `position`, `score`; guint64 `timestamp`, `stream-time`, `running-time` of the frame.
+ * It posts every move and every change of state as an element message named `focuscontroller`: string `event` (`move`
+ * or `state`), `state`; double `position`, `score`; guint64 `timestamp`, `stream-time`, `running-time` of the frame.
  *
  * When a search has ended (`state` is `focused` or `failed`) the message also has what it saw: the arrays of double
- * `positions` and `scores`, double `top`, `width` and `certainty` of the peak, and, where known, int `lag-frames` and
- * double `backlash`. The same structure goes downstream as a sticky event before the frame; `sharpnessoverlay` draws
- * it.
+ * `positions` and `scores`, double `top`, `width` and `certainty` of the peak, and, if known, int `lag-frames` and
+ * double `backlash`. The same structure is sent downstream as a sticky event before the frame, for `sharpnessoverlay`.
  *
  * A score counts for the position that its frame shows. At stops `settle-frames` are skipped after each move, and in
  * live pipelines all frames with a timestamp from before it.
@@ -133,30 +132,30 @@ static void arrived(GstFocusController* self) { self->loop->arrived(); }
 static GType mode_get_type() {
   static const GType type = register_enum<FocusMode>(
       "FqFocusMode",
-      {{FocusMode::kManual, "searches when triggered", "manual"},
-       {FocusMode::kOneShot, "searches at the start and when triggered", "one-shot"},
-       {FocusMode::kContinuous, "searches at the start, when triggered, and whenever focus is lost", "continuous"}});
+      {{FocusMode::kManual, "search when triggered", "manual"},
+       {FocusMode::kOneShot, "search at the start and when triggered", "one-shot"},
+       {FocusMode::kContinuous, "search at the start, when triggered, and whenever focus is lost", "continuous"}});
   return type;
 }
 
 static GType state_get_type() {
   static const GType type = register_enum<FocusState>(
       "FqFocusState",
-      {{FocusState::kIdle, "waits for a trigger", nick_of(FocusState::kIdle)},
-       {FocusState::kCoarse, "sweeps the range", nick_of(FocusState::kCoarse)},
-       {FocusState::kFine, "stops beside the peak, or searches beside the last one", nick_of(FocusState::kFine)},
-       {FocusState::kSettle, "checks the final position", nick_of(FocusState::kSettle)},
+      {{FocusState::kIdle, "waiting for a trigger", nick_of(FocusState::kIdle)},
+       {FocusState::kCoarse, "sweeping the range", nick_of(FocusState::kCoarse)},
+       {FocusState::kFine, "stopping near the peak, or searching near the last one", nick_of(FocusState::kFine)},
+       {FocusState::kSettle, "checking the final position", nick_of(FocusState::kSettle)},
        {FocusState::kFocused, "in focus", nick_of(FocusState::kFocused)},
-       {FocusState::kFailed, "no position is sharper than others, there are no scores, or the lens fails",
+       {FocusState::kFailed, "no position is sharper than the others, there are no scores, or the lens fails",
         nick_of(FocusState::kFailed)},
-       {FocusState::kTracking, "probes a small loss beside the focus", nick_of(FocusState::kTracking)}});
+       {FocusState::kTracking, "probing a small loss near the focus", nick_of(FocusState::kTracking)}});
   return type;
 }
 
 static GType approach_get_type() {
   static const GType type = register_enum<FocusApproach>(
       "FqFocusApproach",
-      {{FocusApproach::kAuto, "from where the sweep came, as long as the lens has play or may have", "auto"},
+      {{FocusApproach::kAuto, "from where the sweep came, while the lens has play or may have", "auto"},
        {FocusApproach::kFromBelow, "from lower positions, whatever the play", "from-below"},
        {FocusApproach::kFromAbove, "from higher positions, whatever the play", "from-above"}});
   return type;
@@ -180,64 +179,65 @@ static void install_properties(GstFocusControllerClass* klass) {
   Properties<GstFocusController, O>::install(
       klass, [](GstFocusController * self) -> auto& { return self->loop->options(); })
       .add(&O::actuator, "actuator", "Actuator",
-           "What moves the lens: element.property, any numeric property of an element in the pipeline; "
-           "element.property.field of a structure property (extra-controls of v4l2src); /dev/videoN or "
-           "/dev/videoN:control, focus_absolute or another control of a V4L2 device. Empty = the application, on the "
-           "signal 'move'")
+           "Move the lens through this: element.property, any numeric property of an element in the pipeline; "
+           "element.property.field, a field of a structure property (extra-controls of v4l2src); /dev/videoN or "
+           "/dev/videoN:control, focus_absolute or another control of a V4L2 device. Empty = through the application, "
+           "on the signal 'move'")
       .add(part(&S::min), "min", "Minimum",
-           "Lowest position, in the actuator's unit; -1.797693e+308 = the actuator's own, an error if the actuator "
-           "reports none",
+           "Search from this position, in the actuator's unit; -1.797693e+308 = from the actuator's own minimum, an "
+           "error if it reports none",
            -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::max), "max", "Maximum",
-           "Highest position, in the actuator's unit; 1.797693e+308 = the actuator's own, an error if the actuator "
-           "reports none",
+           "Search up to this position, in the actuator's unit; 1.797693e+308 = up to the actuator's own maximum, an "
+           "error if it reports none",
            -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::step), "step", "Step",
-           "Distance between positions, which is the precision of focusing, in the actuator's unit; 0 = the actuator's "
-           "own (1 for integers), else 1/100 of the range",
+           "Use positions this far apart, which is the precision of focusing, in the actuator's unit; 0 = the "
+           "actuator's own step (1 for integers), else 1/100 of the range",
            0, G_MAXDOUBLE)
       .add(part(&S::coarse_step), "coarse-step", "Coarse step",
-           "Distance between positions in the sweep, in the actuator's unit; must be less than the width of the peak. "
-           "0 = automatic: 1/20 of the range, and once a peak has been found, from its width",
+           "Sweep in steps of this size, in the actuator's unit; must be less than the width of the peak. 0 = "
+           "automatic: 1/20 of the range and, once a peak has been found, from its width",
            0, G_MAXDOUBLE)
       .add(part(&S::lag_frames), "lag-frames", "Lag frames",
-           "Frames between a move and the first one that shows its position, for a lens that moves in no time: what "
-           "camera and pipeline hold. The time that the lens takes is in settle-frames. -1 = learned",
+           "Expect the effect of a move after this many frames, the latency of camera and pipeline without the time "
+           "that the lens itself takes, which settle-frames covers. -1 = learn it",
            -1, FocusMotion::kMaxLag)
       .add(part(&S::settle_frames), "settle-frames", "Settle frames",
-           "Frames to skip at each stop, while the lens may still be moving; those of lag-frames included", 0, 1000)
+           "Skip this many frames at each stop, lag-frames included, while the lens may still be moving", 0, 1000)
       .add(part(&S::average_frames), "average-frames", "Average frames",
-           "Least number of scores averaged at each stop; more are taken where noise asks for it", 1, 1000)
+           "Average at least this many scores at each stop, and more if noise requires it", 1, 1000)
       .add(part(&S::stop_and_go), "stop-and-go", "Stop and go",
-           "Stop at each position of the sweep, too, until the lens is at rest, instead of sending it on with each "
-           "frame: slower, for lenses that must not be sent on while they move. Implied by wait-for-arrival")
+           "Stop at each position of the sweep too, until the lens is at rest, instead of moving it on with each "
+           "frame: slower, for lenses that must not get a new target while they move. Implied by wait-for-arrival")
       .add(part(&S::backlash), "backlash", "Backlash",
-           "Play between motor and lens, which is how far the motor turns back before the lens follows, in the "
-           "actuator's unit; 0 = none, -1 = learned",
+           "Allow for this play between motor and lens, how far the motor turns back before the lens follows, in the "
+           "actuator's unit; 0 = none, -1 = learn it",
            -1, G_MAXDOUBLE)
       .add(part(&S::approach), approach_get_type(), "approach", "Approach",
-           "From which side stops are approached, so that play does not count")
+           "Approach stops from this side, so that play does not matter")
       .add(part(&S::loss), "loss", "Loss",
-           "Fraction by which the score must change, up or down, for focus to count as lost (mode=continuous)", 0, 1)
+           "Treat focus as lost when the score changes by this fraction, up or down (mode=continuous)", 0, 1)
       .add(part(&S::loss_frames), "loss-frames", "Loss frames",
-           "Frames that such a change must last; raised after an unsuccessful search (mode=continuous)", 1, 10000)
+           "Treat focus as lost only after the change has lasted this many frames; raised after an unsuccessful search "
+           "(mode=continuous)",
+           1, 10000)
       .add(part(&S::tracking), "tracking", "Tracking",
-           "Probe beside the focus when a change of score that is smaller than 'loss' lasts (mode=continuous)")
-      .add(part(&S::mode), mode_get_type(), "mode", "Mode", "When to search")
+           "Probe near the focus when a change of score that is smaller than 'loss' lasts (mode=continuous)")
+      .add(part(&S::mode), mode_get_type(), "mode", "Mode", "Choose when to search")
       .add(&O::timeout, "timeout", "Timeout",
-           "Running time without a usable score after which a search fails, in ns; "
-           "0 = never",
-           0, G_MAXUINT64)
+           "Fail a search after this running time without a usable score, in ns; 0 = never", 0, G_MAXUINT64)
       .add(&O::wait_for_arrival, "wait-for-arrival", "Wait for arrival",
-           "After each move, ignore frames until the action signal 'arrived' is emitted; settle-frames are counted "
-           "from there. Implies stop-and-go")
-      .add(g_param_spec_enum("state", "State", "State of the search", state_get_type(),
+           "Ignore frames after each move until the action signal 'arrived' is emitted; settle-frames count from "
+           "there. Implies stop-and-go")
+      .add(g_param_spec_enum("state", "State", "Report the state of the search", state_get_type(),
                              static_cast<int>(FocusState::kIdle), kReadable),
            get_state)
-      .add(g_param_spec_double("position", "Position", "Last commanded position, or the initial one; 0 if unknown",
-                               -G_MAXDOUBLE, G_MAXDOUBLE, 0, kReadable),
+      .add(g_param_spec_double("position", "Position",
+                               "Report the last commanded position, or the initial one; 0 if unknown", -G_MAXDOUBLE,
+                               G_MAXDOUBLE, 0, kReadable),
            get_position)
-      .add(g_param_spec_double("score", "Score", "Score of the last frame that had one; 0 before the first",
+      .add(g_param_spec_double("score", "Score", "Report the score of the last frame that had one; 0 before the first",
                                -G_MAXDOUBLE, G_MAXDOUBLE, 0, kReadable),
            get_score)
       .when_changed([](GstFocusController* self, const O&, const O&) { self->loop->options_changed(); });
@@ -275,7 +275,7 @@ static void gst_focus_controller_class_init(GstFocusControllerClass* klass) {
   add_pads_of_any_caps(element);
   gst_element_class_set_static_metadata(
       element, "Focus controller", "Generic/Video",
-      "Autofocus: moves a lens to the highest sharpnessmeter score, and again when focus is lost",
+      "Autofocus: moves a lens to the position with the highest sharpnessmeter score, and again when focus is lost",
       "The framequality authors");
   auto* trans = GST_BASE_TRANSFORM_CLASS(klass);
   trans->transform_ip = transform_ip;

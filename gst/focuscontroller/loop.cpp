@@ -67,8 +67,8 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
     const char* const before = search_->reason();
     to = search_->frame(seen);
     if (search_->reason() != before)
-      GST_DEBUG_OBJECT(element_, "%s, since %s (searching because %s)", focus::name_of(search_->phase()),
-                       search_->reason(), search_->cause());
+      GST_DEBUG_OBJECT(element_, "%s: %s (search began: %s)", focus::name_of(search_->phase()), search_->reason(),
+                       search_->cause());
   }
   mind_timeout(running, used);
   tell(search_->curve());
@@ -144,21 +144,21 @@ FocusSettings FocusLoop::settings_of(const FocusOptions& options) const {
   s.stop_and_go = s.stop_and_go || options.wait_for_arrival;
   const auto low = s.min > Range::lowest() ? s.min : -Range::infinity();
   const auto high = s.max < Range::max() ? s.max : Range::infinity();
-  if (low > high) refuse("min is " + text_of(low) + ", above max, which is " + text_of(high));
+  if (low > high) refuse("min=" + text_of(low) + " is above max=" + text_of(high));
   s.min = std::max(low, travel.min);
   s.max = std::min(high, travel.max);
   if (!std::isfinite(s.min) || !std::isfinite(s.max))
-    refuse(std::string("The range of the lens is not known: set ") + (std::isfinite(s.min) ? "" : "min") +
+    refuse(std::string("The range of the lens is unknown: set ") + (std::isfinite(s.min) ? "" : "min") +
            (std::isfinite(s.min) || std::isfinite(s.max) ? "" : " and ") + (std::isfinite(s.max) ? "" : "max"));
   if (s.min > s.max)
-    refuse("The range " + text_of(low) + " to " + text_of(high) + " is out of reach of " + options.actuator +
-           ", which goes from " + text_of(travel.min) + " to " + text_of(travel.max));
+    refuse("min=" + text_of(low) + " and max=" + text_of(high) + " are outside the range of " + options.actuator +
+           ", which is " + text_of(travel.min) + " to " + text_of(travel.max));
   if (!(s.step > 0)) s.step = travel.step;
   if (!(s.step > 0)) s.step = (s.max - s.min) / kDivisions;
   if (!(s.step > 0)) s.step = 1;
   // Negated: of a range wider than double, nothing is certain.
   if (!((s.max - s.min) / s.step <= kMostPositions))
-    refuse("From " + text_of(s.min) + " to " + text_of(s.max) + " there are more than " + text_of(kMostPositions) +
+    refuse("The range " + text_of(s.min) + " to " + text_of(s.max) + " has more than " + text_of(kMostPositions) +
            " positions: set a larger step");
   return s;
 }
@@ -192,7 +192,7 @@ void FocusLoop::move(double position) {
   try {
     if (actuator_) actuator_->move(position);
   } catch (const ElementError& e) {
-    warn(std::string("The lens does not move; focusing stops until it is triggered: ") + e.what());
+    warn(std::string("Cannot move the lens; focusing stops until the next trigger: ") + e.what());
     {
       const std::lock_guard lock(mutex_);
       travelling_ = false;
@@ -227,7 +227,7 @@ void FocusLoop::mind_timeout(GstClockTime running, bool used) {
     travelling_ = false;
   }
   warn("No score for " + text_of(static_cast<double>(taken_.timeout) / GST_SECOND) +
-       " s; focusing stops until it is triggered");
+       " s; focusing stops until the next trigger");
 }
 
 bool FocusLoop::is_searching() const {

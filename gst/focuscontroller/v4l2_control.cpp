@@ -80,7 +80,7 @@ v4l2_queryctrl find_control(Device& device, const std::string& name) {
     if (each.type == V4L2_CTRL_TYPE_INTEGER) others += (others.empty() ? "" : ", ") + plain_name(each.name);
   }
   fail(GST_RESOURCE_ERROR_NOT_FOUND, device.path() + " has no control " + name +
-                                         (others.empty() ? ", nor any other numeric control" : "; it has: " + others));
+                                         (others.empty() ? " and no other numeric control" : "; it has: " + others));
 }
 
 class V4l2Control final : public Actuator {
@@ -89,13 +89,14 @@ class V4l2Control final : public Actuator {
     if (name_ == kFocus) {
       v4l2_control off{V4L2_CID_FOCUS_AUTO, 0};
       if (!device_->call(VIDIOC_S_CTRL, off))
-        GST_INFO("%s: autofocus cannot be turned off: %s", device_->path().c_str(), g_strerror(errno));
+        GST_INFO("%s: cannot turn off the camera's own autofocus: %s", device_->path().c_str(), g_strerror(errno));
     }
     control_ = find_control(*device_, name_);
     if (control_.type != V4L2_CTRL_TYPE_INTEGER)
       fail(GST_RESOURCE_ERROR_SETTINGS, "The control " + name_ + " of " + device_->path() + " is not a number");
     if (control_.flags & (V4L2_CTRL_FLAG_DISABLED | V4L2_CTRL_FLAG_READ_ONLY))
-      fail(GST_RESOURCE_ERROR_SETTINGS, "The control " + name_ + " of " + device_->path() + " cannot be set");
+      fail(GST_RESOURCE_ERROR_SETTINGS,
+           "The control " + name_ + " of " + device_->path() + " is disabled or read-only");
   }
 
   Travel travel() const override {

@@ -16,14 +16,14 @@
  * @short_description: halftones (dithers) to 2, 4 or 16 levels, optionally one bit per pixel
  *
  * For e-paper, LED matrices, memory LCDs and thermal printers. Reads the luma of any format and writes GRAY8 with
- * `levels` equally spaced greys, or with `packed=true` one bit per pixel: caps video/x-mono, 1 = white, most
+ * `levels` equally spaced grey levels, or with `packed=true` one bit per pixel: caps video/x-mono, 1 = white, most
  * significant bit first, rows padded to bytes with zero bits. Range (limited or full) and transfer come from the caps:
  * limited-range black has no white dots, and white no black ones.
  *
  * `method` is `floyd-steinberg`, classical and fast; `tdfed`, tone-dependent error diffusion in serpentine swaths of
- * rows (Mao, Abello, Sarkar, Ulichney, Allebach, ICIP 2018), best for stills; or `blue-noise`, a threshold mask, for
- * video: static areas do not flicker. All arithmetic is integer: every machine gives the same bits. Interlaced frames
- * are halftoned field by field.
+ * rows (Mao, Abello, Sarkar, Ulichney, Allebach, ICIP 2018), best for still images; or `blue-noise`, a threshold mask,
+ * for video: static areas do not flicker. All arithmetic is integer: every machine gives the same bits. Interlaced
+ * frames are halftoned field by field.
  *
  * `palette` halftones to the colours of a display instead, such as colour e-paper: to RGB or RGBx as it will look, or
  * with `packed=true` to the display's numbers of the colours: caps video/x-indexed, 1, 2 or 4 bits per pixel, most
@@ -118,7 +118,7 @@ static GType method_get_type() {
   static const GType type = register_enum<Method>(
       "FqHalftoneMethod",
       {{Method::kFloydSteinberg, "Floyd-Steinberg error diffusion", "floyd-steinberg"},
-       {Method::kToneDependent, "tone-dependent error diffusion in swaths of rows: best for stills", "tdfed"},
+       {Method::kToneDependent, "tone-dependent error diffusion in swaths of rows: best for still images", "tdfed"},
        {Method::kBlueNoise, "blue-noise mask: static areas do not flicker", "blue-noise"}});
   return type;
 }
@@ -179,7 +179,8 @@ static bool accepts(GstHalftone* self, const HalftoneRequest& request) {
   }
   if (wanted.method == halftone::Method::kToneDependent && !runs(self, diffuses_by_tone)) {
     g_warning(
-        "%s: method=tdfed does not run on the device in use: set it before the start, with device=auto; value kept",
+        "%s: the device in use does not support method=tdfed; keeping the old value. Set it before the start, with "
+        "device=auto",
         name);
     return false;
   }
@@ -222,26 +223,26 @@ static void install_properties(GstHalftoneClass* klass) {
   Properties<GstHalftone, HalftoneRequest>::install(
       klass, [](GstHalftone * self) -> auto& { return *self->request; })
       .add(part(&S::method), method_get_type(), "method", "Method",
-           "Halftoning (dithering) method: tdfed for stills, blue-noise for video")
+           "Halftone (dither) by this method: tdfed for still images, blue-noise for video")
       .add(part(&S::levels), levels_get_type(), "levels", "Levels",
-           "Number of equally spaced grey levels, black and white included")
+           "Output this many equally spaced grey levels, black and white included")
       .add(Mutable::kPlaying,
            g_param_spec_double(
                "strength", "Strength",
-               "Fraction of the error that is diffused, or amplitude of the mask, in steps of 1/256; 0 = no dithering",
-               0, 1, 1, flags_of(Mutable::kPlaying)),
+               "Diffuse this fraction of the error, or scale the mask by it, in steps of 1/256; 0 = no dithering", 0, 1,
+               1, flags_of(Mutable::kPlaying)),
            get_strength, set_strength)
       .add(&HalftoneRequest::linear, "linear", "Linear light",
-           "Dither in linear light, for displays whose dots mix additively; else in code values")
+           "Dither in linear light, for displays whose dots mix additively; false = in pixel values")
       .add(
           [](auto& request) -> auto& { return request.settings.tone.invert; }, "invert", "Invert",
           "Invert the output: black becomes white")
-      .add(
-          Mutable::kReady, part(&S::serpentine), "serpentine", "Serpentine",
-          "floyd-steinberg: alternate the direction of rows, which breaks up worm artefacts. Single-threaded, CPU only")
+      .add(Mutable::kReady, part(&S::serpentine), "serpentine", "Serpentine",
+           "Alternate the direction of rows with method=floyd-steinberg, which breaks up worm artefacts. "
+           "Single-threaded, on the CPU only")
       .add(part(&S::swath_rows), "swath-rows", "Swath rows",
-           "tdfed: rows processed in parallel: 1, 4, 16 or 64. Swaths are processed one after another, which limits "
-           "the parallelism on CPU and GPU",
+           "Process this many rows in parallel with method=tdfed: 1, 4, 16 or 64. Swaths are processed one after "
+           "another, which limits the parallelism on CPU and GPU",
            1, halftone::kMaxSwathRows)
       .add(part(&S::packed), "packed", "Packed",
            "One bit per pixel, 1 = white, most significant bit first, rows padded to bytes: video/x-mono, format=MSB. "
@@ -282,7 +283,7 @@ static void gst_halftone_class_init(GstHalftoneClass* klass) {
   gst_element_class_add_static_pad_template(element, &src);
   gst_element_class_set_static_metadata(
       element, "Halftone", "Filter/Effect/Video",
-      "Halftones (dithers) to 2, 4 or 16 levels, optionally one bit per pixel: error diffusion, blue noise",
+      "Halftones (dithers) to 2, 4 or 16 grey levels, optionally to one bit per pixel: error diffusion, blue noise",
       "The framequality authors");
   GST_BASE_TRANSFORM_CLASS(klass)->transform_caps = transform_caps;
   auto* base = FQ_FILTER_BASE_CLASS(klass);

@@ -43,14 +43,14 @@ void CudaContext::ensure(GstElement* element, int id) {
   }
   if (!ok)
     throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-                       "There is no CUDA context for frames in GPU memory: put cudadownload upstream");
+                       "Frames in GPU memory have no CUDA context: put cudadownload upstream");
 }
 
 bool CudaContext::owns(GstBuffer* buffer) {
   GstMemory* memory = gst_buffer_n_memory(buffer) > 0 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
   if (!gst_is_cuda_memory(memory))
     throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-                       "The caps say memory:CUDAMemory, but a buffer holds other memory");
+                       "The caps say memory:CUDAMemory, but a buffer is in other memory: put cudadownload upstream");
   const std::lock_guard lock(mutex_);
   return GST_CUDA_MEMORY_CAST(memory)->context == context_;
 }
@@ -111,7 +111,7 @@ bool CudaContext::push() {
   const std::lock_guard lock(mutex_);
   if (!context_) return false;
   if (!gst_cuda_context_push(context_))
-    throw ElementError(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, "The CUDA context of the frames is gone");
+    throw ElementError(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, "The CUDA context of the frames no longer exists");
   return true;
 }
 
@@ -122,7 +122,8 @@ void CudaContext::pop() noexcept { gst_cuda_context_pop(nullptr); }
 void CudaContext::set(GstElement*, GstContext*, int) {}
 bool CudaContext::answer(GstElement*, GstQuery*) { return false; }
 void CudaContext::ensure(GstElement*, int) {
-  throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "This build cannot read frames in GPU memory");
+  throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+                     "This build cannot read frames in GPU memory: put cudadownload upstream");
 }
 bool CudaContext::owns(GstBuffer*) { return true; }
 void CudaContext::adopt(GstBuffer*) {}

@@ -24,17 +24,17 @@ class ElementError : public std::runtime_error {
   int code;
 };
 
-/// The GStreamer words for a CUDA fault.
+/// The GStreamer error for a device's fault, whichever interface the device has.
 inline ElementError element_error(const Error& e) {
   switch (e.fault) {
     case Fault::kNoDevice:
-      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, std::string("No usable CUDA device: ") + e.what()};
+      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, std::string("No usable device: ") + e.what()};
     case Fault::kOutOfMemory:
-      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, std::string("Out of GPU memory: ") + e.what()};
+      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, std::string("Out of device memory: ") + e.what()};
     case Fault::kDeviceLost:
       break;
   }
-  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, std::string("The GPU failed: ") + e.what()};
+  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, std::string("The device failed: ") + e.what()};
 }
 
 /// Posts an element error or warning (type) with this text.
@@ -57,7 +57,7 @@ R guard(GstElement* element, R failure, F&& body) noexcept {
   } catch (const std::exception& e) {
     post(element, GST_MESSAGE_ERROR, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, e.what()});
   } catch (...) {
-    post(element, GST_MESSAGE_ERROR, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, "unknown failure"});
+    post(element, GST_MESSAGE_ERROR, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, "Unknown failure"});
   }
   return failure;
 }

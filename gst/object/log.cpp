@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The way from the engine's log to GStreamer's.
+// Bridge from the engine's log to GStreamer's.
 #include "gst/object/log.h"
 
 #include "host/log.h"
@@ -11,7 +11,8 @@ namespace {
 GstDebugCategory* engine_category() {
   static GstDebugCategory* const category = [] {
     GstDebugCategory* made = nullptr;
-    GST_DEBUG_CATEGORY_INIT(made, "framequality", 0, "what the engine decides, and all elements of framequality");
+    GST_DEBUG_CATEGORY_INIT(made, "framequality", 0,
+                            "decisions of the engine; its level applies to all elements of framequality");
     return made;
   }();
   return category;

@@ -9,7 +9,8 @@ bool is_too_late(GObject* object, const GParamSpec* spec) {
   const bool started = GST_STATE(object) > GST_STATE_READY;
   GST_OBJECT_UNLOCK(object);
   if (started)
-    g_warning("%s: %s can only be changed in READY or NULL; value kept", GST_OBJECT_NAME(object), spec->name);
+    g_warning("%s: %s can only be changed in state READY or NULL; keeping the old value", GST_OBJECT_NAME(object),
+              spec->name);
   return started;
 }
 

@@ -22,19 +22,19 @@
  * Reads the score that an upstream sharpnessmeter attached to each frame (`GstSharpnessMeta`), and passes or drops the
  * frame. Takes any caps in any memory, and never changes pixels or timestamps.
  *
- * - mode=threshold: frames pass that score at least min-score; after one was dropped, at least resume-score.
- * - mode=relative: frames pass that score at least min-ratio and at most max-ratio times the level of the frames around
- *   them: those of window-time or window-frames before, and look-ahead frames after, for which the element holds them
- *   and reports latency. What falls for longer than look-ahead frames (cuts, fades, light) drops almost nothing.
- * - mode=best-of: only the sharpest frame of each window-time or window-frames passes. It is held until its window is
- *   over, which the element reports as latency.
+ * - mode=threshold: frames that score at least min-score pass; after one was dropped, at least resume-score.
+ * - mode=relative: frames that score between min-ratio and max-ratio times the level of the frames around them pass:
+ *   those of window-time or window-frames before, and look-ahead frames after. The element holds frames for the latter
+ *   and reports that latency. Falls that last longer than look-ahead frames (cuts, fades, light) drop almost nothing.
+ * - mode=best-of: only the sharpest frame of each window-time or window-frames passes. The element holds it until its
+ *   window is over, and reports that latency.
  *
- * Dropped frames are replaced by GAP events, and the next frame is flagged DISCONT. With action=mark all frames pass,
- * and the boolean `passed` in their metadata says which would have passed; frames that pass always carry it. A frame
- * without a score passes.
+ * GAP events replace dropped frames, and the next frame is flagged DISCONT. With action=mark all frames pass, and the
+ * boolean `passed` in their metadata says which would have passed; frames that pass always have it. A frame without a
+ * score passes.
  *
- * On every change between passing and blocking, on the first frame, and for every frame picked by mode=best-of, an
- * element message named `sharpnessgate` is posted: string `state` (`passing`, `blocking`, `picked`), string `reason`
+ * On every change between passing and blocking, on the first frame, and for every frame that mode=best-of picks, it
+ * posts an element message named `sharpnessgate`: string `state` (`passing`, `blocking`, `picked`), string `reason`
  * (`above-min-score`, `below-min-score`, `above-resume-score`; `near-median`, `below-median`, `above-median`;
  * `other-blur`, which `drop` lets pass; `best-of-window`), double `score`, with mode=relative double `median`, guint64
  * `timestamp`, `stream-time`, `running-time` (ns).
@@ -45,11 +45,11 @@
  * |[
  * gst-launch-1.0 -e v4l2src ! videoconvert ! video/x-raw,format=I420 ! sharpnessmeter prefilter=binomial5 !
  *     sharpnessgate min-score=300 resume-score=400 ! x264enc tune=zerolatency ! mp4mux ! filesink location=sharp.mp4
- * ]| records what is sharp.
+ * ]| records only sharp frames.
  * |[
  * gst-launch-1.0 filesrc location=walk.mp4 ! decodebin ! videoconvert ! sharpnessmeter prefilter=binomial5 !
- *     sharpnessgate mode=best-of window-time=1000000000 ! jpegenc ! multifilesink location=picture-%05d.jpg
- * ]| writes the sharpest picture of every second.
+ *     sharpnessgate mode=best-of window-time=1000000000 ! jpegenc ! multifilesink location=image-%05d.jpg
+ * ]| writes the sharpest frame of every second.
  */
 
 GST_DEBUG_CATEGORY(sharpnessgate_debug);
@@ -192,25 +192,26 @@ static GstStateChangeReturn change_state(GstElement* element, GstStateChange tra
 static GType mode_get_type() {
   static const GType type = register_enum<GateMode>(
       "FqGateMode",
-      {{GateMode::kThreshold, "frames that score at least min-score; after a drop, at least resume-score", "threshold"},
+      {{GateMode::kThreshold, "pass frames that score at least min-score or, after a drop, at least resume-score",
+        "threshold"},
        {GateMode::kRelative,
-        "frames that score between min-ratio and max-ratio times the level of the frames before and after them",
+        "pass frames that score between min-ratio and max-ratio times the level of the frames before and after them",
         "relative"},
-       {GateMode::kBestOf, "the sharpest frame of each window; held until the window is over", "best-of"}});
+       {GateMode::kBestOf, "pass the sharpest frame of each window, at the end of the window", "best-of"}});
   return type;
 }
 
 static GType action_get_type() {
   static const GType type = register_enum<GateAction>(
       "FqGateAction",
-      {{GateAction::kDrop, "frames that do not pass are dropped", "drop"},
-       {GateAction::kMark, "all frames pass; the boolean 'passed' in their metadata tells them apart", "mark"}});
+      {{GateAction::kDrop, "drop frames that do not pass", "drop"},
+       {GateAction::kMark, "pass all frames, with the verdict in their metadata, as the boolean 'passed'", "mark"}});
   return type;
 }
 
 static GType drop_get_type() {
   static const GType type =
-      register_enum<GateDrop>("FqGateDrop", {{GateDrop::kAny, "drop for any reason", "any"},
+      register_enum<GateDrop>("FqGateDrop", {{GateDrop::kAny, "any reason", "any"},
                                              {GateDrop::kMotion, "motion blur, of the camera or the subject", "motion"},
                                              {GateDrop::kDefocus, "defocus: equal blur in all directions", "defocus"}});
   return type;
@@ -230,58 +231,56 @@ static void install_properties(GstSharpnessGateClass* klass) {
   using S = GateSettings;
   Properties<GstSharpnessGate, S>::install(
       klass, [](GstSharpnessGate * self) -> auto& { return self->state->settings; })
-      .add(&S::mode, mode_get_type(), "mode", "Mode", "Which frames pass")
+      .add(&S::mode, mode_get_type(), "mode", "Mode", "Choose which frames pass")
       .add(&S::min_score, "min-score", "Minimum score",
-           "mode=threshold: frames below this score do not pass; in the unit of the meter's metric", -G_MAXDOUBLE,
+           "Stop frames below this score, in the unit of the meter's metric (mode=threshold)", -G_MAXDOUBLE,
            G_MAXDOUBLE)
       .add(&S::resume_score, "resume-score", "Score to resume",
-           "mode=threshold: score at which frames pass again after one was dropped; below min-score (the default) = "
-           "min-score",
+           "Pass frames again from this score on, after one was dropped; a value below min-score (the default) counts "
+           "as min-score (mode=threshold)",
            -G_MAXDOUBLE, G_MAXDOUBLE)
       .add_time(&S::hold_time, "hold-time", "Hold time",
-                "mode=threshold: for so long after a change between passing and dropping nothing changes; in ns of "
-                "running time",
+                "Keep passing or dropping for at least this time after a change between them, in ns of running time "
+                "(mode=threshold)",
                 0)
+      .add(&S::min_ratio, "min-ratio", "Minimum ratio",
+           "Stop frames below this multiple of the level; 0 = none. -1 = by metric: 0.9 for mean-square-frequency and "
+           "directional-frequency, less where their scores fluctuate from frame to frame, and 0.8 for others. All pass "
+           "while the level is 0 or less (mode=relative)",
+           -1, G_MAXDOUBLE)
       .add(
-          &S::min_ratio, "min-ratio", "Minimum ratio",
-          "mode=relative: drop frames below this multiple of the level; 0 = none. -1 = by metric: 0.9 for "
-          "mean-square-frequency and directional-frequency, less where their scores fluctuate from frame to frame, and "
-          "0.8 for others. All pass while the level is 0 or less",
-          -1, G_MAXDOUBLE)
-      .add(&S::max_ratio, "max-ratio", "Maximum ratio",
-           "mode=relative: frames above this multiple of the level do not pass (corrupt frames score high). 0 = no "
-           "limit",
-           0, G_MAXDOUBLE)
+          &S::max_ratio, "max-ratio", "Maximum ratio",
+          "Stop frames above this multiple of the level, since corrupt frames score high; 0 = no limit (mode=relative)",
+          0, G_MAXDOUBLE)
       .add(&S::look_ahead, "look-ahead", "Look-ahead",
-           "mode=relative: frames after a frame that it is compared with too, and so the longest blur that is dropped "
-           "for certain; it is held until they are there, which is reported as latency. 0 = compare with the running "
-           "median of the frames before alone",
+           "Compare each frame with this many frames after it too, which is the longest blur that is certain to be "
+           "dropped; adds that many frames of latency. 0 = compare only with the running median of the frames before "
+           "it (mode=relative)",
            0, kMaxLookAhead)
       .add_time(
           [](auto& s) -> auto& { return s.window.time; }, "window-time", "Window",
-          "Length of the window in ns of running time; unused with window-frames. mode=relative: of the running "
-          "median; mode=best-of: of which one frame passes",
+          "Set the length of the window in ns of running time: of the running median with mode=relative; of the window "
+          "from which one frame passes with mode=best-of. Ignored if window-frames is set",
           1)
       .add(
           [](auto& s) -> auto& { return s.window.frames; }, "window-frames", "Window in frames",
-          "Length of the window in scored frames; 0 = use window-time", 0, static_cast<int>(kMaxWindowFrames))
+          "Set the length of the window in scored frames; 0 = use window-time", 0, static_cast<int>(kMaxWindowFrames))
       .add(
           [](auto& s) -> auto& { return s.window.displacement; }, "window-displacement", "Window of displacement",
-          "mode=best-of: end a window when the image has moved by this share of its diagonal, or at a cut, however "
-          "long "
-          "that takes; needs displacement=true on the meter. 0 = use window-frames or window-time",
+          "End a window when the image has moved by this share of its diagonal, or at a cut, however long that takes; "
+          "needs displacement=true on the meter. 0 = use window-frames or window-time (mode=best-of)",
           0, 1)
       .add(&S::action, action_get_type(), "action", "Action",
-           "What happens to frames that do not pass. mode=best-of with action=mark holds all frames of a window in "
-           "memory")
-      .add(
-          &S::drop, drop_get_type(), "drop", "Drop",
-          "mode=threshold and mode=relative: of the frames that score too low, drop only those with this kind of blur; "
-          "needs metric=directional-frequency or statistics=true on the meter")
-      .add(g_param_spec_boxed("stats", "Statistics",
-                              "Since start: frames passed, dropped, marked (did not pass, with action=mark), unscored "
-                              "(passed without a score); with mode=relative also the last level, as median",
-                              GST_TYPE_STRUCTURE, kReadable),
+           "Choose what happens to frames that do not pass. mode=best-of with action=mark keeps all frames of a window "
+           "in memory")
+      .add(&S::drop, drop_get_type(), "drop", "Drop",
+           "Stop frames that score too low only if they have this kind of blur; needs metric=directional-frequency or "
+           "statistics=true on the meter (mode=threshold and mode=relative)")
+      .add(g_param_spec_boxed(
+               "stats", "Statistics",
+               "Count since start: frames passed, dropped, marked (did not pass, with action=mark), unscored (passed "
+               "without a score); with mode=relative also report the last level, as median",
+               GST_TYPE_STRUCTURE, kReadable),
            get_stats)
       .when_changed([](GstSharpnessGate* self, const S&, const S&) { tell_latency(self); });
 }
@@ -305,7 +304,7 @@ static void gst_sharpness_gate_init(GstSharpnessGate* self) {
 }
 
 static void gst_sharpness_gate_class_init(GstSharpnessGateClass* klass) {
-  sharpnessgate_debug = debug_category("sharpnessgate", "frames passed by their sharpness");
+  sharpnessgate_debug = debug_category("sharpnessgate", "frames selected by their sharpness");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstSharpnessGate::state>(klass);
   install_properties(klass);

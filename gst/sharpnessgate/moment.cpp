@@ -50,7 +50,8 @@ GateStream::Moment GateStream::moment_of(GstBuffer* buffer) {
   } else if (!GST_CLOCK_TIME_IS_VALID(m.duration) && settings_.window.frames == 0 &&
              settings_.mode != GateMode::kThreshold) {
     warn_once(warned_timeless_,
-              "Frames have neither timestamps nor a frame rate, so a time window never ends: set window-frames");
+              "Frames have neither timestamps nor a frame rate, so a time window never ends: set window-frames on "
+              "sharpnessgate");
   }
   if (GST_CLOCK_TIME_IS_VALID(m.duration)) {
     const double rate = std::abs(segment_.rate);

@@ -136,7 +136,7 @@ GateStream::Held GateStream::take_first() {
 GstFlowReturn GateStream::release(bool is_window_complete) {
   best_of_.close(is_window_complete, settings_.window);
   if (held_.empty()) return GST_FLOW_OK;
-  GST_LOG_OBJECT(element_, "a window ends %s", is_window_complete ? "complete" : "early: it had to be closed");
+  GST_LOG_OBJECT(element_, "a window ends %s", is_window_complete ? "complete" : "early: it was closed");
   // Of those that led, the last one is the best.
   for (std::size_t i = held_.size(), leaders = 0; i-- > 0;)
     if (held_[i].leads) held_[i].leads = leaders++ == 0;
@@ -219,7 +219,8 @@ void GateStream::drain() {
 GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
   catch_up();
   if (!settings.continues(settings_)) {
-    GST_DEBUG_OBJECT(element_, "another mode or window: %zu held frames go first, what was seen is forgotten", frames_);
+    GST_DEBUG_OBJECT(element_, "another mode or window: pushing %zu held frames, and forgetting earlier scores",
+                     frames_);
     drain();
     forget();
   }
@@ -230,8 +231,8 @@ GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
   if (!score) {
     ++stats_.unscored;
     warn_once(warned_unscored_,
-              "A frame without a score passes as it is: put sharpnessmeter upstream of sharpnessgate. Its interval and "
-              "attach-meta=false leave frames without a score too");
+              "A frame has no score and passes: put sharpnessmeter, with attach-meta=true and interval=0, upstream of "
+              "sharpnessgate");
   }
   if (settings.mode == GateMode::kRelative) return wait(std::move(buffer), moment, score);
   if (!score) {
@@ -262,8 +263,8 @@ GstFlowReturn GateStream::carry_out(Verdict verdict, BufferPtr buffer, const Mom
     verdict = {true, Reason::kOtherBlur};
     if (!scored.knows_blur)
       warn_once(warned_unknown_,
-                "The frames do not say how they are blurred, so none is dropped: set metric=directional-frequency or "
-                "statistics=true on sharpnessmeter, or drop=any here");
+                "The metadata does not say how frames are blurred, so none is dropped: set "
+                "metric=directional-frequency or statistics=true on sharpnessmeter, or drop=any on sharpnessgate");
   }
   const bool leaves = verdict.pass || settings_.marks();
   if (leaves) leaving_ = {std::move(buffer), verdict.pass};
@@ -272,7 +273,7 @@ GstFlowReturn GateStream::carry_out(Verdict verdict, BufferPtr buffer, const Mom
                  text_of(verdict.reason));
   if (was_passing_ != verdict.pass) {
     was_passing_ = verdict.pass;
-    GST_INFO_OBJECT(element_, "frames are %s from %" GST_TIME_FORMAT " on: score %g is %s", fate,
+    GST_INFO_OBJECT(element_, "frames are %s, starting at %" GST_TIME_FORMAT ": score %g is %s", fate,
                     GST_TIME_ARGS(moment.pts), score, text_of(verdict.reason));
     post(verdict.pass ? "passing" : "blocking", verdict, score, moment.pts);
   }
@@ -360,7 +361,7 @@ void GateStream::take_caps(GstEvent* event) {
   drain();
   caps_.reset(gst_caps_ref(caps));
   frame_duration_ = frame_duration_of(caps);
-  GST_DEBUG_OBJECT(element_, "caps: frames of %" GST_TIME_FORMAT ", earlier scores do not count",
+  GST_DEBUG_OBJECT(element_, "caps: frames of %" GST_TIME_FORMAT ", forgetting earlier scores",
                    GST_TIME_ARGS(frame_duration_));
   // Scores of another picture size are other numbers.
   hysteresis_ = {};
@@ -418,7 +419,7 @@ void GateStream::forget() {
 }
 
 void GateStream::flush() {
-  GST_DEBUG_OBJECT(element_, "flush: %zu held frames are gone", frames_);
+  GST_DEBUG_OBJECT(element_, "flush: discarding %zu held frames", frames_);
   forget();
   while (!held_.empty()) take_first();
   leaving_ = {};

@@ -26,27 +26,28 @@
  * @title: sharpnessmeter
  * @short_description: measures the sharpness of each video frame
  *
- * Measures each frame; its pixels are neither changed nor copied. The score is posted as an element message named
- * `sharpnessmeter`, and is in the custom metadata `GstSharpnessMeta` on the buffer and in the property `last-score`.
- * Both carry the same fields: guint64 `timestamp`, `stream-time`, `running-time`, `duration` (ns), `frame` (measured
- * since start, from 0); string `metric`, `device`; double `score`; uint `width`, `height`; with a `roi` the array
- * `roi`; with more than one zone uint `zone-columns`, `zone-rows` and the array of double `zones`, row by row.
+ * Measures each frame without changing or copying its pixels. It posts the score as an element message named
+ * `sharpnessmeter`, attaches it to the buffer as the custom metadata `GstSharpnessMeta`, and keeps it in the property
+ * `last-score`. Message and metadata have the same fields: guint64 `timestamp`, `stream-time`, `running-time`,
+ * `duration` (ns), `frame` (measured since start, from 0); string `metric`, `device`; double `score`; uint `width`,
+ * `height`; with a `roi` the array `roi`; with more than one zone uint `zone-columns`, `zone-rows` and the array of
+ * double `zones`, row by row.
  *
- * With `statistics` there are also double `noise` and `mean` (8-bit codes), `clipped-black` and `clipped-white` (shares
- * of the pixels), and string `normalize`, as set. With metric=mean-square-frequency too, double `gradient-energy` (the
- * score of tenengrad, less the share of noise), `gradient-noise` (that share) and, with zones, the array
- * `zone-gradient-energies`.
+ * With `statistics` there are also double `noise` and `mean` (8-bit grey levels), `clipped-black` and `clipped-white`
+ * (shares of the pixels), and string `normalize`, as set. With metric=mean-square-frequency too, double
+ * `gradient-energy` (the score of tenengrad, minus the contribution of noise), `gradient-noise` (that contribution)
+ * and, with zones, the array `zone-gradient-energies`.
  *
- * With metric=directional-frequency, and with `statistics`, string `blur` tells how the roi or frame is blurred:
- * `sharp`, `defocus`, `motion`, or `flat` where nothing but noise is in it. If it is not flat, double `anisotropy`
- * (from 0: alike in all directions, to 1) and `blur-angle` (degrees, counterclockwise from the x axis, 0 to 180) tell
- * which direction is blurred most. With zones there is also double `sharpest-zones`, the mean score of the sharpest of
- * them. Noise is taken off where `statistics` or `noise-correction` measures it.
+ * With metric=directional-frequency, and with `statistics`, string `blur` says how the roi or frame is blurred:
+ * `sharp`, `defocus`, `motion`, or `flat` if it has no detail above the noise. If it is not flat, double `anisotropy`
+ * (from 0, the same in all directions, to 1) and `blur-angle` (degrees, counterclockwise from the x axis, 0 to 180)
+ * give the direction of the strongest blur. With zones there is also double `sharpest-zones`, the mean score of the
+ * sharpest ones. Noise is subtracted if `statistics` or `noise-correction` measures it.
  *
  * With `displacement` there are also the array of double `displacement`, how far the content of the shot's first frame
  * has moved to the right and down, as shares of the frame's diagonal, and uint `shot`, the number of cuts before.
  *
- * Scores are in 8-bit codes (or their square) at any bit depth. They are exact: the same on CPU and GPU.
+ * Scores are in 8-bit grey levels (or their square) at any bit depth. They are exact: the same on CPU and GPU.
  *
  * ## Example launch lines
  * |[
@@ -55,7 +56,7 @@
  * |[
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! sharpnessmeter metric=laplacian-variance
  *     prefilter=binomial3 roi="<100,100,320,240>" zone-columns=4 zone-rows=3 interval=100000000 ! fakesink
- * ]| scores twelve zones of a region, ten times a second.
+ * ]| scores twelve zones of a region, ten times per second.
  */
 
 GST_DEBUG_CATEGORY_STATIC(sharpnessmeter_debug);
@@ -80,7 +81,7 @@ enum Warning : unsigned { kRoiOutside, kTooManyRois };
 
 constexpr EnumValue<bool> kNormalize[] = {
     {false, "the score as defined by the metric", "none"},
-    {true, "divided by the mean luma above black, or by its square for code^2 metrics", "mean"}};
+    {true, "divided by the mean luma above black, or by its square for metrics in level^2", "mean"}};
 
 /// How a picture is blurred. Of one without signal nothing else is known.
 void set_blur(GstStructure* fields, const Blur& blur) {
@@ -230,7 +231,7 @@ class Sharpness {
     bool empty = true;
     for (int i = 0; i < plan_->zones(); ++i) empty = empty && plan_->pixels[static_cast<std::size_t>(i)] == 0;
     if (empty && wanted_.roi)
-      warn(kRoiOutside, "The roi " + text_of(*wanted_.roi) + " contains no measurable pixels of a frame of " +
+      warn(kRoiOutside, "The roi " + text_of(*wanted_.roi) + " contains no measurable pixel of a frame of " +
                             std::to_string(GST_VIDEO_INFO_WIDTH(&format_.info)) + "x" +
                             std::to_string(GST_VIDEO_INFO_HEIGHT(&format_.info)) + ": the score is 0");
   }
@@ -255,7 +256,9 @@ class Sharpness {
     for (const Detection& d : detections) wanted_.extra.push_back(d.box);
   }
 
-  void warn_of_too_many() { warn(kTooManyRois, "A buffer has more than 64 regions of interest: only 64 are scored"); }
+  void warn_of_too_many() {
+    warn(kTooManyRois, "A buffer has more than 64 regions of interest: only the first 64 are scored");
+  }
   void warn(Warning which, const std::string& text) { warnings_.once(&element_->parent, which, text); }
 
   static std::string text_of(const Rect& roi) {
@@ -327,7 +330,8 @@ static bool set_roi(GstSharpnessMeter* self, Settings& settings, const GValue* v
     return true;
   }
   if (count != 4) {
-    g_warning("%s: roi takes <x,y,width,height>, not %u numbers; value kept", GST_OBJECT_NAME(self), count);
+    g_warning("%s: roi must be <x,y,width,height>, not %u numbers; keeping the old value", GST_OBJECT_NAME(self),
+              count);
     return false;
   }
   const auto number = [&](guint i) { return g_value_get_int(gst_value_array_get_value(value, i)); };
@@ -337,7 +341,7 @@ static bool set_roi(GstSharpnessMeter* self, Settings& settings, const GValue* v
 
 static bool accepts(GstSharpnessMeter* self, const Settings& wanted) {
   if (wanted.request.downscale != 3) return true;
-  g_warning("%s: downscale must be 0, 1, 2 or 4, not 3; value kept", GST_OBJECT_NAME(self));
+  g_warning("%s: downscale must be 0, 1, 2 or 4, not 3; keeping the old value", GST_OBJECT_NAME(self));
   return false;
 }
 
@@ -348,62 +352,63 @@ static void install_properties(GstSharpnessMeterClass* klass) {
   Properties<GstSharpnessMeter, Settings>::install(
       klass, [](GstSharpnessMeter * self) -> auto& { return *self->settings; })
       .add(part(&R::metric), metric_get_type(), "metric", "Metric",
-           "Sharpness metric. g(x,y): luma after downscale and prefilter, N: number of samples; in 8-bit codes at any "
-           "bit depth")
+           "Score by this sharpness metric, in 8-bit grey levels at any bit depth. g(x,y): luma after downscale and "
+           "prefilter; N: number of samples")
       .add(part(&R::prefilter), prefilter_get_type(), "prefilter", "Prefilter",
-           "Low-pass filter applied before measuring; reduces the effect of noise and keyframes")
+           "Smooth frames before measuring, which reduces the effect of noise and keyframes")
       .add(part(&R::downscale), "downscale", "Downscale",
            "Average blocks of this many pixels each way before measuring: 1, 2 or 4. 0 = measure at all three and "
            "report the lowest score, to compare images of different sizes or with grain. Incomplete rows and "
            "columns are ignored",
            0, 4)
       .add(part(&R::mean), normalize_get_type(), "normalize", "Normalize",
-           "Compensates for exposure; has no effect on entropy, mean-square-frequency and directional-frequency")
+           "Divide the score by the mean, so that exposure cancels; no effect on entropy, mean-square-frequency and "
+           "directional-frequency")
       .add(part(&R::noise_correction), "noise-correction", "Noise correction",
-           "Take the share of white noise, as estimated from each frame, off the scores of tenengrad, brenner, "
-           "laplacian-variance, mean-square-frequency and directional-frequency; adds 'noise' to message and metadata. "
-           "With normalize=mean, and by the last two, frames of nothing but noise, as behind a lens cap, score 0")
+           "Subtract the contribution of white noise, estimated from each frame, from the scores of tenengrad, "
+           "brenner, laplacian-variance, mean-square-frequency and directional-frequency; adds 'noise' to message and "
+           "metadata. With normalize=mean, and by the last two metrics, frames of nothing but noise, as behind a lens "
+           "cap, score 0")
       .add(part(&R::statistics), "statistics", "Statistics",
-           "Add 'noise' (standard deviation), 'mean' luma, both in 8-bit codes, 'clipped-black' and 'clipped-white' "
-           "(shares of the pixels) of the ROI or frame, the kind of blur ('blur', 'anisotropy', 'blur-angle'), and "
-           "'normalize' as set, to message and metadata")
+           "Add statistics of the ROI or frame to message and metadata: 'noise' (standard deviation) and 'mean' luma, "
+           "both in 8-bit grey levels; 'clipped-black' and 'clipped-white' (shares of the pixels); the kind of blur "
+           "('blur', 'anisotropy', 'blur-angle'); and 'normalize' as set")
       .add(Mutable::kPlaying,
            gst_param_spec_array(
                "roi", "Region of interest",
-               "Region to measure, <x,y,width,height> in pixels, clipped to the frame; empty = the whole frame",
+               "Measure only this region, <x,y,width,height> in pixels, clipped to the frame; empty = the whole frame",
                g_param_spec_int("edge", "Edge", "Pixels", G_MININT, G_MAXINT, 0, kFlags), kFlags),
            get_roi, set_roi)
       .add(part(&R::zone_columns), "zone-columns", "Zone columns",
-           "Number of zone columns the ROI or frame is divided into; each zone has its own score", 1, kMaxZones)
+           "Divide the ROI or frame into this many columns of zones; each zone has its own score", 1, kMaxZones)
       .add(part(&R::zone_rows), "zone-rows", "Zone rows",
-           "Number of zone rows the ROI or frame is divided into; each zone has its own score", 1, kMaxZones)
-      .add(
-          &Settings::sharpest_zones, "sharpest-zones", "Sharpest zones",
-          "Report the mean score of this many sharpest zones as 'sharpest-zones': how sharp a subject of that size is. "
-          "Needs more than one zone, and statistics=true or metric=directional-frequency",
-          1, kMaxZones * kMaxZones)
+           "Divide the ROI or frame into this many rows of zones; each zone has its own score", 1, kMaxZones)
+      .add(&Settings::sharpest_zones, "sharpest-zones", "Sharpest zones",
+           "Report the mean score of this many sharpest zones, as 'sharpest-zones', for the sharpness of a subject of "
+           "that size. Needs more than one zone, and statistics=true or metric=directional-frequency",
+           1, kMaxZones * kMaxZones)
       .add(&Settings::displacement, "displacement", "Displacement",
-           "Add how far the image has moved since the shot began, as 'displacement' (right and down, as shares of the "
-           "diagonal), and the number of cuts before as 'shot', to message and metadata. Computed on the CPU")
+           "Add the displacement of the image since the start of the shot to message and metadata, as 'displacement' "
+           "(right and down, as shares of the diagonal), and the number of cuts before, as 'shot'. Computed on the CPU")
       .add(&Settings::roi_meta, "roi-meta", "Score ROI metadata",
-           "Also score each GstVideoRegionOfInterestMeta of a buffer (at most 64) and add a structure 'sharpness' with "
-           "string 'metric' and double 'score' to its params; requires attach-meta. Object detections (GstAnalytics, "
-           "GStreamer 1.24) are scored as 'detections' in message and metadata")
+           "Score each GstVideoRegionOfInterestMeta of a buffer too (at most 64) and add a structure 'sharpness' with "
+           "string 'metric' and double 'score' to its params; requires attach-meta. Score object detections "
+           "(GstAnalytics, GStreamer 1.24) too, as 'detections' in message and metadata")
       .accept_if(accepts);
 }
 
 static void gst_sharpness_meter_init(GstSharpnessMeter* self) { self->settings = new Shared<Settings>; }
 
 static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
-  sharpnessmeter_debug = debug_category("sharpnessmeter", "sharpness of every video frame");
+  sharpnessmeter_debug = debug_category("sharpnessmeter", "sharpness of video frames");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstSharpnessMeter::settings>(klass);
   install_properties(klass);
 
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element, "Sharpness meter", "Filter/Analyzer/Video",
-                                        "Measures the sharpness of each frame, on the GPU or the CPU; posts messages "
-                                        "and attaches metadata, pixels unchanged",
+                                        "Measures the sharpness of each frame, on a GPU or the CPU; posts messages and "
+                                        "attaches metadata, leaves pixels unchanged",
                                         "The framequality authors");
 
   auto* base = FQ_METER_BASE_CLASS(klass);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// sharpnessoverlay: draws sharpnessmeter's scores on the picture.
+// sharpnessoverlay: draws sharpnessmeter's scores on the image.
 #include "gst/buffer/frame.h"
 #include "gst/memory/dma.h"
 #include "gst/object/guard.h"
@@ -18,26 +18,26 @@
 /**
  * SECTION:element-sharpnessoverlay
  * @title: sharpnessoverlay
- * @short_description: draws sharpnessmeter's scores on the picture
+ * @short_description: draws sharpnessmeter's scores on the image
  *
  * Draws, from the `GstSharpnessMeta` on each buffer: the score and its metric, a graph of the scores of the last
- * seconds, the zones as a heat map, and, from the picture itself, focus peaking: strong edges, which are in focus,
- * highlighted. With `curve=true` also what the last search of a `focuscontroller` upstream saw and found: its scores by
- * lens position, and the top of them with its standard error, from the sticky event that it sends downstream then.
+ * seconds, and the zones as a heat map; from the image itself, focus peaking: it highlights strong edges, which are in
+ * focus. With `curve=true` it also draws the result of the last search of a `focuscontroller` upstream: the scores by
+ * lens position, and their peak with its standard error, from the sticky event that focuscontroller sends downstream.
  *
- * The overlay is attached to the buffer as a `GstVideoOverlayCompositionMeta` when the caps and the ALLOCATION query
- * say that downstream draws such overlays: pixels stay unchanged then, and frames may be in any memory. Otherwise it is
- * blended into the picture, which has to be in system memory. An overlay that a buffer already carries is kept.
+ * The element attaches the overlay to the buffer as a `GstVideoOverlayCompositionMeta` if the caps and the ALLOCATION
+ * query say that downstream draws such overlays: pixels then stay unchanged, and frames may be in any memory.
+ * Otherwise it blends the overlay into the image, which must be in system memory. Overlays of other elements are kept.
  *
- * The heat map's colours (viridis: dark blue to yellow) go from the lowest to the highest zone score of the graph's
- * time. A buffer without a score, as between two measurements with an `interval`, shows the last one, in grey when
- * scores stay away for more than four times their usual distance.
+ * The heat map's colours (viridis: dark blue to yellow) span the lowest to the highest zone score within the graph's
+ * time. A buffer without a score, as between two measurements with an `interval`, shows the last one, in grey if no
+ * score has come for more than four times their usual distance.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 v4l2src ! videoconvert ! sharpnessmeter zone-columns=8 zone-rows=6 ! sharpnessoverlay peaking=true !
  *     videoconvert ! autovideosink
- * ]| shows a camera's picture with everything drawn.
+ * ]| shows a camera's image with everything drawn.
  * |[
  * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420 ! sharpnessmeter prefilter=binomial5 !
  *     sharpnessoverlay text=false history=30000000000 ! glimagesink
@@ -127,8 +127,8 @@ static bool negotiate(GstSharpnessOverlay* self, GstCaps* caps) {
   const bool done = sent || ((state.attach || blends) && gst_pad_set_caps(self->srcpad, caps));
   if (!done) gst_pad_mark_reconfigure(self->srcpad);
   GST_INFO_OBJECT(self, "%s",
-                  !done          ? "nobody can draw on these frames"
-                  : state.attach ? "overlays go as metadata"
+                  !done          ? "nothing can draw on these frames"
+                  : state.attach ? "overlays are attached as metadata"
                                  : "overlays are blended");
   return done;
 }
@@ -180,7 +180,7 @@ static void blend(OverlayState& state, GstBuffer** buffer, GstVideoOverlayCompos
   MappedVideoFrame frame(info, *buffer);
   if (!state.blender.blend(composition, frame.get()))
     throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-                       std::string("Overlays cannot be blended into ") + GST_VIDEO_INFO_NAME(&info) +
+                       std::string("Cannot blend overlays into ") + GST_VIDEO_INFO_NAME(&info) +
                            ": put videoconvert upstream of sharpnessoverlay");
 }
 
@@ -194,7 +194,7 @@ static void draw(GstSharpnessOverlay* self, GstBuffer** buffer) {
          "Frames have no score: put sharpnessmeter, with attach-meta=true, upstream of sharpnessoverlay");
   if (state.painter.cannot_read())
     warn(self, state.warned_no_peaking, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-         "The pixels of these frames cannot be read, or are fewer than the caps say: no focus peaking. Put "
+         "No focus peaking: the pixels of these frames cannot be read, or are fewer than the caps say. Put "
          "videoconvert, or an element that downloads the frames, upstream of sharpnessoverlay");
   if (!composition) return;
   if (blended)
@@ -232,8 +232,8 @@ static bool set_caps(GstSharpnessOverlay* self, GstCaps* caps) {
   return guard(GST_ELEMENT_CAST(self), false, [&] {
     if (is_mosaic(caps))
       throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
-                         "Nothing can be drawn on a Bayer mosaic (video/x-bayer): put bayer2rgb upstream of "
-                         "sharpnessoverlay. Scores that were measured before it stay with the frames");
+                         "Cannot draw on a Bayer mosaic (video/x-bayer): put bayer2rgb between sharpnessmeter and "
+                         "sharpnessoverlay. Scores stay with the frames");
     if (!read_info(self->state->info, caps)) return false;
     self->state->painter.set_format(self->state->info);
     self->state->warned_no_peaking = false;
@@ -313,18 +313,18 @@ static void install_properties(GstSharpnessOverlayClass* klass) {
       .add(&S::zones, "zones", "Zones",
            "Draw the meter's zones (zone-columns, zone-rows) as a heat map; without zones, the outline of its roi")
       .add(&S::curve, "curve", "Curve",
-           "Draw the scores by lens position that focuscontroller, upstream, saw in its last search, with the position "
-           "that it found; nothing before the first")
+           "Draw the scores by lens position that a focuscontroller upstream saw in its last search, and the position "
+           "that it found; nothing before the first search")
       .add(&S::peaking, "peaking", "Focus peaking", "Highlight strong edges, which are in focus")
-      .add(&S::history, "history", "History", "Time span of the graph and of the heat map's scale, in ns", GST_MSECOND,
-           86400 * GST_SECOND)
-      .add(
-          &S::peaking_colour, "peaking-color", "Peaking colour",
-          "Colour of focus peaking, big-endian ARGB. Blended into GRAY formats: black and white stripes of its opacity",
-          0, G_MAXUINT32)
+      .add(&S::history, "history", "History", "Set the time span of the graph and of the heat map's scale, in ns",
+           GST_MSECOND, 86400 * GST_SECOND)
+      .add(&S::peaking_colour, "peaking-color", "Peaking colour",
+           "Set the colour of focus peaking, as big-endian ARGB. In GRAY formats, peaking is drawn as black and white "
+           "stripes of its opacity",
+           0, G_MAXUINT32)
       .add(&S::peaking_threshold, "peaking-threshold", "Peaking threshold",
-           "Minimum gradient to highlight: height of a step between two pixels, in 8-bit codes (a quarter of the 3x3 "
-           "Sobel magnitude)",
+           "Highlight gradients from this height of a step between two pixels on, in 8-bit grey levels (a quarter of "
+           "the 3x3 Sobel magnitude)",
            1, 255)
       .add(&S::significant_bits, "significant-bits", "Significant bits", kSignificantBitsText, 0, kMostSignificantBits)
       .accept_if([](GstSharpnessOverlay* self, const S& wanted) {
@@ -348,7 +348,7 @@ static void gst_sharpness_overlay_init(GstSharpnessOverlay* self) {
 }
 
 static void gst_sharpness_overlay_class_init(GstSharpnessOverlayClass* klass) {
-  sharpnessoverlay_debug = debug_category("sharpnessoverlay", "scores drawn on the picture");
+  sharpnessoverlay_debug = debug_category("sharpnessoverlay", "scores drawn on the image");
   register_score_meta(kSharpnessMeta);
   delete_with_instance<&GstSharpnessOverlay::state>(klass);
   install_properties(klass);
@@ -359,6 +359,6 @@ static void gst_sharpness_overlay_class_init(GstSharpnessOverlayClass* klass) {
   gst_element_class_add_static_pad_template(element, &src_template);
   gst_element_class_set_static_metadata(
       element, "Sharpness overlay", "Filter/Effect/Video",
-      "Draws sharpnessmeter's scores on the picture: text, graph, heat map of zones, focus peaking",
+      "Draws sharpnessmeter's scores on the image: text, graph, heat map of zones, focus peaking",
       "The framequality authors");
 }

@@ -19,7 +19,7 @@ namespace framequality::overlay {
 namespace {
 
 [[noreturn]] void no_memory() {
-  throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "No memory to draw the overlay in");
+  throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "Out of memory for the overlay");
 }
 
 std::uint32_t premultiplied(std::uint32_t argb) {

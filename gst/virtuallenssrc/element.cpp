@@ -22,29 +22,29 @@
  * @title: virtuallenssrc
  * @short_description: simulated camera with a movable lens, for tests and demos of autofocus
  *
- * A test element: it stands in for a camera where there is none.
+ * A test element that replaces a camera.
  *
- * Shows the picture that belongs to the lens `position`: from a folder of pictures of a real focus sweep (`location`;
- * file names that are numbers are positions), or by blurring one still picture the more, the further `position` is from
- * `best-position`. Without `location` the still is drawn by the element itself, in the size that the caps ask for.
+ * Shows the image at the lens `position`: from a folder with the images of a real focus sweep (`location`; file names
+ * that are numbers are positions), or by blurring one still image more, the further `position` is from
+ * `best-position`. Without `location` the element draws the still image itself, in the size that the caps request.
  *
- * The lens obeys as real ones do: a position that is set now is obeyed by the frame `lag` frames after the next one,
- * the motor moves up to `slew` positions a frame, `backlash` is its play, `exposure` lets a frame see the lens move,
- * and with `breathing` the picture's size changes with focus. Frames can have `noise` and `flicker`, random but
+ * The lens behaves like a real one: a new position takes effect `lag` frames after the next one, the motor moves at
+ * most `slew` positions per frame, `backlash` is its play, `exposure` makes frames blend what they see while the lens
+ * moves, and with `breathing` the image's size changes with focus. Frames can have `noise` and `flicker`, random but
  * repeatable: the same settings give the same frames.
  *
- * The picture is luma: GRAY8 wherever downstream takes it, else NV12 or I420 without color. Codes are of full range
- * (colorimetry 1:4:0:0), the same in all formats, so that scores are the same; where downstream asks for a colorimetry
- * of limited range, they are scaled to 16...235.
+ * The image is luma: GRAY8 if downstream accepts it, else NV12 or I420 without color. Pixel values have full range
+ * (colorimetry 1:4:0:0), the same in all formats, so that scores are the same; if downstream requests a colorimetry of
+ * limited range, they are scaled to 16...235.
  *
- * With `is-live` it behaves as a camera does: a frame shows the scene at its timestamp, and is output one frame
- * duration later. What a pipeline that is held up leaves no time for is missed, not made up for: timestamps and offsets
- * have a gap there, and the next frame is marked as discontinuous. `lag` and `slew` count the frames that are output.
+ * With `is-live` it behaves like a camera: a frame shows the scene at its timestamp, and is output one frame duration
+ * later. Frames that a blocked pipeline leaves no time for are skipped: timestamps and offsets have a gap there, and
+ * the next frame is marked as discontinuous. `lag` and `slew` count the frames that are output.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 virtuallenssrc position=50 lag=2 noise=3 ! videoconvert ! autovideosink
- * ]| shows a sharp picture with noise; another `position` blurs it.
+ * ]| shows a sharp image with noise; another `position` blurs it.
  * |[
  * gst-launch-1.0 -m virtuallenssrc name=lens num-buffers=300 ! sharpnessmeter normalize=mean prefilter=binomial5 !
  *     focuscontroller actuator=lens.position min=0 max=100 ! fakesink
@@ -113,7 +113,7 @@ static gboolean start(GstBaseSrc* src) {
     s.begin = 0;
     if (location.empty()) return TRUE;
     PictureSet set = load_pictures(location);
-    GST_INFO_OBJECT(src, "%zu pictures of %dx%d, at %g to %g", set.pictures.size(), set.width, set.height,
+    GST_INFO_OBJECT(src, "%zu images of %dx%d, at %g to %g", set.pictures.size(), set.width, set.height,
                     set.pictures.begin()->first, set.pictures.rbegin()->first);
     if (set.pictures.size() == 1)
       s.lens.emplace(set.width, set.height, std::move(set.pictures.begin()->second));
@@ -333,50 +333,50 @@ static void install_properties(GstVirtualLensSrcClass* klass) {
       klass, [](GstVirtualLensSrc * self) -> auto& { return self->source->options; })
       .add(g_param_spec_string(
                "location", "Location",
-               "Folder with the pictures of a focus sweep, all of the same size: positions are the file names if all "
-               "are numbers (1.4489.png), else 0, 1, 2... in their order; the nearest picture is shown. Or a picture "
-               "file, which is blurred. Empty = a built-in scene of any size, which is blurred",
+               "Show the images of a focus sweep in this folder, all of the same size: positions are the file names if "
+               "all are numbers (1.4489.png), else 0, 1, 2... in their order; the nearest image is shown. Or blur this "
+               "image file. Empty = blur a built-in scene of any size",
                nullptr, flags_of(Mutable::kNextStart)),
            get_location, set_location)
-      .add(&LensOptions::position, "position", "Position", "Commanded lens position, in arbitrary units", -G_MAXDOUBLE,
-           G_MAXDOUBLE)
+      .add(&LensOptions::position, "position", "Position", "Move the lens to this position, in arbitrary units",
+           -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::best_position), "best-position", "Best position",
-           "Position where a still picture is sharp; a folder's pictures say that themselves, see shift", -G_MAXDOUBLE,
-           G_MAXDOUBLE)
+           "Make a still image sharp at this position; the images of a folder have their own best position, see shift",
+           -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(&S::blur_per_unit), "blur-per-unit", "Blur per unit",
-           "Radius in pixels (at most 128) of the disk that blurs a still picture, per unit of distance between "
+           "Blur a still image with a disk of this radius, in pixels (at most 128), per unit of distance between "
            "position and best-position",
            0, G_MAXDOUBLE)
       .add(part(&S::shift), "shift", "Shift",
-           "Moves the scene: position p shows what p - shift would show. With a folder "
-           "of pictures this moves the best position",
+           "Move the scene: position p shows what p - shift would show. With a folder of images this moves the best "
+           "position",
            -G_MAXDOUBLE, G_MAXDOUBLE)
       .add(part(drive(&D::lag)), "lag", "Lag",
-           "Number of frames that still show the old position after a new one was set; 0 = the next frame shows the "
-           "new one",
+           "Show the old position for this many frames after a new one was set; 0 = the next frame shows the new one",
            0, LensDrive::kMaxLag)
       .add(part(drive(&D::slew)), "slew", "Slew",
-           "Most positions that the motor moves in one frame's time, after lag; 0 = any number at once", 0, G_MAXDOUBLE)
+           "Move the motor by at most this many positions per frame, after lag; 0 = any number at once", 0, G_MAXDOUBLE)
       .add(part(drive(&D::backlash)), "backlash", "Backlash",
-           "Play between motor and lens, in positions: moving up, the lens is where it was sent to; moving down, so "
-           "much above; while the motor reverses within the play, it stays. 0 = none",
+           "Simulate this play between motor and lens, in positions: moving up, the lens is at the commanded position; "
+           "moving down, this much above it; while the motor reverses within the play, the lens stays. 0 = none",
            0, G_MAXDOUBLE)
       .add(part(drive(&D::exposure)), "exposure", "Exposure",
-           "Share of the frame's time, up to its end, in which it is exposed: a frame in which the lens moves by slew "
-           "is the mean of 8 pictures on its way; 0 = the picture at the end, 1 = all the time",
+           "Expose a frame for this share of its duration, up to its end: while slew moves the lens, a frame is the "
+           "mean of 8 images along the way; 0 = the image at the end, 1 = the whole duration",
            0, 1)
       .add(part(&S::breathing), "breathing", "Breathing",
-           "Change of magnification with focus: position p shows the picture scaled about its centre by "
-           "1 + breathing * (p - shift - best-position), within 1/4 and 4, its edges repeated where it ends. With a "
-           "folder, best-position counts for this alone. 0 = none",
+           "Change the magnification with focus: position p shows the image scaled about its centre by 1 + breathing * "
+           "(p - shift - best-position), limited to 1/4 to 4, with edge pixels repeated. With a folder, best-position "
+           "has no other effect. 0 = none",
            -G_MAXDOUBLE, G_MAXDOUBLE)
-      .add(part(&S::noise), "noise", "Noise", "Standard deviation of Gaussian noise, in 8-bit codes", 0, 255)
+      .add(part(&S::noise), "noise", "Noise", "Add Gaussian noise of this standard deviation, in 8-bit grey levels", 0,
+           255)
       .add(part(&S::flicker), "flicker", "Flicker",
-           "Random exposure variation from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0, 1)
-      .add(part(&S::seed), "seed", "Seed", "Seed of noise and flicker: the same seed gives the same frames", 0,
+           "Vary the exposure at random from frame to frame: 0.1 = luma times 0.9 to 1.1, clipped", 0, 1)
+      .add(part(&S::seed), "seed", "Seed", "Seed noise and flicker: the same seed gives the same frames", 0,
            G_MAXUINT64)
       .add(g_param_spec_boolean("is-live", "Is live",
-                                "Deliver frames as a camera does: a frame shows the scene at its timestamp and is "
+                                "Deliver frames as a camera does: each frame shows the scene at its timestamp and is "
                                 "output one frame duration later",
                                 FALSE, flags_of(Mutable::kNextStart)),
            get_is_live, set_is_live);
@@ -388,7 +388,7 @@ static void gst_virtual_lens_src_init(GstVirtualLensSrc* self) {
 }
 
 static void gst_virtual_lens_src_class_init(GstVirtualLensSrcClass* klass) {
-  virtuallenssrc_debug = debug_category("virtuallenssrc", "camera with a virtual lens");
+  virtuallenssrc_debug = debug_category("virtuallenssrc", "simulated camera with a movable lens");
   delete_with_instance<&GstVirtualLensSrc::source>(klass);
   install_properties(klass);
   auto* element = GST_ELEMENT_CLASS(klass);

@@ -26,7 +26,7 @@ GstElement* make(GstElement* pipeline, const char* factory) {
   GstElement* element = gst_element_factory_make(factory, nullptr);
   if (!element)
     throw ElementError(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
-                       std::string("Reading pictures needs the element ") + factory + ", which is not installed");
+                       std::string("Reading images needs the element ") + factory + ", which is not installed");
   gst_bin_add(GST_BIN(pipeline), element);
   return element;
 }
@@ -76,7 +76,7 @@ SamplePtr decode(const std::string& path) {
   }
   GstSample* sample = nullptr;
   g_object_get(sink, "last-sample", &sample, nullptr);
-  if (!sample) fail(GST_RESOURCE_ERROR_READ, "Cannot decode " + path + ": there is no picture in it");
+  if (!sample) fail(GST_RESOURCE_ERROR_READ, "Cannot decode " + path + ": it has no image");
   return SamplePtr(sample);
 }
 
@@ -86,7 +86,7 @@ void add(PictureSet& set, double position, const std::string& path) {
   GstVideoFrame frame;
   if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get())) ||
       !gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample.get()), GST_MAP_READ))
-    fail(GST_RESOURCE_ERROR_READ, "Cannot read the decoded picture of " + path);
+    fail(GST_RESOURCE_ERROR_READ, "Cannot read the decoded image of " + path);
   const auto* rows = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0));
   std::vector<std::uint8_t> pixels;
   for (int y = 0; y < info.height; ++y) {
@@ -99,8 +99,9 @@ void add(PictureSet& set, double position, const std::string& path) {
     set.height = info.height;
   } else if (set.width != info.width || set.height != info.height) {
     const auto size = [](int w, int h) { return std::to_string(w) + "x" + std::to_string(h); };
-    fail(GST_RESOURCE_ERROR_SETTINGS, "The pictures of a sweep must have the same size, but " + path + " is " +
-                                          size(info.width, info.height) + ", others " + size(set.width, set.height));
+    fail(GST_RESOURCE_ERROR_SETTINGS, "The images of a sweep must have the same size, but " + path + " is " +
+                                          size(info.width, info.height) + " and others are " +
+                                          size(set.width, set.height));
   }
   set.pictures[position] = std::move(pixels);
 }
@@ -148,7 +149,7 @@ std::vector<std::string> picture_names(const std::string& folder) {
 PictureSet load_pictures(const std::string& location) {
   PictureSet set;
   if (!g_file_test(location.c_str(), G_FILE_TEST_EXISTS))
-    fail(GST_RESOURCE_ERROR_NOT_FOUND, "There is no file or folder " + location);
+    fail(GST_RESOURCE_ERROR_NOT_FOUND, "No such file or folder: " + location);
   if (!g_file_test(location.c_str(), G_FILE_TEST_IS_DIR)) {
     if (!g_file_test(location.c_str(), G_FILE_TEST_IS_REGULAR))
       fail(GST_RESOURCE_ERROR_OPEN_READ, location + " is neither a file nor a folder");
@@ -156,13 +157,13 @@ PictureSet load_pictures(const std::string& location) {
     return set;
   }
   const std::vector<std::string> names = picture_names(location);
-  if (names.empty()) fail(GST_RESOURCE_ERROR_NOT_FOUND, "There is no picture (.png, .jpg, ...) in " + location);
+  if (names.empty()) fail(GST_RESOURCE_ERROR_NOT_FOUND, "There is no image (.png, .jpg, ...) in " + location);
   const bool numbers = std::all_of(names.begin(), names.end(), [](const auto& name) { return number_of(name); });
   for (std::size_t i = 0; i < names.size(); ++i) {
     const double position = numbers ? *number_of(names[i]) : static_cast<double>(i);
     const TextPtr path(g_build_filename(location.c_str(), names[i].c_str(), nullptr));
     if (set.pictures.count(position))
-      fail(GST_RESOURCE_ERROR_SETTINGS, std::string("There are two pictures for one position; one is ") + path.get());
+      fail(GST_RESOURCE_ERROR_SETTINGS, std::string("Two images have the same position; one is ") + path.get());
     add(set, position, path.get());
   }
   return set;

@@ -175,7 +175,7 @@ void DeviceDenoiser::prove(const Settings& settings, int fields) {
     filter->collect();
   }
   for (int p = 0; p < small.layout.planes; ++p)
-    if (bytes[2][p] != bytes[3][p]) context_->refuse("computes other pixels than the CPU when it denoises");
+    if (bytes[2][p] != bytes[3][p]) context_->refuse("denoises to other pixels than the CPU");
 }
 
 }  // namespace framequality::opencl

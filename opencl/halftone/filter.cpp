@@ -117,7 +117,7 @@ void DeviceHalftone::prove(const Settings& settings) {
     filter->submit({frame, {result.data(), small.width, Memory::kHost}, settings, 2});
     filter->collect();
   }
-  if (results[0] != results[1]) context_->refuse("computes other dots than the CPU when it halftones");
+  if (results[0] != results[1]) context_->refuse("halftones to other dots than the CPU");
 }
 
 /// The work items that are done soonest.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the sharpness meter's kernels have in common, as text.
+// Text that the sharpness meter's kernels have in common.
 #pragma once
 
 #include "opencl/sharpness/source.h"

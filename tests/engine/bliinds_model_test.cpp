@@ -50,8 +50,8 @@ TEST_F(ModelFiles, WhatCannotBeReadSaysWhy) {
 
 TEST_F(ModelFiles, WhatIsNoModelSaysWhere) {
   EXPECT_EQ(refusal_of(file("# nothing\n\nmodel of mine\n")).substr(0, 8), "line 3: ");
-  EXPECT_EQ(refusal_of(file(std::string((1 << 20) + 1, '#'))), "longer than 1 MiB, not a model");
-  EXPECT_NE(refusal_of(file(std::string(1 << 20, '#'))), "longer than 1 MiB, not a model");
+  EXPECT_EQ(refusal_of(file(std::string((1 << 20) + 1, '#'))), "longer than 1 MiB: not a model");
+  EXPECT_NE(refusal_of(file(std::string(1 << 20, '#'))), "longer than 1 MiB: not a model");
 }
 
 }  // namespace

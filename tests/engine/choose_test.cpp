@@ -59,7 +59,7 @@ TEST_F(Choosing, WhatDevicesCannotDoIsLeftToTheCpu) {
 TEST_F(Choosing, ABackendWithoutTheWorkerIsPassedOver) {
   const auto makes = [](const Backend& backend) { return backend.number != 7; };
   EXPECT_EQ(name(choose({.makes = makes}).place), "second");
-  EXPECT_EQ(choose({.makes = makes}).reason, "the first does not do this: use device=auto");
+  EXPECT_EQ(choose({.makes = makes}).reason, "the first does not support this: use device=auto");
   EXPECT_FALSE(choose({.number = 7, .makes = makes}).place);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a focus search learns of its lens from frames: lag, speed, play, and when it is at rest.
+// Lag, speed, play and rest of a lens, as a focus search learns them from frames.
 #include "algorithms/focus/lens.h"
 
 #include <gtest/gtest.h>

@@ -358,25 +358,25 @@ TEST(FocusSearch, LegThatBeginsWhereTheLensStandsTakesTheScoresOfItsOwnFrames) {
 TEST(FocusSearch, SaysWhyItSearchesAndWhyItEnds) {
   Bench bench(settings(), 0, 0, peak_at(40));
   EXPECT_EQ(bench.search.phase(), focus::Phase::kStart);
-  EXPECT_STREQ(bench.search.cause(), "it is the first");
+  EXPECT_STREQ(bench.search.cause(), "it is the first search");
   bench.run();
   EXPECT_EQ(bench.search.phase(), focus::Phase::kWatch);
   EXPECT_STREQ(bench.search.reason(), "the peak follows from the sweep");
   bench.moves_in(100);
   bench.scene = peak_at(44);
   for (bench.frames = 0; bench.search.state() == FocusState::kFocused && bench.frames < 200;) bench.frame();
-  EXPECT_STREQ(bench.search.cause(), "a small loss lasts");
+  EXPECT_STREQ(bench.search.cause(), "a small loss of focus lasts");
   bench.run();
   bench.moves_in(100);
   bench.scene = peak_at(90);
   for (bench.frames = 0; !bench.is_searching() && bench.frames < 200;) bench.frame();
-  EXPECT_STREQ(bench.search.cause(), "the score has changed for good");
+  EXPECT_STREQ(bench.search.cause(), "the score changed and stayed changed");
   bench.run();
   bench.search.trigger();
   EXPECT_STREQ(bench.search.cause(), "it was triggered");
   bench.frame();
   bench.search.cancel();
-  EXPECT_STREQ(bench.search.reason(), "it was cancelled");
+  EXPECT_STREQ(bench.search.reason(), "the search was cancelled");
   EXPECT_EQ(bench.search.phase(), focus::Phase::kIdle);
   EXPECT_STREQ(bench.search.cause(), "it was triggered");
 }
@@ -386,7 +386,7 @@ TEST(FocusSearch, SaysWhyItFails) {
   bench.run();
   EXPECT_STREQ(bench.search.reason(), "all scores are alike");
   bench.search.give_up();
-  EXPECT_STREQ(bench.search.reason(), "it was given up");
+  EXPECT_STREQ(bench.search.reason(), "the search was given up");
 }
 
 TEST(FocusSearch, PhasesHaveNames) {

@@ -94,7 +94,7 @@ TEST(FocusStops, TheFirstComesFromTheOtherSideWherePlayIsNotKnown) {
   const Choice c = s.choose();
   EXPECT_EQ(c.at, 24);
   EXPECT_TRUE(c.directly);
-  EXPECT_STREQ(c.reason, "from the other side: the lens may have play");
+  EXPECT_STREQ(c.reason, "approaching from the other side: the lens may have backlash");
 }
 
 TEST(FocusStops, OneStopTellsHowFarTheTopIs) {
@@ -196,7 +196,7 @@ TEST(FocusStops, WideGapsBesideTheBestAreDividedWhereStopsAloneTell) {
   Scene s;
   for (const int at : {20, 32, 40, 48, 80}) s.stop(at);
   Choice c = s.choose();
-  EXPECT_STREQ(c.reason, "the best stop's neighbours are far");
+  EXPECT_STREQ(c.reason, "the stops next to the best one are far from it");
   EXPECT_EQ(c.at, 43) << "a third of the gap to 48, on the side of the top";
   s.stop(43), s.stop(42);
   EXPECT_EQ(s.choose().at, 37) << "of the other one";

@@ -135,7 +135,7 @@ TEST(FocusSweep, FlatScoresAreSweptAgainOnlyForANarrowPeak) {
   Swept wide([](int) { return 300.0; }, 20);
   const Verdict verdict = wide.verdict();
   EXPECT_EQ(verdict.is, Verdict::Is::kDoubt);
-  EXPECT_STREQ(verdict.reason, "all scores are alike, but a narrow peak may lie between");
+  EXPECT_STREQ(verdict.reason, "all scores are alike, but a narrow peak may lie between them");
 }
 
 TEST(FocusSweep, NoiseIsSweptAgainInBetweenUntilItIsCertain) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What becomes of frames when OpenCL fails: every function in turn, at every call, on the way of frames in flight.
+// Frames in flight when OpenCL fails: every function in turn, at every call.
 #include "cpu/sharpness/meter.h"
 #include "device/error.h"
 #include "engine/session.h"

@@ -55,17 +55,17 @@ def test_a_level_of_its_own_comes_first(_):
 
 # What docs/debugging.md promises.
 ASKED = [
-    ("sharpnessmeter", r"^on the CPU: device=cpu"),
-    ("nlmeans", r"^on the CPU: ."),
-    ("sharpnessmeter", r"^a stream of video/x-raw, .*, 0 frames in flight"),
-    ("framequality", r"^a session begins on the CPU"),
+    ("sharpnessmeter", r"^using the CPU: device=cpu"),
+    ("nlmeans", r"^using the CPU: ."),
+    ("sharpnessmeter", r"^new stream: video/x-raw, .*, 0 frames in flight"),
+    ("framequality", r"^a session starts on the CPU"),
     ("framequality", r"^CPU: instruction set \w+$"),
     ("framequality", r"^CPU: \d+ threads?"),
     ("framequality", r"^the CPU: \w+, samples .*, lanes"),
-    ("sharpnessgate", r"^frames are (dropped|marked) from 0:00:00.0+ on: score .* is below-min-score"),
+    ("sharpnessgate", r"^frames are (dropped|marked), starting at 0:00:00.0+: score .* is below-min-score"),
     ("sharpnessgate", r"^caps: frames of 0:00:00.1"),
     ("camerawatch", r"^caps: luma from 0, over a range of 255"),
-    ("focuscontroller", r"since .* \(searching because .*\)"),
+    ("focuscontroller", r": .* \(search began: .*\)"),
     ("focuscontroller", r"^moved to "),
     ("focuscontroller", r"^focused at "),
 ]

@@ -6,12 +6,12 @@
 
 namespace framequality {
 
-/// Mean of (g(x+2,y) - g(x,y))^2 where both exist; x <= W-3. Unit: code^2. 0 if w < 3.
+/// Mean of (g(x+2,y) - g(x,y))^2 where both exist; x <= W-3. Unit: level^2. 0 if w < 3.
 /// Source: Brenner et al., J. Histochemistry and Cytochemistry 24 (1976).
 struct Brenner : MetricBase {
   static constexpr MetricInfo kInfo{
-      "brenner", 2, "code^2", "sum (g(x+2,y) - g(x,y))^2, / N",
-      "the classic in microscopy: horizontal detail only, little affected by noise (Brenner 1976)"};
+      "brenner", 2, "level^2", "sum (g(x+2,y) - g(x,y))^2, / N",
+      "classic in microscopy: measures horizontal detail only, hardly affected by noise (Brenner 1976)"};
   static constexpr Reach kReach{.left = 0, .right = 2, .up = 0, .down = 0};
   static constexpr int kGain = 0;
   static constexpr Peak kPeak[] = {{1, 2}};

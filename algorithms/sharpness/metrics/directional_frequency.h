@@ -30,7 +30,7 @@ struct DirectionalFrequency : MetricBase {
   static constexpr MetricInfo kInfo{
       "directional-frequency", 0, "(rad/px)^2",
       "4 / sum 1/R, R = sum D2^2 / sum D1^2, first and second differences along x, y and both diagonals",
-      "how fine the edges are in the direction that is blurred most: compares scenes, sees motion (Hjorth 1970)"};
+      "fineness of edges in the direction of the strongest blur: compares scenes, detects motion blur (Hjorth 1970)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr bool kCancelsLight = true;
   static constexpr int kGain = 2;

@@ -24,7 +24,7 @@ struct ForwardDifference : MetricBase {
 /// Mean of |difference to the right neighbour| + |to the lower one|. Unit: code. 0 if w or h < 2.
 /// Source: Jarvis, Microscope 24 (1976), sum-modulus-difference.
 struct GrayDifference : ForwardDifference {
-  static constexpr MetricInfo kInfo{"gray-difference", 1, "code", "sum |g - g(x+1,y)| + |g - g(x,y+1)|, / N",
+  static constexpr MetricInfo kInfo{"gray-difference", 1, "level", "sum |g - g(x+1,y)| + |g - g(x,y+1)|, / N",
                                     "sum-modulus-difference: cheap, smooth, a broad peak (Jarvis 1976)"};
   static constexpr Peak kPeak[] = {{2, 1}};
   template <class V, class Sink>
@@ -34,11 +34,11 @@ struct GrayDifference : ForwardDifference {
   }
 };
 
-/// Mean of the product of the two differences. Unit: code^2. 0 if w or h < 2.
+/// Mean of the product of the two differences. Unit: level^2. 0 if w or h < 2.
 /// Source: Li, Journal of Applied Optics 28 (2007), sum-modulus-difference product (SMD2).
 struct GrayDifferenceProduct : ForwardDifference {
-  static constexpr MetricInfo kInfo{"gray-difference-product", 2, "code^2", "sum |g - g(x+1,y)| * |g - g(x,y+1)|, / N",
-                                    "responds to corners and texture, not to single lines; narrow peak (SMD2)"};
+  static constexpr MetricInfo kInfo{"gray-difference-product", 2, "level^2", "sum |g - g(x+1,y)| * |g - g(x,y+1)|, / N",
+                                    "responds to corners and texture, not to single edges: narrow peak (SMD2)"};
   static constexpr Peak kPeak[] = {{1, 2}};
   template <class V, class Sink>
   FQ_HD static constexpr void pixel(const Row<V>&, const Row<V>& mid, const Row<V>& down, Sink& totals) {

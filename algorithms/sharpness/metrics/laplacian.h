@@ -10,8 +10,8 @@ namespace framequality {
 /// Source: Nayar, Nakagawa, IEEE PAMI 16 (1994), eq. 9, step 1, no threshold.
 struct Laplacian : MetricBase {
   static constexpr MetricInfo kInfo{
-      "laplacian", 1, "code", "sum |g(x+1,y) + g(x-1,y) - 2g| + |g(x,y+1) + g(x,y-1) - 2g|, / N",
-      "modified Laplacian: sharpest peak on clean pictures, sensitive to noise (Nayar 1994)"};
+      "laplacian", 1, "level", "sum |g(x+1,y) + g(x-1,y) - 2g| + |g(x,y+1) + g(x,y-1) - 2g|, / N",
+      "modified Laplacian: sharpest peak on clean images, sensitive to noise (Nayar 1994)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr int kGain = 2;
   static constexpr Peak kPeak[] = {{4, 1}};

@@ -7,11 +7,11 @@
 namespace framequality {
 
 /// Variance over all pixels of l + r + u + d - 4c, the border reflected without repeating the edge; a picture one
-/// sample wide or high repeats it. Unit: code^2. Equals OpenCV's Laplacian(g, CV_64F), then numpy's var(), to about 15
+/// sample wide or high repeats it. Unit: level^2. Equals OpenCV's Laplacian(g, CV_64F), then numpy's var(), to about 15
 /// digits: sums here are exact integers, those of var() are rounded.
 /// Source: Pech-Pacheco et al., ICPR 2000, LAP4.
 struct LaplacianVariance : MetricBase {
-  static constexpr MetricInfo kInfo{"laplacian-variance", 2, "code^2", "variance of the 4-neighbour Laplacian",
+  static constexpr MetricInfo kInfo{"laplacian-variance", 2, "level^2", "variance of the 4-neighbour Laplacian",
                                     "equals cv2.Laplacian(g, cv2.CV_64F).var() to about 15 digits (Pech-Pacheco 2000)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr bool kReflect = true;

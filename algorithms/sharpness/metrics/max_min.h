@@ -9,7 +9,7 @@ namespace framequality {
 /// Mean of max - min over 3x3 squares, interior pixels. Unit: code. 0 if w or h < 3.
 /// Source: morphological gradient with a 3x3 square; Rivest, Soille, Beucher, J. Electronic Imaging 2 (1993), eq. 1.
 struct MaxMin : MetricBase {
-  static constexpr MetricInfo kInfo{"max-min", 1, "code", "sum (max - min over 3x3), / N",
+  static constexpr MetricInfo kInfo{"max-min", 1, "level", "sum (max - min over 3x3), / N",
                                     "local contrast (morphological gradient): responds equally to all edge directions"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr int kGain = 0;

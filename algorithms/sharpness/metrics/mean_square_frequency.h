@@ -14,9 +14,10 @@ namespace framequality {
 /// Source: the ratio of Subbarao's energies (Subbarao, Choi, Nikzad, Optical Engineering 32 (1993), EOL / EOG); in one
 /// dimension Hjorth's squared mobility of the derivative (EEG Clin. Neurophysiol. 29 (1970)).
 struct MeanSquareFrequency : MetricBase {
-  static constexpr MetricInfo kInfo{
-      "mean-square-frequency", 0, "(rad/px)^2", "64 sum L^2 / sum Gx^2 + Gy^2 (4-neighbour Laplacian, 3x3 Sobel)",
-      "how fine the edges are: compares scenes, light and contrast cancel; not for finding a peak (Subbarao 1993)"};
+  static constexpr MetricInfo kInfo{"mean-square-frequency", 0, "(rad/px)^2",
+                                    "64 sum L^2 / sum Gx^2 + Gy^2 (4-neighbour Laplacian, 3x3 Sobel)",
+                                    "fineness of edges, independent of light and contrast: compares scenes; not for "
+                                    "finding a focus peak (Subbarao 1993)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr bool kCancelsLight = true;
   static constexpr int kGain = 4;

@@ -10,8 +10,8 @@ namespace framequality {
 /// 0 if narrower or lower than 2. Source: Roberts, Machine Perception of Three-Dimensional Solids (1963).
 struct Roberts : MetricBase {
   static constexpr MetricInfo kInfo{
-      "roberts", 1, "code", "sum |g(x+1,y+1) - g(x,y)| + |g(x,y+1) - g(x+1,y)|, / N",
-      "finest gradient (2x2): responds to the smallest detail, and soonest to noise (Roberts 1963)"};
+      "roberts", 1, "level", "sum |g(x+1,y+1) - g(x,y)| + |g(x,y+1) - g(x+1,y)|, / N",
+      "finest gradient (2x2): responds to the smallest detail, and most to noise (Roberts 1963)"};
   static constexpr Reach kReach{.left = 0, .right = 1, .up = 0, .down = 1};
   static constexpr int kGain = 0;
   static constexpr Peak kPeak[] = {{2, 1}};

@@ -6,11 +6,11 @@
 
 namespace framequality {
 
-/// Mean squared Sobel gradient over the interior; the border adds nothing. Unit: code^2. 0 if w or h < 3.
+/// Mean squared Sobel gradient over the interior; the border adds nothing. Unit: level^2. 0 if w or h < 3.
 /// Source: Tenenbaum, Accommodation in Computer Vision (1970); Krotkov, IJCV 1 (1987), eq. 5-7, no threshold.
 struct Tenengrad : MetricBase {
-  static constexpr MetricInfo kInfo{"tenengrad", 2, "code^2", "sum Gx^2 + Gy^2 (3x3 Sobel), / N",
-                                    "the all-round choice: strong peak at focus, robust to noise (Krotkov 1987)"};
+  static constexpr MetricInfo kInfo{"tenengrad", 2, "level^2", "sum Gx^2 + Gy^2 (3x3 Sobel), / N",
+                                    "good default: strong peak at focus, robust to noise (Krotkov 1987)"};
   static constexpr Reach kReach{.left = 1, .right = 1, .up = 1, .down = 1};
   static constexpr int kGain = 4;
   static constexpr Peak kPeak[] = {{20, 2}};  // Gx = 4M with Gy = 2M: 16 + 4

@@ -6,11 +6,11 @@
 
 namespace framequality {
 
-/// Population variance of all samples. Unit: code^2. A contrast statistic: blind to where the contrast sits.
+/// Population variance of all samples. Unit: level^2. A contrast statistic: blind to where the contrast sits.
 /// Source: Groen, Young, Ligthart, Cytometry 6 (1985), F6.
 struct Variance : MetricBase {
   static constexpr MetricInfo kInfo{
-      "variance", 2, "code^2", "(N*sum g^2 - (sum g)^2) / N^2",
+      "variance", 2, "level^2", "(N*sum g^2 - (sum g)^2) / N^2",
       "grey-level variance, a contrast statistic: stays high on defocused high-contrast scenes (Groen 1985)"};
   static constexpr Reach kReach{};
   static constexpr int kGain = 0;
@@ -34,8 +34,9 @@ struct Variance : MetricBase {
 /// Variance divided by the mean; 0 for a black frame. Unit: code. Source: Groen et al. 1985, F10.
 struct NormalizedVariance : Variance {
   using Totals = Variance;
-  static constexpr MetricInfo kInfo{"normalized-variance", 1, "code", "variance / mean",
-                                    "variance with the exposure divided out; a contrast statistic too (Groen 1985)"};
+  static constexpr MetricInfo kInfo{
+      "normalized-variance", 1, "level", "variance / mean",
+      "variance divided by the mean, so that exposure cancels; also a contrast statistic (Groen 1985)"};
   static double score(const std::int64_t* t, std::uint64_t n) {
     return t[0] == 0 ? 0 : exact_variance(t[0], t[1], n) / mean_of(t[0], n);
   }

@@ -6,10 +6,10 @@
 
 namespace framequality {
 
-/// Mean of g(x,y) * (g(x+1,y) - g(x+2,y)) over x <= W-3; may be negative. Unit: code^2. 0 if w < 3.
+/// Mean of g(x,y) * (g(x+1,y) - g(x+2,y)) over x <= W-3; may be negative. Unit: level^2. 0 if w < 3.
 /// Source: Vollath, Journal of Microscopy 147 (1987), F4.
 struct VollathF4 : MetricBase {
-  static constexpr MetricInfo kInfo{"vollath-f4", 2, "code^2", "sum g(x,y) * (g(x+1,y) - g(x+2,y)), / N",
+  static constexpr MetricInfo kInfo{"vollath-f4", 2, "level^2", "sum g(x,y) * (g(x+1,y) - g(x+2,y)), / N",
                                     "autocorrelation: white noise cancels in the mean (Vollath 1987)"};
   static constexpr Reach kReach{.left = 0, .right = 2, .up = 0, .down = 0};
   static constexpr bool kSigned = true;

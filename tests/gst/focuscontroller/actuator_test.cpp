@@ -92,16 +92,16 @@ TEST(Actuator, FieldOfAnEmptyStructureIsMade) {
 
 TEST(Actuator, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens"),
-            "actuator=lens: write element.property, element.property.field or /dev/videoN");
+            "actuator=lens: expected element.property, element.property.field or /dev/videoN");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens."),
-            "actuator=lens.: write element.property, element.property.field or /dev/videoN");
+            "actuator=lens.: expected element.property, element.property.field or /dev/videoN");
   EXPECT_EQ(error_of("min=0 max=1 actuator=glass.as-int"),
             "actuator=glass.as-int: the pipeline has no element \"glass\"");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.focus"),
             "actuator=lens.focus: lens has no property \"focus\"; its numeric properties: as-int, as-uint, as-int64, "
             "as-uint64, as-float, as-double");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.text")
-                .find("actuator=lens.text: property \"text\" is not a number but a gchararray; "),
+                .find("actuator=lens.text: property \"text\" is not a number but of type gchararray; "),
             0u);
   EXPECT_EQ(
       error_of("min=0 max=1 actuator=lens.controls"),
@@ -113,16 +113,16 @@ TEST(Actuator, ErrorsNameWhatIsWrong) {
             "actuator=lens.ready-only: property \"ready-only\" cannot be set while playing");
   EXPECT_EQ(
       error_of("min=0 max=1 actuator=lens.as-int.field"),
-      "actuator=lens.as-int.field: property \"as-int\" is not a structure that can be read, and set while playing");
+      "actuator=lens.as-int.field: property \"as-int\" is not a structure that can be read, and be set while playing");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.nothing.field"),
             "actuator=lens.nothing.field: lens has no property \"nothing\"");
 }
 
 TEST(Actuator, ErrorsAboutTheRangeSayWhatToSet) {
-  EXPECT_EQ(error_of(""), "The range of the lens is not known: set min and max");
-  EXPECT_EQ(error_of("actuator=lens.as-double max=3"), "The range of the lens is not known: set min");
-  EXPECT_EQ(error_of("actuator=lens.as-uint"), "The range of the lens is not known: set max");
-  EXPECT_EQ(error_of("actuator=lens.controls.x min=0"), "The range of the lens is not known: set max");
+  EXPECT_EQ(error_of(""), "The range of the lens is unknown: set min and max");
+  EXPECT_EQ(error_of("actuator=lens.as-double max=3"), "The range of the lens is unknown: set min");
+  EXPECT_EQ(error_of("actuator=lens.as-uint"), "The range of the lens is unknown: set max");
+  EXPECT_EQ(error_of("actuator=lens.controls.x min=0"), "The range of the lens is unknown: set max");
   EXPECT_EQ(error_of("min=7 max=3"), "min is 7, above max, which is 3");
   EXPECT_EQ(error_of("actuator=lens.as-int min=200 max=300"),
             "The range 200 to 300 is out of reach of lens.as-int, which goes from -20 to 100");

@@ -258,8 +258,8 @@ TEST(Focus, LightChangesScoresThatAreNotNormalized) {
   constexpr char kNone[] = ", normalize=none", kMean[] = ", normalize=mean";
   const double half = 0.5, quarter = 0.25;
   EXPECT_TRUE(searches(quarter, "", "")) << "nothing is known";
-  EXPECT_FALSE(searches(quarter, fields("tenengrad", kNone, 100), fields("tenengrad", kNone, 50))) << "code^2";
-  EXPECT_FALSE(searches(half, fields("laplacian", kNone, 100), fields("laplacian", kNone, 50))) << "code";
+  EXPECT_FALSE(searches(quarter, fields("tenengrad", kNone, 100), fields("tenengrad", kNone, 50))) << "level^2";
+  EXPECT_FALSE(searches(half, fields("laplacian", kNone, 100), fields("laplacian", kNone, 50))) << "level";
   EXPECT_TRUE(searches(half, fields("entropy", kNone, 100), fields("entropy", kNone, 50)));
   EXPECT_TRUE(searches(quarter, fields("unheard-of", kNone, 100), fields("unheard-of", kNone, 50)));
   EXPECT_TRUE(searches(quarter, fields("tenengrad", kMean, 100), fields("tenengrad", kMean, 50)));

@@ -194,7 +194,7 @@ TEST(OverlayAttach, FramesThatCannotBeReadGetNoPeakingAndOneWarning) {
   const Heard heard = rig.heard();
   EXPECT_TRUE(heard.errors.empty());
   ASSERT_EQ(heard.warnings.size(), 1u);
-  EXPECT_NE(heard.warnings[0].text.find("no focus peaking"), std::string::npos);
+  EXPECT_NE(heard.warnings[0].text.find("No focus peaking"), std::string::npos);
 }
 
 TEST(OverlayAttach, OtherMemoryThatNobodyDrawsOnIsRefused) {

@@ -126,7 +126,7 @@ TEST_F(OverlayMemory, MissingBytesAreAnErrorWithTheNumbers) {
       EXPECT_EQ(flow_, GST_FLOW_ERROR) << format << ", " << layout.name;
       ASSERT_EQ(heard_.errors.size(), 1u) << format;
       EXPECT_TRUE(heard_.errors[0].is(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT)) << heard_.errors[0].text;
-      EXPECT_NE(heard_.errors[0].text.find("but the buffer holds "), std::string::npos) << heard_.errors[0].text;
+      EXPECT_NE(heard_.errors[0].text.find("but the buffer has "), std::string::npos) << heard_.errors[0].text;
     }
 }
 

@@ -219,7 +219,7 @@ TEST(OverlayStream, ShortFrameIsAnErrorWithTheReason) {
   const Heard heard = rig.heard();
   ASSERT_EQ(heard.errors.size(), 1u);
   EXPECT_TRUE(heard.errors[0].is(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
-  EXPECT_NE(heard.errors[0].text.find("takes 460800 bytes, but the buffer holds 1000"), std::string::npos);
+  EXPECT_NE(heard.errors[0].text.find("needs 460800 bytes, but the buffer has 1000"), std::string::npos);
 }
 
 TEST(OverlayStream, OtherBranchOfATeeIsUntouched) {

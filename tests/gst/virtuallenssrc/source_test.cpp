@@ -457,17 +457,17 @@ TEST(VirtualLensSrc, HostileNamesAreJustNames) {
 TEST(VirtualLensSrc, ErrorsSayWhatIsWrong) {
   const PictureFolder empty, broken, sizes, twice;
   EXPECT_EQ(error_of("/nowhere/at all"), "There is no file or folder /nowhere/at all");
-  EXPECT_EQ(error_of(empty.path()), "There is no picture (.png, .jpg, ...) in " + empty.path());
+  EXPECT_EQ(error_of(empty.path()), "There is no image (.png, .jpg, ...) in " + empty.path());
   EXPECT_EQ(error_of("/dev/null"), "/dev/null is neither a file nor a folder");
   broken.text("1.png", "this is no picture");
   EXPECT_NE(error_of(broken.path()).find("Cannot decode " + broken.path() + "/1.png: "), std::string::npos);
   sizes.add("1.png", 1, 8, 6);
   sizes.add("2.png", 1, 8, 7);
   EXPECT_EQ(error_of(sizes.path()),
-            "The pictures of a sweep must have the same size, but " + sizes.path() + "/2.png is 8x7, others 8x6");
+            "The images of a sweep must have the same size, but " + sizes.path() + "/2.png is 8x7 and others are 8x6");
   twice.add("1.png", 1);
   twice.add("1.0.png", 1);
-  EXPECT_NE(error_of(twice.path()).find("two pictures for one position"), std::string::npos);
+  EXPECT_NE(error_of(twice.path()).find("same position"), std::string::npos);
 }
 
 TEST(VirtualLensSrc, StartsAnewAfterAnError) {
