@@ -385,7 +385,7 @@ class App {
     if (fatal_.empty() && complete) {
       try {
         if (!options_.report.empty())
-          DraftFile(options_.report, report_page(options_, meter_, facts(), parts_)).publish();
+          DraftFile(options_.report, report_page(options_, meter_, facts(), parts_, choices_.selected())).publish();
         if (!options_.manifest.empty())
           DraftFile(options_.manifest,
                     manifest(options_.manifest, options_, meter_, facts(), choices_.selected(), run_facts()))

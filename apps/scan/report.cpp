@@ -63,6 +63,20 @@ Json zones(const ZoneHistory& history) {
           {"levels", base64(levels)}};
 }
 
+/// Chosen frames as [input, frame].
+Json chosen(const Selected& selected) {
+  Json json = Json::array();
+  for (const ChosenFrame& c : selected.chosen) json.push_back(Json::array({c.input, c.frame}));
+  return json;
+}
+
+/// Why nothing of an input was chosen, by its name.
+Json reasons(const Selected& selected) {
+  Json json = Json::object();
+  for (const RejectedInput& r : selected.rejected) json[json_text(r.source).get<std::string>()] = json_text(r.reason);
+  return json;
+}
+
 }  // namespace
 
 std::string unit_of(const std::string& metric) {
@@ -96,7 +110,7 @@ std::string report_part(const Result& result) {
 }
 
 std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
-                        const std::vector<std::string>& parts) {
+                        const std::vector<std::string>& parts, const Selected& selected) {
   const auto grid = [](const MeterOptions& m) {
     return std::to_string(m.zone_columns) + " × " + std::to_string(m.zone_rows);
   };
@@ -133,6 +147,8 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
                            {"rows", meter.zone_rows},
                            {"roi", meter.roi ? Json(*meter.roi) : Json()},
                            {"settings", std::move(settings)}});
+  if (options.picks()) add_member(data, "chosen", dump(chosen(selected)));
+  if (options.picks()) add_member(data, "reasons", dump(reasons(selected)));
   add_member(data, "files", array_of_lines(parts));
   data = json_for_html(data);
 

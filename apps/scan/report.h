@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/scan/job.h"
+#include "apps/scan/manifest.h"
 
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ std::string unit_of(const std::string& metric);
 /// A file's part of the page's data, as JSON.
 std::string report_part(const Result& result);
 
-/// The page. parts: as report_part() made them.
+/// The page. parts: as report_part() made them, in the order of the inputs. It marks what was chosen if
+/// options.picks().
 std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
-                        const std::vector<std::string>& parts);
+                        const std::vector<std::string>& parts, const Selected& selected);
 
 }  // namespace framequality::apps::scan

@@ -88,6 +88,23 @@ addEventListener("load", () => {
 """
 
 
+CHOSEN_ACTIONS = """<script>
+addEventListener("load", () => {
+  const all = (what) => [...document.querySelectorAll(what)], text = (what) => all(what).map((e) => e.textContent), seen = {};
+  seen.heads = text("h2");
+  seen.badges = all("main > section").map((s) => s.querySelectorAll(".badge").length);
+  seen.reasons = text(".gallery > li > .note");
+  seen.picks = all(".plot .pick").length;
+  seen.legend = text(".tools b");
+  seen.columns = text("thead th");
+  const map = document.querySelector(".map"), toggle = document.querySelector(".title button");
+  seen.map = map && [map, 1, 2].map((click) => (click === map || toggle.click(), getComputedStyle(map.querySelector("svg")).display, map.className));
+  document.body.replaceChildren(JSON.stringify(seen));
+});
+</script>
+"""
+
+
 class Browser:
     def __init__(self, program, folder):
         self.program, self.folder, self.runs = program, folder, 0
@@ -143,7 +160,7 @@ def test_page(browser):
     assert 5 <= seen["zoomed"] < FRAMES, seen
     assert seen["yLabels"] >= 3 and seen["xLabels"][:2] == ["0:00.0", "0:00.2"], seen
     assert seen["marks"] == 12 and seen["mapChanged"], seen
-    assert re.fullmatch(r"[\d,.]+ code²0:01\.\d{3}, frame \d+", seen["tip"]) and seen["tip"] != seen["first"], seen
+    assert re.fullmatch(r"[\d,.]+ level²0:01\.\d{3}, frame \d+", seen["tip"]) and seen["tip"] != seen["first"], seen
     assert seen["first"].endswith("0:00.000, frame 0") and seen["hidden"], seen
     assert seen["title"] == "Sharpness report" and seen["injected"] == 0 and seen["pictures"], seen
     assert seen["names"] == [str(HOSTILE), "text.mp4", "gone.mp4"], seen
@@ -183,6 +200,28 @@ def test_pictures(browser):
         assert seen["scores"] == sorted(seen["scores"], reverse=True), seen
         assert seen["map"] == 4 and "Sharpest" not in seen["text"] and "lurriest" not in seen["text"], seen
         assert len(seen["shots"]) == len(set(seen["shots"])) == 3 * clips, seen  # each frame of a few is shown once
+
+
+def test_chosen(browser):
+    """Chosen images are a group of their own and carry a badge, the others say why not; chosen frames are marked below the
+    plot. The heat map can be hidden."""
+    names = [f"{pattern}-set.jpg" for pattern in ("red", "snow", "smpte")]
+    for name in names:
+        make(browser.folder / name, 1, pattern=name.removesuffix("-set.jpg"))
+    page = browser.folder / "chosen.html"
+    scan("--set", "--best", "2", "--export", "picked", "--report", page, *names, cwd=browser.folder)
+    seen = browser.act(page, actions=CHOSEN_ACTIONS)
+    assert seen["heads"][:2] == ["2 chosen images, highest score first", "1 other image"], seen
+    assert seen["badges"] == [2, 0, 0] and len(seen["reasons"]) == 1 and "-set.jpg" in seen["reasons"][0], seen
+    make(browser.folder / "frames.mkv", 20)
+    scan("--best", "3", "--manifest", "frames.json", "--report", page, "frames.mkv", *names, cwd=browser.folder)
+    seen = browser.act(page, actions=CHOSEN_ACTIONS)
+    assert seen["picks"] == 3 and seen["legend"] == ["3 chosen frames. "] and "Chosen" in seen["columns"], seen
+    assert seen["map"] == ["map", "map off", "map"], seen
+    # Nothing was to be chosen: nothing is marked.
+    scan("--report", page, "frames.mkv", cwd=browser.folder)
+    seen = browser.act(page, actions=CHOSEN_ACTIONS)
+    assert seen["picks"] == 0 and not seen["legend"] and not any(seen["badges"]), seen
 
 
 def test_many_frames(browser):
