@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// framequality-bliinds: features and scores of files.
+// framequality-bliinds: prints features and scores of files.
 #include "apps/bliinds/csv.h"
 #include "apps/bliinds/measure.h"
 #include "apps/common/command_line.h"
@@ -31,13 +31,13 @@ constexpr char kUsage[] =
     R"(usage: framequality-bliinds features [OPTION...] FILE...
        framequality-bliinds score [OPTION...] FILE...
 
-Scores images and frames of video by BLIINDS-II, a quality measure that needs no reference.
+Scores the quality of images and video frames without a reference, by BLIINDS-II.
 
 features  prints CSV: name, frame (from 0), and the 24 features of every image or frame of video that GStreamer
           decodes
-score     prints CSV: name, frame, score (0 best ... 99 worst), raw-score (before rounding and clamping)
+score     prints CSV: name, frame, score from 0 (best) to 99 (worst), raw-score (before rounding and clamping)
 
-Names are bytes, as given.
+Names are written byte for byte as given.
 )";
 
 constexpr char kDetails[] = R"(
@@ -114,12 +114,13 @@ Options parse_options(const std::string& command, const std::vector<std::string>
     const std::string name = word.substr(0, equals);
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end())
-      throw UsageError(std::string(command).append(" has no option '" + name + "'").append(suggestion(name, known)));
+      throw UsageError(
+          std::string(command).append(" does not have the option '" + name + "'").append(suggestion(name, known)));
     if (equals == word.npos && i + 1 == words.size()) throw UsageError(name + " needs a value");
     set_option(keys[static_cast<std::size_t>(found - known.begin())],
                equals == word.npos ? words[++i] : word.substr(equals + 1));
   }
-  if (options.files.empty()) throw UsageError("which files?");
+  if (options.files.empty()) throw UsageError("no files given");
   return options;
 }
 
@@ -133,7 +134,7 @@ std::vector<std::string> feature_names() {
   return names;
 }
 
-/// To stdout; a table of which something is missing must not look complete.
+/// Writes to stdout; an incomplete table must not look complete.
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
     throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));
@@ -184,7 +185,7 @@ int run(const std::vector<std::string>& words) {
     return 0;
   }
   if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end())
-    throw UsageError(command.empty() ? "features or score?"
+    throw UsageError(command.empty() ? "no command given; use features or score"
                                      : "no command '" + command + "'" + suggestion(command, kCommands));
   const Options options = parse_options(command, {words.begin() + 1, words.end()});
   return measure_files(options, command == "features");
@@ -197,7 +198,8 @@ int run(int argc, char** argv) {
       throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));
     return status;
   } catch (const UsageError& e) {
-    std::cerr << "framequality-bliinds: " << e.what() << "\nframequality-bliinds --help says more\n";
+    std::cerr << "framequality-bliinds: " << e.what()
+              << "\nusage: framequality-bliinds features|score [OPTION...] FILE...   (see --help)\n";
     return kMisused;
   } catch (const std::exception& e) {
     std::cerr << "framequality-bliinds: " << e.what() << '\n';

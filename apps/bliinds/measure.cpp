@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every frame of a picture or video that GStreamer can decode, measured by the element bliindsmeter.
+// Measurement of every frame of an image or video that GStreamer can decode, by the element bliindsmeter.
 #include "apps/bliinds/measure.h"
 
 #include "apps/common/contexts.h"
@@ -124,8 +124,8 @@ std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& fil
         idle_seconds = 0;
         continue;
       }
-      throw Stalled("nothing came of it for " + std::to_string(stall_timeout) +
-                    " s: damaged, or its decoder is slower than --stall-timeout");
+      throw Stalled("no data for " + std::to_string(stall_timeout) +
+                    " s: it is damaged, or its decoder needs a longer --stall-timeout");
     }
     switch (GST_MESSAGE_TYPE(message.get())) {
       case GST_MESSAGE_ELEMENT:
@@ -143,7 +143,7 @@ std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& fil
         if (const std::string why = why_unreachable(message.get()); !why.empty()) throw std::runtime_error(why);
         throw std::runtime_error(decoding.reason(message.get()));
       case GST_MESSAGE_APPLICATION:
-        if (gst_message_has_name(message.get(), kNothing)) throw std::runtime_error("no picture or video in it");
+        if (gst_message_has_name(message.get(), kNothing)) throw std::runtime_error("it has no image or video");
         break;
       default:
         return frames;
@@ -178,7 +178,7 @@ void measure(const std::string& file, const MeasureOptions& options, const std::
   try {
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     if (run(pipeline, reading->decoding, file, options.stall_timeout, each) == 0)
-      throw std::runtime_error("no frame of it could be measured");
+      throw std::runtime_error("none of its frames could be measured");
   } catch (const Stalled&) {
     // Unless it is stuck, which is not waited for.
     expect_stuck_threads();

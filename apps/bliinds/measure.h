@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every frame of a picture or video that GStreamer can decode, measured by the element bliindsmeter.
+// Measurement of every frame of an image or video that GStreamer can decode, by the element bliindsmeter.
 #pragma once
 
 #include "algorithms/bliinds/meter.h"

@@ -95,7 +95,7 @@ Value value_of(Kind kind, const std::string& text) {
 void set_option(const Key& option, const std::string& text) {
   const Value value = value_of(option.setter.kind, text);
   if (option.setter.set(value)) return;
-  throw UsageError(std::string("--") + option.name + " takes " + option.setter.takes + ", not '" + printable(text) +
+  throw UsageError(std::string("--") + option.name + " must be " + option.setter.takes + ", not '" + printable(text) +
                    "'" + suggested_word(option, value));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What happens inside a pipeline that decodes any file: why it fails, and pictures that would fail for no good reason.
+// Inside of pipelines that decode any file: reasons for failures, and workarounds for images that should not fail.
 #include "apps/common/decoding.h"
 
 #include "apps/common/packages.h"
@@ -78,8 +78,8 @@ GstPadProbeReturn gather(GstPad* pad, GstPadProbeInfo* info, gpointer to) {
     blocks->whole = true;
     const Owned<GstElement> decoder(gst_pad_get_parent_element(pad));
     if (decoder && is_jpeg_in_tiff(decoder.get(), blocks->data)) {
-      GST_ELEMENT_ERROR(decoder.get(), STREAM, NOT_IMPLEMENTED, ("TIFF with JPEG inside cannot be decoded here"),
-                        (nullptr));
+      GST_ELEMENT_ERROR(decoder.get(), STREAM, NOT_IMPLEMENTED,
+                        ("GStreamer cannot decode TIFF images with JPEG compression: convert it first"), (nullptr));
       gst_clear_buffer(&blocks->data);
       return GST_PAD_PROBE_OK;
     }
@@ -177,11 +177,10 @@ bool Decoding::has_given_up() const {
 
 std::string Decoding::emptiness() const {
   if (is_heif_)
-    return "GStreamer does not decode HEIC and AVIF images; convert it first: heif-convert IMAGE IMAGE.png (on Debian "
-           "and "
-           "Ubuntu: sudo apt install libheif-examples)";
+    return "GStreamer cannot decode HEIC and AVIF images: convert it first with heif-convert IMAGE IMAGE.png (on "
+           "Debian and Ubuntu: sudo apt install libheif-examples)";
   const std::lock_guard lock(mutex_);
-  if (missing_.empty()) return "it holds no video";
+  if (missing_.empty()) return "it has no video";
   std::string text;
   for (const std::string& what : missing_) text += (text.empty() ? "GStreamer has no " : ", and no ") + what;
   return text + install_hint(details_);
@@ -194,7 +193,7 @@ std::string Decoding::cause(const Complaint& complaint) const {
     return "";
   std::unique_lock lock(mutex_);
   if (!dropped_.empty()) {
-    std::string text = dropped_.size() == 1 ? "its decoder did not start:" : "its decoders did not start:";
+    std::string text = dropped_.size() == 1 ? "its decoder failed to start:" : "its decoders failed to start:";
     bool on_gpu = false;
     for (const std::string& factory : dropped_) {
       text += ' ' + factory;
@@ -205,7 +204,7 @@ std::string Decoding::cause(const Complaint& complaint) const {
     if (!why.empty() && why.find("uitable plugin") == why.npos && !why.starts_with("Missing decoder") &&
         !why.starts_with("Couldn't set "))
       text += " (" + why + ')';
-    return on_gpu ? text + "; GPU memory may be full: try fewer at once" : text;
+    return on_gpu ? text + "; GPU memory may be full: try fewer files at once" : text;
   }
   lock.unlock();
   return emptiness();

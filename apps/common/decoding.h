@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What happens inside a pipeline that decodes any file: why it fails, and pictures that would fail for no good reason.
+// Inside of pipelines that decode any file: reasons for failures, and workarounds for images that should not fail.
 #pragma once
 
 #include "apps/common/message.h"

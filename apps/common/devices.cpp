@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All devices that the meter can measure on.
+// List of the devices that the meter can measure on, with their speed.
 #include "apps/common/devices.h"
 
 #include "apps/common/element.h"
@@ -86,7 +86,7 @@ double microseconds(const Listed& device, std::string& fault) {
       bus.get(), kPatience, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
   const bool is_done = end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS;
   const Work all(meter);
-  if (!is_done) fault = end ? printable(complaint_of(end.get()).text) : "no answer for a minute";
+  if (!is_done) fault = end ? printable(complaint_of(end.get()).text) : "it did not respond for a minute";
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   return is_done ? static_cast<double>(all.ns - begin.ns) / kTimed / 1000 : -1;
 }
@@ -106,9 +106,9 @@ int print_devices() {
     std::string fault = device.reason;
     const double us = device.usable ? microseconds(device, fault) : -1;
     if (us >= 0)
-      std::printf("%s: can be used, %.0f us for a frame of 1920x1080\n", name.c_str(), us);
+      std::printf("%s: usable, %.0f us per frame of 1920x1080\n", name.c_str(), us);
     else
-      std::printf("%s: cannot be used: %s\n", name.c_str(), fault.c_str());
+      std::printf("%s: not usable: %s\n", name.c_str(), fault.c_str());
     std::fflush(stdout);
   }
   return 0;

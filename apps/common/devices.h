@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All devices that the meter can measure on.
+// List of the devices that the meter can measure on, with their speed.
 #pragma once
 
 namespace framequality::apps {

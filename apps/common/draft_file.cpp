@@ -55,7 +55,7 @@ DraftFile::DraftFile(std::string path) : path_(std::move(path)) {
   struct stat about = {};
   if (stat(path_.c_str(), &about) != 0 || S_ISREG(about.st_mode)) return;
   if (S_ISDIR(about.st_mode)) fail(path_, EISDIR);
-  throw std::runtime_error("cannot write " + printable(path_) + ": it is no ordinary file");
+  throw std::runtime_error("cannot write " + printable(path_) + ": it is not a regular file");
 }
 
 DraftFile::DraftFile(std::string path, std::string_view content) : DraftFile(std::move(path)) {

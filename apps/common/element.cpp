@@ -25,9 +25,9 @@ GstElement* make_own_element(const char* factory) {
   if (!element && gst_registry_scan_path(gst_registry_get(), FQ_PLUGIN_DIR))
     element = gst_element_factory_make(factory, nullptr);
   if (!element)
-    throw std::runtime_error(std::string("GStreamer finds no element '") + factory +
-                             "': install the plugin framequality, or set GST_PLUGIN_PATH to the folder that "
-                             "libgstframequality.so is in");
+    throw std::runtime_error(
+        std::string("GStreamer cannot find the element '") + factory +
+        "': install the plugin framequality, or set GST_PLUGIN_PATH to the folder of libgstframequality.so");
   return element;
 }
 
@@ -47,7 +47,7 @@ std::string try_device(GstElement* meter) {
   gst_element_set_bus(meter, nullptr);
   if (ready) return used;
   const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
-  throw std::runtime_error(message ? printable(complaint_of(message.get()).text) : "the meter cannot be used");
+  throw std::runtime_error(message ? printable(complaint_of(message.get()).text) : "the meter failed to start");
 }
 
 }  // namespace framequality::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a picture says of itself.
+// Exif metadata of an image.
 #pragma once
 
 #include <gst/gst.h>

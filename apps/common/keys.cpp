@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The rows of a program's table of keys: what can be set, on its command line or in its configuration file.
+// Rows of a program's table of keys: the options of its command line and the keys of its configuration file.
 #include "apps/common/keys.h"
 
 #include "apps/common/nearest.h"
@@ -43,7 +43,7 @@ namespace {
 
 template <class Target>
 Setter non_empty(Target& target) {
-  return parsed("a text", [&target](const std::string& text) {
+  return parsed("a non-empty text", [&target](const std::string& text) {
     if (!text.empty()) target = text;
     return !text.empty();
   });

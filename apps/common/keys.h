@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The rows of a program's table of keys: what can be set, on its command line or in its configuration file.
+// Rows of a program's table of keys: the options of its command line and the keys of its configuration file.
 #pragma once
 
 #include <cmath>
@@ -116,7 +116,7 @@ Setter seconds_from(std::int64_t least, Time& target) {
     target = static_cast<std::uint64_t>(std::llround(*given * 1e9));
     return true;
   };
-  return {Kind::kNumber, "seconds from " + std::to_string(least) + " to " + std::to_string(kMost), set};
+  return {Kind::kNumber, "a number of seconds from " + std::to_string(least) + " to " + std::to_string(kMost), set};
 }
 
 // --- Tables

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What errors and warnings of GStreamer say.
+// Texts of GStreamer's errors and warnings.
 #include "apps/common/message.h"
 
 #include <string_view>

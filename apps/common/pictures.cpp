@@ -23,7 +23,7 @@ constexpr std::string_view kExifMark("Exif\0\0", 6);
 // a filter, as GStreamer's pngenc writes, at level 6 100 ms, 2.06 MB.
 constexpr int kPngLevel = 2;
 
-std::runtime_error failure(const std::string& what) { return std::runtime_error("cannot make a picture: " + what); }
+std::runtime_error failure(const std::string& what) { return std::runtime_error("cannot write an image: " + what); }
 
 /// What viewers take for granted if a file says nothing.
 bool is_plain(const GstVideoColorimetry& colours) {

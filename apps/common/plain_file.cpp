@@ -15,12 +15,12 @@ PlainFile::PlainFile(const std::string& path)
     : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)) {
   // FreeBSD's is EMLINK.
   if (descriptor_ < 0 && (errno == ELOOP || errno == EMLINK))
-    throw std::runtime_error("it is a symbolic link, which is not followed");
+    throw std::runtime_error("it is a symbolic link, and those are not followed");
   if (descriptor_ < 0) throw std::runtime_error(std::strerror(errno));
   struct stat about = {};
   if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) {
     close(descriptor_);
-    throw std::runtime_error("it is no ordinary file");
+    throw std::runtime_error("it is not a regular file");
   }
   size_ = static_cast<std::uint64_t>(about.st_size);
 }

@@ -25,7 +25,7 @@ namespace framequality::apps {
 std::size_t choice(const std::string& option, const std::string& text, const std::vector<std::string>& words) {
   const auto found = std::find(words.begin(), words.end(), text);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  throw UsageError(option + " takes " + listed(words) + ", not '" + printable(text) + "'" + suggestion(text, words));
+  throw UsageError(option + " must be " + listed(words) + ", not '" + printable(text) + "'" + suggestion(text, words));
 }
 
 void keep_standard_descriptors() {

@@ -16,7 +16,7 @@ namespace {
 constexpr double kLongestSide = 32767;  // of what is scaled up: the shape that a damaged file claims may be absurd
 
 std::runtime_error failure(const char* what) {
-  return std::runtime_error(std::string("cannot make a picture: ") + what);
+  return std::runtime_error(std::string("cannot write an image: ") + what);
 }
 
 /// A buffer mapped as a frame while this lives.
@@ -113,7 +113,7 @@ Raster converted(GstBuffer* frame, GstVideoInfo from, const View& view) {
                                                   to.size, nullptr, nullptr));
   const std::unique_ptr<GstVideoConverter, decltype(&gst_video_converter_free)> converter(
       gst_video_converter_new(&from, &to, nullptr), gst_video_converter_free);
-  if (!converter) throw failure("no way from its format to that of pictures");
+  if (!converter) throw failure("GStreamer cannot convert the frame's format");
   Mapped source(from, frame, GST_MAP_READ), destination(to, target.get(), GST_MAP_WRITE);
   gst_video_converter_frame(converter.get(), source.get(), destination.get());
   if (gray && limited) fill_range(raster);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The server behind a source that failed: whether it can be connected to.
+// Check whether the server of a failed source accepts connections.
 #include "apps/common/reach.h"
 
 #include "apps/common/message.h"
@@ -66,7 +66,7 @@ GCancellable* ending() {
 std::string words_of(const GError* error) {
   if (g_error_matches(error, G_RESOLVER_ERROR, G_RESOLVER_ERROR_NOT_FOUND)) return "no such host";
   if (g_error_matches(error, G_RESOLVER_ERROR, G_RESOLVER_ERROR_TEMPORARY_FAILURE))
-    return "no such host, or no name server answers";
+    return "no such host, or the name server does not answer";
   if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED)) return "connection refused";
   if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT)) return "timed out";
   if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_HOST_UNREACHABLE)) return "host unreachable";
@@ -123,7 +123,7 @@ std::string why_unreachable(GstMessage* error) {
   const Complaint complaint = complaint_of(error);
   const bool is_mute =
       complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && complaint.details.ends_with("error (-5)");
-  return is_mute ? "the server" + name + " accepts connections, but nothing can be read from it" : "";
+  return is_mute ? "the server" + name + " accepts connections, but nothing could be read from it" : "";
 }
 
 bool explain_unreachable(GstBus* bus, GstMessage* message) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The server behind a source that failed: whether it can be connected to.
+// Check whether the server of a failed source accepts connections.
 #pragma once
 
 #include <gst/gst.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is known of a file that was scanned into a folder of tables: the JSON file beside its table.
+// Record of a file that was scanned into a folder of tables: the JSON file next to its table.
 #include "apps/common/record.h"
 
 #include "apps/common/json.h"
@@ -25,7 +25,7 @@ constexpr int kDeepest = 8;                  // of brackets in brackets
 constexpr std::string_view kEnd = "]}\n";    // of a record that is whole: its curve
 std::string content(const std::string& path) {
   const PlainFile file(path);
-  if (file.size() > kLongest) throw std::runtime_error("it is too long for a record");
+  if (file.size() > kLongest) throw std::runtime_error("it is too large for a record");
   std::string text(file.size(), '\0');
   text.resize(file.read(text));
   return text;
@@ -35,7 +35,7 @@ std::string content(const std::string& path) {
 class Fields {
  public:
   explicit Fields(const Json& json, const char* what) : json_(json) {
-    if (!json.is_object()) throw std::runtime_error(std::string(what) + " is no object");
+    if (!json.is_object()) throw std::runtime_error(std::string(what) + " is not a JSON object");
   }
 
   const Json& operator[](const char* name) const {
@@ -75,7 +75,7 @@ class Fields {
   }
 
   static void require(const char* name, bool right) {
-    if (!right) throw std::runtime_error(std::string("its \"") + name + "\" is not what a record has");
+    if (!right) throw std::runtime_error(std::string("its \"") + name + "\" has the wrong type or value");
   }
 
  private:
@@ -127,7 +127,7 @@ Json document(const std::string& text, bool curve) {
   std::string name;
   const auto follow = [&](int depth, Json::parse_event_t event, const Json& value) {
     using Event = Json::parse_event_t;
-    if (depth >= kDeepest) throw std::runtime_error("it is no record");
+    if (depth >= kDeepest) throw std::runtime_error("it is not a record");
     if (!can_stop || depth != 1) return true;
     if (event == Event::key) {
       name = value.get<std::string>();
@@ -151,7 +151,7 @@ Json document(const std::string& text, bool curve) {
 Record parsed(const std::string& text, bool curve) {
   const Json json = document(text, curve);
   const Fields fields(json, "it");
-  if (fields.whole("version") != kVersion) throw std::runtime_error("another version wrote it");
+  if (fields.whole("version") != kVersion) throw std::runtime_error("another version of framequality-scan wrote it");
   Record record;
   record.file = fields.text("file");
   if (!fields.is_null("size")) record.size = fields.count("size");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is known of a file that was scanned into a folder of tables: the JSON file beside its table.
+// Record of a file that was scanned into a folder of tables: the JSON file next to its table.
 #pragma once
 
 #include <array>

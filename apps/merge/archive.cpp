@@ -65,7 +65,7 @@ void check_table(const Entry& entry) {
   const std::string_view table = entry.record.table;
   if (!table.starts_with(stem) || (table.substr(stem.size()) != ".csv" && table.substr(stem.size()) != ".jsonl"))
     throw std::runtime_error("the record " + printable(entry.record_path()) +
-                             " names another's table: " + printable(table));
+                             " names the table of another file: " + printable(table));
 }
 
 std::string difference(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b,
@@ -75,7 +75,7 @@ std::string difference(const std::map<std::string, std::string>& a, const std::m
   for (const auto& [name, value] : b) names.insert(name);
   const auto value = [](const std::map<std::string, std::string>& options, const std::string& name) {
     const auto found = options.find(name);
-    return found == options.end() ? std::string("not there") : printable(found->second);
+    return found == options.end() ? std::string("missing") : printable(found->second);
   };
   for (const std::string& name : names)
     if (value(a, name) != value(b, name))
@@ -93,7 +93,7 @@ const Entry& better(const Entry& a, const Entry& b) {
   if (same_file && !a.record.error.empty()) return b;
   if (same_file && (!b.record.error.empty() || (a.record.bytes == b.record.bytes && a.record.rows == b.record.rows)))
     return a;
-  throw std::runtime_error(std::string(same_file ? "the tables" : "the file was changed between the scans") + " of " +
+  throw std::runtime_error(std::string(same_file ? "the tables" : "the file changed between the scans") + " of " +
                            printable(a.record.file) + (same_file ? " differ: " : ": ") + printable(a.record_path()) +
                            " and " + printable(b.record_path()));
 }
@@ -107,7 +107,7 @@ std::size_t Archive::failed() const {
 
 Archive read_archive(const std::vector<std::string>& folders) {
   std::vector<Entry> all = find_records(folders);
-  if (all.empty()) throw std::runtime_error("there are no records of framequality-scan --output");
+  if (all.empty()) throw std::runtime_error("no records of framequality-scan --output found");
   Archive archive;
   // The first to be read stands for all, so that the others need not keep theirs.
   const Record first = read_record(all.front().record_path(), false);

@@ -31,7 +31,7 @@ auto of_table(const Entry& entry, F&& action) {
 
 void check_size(const Entry& entry, std::uint64_t bytes) {
   if (bytes == entry.record.bytes) return;
-  throw std::runtime_error("it has " + std::to_string(bytes) + " bytes, and its record says " +
+  throw std::runtime_error("it has " + std::to_string(bytes) + " bytes, but its record says " +
                            std::to_string(entry.record.bytes) + "; scan again with --resume");
 }
 
@@ -55,7 +55,7 @@ void join_tables(const Archive& archive, const std::function<void(std::string_vi
       const std::string_view own = text.substr(0, text.find('\n') + 1);
       if (own.empty()) fail(entry, "it has no header");
       if (header.empty()) append(header = own);
-      if (own != header) fail(entry, "its header is another than that of the tables before it");
+      if (own != header) fail(entry, "its header differs from that of the tables before it");
       text.remove_prefix(own.size());
     }
     for (bool whole = false; !whole; bytes += text.size()) {

@@ -70,7 +70,7 @@ int run(int argc, char** argv) {
       merge(options);
     return 0;
   } catch (const UsageError& e) {
-    complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] DIR...   (--help says more)");
+    complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] DIR...   (see --help)");
     return kMisused;
   } catch (const std::system_error& e) {
     if (e.code().value() == EPIPE) return kSignalled + SIGPIPE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The command line of framequality-merge.
+// Command line of framequality-merge.
 #include "apps/merge/options.h"
 
 #include "apps/common/command_line.h"
@@ -36,21 +36,20 @@ std::vector<Key> keys(Options& o) {
 }
 
 Help help() {
-  return {
-      "DIR...", "join the tables of framequality-scan --output",
-      "Joins the tables of an archive that framequality-scan --output wrote, on one machine or many.",
-      "Rows come in natural order of the names of the files, each file once, under one header. Refused are options\n"
-      "that differ, tables that are missing or of another size, and files with tables of different times.\n"
-      "\nFiles that could not be read to their end keep the rows that were read; stderr counts them and --errors\n"
-      "lists them. They do not change the exit status.\n"
-      "\nExit status:\n"
-      "  0: all tables were joined\n"
-      "  1: refused or failed\n"
-      "  2: wrong usage\n"
-      "  141: the reader of the table went away\n"
-      "\nExamples:\n"
-      "  framequality-merge tables > scores.csv\n"
-      "  framequality-merge -o scores.csv --errors errors.csv --report report.html node1/tables node2/tables"};
+  return {"DIR...", "join the tables of framequality-scan --output",
+          "Joins the tables that framequality-scan --output wrote, on one machine or many, into one table.",
+          "Rows are in natural order of the file names, each file once, under one header. framequality-merge refuses\n"
+          "tables with different options, missing or truncated tables, and different tables of the same file.\n"
+          "\nFiles that could not be read to their end keep the rows that were read; stderr counts them and --errors\n"
+          "lists them. They do not change the exit status.\n"
+          "\nExit status:\n"
+          "  0: all tables were joined\n"
+          "  1: refused or failed\n"
+          "  2: wrong usage\n"
+          "  141: the reader of the table closed its end\n"
+          "\nExamples:\n"
+          "  framequality-merge tables > scores.csv\n"
+          "  framequality-merge -o scores.csv --errors errors.csv --report report.html node1/tables node2/tables"};
 }
 
 }  // namespace
@@ -62,11 +61,11 @@ Options parse_options(int argc, char** argv) {
   line.apply(table);
   if (options.version) return options;
   options.folders = line.arguments();
-  if (options.folders.empty()) throw UsageError("which folders?");
+  if (options.folders.empty()) throw UsageError("no folders given");
   if (options.report.empty() && (line.has("details") || line.has("detail")))
-    throw UsageError("--details and --detail are about --report FILE");
+    throw UsageError("--details and --detail need --report FILE");
   if (options.detail_names.size() > kMostNames)
-    throw UsageError("--detail is for up to " + std::to_string(kMostNames) + " files");
+    throw UsageError("--detail accepts at most " + std::to_string(kMostNames) + " files");
   return options;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The command line of framequality-merge.
+// Command line of framequality-merge.
 #pragma once
 
 #include "apps/common/program.h"

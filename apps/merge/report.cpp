@@ -108,7 +108,7 @@ Entries details(const Archive& archive, const Entries& measured, const Options& 
         std::find_if(archive.entries.begin(), archive.entries.end(),
                      [file = valid_utf8(name)](const Entry& entry) { return entry.record.file == file; });
     if (found == archive.entries.end())
-      throw std::runtime_error("--detail " + printable(name) + ": there is no record of a file of this name");
+      throw std::runtime_error("--detail " + printable(name) + ": no record of this file");
     some.push_back(&*found);
   }
   return some;

@@ -231,7 +231,7 @@ class App {
       }
       texts_[i] = text;
       if (folder_ && !folder_->keep(i, result))
-        say(printable(result.name) + ": warning: it changed while it was scanned");
+        say(printable(result.name) + ": warning: the file changed during the scan");
       if (!options_.report.empty()) parts_[i] = report_part(result);
       devices_.insert(result.video.devices.begin(), result.video.devices.end());
       frames_ += jobs_[i]->frames();
@@ -302,7 +302,7 @@ class App {
     if (!options_.resume || options_.quiet) return;
     std::size_t done = 0;
     for (std::size_t i = 0; i < jobs_.size(); ++i) done += folder_->is_done(i) ? 1 : 0;
-    console_.line(std::to_string(done) + " of " + std::to_string(jobs_.size()) + " files are done already");
+    console_.line(std::to_string(done) + " of " + std::to_string(jobs_.size()) + " files were already done");
   }
 
   void close_folder(bool complete) {
@@ -366,7 +366,7 @@ class App {
     std::string text = (signal_ == SIGINT ? "interrupted: " : "terminated: ") + std::to_string(ended_) + " of " +
                        std::to_string(texts_.size()) + " files finished";
     text += folder_ ? "; their tables are kept in " + printable(options_.output) +
-                          (options_.set && options_.picks() ? "" : ", --resume does the rest")
+                          (options_.set && options_.picks() ? "" : ", --resume scans the rest")
                     : "; the rows written so far are kept";
     if (!options_.export_dir.empty())
       text += "; " + std::to_string(choices_.exported()) + " images are kept in " + printable(options_.export_dir);

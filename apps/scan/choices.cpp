@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What was chosen of all inputs, of each by itself or of the set, and what becomes of it.
+// Choice of images among all inputs, of each by itself or of the set, and their export.
 #include "apps/scan/choices.h"
 
 #include "apps/common/text.h"
@@ -80,7 +80,7 @@ bool Choices::place_next() {
     ChosenFrame& frame = selected_->chosen[placed_++];
     if (!frame.picture || options_.export_dir.empty()) continue;
     if (frame.path.empty())
-      throw std::runtime_error("cannot copy " + printable(frame.source) + ": it is no file of this machine");
+      throw std::runtime_error("cannot copy " + printable(frame.source) + ": it is not a local file");
     const std::string path = options_.export_dir + '/' + options_.inputs[frame.input].file;
     place_original(frame.path, path, options_.originals);
     frame.path = path;

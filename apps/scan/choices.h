@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What was chosen of all inputs, of each by itself or of the set, and what becomes of it.
+// Choice of images among all inputs, of each by itself or of the set, and their export.
 #pragma once
 
 #include "apps/scan/job.h"

@@ -114,7 +114,7 @@ void FileScan::start_meter() {
 
 void FileScan::on_no_more_pads(GstElement* source, gpointer self) {
   if (static_cast<FileScan*>(self)->linked_) return;
-  GST_ELEMENT_ERROR(source, STREAM, WRONG_TYPE, ("it holds no video"), (nullptr));
+  GST_ELEMENT_ERROR(source, STREAM, WRONG_TYPE, ("it has no video"), (nullptr));
 }
 
 }  // namespace framequality::apps::scan

@@ -23,7 +23,7 @@ constexpr std::uint64_t kNear = 2 * GST_SECOND;
 constexpr std::uint64_t kLead = 12 * GST_SECOND;
 // Frames that wait for one before them.
 constexpr std::size_t kMostKept = 12;
-constexpr char kLost[] = "a frame was not found again";
+constexpr char kLost[] = "a chosen frame could not be found again";
 
 }  // namespace
 

@@ -89,16 +89,16 @@ std::string read_list(std::istream& from, bool null) {
       } else if (list[at] == '\0') {
         throw UsageError(
             "line " + std::to_string(number) +
-            " of the list of --files-from holds a NUL byte: it is no list of file names, or one for --null");
+            " of the list of --files-from contains a NUL byte: add --null, or check that it is a list of file names");
       } else if (at - begin >= kLongestListed) {
         throw UsageError(which + std::to_string(number) + " of the list of --files-from is longer than " +
-                         std::to_string(kLongestListed) + " bytes: it is no list of file names" +
-                         (null ? ", or one without --null" : ""));
+                         std::to_string(kLongestListed) + " bytes: check that it is a list of file names" +
+                         (null ? ", or omit --null" : ""));
       }
     }
     if (list.size() > kLongestList)
       throw UsageError("the list of --files-from is longer than " + std::to_string(kLongestList >> 20) +
-                       " MiB: give it in parts");
+                       " MiB: split it");
   }
   return list;
 }

@@ -112,7 +112,7 @@ std::string folder_error(const std::string& name) {
   if (!fs::is_directory(name, error)) return "";
   fs::directory_iterator at(name, error);
   while (!error && at != fs::directory_iterator()) at.increment(error);
-  return error ? error.message() : "no pictures or videos in it";
+  return error ? error.message() : "it has no images or videos";
 }
 
 }  // namespace framequality::apps::scan

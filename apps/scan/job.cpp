@@ -256,7 +256,7 @@ void Job::fetch_pictures() {
   };
   calls.warned = outlet_.warned;
   calls.ended = [this](const std::string& error) {
-    if (result_.error.empty() && !error.empty()) result_.error = "its pictures are not complete: " + error;
+    if (result_.error.empty() && !error.empty()) result_.error = "its images are incomplete: " + error;
     finish();
   };
   fetch_ = std::make_unique<Fetch>(input_.address, meter_, gpu_, options_.stall_timeout,

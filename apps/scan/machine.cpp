@@ -29,7 +29,7 @@ Machine::Machine(const Options& options, std::function<void()> more)
   for (const int gpu : options.gpus) {
     if (std::find(there.begin(), there.end(), gpu) == there.end())
       throw UsageError("--gpus: GStreamer has no decoder for GPU " + std::to_string(gpu) +
-                       (there.empty() ? "; it has none for any GPU" : ""));
+                       (there.empty() ? ", nor for any other" : ""));
     gpus_[gpu] = 0;
   }
   if (options.gpus.empty())

@@ -28,7 +28,7 @@ int run(int argc, char** argv) {
     if (options.devices) return print_devices();
     return scan_files(options);
   } catch (const UsageError& e) {
-    complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] FILE...   (--help says more)");
+    complain(std::string(e.what()) + "\nusage: " + kName + " [OPTION...] FILE...   (see --help)");
     return kMisused;
   } catch (const std::exception& e) {
     complain(e.what());

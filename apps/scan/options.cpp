@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The command line of framequality-scan.
+// Command line of framequality-scan.
 #include "apps/scan/options.h"
 
 #include "algorithms/sharpness/metrics.h"
@@ -85,7 +85,7 @@ Setter roi(MeterOptions& meter) {
 
 /// 30, 1s or 8%: frames, seconds, or a share of the diagonal.
 Setter every(std::optional<Every>& every) {
-  return parsed("a whole number of frames, seconds from 0.001 with an s, or 0.1% to 100%",
+  return parsed("a whole number of frames, seconds from 0.001 on with an s, or 0.1% to 100%, such as 30, 0.5s or 8%",
                 [&every](const std::string& text) {
                   std::string_view digits = text;
                   const bool timed = digits.ends_with('s'), moved = digits.ends_with('%');
@@ -109,7 +109,7 @@ Setter every(std::optional<Every>& every) {
 
 /// 0,2: no number twice.
 Setter gpus(std::vector<int>& gpus) {
-  return parsed("numbers of GPUs with commas, such as 0,2", [&gpus](const std::string& text) {
+  return parsed("GPU numbers separated by commas, such as 0,2", [&gpus](const std::string& text) {
     std::vector<int> all;
     for (std::size_t at = 0; at <= text.size();) {
       const std::size_t comma = std::min(text.find(',', at), text.size());
@@ -167,21 +167,21 @@ std::vector<Key> keys(Options& o, Lists& lists) {
       {"devices", 0, "", "List all devices, whether each can be used and how fast it measures, and exit", flag(o.devices)},
       {"interval", 0, "SECONDS", "Measure at most one frame per this time (default 0: every frame)", seconds_from(0, m.interval)},
       {"significant-bits", 0, "N", "Use this many bits of each 16-bit word, 9 to 16 (default: as the format says)", count(m.significant_bits, 9, 16)},
-      {"best", 0, "N", "Choose the sharpest frame of each of N equal parts of a clip; with --set, N of all", count(o.best, 1, kMaxBest)},
+      {"best", 0, "N", "Choose the sharpest frame of each of N equal parts of a clip; with --set, choose N frames in total", count(o.best, 1, kMaxBest)},
       {"every", 0, "N|Ns|N%", "Choose the sharpest of every N frames, of every N seconds, or of every stretch in which the image moves by N% of its diagonal: 30, 0.5s, 8%", every(o.every)},
-      {"max-gap", 0, "SECONDS", "With --every N%, begin a new stretch after this time even if the image has moved less (default 0: any time)", seconds_from(0, o.max_gap)},
-      {"set", 0, "", "Treat the files, and those in folders, as one set in natural order; make scores comparable", flag(o.set)},
+      {"max-gap", 0, "SECONDS", "Start a new stretch after this time even if the image has moved less, with --every N% (default 0: never)", seconds_from(0, o.max_gap)},
+      {"set", 0, "", "Treat the files, and those in folders, as one set in natural order, with comparable scores", flag(o.set)},
       {"export", 0, "DIR", "Write the chosen images to this folder; it is created if missing", anything(o.export_dir, Kind::kPath)},
       {"pictures", 0, "png|jpeg", "Write frames of videos as png (default; 16 bits if they have more than 8) or jpeg", word(o.pictures, "png|jpeg")},
       {"originals", 0, "copy|hardlink|symlink", "With --set, copy (default) or link chosen files that are images", word(o.originals, "copy|hardlink|symlink")},
-      {"manifest", 0, "FILE.json", "Write what was chosen and rejected, and totals of the run, as JSON", anything(o.manifest, Kind::kPath)},
-      {"report", 0, "FILE.html", "Write one self-contained HTML page: plots, images, heat maps", anything(o.report, Kind::kPath)},
-      {"output", 'o', "DIR", "Write a table for each file to this folder, whole or not at all, instead of one to stdout", anything(o.output, Kind::kPath)},
+      {"manifest", 0, "FILE.json", "Write the chosen and rejected images, and totals of the run, to this file as JSON", anything(o.manifest, Kind::kPath)},
+      {"report", 0, "FILE.html", "Write a self-contained HTML page with plots, images and heat maps", anything(o.report, Kind::kPath)},
+      {"output", 'o', "DIR", "Write a complete table for each file to this folder, instead of one table to stdout", anything(o.output, Kind::kPath)},
       {"resume", 0, "", "Skip files that --output has already, with the same options", flag(o.resume)},
       {"keep-going", 0, "", "Exit with status 0 even if some files cannot be read", flag(o.keep_going)},
       {"stall-timeout", 0, "SECONDS", "Give up on a file that delivers no data for this long (default 60; 0: never)", count(o.stall_timeout, 0, kMaxStall).as("whole seconds from 0 to " + std::to_string(kMaxStall))},
-      {"jobs", 'j', "N", "Scan at most this many files at once (default: as many as the machine decodes well)", count(o.jobs, 1, kMaxJobs)},
-      {"segments", 0, "N", "Scan this many parts of one long file at once (default: what fills a GPU's decoders, else 1)", count(o.segments, 1, kMaxSegments)},
+      {"jobs", 'j', "N", "Scan at most this many files at once (default: as many as the machine can decode efficiently)", count(o.jobs, 1, kMaxJobs)},
+      {"segments", 0, "N", "Scan this many parts of one long file at once (default: enough to keep a GPU's decoders busy, else 1)", count(o.segments, 1, kMaxSegments)},
       {"gpus", 0, "LIST", "Use only these GPUs, by number, for example 0,2 (default: all)", gpus(o.gpus)},
       {"shard", 0, "I/N", "Scan only the I-th of N parts of the list of files, for array jobs", shard(o.shard)},
       {"files-from", 0, "FILE", "Read more file names from FILE, one per line; - is stdin", anything(lists.from, Kind::kPath)},
@@ -201,11 +201,11 @@ Help help() {
   }
   return {
       "FILE...", "score the sharpness of every frame of video files",
-      "Scores the sharpness of every frame of videos and images, on the CPU or on GPUs: writes a table, the\n"
-      "sharpest images, a report for a browser.",
-      "The table has the columns file, frame (its number in the clip, from 0), time (seconds; empty if unknown),\n"
-      "metric, score; with --zones also zone_R_C for row R and column C, from 0. JSON lines have the same names,\n"
-      "zones as rows of numbers. Scores read back exactly. Names are UTF-8; other bytes become U+FFFD.\n"
+      "Scores the sharpness of every frame of videos and images, on the CPU or on GPUs, and writes a table, the\n"
+      "sharpest images, and a report for a browser.",
+      "The table has the columns file, frame (number in the clip, from 0), time (seconds; empty if unknown),\n"
+      "metric, score; with --zones also zone_R_C for row R and column C, from 0. JSON lines use the same names, with\n"
+      "zones as rows of numbers. Scores are written with full precision. Names are UTF-8; other bytes become U+FFFD.\n"
       "\nFrames of videos are written as BASE_fFRAME_TIMEs_SCORE.png. Summary, progress and errors go to stderr.\n"
       "\n" +
           metrics +
@@ -213,8 +213,8 @@ Help help() {
           "  0: all files were scanned\n"
           "  1: a file (not with --keep-going) or an output failed\n"
           "  2: wrong usage\n"
-          "  130: interrupted (143: terminated); rows that were finished are written\n"
-          "  141: the reader of the table went away\n"
+          "  130: interrupted (143: terminated); finished rows are written\n"
+          "  141: the reader of the table closed its end\n"
           "\nExamples:\n"
           "  framequality-scan clip.mp4 > scores.csv\n"
           "  framequality-scan --best 12 --export pictures --report report.html *.mp4 > scores.csv\n"
@@ -226,17 +226,17 @@ Help help() {
 
 /// What makes no sense together.
 void check(const Options& options, const CommandLine& line) {
-  if (options.best > 0 && options.every) throw UsageError("--best and --every are two ways to choose: give one");
+  if (options.best > 0 && options.every) throw UsageError("--best and --every exclude each other: give one of them");
   if (!options.export_dir.empty() && !options.picks())
-    throw UsageError("--export DIR needs --best N or --every N, which choose what goes there");
+    throw UsageError("--export DIR needs --best N or --every N, which choose the images");
   if (options.picks() && options.export_dir.empty() && options.manifest.empty())
-    throw UsageError("--best and --every need --export DIR for the pictures, or --manifest FILE for their list");
+    throw UsageError("--best and --every need --export DIR for the images, or --manifest FILE for a list of them");
   if (line.has("max-gap") && !options.follows_travel())
     throw UsageError("--max-gap needs --every N%, such as --every 8%");
   if (options.follows_travel() && options.set)
     throw UsageError("--every N% follows the motion of a video: it cannot be used with --set");
-  if (options.resume && options.output.empty()) throw UsageError("--resume is about what --output DIR has");
-  if (line.has("null") && !line.has("files-from")) throw UsageError("--null is about the list of --files-from");
+  if (options.resume && options.output.empty()) throw UsageError("--resume needs --output DIR");
+  if (line.has("null") && !line.has("files-from")) throw UsageError("--null needs --files-from FILE");
 }
 
 }  // namespace
@@ -256,14 +256,14 @@ Options parse_options(int argc, char** argv) {
   const bool listed = line.has("files-from");
   if (listed)
     for (std::string& name : split_list(list_in(lists.from, lists.null), lists.null)) names.push_back(std::move(name));
-  if (names.empty()) throw UsageError(listed ? "the list of --files-from is empty" : "which files?");
+  if (names.empty()) throw UsageError(listed ? "the list of --files-from is empty" : "no files given");
   names = without_folders(names, media_extensions());
-  if (line.has("originals") && !options.set) throw UsageError("--originals is about the pictures of a --set");
+  if (line.has("originals") && !options.set) throw UsageError("--originals needs --set");
   if (options.set) {
     if (options.picks() && options.resume)
-      throw UsageError("--set chooses among all its members: none can be left out by --resume");
+      throw UsageError("--set with --best or --every cannot be combined with --resume: it compares all files");
     if (options.picks() && options.shard.count > 1)
-      throw UsageError("--set chooses among all its members: it cannot be a --shard of them");
+      throw UsageError("--set with --best or --every cannot be combined with --shard: it compares all files");
     std::sort(names.begin(), names.end(), natural_less);
     names.erase(std::unique(names.begin(), names.end()), names.end());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The command line of framequality-scan.
+// Command line of framequality-scan.
 #pragma once
 
 #include "apps/common/meter.h"

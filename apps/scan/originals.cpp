@@ -130,7 +130,7 @@ void place_original(const std::string& source, const std::string& path, Original
   }
   if (error == 0) return;
   const std::string reason =
-      error == EXDEV ? "they are on different file systems: --originals copy or symlink can" : std::strerror(error);
+      error == EXDEV ? "they are on different file systems; use --originals copy or symlink" : std::strerror(error);
   throw std::runtime_error(std::string("cannot ") + verb + printable(source) + " to " + printable(path) + ": " +
                            reason);
 }

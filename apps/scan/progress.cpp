@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people see on stderr: lines that stay, and below them a progress bar if it is a terminal.
+// Output on stderr: lines that stay and, on a terminal, a progress bar below them.
 #include "apps/scan/progress.h"
 
 #include "apps/common/json.h"

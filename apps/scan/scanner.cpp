@@ -88,8 +88,7 @@ void FileScan::build() {
   // It does not choose a device before it is known what the file is: start_meter().
   gst_element_set_locked_state(meter_, TRUE);
   gst_bin_add_many(GST_BIN(pipeline_.get()), source, convert_, queue, meter_, sink, nullptr);
-  if (!gst_element_link_many(convert_, queue, meter_, sink, nullptr))
-    throw std::runtime_error("the meter cannot be linked");
+  if (!gst_element_link_many(convert_, queue, meter_, sink, nullptr)) throw std::runtime_error("cannot link the meter");
   // Sound is not even decoded.
   const Owned<GstCaps> video(gst_caps_from_string("video/x-raw(ANY)"));
   g_object_set(source, "uri", uri.c_str(), "caps", video.get(), "expose-all-streams", FALSE, nullptr);
@@ -158,7 +157,7 @@ void FileScan::take_event(GstEvent* event) {
     case GST_EVENT_EOS:
       if (listening_ && !ending_ && !has_failed_) {
         waits_for_us_ = true;
-        calls_.all_read(measured_ == 0 ? "it holds no video frame" : shortfall());
+        calls_.all_read(measured_ == 0 ? "it has no video frame" : shortfall());
       }
       break;
     default:
@@ -327,8 +326,8 @@ gboolean FileScan::on_second(gpointer self) {
   if (scan->stall_timeout_ == 0 || scan->idle_seconds_ <= scan->stall_timeout_) return G_SOURCE_CONTINUE;
   scan->clock_ = 0;
   scan->stalled_ = true;
-  scan->fail("nothing came of it for " + std::to_string(scan->stall_timeout_) +
-             " s: damaged, or its decoder is slower than --stall-timeout");
+  scan->fail("no data for " + std::to_string(scan->stall_timeout_) +
+             " s: it is damaged, or its decoder needs a longer --stall-timeout");
   return G_SOURCE_REMOVE;
 }
 
@@ -342,7 +341,7 @@ std::string FileScan::shortfall() const {
   if (streams_ > 1 && read_end_ > 0 && stat(name_.c_str(), &about) == 0 &&
       read_end_ < static_cast<std::uint64_t>(about.st_size))
     return "";
-  return "it ends at " + clock_time(end) + " of " + clock_time(whole) + ": cut off, or damaged";
+  return "it ends at " + clock_time(end) + " of " + clock_time(whole) + ": the file is cut off or damaged";
 }
 
 VideoFacts FileScan::video() const {

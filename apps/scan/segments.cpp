@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kOverlap = 8;
 /// GST_DEBUG=framequality-scan:5 tells what became of each cut.
 GstDebugCategory* category() {
-  static GstDebugCategory* const made = _gst_debug_category_new("framequality-scan", 0, "how files are scanned");
+  static GstDebugCategory* const made = _gst_debug_category_new("framequality-scan", 0, "scanning of files");
   return made;
 }
 
@@ -158,7 +158,7 @@ void Segments::hand_over(Segment& s) {
   n.base = s.overlap.rows.front().frame - n.rows.rows[s.matched_from].frame;
   s.overlap = {};
   s.state = State::kDone;
-  GST_CAT_DEBUG(category(), "segment %zu ends where %zu goes on", s.id, n.id);
+  GST_CAT_DEBUG(category(), "segment %zu ends where %zu continues", s.id, n.id);
   on_done_(s.id);
 }
 

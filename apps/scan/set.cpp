@@ -47,8 +47,8 @@ void Set::add(std::size_t index, Member member) {
   const std::string& name = options_.inputs[index].name;
   if (!member.moments.empty()) {
     if (options_.every && options_.every->time > 0 && !member.timed)
-      throw std::runtime_error("--every with seconds needs times, and " + printable(name) +
-                               " has none: --every N takes the best of every N");
+      throw std::runtime_error("--every with seconds needs timestamps, but " + printable(name) +
+                               " has none: use --every N, for the best of every N frames");
   }
   members_[index] = std::move(member);
 }

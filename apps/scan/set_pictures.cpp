@@ -44,7 +44,7 @@ void SetPictures::finish(const std::string& error) {
   fetch_.reset();
   machine_.free_place(gpu_);
   if (!error.empty()) {
-    calls_.failed(printable(options_.inputs[input_].name) + ": its pictures are not complete: " + error);
+    calls_.failed(printable(options_.inputs[input_].name) + ": its images are incomplete: " + error);
     return;
   }
   try {

@@ -33,23 +33,23 @@ constexpr char kUsage[] =
        framequality-train-halftone table [OPTION...]
        framequality-train-halftone evaluate [OPTION...]
 
-pattern   prints the dot pattern of middle grey that chooses thresholds, as algorithms/halftone/data/dot_pattern.cpp
+pattern   prints the dot pattern of middle grey that selects thresholds, as algorithms/halftone/data/dot_pattern.cpp
 mask      prints the blue noise mask, as algorithms/halftone/data/blue_noise_mask.cpp
 table     trains tone-dependent error diffusion, and prints weights and thresholds as a file of
           algorithms/halftone/data
-  --swath-rows N       rows of a swath, 1 to 64 (default 4)
-evaluate  prints, for every method, the mean cost against dot patterns per frequency bin, the mean anisotropy and the
-          largest error of the mean, of flat patches of the darker tones
-  --tone-step N        looks at every N-th tone (default 1: all 127)
+  --swath-rows N       train for swaths of this many rows, 1 to 64 (default 4)
+evaluate  prints, for every method, results on flat patches of the darker tones: the mean cost against dot patterns per
+          frequency bin, the mean anisotropy, and the largest error of the mean
+  --tone-step N        evaluate every N-th tone (default 1: all 127)
 table and evaluate:
-  --threads N          (default 0: as many as the machine has cores); changes nothing but the time
+  --threads N          use this many threads (default 0: one per core); results do not depend on it
 all:
-  --seed N             of random numbers (default 1; evaluate 1000, which is not used in training)
+  --seed N             seed the random numbers (default 1; for evaluate 1000, which training does not use)
 
-Progress goes to stderr. Exit status: 0 all done, 1 the output failed, 2 wrong usage.
+Progress goes to stderr. Exit status: 0 done, 1 the output failed, 2 wrong usage.
 )";
 
-/// The command line is not one.
+/// A wrong command line.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -64,7 +64,7 @@ template <class T>
 void parse(const std::string& name, const std::string& text, T least, T most, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    throw UsageError(name + " takes a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
+    throw UsageError(name + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
                      ", not '" + text + "'");
 }
 
@@ -102,7 +102,7 @@ Options parse_options(const std::string& command, const std::vector<std::string>
   return o;
 }
 
-/// To stdout; a table of which something is missing must not look complete.
+/// Writes to stdout; an incomplete table must not look complete.
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));

@@ -26,12 +26,12 @@ bool is_name_character(char c) { return g_ascii_isalnum(c) || c == '-' || c == '
 /// Throws std::runtime_error with what to write instead; with nothing of the URL, which may be a part of a password.
 void check_server(const Url& url, bool needs_host) {
   if (url.host.starts_with('[') && !url.has_ip_address())
-    throw std::runtime_error("the text in [ ] is no IPv6 address, such as rtsp://[fd00::1]:554/stream");
+    throw std::runtime_error("the text in [ ] is not an IPv6 address, as in rtsp://[fd00::1]:554/stream");
   if (!url.has_valid_port())
     throw std::runtime_error(
-        "the URL has a colon that no port from 1 to 65535 follows: write / ? # @ : in a user name or a password as "
+        "no port from 1 to 65535 follows a colon in the URL: write / ? # @ : in a user name or a password as "
         "%2F %3F %23 %40 %3A, and an IPv6 address in [ ]");
-  if (needs_host && url.host.empty()) throw std::runtime_error("the URL names no host");
+  if (needs_host && url.host.empty()) throw std::runtime_error("the URL has no host name");
 }
 
 void set_url(CameraSettings& camera, const std::string& address, const Url& url) {
@@ -39,15 +39,14 @@ void set_url(CameraSettings& camera, const std::string& address, const Url& url)
   const std::string scheme = lower;
   g_free(lower);
   if (std::any_of(address.begin(), address.end(), [](char c) { return g_ascii_iscntrl(c) || c == ' '; }))
-    throw std::runtime_error("a URL holds no space: it is written %20");
+    throw std::runtime_error("the URL contains a space: write it as %20");
   if (scheme == "rtp" || scheme == "srtp")
-    throw std::runtime_error(
-        scheme +
-        ":// does not say what the packets hold: take the camera's rtsp:// URL, or a pipeline in the "
-        "configuration, such as pipeline = 'udpsrc port=5004 caps=\"application/x-rtp,media=video,"
-        "clock-rate=90000,encoding-name=H264\" ! rtph264depay ! avdec_h264'");
+    throw std::runtime_error(scheme +
+                             ":// does not describe the stream: use the camera's rtsp:// URL, or a pipeline in the "
+                             "configuration, such as pipeline = 'udpsrc port=5004 caps=\"application/x-rtp,media=video,"
+                             "clock-rate=90000,encoding-name=H264\" ! rtph264depay ! avdec_h264'");
   if (!gst_uri_protocol_is_supported(GST_URI_SRC, scheme.c_str()))
-    throw std::runtime_error("no GStreamer element that is installed reads " + scheme + "://" +
+    throw std::runtime_error("no installed GStreamer element can read " + scheme + "://" +
                              install_hint({"urisource-" + scheme}));
   // They take the password as a property.
   const bool takes_user = scheme.starts_with("rtsp") || scheme.starts_with("http");
@@ -67,7 +66,7 @@ void set_url(CameraSettings& camera, const std::string& address, const Url& url)
 }  // namespace
 
 void set_address(CameraSettings& camera, const std::string& address) {
-  if (address.empty()) throw std::runtime_error("it is empty");
+  if (address.empty()) throw std::runtime_error("the address is empty");
   const auto url = split_url(address);
   const bool is_file_url = g_ascii_strncasecmp(address.c_str(), "file:/", 6) == 0;
   if (url && !is_file_url) {
@@ -77,7 +76,7 @@ void set_address(CameraSettings& camera, const std::string& address) {
   std::string path = address;
   if (is_file_url) {
     gchar* name = g_filename_from_uri(address.c_str(), nullptr, nullptr);
-    if (!name) throw std::runtime_error("a file's URL is file:///PATH");
+    if (!name) throw std::runtime_error("invalid file URL: write file:///PATH");
     path = name;
     g_free(name);
   }

@@ -69,7 +69,7 @@ void Camera::tick() {
       if (tap_->frames() > frames_before_)
         begin_running();
       else if (now - begun_ > stall + kConnectTime)
-        lose("no frame within " + std::to_string((now - begun_) / G_USEC_PER_SEC) + " s of connecting");
+        lose("no frame within " + std::to_string((now - begun_) / G_USEC_PER_SEC) + " s after connecting");
       break;
     case Phase::kRunning:
       if (now - tap_->last_frame() > stall)
@@ -174,7 +174,7 @@ void Camera::end() {
     return;
   }
   if (phase_ == Phase::kConnecting) {
-    lose("it holds no video frame");
+    lose("it has no video frame");
     return;
   }
   stream_.close();

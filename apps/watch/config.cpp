@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <toml++/toml.h>
@@ -71,17 +72,17 @@ std::string shown(const toml::node& node) {
 
 /// That there is no such key among these.
 std::string unknown_key(std::string_view name, const std::vector<std::string>& known) {
-  std::string fault = "there is no key '" + printable(name) + "' here";
-  for (const std::string& key : known) fault.append(&key == &known.front() ? "; keys are " : ", ").append(key);
+  std::string fault = "unknown key '" + printable(name) + "'";
+  for (const std::string& key : known) fault.append(&key == &known.front() ? "; known keys: " : ", ").append(key);
   return fault + suggestion(name, known);
 }
 
 void demand_name(const std::string& name) {
   const auto length = g_utf8_strlen(name.c_str(), static_cast<gssize>(name.size()));
   if (name.empty() || printable(name) != name || static_cast<std::size_t>(length) > kLongestName)
-    throw std::runtime_error("name takes a text of 1 to 100 characters, without control characters");
+    throw std::runtime_error("name must have 1 to 100 characters, without control characters");
   // As part of an address they would be resolved before they are sent.
-  if (name == "." || name == "..") throw std::runtime_error("name takes no '.' or '..'");
+  if (name == "." || name == "..") throw std::runtime_error("name must not be '.' or '..'");
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ struct Config::Document {
       if (const Key* key = find_key(keys, name.str()); !key || !key->is_of_file())
         faults.push_back(where + unknown_key(name.str(), known));
       else if (const Value value = value_of(node); !key->setter.set(value))
-        faults.push_back(where + key->name + " takes " + key->setter.takes + ", not " + shown(node) +
+        faults.push_back(where + key->name + " must be " + key->setter.takes + ", not " + shown(node) +
                          suggested_word(*key, value));
     }
   }
@@ -132,7 +133,7 @@ CameraSettings Config::Document::camera(const toml::table& from, CameraSettings 
     }
   };
   if (url && pipeline) {
-    faults.push_back(place(from) + ": a camera has either url or pipeline, not both");
+    faults.push_back(place(from) + ": url and pipeline exclude each other: give one of them");
   } else if (url) {
     const bool is_url = url->find("://") != std::string::npos;
     attempt("url", [&] { set_address(camera, is_url ? *url : resolved(*url)); });
@@ -140,12 +141,12 @@ CameraSettings Config::Document::camera(const toml::table& from, CameraSettings 
     camera.pipeline = *pipeline;
     camera.source = without_url_passwords(*pipeline);
     attempt("pipeline", [&] { check_description(*pipeline); });
-    if (!from.contains("name")) faults.push_back(place(from) + ": name is missing; a pipeline needs one");
+    if (!from.contains("name")) faults.push_back(place(from) + ": name is missing: a camera with a pipeline needs one");
   } else if (!from.contains("url") && !from.contains("pipeline")) {
-    faults.push_back(place(from) + ": url is missing, and so is pipeline");
+    faults.push_back(place(from) + ": url or pipeline is missing");
   }
   if ((user && !camera.user.empty()) || (file && !camera.password.empty()))
-    faults.push_back(place(from) + ": user or password stand in the URL and in a key of their own");
+    faults.push_back(place(from) + ": user or password is given both in the URL and in a key");
   if (user) camera.user = *user;
   if (file)
     attempt("password-file", [&] {
@@ -165,7 +166,8 @@ Config::Config(const std::string& path) : document_(std::make_unique<Document>()
     document_->table = toml::parse(text);
   } catch (const toml::parse_error& e) {
     throw UsageError(printable(path) + ":" + std::to_string(e.source().begin.line) +
-                     ": this is no TOML: " + printable(e.description()));
+                     ": invalid TOML: " + printable(e.description()) +
+                     (e.description().find("value") == std::string_view::npos ? "" : " (strings need quotes)"));
   }
 }
 
@@ -203,7 +205,7 @@ void Config::read_defaults(CameraSettings& defaults) const {
   if (const toml::table* table = node->as_table())
     document_->read(*table, camera_keys(defaults), {}, faults);
   else
-    faults.push_back(document_->place(*node) + ": defaults is a table: [defaults]");
+    faults.push_back(document_->place(*node) + ": defaults must be a table: write [defaults]");
   throw_if_any(faults);
 }
 
@@ -212,16 +214,21 @@ void Config::read_cameras(Settings& settings, const CameraSettings& defaults) co
   if (!node) return;
   const toml::array* list = node->as_array();
   if (!list || !list->is_array_of_tables())
-    throw UsageError(document_->place(*node) + ": every camera has a table of its own: [[camera]]");
+    throw UsageError(document_->place(*node) + ": camera must be an array of tables: write [[camera]] above each");
+  std::map<std::string, std::string> lines;  // by name of a camera
   for (const toml::node& item : *list) {
     std::vector<std::string> faults;
     CameraSettings camera = document_->camera(*item.as_table(), defaults, faults);
     add_secrets(settings.secrets, camera);
     std::string name = camera.name;
     if (name.empty()) name = camera.source.empty() ? document_->place(item) : camera.source;
+    if (const auto first = lines.find(without_url_passwords(camera.name)); first != lines.end())
+      faults.push_back(document_->place(item) + ": duplicate camera name '" + printable(camera.name) +
+                       "' (first used on line " + first->second + ")");
     if (faults.empty()) {
       try {
         add_camera(settings, std::move(camera));
+        lines.emplace(settings.cameras.back().name, std::to_string(item.source().begin.line));
         continue;
       } catch (const std::runtime_error& e) {
         faults.push_back(document_->place(item) + ": " + e.what());
@@ -244,13 +251,13 @@ void add_camera(Settings& settings, CameraSettings camera) {
     const std::string wanted = camera.name = printable(name_of(camera));
     for (int copy = 2; taken(camera.name); ++copy) camera.name = wanted + '~' + std::to_string(copy);
   } else if (taken(camera.name)) {
-    throw std::runtime_error("the name '" + printable(camera.name) + "' is another camera's already");
+    throw std::runtime_error("duplicate camera name '" + printable(camera.name) + "'");
   }
   demand_name(camera.name);
   if (camera.is_ambiguous)
     settings.warnings.push_back("camera '" + printable(camera.name) +
-                                "': the @ behind the first / ? or # of its URL is read as a part of the path; if it "
-                                "is one of a user name or a password, write / ? # @ : there as %2F %3F %23 %40 %3A");
+                                "': the @ after the first / ? or # of its URL is taken as part of the path; if it "
+                                "belongs to a user name or password, write / ? # @ : there as %2F %3F %23 %40 %3A");
   settings.cameras.push_back(std::move(camera));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What happened to a camera, and how the world is told: a line of JSON each.
+// Events of cameras, and their form in the log: one line of JSON each.
 #include "apps/watch/events.h"
 
 #include "apps/common/json.h"

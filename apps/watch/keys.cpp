@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tables of keys of framequality-watch: options of its command line and keys of its configuration file.
+// Tables of keys of framequality-watch: options of its command line and keys of its configuration file.
 #include "apps/watch/keys.h"
 
 #include "apps/watch/hosts.h"
@@ -85,14 +85,14 @@ MeterOptions WatchSettings::recommended_meter() {
 std::vector<Key> program_keys(Settings& s) {
   return {
       {"config", 'c', "FILE.toml", "Read cameras and settings from this file", anything(s.config, Kind::kPath), Where::kCommandLine},
-      {"listen", 0, "none|ADDRESS:PORT", "Serve the page at this address (default 127.0.0.1:9640); none: nowhere", text(s.listen).as("ADDRESS:PORT or none")},
-      {"allow-hosts", 0, "", "Answer requests to these host names too", hosts(s.allow_hosts), Where::kFile},
-      {"allow-host", 0, "HOST", "Answer requests to this host name too; may be given several times", hosts(s.allow_hosts), Where::kCommandLine},
-      {"log", 0, "FILE", "Append the events to this file (default stdout); SIGHUP opens it anew", path(s.log)},
+      {"listen", 0, "none|ADDRESS:PORT", "Serve the page at this address (default 127.0.0.1:9640); none: do not serve it", text(s.listen).as("ADDRESS:PORT or none")},
+      {"allow-hosts", 0, "", "Accept requests to these host names too", hosts(s.allow_hosts), Where::kFile},
+      {"allow-host", 0, "HOST", "Accept requests to this host name too; may be given several times", hosts(s.allow_hosts), Where::kCommandLine},
+      {"log", 0, "FILE", "Append the events to this file (default stdout); SIGHUP reopens it", path(s.log)},
       {"snapshots", 0, "DIR", "Write a JPEG to this folder whenever a camera's state changes", path(s.snapshots)},
       {"snapshots-most", 0, "N", "Keep at most this many snapshots; delete the oldest first (default 1000)", count(s.snapshots_most, 1, kMaxSnapshots)},
       {"snapshots-most-bytes", 0, "N", "Keep at most this many bytes of snapshots (default 1000000000)", count(s.snapshots_most_bytes, 1, std::numeric_limits<std::int64_t>::max()).as("a whole number from 1")},
-      {"baselines", 0, "DIR", "Keep what was learned about the cameras in this folder", path(s.baselines)},
+      {"baselines", 0, "DIR", "Keep the cameras' baselines in this folder", path(s.baselines)},
       {"quiet", 'q', "", "Print errors only on stderr", flag(s.quiet)},
       {"version", 0, "", "Print the version and exit", flag(s.version), Where::kCommandLine},
   };
@@ -115,16 +115,16 @@ std::vector<Key> camera_keys(CameraSettings& c) {
       {"device", 0, kDevices, "Measure on this device (default auto); scores are the same on all", word(w.meter.device, kDevices)},
       {"transport", 0, "", "Receive RTP this way (default auto: UDP, then TCP)", word(c.transport, "auto|tcp|udp"), Where::kFile},
       {"tls-verify", 0, "", "Verify certificates (default true)", flag(c.verify_tls), Where::kFile},
-      {"realtime", 0, "", "Read a file at the speed of its times, not as fast as it decodes (default false)", flag(c.realtime), Where::kFile},
-      {"decoder-threads", 0, "", "Decode each camera with this many threads (default 1)", count(c.decoder_threads, 0, kMaxThreads).as("a whole number from 0 (as many as the decoder likes) to 64"), Where::kFile},
+      {"realtime", 0, "", "Play a file in real time, not as fast as it decodes (default false)", flag(c.realtime), Where::kFile},
+      {"decoder-threads", 0, "", "Decode each camera with this many threads (default 1)", count(c.decoder_threads, 0, kMaxThreads).as("a whole number from 0 (the decoder's choice) to 64"), Where::kFile},
   };
 }
 
 std::vector<Key> address_keys(AddressSettings& a) {
   return {
-      {"name", 0, "", "Call the camera this (default: made of its address)", text(a.name), Where::kFile},
+      {"name", 0, "", "Name the camera (default: derived from its address)", text(a.name), Where::kFile},
       {"url", 0, "", "Watch this URL, file or device", text(a.url), Where::kFile},
-      {"pipeline", 0, "", "Or watch what this description of elements, which ends in one source pad, delivers", text(a.pipeline), Where::kFile},
+      {"pipeline", 0, "", "Watch the output of this pipeline description, which must end in one source pad, instead of a URL", text(a.pipeline), Where::kFile},
       {"user", 0, "", "Log in as this user", text(a.user), Where::kFile},
       {"password-file", 0, "", "Log in with the password in the first line of this file", text(a.password_file), Where::kFile},
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tables of keys of framequality-watch: options of its command line and keys of its configuration file.
+// Tables of keys of framequality-watch: options of its command line and keys of its configuration file.
 #pragma once
 
 #include "apps/common/keys.h"

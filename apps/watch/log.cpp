@@ -90,7 +90,7 @@ void Log::work() {
     if (lines_.empty()) less_.notify_all();
     if (const auto lost = std::exchange(lost_, 0); lost > 0) {
       lock.unlock();
-      on_trouble_(std::to_string(lost) + " events are lost: they could not be written", false);
+      on_trouble_(std::to_string(lost) + " events were lost: they could not be written", false);
       lock.lock();
     }
   }

@@ -25,7 +25,7 @@ int run(int argc, char** argv) {
     }
     return Program(settings).run();
   } catch (const UsageError& e) {
-    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...] [NAME=]URL...   (--help says more)\n", kName,
+    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...] [NAME=]URL...   (see --help)\n", kName,
                  without_url_passwords(e.what()).c_str(), kName);
     return kMisused;
   } catch (const std::exception& e) {

@@ -58,18 +58,19 @@ std::string open_metrics(const Status& status) {
   using C = const CameraStatus&;
   std::string text;
   gauge(text, status, "score", "Sharpness of the last measured frame.", [](C c) { return c.figures.score; });
-  gauge(text, status, "baseline", "Sharpness that is usual for the camera.", [](C c) { return c.figures.baseline; });
-  gauge(text, status, "noise", "Standard deviation of the noise, 8-bit codes.", [](C c) { return c.figures.noise; });
-  gauge(text, status, "mean_luma", "Mean brightness, 8-bit codes.", [](C c) { return c.figures.mean; });
+  gauge(text, status, "baseline", "Usual sharpness of the camera.", [](C c) { return c.figures.baseline; });
+  gauge(text, status, "noise", "Standard deviation of the noise, 8-bit grey levels.",
+        [](C c) { return c.figures.noise; });
+  gauge(text, status, "mean_luma", "Mean brightness, 8-bit grey levels.", [](C c) { return c.figures.mean; });
   gauge(text, status, "frame_rate", "Frames per second.", [](C c) { return c.frame_rate; });
   gauge(
       text, status, "last_frame_age_seconds", "Time since the last frame.", [](C c) { return c.last_frame_age; },
       "seconds");
-  counter(text, status, "frames", "Frames since the program began.", &CameraStatus::frames);
-  counter(text, status, "reconnects", "Attempts to connect again.", &CameraStatus::reconnects);
+  counter(text, status, "frames", "Frames since the program started.", &CameraStatus::frames);
+  counter(text, status, "reconnects", "Attempts to reconnect.", &CameraStatus::reconnects);
 
   const std::string name = std::string(kPrefix) + "state";
-  head(text, name, "stateset", "What is the matter with the camera.");
+  head(text, name, "stateset", "State of the camera.");
   for (const CameraStatus& camera : status.cameras) {
     const auto sample = [&](std::string_view state) {
       text.append(name).append("{camera=").append(quoted(camera.name)).append(",").append(name).append("=");

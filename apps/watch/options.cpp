@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The command line of framequality-watch.
+// Command line of framequality-watch.
 #include "apps/watch/options.h"
 
 #include "apps/common/command_line.h"
@@ -23,23 +23,23 @@ Help help(const std::vector<Key>& program, const std::vector<Key>& cameras) {
   AddressSettings address;
   return {
       "[NAME=]URL...", "alert when a camera is blurred, covered, dark or gone",
-      "Watches cameras and alerts you when one is out of focus, covered, dark, frozen, moved or gone: writes\n"
-      "events, serves a live page and metrics.",
+      "Watches cameras and alerts you when one is out of focus, covered, dark, frozen, moved or gone. Writes events,\n"
+      "and serves a live page and metrics.",
       "Cameras are URLs (rtsp://, rtsps://, http://, https://), files, or devices (/dev/video0). A URL may contain\n"
-      "user and password; the configuration can read the password from a file. No output of this program shows a\n"
-      "password.\n"
-      "\nEvents are lines of JSON: time, camera, state, previous, reason, repeated, duration, score, baseline,\n"
-      "ratio, noise, mean and snapshot, as far as they are known. States: good (when learning ended), defocused,\n"
+      "user and password; the configuration can read the password from a file. The program never shows passwords.\n"
+      "\nEvents are lines of JSON with the fields time, camera, state, previous, reason, repeated, duration, score,\n"
+      "baseline, ratio, noise, mean and snapshot; unknown ones are left out. States: good (learning ended), "
+      "defocused,\n"
       "covered, dark, overexposed, frozen, moved, flickering, noisy, recovered, connected, lost, ended (a file)\n"
       "and error (a camera's configuration, or a disk).\n"
       "\nThe server has / (a live page), /metrics for Prometheus (OpenMetrics), /status.json, /thumbnail/NAME and\n"
       "/healthz.\n"
-      "\nSIGHUP opens the file of --log anew; SIGTERM and SIGINT end the program. It ends by itself when all\n"
-      "cameras are files and those ended.\n"
-      "\nOptions are also keys of the configuration, but for --config, --allow-host and --version: those about\n"
+      "\nSIGHUP reopens the file of --log; SIGTERM and SIGINT end the program. If all cameras are files, the program\n"
+      "ends after the last one.\n"
+      "\nAll options except --config, --allow-host and --version are also keys of the configuration: those about\n"
       "cameras (from --hold-time on) in [defaults] and [[camera]], the others at the top.\n"
-      "\nConfiguration, keys at the top that are no options:\n" +
-          help_of_file_keys(program) + "\nConfiguration, keys of [defaults] and [[camera]] that are no options:\n" +
+      "\nConfiguration, keys at the top that are not options:\n" +
+          help_of_file_keys(program) + "\nConfiguration, keys of [defaults] and [[camera]] that are not options:\n" +
           help_of_file_keys(cameras) + "\nConfiguration, further keys of [[camera]]:\n" +
           help_of_file_keys(address_keys(address)) +
           "\nExit status:\n"
@@ -47,7 +47,7 @@ Help help(const std::vector<Key>& program, const std::vector<Key>& cameras) {
           "  1: a camera or the program failed\n"
           "  2: wrong usage or configuration\n"
           "  130: interrupted (143: terminated)\n"
-          "  141: the reader of the events went away\n"
+          "  141: the reader of the events closed its end\n"
           "\nExamples:\n"
           "  framequality-watch rtsp://user:password@10.0.0.7/stream1\n"
           "  framequality-watch gate=rtsp://10.0.0.7/1 hall=http://10.0.0.8/video.mjpg desk=/dev/video0 | jq .\n"
@@ -86,7 +86,7 @@ Settings parse_options(int argc, char** argv) {
     config->read_program(settings);
     config->read_defaults(defaults);
   }
-  // The command line counts more than the configuration.
+  // The command line overrides the configuration.
   line.apply(joined(program, cameras));
   if (config) config->read_cameras(settings, defaults);
   for (const std::string& camera : line.arguments()) add_argument(settings, defaults, camera);
@@ -97,7 +97,7 @@ Settings parse_options(int argc, char** argv) {
   if (settings.cameras.empty()) {
     std::string reason;
     for (const Rejected& camera : settings.rejected) reason += (reason.empty() ? "" : "\n") + camera.reason;
-    if (reason.empty()) reason = config ? "the configuration has no [[camera]]" : "which cameras?";
+    if (reason.empty()) reason = config ? "the configuration has no [[camera]]" : "no cameras given";
     throw UsageError(reason);
   }
   return settings;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The command line of framequality-watch.
+// Command line of framequality-watch.
 #pragma once
 
 #include "apps/watch/settings.h"

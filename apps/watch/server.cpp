@@ -48,9 +48,9 @@ std::runtime_error failure(const std::string& listen, const std::string& reason)
 std::pair<int, std::string> open_socket(const std::string& listen_on) {
   const auto colon = listen_on.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == listen_on.size())
-    throw failure(listen_on, "it takes ADDRESS:PORT, such as 127.0.0.1:9640 or [::1]:9640");
+    throw failure(listen_on, "the address must be ADDRESS:PORT, such as 127.0.0.1:9640 or [::1]:9640");
   // getaddrinfo() takes larger numbers, and opens another port.
-  if (!port_number(listen_on.substr(colon + 1))) throw failure(listen_on, "a port is a number from 0 to 65535");
+  if (!port_number(listen_on.substr(colon + 1))) throw failure(listen_on, "the port must be a number from 0 to 65535");
   std::string host = listen_on.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints = {}, *found = nullptr;
@@ -143,7 +143,7 @@ Server::Loop::Loop(int listener, const Bell& fresh, OnGet on_get, gint64 patienc
                                  nullptr, on_request, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection, this,
                                  MHD_OPTION_NOTIFY_COMPLETED, on_completed, this, MHD_OPTION_CONNECTION_LIMIT,
                                  kMostConnections, MHD_OPTION_END));
-  if (!daemon_) throw std::runtime_error("the server cannot be started");
+  if (!daemon_) throw std::runtime_error("cannot start the server");
   thread_ = std::thread([this] { run(); });
 }
 
@@ -271,7 +271,7 @@ MHD_Result Server::Loop::on_request(void* self, MHD_Connection* connection, cons
 MHD_Result Server::Loop::take(MHD_Connection* connection, Client& client, const char* url, const char* method) {
   const std::string_view name = method;
   if (name != MHD_HTTP_METHOD_GET && name != MHD_HTTP_METHOD_HEAD)
-    return queue(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, Reply().type, "only GET and HEAD\n"});
+    return queue(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, Reply().type, "only GET and HEAD are supported\n"});
   Request request{url, std::nullopt};
   if (const char* host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST))
     request.host = host;

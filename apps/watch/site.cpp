@@ -28,7 +28,7 @@ std::optional<Reply> thumbnail(std::string_view name, const Status& status, Thum
 
 Reply health(const Status& status) {
   if (g_get_monotonic_time() - status.made < kAlive) return {200, Reply().type, "ok\n"};
-  return {503, Reply().type, "the cameras are not looked after\n"};
+  return {503, Reply().type, "the main loop does not run: cameras are not being watched\n"};
 }
 
 Reply foreign(std::string_view host) {
@@ -38,7 +38,7 @@ Reply foreign(std::string_view host) {
   reply.body = "'";
   reply.body += shortened(printable(host), kShown) + "' is not a name of this server.\n";
   reply.body +=
-      "If it should be, start framequality-watch with --allow-host NAME, or set allow-hosts = [\"NAME\"] in its "
+      "To allow it, start framequality-watch with --allow-host NAME, or set allow-hosts = [\"NAME\"] in its "
       "configuration.\n";
   return reply;
 }

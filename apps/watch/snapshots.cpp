@@ -52,7 +52,7 @@ std::optional<std::string> time_in(std::string_view name) {
 
 /// The JPEG with a comment that says whose it is, and which.
 std::string marked(std::string_view jpeg, std::uint64_t number) {
-  if (jpeg.size() < 2) throw std::runtime_error("cannot make a picture: the encoder gave none");
+  if (jpeg.size() < 2) throw std::runtime_error("cannot encode a snapshot: the encoder returned nothing");
   std::string comment = std::to_string(number);
   comment = kMark + std::string(kDigits - comment.size(), '0') + comment;
   const std::size_t length = 2 + comment.size();
@@ -140,14 +140,15 @@ std::string Snapshots::save(std::string_view camera, gint64 time, std::string_vi
   const std::uint64_t number = last_number_ + 1;
   const std::string content = marked(jpeg, number);
   if (content.size() > most_bytes_)
-    throw std::runtime_error("a picture of " + std::to_string(content.size()) + " bytes is more than " +
-                             printable(folder_) + " may hold");
+    throw std::runtime_error("a snapshot of " + std::to_string(content.size()) +
+                             " bytes exceeds snapshots-most-bytes for " + printable(folder_));
   const std::string name = file_name_of(camera) + '-' + when + '-' + std::string(state) + kEnding;
   make_room(content.size());
   std::string path = folder_ + '/' + name;
   struct stat about = {};
   // Two of one name within a millisecond, or somebody else's.
-  if (lstat(path.c_str(), &about) == 0) throw std::runtime_error("cannot write " + printable(path) + ": it is there");
+  if (lstat(path.c_str(), &about) == 0)
+    throw std::runtime_error("cannot write " + printable(path) + ": it already exists");
   DraftFile(path, content).publish();
   files_.insert({number, when, name, content.size()});
   last_number_ = number;

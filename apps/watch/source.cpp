@@ -82,7 +82,7 @@ void on_pad(GstElement*, GstPad* pad, gpointer bin) {
 void on_no_more_pads(GstElement* decoder, gpointer bin) {
   const Owned<GstPad> src(gst_element_get_static_pad(GST_ELEMENT(bin), "src"));
   const Owned<GstPad> target(gst_ghost_pad_get_target(GST_GHOST_PAD(src.get())));
-  if (!target) GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE, ("it holds no video"), (nullptr));
+  if (!target) GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE, ("it has no video"), (nullptr));
 }
 
 /// What follows outlives the stream: it must not see its end.
@@ -129,7 +129,7 @@ GstElement* described(const std::string& description) {
   gchar** names = gst_parse_context_get_missing_elements(context.get());
   for (gchar** name = names; name && *name; ++name) missing.push_back(std::string("element-") + *name);
   g_strfreev(names);
-  const std::string reason = (error ? error->message : "it cannot be parsed") + install_hint(missing);
+  const std::string reason = (error ? error->message : "the description cannot be parsed") + install_hint(missing);
   g_clear_error(&error);
   if (bin) gst_object_unref(bin);
   throw std::runtime_error(printable(reason));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What can be said of a camera.
+// States of a camera, and conditions that can be watched for.
 #pragma once
 
 #include <algorithm>

@@ -122,7 +122,7 @@ void Stream::make_tail() {
   GstElement* sink = make_element("fakesink");
   gst_bin_add_many(GST_BIN(pipeline_.get()), watcher_, sink, nullptr);
   if (!gst_element_link_many(convert_, meter_, watcher_, sink, nullptr))
-    throw std::runtime_error("the meter cannot be linked");
+    throw std::runtime_error("cannot link the meter");
   const std::pair<const char*, std::optional<std::uint64_t>> times[] = {{"hold-time", watch.hold_time},
                                                                         {"recovery-time", watch.recovery_time},
                                                                         {"repeat-interval", watch.repeat_interval},
@@ -160,7 +160,7 @@ void Stream::drop_tail() {
 
 void Stream::open() {
   if (!chores_.has_room()) throw std::runtime_error(kNoThread);
-  if (*lingering_ >= kMostLingering) throw std::runtime_error("earlier connections to it do not end");
+  if (*lingering_ >= kMostLingering) throw std::runtime_error("earlier connections to it are still open");
   if (tail_is_broken_) {
     drop_tail();
     make_tail();
@@ -168,7 +168,7 @@ void Stream::open() {
   const auto connections = std::make_shared<Connections>();
   source_ = std::make_shared<Source>(make_source(settings_, connections), connections);
   gst_bin_add(GST_BIN(pipeline_.get()), source_->element());
-  if (!gst_element_link(source_->element(), convert_)) throw std::runtime_error("the source cannot be linked");
+  if (!gst_element_link(source_->element(), convert_)) throw std::runtime_error("cannot link the source");
   if (settings_.realtime && settings_.is_file) {
     // Its times begin at 0, the pipeline's began earlier.
     const Owned<GstPad> pad(gst_element_get_static_pad(source_->element(), "src"));
@@ -203,7 +203,7 @@ std::string Stream::tend() {
   });
   if (!source_ || source_->connections()->undescribed_bytes() <= kMostUndescribed) return "";
   source_->connections()->end();
-  return "the server sent more than 1 MiB without describing its streams: is it an RTSP server?";
+  return "the server sent more than 1 MiB but no description of its streams; is it an RTSP server?";
 }
 
 std::pair<std::string, Figures> Stream::now() const {

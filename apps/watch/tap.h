@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is seen of the frames that pass a pad, from any thread.
+// Counts and times of the frames that pass a pad, readable from any thread.
 #pragma once
 
 #include "apps/common/owned.h"

@@ -103,14 +103,15 @@ TEST_F(DecodingReason, NamesWhatIsNotInstalled) {
 
 TEST_F(DecodingReason, NamesADecoderThatDoesNotStart) {
   Unwilling<false>::enter("unwillingdec");
-  EXPECT_EQ(reason(), "its decoder did not start: unwillingdec");
+  EXPECT_EQ(reason(), "its decoder failed to start: unwillingdec");
   rank("unwillingdec", GST_RANK_NONE);
 }
 
 TEST_F(DecodingReason, SaysWhatADecoderSaidAndWhatMayHelp) {
   Unwilling<true>::enter("nvunwillingdec");
-  EXPECT_EQ(reason(),
-            "its decoder did not start: nvunwillingdec (out of memory); GPU memory may be full: try fewer at once");
+  EXPECT_EQ(
+      reason(),
+      "its decoder failed to start: nvunwillingdec (out of memory); GPU memory may be full: try fewer files at once");
   rank("nvunwillingdec", GST_RANK_NONE);
 }
 

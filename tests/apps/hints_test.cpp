@@ -49,7 +49,7 @@ TEST(Choice, GivesThePlaceOrSaysWhatWouldBeRight) {
     choice("--how", "coyp", {"copy", "hardlink", "symlink"});
     FAIL() << "no error";
   } catch (const UsageError& e) {
-    EXPECT_STREQ(e.what(), "--how takes copy, hardlink or symlink, not 'coyp'; did you mean 'copy'?");
+    EXPECT_STREQ(e.what(), "--how must be copy, hardlink or symlink, not 'coyp'; did you mean 'copy'?");
   }
 }
 

@@ -80,13 +80,14 @@ TEST(CommandLine, SetsWhatIsGiven) {
 
 TEST(CommandLine, SaysWhatEachKeyTakes) {
   Settings s;
-  EXPECT_EQ(read(s, {"--colour", "gren"}), "--colour takes red or green, not 'gren'; did you mean 'green'?");
+  EXPECT_EQ(read(s, {"--colour", "gren"}), "--colour must be red or green, not 'gren'; did you mean 'green'?");
   for (const char* text : {"0", "9", "1.5", "x", "", "3 ", "99999999999999999999"})
-    EXPECT_EQ(read(s, {"--jobs", text}), "--jobs takes a whole number from 1 to 8, not '" + std::string(text) + "'");
+    EXPECT_EQ(read(s, {"--jobs", text}), "--jobs must be a whole number from 1 to 8, not '" + std::string(text) + "'");
   for (const char* text : {"-1", "nan", "inf", "1e7", "1,5", ""})
-    EXPECT_EQ(read(s, {"--wait", text}), "--wait takes seconds from 0 to 1000000, not '" + std::string(text) + "'");
-  EXPECT_EQ(read(s, {"--file", ""}), "--file takes a path, not ''");
-  EXPECT_EQ(read(s, {"--host", "a", "--host="}), "--host takes a host, not ''");
+    EXPECT_EQ(read(s, {"--wait", text}),
+              "--wait must be a number of seconds from 0 to 1000000, not '" + std::string(text) + "'");
+  EXPECT_EQ(read(s, {"--file", ""}), "--file must be a path, not ''");
+  EXPECT_EQ(read(s, {"--host", "a", "--host="}), "--host must be a host, not ''");
   // Nothing of this was set.
   EXPECT_FALSE(s.jobs);
   EXPECT_EQ(s.wait, 0u);

@@ -66,7 +66,7 @@ TEST_F(ScanFolder, StandsForItsPicturesAndVideos) {
   EXPECT_EQ(without_folders({"z.mov", p, at("q"), "a.xyz", "http://host/p"}, extensions),
             (Names{"z.mov", p + "IMG_9.jpg", p + "IMG_10.JPG", p + "a/2.png", p + "b/1.mp4", p + "broken.jpg",
                    p + "linked.jpg", at("q"), "a.xyz", "http://host/p"}));
-  EXPECT_EQ(folder_error(at("q")), "no pictures or videos in it");
+  EXPECT_EQ(folder_error(at("q")), "it has no images or videos");
   EXPECT_EQ(folder_error(at("p/jpg")), "");
   EXPECT_EQ(folder_error("http://host/p"), "");
 }

@@ -185,7 +185,7 @@ TEST_F(RecordFile, RandomDamageCrashesNothing) {
 TEST_F(RecordFile, WhatIsNoFileIsRefusedAtOnce) {
   EXPECT_NE(reason(true).find("No such file"), std::string::npos);
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
-  EXPECT_NE(reason(true).find("no ordinary file"), std::string::npos);
+  EXPECT_NE(reason(true).find("not a regular file"), std::string::npos);
   EXPECT_THROW(read_record(folder_), std::runtime_error);
 }
 

@@ -178,7 +178,7 @@ TEST(Pictures, WhatCannotBeOneSaysWhy) {
     jpeg_of(sample.get(), {}, 95);
     FAIL();
   } catch (const std::runtime_error& e) {
-    EXPECT_NE(std::string(e.what()).find("cannot make a picture: Maximum supported image dimension"), std::string::npos)
+    EXPECT_NE(std::string(e.what()).find("cannot write an image: Maximum supported image dimension"), std::string::npos)
         << e.what();
   }
 }

@@ -163,26 +163,27 @@ TEST_F(WatchConfig, HostNamesOfOptionsAreAdded) {
 }
 
 TEST_F(WatchConfig, MistakesOfAllNameLineAndKey) {
-  EXPECT_TRUE(refused("listen = \n").starts_with("W:1: this is no TOML: "));
-  EXPECT_TRUE(refused("[[camera]]\nname = \"a\nb\"\n").starts_with("W:2: this is no TOML: "));
+  EXPECT_TRUE(refused("listen = \n").starts_with("W:1: invalid TOML: "));
+  EXPECT_TRUE(refused("[[camera]]\nname = \"a\nb\"\n").starts_with("W:2: invalid TOML: "));
   EXPECT_EQ(refused("listne = 'none'\n"),
-            "W:1: there is no key 'listne' here; keys are listen, allow-hosts, log, snapshots, snapshots-most, "
+            "W:1: unknown key 'listne'; known keys: listen, allow-hosts, log, snapshots, snapshots-most, "
             "snapshots-most-bytes, baselines, quiet, defaults, camera; did you mean 'listen'?");
-  EXPECT_EQ(refused("\nlisten = 9640\n"), "W:2: listen takes ADDRESS:PORT or none, not 9640");
+  EXPECT_EQ(refused("\nlisten = 9640\n"), "W:2: listen must be ADDRESS:PORT or none, not 9640");
   EXPECT_EQ(refused("allow-hosts = ['a', 'b:80']\n"),
-            "W:1: allow-hosts takes host names without a port, such as cameras.example.org, not [ "
+            "W:1: allow-hosts must be host names without a port, such as cameras.example.org, not [ "
             "'a', 'b:80' ]");
-  EXPECT_EQ(refused("snapshots-most = 0\n"), "W:1: snapshots-most takes a whole number from 1 to 1000000, not 0");
-  EXPECT_EQ(
-      refused("[defaults]\nhold-time = '1 s'\nname = 'x'\n").substr(0, 110),
-      std::string("W:2: hold-time takes seconds from 0 to 1000000, not '1 s'\nW:3: there is no key 'name' here; keys "
-                  "are watch-for, hold-time")
-          .substr(0, 110));
-  EXPECT_EQ(refused("defaults = 1\n"), "W:1: defaults is a table: [defaults]");
-  EXPECT_EQ(refused("camera = 'a'\n"), "W:1: every camera has a table of its own: [[camera]]");
-  EXPECT_EQ(refused("[camera]\nurl='rtsp://a'\n"), "W:1: every camera has a table of its own: [[camera]]");
+  EXPECT_EQ(refused("snapshots-most = 0\n"), "W:1: snapshots-most must be a whole number from 1 to 1000000, not 0");
+  EXPECT_EQ(refused("[defaults]\nhold-time = '1 s'\nname = 'x'\n").substr(0, 110),
+            std::string("W:2: hold-time must be a number of seconds from 0 to 1000000, not '1 s'\nW:3: unknown key "
+                        "'name'; known keys: "
+                        "watch-for, hold-time")
+                .substr(0, 110));
+  EXPECT_EQ(refused("defaults = 1\n"), "W:1: defaults must be a table: write [defaults]");
+  EXPECT_EQ(refused("camera = 'a'\n"), "W:1: camera must be an array of tables: write [[camera]] above each");
+  EXPECT_EQ(refused("[camera]\nurl='rtsp://a'\n"),
+            "W:1: camera must be an array of tables: write [[camera]] above each");
   EXPECT_EQ(refused(""), "the configuration has no [[camera]]");
-  EXPECT_EQ(refused("[[camera]]\nname='a'\n"), "W:1: url is missing, and so is pipeline");
+  EXPECT_EQ(refused("[[camera]]\nname='a'\n"), "W:1: url or pipeline is missing");
   EXPECT_THROW(options({"--config", folder_}), std::runtime_error);
   EXPECT_THROW(options({"--config", folder_ + "/none.toml"}), std::runtime_error);
 }
@@ -190,69 +191,71 @@ TEST_F(WatchConfig, MistakesOfAllNameLineAndKey) {
 TEST_F(WatchConfig, MistakesOfOneCameraKeepOnlyItOut) {
   const std::pair<const char*, const char*> cases[] = {
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold_time=1\n",
-       "W:4: there is no key 'hold_time' here; keys are watch-for, hold-time, recovery-time, repeat-interval, "
+       "W:4: unknown key 'hold_time'; known keys: watch-for, hold-time, recovery-time, repeat-interval, "
        "learn-time, stall-time, interval, min-ratio, resume-ratio, roi, significant-bits, device, transport, "
        "tls-verify, realtime, "
        "decoder-threads, name, url, pipeline, user, password-file; did you mean 'hold-time'?"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nwatch-for=['dark','defocussed']\n",
-       "W:4: watch-for takes a list of defocused, covered, dark, overexposed, frozen, moved, flickering, noisy, not [ "
+       "W:4: watch-for must be a list of defocused, covered, dark, overexposed, frozen, moved, flickering, noisy, not "
+       "[ "
        "'dark', 'defocussed' ]; did you mean 'defocused'?"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\ntransport='tpc'\n",
-       "W:4: transport takes auto, tcp or udp, not 'tpc'; did you mean 'tcp'?"},
+       "W:4: transport must be auto, tcp or udp, not 'tpc'; did you mean 'tcp'?"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold-time=-1\n",
-       "W:4: hold-time takes seconds from 0 to 1000000, not -1"},
+       "W:4: hold-time must be a number of seconds from 0 to 1000000, not -1"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold-time=nan\n",
-       "W:4: hold-time takes seconds from 0 to 1000000, not nan"},
+       "W:4: hold-time must be a number of seconds from 0 to 1000000, not nan"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nsignificant-bits=8\n",
-       "W:4: significant-bits takes a whole number from 9 to 16, not 8"},
+       "W:4: significant-bits must be a whole number from 9 to 16, not 8"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nstall-time=0\n",
-       "W:4: stall-time takes seconds from 1 to 1000000, not 0"},
-      {"[[camera]]\nname='a'\nurl='rtsp://a'\nmin-ratio=60\n", "W:4: min-ratio takes a number from 0 to 1, not 60"},
+       "W:4: stall-time must be a number of seconds from 1 to 1000000, not 0"},
+      {"[[camera]]\nname='a'\nurl='rtsp://a'\nmin-ratio=60\n", "W:4: min-ratio must be a number from 0 to 1, not 60"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nroi=[1,2,0,4]\n",
-       "W:4: roi takes [X, Y, WIDTH, HEIGHT] in pixels, not [ 1, 2, 0, 4 ]"},
+       "W:4: roi must be [X, Y, WIDTH, HEIGHT] in pixels, not [ 1, 2, 0, 4 ]"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nwatch-for=['blurred']\n",
-       "W:4: watch-for takes a list of defocused, covered, dark, overexposed, frozen, moved, flickering, noisy, not [ "
+       "W:4: watch-for must be a list of defocused, covered, dark, overexposed, frozen, moved, flickering, noisy, not "
+       "[ "
        "'blurred' ]"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\ntransport='carrier pigeon'\n",
-       "W:4: transport takes auto, tcp or udp, not 'carrier pigeon'"},
-      {"[[camera]]\nname='a'\nurl='rtsp://a'\nrealtime='yes'\n", "W:4: realtime takes true or false, not 'yes'"},
+       "W:4: transport must be auto, tcp or udp, not 'carrier pigeon'"},
+      {"[[camera]]\nname='a'\nurl='rtsp://a'\nrealtime='yes'\n", "W:4: realtime must be true or false, not 'yes'"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\ndevice=1979-05-27\n",
-       "W:4: device takes auto, cpu, cuda or opencl, not 1979-05-27"},
-      {"[[camera]]\nname=7\nurl='rtsp://a'\n", "W:2: name takes a text, not 7"},
-      {"[[camera]]\nname='a'\nurl=''\n", "W:3: url takes a text, not ''"},
+       "W:4: device must be auto, cpu, cuda or opencl, not 1979-05-27"},
+      {"[[camera]]\nname=7\nurl='rtsp://a'\n", "W:2: name must be a non-empty text, not 7"},
+      {"[[camera]]\nname='a'\nurl=''\n", "W:3: url must be a non-empty text, not ''"},
       {"[[camera]]\nname=\"a\\tb\"\nurl='rtsp://a'\n",
-       "W:1: name takes a text of 1 to 100 characters, without control characters"},
+       "W:1: name must have 1 to 100 characters, without control characters"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\npipeline='videotestsrc'\n",
-       "W:1: a camera has either url or pipeline, not both"},
-      {"[[camera]]\nname='a'\nurl='rtsp://'\n", "W:3: url: the URL names no host"},
+       "W:1: url and pipeline exclude each other: give one of them"},
+      {"[[camera]]\nname='a'\nurl='rtsp://'\n", "W:3: url: the URL has no host name"},
       {"[[camera]]\nname='a'\nurl='rtsp://a:rt/1'\n",
-       "W:3: url: the URL has a colon that no port from 1 to 65535 follows: write / ? # @ : in a user name or a "
+       "W:3: url: no port from 1 to 65535 follows a colon in the URL: write / ? # @ : in a user name or a "
        "password as %2F %3F %23 %40 %3A, and an IPv6 address in [ ]"},
       {"[[camera]]\nname='a'\nurl='rtsp://[::g]/1'\n",
-       "W:3: url: the text in [ ] is no IPv6 address, such as rtsp://[fd00::1]:554/stream"},
+       "W:3: url: the text in [ ] is not an IPv6 address, as in rtsp://[fd00::1]:554/stream"},
       {"[[camera]]\nname='a'\nurl='RTP://127.0.0.1:5004'\n",
        "W:3: url: rtp:// does not say what the packets hold: take the camera's rtsp:// URL, or a pipeline in the "
        "configuration, such as pipeline = 'udpsrc port=5004 "
        "caps=\"application/x-rtp,media=video,clock-rate=90000,encoding-name=H264\" ! rtph264depay ! avdec_h264'"},
       {"[[camera]]\nname='a'\nurl='rtsp:/u:hush@a/1'\n", "W:3: url: No such file or directory"},
-      {"[[camera]]\nname='a'\nurl='rtsp://a b/1'\n", "W:3: url: a URL holds no space: it is written %20"},
-      {"[[camera]]\nname='a'\nurl='gopher://a/1'\n",
-       "W:3: url: no GStreamer element that is installed reads gopher://"},
+      {"[[camera]]\nname='a'\nurl='rtsp://a b/1'\n", "W:3: url: the URL contains a space: write it as %20"},
+      {"[[camera]]\nname='a'\nurl='gopher://a/1'\n", "W:3: url: no installed GStreamer element can read gopher://"},
       {"[[camera]]\nname='a'\nurl='nothing.mp4'\n", "W:3: url: No such file or directory"},
       {"[[camera]]\nname='a'\nurl='.'\n", "W:3: url: Is a directory"},
       {"[[camera]]\nname='a'\npipeline='nosuchelement'\n", "W:3: pipeline: no element \"nosuchelement\""},
-      {"[[camera]]\npipeline='videotestsrc'\n", "W:1: name is missing; a pipeline needs one"},
+      {"[[camera]]\npipeline='videotestsrc'\n", "W:1: name is missing: a camera with a pipeline needs one"},
       {"[[camera]]\nname='a'\nurl='rtsp://u:p@a'\nuser='v'\n",
-       "W:1: user or password stand in the URL and in a key of their own"},
+       "W:1: user or password is given both in the URL and in a key"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\npassword-file='none'\n",
        "W:4: password-file: cannot read D/none: No such file or directory"},
       {"[[camera]]\nname='a'\nurl='rtsp://a'\nhold-time=-1\nroi=1\n",
-       "W:4: hold-time takes seconds from 0 to 1000000, not -1; W:5: roi takes [X, Y, WIDTH, HEIGHT] in pixels, not 1"},
+       "W:4: hold-time must be a number of seconds from 0 to 1000000, not -1; W:5: roi must be [X, Y, WIDTH, HEIGHT] "
+       "in pixels, not 1"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(rejected(text), expected) << text;
   const Settings twice = config("[[camera]]\nname='a'\nurl='rtsp://a'\n[[camera]]\nname='a'\nurl='rtsp://b'\n");
   ASSERT_EQ(twice.rejected.size(), 1u);
-  EXPECT_EQ(without_path(twice.rejected[0].reason), "W:4: the name 'a' is another camera's already");
+  EXPECT_EQ(without_path(twice.rejected[0].reason), "W:4: duplicate camera name 'a' (first used on line 1)");
 }
 
 TEST_F(WatchConfig, ValuesThatAreShownShortenedShowNoPassword) {
@@ -334,7 +337,7 @@ TEST_F(WatchConfig, NothingThatMayBeAPasswordIsKept) {
         EXPECT_EQ(shown.find(part), std::string::npos) << shown;
     }
     ASSERT_EQ(s.warnings.size(), 2u);
-    EXPECT_TRUE(s.warnings[1].starts_with("camera 'n': the @ behind the first / ? or # of its URL is read as a part "))
+    EXPECT_TRUE(s.warnings[1].starts_with("camera 'n': the @ after the first / ? or # of its URL is taken as part "))
         << s.warnings[1];
   }
   const Settings named = options({"x rtsp://u:hush@h=rtsp://a", "rtsp://b"});
@@ -350,14 +353,15 @@ TEST_F(WatchConfig, CommandLineSaysWhatIsWrong) {
       return e.what();
     }
   };
-  EXPECT_EQ(said({}), "which cameras?");
-  EXPECT_EQ(said({"--hold-time", "x", "rtsp://a"}), "--hold-time takes seconds from 0 to 1000000, not 'x'");
+  EXPECT_EQ(said({}), "no cameras given");
+  EXPECT_EQ(said({"--hold-time", "x", "rtsp://a"}),
+            "--hold-time must be a number of seconds from 0 to 1000000, not 'x'");
   EXPECT_EQ(said({"--snapshots-most=1.5", "rtsp://a"}),
-            "--snapshots-most takes a whole number from 1 to 1000000, not '1.5'");
+            "--snapshots-most must be a whole number from 1 to 1000000, not '1.5'");
   EXPECT_EQ(said({"--device=tpu", "rtsp://a"}),
-            "--device takes auto, cpu, cuda or opencl, not 'tpu'; did you mean 'cpu'?");
+            "--device must be auto, cpu, cuda or opencl, not 'tpu'; did you mean 'cpu'?");
   EXPECT_EQ(said({"--allow-host=http://a", "rtsp://a"}),
-            "--allow-host takes host names without a port, such as cameras.example.org, not "
+            "--allow-host must be host names without a port, such as cameras.example.org, not "
             "'http://a'");
   for (const char* url : {"rtsp://u:hush/hush@h/1", "rtsp://u:hush", "rtsp://u:hu sh@h", "u:hush@h", "rtsp:/u:hush@h/1",
                           "rtsp://u:1/hush@h:x", "rtsp://u:99999/hush@h", "rtsp://:hush@", "rtp://u:hush@h:1",

@@ -246,13 +246,13 @@ TEST(WatchServer, SaysWhyItCannotListen) {
       return e.what();
     }
   };
-  const std::string takes = "it takes ADDRESS:PORT, such as 127.0.0.1:9640 or [::1]:9640";
+  const std::string takes = "the address must be ADDRESS:PORT, such as 127.0.0.1:9640 or [::1]:9640";
   EXPECT_EQ(said("9640"), "cannot listen on 9640: " + takes);
   EXPECT_EQ(said(":9640"), "cannot listen on :9640: " + takes);
   EXPECT_EQ(said("127.0.0.1:"), "cannot listen on 127.0.0.1:: " + takes);
   for (const char* port : {"x", "65536", "99999", "4294967296", "-1", "+0", " 0", "0x0", "http"})
     EXPECT_EQ(said(std::string("127.0.0.1:") + port),
-              std::string("cannot listen on 127.0.0.1:") + port + ": a port is a number from 0 to 65535");
+              std::string("cannot listen on 127.0.0.1:") + port + ": the port must be a number from 0 to 65535");
   EXPECT_TRUE(said("127.0.0.1:0").starts_with("http://127.0.0.1:"));
   const Server server("127.0.0.1:0", bell, get);
   const std::string taken = server.url().substr(7, server.url().size() - 8);

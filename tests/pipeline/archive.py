@@ -165,7 +165,7 @@ def test_a_file_that_grows_is_done_again(clips):
         with grows.open("ab") as file:
             file.write(b"more")
         said = process.communicate(timeout=LIMIT)[1]
-    assert b"it changed while it was scanned" in said, said
+    assert b"the file changed during the scan" in said, said
     record, _ = record_of(out, grows)
     assert record["size"] == grows.stat().st_size - 4
     scan("-q", *SLOWLY, "--output", out, "--resume", grows)
@@ -294,7 +294,7 @@ def test_what_does_not_belong_together_is_refused(clips):
     refused(clips.folder / "none", reason="No such file or directory")
     empty = clips.out("empty")
     empty.mkdir()
-    refused(empty, reason="there are no records")
+    refused(empty, reason="no records of framequality-scan --output found")
     other = clips.out("other")
     scan("-q", "--metric", "brenner", "--output", other, "clip 1.mkv", cwd=clips.folder)
     done = merge(out, other, check=1).stderr.decode()
@@ -319,7 +319,7 @@ def test_what_does_not_belong_together_is_refused(clips):
     broken(lambda table, _: table.write_bytes(table.read_bytes()[:-1]), "its record says")
     broken(lambda table, _: table.write_bytes(table.read_bytes().replace(b"score\n", b"scope\n")), "another")
     broken(lambda _, record: record.write_bytes(record.read_bytes()[:-3]), "cannot read the record")
-    broken(lambda _, record: record.write_text(record.read_text().replace('"table":"clip', '"table":"../csv/clip')), "another's table")
+    broken(lambda _, record: record.write_text(record.read_text().replace('"table":"clip', '"table":"../csv/clip')), "the table of another file")
 
 
 def test_links_are_not_followed(clips):
@@ -342,8 +342,8 @@ def test_links_are_not_followed(clips):
         content = link.read_bytes()
         elsewhere = clips.folder / "elsewhere"
         elsewhere.write_bytes(content)
-        for make, why in ((lambda: link.symlink_to(elsewhere), "it is a symbolic link, which is not followed"),
-                          (lambda: os.mkfifo(link), "it is no ordinary file"), (link.mkdir, "it is no ordinary file")):
+        for make, why in ((lambda: link.symlink_to(elsewhere), "it is a symbolic link, and those are not followed"),
+                          (lambda: os.mkfifo(link), "it is not a regular file"), (link.mkdir, "it is not a regular file")):
             link.unlink()
             make()
             refused = merge(out, "--report", clips.folder / "no.html", check=1)

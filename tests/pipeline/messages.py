@@ -79,7 +79,7 @@ def test_missing_elements(place):
     playing = place.only(*PLUGINS)
     for url in ("rtsp://127.0.0.1:1/x", "http://127.0.0.1:1/x", "https://127.0.0.1:1/x"):
         assert said(SCAN, "-q", url, environment=playing).endswith(APT + "gstreamer1.0-plugins-good\n"), url
-        assert not WATCH or f"reads {url.split(':')[0]}://{APT}gstreamer1.0-plugins-good\n" in said(WATCH[0], url, check=2, environment=playing)
+        assert not WATCH or f"can read {url.split(':')[0]}://{APT}gstreamer1.0-plugins-good\n" in said(WATCH[0], url, check=2, environment=playing)
     assert "PROTOCOL" not in said(SCAN, "-q", "foo://x", environment=playing).upper().split("FOO")[0]
     if WATCH:
         config = place.folder / "watch.toml"
@@ -105,7 +105,7 @@ def test_sound_is_not_missed(place):
     assert len(list(csv.DictReader(io.StringIO(done.stdout.decode())))) == 25 and done.stderr == b"", done
     done = run(BLIINDS, "score", "--interval", "1", place.mjpeg, env=playing)
     assert done.stderr == b"" and done.stdout.count(b"\n") == 2, done
-    assert said(SCAN, "-q", place.sound, environment=playing) == f"framequality-scan: {place.sound}: it holds no video\n"
+    assert said(SCAN, "-q", place.sound, environment=playing) == f"framequality-scan: {place.sound}: it has no video\n"
     if WATCH:
         event = watched(place.mjpeg, environment=playing)
         assert event["state"] == "ended", event
@@ -140,7 +140,7 @@ def test_servers_that_are_not_there(place):
             except OSError:
                 pass
         text = process.communicate(timeout=LIMIT)[1].decode()
-        assert text.endswith(f"the server 127.0.0.1:{server.getsockname()[1]} accepts connections, but nothing can be read from it\n"), text
+        assert text.endswith(f"the server 127.0.0.1:{server.getsockname()[1]} accepts connections, but nothing could be read from it\n"), text
     # One that is there, but has nothing, is not said to be away.
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.listen()
@@ -169,7 +169,7 @@ def test_photographs_of_phones(place):
         names[-1].write_bytes(box(b"ftyp", brand + bytes(4) + b"mif1" + brand) + box(b"meta", bytes(4) + head) + box(b"mdat", bytes(4000)))
     # Known by their first bytes: nobody waits for what they do not hold, which would take this long.
     text = said(SCAN, "-q", "--stall-timeout", str(10 * LIMIT), *names)
-    assert text.count("does not decode HEIC and AVIF images; convert it first: heif-convert") == text.count("\n") == 3, text
+    assert text.count("cannot decode HEIC and AVIF images: convert it first with heif-convert") == text.count("\n") == 3, text
     assert "libheif-examples" in said(BLIINDS, "score", "--device", "cpu", names[0])
     assert not WATCH or "heif-convert" in watched(names[0])["reason"]
 
@@ -190,7 +190,7 @@ def test_words_that_are_mistyped(place):
     for tool in (SCAN, MERGE, *WATCH):
         assert "did you mean" not in said(tool, "--xyzzy", check=2)
     # All that would be right.
-    assert "takes copy, hardlink or symlink, not 'x'\n" in said(SCAN, "--set", "--originals", "x", clip, check=2)
+    assert "must be copy, hardlink or symlink, not 'x'\n" in said(SCAN, "--set", "--originals", "x", clip, check=2)
     if WATCH:
         config = place.folder / "mistyped.toml"
         config.write_text("[defaults]\nhold_time = 3\ntransport = 'tpc'\nwatch-for = ['dark', 'defocussed']\n")

@@ -148,8 +148,8 @@ def test_names_come_back(clips):
 def test_bad_files_do_not_stop_the_others(clips):
     bare = clips.folder / "no media"
     bare.mkdir()
-    bad = {clips.text: "", clips.empty: "the file is empty", clips.sound: "it holds no video",
-           clips.folder / "none.mp4": "No such file or directory", bare: "no pictures or videos in it"}
+    bad = {clips.text: "", clips.empty: "the file is empty", clips.sound: "it has no video",
+           clips.folder / "none.mp4": "No such file or directory", bare: "it has no images or videos"}
     run = scan("-q", *bad, clips.mkv, check=1)
     assert len(rows_of(run)) == 50
     lines = run.stderr.decode().splitlines()
@@ -158,7 +158,7 @@ def test_bad_files_do_not_stop_the_others(clips):
         assert line.startswith(f"framequality-scan: {path}: ") and reason in line, line
     run = scan(clips.cut, check=1)
     rows = rows_of(run)
-    assert 100 < len(rows) < 130 and b"cut off, or damaged" in run.stderr, (len(rows), run.stderr)
+    assert 100 < len(rows) < 130 and b"cut off or damaged" in run.stderr, (len(rows), run.stderr)
 
 
 def test_passwords_of_urls_stay_inside(clips):
@@ -213,7 +213,7 @@ def test_pictures_that_no_parser_puts_together(clips):
     Image.open(clips.folder / "x.tiff").save(jpeg, compression="jpeg", quality=95)
     done = subprocess.run([TOOL, "-q", jpeg], capture_output=True, timeout=LIMIT, check=False)
     if done.returncode:
-        assert done.returncode == 1 and b"TIFF with JPEG inside cannot be decoded" in done.stderr, done
+        assert done.returncode == 1 and b"cannot decode TIFF images with JPEG compression" in done.stderr, done
     else:
         ratio = float(rows_of(done)[0]["score"]) / float(wanted["score"])
         assert 0.9 < ratio < 1.1, (ratio, done)
@@ -231,10 +231,10 @@ def test_a_file_of_which_nothing_comes_is_given_up(clips):
         # Long enough for the other one on a busy machine.
         done = scan("-q", "--stall-timeout", "8", "--jobs", "1", path, clips.mkv, check=1)
         assert done.stdout == scan("-q", clips.mkv).stdout
-        assert done.stderr.decode().startswith(f"framequality-scan: {path}: nothing came of it for 8 s"), done.stderr
+        assert done.stderr.decode().startswith(f"framequality-scan: {path}: no data for 8 s"), done.stderr
         assert scan("-q", "--stall-timeout", "1", "--keep-going", path).stdout == done.stdout.splitlines(True)[0]
     for wrong in ("-1", "1.5", "a", ""):
-        assert b"--stall-timeout takes whole seconds" in scan("--stall-timeout", wrong, clips.mkv, check=2).stderr
+        assert b"--stall-timeout must be whole seconds" in scan("--stall-timeout", wrong, clips.mkv, check=2).stderr
 
 
 def test_usage(clips):
@@ -263,7 +263,7 @@ def test_a_list_of_random_bytes_is_refused(clips):
     """Names with a NUL in them would be read up to there: as '/' or '.', and so all that is below."""
     (clips.folder / "random").write_bytes(random.Random(1).randbytes(3_000_000))
     done = scan("--files-from", clips.folder / "random", check=2)
-    assert b"of the list of --files-from holds a NUL byte" in done.stderr and not done.stdout, done.stderr
+    assert b"of the list of --files-from contains a NUL byte" in done.stderr and not done.stdout, done.stderr
     for path, more in (("/dev/zero", []), ("/dev/zero", ["--null"]), (clips.mp4, [])):
         assert b"of --files-from" in scan("--files-from", path, *more, check=2).stderr
     assert b"Is a directory" in scan("--files-from", clips.folder, check=1).stderr

@@ -97,7 +97,7 @@ def test_folders_stand_for_their_files(album):
     assert files == ["late.png", "trip/IMG_9.png", "trip/IMG_10.png", "trip/b.mkv", "trip/day 2/IMG_1.png"], files
     (album.folder / "bare" / "below").mkdir(parents=True)
     run = scan("-q", album.folder / "bare", late, check=1)
-    assert b"bare: no pictures or videos in it" in run.stderr and len(rows_of(run)) == 1, run.stderr
+    assert b"bare: it has no images or videos" in run.stderr and len(rows_of(run)) == 1, run.stderr
     shards = [row["file"] for i in (1, 2) for row in rows_of(scan("-q", "--interval", "100", "--shard", f"{i}/2", album.folder / "trip"))]
     assert len(shards) == 4 and len(set(shards)) == 4, shards
 
@@ -167,7 +167,7 @@ def test_best_of_every_few(album):
     assert reason["reason"] and "score" not in reason and manifest["run"]["failed"] == 1
     assert len(manifest["rejected"]) == 4 and manifest["settings"]["every_frames"] == 3 and manifest["settings"]["best"] is None
     run = scan("-q", "--set", "--every", "1s", "--manifest", album.folder / "none.json", album.folder / "bursts", check=1)
-    assert re.search(rb"needs times, and .*\d\.png has none", run.stderr) and not (album.folder / "none.json").exists()
+    assert re.search(rb"needs timestamps, but .*\d\.png has none", run.stderr) and not (album.folder / "none.json").exists()
     run = scan("-q", "--set", "--best", "2", "--shard", "1/2", "--manifest", "x", album.folder / "bursts", check=2)
     assert b"--shard" in run.stderr
 

@@ -277,7 +277,7 @@ def test_usage(folder):
         misuse = arguments[:1] not in (["--config"], ["--listen"])
         run = watch(*arguments, check=2 if misuse else 1, cwd=folder)
         assert run.stdout == "" and run.stderr.startswith("framequality-watch: "), run.stderr
-    assert "which cameras?" in watch(check=2).stderr
+    assert "no cameras given" in watch(check=2).stderr
     assert re.fullmatch(r"framequality-watch \d+\.\d+\.\d+\n", watch("--version").stdout)
     assert "SIGHUP" in watch("--help").stdout
 

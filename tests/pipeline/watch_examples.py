@@ -115,7 +115,7 @@ def check_configuration(folder):
         states = watch.states()
         assert len(states) == 5 and "error" not in states.values(), watch.status()
         assert watch.end() == 128 + 15, watch.errors
-    assert "there is no key" not in "".join(watch.errors), watch.errors
+    assert "unknown key" not in "".join(watch.errors), watch.errors
     options = re.findall(r"(?<= )--[\w-]+", (EXAMPLES / "framequality-watch.service").read_text(encoding="utf-8"))
     offered = run(TOOL, "--help")
     assert len(options) == 4 and all(option + "=" in offered for option in options), options

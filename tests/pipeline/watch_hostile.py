@@ -65,8 +65,8 @@ def test_passwords_that_were_not_encoded_stay_inside(folder):
     said += "".join(watch.lines + watch.errors)
     for part in parts:
         assert part not in said, (part, [line for line in said.splitlines() if part in line])
-    assert said.count("the @ behind the first / ? or # of its URL is read as a part of the path") == 2 * len(urls), watch.errors
-    assert "is written %20" in said and said.count("that no port from 1 to 65535 follows") >= 4, watch.errors
+    assert said.count("the @ after the first / ? or # of its URL is taken as part of the path") == 2 * len(urls), watch.errors
+    assert "write it as %20" in said and said.count("no port from 1 to 65535 follows") >= 4, watch.errors
 
 
 def test_without_threads_cameras_are_lost_and_come_back(folder):
@@ -128,12 +128,12 @@ def test_headers_without_end_are_ended(folder):
         file.write_text("[defaults]\nstall-time = 1\n" + cameras(flood=f"rtsp://127.0.0.1:{flood}/", drip=f"rtsp://127.0.0.1:{drip}/"))
         with Watch(TOOL, "--config", file) as watch:
             told = until(watch.events, lambda: watch.said("flood", "lost"))
-            assert "more than 1 MiB without describing" in told["reason"], told
+            assert "more than 1 MiB but no description" in told["reason"], told
             # One after the other, and none is left.
             until(lambda: ended, lambda: len(ended["flood"]) >= 3)
             until(watch.events, lambda: watch.said("drip", "lost"))
             until(lambda: ended, lambda: ended["drip"])
-            assert not any("do not end" in event["reason"] for event in watch.events()), watch.events()
+            assert not any("are still open" in event["reason"] for event in watch.events()), watch.events()
             resident = re.search(r"VmRSS:\s+(\d+) kB", pathlib.Path(f"/proc/{watch.process.pid}/status").read_text())
             assert SANITIZED or int(resident[1]) < 300_000, resident[0]
             assert watch.end() == 128 + 15, watch.errors

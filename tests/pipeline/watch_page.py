@@ -286,7 +286,7 @@ def check_rows(browser):
     assert seen["lines"][curve["roof"]] == 0 and seen["lines"][curve["lab"]] is None, seen["lines"]
     assert seen["labels"][curve["roof"]] == "Score over the last 4 minutes: 1,000 to 4,000, baseline 4,000", seen["labels"]
     assert seen["roles"] == [10, 9, 12], seen["roles"]
-    assert seen["filtered"] == ["north"] and seen["none"] == "No camera is like that.true", seen
+    assert seen["filtered"] == ["north"] and seen["none"] == "No camera matches the filter.true", seen
     assert seen["onlyBad"] == seen["names"][:6] and seen["unfiltered"] == 12, seen
     assert seen["news"] == "10 cameras changed their state" and seen["first"] == "gate" and seen["same"], seen
     assert seen["left"] == ["gate"] and HOSTILE in server.pictures and "gate" in server.pictures, (seen["left"], server.pictures)
@@ -302,15 +302,15 @@ def check_narrow_and_dark(browser):
 
 def check_gone(browser):
     seen, _ = browser.act(GONE, some_cameras())
-    assert re.fullmatch(r"The server is gone \(no connection\)\. What is shown is of .*\d\d.*\.true", seen["refused"]), seen
-    assert "(HTTP 502)" in seen["error"] and "(its answer is none of framequality-watch)" in seen["nonsense"] and "none of" in seen["other"], seen
+    assert re.fullmatch(r"The server does not respond \(no connection\)\. This is the state at .*\d\d.*\.true", seen["refused"]), seen
+    assert "(HTTP 502)" in seen["error"] and "(its answer is not from framequality-watch)" in seen["nonsense"] and "not from" in seen["other"], seen
     # 4, 8, 16, 30 s apart and so on; a page that asks on every 2 s would have asked 60 times.
     assert seen["kept"] == 12 and 3 <= seen["tries"] <= 9, seen
 
 
 def check_counts(browser):
     seen, _ = browser.act(COUNT, [], budget=10_000)
-    assert seen["note"] == "No camera is watched." and seen["names"] == [] and not seen["wide"], seen
+    assert seen["note"] == "There are no cameras." and seen["names"] == [] and not seen["wide"], seen
     seen, server = browser.act(COUNT, [camera("only")], budget=100_000)
     assert seen["names"] == ["only"] and seen["note"] == "" and seen["title"] == "Cameras", seen
     # In 100 s: a picture every ten seconds at most.
