@@ -52,7 +52,7 @@ int failure() noexcept {
   } catch (const std::exception& e) {
     return keep(FQ_ERROR_INTERNAL, e.what());
   } catch (...) {
-    return keep(FQ_ERROR_INTERNAL, "unknown exception");
+    return keep(FQ_ERROR_INTERNAL, "unknown C++ exception");
   }
 }
 

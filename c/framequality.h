@@ -86,11 +86,11 @@ typedef struct fq_image {
   int32_t pixel_stride;  /* bytes from pixel to pixel, at most 255; 0: no gaps. Not for mosaics and denoisers */
   int32_t reserved;      /* 0 */
   void* stream;          /* FQ_ON_DEVICE: the cudaStream_t whose work writes the pixels, of the same GPU; NULL: the
-                          * legacy default one. One that does not exist ends as FQ_ERROR_DEVICE_LOST */
+                          * legacy default one. An invalid one causes FQ_ERROR_DEVICE_LOST */
 } fq_image;
 
 typedef struct fq_rect {
-  int64_t x, y, width, height; /* pixels; what lies outside of the image is cut off */
+  int64_t x, y, width, height; /* pixels; clipped to the image */
 } fq_rect;
 
 /* --- Sharpness ------------------------------------------------------------------------------------------------- */
@@ -105,25 +105,25 @@ typedef enum fq_prefilter {
  * docs/metrics.md has their formulas and sources. */
 FQ_API int fq_metric_count(void);
 FQ_API const char* fq_metric_name(int metric);    /* such as "laplacian-variance" */
-FQ_API const char* fq_metric_summary(int metric); /* one line: what it is good for */
+FQ_API const char* fq_metric_summary(int metric); /* one line: its use, strengths and limits */
 FQ_API const char* fq_metric_formula(int metric); /* one line */
 FQ_API int fq_find_metric(const char* name);
 
-/* Pixels that count: all others may be anything. See fq_options.mask. */
+/* The pixels to measure; the values of all others do not matter. See fq_options.mask. */
 typedef struct fq_mask fq_mask;
-/* values: one byte for each pixel, row by row; 0: the pixel does not count. They are copied. */
+/* values: one byte per pixel, row by row; 0: do not measure the pixel. The values are copied. */
 FQ_API int fq_mask_open(const uint8_t* values, ptrdiff_t stride, int width, int height, fq_mask** mask);
 FQ_API void fq_mask_close(fq_mask* mask); /* NULL is ignored */
 
-/* What to measure. fq_options_init() sets the defaults: the metric tenengrad on the whole image. */
+/* Options of a measurement. fq_options_init() sets the defaults: the metric tenengrad on the whole image. */
 typedef struct fq_options {
   size_t size;
-  int32_t metric;           /* fq_find_metric() */
-  int32_t prefilter;        /* fq_prefilter: binomial smoothing before the metric */
-  int32_t downscale;        /* 1, 2 or 4: measure an image that is this many times smaller; 0: the least of the three */
-  int32_t normalize;        /* 1: divide the score by the mean luma, or its square: independent of exposure */
-  int32_t statistics;       /* 1: also measure noise, exposure and kind of blur */
-  int32_t noise_correction; /* 1: subtract the share of the noise from the score */
+  int32_t metric;     /* fq_find_metric() */
+  int32_t prefilter;  /* fq_prefilter: binomial smoothing before the metric */
+  int32_t downscale;  /* 1, 2 or 4: measure an image that is this many times smaller; 0: lowest of all three scores */
+  int32_t normalize;  /* 1: divide the score by the mean luma, or its square, so that exposure cancels */
+  int32_t statistics; /* 1: also measure noise, exposure and kind of blur */
+  int32_t noise_correction; /* 1: subtract the contribution of noise from the score */
   int32_t limited;          /* 1: black and white are 16 and 235, for clipped_black and clipped_white */
   int32_t interlaced;       /* 1: measure the two fields separately and add them up */
   int32_t zone_columns;     /* 1...64: also score each zone of a grid */
@@ -131,11 +131,11 @@ typedef struct fq_options {
   int32_t has_roi;          /* 1: measure only roi */
   int32_t reserved;         /* 0 */
   fq_rect roi;
-  /* Measure only the pixels that count; NULL: all. Neighbouring pixels that do not count are still read, as outside of
-   * roi: a rectangular mask scores as that roi does, with edges at multiples of downscale. With downscale, a sample
-   * counts if all of its pixels do. noise is that of the mask's bounding box, everything else that of the pixels that
-   * count; mean and clipped shares are NaN if the image is FQ_ON_DEVICE. The image must have the mask's size. Not
-   * together with roi, zones, downscale 0, interlaced or mosaics. */
+  /* Measure only the pixels that the mask selects; NULL: all. Neighbours of selected pixels are still read, as with a
+   * roi: a rectangular mask gives the score of that roi, if its edges are at multiples of downscale. With downscale, a
+   * sample is measured if the mask selects all of its pixels. noise is that of the mask's bounding box, everything else
+   * that of the selected pixels; mean and clipped shares are NaN if the image is FQ_ON_DEVICE. The image must have the
+   * mask's size. Cannot be combined with roi, zones, downscale 0, interlaced or mosaics. */
   const fq_mask* mask;
 } fq_options;
 
@@ -153,13 +153,13 @@ typedef struct fq_result {
   double noise; /* standard deviation, grey levels. Here and below: NaN if it was not measured, 0 of no pixels */
   double mean;  /* luma, grey levels */
   double clipped_black, clipped_white; /* shares of the pixels, 0...1 */
-  double gradient_energy; /* of the metrics that have it besides their score, less the share of noise; grey levels^2 */
-  double gradient_noise;  /* that share */
+  double gradient_energy; /* for metrics that also measure it, minus the contribution of noise; grey levels^2 */
+  double gradient_noise;  /* that contribution */
   double anisotropy;      /* 0: equally sharp in all directions ... 1. Here and below: NaN for a flat image, too */
-  double blur_angle;      /* direction that is blurred most: degrees, counterclockwise from the x axis, 0 <= a < 180 */
-  uint64_t pixels;        /* that were measured, after downscale */
+  double blur_angle;      /* direction of the strongest blur: degrees, counterclockwise from the x axis, 0 <= a < 180 */
+  uint64_t pixels;        /* number of pixels measured, after downscale */
   int32_t blur;           /* fq_blur */
-  int32_t light_power;    /* power of the light that the score grows with; 0: independent of exposure */
+  int32_t light_power;    /* the score grows with this power of the light; 0: independent of exposure */
 } fq_result;
 
 FQ_API int fq_options_init(fq_options* options);
@@ -168,15 +168,15 @@ typedef struct fq_meter fq_meter;
 
 /* device: "auto": the cheaper one of the CPU and a GPU; "cpu"; "cuda": the first usable NVIDIA GPU; "cuda:1": that one;
  * "opencl", "opencl:1": the same for OpenCL; "cuda:current": in the CUDA context that is current in each call, the
- * closing one included. "auto" begins on the CPU, opens a GPU in a thread of its own when the work pays for that (or an
- * image is in GPU memory), and keeps what proved cheaper; the CPU takes over if the GPU fails. Each call leaves the
+ * closing one included. "auto" starts on the CPU, opens a GPU in a separate thread once there is enough work for it (or
+ * an image is in GPU memory), and keeps the cheaper one; the CPU takes over if the GPU fails. Each call leaves the
  * thread's current CUDA context as it was.
  *
  * in_flight: images that may be pending at the same time, 1...16. On a GPU, the copy of one overlaps the work on
  * another.
  *
- * A meter accepts images of any size and format. It allocates memory for images when these change, and plans anew when
- * the options are none of the last four; keep a mask open while it is used again. */
+ * A meter accepts images of any size and format. It allocates memory when these change, and prepares again when the
+ * options are none of the last four; keep a mask open while you use it again. */
 FQ_API int fq_meter_open(const char* device, int in_flight, fq_meter** meter);
 FQ_API void fq_meter_close(fq_meter* meter); /* waits for pending images; NULL is ignored */
 /* The device in use, such as "cuda:0"; with "auto" it may change with each image. Valid until the meter is used. */
@@ -206,8 +206,8 @@ typedef struct fq_device_info {
   int32_t usable;   /* 1: fq_meter_open() accepts its name */
   int32_t reserved; /* 0 */
   char name[32];    /* for fq_meter_open(): "cpu", "cuda:0", "opencl:0" */
-  char title[128];  /* as its driver calls it; may be "" */
-  char reason[512]; /* not usable: why, and what to do */
+  char title[128];  /* name given by its driver; may be "" */
+  char reason[512]; /* if not usable: why, and what to do */
 } fq_device_info;
 
 /* Number of devices, usable or not; at least 1, the last one being the CPU. Starts the GPU drivers when first called.
@@ -225,7 +225,7 @@ typedef enum fq_focus_state {
   FQ_FOCUS_FINE = 2,    /* measures few positions near the peak */
   FQ_FOCUS_SETTLE = 3,  /* moves to the peak and checks it */
   FQ_FOCUS_FOCUSED = 4, /* done; with continuous, watches the score */
-  FQ_FOCUS_FAILED = 5,  /* no peak was found: the lens is back where it began */
+  FQ_FOCUS_FAILED = 5,  /* no peak found: the lens is back at its initial position */
   FQ_FOCUS_TRACKING = 6 /* probes a small loss of focus */
 } fq_focus_state;
 
@@ -234,33 +234,34 @@ typedef struct fq_focus_options {
   double min, max;        /* range of positions, in any unit */
   double step;            /* distance of neighbouring positions, > 0: those are min + i * step */
   double coarse_step;     /* of the sweep; 0: chosen from the range */
-  double backlash;        /* play between motor and lens, in the unit of positions; negative: learned. Default 0 */
+  double backlash;        /* play between motor and lens, in the unit of positions; negative: learn it. Default 0 */
   int32_t lag_frames;     /* frames between a command and the first that shows its position; -1: learned. Default 0 */
   int32_t settle_frames;  /* frames after a command in which the lens may still move, including the lag */
-  int32_t average_frames; /* least number of scores that are averaged at a position. Default 1 */
+  int32_t average_frames; /* average at least this many scores at a position. Default 1 */
   int32_t stop_and_go;    /* 1: the sweep stops at each position, too */
   int32_t continuous;     /* 1: watch the score when done, and search again when focus is lost */
   int32_t reserved;       /* 0 */
 } fq_focus_options;
 
-/* Sets the defaults, for a stage that has arrived when the next image is taken: 0...100 in steps of 1. */
+/* Sets the defaults, for a stage that has arrived before the next image is taken: 0...100 in steps of 1. */
 FQ_API int fq_focus_options_init(fq_focus_options* options);
-/* Begins a search. position: where the lens is; NaN if unknown. */
+/* Starts a search. position: current position of the lens; NaN if unknown. */
 FQ_API int fq_focus_open(const fq_focus_options* options, double position, fq_focus** focus);
 FQ_API void fq_focus_close(fq_focus* focus);
-/* Reports the score of a new image; NaN if it could not be measured. Returns 1 if the lens is to move to *position now,
- * otherwise 0; *position is where it belongs in either case. */
+/* Reports the score of a new image; NaN if it could not be measured. Stores the wanted position of the lens in
+ * *position. Returns 1 if the lens must move there now, otherwise 0. */
 FQ_API int fq_focus_next(fq_focus* focus, double score, double* position);
-/* The same with a result that has statistics: a change of noise or light is then not taken for a loss of focus. */
+/* The same with a result that has statistics: a change of noise or brightness then does not count as a loss of focus.
+ */
 FQ_API int fq_focus_next_result(fq_focus* focus, const fq_result* result, double* position);
-/* Begins a search over the whole range. */
+/* Starts a search over the whole range. */
 FQ_API int fq_focus_trigger(fq_focus* focus);
 FQ_API int fq_focus_get_state(const fq_focus* focus); /* fq_focus_state */
-/* Why the search goes where it went last, or has ended, as half a sentence. Valid until the next call. */
+/* Reason for the last move, or for the end of the search, without a full stop. Valid until the next call. */
 FQ_API const char* fq_focus_reason(const fq_focus* focus);
-/* What the last finished search has seen: fills at most `room` positions and scores, in order of position, and returns
- * how many there are. top: position of the peak, between steps, NaN if none was found; certainty: its standard error, 0
- * if unknown. Any may be NULL. */
+/* Curve that the last finished search saw: stores at most `room` positions and scores, in order of position, and
+ * returns how many there are. top: position of the peak, between steps, NaN if none was found; certainty: its standard
+ * error, 0 if unknown. Any may be NULL. */
 FQ_API size_t fq_focus_curve(const fq_focus* focus, double* positions, double* scores, size_t room, double* top,
                              double* certainty);
 
@@ -270,8 +271,8 @@ FQ_API size_t fq_focus_curve(const fq_focus* focus, double* positions, double* s
 typedef struct fq_bliinds fq_bliinds;
 typedef struct fq_bliinds_result {
   size_t size;
-  double score;        /* 0 best ... 99 worst, in steps of 0.5 */
-  double raw;          /* before rounding and limiting */
+  double score;        /* from 0 (best) to 99 (worst), in steps of 0.5 */
+  double raw;          /* before rounding and clamping */
   double features[24]; /* in the order of the authors' release */
 } fq_bliinds_result;
 /* model: file of a model that framequality-bliinds has trained; NULL: the published one. */
@@ -299,9 +300,9 @@ typedef enum fq_denoise_method {
 typedef struct fq_denoise_options {
   size_t size;
   double strength;      /* nlmeans: h in exp(-d / h^2); patchbilateral: sigma of the range. 0: no effect, negative:
-                         * follows the noise of each image */
-  double sigma;         /* nlmeans: noise whose share is subtracted from patch distances; negative: estimated. 0 for the
-                         * patch-based bilateral filter */
+                         * follow the noise of each image */
+  double sigma;         /* nlmeans: standard deviation of the noise to subtract from patch distances; negative: estimate
+                         * it. patchbilateral: 0 */
   double sigma_spatial; /* patchbilateral: of the spatial weight, pixels, > 0 */
   int32_t method;       /* fq_denoise_method */
   int32_t patch_radius; /* pixels, 0...7 */
@@ -325,13 +326,13 @@ typedef enum fq_halftone_method {
 
 typedef struct fq_halftone_options {
   size_t size;
-  double strength;    /* share of the errors that is passed on, 0...1. Default 1 */
+  double strength;    /* fraction of the error that is diffused, 0...1. Default 1 */
   int32_t method;     /* fq_halftone_method */
-  int32_t levels;     /* equally spaced greys: 2, 4 or 16. Default 2 */
+  int32_t levels;     /* equally spaced grey levels: 2, 4 or 16. Default 2 */
   int32_t packed;     /* 1: one bit per pixel, 1 = white, highest bit first, rows padded with 0; 2 levels only */
   int32_t serpentine; /* 1: Floyd-Steinberg in alternating directions, on one core; the device must be "cpu" */
   int32_t invert;     /* 1: white becomes black */
-  int32_t linear;     /* 1: the image is sRGB, and the average of the halftone has its light */
+  int32_t linear;     /* 1: dither in linear light, taking the image as sRGB */
   int32_t limited;    /* 1: black and white are 16 and 235 */
   int32_t reserved;   /* 0 */
   /* Halftone to these colours instead of to greys, on the CPU, from host memory, by Floyd-Steinberg or blue noise: the

@@ -26,7 +26,7 @@ __version__ = _core.version
 __all__ = ["score", "measure", "scores", "rank", "best", "Autofocus", "quality", "denoise", "halftone", "read", "devices",
            "Measurement", "Best", "Device", "METRICS", "ACROSS_SCENES", "Error"]
 
-#: All metrics: name -> one line on what it is good for.
+#: All metrics: name -> one line on its use, strengths and limits.
 METRICS = _core.metrics()
 
 #: Options for comparing images of different scenes, sizes and exposures. rank() and best() use them by default. Such
@@ -37,7 +37,7 @@ ACROSS_SCENES = {"metric": "directional-frequency", "prefilter": "binomial5", "n
 class Measurement(namedtuple("Measurement", (
         "score", "zones", "noise", "mean", "clipped_black", "clipped_white", "blur", "anisotropy", "blur_angle",
         "gradient_energy", "pixels", "device", "gradient_noise", "light_power"))):
-    """What measure() returns. float(measurement) is its score. Grey levels are those of 8 bits; NaN: not measured.
+    """Result of measure(). float(measurement) is its score. Grey levels are those of 8 bits; NaN: not measured.
 
     score            in the unit of the metric; higher is sharper
     zones            scores of the zones: array of shape (rows, columns), or nested lists without numpy
@@ -46,7 +46,7 @@ class Measurement(namedtuple("Measurement", (
     clipped_black, clipped_white    shares of the pixels, 0 to 1; clipped_white of float images is measured only with limited
     blur             "flat" (no detail above the noise), "sharp", "defocus", "motion", or None if it was not measured
     anisotropy       0: equally sharp in all directions, to 1
-    blur_angle       direction that is blurred most, degrees counterclockwise from the x axis, 0 <= angle < 180
+    blur_angle       direction of the strongest blur, degrees counterclockwise from the x axis, 0 <= angle < 180
     gradient_energy  for metrics that also measure it, with the noise subtracted; grey levels squared
     pixels           number of pixels measured, after downscale
     device           that measured the image, such as "cpu" or "cuda:0"
@@ -299,7 +299,7 @@ class Autofocus:
         return self._position
 
     def trigger(self):
-        """Begin a new search over the whole range."""
+        """Start a new search over the whole range."""
         self._search.trigger()
 
     @property
@@ -366,9 +366,10 @@ def denoise(image, *, method="nlmeans", strength=-1.0, sigma=None, sigma_spatial
 
     image: as for score(), in host memory; no mosaic. Alpha is copied.
     method: "nlmeans" (Buades, Coll, Morel, CVPR 2005) or "patch-bilateral".
-    strength: grey levels; 0: no effect; negative: follows the noise of the image. nlmeans: h in exp(-d / h^2);
+    strength: grey levels; 0: no effect; negative: follow the noise of the image. nlmeans: h in exp(-d / h^2);
       patch-bilateral: sigma of the range weight.
-    sigma: nlmeans: noise whose share is subtracted from patch distances, grey levels; negative: estimated; default 0.
+    sigma: nlmeans: standard deviation of the noise to subtract from patch distances, grey levels; negative: estimate it;
+      default 0.
     sigma_spatial: patch-bilateral: sigma of the spatial weight, pixels.
     patch_radius, search_radius: pixels, 0 to 7 and 0 to 16; default: 3 and 10, patch-bilateral 1 and 3.
     threads: CPU threads; 0: as many as there are cores.
@@ -389,9 +390,9 @@ def halftone(image, *, method="floyd-steinberg", levels=2, packed=False, serpent
     packed: return (H, (W + 7) // 8) bytes, one bit per pixel, 1 is white, highest bit first; 2 levels only.
     serpentine: floyd-steinberg in alternating directions, on one CPU core.
     invert: white becomes black.
-    linear: the image is sRGB, and the average light of the halftone is that of the image.
+    linear: dither in linear light, taking the image as sRGB.
     limited: black and white are 16 and 235.
-    strength: share of the errors that is passed on, 0 to 1.
+    strength: fraction of the error that is diffused, 0 to 1.
     threads: CPU threads; 0: as many as there are cores.
     palette: name of a display's palette, such as "spectra6", or 2 to 16 colours, such as "#000000,#ffffff,#ff0000"; with
       floyd-steinberg or blue-noise, on the CPU. levels is ignored. packed: return rows of the display's codes of the
@@ -413,7 +414,7 @@ def read(path):
     """Return an image file as an array of uint8 or uint16: (H, W), (H, W, 3) RGB or (H, W, 4) RGBA.
 
     Reads PGM and PPM by itself; other formats need Pillow or OpenCV. Palettes, CMYK and the like become RGB. EXIF
-    orientation is ignored. Raises OSError if the file cannot be read, ImportError if there is nothing to decode it with.
+    orientation is ignored. Raises OSError if the file cannot be read, ImportError if neither Pillow nor OpenCV is installed.
     """
     from . import files
     return files.read(path)
