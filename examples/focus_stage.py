@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Focuses with a motorised stage that takes its time, then keeps the sharpest plane of a z-stack around the top.
+"""Focuses with a slow motorised stage, then keeps the sharpest plane of a z-stack around the peak.
 
-focuscontroller says on the signal `move` where to go, and waits until it is told by `arrived` that the stage is there.
+focuscontroller requests each position on the signal `move`, and waits for the signal `arrived`.
 """
 import argparse
 import csv
@@ -188,7 +188,7 @@ def write_curve(path, fields):
 def print_result(fields, moves, path):
     print(f"{fields['state']} at {fields['position']:g} after {moves} moves, score {fields['score']:g}")
     if fields.has_field("top"):
-        print(f"top of the curve at {fields['top']:g}", end="")
+        print(f"peak of the curve at {fields['top']:g}", end="")
         for name, words in (("certainty", "standard error"), ("width", "half width")):
             if fields.has_field(name) and fields[name] > 0:
                 print(f", {words} {fields[name]:g}", end="")
@@ -223,21 +223,21 @@ def scan(microscope, top, options):
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--camera", default="virtuallenssrc name=lens is-live=true best-position=62.3 noise=3",
-                        help="as gst-launch-1.0 would take it; the simulated stage moves the property `position` of an "
+                        help="source pipeline in gst-launch-1.0 syntax; the simulated stage moves the property `position` of an "
                         "element named lens, if there is one (default: %(default)s)")
     parser.add_argument("--min", type=float, default=0, help="lowest position (default: %(default)s)")
     parser.add_argument("--max", type=float, default=100, help="highest position (default: %(default)s)")
     parser.add_argument("--step", type=float, default=1, help="precision of the search (default: %(default)s)")
     parser.add_argument("--settle-frames", type=int, default=1, metavar="N",
-                        help="frames to skip after the stage has arrived (default: %(default)s)")
-    parser.add_argument("--speed", type=float, default=200, help="of the stage, units per second (default: %(default)s)")
+                        help="skip this many frames after the stage has arrived (default: %(default)s)")
+    parser.add_argument("--speed", type=float, default=200, help="speed of the stage, units per second (default: %(default)s)")
     parser.add_argument("--planes", type=int, default=3, metavar="N",
-                        help="planes of the stack on each side of the top (default: %(default)s)")
-    parser.add_argument("--spacing", type=float, help="distance between them (default: half a step)")
-    parser.add_argument("--csv", default="curve.csv", help="what the search saw (default: %(default)s)")
-    parser.add_argument("--output", default="plane.png", help="the sharpest plane (default: %(default)s)")
+                        help="planes of the stack on each side of the peak (default: %(default)s)")
+    parser.add_argument("--spacing", type=float, help="distance between planes (default: half a step)")
+    parser.add_argument("--csv", default="curve.csv", help="write the curve of the search to this file (default: %(default)s)")
+    parser.add_argument("--output", default="plane.png", help="write the sharpest plane to this file (default: %(default)s)")
     parser.add_argument("--timeout", type=float, default=60, metavar="S",
-                        help="most seconds for the search, and for each plane (default: %(default)s)")
+                        help="allow this many seconds for the search, and for each plane (default: %(default)s)")
     options = parser.parse_args()
     if options.spacing is None:
         options.spacing = options.step / 2

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plots the scores of the last frames in the terminal while the pipeline runs, from the messages on the bus.
 
-Turn the lens until the curve is at its top. Without a terminal it prints one line for each second instead.
+Turn the lens until the curve is at its highest. Without a terminal, prints one line per second instead.
 """
 import argparse
 import collections
@@ -19,7 +19,7 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--source", default="videotestsrc pattern=ball is-live=true ! video/x-raw,format=I420,width=320,height=240",
-                    help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
+                    help="measure this source, in gst-launch-1.0 syntax (default: %(default)s)")
 parser.add_argument("--meter", default="prefilter=binomial5", help="properties of sharpnessmeter (default: %(default)s)")
 arguments = parser.parse_args()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Scores image files with framequality where cv2.Laplacian(...).var() was, and compares the two where OpenCV is there.
+"""Scores image files with framequality instead of cv2.Laplacian(...).var(), and compares the two if OpenCV is installed.
 
 usage: replace_cv2.py IMAGE...
 """

@@ -14,7 +14,7 @@ from gi.repository import Gst
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=I420,width=320,height=240",
-                    help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
+                    help="measure this source, in gst-launch-1.0 syntax (default: %(default)s)")
 parser.add_argument("--metric", default="tenengrad")
 arguments = parser.parse_args()
 
@@ -29,7 +29,7 @@ while True:
     if message.type == Gst.MessageType.ELEMENT:
         fields = message.get_structure()
         if fields.get_name() == "sharpnessmeter":
-            # Times are in nanoseconds; the score's unit is the metric's (tenengrad: squared 8-bit codes).
+            # Times are in nanoseconds; the score's unit is the metric's (tenengrad: squared 8-bit grey levels).
             print(fields["frame"], fields["timestamp"], fields["metric"], fields["score"])
     elif message.type == Gst.MessageType.ERROR:
         error, debug = message.parse_error()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Prints the score of every frame from the GstSharpnessMeta that sharpnessmeter attaches to the buffer.
 
-The metadata travels with the pixels: whoever has the frame has its score, with no messages to match by time.
+The metadata travels with the pixels: no messages to match by time.
 """
 import argparse
 import sys
@@ -15,7 +15,7 @@ from gi.repository import Gst, GstApp  # GstApp gives the appsink its methods
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=I420,width=320,height=240",
-                    help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
+                    help="measure this source, in gst-launch-1.0 syntax (default: %(default)s)")
 parser.add_argument("--metric", default="tenengrad")
 arguments = parser.parse_args()
 

@@ -14,8 +14,8 @@ from gi.repository import Gst
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--source", default="videotestsrc pattern=ball num-buffers=90 ! video/x-raw,format=I420,width=640,height=480",
-                    help="what to measure, as gst-launch-1.0 would take it (default: %(default)s)")
-parser.add_argument("--output", default="sharpest.pgm", help="picture to write (default: %(default)s)")
+                    help="measure this source, in gst-launch-1.0 syntax (default: %(default)s)")
+parser.add_argument("--output", default="sharpest.pgm", help="write the sharpest frame to this file (default: %(default)s)")
 arguments = parser.parse_args()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Scores every frame of a video file: prints the moments with the highest and the lowest scores, warns where the scene
-changes, and writes a table and a plot."""
+"""Scores every frame of a video file: prints the moments with the highest and the lowest scores, warns of scene changes,
+and writes a table and a plot."""
 import argparse
 import csv
 import math
@@ -17,17 +17,17 @@ gi.require_version("GstApp", "1.0")
 from gi.repository import Gst, GstApp  # GstApp gives the appsink its methods
 
 HIGH, LOW, LINE, CUT = "#1b7837", "#b2182b", "#4d4d4d", "#2166ac"
-# The zones in which the scene is compared from frame to frame; they do not change the score.
+# Zones for comparing the scene from frame to frame; they do not change the score.
 ZONES = "zone-columns=8 zone-rows=8"
-# Another scene begins where the share of the detail that moves to other zones is at least CHANGE, and TIMES what moves
-# in the steps from frame to frame around. In clips with and without cuts the cuts had at least 0.45 and 18 times;
-# nothing else, not even a bird that jumps at the camera (0.34), had 0.25 and 2.5 times.
+# A scene changes where the share of the detail that moves to other zones is at least CHANGE, and at least TIMES the share
+# in the frames around. In clips with and without cuts, the cuts had at least 0.45 and 18 times; nothing else, not even a
+# bird that jumps at the camera (0.34), had 0.25 and 2.5 times.
 CHANGE, TIMES, AROUND = 0.25, 4, 4
 
 
 def decoder(video, rest):
-    """A pipeline that decodes the video's pictures into `rest`; videoconvert passes frames through untouched unless
-    `rest` cannot take their format."""
+    """A pipeline that decodes the video's frames into `rest`; videoconvert passes them through unchanged unless `rest`
+    cannot accept their format."""
     pipeline = Gst.parse_launch("filesrc name=file ! decodebin expose-all-streams=false caps=video/x-raw(ANY)"
                                 f" ! videoconvert ! {rest}")
     pipeline.get_by_name("file").set_property("location", str(video))
@@ -40,16 +40,16 @@ def raise_error(message):
 
 
 def unit_of(meter):
-    """Of its scores: the metric's description is `formula [unit]: text`. A code is a step of 8-bit luma."""
+    """Unit of the meter's scores: the metric's description is `formula [unit]: text`. A level is an 8-bit grey level."""
     return re.search(r"\[([^]]+)\]: ", meter.get_property("metric").value_name)[1].replace("^2", "²")
 
 
 def score(video, properties):
-    """Every frame's (time in s, score, number), and what there is to say about the run."""
+    """Every frame's (time in s since the first frame, score, number), and facts about the run."""
     pipeline = decoder(video, f"sharpnessmeter name=meter {ZONES} {properties} ! fakesink sync=false")
     meter, bus = pipeline.get_by_name("meter"), pipeline.get_bus()
-    rows, zones, last = [], [], None
-    begin = time.monotonic()
+    rows, zones, last, begins = [], [], None, 0.0
+    started = time.monotonic()
     pipeline.set_state(Gst.State.PLAYING)
     try:
         while True:
@@ -63,33 +63,34 @@ def score(video, properties):
             if fields.get_name() != "sharpnessmeter":
                 continue
             at = fields["stream-time"]
-            # A frame without a time stands at its predecessor's.
-            at = at / Gst.SECOND if at != Gst.CLOCK_TIME_NONE else rows[-1][0] if rows else 0.0
-            rows.append((at, fields["score"], len(rows)))
+            # A frame without a time gets that of the frame before.
+            at = at / Gst.SECOND if at != Gst.CLOCK_TIME_NONE else begins + rows[-1][0] if rows else 0.0
+            if not rows:
+                begins = at
+            rows.append((at - begins, fields["score"], len(rows)))
             zones.append(fields["zones"] if fields.has_field("zones") else [])
             last = fields
             if sys.stderr.isatty() and len(rows) % 100 == 0:
                 print(f"\r{len(rows)} frames", end="\r", file=sys.stderr)
-        seconds = time.monotonic() - begin
+        seconds = time.monotonic() - started
         if not rows:
-            raise RuntimeError("no frame was scored: is there a video stream in the file?")
-        stats = meter.get_property("stats")
+            raise RuntimeError("no frame was scored: check that the file has a video stream")
         return rows, {
             "metric": last["metric"],
             "unit": unit_of(meter),
             "device": last["device"],
+            "begins": begins,  # stream time of the first frame, s
             "scenes": [rows[number] for number in scene_changes(zones)],
-            "pipeline_rate": len(rows) / seconds,
-            "meter_rate": stats["measured"] / (stats["busy-ns"] * 1e-9) if stats["busy-ns"] else float("inf"),
+            "rate": len(rows) / seconds,
         }
     finally:
         pipeline.set_state(Gst.State.NULL)
 
 
 def scene_changes(zones):
-    """Numbers of the frames that begin another scene, from the zones' scores of every frame. Focus and light change all
-    zones alike, and motion moves detail step by step; a cut moves it at once. Slow transitions are not found, nor
-    anything with entropy and the -frequency metrics, which are not sums of detail."""
+    """Numbers of the first frames of new scenes, from the zones' scores of every frame. Focus and light change all zones
+    alike, and motion moves detail step by step; a cut moves it at once. Slow transitions are not detected, nor any change
+    with entropy and the -frequency metrics, which are not sums of detail."""
     steps, last = [], None
     for scores in zones:
         scores = [max(0.0, score) for score in scores]
@@ -119,11 +120,11 @@ def moments(rows, count, separation, highest):
 
 
 def warning(scenes, shown=5):
-    """What to make of scores where the scene changes."""
+    """Advice for comparing scores across scene changes."""
     where = ", ".join(f"{at:.2f} s (frame {number})" for at, _, number in scenes[:shown])
     more = f" and {len(scenes) - shown} more times" if len(scenes) > shown else ""
     return (f"Warning: the scene changes at {where}{more}.\n"
-            "Compare scores within a scene only: a sharp frame of a plain scene can score lower than a blurred frame of a"
+            "Compare scores only within a scene: a sharp frame of a plain scene can score lower than a blurred frame of a"
             " busy one.")
 
 
@@ -134,7 +135,7 @@ def number_format(rows):
 
 
 def stream_time(sample):
-    """Of the frame, in s; negative where it has none."""
+    """Stream time of the frame, in s; negative if unknown."""
     return sample.get_segment().to_stream_time(Gst.Format.TIME, sample.get_buffer().pts) / Gst.SECOND
 
 
@@ -149,8 +150,8 @@ def pixels(sample):
 
 
 def pictures(video, times, width=400):
-    """The frames at `times` as RGB arrays; None for one that does not come again. Reads the file up to the last of them:
-    where a seek ends, and what time it gives to the frame there, is not exact in every container."""
+    """The frames at these stream times as RGB arrays; None for a frame that is not found again. Reads the file up to the
+    last of them, since seeks and the times after them are not exact in every container."""
     pipeline = decoder(video, f"videoscale ! video/x-raw,format=RGB,width={width},pixel-aspect-ratio=1/1"
                               " ! appsink name=sink sync=false max-buffers=4")
     sink, found, wanted = pipeline.get_by_name("sink"), {}, set(times)
@@ -170,7 +171,7 @@ def plot(path, video, rows, facts, highest, lowest):
 
     show = number_format(rows)
     unit = facts["unit"]
-    images = pictures(video, [row[0] for row in highest + lowest])
+    images = pictures(video, [facts["begins"] + row[0] for row in highest + lowest])
     shape = next((image.shape for image in images if image is not None), (3, 4))
     columns = max(len(highest), len(lowest))
     curve, strip = 4.2, 12 / columns * shape[0] / shape[1] + 0.25  # inches
@@ -179,7 +180,11 @@ def plot(path, video, rows, facts, highest, lowest):
 
     axes = figure.add_subplot(grid[0, :])
     axes.plot([row[0] for row in rows], [row[1] for row in rows], color=LINE, linewidth=0.8)
-    axes.margins(x=0.01, y=0.12)
+    axes.set_xlim(0, max(rows[-1][0], 1e-3))
+    top, bottom = max(row[1] for row in rows), min(row[1] for row in rows)
+    # From 0, so that heights compare; room for the numbers of the moments.
+    room = 0.12 * ((top - min(bottom, 0)) or 1)
+    axes.set_ylim(0 if bottom >= 0 else bottom - room, top + room)
     axes.grid(alpha=0.3)
     axes.set_xlabel("time [s]")
     axes.set_ylabel(f"{facts['metric']} score [{unit}]")
@@ -190,8 +195,9 @@ def plot(path, video, rows, facts, highest, lowest):
     for line, (label, chosen, color, marker, offset) in enumerate(kinds, 1):
         axes.plot([row[0] for row in chosen], [row[1] for row in chosen], marker, color=color, label=label)
         for number, row in enumerate(chosen, 1):
-            axes.annotate(str(number), row[:2], (0, offset), textcoords="offset points", ha="center", color=color,
-                          weight="bold")
+            # Not over the axis.
+            place = (9, -4) if offset < 0 and row[1] < axes.get_ylim()[0] + room else (0, offset)
+            axes.annotate(str(number), row[:2], place, textcoords="offset points", ha="center", color=color, weight="bold")
             cell = figure.add_subplot(grid[line, number - 1])
             cell.set(xticks=[], yticks=[], ylabel=label if number == 1 else "")
             cell.yaxis.label.set(color=color, weight="bold")
@@ -207,13 +213,14 @@ def plot(path, video, rows, facts, highest, lowest):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("video")
-    parser.add_argument("--csv", metavar="FILE", help="write frame, time and score of every frame")
-    parser.add_argument("--plot", metavar="FILE", help="draw the score over time with the chosen frames (matplotlib)")
-    parser.add_argument("--count", type=int, default=5, help="moments of each kind (default: %(default)s)")
+    parser.add_argument("--csv", metavar="FILE", help="write frame, time and score of every frame to this file")
+    parser.add_argument("--plot", metavar="FILE",
+                        help="draw the score over time and the chosen frames to this file; needs matplotlib")
+    parser.add_argument("--count", type=int, default=5, help="print this many moments of each kind (default: %(default)s)")
     parser.add_argument("--separation", type=float, metavar="S",
-                        help="seconds between two of them (default: 1/20 of the video)")
+                        help="keep them at least this many seconds apart (default: 1/20 of the video)")
     parser.add_argument("--meter", default="", metavar="PROPERTIES",
-                        help="the element's properties, for example 'metric=brenner prefilter=binomial5'")
+                        help="set these properties of sharpnessmeter, for example 'metric=brenner prefilter=binomial5'")
     arguments = parser.parse_args()
 
     Gst.init(None)
@@ -233,8 +240,7 @@ def main():
             print(f"  {place}. {at:9.2f} s  frame {number:6}  {value:12{show}} {unit}")
     if facts["scenes"]:
         print(warning(facts["scenes"]))
-    print(f"{len(rows)} frames scored on {facts['device']}, {facts['pipeline_rate']:.0f} frames/s with decoding,"
-          f" {facts['meter_rate']:.0f} frames/s in the meter alone")
+    print(f"{len(rows)} frames scored on {facts['device']}, {facts['rate']:.0f} frames/s, decoding included")
 
     if arguments.csv:
         with open(arguments.csv, "w", newline="", encoding="utf-8") as file:

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One process measures, another one reads the scores with the frames: unixfdsink hands both over.
+"""Measures in one process and reads the scores with the frames in another: unixfdsink passes on both.
 
-Needs GStreamer 1.24 on both sides. The reader needs no framequality: it registers the metadata's name, and GStreamer
-then restores what the sender attached. The times in it are the sender's; the buffers' are the reader's.
+Needs GStreamer 1.24 on both sides. The reader does not need framequality: it registers the metadata's name, and GStreamer
+restores the sender's metadata. Times in the metadata are the sender's, times of the buffers the reader's.
 """
 import argparse
 import os
@@ -19,9 +19,9 @@ from gi.repository import Gst
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("role", nargs="?", choices=["send", "receive"], help="default: both, for two seconds")
-parser.add_argument("--socket", help="path of the socket that they share")
+parser.add_argument("--socket", help="path of the socket between them")
 parser.add_argument("--source", default="videotestsrc pattern=ball is-live=true num-buffers=60 "
-                    "! video/x-raw,format=I420,width=320,height=240", help="what is measured (default: %(default)s)")
+                    "! video/x-raw,format=I420,width=320,height=240", help="measure this source (default: %(default)s)")
 arguments = parser.parse_args()
 
 
@@ -59,7 +59,7 @@ def receive():
 
 Gst.init(None)
 if not Gst.ElementFactory.find("unixfdsrc"):
-    sys.exit("GStreamer has no unixfdsrc here: it came with 1.24, in the plugins called bad")
+    sys.exit("this GStreamer has no unixfdsrc: it needs 1.24 or newer, with gst-plugins-bad")
 if arguments.role and not arguments.socket:
     parser.error("--socket is missing")
 if arguments.role == "send":

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Autofocus of a GenICam camera (GigE Vision, USB3 Vision) that takes a frame only when it is told to.
+"""Autofocus of a GenICam camera (GigE Vision, USB3 Vision) with a software trigger.
 
-Aravis has the camera. For each frame: move the lens, which is one of the camera's features, wait for it, say `arrived`,
-trigger, measure.
+Aravis drives the camera. For each frame, the program moves the lens, which is a feature of the camera, waits for it,
+emits `arrived`, triggers the camera and measures.
 """
 import argparse
 import queue
@@ -105,14 +105,14 @@ class Rig:
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--camera", help="its name or address, as arv-tool-0.8 prints it (default: the first one)")
+    parser.add_argument("--camera", help="name or address of the camera, as arv-tool-0.8 prints it (default: the first one)")
     parser.add_argument("--lens", default="FocusPos", help="the feature that moves the lens (default: %(default)s)")
     parser.add_argument("--min", type=float, help="lowest position (default: the feature's)")
     parser.add_argument("--max", type=float, help="highest position (default: the feature's)")
     parser.add_argument("--step", type=float, default=1, help="precision of the search (default: %(default)s)")
     parser.add_argument("--settle", type=float, default=0.05, metavar="S",
-                        help="seconds that the lens takes for a move (default: %(default)s)")
-    parser.add_argument("--caps", default="video/x-raw,format=GRAY8", help="the picture (default: %(default)s)")
+                        help="wait this many seconds for each move of the lens (default: %(default)s)")
+    parser.add_argument("--caps", default="video/x-raw,format=GRAY8", help="caps of the images (default: %(default)s)")
     return parser.parse_args()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints the images below a folder, sharpest first, with the kind of blur of each: which ones to keep.
+"""Prints the images below a folder, sharpest first, with the kind of blur of each.
 
 usage: sort_folder.py FOLDER
 """

@@ -3,13 +3,13 @@
 """Fits a BLIINDS-II model to scores that people gave to your images, and reports how well it predicts unseen scenes.
 
 FEATURES.csv: printed by `framequality-bliinds features`: columns name, frame (optional) and the 24 features.
-SCORES.csv: columns name and score (0 best ... 99 worst); optional: frame (without it a score is for all frames of the
-name) and scene. MODEL: the file to write, for `framequality-bliinds score --model` and the property model-location of
+SCORES.csv: columns name and score, from 0 (best) to 99 (worst); optional: frame (without it a score is for all frames of
+the name) and scene. MODEL: the file to write, for `framequality-bliinds score --model` and the property model-location of
 bliindsmeter.
 
-The report: rank correlation (SROCC), linear correlation (PLCC) and root mean square error of raw scores. Scenes, in order
-of their names, are dealt to folds; a model of the others predicts each fold. `unseen` is all of these predictions, `in
-sample` those for the training set itself.
+The report has the rank correlation (SROCC), linear correlation (PLCC) and root mean square error of raw scores. Scenes,
+in order of their names, are distributed over folds; a model of the other folds predicts each fold. `unseen` is all of
+these predictions, `in sample` those for the training set itself.
 """
 import argparse
 import csv
@@ -193,9 +193,9 @@ def fold_count(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folds", type=fold_count, default=5, metavar="N", help="number of folds, from 2 (default 5); 0: none")
-    parser.add_argument("--scene-separator", default="", metavar="S", help="without a column scene: the scene is the name, "
-                        "without folders, up to the first S (default: the whole name)")
+    parser.add_argument("--folds", type=fold_count, default=5, metavar="N", help="use this many folds, from 2 on (default 5); 0: none")
+    parser.add_argument("--scene-separator", default="", metavar="S", help="without a column scene, use the name without "
+                        "folders, up to the first S, as the scene (default: the whole name)")
     for name in ("features", "scores", "model"):
         parser.add_argument(name, metavar=name.upper() + (".csv" if name != "model" else ""))
     given = parser.parse_args()
@@ -204,7 +204,7 @@ def main():
         model = train(features, scores)
         text = report(features, scores, scenes, model, given.folds)
         with open(given.model + ".part", "w", encoding="ascii") as file:
-            file.write("# BLIINDS-II, trained by train_bliinds.py. How raw scores agree with those given:\n"
+            file.write("# BLIINDS-II, trained by train_bliinds.py. Agreement of raw scores with the given ones:\n"
                        + "".join(f"# {line}\n" for line in text.splitlines())
                        + "linear\n" + "".join(f"{value:.17g}\n" for value in model))
         os.replace(given.model + ".part", given.model)
@@ -213,8 +213,8 @@ def main():
     except OSError as error:
         sys.exit(f"train_bliinds.py: {given.model}: {error.strerror}")
     if not named:
-        print("note: each name is taken for a scene of its own. Where several show the same scene, say so by a column scene\n"
-              "      or --scene-separator: else 'unseen' looks better than it is", file=sys.stderr)
+        print("note: each name counts as a separate scene. If several show the same scene, add a column scene\n"
+              "      or --scene-separator: otherwise 'unseen' looks better than it is", file=sys.stderr)
     outside = numpy.count_nonzero((scores < 0) | (scores > 99))
     if outside:
         print(f"warning: {outside} scores lie outside 0...99: only raw-score can reach them", file=sys.stderr)

@@ -129,8 +129,8 @@ class Files(Case):
             # Long enough for the other one on a busy machine.
             done = run("score", "--stall-timeout", "8", str(path), clip)
             self.assertEqual({row["name"] for row in rows(self.expect(done, 1))}, {clip})
-            self.assertIn(f"{path}: nothing came of it for 8 s", done.stderr.decode())
-        self.expect(run("score", "--stall-timeout", "soon", clip), 2, "--stall-timeout takes whole seconds")
+            self.assertIn(f"{path}: no data for 8 s", done.stderr.decode())
+        self.expect(run("score", "--stall-timeout", "soon", clip), 2, "--stall-timeout must be whole seconds")
 
     def test_red_is_another_picture_than_luma(self):
         picture = str(self.folder / "p.png")
@@ -267,7 +267,7 @@ class Training(Case):
             text = io.StringIO()
             csv.writer(text).writerows(row[:2] for row in csv.reader(file))
         bare, model = self.write("bare.csv", text.getvalue()), str(self.folder / "m")
-        self.expect(train(features, bare, model), 0, "each name is taken for a scene")
+        self.expect(train(features, bare, model), 0, "each name counts as a separate scene")
         for words in ((features, scores), ("--scene-separator=1", features, bare)):
             done = train(*words, model)
             self.expect(done, 0)
@@ -364,7 +364,7 @@ class Usage(Case):
         for words in ((), ("frobnicate",), ("score",), ("score", "--channel", "blue", "x"), ("score", "--folds", "3", "x"),
                       ("features", "--model", "m", "x"), ("score", "--interval", "-1", "x"), ("train", "a", "b", "c"),
                       ("score", "--interval")):
-            self.expect(run(*words), 2, "--help says more")
+            self.expect(run(*words), 2, "see --help")
 
     def test_help_and_version(self):
         self.assertIn(b"usage: framequality-bliinds", self.expect(run("--help"), 0))

@@ -46,7 +46,7 @@ def main():
         if "--plot" in command:
             assert picture.read_bytes()[:4] == b"\x89PNG"
 
-        # The pictures beside the plot are the frames that they are said to be, also where no seek is exact.
+        # The images below the plot show the frames of their captions, also in files where no seek is exact.
         stream = film.with_suffix(".ts")
         grey = "videotestsrc pattern=solid-color foreground-color=0xff808080 num-buffers=50 ! " + large
         subprocess.run(["gst-launch-1.0", "-q", "concat", "name=c", "!", "x264enc", "!", "h264parse", "!",
@@ -55,10 +55,11 @@ def main():
         sys.path.insert(0, str(examples))
         import score_video
         score_video.Gst.init(None)
-        rows = score_video.score(stream, "")[0]
+        rows, facts = score_video.score(stream, "")
         cut = next(number for number, row in enumerate(rows) if row[1] > 100)  # the first that is not grey
         assert 15 < cut < 60, cut  # frames at the start may be missing
-        found = score_video.pictures(stream, [rows[n][0] for n in (cut + 15, 10, cut, cut - 1)])
+        assert rows[0][0] == 0, rows[0]
+        found = score_video.pictures(stream, [facts["begins"] + rows[n][0] for n in (cut + 15, 10, cut, cut - 1)])
         assert [picture.std() > 20 for picture in found] == [True, False, True, False], [p.std() for p in found]
 
         # Scenes of 50 frames each: a warning at the frames where they begin. A ball that flies is one.
