@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests of the Python package share. They run with PYTHONPATH set to the built package."""
+"""Code shared by the tests of the Python package. They run with PYTHONPATH set to the built package."""
 import os
 import sys
 import unittest
