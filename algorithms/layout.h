@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Memory layout of a frame's luma codes, and the code that reads one of them.
+// Memory layout of a frame's luma values, and the code that reads one of them.
 #pragma once
 
 #include "algorithms/host_device.h"

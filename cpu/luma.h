@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of luma codes from pixels of any layout, in loops that compilers turn into vectors. Every file that includes it
+// Rows of luma values from pixels of any layout, in loops that compilers turn into vectors. Every file that includes it
 // has functions of its own, made for its instruction set.
 #pragma once
 

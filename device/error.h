@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Faults of devices: how they reach callers, and how callers go on after them.
+// Faults of devices: how they reach callers, and how callers continue after them.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Words of which fewer bits are used: as layouts say it, and as they are noticed.
+// Words that use fewer bits than they have: as layouts say it, and as they are noticed.
 #include "algorithms/significant_bits.h"
 
 #include "algorithms/picture.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Numbers of which every operation rounds once, so that twins on different machines get the same bits.
+// Numbers whose operations each round once, so that twins on different machines get the same bits.
 //
 // IEEE 754 fixes +, -, *, / and the square root of doubles to the last bit; what differs between machines is whether
 // a compiler fuses a product and a sum. Nothing here is ever fused: the host is compiled with -ffp-contract=off, the

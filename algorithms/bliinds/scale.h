@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pictures that BLIINDS-II looks at: three, each half the size of the one before, and their grids of blocks.
+// The images that BLIINDS-II looks at: three, each half the size of the one before, and their grids of blocks.
 #pragma once
 
 #include "algorithms/bliinds/block.h"

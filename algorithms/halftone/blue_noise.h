@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning by a fixed mask of thresholds, the same for every frame: still areas of moving pictures stay still.
+// Halftoning by a fixed mask of thresholds, the same for every frame: still areas of moving images stay still.
 #pragma once
 
 #include "algorithms/halftone/tone.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tones that halftoning works on, made of luma codes, and the codes of its levels.
+// Tones that halftoning works on, made from luma values, and the values of its levels.
 #pragma once
 
 #include "algorithms/host_device.h"

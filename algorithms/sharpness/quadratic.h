@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which metrics are sums of products of two samples, and of which: found at compile time from row() and pixel() alone.
+// Metrics that are sums of products of two samples, and which samples: found at compile time from row() and pixel().
 //
 // Summed over pixels without end, what counts of a product of two samples is how far apart they are:
 //   total = sum over (dy, dx) of weight(dy, dx) * R(dy, dx) + slope * sum of g,

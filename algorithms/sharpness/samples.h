@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Working samples: luma codes after downscale and prefilter, as exact integers of at most 16 bits.
+// Working samples: luma values after downscale and prefilter, as exact integers of at most 16 bits.
 #pragma once
 
 #include "algorithms/host_device.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The states of a watch: faults counted until they are told, and until they are over.
+// The states of a watch: faults counted until they are reported, and until they are over.
 #include "algorithms/watch/camera_watch.h"
 
 #include <algorithm>

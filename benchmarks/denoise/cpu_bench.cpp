@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The denoisers on one core and on all, beside OpenCV's and FFmpeg's non-local means on one.
+// The denoisers on one core and on all, compared with OpenCV's and FFmpeg's non-local means on one.
 #include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/denoise/filter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A camera without a lens: a picture becomes a noisy 8-bit frame, and that is measured.
+// A camera without a lens: an image becomes a noisy 8-bit frame, and that is measured.
 #include "benchmarks/focus/camera.h"
 
 #include "algorithms/sharpness/score.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Searches with lenses as they are: with play, slow, exposed while they move, later than one was told.
+// Searches with lenses as they are: with play, slow, exposed while they move, later than they report.
 #include "benchmarks/focus/tables.h"
 
 namespace framequality::bench {

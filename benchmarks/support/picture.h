@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The picture that benchmarks measure: smooth shapes with edges and sensor noise, so that histograms and branches
+// The image that benchmarks measure: smooth shapes with edges and sensor noise, so that histograms and branches
 // meet what a camera gives, not white noise.
 #pragma once
 

@@ -261,7 +261,7 @@ class BliindsMeter final : public bliinds::Meter {
 }  // namespace
 
 std::unique_ptr<bliinds::Meter> make_bliinds_meter(const bliinds::Input& input, std::string_view isa) {
-  if (!measurable(input.geometry)) throw std::invalid_argument("cpu bliinds meter: the picture is smaller than 4x4");
+  if (!measurable(input.geometry)) throw std::invalid_argument("cpu bliinds meter: the image is smaller than 4x4");
   constexpr KernelTables<BliindsKernels> kTables = FQ_KERNEL_TABLES(bliinds_kernels);
   return std::make_unique<BliindsMeter>(input, find_kernels(kTables, isa));
 }

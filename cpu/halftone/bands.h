@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Floyd and Steinberg's error diffusion of a picture, in bands of rows that follow each other on all threads.
+// Floyd and Steinberg's error diffusion of an image, in bands of rows that follow each other on all threads.
 #pragma once
 
 #include "algorithms/halftone/filter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tone-dependent error diffusion of a picture: groups of a swath's rows run together and follow each other on all
+// Tone-dependent error diffusion of an image: groups of a swath's rows run together and follow each other on all
 // threads.
 #pragma once
 

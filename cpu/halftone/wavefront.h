@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Progress of strips of a picture that threads work on in turn, each strip behind the one above it.
+// Progress of strips of an image that threads work on in turn, each strip behind the one above it.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Vectors of 16-bit words, a picture's row to each, and bytes for kernels.cpp: by the names of what they do.
+// Vectors of 16-bit words, an image row to each, and bytes for kernels.cpp: by the names of what they do.
 // Everything is in an unnamed namespace: code built for one instruction set must not leak into another.
 #pragma once
 

@@ -151,7 +151,7 @@ BlockValues BliindsMeter::blocks(int scale) {
 }
 
 std::unique_ptr<bliinds::Meter> make_bliinds_meter(const Input& input, int id, int depth) {
-  if (!measurable(input.geometry)) throw std::invalid_argument("cuda bliinds meter: the picture is smaller than 4x4");
+  if (!measurable(input.geometry)) throw std::invalid_argument("cuda bliinds meter: the image is smaller than 4x4");
   return std::make_unique<BliindsMeter>(input, id, depth);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Luma codes of packed, planar RGB and other layouts as a plane of their own, for the kernels that stream rows.
+// Luma values of packed, planar RGB and other layouts as a plane of their own, for the kernels that stream rows.
 #include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Picture of the floors and rooms of the source tree for docs/architecture.md: architecture.dot and architecture.svg.
+"""Diagram of the floors and rooms of the source tree for docs/architecture.md: architecture.dot and architecture.svg.
 
 usage: architecture.py [--check]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How much noise nlmeans and patchbilateral remove from photographs: the tables and the picture of docs/denoising.md.
+"""How much noise nlmeans and patchbilateral remove from photographs: the tables and the image of docs/denoising.md.
 
 GST_PLUGIN_PATH=build/gst docs/figures/denoise_quality.py follow [PHOTOGRAPH...]
 GST_PLUGIN_PATH=build/gst docs/figures/denoise_quality.py others [--draw PICTURE.png]

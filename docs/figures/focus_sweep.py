@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Draws the scores of all metrics over a focus sweep: a folder of PNG pictures named by their position in mm.
+"""Draws the scores of all metrics over a focus sweep: a folder of PNG images named by their position in mm.
 
 GST_PLUGIN_PATH=build/gst docs/figures/focus_sweep.py FOLDER docs/figures/focus-sweep.png
 """

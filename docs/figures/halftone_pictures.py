@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pictures of docs/halftoning.md, and its tables: pixels that change between frames of a scene that stands still,
+"""The images of docs/halftoning.md, and its tables: pixels that change between frames of a scene that stands still,
 and PSNR after a blur.
 
 GST_PLUGIN_PATH=build/gst docs/figures/halftone_pictures.py FOLDER

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Scores pictures through sharpnessmeter, many settings at once: meters in a row, all of which read the same frame."""
+"""Scores images through sharpnessmeter, many settings at once: meters in a row that all read the same frame."""
 import sys
 
 import gi

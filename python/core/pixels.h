@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Loops over pixels: copies of strided memory, and floats to 16-bit codes and back. No Python.
+// Loops over pixels: copies of strided memory, and floats to 16-bit values and back. No Python.
 #pragma once
 
 #include <cstddef>

@@ -99,7 +99,7 @@ def zones_of(m):
 
 
 def finite(value):
-    """NaN is no JSON."""
+    """NaN is not valid JSON."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

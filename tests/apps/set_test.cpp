@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Picture sets: natural order, what is chosen and why.
+// Image sets: natural order, what is chosen and why.
 #include "apps/scan/set.h"
 
 #include "apps/common/natural_order.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// framequality-watch's folder of pictures: what is kept, what goes, what is never touched.
+// framequality-watch's folder of images: what is kept, what goes, what is never touched.
 #include "apps/watch/snapshots.h"
 #include "tests/apps/folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The noise estimate: right about white noise, not taken in by pictures; and filters that follow it.
+// The noise estimate: right about white noise, not misled by detail; and filters that follow it.
 #include "cpu/denoise/filter.h"
 #include "tests/denoise/pictures.h"
 #include "tests/denoise/plain_noise.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures of many layouts for tests of the denoisers, with bytes around their rows that must stay as they are.
+// Images of many layouts for tests of the denoisers, with bytes around their rows that must stay as they are.
 #pragma once
 
 #include "algorithms/picture.h"

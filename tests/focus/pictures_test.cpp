@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The autofocus search on measured pictures of virtual lenses.
+// The autofocus search on measured images of virtual lenses.
 #include "algorithms/focus/search.h"
 #include "algorithms/focus/virtual_lens.h"
 #include "tests/sharpness/measure.h"

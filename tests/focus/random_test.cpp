@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whatever a focus search is told, and whatever it sees, it keeps within its range and comes to an end.
+// Whatever command a focus search gets, and whatever it sees, it keeps within its range and comes to an end.
 #include "algorithms/focus/search.h"
 #include "algorithms/split_mix.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Elements of ours between neighbours that do as they like.
+// The plugin's elements between neighbours that do as they like.
 #pragma once
 
 #include "tests/fuzz/dice.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Small clips and pictures, damaged by number, through framequality-scan and framequality-bliinds: each ends, in time,
+"""Small clips and images, damaged by number, through framequality-scan and framequality-bliinds: each ends, in time,
 with its own words. Encoders that are not installed are left out.
 
 usage: files.py [--first N] [--cases N | --seconds S] [--keep DIR] SCAN BLIINDS

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in GPU memory, made of known pictures.
+// Frames in GPU memory, made of known images.
 #pragma once
 
 #include "cuda/device.h"

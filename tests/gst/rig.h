@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rig for element tests: an element in a harness with a bus, frames with known luma codes, and pipelines that cannot
+// Rig for element tests: an element in a harness with a bus, frames with known luma values, and pipelines that cannot
 // wait forever.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning on an OpenCL device against the host twin: the same bits, wherever frames and pictures lie.
+// Halftoning on an OpenCL device against the host twin: the same bits, wherever frames and images lie.
 #include "opencl/halftone/device_filter.h"
 #include "opencl/halftone/filter.h"
 #include "tests/halftone/scene.h"

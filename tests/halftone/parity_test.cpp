@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning on the GPU against the host twin: the same bits, wherever frames and pictures lie.
+// Halftoning on the GPU against the host twin: the same bits, wherever frames and images lie.
 #include "cuda/device.h"
 #include "cuda/halftone/filter.h"
 #include "tests/halftone/scene.h"

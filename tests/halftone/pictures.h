@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures that make errors pile up, and what a halftone filter makes of them beside what it should.
+// Images that make errors pile up, and a halftone filter's output compared with the expected one.
 #pragma once
 
 #include "cpu/halftone/filter.h"

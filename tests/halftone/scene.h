@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames that halftoning's twins halftone both: the same bits, wherever frames and pictures lie.
+// Frames that halftoning's twins halftone both: the same bits, wherever frames and images lie.
 #pragma once
 
 #include "algorithms/halftone/tables.h"

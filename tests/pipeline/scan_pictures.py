@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pictures of framequality-scan: upright, in full depth, with EXIF, of the frames asked for.
+"""The images of framequality-scan: upright, in full depth, with EXIF, of the frames asked for.
 
 usage: scan_pictures.py PROGRAM; needs Pillow, else it is skipped.
 """

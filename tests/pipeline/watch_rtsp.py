@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""framequality-watch with network cameras: one goes and comes back, one stops sending, one repeats its last picture, one
+"""framequality-watch with network cameras: one goes and comes back, one stops sending, one repeats its last frame, one
 turns dark, some have passwords.
 
 usage: watch_rtsp.py PROGRAM; skipped without gst-rtsp-server or x264enc.

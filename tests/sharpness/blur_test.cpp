@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Gradient metrics fall whenever a picture is blurred more.
+// Gradient metrics fall whenever an image is blurred more.
 #include "tests/sharpness/measure.h"
 #include "tests/support/layouts.h"
 

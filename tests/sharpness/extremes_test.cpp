@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The largest totals there can be: white, checkered and striped pictures at 16 bits, expected in 128-bit arithmetic.
+// The largest totals there can be: white, checkered and striped images at 16 bits, expected in 128-bit arithmetic.
 #include "tests/sharpness/measure.h"
 #include "tests/support/gpu.h"
 #include "tests/support/layouts.h"

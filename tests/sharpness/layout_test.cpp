@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Luma codes and working samples are read from memory as the layouts say.
+// Luma values and working samples are read from memory as the layouts say.
 #include "algorithms/layout.h"
 
 #include "algorithms/sharpness/samples.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of luma codes from every instruction set's kernels, with nothing to read on either side of the row.
+// Rows of luma values from every instruction set's kernels, with nothing to read on either side of the row.
 #include "cpu/dispatch.h"
 #include "cpu/sharpness/kernels.h"
 #include "tests/support/layouts.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Measuring a picture in a test, and saying where two sets of totals part.
+// Measuring an image in a test, and saying where two sets of totals part.
 #pragma once
 
 #include "algorithms/sharpness/score.h"

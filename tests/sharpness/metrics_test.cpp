@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Scores that can be worked out by hand, flat and tiny pictures, and what must not depend on depth or memory layout.
+// Scores that can be worked out by hand, flat and tiny images, and what must not depend on depth or memory layout.
 #include "tests/sharpness/measure.h"
 #include "tests/support/layouts.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Prefiltered totals at every width up to a few vectors, where smoothing and measuring meet the picture's edges.
+// Prefiltered totals at every width up to a few vectors, where smoothing and measuring meet the image's edges.
 #include "tests/sharpness/measure.h"
 #include "tests/support/layouts.h"
 #include "tests/support/random.h"

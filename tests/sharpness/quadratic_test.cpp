@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The lags that are derived from metrics: known ones, and totals of small pictures computed with them.
+// The lags that are derived from metrics: known ones, and totals of small images computed with them.
 #include "algorithms/sharpness/quadratic.h"
 
 #include "algorithms/sharpness/metrics/all.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Prints the scores of one raw picture: the test tool through which oracle_test.py sees the meters.
+// Prints the scores of one raw image: the test tool through which oracle_test.py sees the meters.
 #include "algorithms/sharpness/score.h"
 #include "cpu/dispatch.h"
 #include "cpu/sharpness/meter.h"

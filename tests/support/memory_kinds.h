@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures in every kind of memory that a GPU meets them in.
+// Images in every kind of memory that a GPU meets them in.
 #pragma once
 
 #include "cuda/device.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Test frames: known luma codes laid out in memory as a format has them, among bytes that must not matter.
+// Test frames: known luma values laid out in memory as a format has them, among bytes that must not matter.
 #pragma once
 
 #include "algorithms/layout.h"

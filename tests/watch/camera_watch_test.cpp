@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The watch over a camera: which faults are told, when, and what is no fault.
+// The watch over a camera: which faults are reported, when, and what is not a fault.
 #include "tests/watch/rig.h"
 
 namespace framequality::test {

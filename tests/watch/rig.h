@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A watch fed with the figures of a made-up camera, and in one line of text what it told when.
+// A watch fed with the measurements of a made-up camera, and its reports as one line of text.
 #pragma once
 
 #include "algorithms/split_mix.h"

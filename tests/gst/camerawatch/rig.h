@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A camerawatch fed with frames whose figures the test makes up.
+// A camerawatch fed with frames whose scores and statistics the test makes up.
 #pragma once
 
 #include "algorithms/split_mix.h"

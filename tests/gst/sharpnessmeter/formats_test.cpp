@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every format of the caps is scored by the luma codes that GStreamer itself sees in it.
+// Every format of the caps is scored by the luma values that GStreamer itself sees in it.
 #include "tests/gst/rig.h"
 #include "tests/gst/sharpnessmeter/scores.h"
 
