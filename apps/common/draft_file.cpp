@@ -112,6 +112,25 @@ void DraftFile::publish_unsynced() {
   close_file();
 }
 
+bool DraftFile::publish_new() {
+  if (descriptor_ < 0) descriptor_ = ::open(draft_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor_ < 0 || fsync(descriptor_) != 0) fail(path_, errno);
+  bool is_new = renameat2(AT_FDCWD, draft_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0;
+  // Some file systems cannot do it in one step.
+  if (!is_new && errno == EINVAL) {
+    struct stat about = {};
+    if (lstat(path_.c_str(), &about) == 0)
+      errno = EEXIST;
+    else
+      is_new = std::rename(draft_.c_str(), path_.c_str()) == 0;
+  }
+  if (!is_new && errno != EEXIST) fail(path_, errno);
+  if (is_new) draft_.clear();
+  close_file();
+  if (is_new) sync_folder(folder());
+  return is_new;
+}
+
 void DraftFile::publish() {
   publish_unsynced();
   sync_folder(folder());

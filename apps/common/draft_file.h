@@ -30,7 +30,9 @@ class DraftFile {
   /// Gives it its name, in place of a file that has it, once its data are on the disk. Throws std::runtime_error with
   /// path and reason.
   void publish();
-  /// The same, and the caller calls sync_folder(), after many of them perhaps.
+  /// The same unless something has the name, which is never replaced: false then.
+  bool publish_new();
+  /// As publish(), and the caller calls sync_folder(), after many of them perhaps.
   void publish_unsynced();
 
  private:

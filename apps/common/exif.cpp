@@ -14,6 +14,8 @@
 
 namespace framequality::apps {
 
+using std::string_view_literals::operator""sv;
+
 namespace {
 
 struct Unref : UnrefTags {
@@ -58,27 +60,74 @@ std::string exif_of(const GstTagList* clip, std::optional<std::uint64_t> time, c
   return bytes;
 }
 
-std::unique_ptr<GstTagList, UnrefTags> tags_of_jpeg(const std::string& path) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) return nullptr;  // what a pipe gives is for the decoder
-  std::ifstream file(path, std::ios::binary);
-  std::array<unsigned char, 4> head{};
-  const auto read = [&](std::size_t count) -> bool {
-    return static_cast<bool>(file.read(reinterpret_cast<char*>(head.data()), static_cast<std::streamsize>(count)));
-  };
-  if (!read(2) || head[0] != 0xff || head[1] != 0xd8) return nullptr;
+std::string exif_in_jpeg(std::string_view bytes) {
+  if (!bytes.starts_with("\xff\xd8")) return "";
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
   // Segments, each with its length, up to the first that is neither APPn nor a comment.
-  while (read(4) && head[0] == 0xff && ((head[1] & 0xf0) == 0xe0 || head[1] == 0xfe)) {
-    const std::size_t length = head[2] * 256U + head[3];
-    std::string content(std::max<std::size_t>(length, 2) - 2, '\0');
-    if (!file.read(content.data(), static_cast<std::streamsize>(content.size()))) return nullptr;
-    if (head[1] != 0xe1 || !content.starts_with(kMark)) continue;
-    const std::size_t size = content.size() - kMark.size();
-    const Held<GstBuffer> block(gst_buffer_new_allocate(nullptr, size, nullptr));
-    gst_buffer_fill(block.get(), 0, content.data() + kMark.size(), size);
-    return std::unique_ptr<GstTagList, UnrefTags>(gst_tag_list_from_exif_buffer_with_tiff_header(block.get()));
+  for (std::size_t at = 2; at + 4 <= bytes.size() && byte(at) == 0xff;) {
+    const unsigned marker = byte(at + 1);
+    if ((marker & 0xf0) != 0xe0 && marker != 0xfe) break;
+    const std::size_t length = std::max<std::size_t>(byte(at + 2) * 256U + byte(at + 3), 2);
+    const std::string_view content = bytes.substr(std::min(at + 4, bytes.size()), length - 2);
+    if (marker == 0xe1 && content.size() == length - 2 && content.starts_with(kMark))
+      return std::string(content.substr(kMark.size()));
+    at += 2 + length;
   }
-  return nullptr;
+  return "";
+}
+
+namespace {
+
+/// In its eXIf chunk, wherever that stands. `size`: bytes of the file.
+std::string exif_in_png(std::ifstream& file, std::uint64_t size) {
+  std::array<unsigned char, 8> head{};
+  for (std::uint64_t at = 8; at + head.size() <= size;) {
+    file.seekg(static_cast<std::streamoff>(at));
+    if (!file.read(reinterpret_cast<char*>(head.data()), head.size())) break;
+    const std::uint64_t length = GST_READ_UINT32_BE(head.data());
+    if (length > size - at) break;
+    if (std::equal(head.begin() + 4, head.end(), "eXIf")) {
+      std::string block(length, '\0');
+      return file.read(block.data(), static_cast<std::streamsize>(length)) ? block : "";
+    }
+    at += length + 12;
+  }
+  return "";
+}
+
+}  // namespace
+
+ExifBlock exif_in(const std::string& path) {
+  constexpr std::size_t kHead = 1 << 18;  // bytes: a few segments of a JPEG, the directories of raw files
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return {};  // what a pipe gives is for the decoder
+  std::ifstream file(path, std::ios::binary);
+  std::string head(kHead, '\0');
+  file.read(head.data(), kHead);
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  file.clear();
+  if (head.starts_with("\x89PNG\r\n")) return {exif_in_png(file, std::filesystem::file_size(path, none))};
+  // Olympus and Panasonic have signs of their own behind the order of the bytes.
+  if (head.starts_with("MM\0*"sv) || head.starts_with("II*\0"sv) || head.starts_with("IIU\0"sv) ||
+      head.starts_with("IIRO") || head.starts_with("IIRS"))
+    return {head};
+  return {exif_in_jpeg(head), true};
+}
+
+std::unique_ptr<GstTagList, UnrefTags> tags_of_exif(const std::string& block) {
+  if (block.empty()) return nullptr;
+  // Of the date of a clock that was never set GStreamer makes a tag that holds nothing, and complains whenever it is
+  // copied.
+  constexpr std::string_view kUnset = "0000:00:00 00:00:00", kReal = "1970:01:01 00:00:00";
+  std::string sound = block;
+  bool unset = false;
+  for (std::size_t at = 0; (at = sound.find(kUnset, at)) != std::string::npos; unset = true)
+    sound.replace(at, kUnset.size(), kReal);
+  const Held<GstBuffer> buffer(gst_buffer_new_allocate(nullptr, sound.size(), nullptr));
+  gst_buffer_fill(buffer.get(), 0, sound.data(), sound.size());
+  std::unique_ptr<GstTagList, UnrefTags> tags(gst_tag_list_from_exif_buffer_with_tiff_header(buffer.get()));
+  if (tags && unset) gst_tag_list_remove_tag(tags.get(), GST_TAG_DATE_TIME);
+  return tags;
 }
 
 }  // namespace framequality::apps

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace framequality::apps {
 
@@ -20,8 +21,18 @@ struct UnrefTags {
   void operator()(GstTagList* tags) const { gst_tag_list_unref(tags); }
 };
 
-/// What a JPEG file says of itself in its own EXIF block, which decoders do not pass on. Null if this is another file,
-/// or it says nothing.
-std::unique_ptr<GstTagList, UnrefTags> tags_of_jpeg(const std::string& path);
+/// The EXIF block in a JPEG or PNG file, its TIFF header first; of a TIFF file and of raw files that are built like one
+/// their beginning. Empty if there is none, or this is no regular file.
+struct ExifBlock {
+  std::string bytes;
+  bool of_jpeg = false;
+};
+ExifBlock exif_in(const std::string& path);
+
+/// The same of the beginning of a JPEG file, which may be cut behind the block.
+std::string exif_in_jpeg(std::string_view bytes);
+
+/// What an EXIF block says, for those who turn images and name cameras. Null if it says nothing.
+std::unique_ptr<GstTagList, UnrefTags> tags_of_exif(const std::string& block);
 
 }  // namespace framequality::apps

@@ -136,6 +136,13 @@ bool write_jpeg(JpegFile& file, const Raster& raster, int quality, const std::st
   return true;
 }
 
+std::string jpeg_of(const Raster& raster, int quality, const std::string& exif) {
+  const std::string block = exif.empty() ? "" : std::string(kExifMark) + exif;
+  JpegFile file;
+  if (!write_jpeg(file, raster, quality, block.size() > kLongestSegment ? "" : block)) throw failure(file.error);
+  return {reinterpret_cast<const char*>(file.bytes), file.size};
+}
+
 }  // namespace
 
 std::string png_of(GstSample* sample, const View& view, const std::string& exif) {
@@ -151,11 +158,18 @@ std::string png_of(GstSample* sample, const View& view, const std::string& exif)
 std::string jpeg_of(GstSample* sample, const View& view, int quality, const std::string& exif) {
   View shallow = view;
   shallow.deep = false;
+  return jpeg_of(raster_of(sample, shallow), quality, exif);
+}
+
+std::string jpeg_within(GstSample* sample, const View& view, std::size_t bytes) {
+  constexpr int kBest = 85, kWorst = 10, kStep = 15;
+  View shallow = view;
+  shallow.deep = false;
   const Raster raster = raster_of(sample, shallow);
-  const std::string block = exif.empty() ? "" : std::string(kExifMark) + exif;
-  JpegFile file;
-  if (!write_jpeg(file, raster, quality, block.size() > kLongestSegment ? "" : block)) throw failure(file.error);
-  return {reinterpret_cast<const char*>(file.bytes), file.size};
+  int quality = kBest;
+  std::string jpeg = jpeg_of(raster, quality, "");
+  for (; jpeg.size() > bytes && quality > kWorst; quality -= kStep) jpeg = jpeg_of(raster, quality - kStep, "");
+  return jpeg;
 }
 
 }  // namespace framequality::apps

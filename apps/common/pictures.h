@@ -17,4 +17,7 @@ std::string png_of(GstSample* sample, const View& view = {}, const std::string& 
 /// A frame as a JPEG file, of 8 bits; else as png_of(). `quality`: 1...100; from 90 on chroma has full size.
 std::string jpeg_of(GstSample* sample, const View& view, int quality, const std::string& exif = "");
 
+/// The same with the best quality from 85 down that has at most so many bytes; the lowest there is where none has.
+std::string jpeg_within(GstSample* sample, const View& view, std::size_t bytes);
+
 }  // namespace framequality::apps

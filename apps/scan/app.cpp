@@ -13,6 +13,7 @@
 #include "apps/scan/manifest.h"
 #include "apps/scan/options.h"
 #include "apps/scan/output_folder.h"
+#include "apps/scan/outputs.h"
 #include "apps/scan/progress.h"
 #include "apps/scan/report.h"
 #include "apps/scan/set_pictures.h"
@@ -50,18 +51,6 @@ MeterOptions meter_of(const Options& options) {
     meter.zone_rows = kReportRows;
   }
   return meter;
-}
-
-/// Fails now, not after hours, if nothing can be written there.
-void check_outputs(const Options& options) {
-  // The folder first: the others may lie in it.
-  if (!options.export_dir.empty()) {
-    if (g_mkdir_with_parents(options.export_dir.c_str(), 0777) != 0)
-      throw std::runtime_error("cannot make the folder " + printable(options.export_dir) + ": " + std::strerror(errno));
-    DraftFile(options.export_dir + "/" + kName, "");
-  }
-  if (!options.report.empty()) DraftFile(options.report, "");
-  if (!options.manifest.empty()) DraftFile(options.manifest, "");
 }
 
 /// How much of the work each file is.
@@ -384,12 +373,9 @@ class App {
     }
     if (fatal_.empty() && complete) {
       try {
-        if (!options_.report.empty())
-          DraftFile(options_.report, report_page(options_, meter_, facts(), parts_, choices_.selected())).publish();
-        if (!options_.manifest.empty())
-          DraftFile(options_.manifest,
-                    manifest(options_.manifest, options_, meter_, facts(), choices_.selected(), run_facts()))
-              .publish();
+        const auto said = write_outputs(options_, meter_, facts(), parts_, choices_.selected(), run_facts());
+        for (const std::string& text : said)
+          if (!options_.quiet) console_.line(text);
       } catch (const std::runtime_error& e) {
         fatal_ = e.what();
       }

@@ -2,6 +2,8 @@
 // All that is done with one file: its rows, its summary, its pictures, its part of the report.
 #include "apps/scan/job.h"
 
+#include "apps/common/perceptual_hash.h"
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -89,6 +91,10 @@ bool Job::take(Running& running, const Measured& measured) {
     ways_.push_back({row.travel, row.place});
   }
   const Measured frame{row, measured.buffer, measured.caps, measured.video};
+  if (options_.similar && row.frame == 0 && running.segment == 0) {
+    const Owned<GstSample> sample(gst_sample_new(frame.buffer, frame.caps, nullptr, nullptr));
+    result_.look = perceptual_hash(sample.get(), frame.video.orientation);
+  }
   if (running.segment == 0 && wants_pictures_ && !is_cut_) {
     const std::uint64_t time = row.time.value_or(latest_);
     latest_ = time;

@@ -31,6 +31,7 @@ struct Result {
   double seconds = 0;        ///< spent on it
   ZoneHistory zones{512};
   Chosen chosen;
+  std::optional<std::uint64_t> look;  ///< perceptual_hash() of the first frame, with --similar
 };
 
 class Job {

@@ -56,6 +56,7 @@ Json chosen_json(const ChosenFrame& frame, const fs::path& folder) {
     json["displacement"] = {json_rounded(frame.travel->x, kDigits), json_rounded(frame.travel->y, kDigits)};
     json["shot"] = frame.travel->shot;
   }
+  if (frame.group) json["group"] = *frame.group;
   return json;
 }
 
@@ -67,6 +68,7 @@ Json rejected_json(const RejectedInput& input) {
   }
   if (input.score) json["score"] = json_number(*input.score);
   json["reason"] = json_text(input.reason);
+  if (input.group) json["group"] = *input.group;
   return json;
 }
 
@@ -85,6 +87,8 @@ Json settings_json(const Options& options, const MeterOptions& meter) {
           {"every_frames", frames ? Json(options.every->frames) : Json()},
           {"every_seconds", time ? json_seconds(options.every->time) : Json()},
           {"every_percent", options.follows_travel() ? json_rounded(100 * options.every->travel, kDigits) : Json()},
+          {"burst_gap", options.burst_gap > 0 ? json_seconds(options.burst_gap) : Json()},
+          {"similar_distance", options.similar ? Json(options.similar_distance) : Json()},
           {"max_gap", options.follows_travel() ? json_seconds(options.max_gap) : Json()}};
 }
 

@@ -22,8 +22,9 @@ struct ChosenFrame {
   std::uint64_t frame = 0;
   std::optional<std::uint64_t> time;  ///< ns
   double score = 0;
-  int width = 0, height = 0;          ///< pixels, as stored in the picture
-  std::optional<Travel> travel = {};  ///< where it was measured
+  int width = 0, height = 0;              ///< pixels, as stored in the picture
+  std::optional<Travel> travel = {};      ///< where it was measured
+  std::optional<std::size_t> group = {};  ///< of the set, from 0, where it has groups
 };
 
 /// A picture that was not, or an input of which nothing was.
@@ -32,12 +33,16 @@ struct RejectedInput {
   std::optional<std::uint64_t> frame, time;  ///< of its best frame, if it has any; ns
   std::optional<double> score;
   std::string reason;
+  bool picture = false;  ///< a photograph
+  std::optional<std::size_t> group = {};
 };
 
 struct Selected {
   std::vector<ChosenFrame> chosen;  ///< in the order of the inputs
   std::vector<RejectedInput> rejected;
-  std::uint64_t candidates = 0;  ///< measured frames, of all inputs
+  std::uint64_t candidates = 0;          ///< measured frames, of all inputs
+  std::vector<std::size_t> groups = {};  ///< of each input, numbers from 0; empty where there are no groups
+  std::string note = {};                 ///< what there is to say of the groups
 };
 
 /// Figures of a run.

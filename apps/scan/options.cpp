@@ -29,6 +29,8 @@ constexpr int kMaxZones = 64, kMaxBest = 10'000, kMaxJobs = 256, kMaxShards = 1'
 constexpr int kMaxEvery = 1'000'000'000, kMaxStall = 1'000'000;
 constexpr double kMaxInterval = 1e6, kLeastEvery = 1e-3;  // s
 constexpr double kLeastTravel = 0.1;                      // %
+constexpr double kMostGap = 24 * 60 * 60;                 // s
+constexpr int kMostDistance = 31;                         // of 64 bits; images that share nothing differ in 32
 
 /// All of the text as whole numbers from `lowest` to `highest` with `between` between them; none if it is anything
 /// else.
@@ -107,6 +109,20 @@ Setter every(std::optional<Every>& every) {
                 });
 }
 
+/// 3s or 3: seconds.
+Setter burst_gap(std::uint64_t& gap) {
+  return parsed("seconds from 0.001 to 86400, such as 3s or 0.5s", [&gap](const std::string& text) {
+    std::string_view digits = text;
+    if (digits.ends_with('s')) digits.remove_suffix(1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || !(value >= kLeastEvery && value <= kMostGap))
+      return false;
+    gap = static_cast<std::uint64_t>(std::llround(value * GST_SECOND));
+    return true;
+  });
+}
+
 /// 0,2: no number twice.
 Setter gpus(std::vector<int>& gpus) {
   return parsed("GPU numbers separated by commas, such as 0,2", [&gpus](const std::string& text) {
@@ -171,6 +187,10 @@ std::vector<Key> keys(Options& o, Lists& lists) {
       {"every", 0, "N|Ns|N%", "Choose the sharpest of every N frames, of every N seconds, or of every stretch in which the image moves by N% of its diagonal: 30, 0.5s, 8%", every(o.every)},
       {"max-gap", 0, "SECONDS", "Start a new stretch after this time even if the image has moved less, with --every N% (default 0: never)", seconds_from(0, o.max_gap)},
       {"set", 0, "", "Treat the files, and those in folders, as one set in natural order, with comparable scores", flag(o.set)},
+      {"burst-gap", 0, "SECONDS", "With --set, choose the sharpest photograph of each burst: those taken at most this long after the one before (EXIF), for example 3s", burst_gap(o.burst_gap)},
+      {"similar", 0, "", "With --set, choose the sharpest of each group of near-duplicates", flag(o.similar)},
+      {"similar-distance", 0, "BITS", "With --similar, group photographs whose 64-bit perceptual hashes differ in at most this many bits (default 14)", count(o.similar_distance, 0, kMostDistance)},
+      {"xmp", 0, "", "With --set, rate photographs in XMP files beside them: 5 stars if chosen, else 1", flag(o.xmp)},
       {"export", 0, "DIR", "Write the chosen images to this folder; it is created if missing", anything(o.export_dir, Kind::kPath)},
       {"pictures", 0, "png|jpeg", "Write frames of videos as png (default; 16 bits if they have more than 8) or jpeg", word(o.pictures, "png|jpeg")},
       {"originals", 0, "copy|hardlink|symlink", "With --set, copy (default) or link chosen files that are images", word(o.originals, "copy|hardlink|symlink")},
@@ -226,11 +246,25 @@ Help help() {
 
 /// What makes no sense together.
 void check(const Options& options, const CommandLine& line) {
+  const std::pair<const char*, bool> of_set[] = {
+      {"burst-gap", options.burst_gap > 0}, {"similar", options.similar}, {"xmp", options.xmp}};
+  for (const auto& [name, given] : of_set)
+    if (given && !options.set) throw UsageError(std::string("--") + name + " needs --set");
+  if (line.has("similar-distance") && !options.similar) throw UsageError("--similar-distance needs --similar");
+  if (options.groups() && options.every)
+    throw UsageError("--every and --burst-gap or --similar exclude each other: give one of them");
+  if (options.xmp && !options.picks())
+    throw UsageError("--xmp rates what is chosen: it needs --best, --every, --burst-gap or --similar");
   if (options.best > 0 && options.every) throw UsageError("--best and --every exclude each other: give one of them");
   if (!options.export_dir.empty() && !options.picks())
-    throw UsageError("--export DIR needs --best N or --every N, which choose the images");
-  if (options.picks() && options.export_dir.empty() && options.manifest.empty())
-    throw UsageError("--best and --every need --export DIR for the images, or --manifest FILE for a list of them");
+    throw UsageError(
+        "--export DIR needs --best N or --every N (with --set also --burst-gap or --similar), which choose the "
+        "images");
+  const bool shown = options.set && (options.xmp || !options.report.empty());
+  if (options.picks() && options.export_dir.empty() && options.manifest.empty() && !shown)
+    throw UsageError(std::string(options.groups() ? "--burst-gap and --similar" : "--best and --every") +
+                     " need --export DIR for the images, or --manifest FILE for a list of them" +
+                     (options.set ? ", or --report or --xmp" : ""));
   if (line.has("max-gap") && !options.follows_travel())
     throw UsageError("--max-gap needs --every N%, such as --every 8%");
   if (options.follows_travel() && options.set)

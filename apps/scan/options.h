@@ -30,10 +30,14 @@ struct Every {
 struct Options {
   Format format = Format::kCsv;
   MeterOptions meter;
-  int best = 0;                ///< pictures of each clip, or of the set
-  std::optional<Every> every;  ///< instead of best
-  std::uint64_t max_gap = 0;   ///< ns that a stretch of every->travel may last; 0: any time
-  bool set = false;            ///< all inputs are one sequence
+  int best = 0;                 ///< pictures of each clip, or of the set
+  std::optional<Every> every;   ///< instead of best
+  std::uint64_t max_gap = 0;    ///< ns that a stretch of every->travel may last; 0: any time
+  bool set = false;             ///< all inputs are one sequence
+  std::uint64_t burst_gap = 0;  ///< ns between photographs of one burst; 0: bursts are no groups
+  bool similar = false;         ///< near-duplicates are groups
+  int similar_distance = 14;    ///< bits of the perceptual hash
+  bool xmp = false;             ///< ratings go beside the originals
   std::string export_dir, report, manifest;
   PictureFormat pictures = PictureFormat::kPng;
   Originals originals = Originals::kCopy;
@@ -48,8 +52,10 @@ struct Options {
   Shard shard;
   std::vector<Input> inputs;  ///< of the shard; may be none
 
+  /// Of each group of the set the best is chosen.
+  bool groups() const { return burst_gap > 0 || similar; }
   /// Frames are to be chosen.
-  bool picks() const { return best > 0 || every; }
+  bool picks() const { return best > 0 || every || groups(); }
   bool follows_travel() const { return every && every->travel > 0; }
   /// Of each clip by itself, as files.
   bool exports_clips() const { return picks() && !set && !export_dir.empty(); }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <thread>
 #include <utility>
@@ -22,6 +23,9 @@ constexpr int kReportWindows = 24;
 constexpr std::size_t kReportMoments = 6;
 constexpr int kThumbnail = 480;  // pixels
 constexpr int kThumbnailQuality = 85, kQuality = 95;
+// Of all photographs in a report, so that its size is bounded; and of each.
+constexpr std::size_t kReportBytes = 1'200'000, kFewestBytes = 3'000, kMostBytes = 60'000;
+constexpr double kBitsPerPixel = 1.2;  // of a small photograph of quality 70
 
 /// "1.600"
 std::string short_seconds(std::uint64_t time) {
@@ -125,6 +129,7 @@ void Picks::offer(const Measured& frame, std::uint64_t position) {
     begin(frame.row.frame, position);
     every_->offer(frame, options_.follows_travel() ? frame.row.place : every_place(frame.row.frame, position));
   }
+  ++offered_;
   for (WindowPick& picker : pickers_) picker.offer(frame, position);
   see(frame.video);
 }
@@ -156,7 +161,23 @@ void Picks::export_frame(const Moment& moment, GstSample* frame) {
   tasks_.add(TaskPool::Task(std::move(make)));
 }
 
+/// A report of many photographs shows each in less detail: its share of the page's bytes.
+void Picks::keep_photograph(const Moment& moment, GstSample* frame) {
+  const std::size_t bytes = std::clamp(kReportBytes / options_.inputs.size(), kFewestBytes, kMostBytes);
+  const double pixels = static_cast<double>(bytes) * 8 / kBitsPerPixel;
+  View view;
+  view.orientation = orientation_;
+  view.longest = std::min(kThumbnail, static_cast<int>(std::sqrt(pixels * 3 / 2)));
+  Thumbnail& entry = best_.emplace_back(Thumbnail{moment, ""});
+  auto make = [&entry, view, bytes, copy = copy_of(frame)] { entry.jpeg = jpeg_within(copy.get(), view, bytes); };
+  tasks_.add(TaskPool::Task(std::move(make)));
+}
+
 void Picks::keep_thumbnail(std::deque<Thumbnail>& in, const Moment& moment, GstSample* frame) {
+  if (offered_ == 1) {
+    if (best_.empty()) keep_photograph(moment, frame);
+    return;
+  }
   Owned<GstSample> copy = copy_of(frame);
   Thumbnail& entry = in.emplace_back(Thumbnail{moment, ""});
   View view;

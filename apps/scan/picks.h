@@ -30,7 +30,7 @@ struct Picture {
 
 struct Chosen {
   std::vector<Picture> pictures;       ///< in the order of the clip
-  std::vector<Thumbnail> best, worst;  ///< most extreme first; only for a report
+  std::vector<Thumbnail> best, worst;  ///< most extreme first; only for a report; of a single frame only the best
 };
 
 /// Threads for the pictures of all files. They wait for frames, and streams wait for them: no more frames are kept than
@@ -75,6 +75,7 @@ class Picks {
     std::optional<DraftFile> draft;
   };
   void export_frame(const Moment& moment, GstSample* frame);
+  void keep_photograph(const Moment& moment, GstSample* frame);
   void keep_thumbnail(std::deque<Thumbnail>& in, const Moment& moment, GstSample* frame);
   std::uint64_t every_place(std::uint64_t frame, std::uint64_t position) const;
   void see(const VideoFacts& video);
@@ -86,6 +87,7 @@ class Picks {
   const bool timed_;
   std::optional<WindowPick> every_;  ///< from the first frame on
   std::vector<WindowPick> pickers_;
+  std::uint64_t offered_ = 0;
   GstVideoOrientationMethod orientation_ = GST_VIDEO_ORIENTATION_IDENTITY;
   std::shared_ptr<GstTagList> tags_;
   // Tasks fill in what was put here for them; a deque's entries stay where they are.

@@ -109,8 +109,9 @@ std::string report_part(const Result& result) {
   return dump(json);
 }
 
-std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
-                        const std::vector<std::string>& parts, const Selected& selected) {
+namespace {
+
+Json settings_of(const Options& options, const MeterOptions& meter, const MeterFacts& facts) {
   const auto grid = [](const MeterOptions& m) {
     return std::to_string(m.zone_columns) + " × " + std::to_string(m.zone_rows);
   };
@@ -118,8 +119,7 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
   const auto setting = [&](const char* name, const std::string& value) {
     settings.push_back(Json::array({name, json_text(value)}));
   };
-  const std::string unit = unit_of(meter.metric);
-  setting("metric", meter.metric + " [" + unit + ']');
+  setting("metric", meter.metric + " [" + unit_of(meter.metric) + ']');
   setting("prefilter", meter.prefilter);
   setting("downscale", std::to_string(meter.downscale));
   setting("normalize", meter.normalize);
@@ -132,6 +132,8 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
   setting("zones", grid(meter) + (grid(meter) == grid(options.meter) ? "" : " (for this report only)"));
   setting("interval",
           meter.interval == 0 ? "every frame" : number(static_cast<double>(meter.interval) / GST_SECOND) + " s");
+  if (options.burst_gap > 0) setting("burst-gap", number(static_cast<double>(options.burst_gap) / GST_SECOND) + " s");
+  if (options.similar) setting("similar", "at most " + std::to_string(options.similar_distance) + " bits of 64 differ");
   setting("device",
           meter.device + (facts.device.empty() || facts.device == meter.device ? "" : ", here " + facts.device));
   setting("framequality-scan", kVersion);
@@ -139,14 +141,21 @@ std::string report_page(const Options& options, const MeterOptions& meter, const
   guint major, minor, micro, nano;
   gst_version(&major, &minor, &micro, &nano);
   setting("GStreamer", std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(micro));
+  return settings;
+}
 
+}  // namespace
+
+std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
+                        const std::vector<std::string>& parts, const Selected& selected) {
   std::string data = dump({{"made", local_time()},
                            {"metric", json_text(meter.metric)},
-                           {"unit", json_text(unit)},
+                           {"unit", json_text(unit_of(meter.metric))},
                            {"columns", meter.zone_columns},
                            {"rows", meter.zone_rows},
                            {"roi", meter.roi ? Json(*meter.roi) : Json()},
-                           {"settings", std::move(settings)}});
+                           {"groups", selected.groups.empty() ? Json() : Json(selected.groups)},
+                           {"settings", settings_of(options, meter, facts)}});
   if (options.picks()) add_member(data, "chosen", dump(chosen(selected)));
   if (options.picks()) add_member(data, "reasons", dump(reasons(selected)));
   add_member(data, "files", array_of_lines(parts));

@@ -17,7 +17,8 @@ std::string unit_of(const std::string& metric);
 std::string report_part(const Result& result);
 
 /// The page. parts: as report_part() made them, in the order of the inputs. It marks what was chosen if
-/// options.picks().
+/// options.picks(), and
+/// shows photographs by group where a set has groups.
 std::string report_page(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
                         const std::vector<std::string>& parts, const Selected& selected);
 

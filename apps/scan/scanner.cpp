@@ -78,7 +78,7 @@ void FileScan::build() {
   const std::string uri = uri_of(name_);
   if (const std::unique_ptr<gchar, decltype(&g_free)> path(g_filename_from_uri(uri.c_str(), nullptr, nullptr), g_free);
       path)
-    if (const auto tags = tags_of_jpeg(path.get())) take_tags(tags.get());
+    take_exif(exif_in(path.get()));
   pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
   GstElement *source = make_element("uridecodebin"), *queue = make_element("queue"), *sink = make_element("fakesink");
   convert_ = make_element("videoconvert");
@@ -183,6 +183,13 @@ void FileScan::take_tags(const GstTagList* tags) {
   video_.tags.reset(all, [](GstTagList* list) { gst_tag_list_unref(list); });
   video_.orientation = GST_VIDEO_ORIENTATION_IDENTITY;
   gst_video_orientation_from_tag(all, &video_.orientation);
+}
+
+/// Decoders do not pass it on.
+void FileScan::take_exif(const ExifBlock& block) {
+  video_.taken = taken_of(block.bytes);
+  if (!block.of_jpeg) return;
+  if (const auto tags = tags_of_exif(block.bytes)) take_tags(tags.get());
 }
 
 /// At the first frame.

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "apps/common/decoding.h"
+#include "apps/common/exif.h"
 #include "apps/common/later.h"
 #include "apps/common/meter.h"
+#include "apps/common/taken.h"
 #include "apps/scan/options.h"
 #include "apps/scan/table.h"
 
@@ -34,6 +36,7 @@ struct VideoFacts {
   bool picture = false;                   ///< the file is one picture, no video
   GstVideoOrientationMethod orientation = GST_VIDEO_ORIENTATION_IDENTITY;  ///< how frames are to be turned
   std::set<std::string> devices;                                           ///< that measured frames: cpu, cuda
+  Taken taken;                       ///< of a photograph: what its EXIF block says
   std::shared_ptr<GstTagList> tags;  ///< all that the file says of itself; may be null; never written to
 };
 
@@ -115,6 +118,7 @@ class FileScan {
   void take_event(GstEvent* event);
   void take_caps(GstCaps* caps);
   void take_tags(const GstTagList* tags);
+  void take_exif(const ExifBlock& block);
   void measure(GstPad* pad, GstBuffer* buffer);
   void look_at_file(GstPad* pad);
   void silence();

@@ -28,6 +28,22 @@ Verdict lost_to(const std::vector<Candidate>& candidates, std::size_t loser, std
   return {candidates[loser].score < candidates[winner].score ? Fate::kLower : Fate::kLater, winner};
 }
 
+/// The highest score of those for which `group_of` says the same.
+template <class F>
+std::vector<Verdict> choose_of_each(const std::vector<Candidate>& candidates, F&& group_of) {
+  std::map<decltype(group_of(candidates.front())), std::size_t> winners;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    std::size_t& winner = winners.try_emplace(group_of(candidates[i]), i).first->second;
+    if (candidates[i].score > candidates[winner].score) winner = i;
+  }
+  std::vector<Verdict> verdicts(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const std::size_t winner = winners.at(group_of(candidates[i]));
+    verdicts[i] = winner == i ? Verdict{Fate::kChosen, i} : lost_to(candidates, i, winner);
+  }
+  return verdicts;
+}
+
 }  // namespace
 
 std::vector<Verdict> choose_best(const std::vector<Candidate>& candidates, std::size_t count,
@@ -64,16 +80,24 @@ std::vector<Verdict> choose_every(const std::vector<Candidate>& candidates, cons
     return every.time > 0 ? std::pair<std::uint64_t, std::uint64_t>{c.clock, c.position / every.time}
                           : std::pair<std::uint64_t, std::uint64_t>{0, c.place / every.frames};
   };
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> winners;
+  return choose_of_each(candidates, group_of);
+}
+
+std::vector<Verdict> choose_of_groups(const std::vector<Candidate>& candidates, const std::vector<std::size_t>& groups,
+                                      std::size_t count) {
+  std::vector<Verdict> verdicts =
+      choose_of_each(candidates, [&](const Candidate& candidate) { return groups[candidate.input]; });
+  if (count == 0) return verdicts;
+  std::vector<Candidate> winners;
+  std::vector<std::size_t> places;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    std::size_t& winner = winners.try_emplace(group_of(candidates[i]), i).first->second;
-    if (candidates[i].score > candidates[winner].score) winner = i;
+    if (verdicts[i].fate != Fate::kChosen) continue;
+    winners.push_back(candidates[i]);
+    places.push_back(i);
   }
-  std::vector<Verdict> verdicts(candidates.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const std::size_t winner = winners.at(group_of(candidates[i]));
-    verdicts[i] = winner == i ? Verdict{Fate::kChosen, i} : lost_to(candidates, i, winner);
-  }
+  const std::vector<std::uint64_t> anywhere(groups.size(), 0);
+  const std::vector<Verdict> among = choose_best(winners, count, anywhere);
+  for (std::size_t w = 0; w < winners.size(); ++w) verdicts[places[w]] = {among[w].fate, places[among[w].other]};
   return verdicts;
 }
 

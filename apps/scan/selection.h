@@ -40,6 +40,11 @@ std::vector<Verdict> choose_best(const std::vector<Candidate>& candidates, std::
 /// earlier. One verdict for each candidate.
 std::vector<Verdict> choose_every(const std::vector<Candidate>& candidates, const Every& every);
 
+/// The highest score of each group, whose number groups[input] is; of equal ones the earlier. With `count` above 0 only
+/// the so many highest of them are chosen. One verdict for each candidate.
+std::vector<Verdict> choose_of_groups(const std::vector<Candidate>& candidates, const std::vector<std::size_t>& groups,
+                                      std::size_t count);
+
 /// How far chosen frames of a video must lie apart so that the best of a set are no row of neighbours: half of what
 /// each would have if `count` shared all videos of the set evenly, so that there is always room for `count`. `lengths`
 /// of all videos that count in the same unit.

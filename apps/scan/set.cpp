@@ -6,6 +6,8 @@
 #include "apps/scan/originals.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -38,7 +40,8 @@ Member::Member(Result&& result)
       moments(std::move(result.moments)),
       error(std::move(result.error)) {
   if (!picture || moments.empty()) return;
-  const auto taken = time_taken(result.video.tags.get());
+  likeness = {true, result.video.taken, result.look};
+  const auto taken = likeness.taken.time ? likeness.taken.time : time_taken(result.video.tags.get());
   timed = taken.has_value();
   moments.front().time = taken.value_or(0);
 }
@@ -55,9 +58,17 @@ void Set::add(std::size_t index, Member member) {
 
 Selected Set::choose() {
   make_candidates();
-  verdicts_ = options_.every ? choose_every(candidates_, *options_.every)
-                             : choose_best(candidates_, static_cast<std::size_t>(options_.best), distances());
+  const auto count = static_cast<std::size_t>(options_.best);
   Selected selected;
+  if (options_.groups()) {
+    make_groups();
+    verdicts_ = choose_of_groups(candidates_, groups_, count);
+    selected.groups = groups_;
+    selected.note = note();
+  } else {
+    verdicts_ =
+        options_.every ? choose_every(candidates_, *options_.every) : choose_best(candidates_, count, distances());
+  }
   selected.candidates = candidates_.size();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& member = members_[i];
@@ -68,14 +79,23 @@ Selected Set::choose() {
       if (candidates_[at].score > candidates_[best].score) best = at;
       if (verdicts_[at].fate != Verdict::Fate::kChosen) continue;
       const Moment& moment = moment_of(at);
-      selected.chosen.push_back({i, member.picture, member.picture ? local_file(name) : "", name, moment.frame,
-                                 time_of(at), moment.score, member.width, member.height});
+      selected.chosen.push_back({i,
+                                 member.picture,
+                                 member.picture ? local_file(name) : "",
+                                 name,
+                                 moment.frame,
+                                 time_of(at),
+                                 moment.score,
+                                 member.width,
+                                 member.height,
+                                 {},
+                                 group_of(i)});
     }
     if (!member.error.empty())
       selected.rejected.push_back({name, {}, {}, {}, member.error});
     else if (selected.chosen.size() == before && begin < end)
-      selected.rejected.push_back(
-          {name, moment_of(best).frame, time_of(best), moment_of(best).score, reason(verdicts_[best])});
+      selected.rejected.push_back({name, moment_of(best).frame, time_of(best), moment_of(best).score,
+                                   reason(verdicts_[best], i), member.picture, group_of(i)});
   }
   return selected;
 }
@@ -91,6 +111,33 @@ void Set::make_candidates() {
     // A picture that cannot be read keeps its place, so that the others stay in the groups they belong to.
     begin += std::max<std::uint64_t>(member.decoded, 1);
   }
+}
+
+void Set::make_groups() {
+  std::vector<Likeness> all;
+  all.reserve(members_.size());
+  for (const Member& member : members_) all.push_back(member.likeness);
+  groups_ = groups_of(all, options_);
+}
+
+std::optional<std::size_t> Set::group_of(std::size_t input) const {
+  return groups_.empty() ? std::nullopt : std::optional(groups_[input]);
+}
+
+/// Photographs that no burst could be found for are no silent matter.
+std::string Set::note() const {
+  std::size_t photographs = 0;
+  std::set<std::size_t> groups;
+  std::map<std::string, std::size_t> faults;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (!members_[i].likeness.picture) continue;
+    ++photographs;
+    groups.insert(groups_[i]);
+    if (options_.burst_gap > 0 && !members_[i].likeness.taken.time) ++faults[members_[i].likeness.taken.fault];
+  }
+  std::string text = std::to_string(photographs) + " photographs in " + std::to_string(groups.size()) + " groups";
+  for (const auto& [fault, count] : faults) text += "; " + std::to_string(count) + " with " + fault;
+  return text + (faults.empty() ? "" : ", placed by file order");
 }
 
 const Moment& Set::moment_of(std::size_t candidate) const {
@@ -116,15 +163,17 @@ std::vector<std::uint64_t> Set::distances() const {
   return apart;
 }
 
-std::string Set::reason(const Verdict& verdict) const {
+std::string Set::reason(const Verdict& verdict, std::size_t loser) const {
   const std::size_t input = candidates_[verdict.other].input;
+  const bool grouped = !groups_.empty() && input != loser && groups_[input] == groups_[loser];
+  const std::string shared = grouped ? ", of the same group" : "";
   std::string other = options_.inputs[input].name;
   if (!members_[input].picture) other += " (frame " + std::to_string(moment_of(verdict.other).frame) + ')';
   switch (verdict.fate) {
     case Verdict::Fate::kLower:
-      return "lower score than " + other;
+      return "lower score than " + other + shared;
     case Verdict::Fate::kLater:
-      return "same score as " + other + ", which comes first";
+      return "same score as " + other + ", which comes first" + shared;
     case Verdict::Fate::kTooClose:
       return "too close to " + other;
     case Verdict::Fate::kChosen:

@@ -2,6 +2,7 @@
 // All inputs as one sequence: what is chosen of it once everything was scanned.
 #pragma once
 
+#include "apps/scan/groups.h"
 #include "apps/scan/job.h"
 #include "apps/scan/manifest.h"
 #include "apps/scan/selection.h"
@@ -24,6 +25,7 @@ struct Member {
   std::uint64_t length = 0, decoded = 0;  ///< ns; frames
   std::vector<Moment> moments;
   std::string error;
+  Likeness likeness;
 };
 
 class Set {
@@ -37,16 +39,20 @@ class Set {
 
  private:
   void make_candidates();
+  void make_groups();
+  std::string note() const;
   std::vector<std::uint64_t> distances() const;
   const Moment& moment_of(std::size_t candidate) const;
   std::optional<std::uint64_t> time_of(std::size_t candidate) const;
-  std::string reason(const Verdict& verdict) const;
+  std::optional<std::size_t> group_of(std::size_t input) const;
+  std::string reason(const Verdict& verdict, std::size_t loser) const;
 
   const Options& options_;
   std::vector<Member> members_;
   std::vector<Candidate> candidates_;  ///< input by input
   std::vector<std::size_t> first_;     ///< candidate of each input
   std::vector<Verdict> verdicts_;
+  std::vector<std::size_t> groups_;  ///< of each input; empty without
 };
 
 }  // namespace framequality::apps::scan

@@ -8,6 +8,7 @@
 #include "apps/common/natural_order.h"
 #include "apps/common/program.h"
 #include "apps/common/record.h"
+#include "apps/common/taken.h"
 #include "apps/common/text.h"
 #include "apps/common/url.h"
 #include "gst/camerawatch/baseline_file.h"
@@ -135,7 +136,10 @@ const Reader kReaders[] = {
     {"exif",
      [](std::string_view bytes) {
        const File file(bytes);
-       (void)apps::tags_of_jpeg(file.path());
+       const std::string block = apps::exif_in(file.path()).bytes;
+       (void)apps::tags_of_exif(block);
+       (void)apps::taken_of(block);
+       (void)apps::taken_of(bytes);
      },
      [] { return std::string(kJpeg); }},
     {"text",
