@@ -105,6 +105,7 @@ class App {
     output_.finish(0);
     signals_ = std::make_unique<Signals>([this](int signal) { heed(signal); });
     if (console_.interval() > 0) sources_.push_back(g_timeout_add(console_.interval(), call<&App::redraw>, this));
+    if (!options_.skipped.empty() && !options_.quiet) say(options_.skipped);
     say_how();
     say_what_is_done();
     start_jobs();

@@ -5,6 +5,7 @@
 #include "apps/common/program.h"
 #include "apps/common/text.h"
 #include "apps/common/uri.h"
+#include "apps/scan/source.h"
 
 #include <glib.h>
 
@@ -125,7 +126,7 @@ std::vector<Input> choose_inputs(const std::vector<std::string>& addresses, cons
   std::map<std::string, int> copies;
   for (std::size_t i = 0; i < names.size(); ++i) {
     // Over the whole list, so that shards that export to one folder do not meet either.
-    const std::string wanted = base_name(names[i]);
+    const std::string wanted = addresses[i] == kStandardInput ? "stdin" : base_name(names[i]);
     std::string base = wanted;
     for (int& copy = copies[wanted]; !taken.insert(base).second;) base = numbered(wanted, ++copy + 1);
     if (i % static_cast<std::size_t>(shard.count) == static_cast<std::size_t>(shard.index - 1))

@@ -3,6 +3,9 @@
 #include "apps/scan/folders.h"
 
 #include "apps/common/natural_order.h"
+#include "apps/common/raw.h"
+#include "apps/common/still.h"
+#include "apps/common/text.h"
 
 #include <gst/gst.h>
 
@@ -10,6 +13,7 @@
 #include <array>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace framequality::apps::scan {
 
@@ -53,7 +57,7 @@ bool is_file(const fs::directory_entry& entry) {
 }
 
 void collect(const fs::path& folder, const std::set<std::string, std::less<>>& extensions,
-             std::vector<std::string>& found) {
+             std::vector<std::string>& found, Skipped& skipped) {
   std::error_code error;
   fs::directory_iterator at(folder, error);
   std::vector<fs::path> below;
@@ -68,13 +72,15 @@ void collect(const fs::path& folder, const std::set<std::string, std::less<>>& e
       } else if (const auto dot = name.rfind('.');
                  dot != name.npos && extensions.contains(lower(name.substr(dot + 1))) && is_file(entry)) {
         found.push_back(entry.path().native());
+      } else if (entry.is_regular_file(unknown)) {
+        ++skipped[dot == name.npos ? "" : lower(name.substr(dot))];
       }
     }
     at.increment(error);
   }
   // Not lost silently: it fails where it would have been.
   if (error) found.push_back(folder.native());
-  for (const fs::path& folder_below : below) collect(folder_below, extensions, found);
+  for (const fs::path& folder_below : below) collect(folder_below, extensions, found, skipped);
 }
 
 }  // namespace
@@ -90,21 +96,44 @@ std::set<std::string, std::less<>> media_extensions() {
     for (; names && *names; ++names) extensions.insert(lower(*names));
   }
   gst_plugin_feature_list_free(factories);
+  if (kReadsRaw) extensions.insert(std::begin(kRawExtensions), std::end(kRawExtensions));
   for (const std::string_view name : kNoPictures) extensions.erase(std::string(name));
   return extensions;
 }
 
 std::vector<std::string> without_folders(const std::vector<std::string>& names,
-                                         const std::set<std::string, std::less<>>& extensions) {
+                                         const std::set<std::string, std::less<>>& extensions, Skipped* skipped) {
+  Skipped none;
   std::vector<std::string> files;
   for (const std::string& name : names) {
     const std::size_t before = files.size();
     std::error_code unknown;
-    if (fs::is_directory(name, unknown)) collect(name, extensions, files);
+    if (fs::is_directory(name, unknown)) collect(name, extensions, files, skipped ? *skipped : none);
     std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end(), natural_less);
     if (files.size() == before) files.push_back(name);
   }
   return files;
+}
+
+std::string skipped_text(const Skipped& skipped) {
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::pair<std::size_t, std::string>> kinds;
+  std::size_t files = 0;
+  bool raw = false;
+  for (const auto& [extension, count] : skipped) {
+    kinds.emplace_back(count, extension);
+    files += count;
+    raw = raw || is_raw_name(extension);
+  }
+  if (files == 0) return "";
+  std::stable_sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = "skipped in folders: " + std::to_string(files) + (files == 1 ? " file" : " files") +
+                     " that are no images or videos (";
+  for (std::size_t i = 0; i < kinds.size() && i < kNamed; ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(kinds[i].first) + ' ' +
+            (kinds[i].second.empty() ? "without extension" : printable(kinds[i].second));
+  text += kinds.size() > kNamed ? ", ...)" : ")";
+  return text + (raw ? "; for raw files install libraw-dev and build framequality again" : "");
 }
 
 std::string folder_error(const std::string& name) {

@@ -2,6 +2,7 @@
 // Folders among the inputs: the pictures and videos in them.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,11 +14,18 @@ namespace framequality::apps::scan {
 /// videos, and some that they lack. GStreamer must be initialised.
 std::set<std::string, std::less<>> media_extensions();
 
+/// How many files of folders were left out, by extension in lower case with its dot.
+using Skipped = std::map<std::string, std::size_t>;
+
+/// In one line, the most frequent kinds first; empty if there are none.
+std::string skipped_text(const Skipped& skipped);
+
 /// Each name of a folder replaced by the files with one of these extensions in it and in the folders below, in natural
 /// order. Hidden files and folders are left out, links to folders are not followed. Everything else, and a folder that
-/// cannot be read or has no such files, stays as it is.
+/// cannot be read or has no such files, stays as it is. Counts the files that it leaves out, but for hidden ones.
 std::vector<std::string> without_folders(const std::vector<std::string>& names,
-                                         const std::set<std::string, std::less<>>& extensions);
+                                         const std::set<std::string, std::less<>>& extensions,
+                                         Skipped* skipped = nullptr);
 
 /// Why without_folders() left a folder as it is; empty if it is none.
 std::string folder_error(const std::string& name);

@@ -3,6 +3,7 @@
 #include "apps/scan/job.h"
 
 #include "apps/common/perceptual_hash.h"
+#include "apps/scan/source.h"
 
 #include <algorithm>
 #include <tuple>
@@ -30,8 +31,9 @@ Job::Job(Input input, std::size_t index, const Options& options, const MeterOpti
       gpu_(gpu),
       outlet_(std::move(outlet)),
       prefix_(outlet_.table.prefix(input_.name)),
-      wants_pictures_(options.exports_clips() || !options.report.empty()),
-      needs_length_((options.best > 0 && !options.set) || !options.report.empty()),
+      once_(input_.address == kStandardInput),
+      wants_pictures_(options.exports_clips() || (!options.report.empty() && !once_)),
+      needs_length_((options.best > 0 && !options.set) || (!options.report.empty() && !once_)),
       segments_([this](const Row& row) { tell(row); },
                 [this](std::size_t segment) { later_.add([this, segment] { segment_done(segment); }); },
                 [this](std::size_t segment, const std::string& error) {
@@ -241,6 +243,12 @@ void Job::scans_ended(std::size_t segment, const std::string& error) {
   if (!result_.moments.empty()) result_.length = end_ - std::min(end_, result_.moments.front().time);
   while (!scans_.empty()) free_scan(*scans_.front());
   if (!wants_pictures_ || result_.moments.empty() || (!is_cut_ && windows_were_right(result_.length))) {
+    finish();
+    return;
+  }
+  if (once_) {
+    if (result_.error.empty())
+      result_.error = "its frames have no times, and standard input cannot be read again for their images";
     finish();
     return;
   }

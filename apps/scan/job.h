@@ -103,6 +103,7 @@ class Job {
   const int gpu_;
   const Outlet outlet_;
   const std::string prefix_;
+  const bool once_;                           ///< the input cannot be read again
   const bool wants_pictures_, needs_length_;  ///< needs_length_: of the clip, to choose them
   Result result_;
   std::string text_;  ///< rows on their way out

@@ -6,7 +6,9 @@
 #include "apps/common/command_line.h"
 #include "apps/common/natural_order.h"
 #include "apps/common/text.h"
+#include "apps/scan/app.h"
 #include "apps/scan/folders.h"
+#include "apps/scan/source.h"
 
 #include <gst/gst.h>
 
@@ -18,6 +20,7 @@
 #include <limits>
 #include <optional>
 #include <tuple>
+#include <unistd.h>
 #include <utility>
 
 namespace framequality::apps::scan {
@@ -220,7 +223,7 @@ Help help() {
     metrics += std::string("  ") + info.name + " [" + info.unit + "]: " + info.summary + "\n";
   }
   return {
-      "FILE...", "score the sharpness of every frame of video files",
+      "FILE...", "score the sharpness of every frame of video files; - reads a video from standard input",
       "Scores the sharpness of every frame of videos and images, on the CPU or on GPUs, and writes a table, the\n"
       "sharpest images, and a report for a browser.",
       "The table has the columns file, frame (number in the clip, from 0), time (seconds; empty if unknown),\n"
@@ -240,6 +243,7 @@ Help help() {
           "  framequality-scan --best 12 --export pictures --report report.html *.mp4 > scores.csv\n"
           "  framequality-scan --set --best 40 --export chosen --manifest chosen.json photographs > scores.csv\n"
           "  framequality-scan --output tables --resume --keep-going videos && framequality-merge tables > scores.csv\n"
+          "  ffmpeg -v error -i clip.mp4 -f yuv4mpegpipe - | framequality-scan - > scores.csv\n"
           "  framequality-scan --format jsonl --zones 8x6 --interval 0.5 clip.mp4 | jq .score\n"
           "  framequality-scan -q --files-from list --null --shard 3/16 --output tables --resume --keep-going"};
 }
@@ -273,6 +277,20 @@ void check(const Options& options, const CommandLine& line) {
   if (line.has("null") && !line.has("files-from")) throw UsageError("--null needs --files-from FILE");
 }
 
+/// It comes by once.
+void check_standard_input(const Options& options, const std::vector<std::string>& names, const Lists& lists) {
+  const auto count = std::count(names.begin(), names.end(), kStandardInput);
+  if (count == 0) return;
+  if (count > 1 || lists.from == kStandardInput) throw UsageError("standard input (-) can only be read once");
+  if (options.set || options.best > 0 || !options.output.empty())
+    throw UsageError(
+        "standard input (-) can only be read once, from its beginning: it cannot be used with --set, --best or "
+        "--output; --every N chooses images of it");
+  if (isatty(STDIN_FILENO))
+    throw UsageError("standard input is a terminal; pipe a video into it: ffmpeg -i INPUT -f yuv4mpegpipe - | " +
+                     std::string(kName) + " -");
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
@@ -291,7 +309,10 @@ Options parse_options(int argc, char** argv) {
   if (listed)
     for (std::string& name : split_list(list_in(lists.from, lists.null), lists.null)) names.push_back(std::move(name));
   if (names.empty()) throw UsageError(listed ? "the list of --files-from is empty" : "no files given");
-  names = without_folders(names, media_extensions());
+  check_standard_input(options, names, lists);
+  Skipped skipped;
+  names = without_folders(names, media_extensions(), &skipped);
+  options.skipped = skipped_text(skipped);
   if (line.has("originals") && !options.set) throw UsageError("--originals needs --set");
   if (options.set) {
     if (options.picks() && options.resume)

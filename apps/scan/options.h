@@ -50,6 +50,7 @@ struct Options {
   ProgressFormat progress = ProgressFormat::kBar;
   bool quiet = false, version = false, devices = false;
   Shard shard;
+  std::string skipped;        ///< what folders hold that is no input, for people
   std::vector<Input> inputs;  ///< of the shard; may be none
 
   /// Of each group of the set the best is chosen.

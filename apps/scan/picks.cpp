@@ -6,6 +6,7 @@
 #include "apps/common/pictures.h"
 #include "apps/common/raster.h"
 #include "apps/common/text.h"
+#include "apps/scan/source.h"
 
 #include <algorithm>
 #include <array>
@@ -99,7 +100,8 @@ Picks::Picks(const Options& options, const Input& input, const Windows& clip, bo
     pickers_.emplace_back(WindowChoice(windows, windows.half(), true),
                           [this](const Moment& at, GstSample* frame) { export_frame(at, frame); });
   }
-  if (!options.report.empty()) {
+  // Of standard input nobody knows where its parts end.
+  if (!options.report.empty() && input.address != kStandardInput) {
     windows.count = kReportWindows;
     const auto keep = [this](std::deque<Thumbnail>& in) {
       return [this, &in](const Moment& at, GstSample* frame) { keep_thumbnail(in, at, frame); };

@@ -13,6 +13,7 @@
 #include "apps/common/uri.h"
 #include "apps/common/url.h"
 #include "apps/scan/folders.h"
+#include "apps/scan/source.h"
 
 #include <algorithm>
 #include <sys/stat.h>
@@ -75,23 +76,21 @@ void FileScan::set_going(GstState state) {
 
 void FileScan::build() {
   if (const std::string error = folder_error(name_); !error.empty()) throw std::runtime_error(error);
-  const std::string uri = uri_of(name_);
-  if (const std::unique_ptr<gchar, decltype(&g_free)> path(g_filename_from_uri(uri.c_str(), nullptr, nullptr), g_free);
-      path)
-    take_exif(exif_in(path.get()));
+  std::optional<Still> still = look_at_photograph();
   pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
-  GstElement *source = make_element("uridecodebin"), *queue = make_element("queue"), *sink = make_element("fakesink");
+  GstElement *source = add_source(GST_BIN(pipeline_.get()), name_, still), *queue = make_element("queue"),
+             *sink = make_element("fakesink");
   convert_ = make_element("videoconvert");
   MeterOptions options = options_;
   options.cuda_device_id = gpu_;
   meter_ = make_meter(options);
   // It does not choose a device before it is known what the file is: start_meter().
   gst_element_set_locked_state(meter_, TRUE);
-  gst_bin_add_many(GST_BIN(pipeline_.get()), source, convert_, queue, meter_, sink, nullptr);
+  gst_bin_add_many(GST_BIN(pipeline_.get()), convert_, queue, meter_, sink, nullptr);
   if (!gst_element_link_many(convert_, queue, meter_, sink, nullptr)) throw std::runtime_error("cannot link the meter");
   // Sound is not even decoded.
   const Owned<GstCaps> video(gst_caps_from_string("video/x-raw(ANY)"));
-  g_object_set(source, "uri", uri.c_str(), "caps", video.get(), "expose-all-streams", FALSE, nullptr);
+  g_object_set(source, "caps", video.get(), "expose-all-streams", FALSE, nullptr);
   g_object_set(queue, "max-size-buffers", kDecodedAhead, "max-size-bytes", 0, "max-size-time", guint64{0}, nullptr);
   g_object_set(sink, "sync", FALSE, "enable-last-sample", FALSE, nullptr);
   g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), this);
@@ -183,6 +182,25 @@ void FileScan::take_tags(const GstTagList* tags) {
   video_.tags.reset(all, [](GstTagList* list) { gst_tag_list_unref(list); });
   video_.orientation = GST_VIDEO_ORIENTATION_IDENTITY;
   gst_video_orientation_from_tag(all, &video_.orientation);
+}
+
+/// What a file says of itself that decoders do not pass on, and its image where GStreamer decodes none.
+std::optional<Still> FileScan::look_at_photograph() {
+  if (name_ == kStandardInput) return std::nullopt;
+  const std::unique_ptr<gchar, decltype(&g_free)> path(g_filename_from_uri(uri_of(name_).c_str(), nullptr, nullptr),
+                                                       g_free);
+  if (!path) return std::nullopt;
+  std::optional<Still> still = read_still(path.get());
+  if (!still) {
+    take_exif(exif_in(path.get()));
+    return std::nullopt;
+  }
+  video_.taken = still->taken;
+  typed_ = image_ = true;
+  const std::unique_ptr<GstTagList, UnrefTags> tags(
+      gst_tag_list_new(GST_TAG_IMAGE_ORIENTATION, still->orientation, nullptr));
+  take_tags(tags.get());
+  return still;
 }
 
 /// Decoders do not pass it on.
@@ -389,7 +407,10 @@ std::string FileScan::shown(const std::string& text) const {
 void FileScan::fail(const std::string& why) {
   // It may destroy this, and itself with it.
   const auto failed = calls_.failed;
-  failed(shown(why));
+  const bool unknown = name_ == kStandardInput && frames_ == 0;
+  failed(shown(why) +
+         (unknown ? "; pipe in a video that can be decoded from its beginning on: ffmpeg -i INPUT -f yuv4mpegpipe -"
+                  : ""));
 }
 
 }  // namespace framequality::apps::scan

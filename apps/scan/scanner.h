@@ -6,6 +6,7 @@
 #include "apps/common/exif.h"
 #include "apps/common/later.h"
 #include "apps/common/meter.h"
+#include "apps/common/still.h"
 #include "apps/common/taken.h"
 #include "apps/scan/options.h"
 #include "apps/scan/table.h"
@@ -118,6 +119,7 @@ class FileScan {
   void take_event(GstEvent* event);
   void take_caps(GstCaps* caps);
   void take_tags(const GstTagList* tags);
+  std::optional<Still> look_at_photograph();
   void take_exif(const ExifBlock& block);
   void measure(GstPad* pad, GstBuffer* buffer);
   void look_at_file(GstPad* pad);

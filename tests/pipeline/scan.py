@@ -31,7 +31,7 @@ except ImportError:
 TOOL = os.path.abspath(sys.argv[1])
 SANITIZED = os.environ.get("SANITIZED") == "1"
 HOSTILE = ['with space, and "quotes".mkv', "two\nlines.mkv", "<script>alert(1)<script>.mkv", "100%s %n.mkv", "--report",
-           "-", b"not \xff utf-8.mkv", "'; rm -rf $HOME.mkv"]
+           "-.mkv", b"not \xff utf-8.mkv", "'; rm -rf $HOME.mkv"]
 
 
 def scan(*arguments, **how):
