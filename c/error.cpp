@@ -14,7 +14,8 @@ namespace framequality::c {
 namespace {
 
 constexpr char kVersion[] = FQ_TEXT(FQ_VERSION_MAJOR) "." FQ_TEXT(FQ_VERSION_MINOR) "." FQ_TEXT(FQ_VERSION_MICRO);
-static_assert(std::string_view(kVersion) == FQ_PROJECT_VERSION, "framequality.h has another version than meson.build");
+static_assert(std::string_view(kVersion) == FQ_PROJECT_VERSION,
+              "the versions of framequality.h and meson.build differ");
 
 // An array, because running out of memory must be reportable, too.
 thread_local char last_error[1024];

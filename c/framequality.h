@@ -348,7 +348,7 @@ typedef enum fq_halftone_output {
   FQ_HALFTONE_RGB = 0, /* three bytes per pixel: the colours as they look */
   FQ_HALFTONE_RGBX = 1 /* four, the last one 255 */
 } fq_halftone_output;
-/* Bits of a pixel that is packed: 1, 2 or 4. Negative fq_status if it is no palette. */
+/* Bits of a pixel that is packed: 1, 2 or 4. Negative fq_status if it is not a palette. */
 FQ_API int fq_palette_bits(const char* palette);
 typedef struct fq_halftoner fq_halftoner;
 FQ_API int fq_halftone_options_init(fq_halftone_options* options);

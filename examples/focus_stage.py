@@ -22,8 +22,8 @@ from gi.repository import GLib, Gst, GstApp, GstVideo  # GstApp gives the appsin
 class Stage:
     """Moves to the position that was requested last, in its own thread. It is simulated: replace travel() for yours.
 
-    speed: units per second. show(position): called on the way. arrived(): called when the stage stands where it was
-    told last. What travel() raises is kept in `error`, and ends the thread.
+    speed: units per second. show(position): called on the way. arrived(): called when the stage stands at the
+    position requested last. What travel() raises is kept in `error`, and ends the thread.
     """
 
     def __init__(self, speed, show, arrived):

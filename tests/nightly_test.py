@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests of which sources clang-tidy looks at since a commit, and of how far behind scripts/nightly says its table is.
+"""Tests of the choice of sources for clang-tidy since a commit, and of how far behind scripts/nightly says its table is.
 
 usage: nightly_test.py SOURCE_ROOT
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A lens that is not there: the picture that belongs to each of its positions, late, slow, breathing, noisy and
+// A simulated lens: the image that belongs to each of its positions, late, slow, breathing, noisy and
 // flickering on request.
 //
 //   VirtualLens lens(320, 240, dead_leaves(320, 240, 1), {.best_position = 40, .drive = {.lag = 2}, .noise = 3});

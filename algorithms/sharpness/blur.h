@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kind of blur of a picture, from its mean square frequencies along four directions.
+// The kind of blur of an image, from its mean square frequencies along four directions.
 #pragma once
 
 #include "algorithms/sharpness/metrics/directional_frequency.h"

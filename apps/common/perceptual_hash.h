@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an image looks like, in 64 bits: those of near-duplicates differ in few.
+// Perceptual hash of an image, 64 bits: those of near-duplicates differ in few.
 #pragma once
 
 #include "apps/common/raster.h"

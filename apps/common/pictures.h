@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames as picture files.
+// Frames as image files.
 #pragma once
 
 #include "apps/common/raster.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames of a file that was scanned before, read once more for their pictures.
+// Frames of a file that was scanned before, read once more for their images.
 #pragma once
 
 #include "apps/common/later.h"

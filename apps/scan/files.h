@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The list of files to scan: where it comes from, which part of it is ours, what their pictures are called.
+// The list of files to scan: where it comes from, which part of it is ours, what their images are called.
 #pragma once
 
 #include <istream>

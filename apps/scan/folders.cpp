@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Folders among the inputs: the pictures and videos in them.
+// Folders among the inputs: the images and videos in them.
 #include "apps/scan/folders.h"
 
 #include "apps/common/natural_order.h"
@@ -128,7 +128,7 @@ std::string skipped_text(const Skipped& skipped) {
   if (files == 0) return "";
   std::stable_sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text = "skipped in folders: " + std::to_string(files) + (files == 1 ? " file" : " files") +
-                     " that are no images or videos (";
+                     " that are not images or videos (";
   for (std::size_t i = 0; i < kinds.size() && i < kNamed; ++i)
     text += (i > 0 ? ", " : "") + std::to_string(kinds[i].first) + ' ' +
             (kinds[i].second.empty() ? "without extension" : printable(kinds[i].second));

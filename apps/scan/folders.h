@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Folders among the inputs: the pictures and videos in them.
+// Folders among the inputs: the images and videos in them.
 #pragma once
 
 #include <map>

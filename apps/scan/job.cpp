@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All that is done with one file: its rows, its summary, its pictures, its part of the report.
+// All that is done with one file: its rows, its summary, its images, its part of the report.
 #include "apps/scan/job.h"
 
 #include "apps/common/perceptual_hash.h"

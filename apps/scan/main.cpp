@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// framequality-scan: scores every frame of video files; writes a table, pictures and a report.
+// framequality-scan: scores every frame of video files; writes a table, images and a report.
 #include "apps/common/devices.h"
 #include "apps/common/program.h"
 #include "apps/common/url.h"

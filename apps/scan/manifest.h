@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The manifest: what was chosen and what was not, as JSON for programs that go on with the pictures.
+// The manifest: what was chosen and what was not, as JSON for programs that use the images next.
 #pragma once
 
 #include "apps/common/meter.h"

@@ -240,7 +240,7 @@ Help help() {
           "  141: the reader of the table closed its end\n"
           "\nExamples:\n"
           "  framequality-scan clip.mp4 > scores.csv\n"
-          "  framequality-scan --best 12 --export pictures --report report.html *.mp4 > scores.csv\n"
+          "  framequality-scan --best 12 --export images --report report.html *.mp4 > scores.csv\n"
           "  framequality-scan --set --best 40 --export chosen --manifest chosen.json photographs > scores.csv\n"
           "  framequality-scan --output tables --resume --keep-going videos && framequality-merge tables > scores.csv\n"
           "  ffmpeg -v error -i clip.mp4 -f yuv4mpegpipe - | framequality-scan - > scores.csv\n"

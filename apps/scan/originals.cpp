@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Chosen files that are pictures themselves: as they are, never encoded again.
+// Chosen files that are images themselves: as they are, never encoded again.
 #include "apps/scan/originals.h"
 
 #include "apps/common/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pictures of one file: chosen while its frames come by, made in other threads.
+// The images of one file: chosen while its frames come by, made in other threads.
 #include "apps/scan/picks.h"
 
 #include "apps/common/exif.h"

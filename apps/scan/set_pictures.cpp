@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures of the frames of videos that were chosen of a set.
+// Images of the frames of videos that were chosen of a set.
 #include "apps/scan/set_pictures.h"
 
 #include "apps/common/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures of the frames of videos that were chosen of a set.
+// Images of the frames of videos that were chosen of a set.
 #pragma once
 
 #include "apps/scan/choices.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The program: all cameras, and what is told of them.
+// The program: all cameras, and what is reported of them.
 #pragma once
 
 #include "apps/watch/bell.h"

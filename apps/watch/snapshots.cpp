@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder of pictures that never grows beyond its bounds.
+// A folder of images that never grows beyond its bounds.
 #include "apps/watch/snapshots.h"
 
 #include "apps/common/draft_file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder of pictures that never grows beyond its bounds.
+// A folder of images that never grows beyond its bounds.
 #pragma once
 
 #include <glib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pipeline of one camera: a source that comes and goes, and behind it what measures and learns, which stays.
+// The pipeline of one camera: a source that may be lost and found again, and what measures and learns behind it, which
+// stays.
 #include "apps/watch/stream.h"
 
 #include "apps/common/contexts.h"

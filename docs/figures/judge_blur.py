@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measures how well sharpnessmeter tells kinds of blur and compares pictures of different sizes: tables of
+"""Measures how well sharpnessmeter tells kinds of blur and compares images of different sizes: tables of
 docs/advice.md.
 
 GST_PLUGIN_PATH=build/gst docs/figures/judge_blur.py kinds PICTURE...

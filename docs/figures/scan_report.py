@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Draws docs/figures/scan-report.png: the report of framequality-scan on a clip of painted flowers that goes in and out
+"""Draws scan-report.png: the report of framequality-scan on a clip of painted flowers that goes in and out
 of focus.
 
 Needs numpy, Pillow and Chromium, and GStreamer's x264enc.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// camerawatch: tells when a fixed camera has gone bad: defocused, covered, dark, frozen, moved ...
+// camerawatch: reports when a fixed camera's image degrades: defocused, covered, dark, frozen, moved ...
 #include "algorithms/saturate.h"
 #include "gst/camerawatch/reason.h"
 #include "gst/camerawatch/stream.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Actuator of a lens: a property of another element, a field of such a property, or a control of a V4L2 device.
+// Actuator of a lens: a property of another element, a field of that property, or a control of a V4L2 device.
 #pragma once
 
 #include <gst/gst.h>

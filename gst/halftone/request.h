@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the user asks of halftone, and the caps of the frames that it asks for.
+// Settings of halftone as the user gives them, and the caps of the frames that they ask for.
 #pragma once
 
 #include "algorithms/halftone/filter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Picture files as 8-bit luma, decoded by GStreamer itself.
+// Image files as 8-bit luma, decoded by GStreamer itself.
 #include "gst/virtuallenssrc/picture_files.h"
 
 #include "gst/object/guard.h"

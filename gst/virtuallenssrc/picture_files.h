@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Picture files as 8-bit luma, decoded by GStreamer itself.
+// Image files as 8-bit luma, decoded by GStreamer itself.
 #pragma once
 
 #include <cstdint>

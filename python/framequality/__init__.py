@@ -98,7 +98,7 @@ def measure(image, **options):
     """Return a Measurement of an image: its score, the scores of zones, noise, exposure and kind of blur.
 
     image: as for score().
-    zones: (columns, rows), each 1 to 64: also score each zone of such a grid; default (1, 1).
+    zones: (columns, rows), each 1 to 64: also score each zone of this grid; default (1, 1).
     options: as for score().
 
     Raises what score() raises.
@@ -110,7 +110,7 @@ def measure(image, **options):
 
 def _chunks(images, threads, every=None):
     """Parts of a sequence, array or iterator of images, such that measuring one uses all cores and little memory.
-    every: results are wanted for each group of so many: parts are few whole groups, as far as memory allows."""
+    every: results are wanted for each group of this size: parts are few whole groups, as far as memory allows."""
     cores = threads or os.cpu_count() or 1
     most, most_bytes = 1024, (256 + 16 * cores) << 20
     if every:
@@ -304,7 +304,7 @@ class Autofocus:
 
     @property
     def done(self):
-        """True if no search is under way: focused, failed or idle."""
+        """True if no search is in progress: focused, failed or idle."""
         return self.state in ("idle", "focused", "failed")
 
     @property

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures as files: folders of them, originals in their places, the manifest.
+// Images as files: folders of them, originals in their places, the manifest.
 
 #include "apps/scan/originals.h"
 

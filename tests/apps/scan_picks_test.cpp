@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tests of the frames that are chosen, and of the threads that make pictures of them.
+// Tests of the frames that are chosen, and of the threads that make images of them.
 #include "apps/common/task_pool.h"
 #include "apps/scan/moments.h"
 #include "apps/scan/picks.h"

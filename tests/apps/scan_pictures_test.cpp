@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames as pixels and as picture files.
+// Frames as pixels and as image files.
 #include "apps/common/exif.h"
 #include "apps/common/pictures.h"
 #include "apps/common/raster.h"

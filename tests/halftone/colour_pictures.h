@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Palettes and pictures that colour halftones are tested with, and what filters make of them.
+// Palettes and images that colour halftones are tested with, and what filters make of them.
 #pragma once
 
 #include "algorithms/halftone/colour_filter.h"

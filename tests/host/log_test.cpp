@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The engine's log: who gets lines, of which levels, and from where.
+// The engine's log: who gets lines, their levels, and where they come from.
 #include "host/log.h"
 
 #include <gtest/gtest.h>

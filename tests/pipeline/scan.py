@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""framequality-scan on real files: scores, order, names, errors, signals, pictures.
+"""framequality-scan on real files: scores, order, names, errors, signals, images.
 
 usage: scan.py PROGRAM; with SANITIZED=1 in the environment without what needs another program to load the plugin.
 """

@@ -111,7 +111,7 @@ def test_what_is_skipped_is_counted(folder):
     for name in ("notes.TXT", "a.jpg.xmp", "below/b.txt", "README", ".hidden"):
         (album / name).write_text("no image")
     done = scan("album", cwd=folder)
-    assert b"skipped in folders: 4 files that are no images or videos (2 .txt, 1 without extension, 1 .xmp)" in done.stderr, done.stderr
+    assert b"skipped in folders: 4 files that are not images or videos (2 .txt, 1 without extension, 1 .xmp)" in done.stderr, done.stderr
     assert b"skipped" not in scan("-q", "album", cwd=folder).stderr
 
 

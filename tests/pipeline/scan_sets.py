@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""framequality-scan on folders and sets of pictures: order, choices, originals, the manifest.
+"""framequality-scan on folders and sets of images: order, choices, originals, the manifest.
 
 usage: scan_sets.py PROGRAM
 """

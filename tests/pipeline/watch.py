@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""framequality-watch on cameras that are computed: events, page, metrics, pictures, signals, passwords, dead servers.
+"""framequality-watch on cameras that are computed: events, page, metrics, images, signals, passwords, dead servers.
 
 usage: watch.py PROGRAM
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// virtuallenssrc: the right picture for every position, in time, in every format, from files of all names, and errors
+// virtuallenssrc: the right image for every position, in time, in every format, from files of all names, and errors
 // that help.
 #include "tests/gst/sharpnessmeter/scores.h"
 #include "tests/gst/virtuallenssrc/rig.h"
