@@ -223,9 +223,9 @@ Help help() {
     metrics += std::string("  ") + info.name + " [" + info.unit + "]: " + info.summary + "\n";
   }
   return {
-      "FILE...", "score the sharpness of every frame of video files; - reads a video from standard input",
+      "FILE...", "score the sharpness of every frame of video files",
       "Scores the sharpness of every frame of videos and images, on the CPU or on GPUs, and writes a table, the\n"
-      "sharpest images, and a report for a browser.",
+      "sharpest images, and a report for a browser. The name - reads a video from standard input.",
       "The table has the columns file, frame (number in the clip, from 0), time (seconds; empty if unknown),\n"
       "metric, score; with --zones also zone_R_C for row R and column C, from 0. JSON lines use the same names, with\n"
       "zones as rows of numbers. Scores are written with full precision. Names are UTF-8; other bytes become U+FFFD.\n"

@@ -27,10 +27,10 @@ constexpr double kFarthest = 0.6;  // share of each side
 // Agreement of blocks, measured on photographs of python3-skimage: 0.4 to 1 of frames that only moved, also out of
 // focus, brighter or by a rolling shutter; 0.1 to 0.7 of those that also turned by 3 degrees or lie in noise of their
 // own contrast; 0.03 to 0.22 of other images.
-constexpr double kSure = 0.6;                      // no other candidate is looked at
-constexpr double kTrusted = 0.3;                   // of the reference
-constexpr double kDoubtful = 0.15, kUnlike = 0.5;  // less of both between neighbours is a cut
-constexpr double kReach = 0.12;                    // diagonals, after which a frame becomes the reference
+constexpr double kSure = 0.6;                     // no other candidate is looked at
+constexpr double kTrusted = 0.3;                  // of the reference
+constexpr double kDoubtful = 0.2, kUnlike = 0.5;  // less of both between neighbours is a cut
+constexpr double kReach = 0.12;                   // diagonals, after which a frame becomes the reference
 
 double square(double value) { return value * value; }
 

@@ -93,7 +93,7 @@ TEST(BliindsModel, RefusalsNameLineAndReason) {
   EXPECT_EQ(refusal_of("linear -inf"), "line 1: '-inf' is not a finite number");
   EXPECT_EQ(refusal_of("linear 1e999"), "line 1: '1e999' is not a finite number");
   EXPECT_EQ(refusal_of("linear" + repeat(" 1", 24) + "\n1e300"), "line 2: a number above 1e250: scores would overflow");
-  EXPECT_EQ(refusal_of("linear" + repeat(" 1", 25) + "\n26"), "line 2: '26' after the last number");
+  EXPECT_EQ(refusal_of("linear" + repeat(" 1", 25) + "\n26"), "line 2: '26' follows the last number");
   EXPECT_EQ(refusal_of("quadratic" + repeat(" 1", 25) + "\n" + repeat("1 ", 624)),
             "line 2: the text ends after 624 of 625 numbers");
   EXPECT_EQ(refusal_of("quadratic" + repeat(" 1", 25) + "\n" + repeat("1 ", 624) + "0"),

@@ -78,7 +78,11 @@ void set_something(Dice& dice, GstElement* element) {
 void get_everything(GstElement* element) {
   guint count = 0;
   GParamSpec** specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
-  for (guint i = 0; i < count; ++i) {
+  // Some values are accepted only beside others, as packed frames beside a palette: what is refused at first is set
+  // again.
+  constexpr guint kRounds = 3;
+  for (guint n = 0; n < kRounds * count; ++n) {
+    const guint i = n % count;
     if (!(specs[i]->flags & G_PARAM_READABLE)) continue;
     GValue value = G_VALUE_INIT;
     g_value_init(&value, specs[i]->value_type);
@@ -91,7 +95,11 @@ void get_everything(GstElement* element) {
 void copy_settings(GstElement* from, GstElement* to) {
   guint count = 0;
   GParamSpec** specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(from), &count);
-  for (guint i = 0; i < count; ++i) {
+  // Some values are accepted only beside others, as packed frames beside a palette: what is refused at first is set
+  // again.
+  constexpr guint kRounds = 3;
+  for (guint n = 0; n < kRounds * count; ++n) {
+    const guint i = n % count;
     if (!(specs[i]->flags & G_PARAM_READABLE) || !(specs[i]->flags & G_PARAM_WRITABLE) || is_left_alone(specs[i]->name))
       continue;
     GValue value = G_VALUE_INIT;

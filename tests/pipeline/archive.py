@@ -317,7 +317,7 @@ def test_what_does_not_belong_together_is_refused(clips):
 
     broken(lambda table, _: table.unlink(), "/clip 2-")
     broken(lambda table, _: table.write_bytes(table.read_bytes()[:-1]), "its record says")
-    broken(lambda table, _: table.write_bytes(table.read_bytes().replace(b"score\n", b"scope\n")), "another")
+    broken(lambda table, _: table.write_bytes(table.read_bytes().replace(b"score\n", b"scope\n")), "its header differs")
     broken(lambda _, record: record.write_bytes(record.read_bytes()[:-3]), "cannot read the record")
     broken(lambda _, record: record.write_text(record.read_text().replace('"table":"clip', '"table":"../csv/clip')), "the table of another file")
 
@@ -354,7 +354,7 @@ def test_links_are_not_followed(clips):
         link.unlink()
         link.symlink_to(elsewhere)
         again = scan("--resume", "--output", out, *clips.all[:2], cwd=clips.folder)
-        assert b"1 of 2 files are done already" in again.stderr and not link.is_symlink(), again.stderr
+        assert b"1 of 2 files were already done" in again.stderr and not link.is_symlink(), again.stderr
         assert elsewhere.read_bytes() == content and merge("-q", out).stdout == whole
 
 

@@ -189,7 +189,7 @@ def test_passwords_of_urls_stay_inside(clips):
                 "--progress", "json", *urls)
     scan(*options, "--manifest", folder / "m2.json", "--output", folder / "tables", *urls)
     again = scan("--keep-going", "--resume", "--output", folder / "tables", *urls[:1])
-    assert b"1 of 1 files are done already" in again.stderr, again.stderr
+    assert b"1 of 1 files were already done" in again.stderr, again.stderr
     usage = scan("--jobs", urls[0], "x", check=2)
     server.shutdown()
     server.server_close()

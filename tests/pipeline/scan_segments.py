@@ -85,7 +85,7 @@ def cuts_of(run):
     text = run.stderr.decode()
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     begins = [60 * int(m) + float(s) for m, s in re.findall(r"segment \d+ begins at 0:(\d\d):(\d\d\.\d+)", text)]
-    return begins, len(re.findall(r"segment \d+ ends where \d+ goes on", text))
+    return begins, len(re.findall(r"segment \d+ ends where \d+ continues", text))
 
 
 def same(clips, *arguments, segments=4, check=0):

@@ -355,7 +355,7 @@ TEST(SignificantBits, OtherValuesAreRefused) {
     complaints = 0;
     const GLogFunc old =
         g_log_set_default_handler([](const gchar*, GLogLevelFlags, const gchar* text,
-                                     gpointer) { complaints += std::strstr(text, "0 or 9 to 16") != nullptr; },
+                                     gpointer) { complaints += std::strstr(text, "0, or 9 to 16") != nullptr; },
                                   nullptr);
     for (const char* wrong : {"1", "8"}) rig.set("significant-bits", wrong);
     g_log_set_default_handler(old, nullptr);

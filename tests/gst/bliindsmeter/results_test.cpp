@@ -423,7 +423,7 @@ TEST(Bliinds, BadModelWhilePlayingIsAWarningAndTheOldOneCounts) {
   EXPECT_TRUE(heard.errors.empty());
   ASSERT_EQ(heard.warnings.size(), 1u);
   EXPECT_TRUE(heard.warnings[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
-  EXPECT_NE(heard.warnings[0].text.find("kept"), std::string::npos);
+  EXPECT_NE(heard.warnings[0].text.find("the current model stays in use"), std::string::npos);
   EXPECT_EQ(rig.string("model-location"), good.path());
   EXPECT_EQ(score(), 10);
   rig.set("model-location", other.path());

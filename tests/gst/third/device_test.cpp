@@ -42,11 +42,12 @@ TEST(ThirdBackend, IsAValueOfTheProperty) {
   EXPECT_EQ(said,
             "0 auto: the third, CUDA or OpenCL where a usable device is cheaper, else the CPU\n"
             "1 cpu: the CPU\n"
-            "2 cuda: CUDA; the change to READY fails without a usable device\n"
-            "3 opencl: OpenCL; the change to READY fails without a usable device\n"
-            "33 third: the third; the change to READY fails without a usable device\n");
+            "2 cuda: CUDA; without a usable device, the change to READY fails\n"
+            "3 opencl: OpenCL; without a usable device, the change to READY fails\n"
+            "33 third: the third; without a usable device, the change to READY fails\n");
   spec = g_object_class_find_property(G_OBJECT_GET_CLASS(rig.element()), "active-device");
-  EXPECT_STREQ(g_param_spec_get_blurb(spec), "Device in use, cpu, cuda, opencl or third; empty in state NULL");
+  EXPECT_STREQ(g_param_spec_get_blurb(spec),
+               "Report the device in use: cpu, cuda, opencl or third; empty in state NULL");
 }
 
 TEST(ThirdBackend, IsTakenWhenItIsNamedAndNamedInMessages) {
