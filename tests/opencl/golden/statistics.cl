@@ -83,7 +83,7 @@ void expose(const __global uchar* frame, const long origin, const long pitch, co
   }
 }
 
-// A group has a block of 16 x 16 residuals. A group's squares fit 64 bits, of which the sign is one.
+// A group has a block of 16 x 16 residuals. A group's squares fit 63 bits and a sign.
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
 void noise_blocks(const __global uchar* frame, const long origin, const long pitch, const int x0, const int y0,
                   const int columns, const int in_row, const int step, __global uint* all_sums, const int first_sum,
