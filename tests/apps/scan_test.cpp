@@ -102,13 +102,14 @@ TEST(FileList, WhatIsNoListIsRefusedEarly) {
   EXPECT_EQ(said("a\nb", false), "read 3");
   EXPECT_EQ(said("\xff\x01\n\n\n" + longest + "\n" + longest, false), "read 32774");
   EXPECT_EQ(said(std::string("a\nb\0c\0", 6), true), "read 6");
-  EXPECT_EQ(said(std::string("a\n.\0c\n", 6), false),
-            "line 2 of the list of --files-from holds a NUL byte: it is no list of file names, or one for --null");
+  EXPECT_EQ(
+      said(std::string("a\n.\0c\n", 6), false),
+      "line 2 of the list of --files-from contains a NUL byte: add --null, or check that it is a list of file names");
   EXPECT_EQ(said("a\nb\n" + longest + 'x', false),
-            "line 3 of the list of --files-from is longer than 16384 bytes: it is no list of file names");
+            "line 3 of the list of --files-from is longer than 16384 bytes: check that it is a list of file names");
   EXPECT_EQ(
       said(std::string("a\0", 2) + longest + 'x', true),
-      "name 2 of the list of --files-from is longer than 16384 bytes: it is no list of file names, or one without "
+      "name 2 of the list of --files-from is longer than 16384 bytes: check that it is a list of file names, or omit "
       "--null");
   // No longer than it takes.
   std::ifstream zeros("/dev/zero"), random("/dev/urandom");

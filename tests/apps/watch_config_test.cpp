@@ -234,7 +234,7 @@ TEST_F(WatchConfig, MistakesOfOneCameraKeepOnlyItOut) {
       {"[[camera]]\nname='a'\nurl='rtsp://[::g]/1'\n",
        "W:3: url: the text in [ ] is not an IPv6 address, as in rtsp://[fd00::1]:554/stream"},
       {"[[camera]]\nname='a'\nurl='RTP://127.0.0.1:5004'\n",
-       "W:3: url: rtp:// does not say what the packets hold: take the camera's rtsp:// URL, or a pipeline in the "
+       "W:3: url: rtp:// does not describe the stream: use the camera's rtsp:// URL, or a pipeline in the "
        "configuration, such as pipeline = 'udpsrc port=5004 "
        "caps=\"application/x-rtp,media=video,clock-rate=90000,encoding-name=H264\" ! rtph264depay ! avdec_h264'"},
       {"[[camera]]\nname='a'\nurl='rtsp:/u:hush@a/1'\n", "W:3: url: No such file or directory"},

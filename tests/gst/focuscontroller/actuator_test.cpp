@@ -103,10 +103,9 @@ TEST(Actuator, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.text")
                 .find("actuator=lens.text: property \"text\" is not a number but of type gchararray; "),
             0u);
-  EXPECT_EQ(
-      error_of("min=0 max=1 actuator=lens.controls"),
-      "actuator=lens.controls: property \"controls\" is not a number but a GstStructure; name one of its fields, as in "
-      "lens.controls.field");
+  EXPECT_EQ(error_of("min=0 max=1 actuator=lens.controls"),
+            "actuator=lens.controls: property \"controls\" is not a number but of type GstStructure; name one of its "
+            "fields, as in lens.controls.field");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.read-only"),
             "actuator=lens.read-only: property \"read-only\" cannot be set while playing");
   EXPECT_EQ(error_of("min=0 max=1 actuator=lens.ready-only"),
@@ -123,13 +122,12 @@ TEST(Actuator, ErrorsAboutTheRangeSayWhatToSet) {
   EXPECT_EQ(error_of("actuator=lens.as-double max=3"), "The range of the lens is unknown: set min");
   EXPECT_EQ(error_of("actuator=lens.as-uint"), "The range of the lens is unknown: set max");
   EXPECT_EQ(error_of("actuator=lens.controls.x min=0"), "The range of the lens is unknown: set max");
-  EXPECT_EQ(error_of("min=7 max=3"), "min is 7, above max, which is 3");
+  EXPECT_EQ(error_of("min=7 max=3"), "min=7 is above max=3");
   EXPECT_EQ(error_of("actuator=lens.as-int min=200 max=300"),
-            "The range 200 to 300 is out of reach of lens.as-int, which goes from -20 to 100");
-  EXPECT_EQ(error_of("min=0 max=100 step=1e-9"),
-            "From 0 to 100 there are more than 1e+06 positions: set a larger step");
+            "min=200 and max=300 are outside the range of lens.as-int, which is -20 to 100");
+  EXPECT_EQ(error_of("min=0 max=100 step=1e-9"), "The range 0 to 100 has more than 1e+06 positions: set a larger step");
   EXPECT_EQ(error_of("min=-1e308 max=1e308"),
-            "From -1e+308 to 1e+308 there are more than 1e+06 positions: set a larger step");
+            "The range -1e+308 to 1e+308 has more than 1e+06 positions: set a larger step");
 }
 
 TEST(Actuator, ErrorComesAgainWithTheNextFrame) {
@@ -261,9 +259,9 @@ TEST_F(V4l2, ErrorsSayWhatFailed) {
   EXPECT_EQ(error_of("actuator=/dev/fake:focus_automatic_continuous"),
             "The control focus_automatic_continuous of /dev/fake is not a number");
   camera.add(V4L2_CID_FOCUS_ABSOLUTE, "Focus, Absolute", 0, 250, 5, 40, V4L2_CTRL_FLAG_READ_ONLY);
-  EXPECT_EQ(error_of("actuator=/dev/fake"), "The control focus_absolute of /dev/fake cannot be set");
+  EXPECT_EQ(error_of("actuator=/dev/fake"), "The control focus_absolute of /dev/fake is disabled or read-only");
   camera.controls.clear();
-  EXPECT_EQ(error_of("actuator=/dev/fake"), "/dev/fake has no control focus_absolute, nor any other numeric control");
+  EXPECT_EQ(error_of("actuator=/dev/fake"), "/dev/fake has no control focus_absolute and no other numeric control");
 }
 
 TEST_F(V4l2, LensThatFailsEndsTheSearchButNotTheStream) {

@@ -456,7 +456,7 @@ TEST(VirtualLensSrc, HostileNamesAreJustNames) {
 
 TEST(VirtualLensSrc, ErrorsSayWhatIsWrong) {
   const PictureFolder empty, broken, sizes, twice;
-  EXPECT_EQ(error_of("/nowhere/at all"), "There is no file or folder /nowhere/at all");
+  EXPECT_EQ(error_of("/nowhere/at all"), "No such file or folder: /nowhere/at all");
   EXPECT_EQ(error_of(empty.path()), "There is no image (.png, .jpg, ...) in " + empty.path());
   EXPECT_EQ(error_of("/dev/null"), "/dev/null is neither a file nor a folder");
   broken.text("1.png", "this is no picture");
