@@ -151,14 +151,16 @@ struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
 
   fq_halftoner(const char* device, int threads)
       : OneShot(Runner(device, is_auto(device) ? any_method : some_method), threads, make_halftone),
-        device(device),
-        threads(threads) {}
+        is_named_(device != nullptr),
+        device_(device ? device : ""),
+        threads_(threads) {}
 
   /// What halftones to palettes, where not every device does. Throws Error if the handle's has none.
   Colours& colours() {
     if (!colours_)
-      colours_.emplace(Runner(device.c_str(), [](const Backend& b) { return b.colour_halftone != nullptr; }), threads,
-                       make_colour_halftone);
+      colours_.emplace(
+          Runner(is_named_ ? device_.c_str() : nullptr, [](const Backend& b) { return b.colour_halftone != nullptr; }),
+          threads_, make_colour_halftone);
     return *colours_;
   }
 
@@ -168,8 +170,9 @@ struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
   static bool some_method(const Backend& b) { return b.halftone != nullptr; }
   static bool any_method(const Backend& b) { return b.halftone != nullptr && b.diffuses_by_tone; }
 
-  std::string device;
-  int threads;
+  bool is_named_;
+  std::string device_;
+  int threads_;
   std::optional<Colours> colours_;
 };
 

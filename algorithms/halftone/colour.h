@@ -116,12 +116,13 @@ FQ_HD Triple weakened_error(Triple kept, int strength) {
 
 FQ_HD DiffusedColour diffuse_colour(Triple tone, Triple kept_left, Triple from_above, const ColourChoice& choice,
                                     int strength) {
-  const Triple biased = tone + ((7 * kept_left + from_above) >> 4 & triple(2 * kErrorBias - 1));
+  const Triple biased = tone + ((7 * kept_left + from_above) >> 4 & triple(static_cast<Triple>(2 * kErrorBias - 1)));
   const std::uint32_t colour = choice.nearest[cell_of(biased)];
   Triple error = biased + choice.minuend[colour];
   // Within the limit the two bits above the error are 01.
-  if ((error & triple(6 * kFull)) != triple(2 * kFull)) error = limited_error(error);
-  const Triple kept = error - triple(2 * kFull);
+  if ((error & triple(static_cast<Triple>(6 * kFull))) != triple(static_cast<Triple>(2 * kFull)))
+    error = limited_error(error);
+  const Triple kept = error - triple(static_cast<Triple>(2 * kFull));
   return {colour, strength < kFullStrength ? weakened_error(kept, strength) : kept};
 }
 

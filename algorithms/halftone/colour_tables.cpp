@@ -123,16 +123,20 @@ int palette_tone(int code, bool linear) {
   return static_cast<int>(std::floor(kFull * (linear ? light_of(v, Light::kSrgb) : v) + 0.5));
 }
 
+constexpr int kHalfNode = kNodeStep / 2;  // whole: the middle of a cell lies on a tone
+
 ChoiceTables make_choice(const ColourBasis& basis) {
   const std::vector<Vector3> tones = tones_of(basis);
   std::vector<Vector3> places;
+  places.reserve(tones.size());
   for (const Vector3& t : tones) places.push_back(oklab_of(light_of_tones(t, basis.linear)));
   ChoiceTables tables;
-  for (std::size_t i = 0; i < tones.size(); ++i) tables.minuend[i] = triple(2 * kFull) - rounded(tones[i]);
+  for (std::size_t i = 0; i < tones.size(); ++i)
+    tables.minuend[i] = triple(static_cast<Triple>(2 * kFull)) - rounded(tones[i]);
   tables.nearest.resize(kCellPlaces);
   std::array<double, kCells> light{};
   for (int i = 0; i < kCells; ++i) {
-    const double middle = i * kNodeStep + kNodeStep / 2 - kErrorBias;
+    const double middle = i * kNodeStep + kHalfNode - kErrorBias;
     light[static_cast<std::size_t>(i)] = light_of_tones({middle, 0, 0}, basis.linear).x;
   }
   for (std::size_t b = 0; b < kCells; ++b)
@@ -146,6 +150,7 @@ ChoiceTables make_choice(const ColourBasis& basis) {
 GamutTables make_gamut(const ColourBasis& basis) {
   const std::vector<Vector3> tones = tones_of(basis);
   std::vector<Vector3> places;
+  places.reserve(tones.size());
   for (const Vector3& t : tones) places.push_back(opponent_of(t, basis.linear));
   const std::vector<int> rank = ranks_of(tones, basis.linear);
   const auto dark = static_cast<std::size_t>(std::min_element(rank.begin(), rank.end()) - rank.begin()),

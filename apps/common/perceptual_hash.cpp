@@ -52,18 +52,18 @@ std::array<std::array<double, kSide>, kLow> cosines() {
 }  // namespace
 
 std::uint64_t perceptual_hash(const Raster& raster) {
-  static const auto kCosines = cosines();
+  static const auto table = cosines();
   const Square means = averaged(raster);
   std::array<std::array<double, kLow>, kSide> across{};
   for (int y = 0; y < kSide; ++y)
     for (int k = 0; k < kLow; ++k)
-      for (int x = 0; x < kSide; ++x) across[y][k] += means[y][x] * kCosines[k][x];
+      for (int x = 0; x < kSide; ++x) across[y][k] += means[y][x] * table[k][x];
   // Rounded: what of a flat image is not 0 comes from the arithmetic.
-  std::array<long, kLow * kLow> low{};
+  std::array<long, std::size_t{kLow} * kLow> low{};
   for (int v = 0; v < kLow; ++v)
     for (int k = 0; k < kLow; ++k) {
       double sum = 0;
-      for (int y = 0; y < kSide; ++y) sum += across[y][k] * kCosines[v][y];
+      for (int y = 0; y < kSide; ++y) sum += across[y][k] * table[v][y];
       low[v * kLow + k] = std::lround(sum);
     }
   auto sorted = low;

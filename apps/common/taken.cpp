@@ -89,7 +89,7 @@ std::optional<std::uint64_t> time_of(const std::string& date) {
   const gint64 seconds = g_date_time_to_unix(time);
   g_date_time_unref(time);
   // 1970-01-01 is what a clock that was never set shows.
-  if (seconds < 24 * 60 * 60) return std::nullopt;
+  if (seconds < gint64{24} * 60 * 60) return std::nullopt;
   return static_cast<std::uint64_t>(seconds) * kSecond;
 }
 
@@ -129,7 +129,7 @@ Taken taken_of(std::string_view exif, std::uint64_t latest) {
 }
 
 Taken taken_of(std::string_view exif) {
-  constexpr std::uint64_t kDay = 24 * 60 * 60 * kSecond;
+  constexpr std::uint64_t kDay = std::uint64_t{24} * 60 * 60 * kSecond;
   return taken_of(exif, static_cast<std::uint64_t>(g_get_real_time()) * 1000 + kDay);
 }
 

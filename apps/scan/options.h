@@ -29,26 +29,25 @@ struct Every {
 
 struct Options {
   Format format = Format::kCsv;
-  MeterOptions meter;
-  int best = 0;                 ///< pictures of each clip, or of the set
-  std::optional<Every> every;   ///< instead of best
-  std::uint64_t max_gap = 0;    ///< ns that a stretch of every->travel may last; 0: any time
-  bool set = false;             ///< all inputs are one sequence
-  std::uint64_t burst_gap = 0;  ///< ns between photographs of one burst; 0: bursts are no groups
-  bool similar = false;         ///< near-duplicates are groups
-  int similar_distance = 14;    ///< bits of the perceptual hash
-  bool xmp = false;             ///< ratings go beside the originals
-  std::string export_dir, report, manifest;
   PictureFormat pictures = PictureFormat::kPng;
   Originals originals = Originals::kCopy;
-  std::string output;  ///< folder for a table of each file; empty: one table on stdout
-  bool resume = false, keep_going = false;
+  ProgressFormat progress = ProgressFormat::kBar;
+  MeterOptions meter;
+  int best = 0;                 ///< pictures of each clip, or of the set
+  int similar_distance = 14;    ///< bits of the perceptual hash
+  std::optional<Every> every;   ///< instead of best
+  std::uint64_t max_gap = 0;    ///< ns that a stretch of every->travel may last; 0: any time
+  std::uint64_t burst_gap = 0;  ///< ns between photographs of one burst; 0: bursts are no groups
+  bool set = false;             ///< all inputs are one sequence
+  bool similar = false;         ///< near-duplicates are groups
+  bool xmp = false;             ///< ratings go beside the originals
+  bool resume = false, keep_going = false, quiet = false, version = false, devices = false;
+  std::string export_dir, report, manifest;
+  std::string output;           ///< folder for a table of each file; empty: one table on stdout
   std::optional<int> jobs;      ///< files at once; else what suits the machine
   std::optional<int> segments;  ///< of one long file at once; else what suits the machine
   std::vector<int> gpus;        ///< CUDA ids; empty: all there are
   int stall_timeout = 60;       ///< seconds of a file of which nothing comes; 0: for ever
-  ProgressFormat progress = ProgressFormat::kBar;
-  bool quiet = false, version = false, devices = false;
   Shard shard;
   std::string skipped;        ///< what folders hold that is no input, for people
   std::vector<Input> inputs;  ///< of the shard; may be none

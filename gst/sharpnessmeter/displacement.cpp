@@ -41,6 +41,7 @@ int reduced(int side, int longest) {
 
 std::vector<float> hann(int length) {
   std::vector<float> window;
+  window.reserve(static_cast<std::size_t>(length));
   for (int i = 0; i < length; ++i)
     window.push_back(static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 0.5) / length)));
   return window;
