@@ -115,7 +115,7 @@ FQ_HD T variation(T mean, T squares, int count) {
   return root(squares * T(1.0 / (count - 1))) / (mean + T(1e-7));
 }
 
-/// Statistics of the block of which window(y, x), 0...4 each, gives the pixels in 8-bit grey levels.
+/// Statistics of a block of 5x5 pixels. window(y, x): the pixel in row y and column x, each 0...4, as a grey level.
 template <class T, class Window>
 FQ_HD BlockStatistics<T> block_statistics(const Window& window) {
   // Without its centre's code a flat block has coefficients of exactly zero.

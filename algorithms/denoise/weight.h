@@ -36,8 +36,7 @@ inline constexpr float kLeastCenter = 1.1920929e-07f;
 /// Chroma of YUV formats: left as it is, each plane by itself, or both with weights of both planes' distances.
 enum class Chroma : std::uint8_t { kNone, kSeparate, kJoint };
 
-/// What one frame is filtered with. May differ from frame to frame. Grey levels are those of 8-bit grey levels at any
-/// depth.
+/// Settings of a filter for one frame; they may differ from frame to frame. Grey levels are 0...255 at any depth.
 struct Settings {
   int patch_radius = 3;         ///< 0...kMaxPatchRadius
   int search_radius = 10;       ///< 0...kMaxSearchRadius

@@ -81,7 +81,7 @@ FQ_HD constexpr std::uint32_t cell_of(Triple biased) {
          static_cast<std::uint32_t>(biased >> (2 * (kFieldBits - kCellBits) + kNodeBits) & kMask << 2 * kCellBits);
 }
 
-/// What error diffusion needs to know of a palette.
+/// Tables of a palette for error diffusion.
 struct ColourChoice {
   const std::uint8_t* nearest;  ///< of kCellPlaces cells
   const Triple* minuend;        ///< of each colour: 2 kFull - its tone

@@ -11,7 +11,7 @@
 
 namespace framequality::halftone {
 
-/// What the tables depend on.
+/// Input of all tables: they change only with it.
 struct ColourBasis {
   Palette palette;
   bool linear = false;   ///< tones are proportional to light
@@ -30,7 +30,7 @@ struct ChoiceTables {
 };
 ChoiceTables make_choice(const ColourBasis& basis);
 
-/// What the palette can mix, at every node of the image's tones.
+/// The mixtures of the palette, at every node of the image's tones.
 struct GamutTables {
   std::vector<Triple> mapped;  ///< by node_of(tone): the tone that is nearest among all mixtures of the palette
   std::vector<Mixture> mixed;  ///< its mixture, in 1/kWhite

@@ -46,7 +46,7 @@ std::span<const NamedPalette> named_palettes();
 /// in the list, from 0. Throws std::invalid_argument, which says what is wrong, if there are fewer than 2 colours or
 /// more than kMostColours, or if two colours or two codes are the same.
 Palette parse_palette(std::string_view text);
-/// What parse_palette() makes the palette of.
+/// The palette as text: parse_palette() of it is the same palette.
 std::string text_of(const Palette& palette);
 
 }  // namespace framequality::halftone

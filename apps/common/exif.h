@@ -32,7 +32,7 @@ ExifBlock exif_in(const std::string& path);
 /// The same of the beginning of a JPEG file, which may be cut behind the block.
 std::string exif_in_jpeg(std::string_view bytes);
 
-/// What an EXIF block says, for those who turn images and name cameras. Null if it says nothing.
+/// Tags of an EXIF block: orientation, camera, time and place. Null if it has none.
 std::unique_ptr<GstTagList, UnrefTags> tags_of_exif(const std::string& block);
 
 }  // namespace framequality::apps
