@@ -118,6 +118,17 @@ std::string difference(const std::vector<std::string>& a, const std::vector<std:
   return text;
 }
 
+std::vector<std::string> listed_formats(const char* factory) {
+  const ElementPtr element(gst_element_factory_make(factory, nullptr));
+  gst_object_ref_sink(element.get());
+  const CapsPtr caps(gst_pad_template_get_caps(gst_element_get_pad_template(element.get(), "sink")));
+  const GValue* list = gst_structure_get_value(gst_caps_get_structure(caps.get(), 0), "format");
+  std::vector<std::string> names;
+  for (guint i = 0; i < gst_value_list_get_size(list); ++i)
+    names.emplace_back(g_value_get_string(gst_value_list_get_value(list, i)));
+  return names;
+}
+
 std::string video_caps(const char* format, int width, int height, const char* more) {
   return "video/x-raw,format=" + std::string(format) + ",width=" + std::to_string(width) +
          ",height=" + std::to_string(height) + ",framerate=30/1" + more;

@@ -111,6 +111,9 @@ Heard run(const std::string& launch, const char* of = "sharpnessmeter", unsigned
 /// What the sorted `a` has and the sorted `b` has not, one after the other.
 std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
+/// Formats in the sink template of an element.
+std::vector<std::string> listed_formats(const char* factory);
+
 /// Caps of progressive 30 fps video.
 std::string video_caps(const char* format, int width, int height, const char* more = "");
 

@@ -5,18 +5,6 @@
 namespace framequality::test {
 namespace {
 
-/// Formats in an element's sink template.
-std::vector<std::string> listed(const char* factory = "nlmeans") {
-  const ElementPtr element(gst_element_factory_make(factory, nullptr));
-  gst_object_ref_sink(element.get());
-  const CapsPtr caps(gst_pad_template_get_caps(gst_element_get_pad_template(element.get(), "sink")));
-  const GValue* list = gst_structure_get_value(gst_caps_get_structure(caps.get(), 0), "format");
-  std::vector<std::string> names;
-  for (guint i = 0; i < gst_value_list_get_size(list); ++i)
-    names.emplace_back(g_value_get_string(gst_value_list_get_value(list, i)));
-  return names;
-}
-
 /// A format that a newer GStreamer brings fails this until it is listed, or named as one that GStreamer's table packs
 /// otherwise than it says.
 template <class Layout>
@@ -34,20 +22,20 @@ void expect_listed(std::vector<std::string> names, std::initializer_list<const c
 }
 
 TEST(LumaFormats, ThoseWithALayoutAreThoseListed) {
-  expect_listed(listed("sharpnessmeter"),
+  expect_listed(listed_formats("sharpnessmeter"),
                 {"BGR10A2_LE", "BGR10x2_LE", "RGB10A2_LE", "RGB10x2_LE", "r210", "v216", "Y210", "Y410", "Y412_BE",
                  "Y412_LE", "Y416_BE", "Y416_LE"},
                 layout_of);
 }
 
 TEST(PictureFormats, ThoseWithALayoutAreThoseListed) {
-  expect_listed(listed(), {"v216"}, picture_layout_of);  // v216 is little endian, which is not said
+  expect_listed(listed_formats("nlmeans"), {"v216"}, picture_layout_of);  // v216 is little endian, which is not said
   for (const char* not_said : {"A420", "AV12", "GBRA", "GRAY10_LE32", "NV12_4L4", "v210", "RGB16", "Y210", "Y212_LE"})
     EXPECT_FALSE(picture_layout_of(*gst_video_format_get_info(gst_video_format_from_string(not_said)))) << not_said;
 }
 
 TEST(PictureFormats, SamplesAreWhereGStreamerFindsThem) {
-  for (const auto& format : listed()) {
+  for (const auto& format : listed_formats("nlmeans")) {
     const std::string caps = video_caps(format.c_str(), 32, 16);
     const GstVideoInfo info = video_info(caps);
     const PictureGeometry g = geometry_of(info);
@@ -95,7 +83,7 @@ TEST(PictureFormats, SamplesAreWhereGStreamerFindsThem) {
 
 TEST(PictureFormats, EachIsFilteredAsTheTwinDoes) {
   // Odd sizes; alpha, filler and padding bits are random too.
-  for (const auto& format : listed())
+  for (const auto& format : listed_formats("nlmeans"))
     for (const char* chroma : {"none", "joint"})
       for (const auto& [w, h] : {std::pair{17, 11}, {1, 1}}) {
         const std::string caps = video_caps(format.c_str(), w, h);
@@ -115,7 +103,7 @@ TEST(PictureFormats, EachIsFilteredAsTheTwinDoes) {
 }
 
 TEST(PictureFormats, AlphaIsCopied) {
-  for (const auto& format : listed()) {
+  for (const auto& format : listed_formats("nlmeans")) {
     const std::string caps = video_caps(format.c_str(), 16, 8);
     const GstVideoInfo info = video_info(caps);
     if (!GST_VIDEO_INFO_HAS_ALPHA(&info)) continue;

@@ -113,20 +113,8 @@ TEST(Bliinds, MetaLivesBesideThatOfSharpness) {
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
 }
 
-/// Formats in the sink template.
-std::vector<std::string> formats() {
-  const ElementPtr meter(gst_element_factory_make("bliindsmeter", nullptr));
-  gst_object_ref_sink(meter.get());
-  const CapsPtr caps(gst_pad_template_get_caps(gst_element_get_pad_template(meter.get(), "sink")));
-  const GValue* list = gst_structure_get_value(gst_caps_get_structure(caps.get(), 0), "format");
-  std::vector<std::string> names;
-  for (guint i = 0; i < gst_value_list_get_size(list); ++i)
-    names.emplace_back(g_value_get_string(gst_value_list_get_value(list, i)));
-  return names;
-}
-
 TEST(Bliinds, EveryFormatScoresByItsCodes) {
-  const auto listed = formats();
+  const auto listed = listed_formats("bliindsmeter");
   EXPECT_GT(listed.size(), 60u);
   int gray = 0;
   for (const auto& format : listed)
