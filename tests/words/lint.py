@@ -3,15 +3,11 @@
 """The linter of words: finds wording that tests/words/rules.toml bans, in all texts that a person reads.
 
 usage: lint.py SOURCE_ROOT            the test: rules find their own examples, and files have no findings
-       lint.py SOURCE_ROOT --all      lists findings of all files, those in todo.txt too
        lint.py SOURCE_ROOT FILE...    lists the findings of these files
-       lint.py SOURCE_ROOT --todo     writes todo.txt again, from the files that have findings now
 
 It reads prose of Markdown and of man pages; string literals of the product; docstrings and strings of the Python package
 and of examples; usage texts and messages of scripts; comments of public headers and stubs; and the first comment of every
 file. A line that ends its text with `words: ok` in a comment is left alone, in Markdown also the line after it.
-
-tests/words/todo.txt lists files that are not clean yet. The list only shrinks: a clean file on it fails the test.
 """
 import bisect
 import io
@@ -240,40 +236,23 @@ def check_extraction(these):
 
 def main():
     root, *arguments = pathlib.Path(sys.argv[1]).resolve(), *sys.argv[2:]
-    these = rules()
-    todo_file = HERE / "todo.txt"
-    todo = [line for line in todo_file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")] if todo_file.exists() else []
-    names = sorted(arguments) if arguments and not arguments[0].startswith("--") else sorted(sources(root))
-    failed, unclean = 0, []
-    if names != arguments:
+    these, failed, unclean = rules(), 0, 0
+    if not arguments:
         for fault in [*check_rules(these), *check_extraction(these)]:
             print("FAILED", fault)
             failed += 1
+    names = sorted(arguments or sources(root))
     for name in names:
         try:
             text = (root / name).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
         found = findings(name, text, these)
-        if found:
-            unclean.append(name)
-        elif name in todo and "--todo" not in arguments:
-            print(f"FAILED {name} is clean now: remove it from tests/words/todo.txt")
-            failed += 1
-        if "--todo" not in arguments and (name not in todo or arguments):
-            for line, words, write in found:
-                print(f"{name}:{line}: '{words}': write {write}")
-            failed += len(found)
-    for name in todo if "--todo" not in arguments else ():
-        if not (root / name).exists():
-            print(f"FAILED {name} does not exist: remove it from tests/words/todo.txt")
-            failed += 1
-    if arguments == ["--todo"]:
-        head = [line for line in todo_file.read_text(encoding="utf-8").splitlines() if line.startswith("#")] if todo_file.exists() else []
-        todo_file.write_text("\n".join([*head, *unclean]) + "\n", encoding="utf-8")
-        return False
-    print(f"{len(names)} files, {len(these)} rules; {len(unclean)} files with findings, {len(todo)} of them on the list")
-    return failed > 0
+        for line, words, write in found:
+            print(f"{name}:{line}: '{words}': write {write}")
+        unclean += bool(found)
+    print(f"{len(names)} files, {len(these)} rules; {unclean} files with findings")
+    return failed + unclean > 0
 
 
 sys.exit(main())
