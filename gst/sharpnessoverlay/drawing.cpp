@@ -84,6 +84,9 @@ double share(double value, double least, double greatest) {
   return spread > 0 ? (value / 2 - least / 2) / spread : 0.5;
 }
 
+/// Of a plotted line, pixels.
+double line_width(const Layout& l) { return std::max(1.5, 0.06 * l.em); }
+
 }  // namespace
 
 void Pen::Release::operator()(void* object) const { g_object_unref(object); }
@@ -206,7 +209,7 @@ void Pen::trace(const Graph& graph, double left, double top, double width, doubl
 
 void Pen::draw_graph(const Canvas& canvas, const Layout& l, const Graph& graph) {
   Sheet cr(canvas);
-  const double pad = 0.45 * l.em, dot = 0.16 * l.em, thick = std::max(1.5, 0.06 * l.em);
+  const double pad = 0.45 * l.em, dot = 0.16 * l.em, thick = line_width(l);
   cairo_save(cr);
   cairo_scale(cr, l.stretch, 1);
   const double plate = canvas.width / l.stretch, label_width = 4 * l.small;
@@ -285,68 +288,67 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
   }
 }
 
-void Pen::draw_curve(const Canvas& canvas, const Layout& l, const Curve& curve) {
-  Sheet cr(canvas);
-  const double pad = 0.45 * l.em, dot = 0.12 * l.em, thick = std::max(1.5, 0.06 * l.em);
-  const double plate = canvas.width / l.stretch, label_width = 4 * l.small;
-  const auto& points = curve.points;
-  ScoreHistory::Range scores;
-  double first = 0, last = 0;
-  if (!points.empty()) {
-    const auto by_score = [](const Curve::Point& a, const Curve::Point& b) { return a.score < b.score; };
-    const auto [least, greatest] = std::minmax_element(points.begin(), points.end(), by_score);
-    scores = {least->score, greatest->score};
-    first = points.front().position;
-    last = points.back().position;
-  }
+Pen::CurvePlot::CurvePlot(const Canvas& canvas, const Layout& l, const Curve& curve)
+    : left(std::round(l.stretch * (0.45 * l.em + 4 * l.small))),
+      right(canvas.width - l.stretch * 0.45 * l.em),
+      top(0.65 * l.em + 1.4 * l.small),
+      bottom(canvas.height - 1.4 * l.small - 0.25 * l.em) {
+  if (curve.points.empty()) return;
+  const auto by_score = [](const Curve::Point& a, const Curve::Point& b) { return a.score < b.score; };
+  const auto [least, greatest] = std::minmax_element(curve.points.begin(), curve.points.end(), by_score);
+  scores = {least->score, greatest->score};
+  first = curve.points.front().position;
+  last = curve.points.back().position;
+}
 
+double Pen::CurvePlot::x(double position) const { return left + (right - left) * share(position, first, last); }
+double Pen::CurvePlot::y(double score) const {
+  return bottom - (bottom - top) * share(score, scores.least, scores.greatest);
+}
+
+void Pen::write_curve(cairo_t* cr, const Canvas& canvas, const Layout& l, const Curve& curve, const CurvePlot& plot) {
+  const double pad = 0.45 * l.em, label_width = 4 * l.small, plate = canvas.width / l.stretch;
   cairo_save(cr);
   cairo_scale(cr, l.stretch, 1);
   draw_plate(cr, plate, canvas.height, 0.3 * l.em);
   set_font(l.small, true);
   set(cr, curve.failed ? kNow : kWhite);
   std::string title = curve.failed ? "failed" : "";
-  if (std::isfinite(curve.top) && !points.empty())
+  if (std::isfinite(curve.top) && !curve.points.empty())
     title.append(curve.failed ? ", " : "").append(position_text(curve.top, curve.certainty));
   write(cr, title, pad, 0.25 * l.em, plate - 2 * pad);
   set_font(l.small, false);
   set(cr, kDim);
-  const double top = 0.65 * l.em + 1.4 * l.small, bottom = canvas.height - 1.4 * l.small - 0.25 * l.em;
-  const double foot = canvas.height - 0.15 * l.em, near = pad + label_width, far = plate - pad;
-  if (!points.empty()) {
-    write_range(cr, scores, pad / 2 + label_width, top, bottom);
+  if (!curve.points.empty()) {
+    write_range(cr, plot.scores, pad / 2 + label_width, plot.top, plot.bottom);
     // Half of the width each, so that they cannot run into each other.
-    const double half = (far - near) / 2;
-    const std::string lowest = short_text(first);
+    const double foot = canvas.height - 0.15 * l.em, near = pad + label_width, far = plate - pad,
+                 half = (far - near) / 2;
+    const std::string lowest = short_text(plot.first);
     const double high = measure(lowest).second;
-    if (first < last) {
+    if (plot.first < plot.last) {
       write(cr, lowest, near, foot - high, half);
-      write_label(cr, short_text(last), far, foot, 1);
+      write_label(cr, short_text(plot.last), far, foot, 1);
     } else {
       write_label(cr, lowest, near + half + measure(lowest).first / 2, foot, 1);
     }
   }
   cairo_restore(cr);
+}
 
-  const double left = std::round(l.stretch * near), right = canvas.width - l.stretch * pad;
-  set(cr, kGrid);
-  for (const double y : {top, (top + bottom) / 2, bottom}) cairo_rectangle(cr, left, std::round(y), right - left, 1);
-  cairo_fill(cr);
-  if (points.empty()) return;
-
-  const auto x_of = [&](double position) { return left + (right - left) * share(position, first, last); };
-  const auto place_of = [&](const Curve::Point& p) {
-    return Place{x_of(p.position), bottom - (bottom - top) * share(p.score, scores.least, scores.greatest)};
-  };
-  bars_.assign(static_cast<std::size_t>(std::ceil(right)), {1e9, -1e9});
+void Pen::plot_points(cairo_t* cr, const Layout& l, const Curve& curve, const CurvePlot& plot) {
+  const double dot = 0.12 * l.em;
+  const auto& points = curve.points;
+  const auto place_of = [&](const Curve::Point& p) { return Place{plot.x(p.position), plot.y(p.score)}; };
+  bars_.assign(static_cast<std::size_t>(std::ceil(plot.right)), {1e9, -1e9});
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Place place = place_of(points[i]);
     if (i > 0) join(place_of(points[i - 1]), place);
     reach(place);
   }
-  fill_bars(cr, bottom, thick);
+  fill_bars(cr, plot.bottom, line_width(l));
   // No more dots than have room side by side.
-  double free_from = left - 2 * dot * l.stretch;
+  double free_from = plot.left - 2 * dot * l.stretch;
   set(cr, kCurve);
   for (const Curve::Point& point : points) {
     const Place at = place_of(point);
@@ -359,18 +361,30 @@ void Pen::draw_curve(const Canvas& canvas, const Layout& l, const Curve& curve) 
     cairo_restore(cr);
     cairo_fill(cr);
   }
+}
 
-  if (!(curve.top >= first && curve.top <= last)) return;
+void Pen::draw_curve(const Canvas& canvas, const Layout& l, const Curve& curve) {
+  Sheet cr(canvas);
+  const CurvePlot plot(canvas, l, curve);
+  write_curve(cr, canvas, l, curve, plot);
+  set(cr, kGrid);
+  for (const double y : {plot.top, (plot.top + plot.bottom) / 2, plot.bottom})
+    cairo_rectangle(cr, plot.left, std::round(y), plot.right - plot.left, 1);
+  cairo_fill(cr);
+  if (curve.points.empty()) return;
+  plot_points(cr, l, curve, plot);
+
+  if (!(curve.top >= plot.first && curve.top <= plot.last)) return;
   const auto band = [&](double from, double to, const Colour& colour) {
-    from = std::max(from, left);
-    cairo_rectangle(cr, from, top, std::min(to, right) - from, bottom - top);
+    from = std::max(from, plot.left);
+    cairo_rectangle(cr, from, plot.top, std::min(to, plot.right) - from, plot.bottom - plot.top);
     set(cr, colour);
     cairo_fill(cr);
   };
-  const double at = x_of(curve.top), half = thick * l.stretch / 2;
-  if (curve.certainty > 0 && first < last)
-    band(x_of(std::max(curve.top - curve.certainty, first)), x_of(std::min(curve.top + curve.certainty, last)),
-         kAround);
+  const double at = plot.x(curve.top), half = line_width(l) * l.stretch / 2;
+  if (curve.certainty > 0 && plot.first < plot.last)
+    band(plot.x(std::max(curve.top - curve.certainty, plot.first)),
+         plot.x(std::min(curve.top + curve.certainty, plot.last)), kAround);
   band(at - half, at + half, curve.failed ? kDim : kNow);
 }
 

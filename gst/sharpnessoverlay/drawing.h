@@ -93,6 +93,17 @@ class Pen {
   void reach(Place to);
   void join(Place from, Place to);
   void fill_bars(cairo_t* cr, double bottom, double thick);
+  /// Where the curve of a search is plotted, in pixels of the canvas.
+  struct CurvePlot {
+    CurvePlot(const Canvas& canvas, const Layout& layout, const Curve& curve);
+    double x(double position) const;
+    double y(double score) const;
+    double left, right, top, bottom;
+    double first = 0, last = 0;  // positions
+    ScoreHistory::Range scores;
+  };
+  void write_curve(cairo_t* cr, const Canvas& canvas, const Layout& layout, const Curve& curve, const CurvePlot& plot);
+  void plot_points(cairo_t* cr, const Layout& layout, const Curve& curve, const CurvePlot& plot);
   void trace(const Graph& graph, double left, double top, double width, double height);
 
   std::unique_ptr<PangoFontMap, Release> fonts_;

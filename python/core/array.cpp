@@ -164,6 +164,29 @@ bool Array::open_buffer(PyObject* object) {
   return true;
 }
 
+/// The tensor of a capsule, which is used up and kept until the destructor; null with an exception set.
+const dlpack::Tensor* Array::take_tensor(PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, "dltensor")) {
+    auto* managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    if (PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
+    managed_ = managed;
+    return &managed->tensor;
+  }
+  if (!PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    PyErr_SetString(PyExc_BufferError, "__dlpack__() returned no unused DLPack capsule");
+    return nullptr;
+  }
+  auto* versioned = static_cast<dlpack::Versioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+  if (versioned->major != 1) {
+    PyErr_Format(PyExc_BufferError, "the array's DLPack version is %u, framequality reads versions below 2",
+                 versioned->major);
+    return nullptr;
+  }
+  if (PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
+  versioned_ = versioned;
+  return &versioned->tensor;
+}
+
 bool Array::open_dlpack(PyObject* object) {
   const Object where(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
   if (!where) return false;
@@ -191,26 +214,8 @@ bool Array::open_dlpack(PyObject* object) {
     capsule.reset(PyObject_CallMethod(object, "__dlpack__", nullptr));
   }
   if (!capsule) return false;
-  const dlpack::Tensor* tensor = nullptr;
-  if (PyCapsule_IsValid(capsule.get(), "dltensor")) {
-    auto* managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
-    if (PyCapsule_SetName(capsule.get(), "used_dltensor") != 0) return false;
-    managed_ = managed;
-    tensor = &managed->tensor;
-  } else if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned")) {
-    auto* versioned = static_cast<dlpack::Versioned*>(PyCapsule_GetPointer(capsule.get(), "dltensor_versioned"));
-    if (versioned->major != 1) {
-      PyErr_Format(PyExc_BufferError, "the array's DLPack version is %u, framequality reads versions below 2",
-                   versioned->major);
-      return false;
-    }
-    if (PyCapsule_SetName(capsule.get(), "used_dltensor_versioned") != 0) return false;
-    versioned_ = versioned;
-    tensor = &versioned->tensor;
-  } else {
-    PyErr_SetString(PyExc_BufferError, "__dlpack__() returned no unused DLPack capsule");
-    return false;
-  }
+  const dlpack::Tensor* tensor = take_tensor(capsule.get());
+  if (!tensor) return false;
   if (tensor->ndim < 0 || tensor->ndim > kMostAxes) {
     PyErr_Format(PyExc_ValueError, "an image has 2 or 3 axes, this array has %d", static_cast<int>(tensor->ndim));
     return false;

@@ -46,6 +46,7 @@ class Array {
  private:
   bool open_buffer(PyObject* object);
   bool open_dlpack(PyObject* object);
+  const dlpack::Tensor* take_tensor(PyObject* capsule);
   bool open_torch(PyObject* object);
   bool open_interface(PyObject* object, PyObject* interface, bool on_device);
   bool set_contiguous(int axes, Py_ssize_t item_bytes);

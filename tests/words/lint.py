@@ -115,11 +115,15 @@ def shell(text):
     return re.sub(r"^  \S+  +", lambda match: blank(match[0]), keep(text, sorted(spans)), flags=re.MULTILINE)
 
 
+def script(text):
+    """Strings of JavaScript that have a space."""
+    return keep(text, [string.span(2) for string in re.finditer(r"(['\"`])((?:(?!\1)[^\n\\]|\\.)*)\1", text) if " " in string[2]])
+
+
 def page(text):
     """Text between tags, and strings of scripts that have a space."""
     def without_code(match):
-        spans = [string.span(2) for string in re.finditer(r"(['\"`])((?:(?!\1)[^\n\\]|\\.)*)\1", match[0]) if " " in string[2]]
-        return keep(match[0], spans) if match[1] == "script" else blank(match[0])
+        return script(match[0]) if match[1] == "script" else blank(match[0])
 
     text = re.sub(r"<(script|style)\b.*?</\1>", without_code, text, flags=re.DOTALL)
     return re.sub(r"<[^<>\n]*>", lambda match: blank(match[0]), text)
@@ -140,6 +144,8 @@ def texts(name, text):
         yield manual(text), False
     elif suffix == ".html":
         yield page(text), False
+    elif suffix == ".js":
+        yield script(text), False
     elif suffix in CODE and top in PRODUCT:
         yield literals(text), False
         if name in PUBLIC_HEADERS:
@@ -224,6 +230,7 @@ EXTRACTION = (
      [5, 6, 8]),
     ("docs/man/a.1", ".TP\nKeep such\na picture.\n", [2, 3]),
     ("apps/a.html", "<title>A picture</title>\n<picture src=a>\n<script>\npicture = 'picture';\nf('a picture');\n</script>\n", [1, 5]),
+    ("apps/a.js", "// First.\npicture = 'picture';\nf(`a picture`);\n", [3]),
 )
 
 
