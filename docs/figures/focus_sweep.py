@@ -11,7 +11,7 @@ import sys
 import numpy
 import scoring
 
-NO_PEAK = ("variance", "normalized-variance", "entropy", "mean-square-frequency")
+NO_PEAK = ("variance", "normalized-variance", "entropy", "mean-square-frequency", "directional-frequency")
 
 
 def main():
