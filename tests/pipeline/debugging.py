@@ -3,6 +3,7 @@
 
 usage: debugging.py
 """
+import glob
 import os
 import re
 import shlex
@@ -36,6 +37,15 @@ def test_one_level_answers_for_all_elements(_):
     for category, pattern in ASKED:
         assert answers(log, category, pattern), (category, pattern, log)
     assert {level for level, _, _ in log} <= {"INFO", "DEBUG"}, log
+
+
+def test_no_driver_of_opencl_is_loaded_without_a_gpu(_):
+    if any(glob.glob(f"/dev/{node}") for node in ("dri/renderD*", "kfd", "nvidia[0-9]*", "dxg", "mali*", "nvhost-gpu")):
+        print("SKIPPED: there is a GPU")
+        return
+    log = log_of("framequality:5", BALL + "patchbilateral ! fakesink")
+    assert any("there is no GPU in /dev" in text for _, _, text in log), log
+    assert not any("OpenCL device 0" in text for _, _, text in log), log
 
 
 def test_nothing_of_every_frame_below_log(_):
