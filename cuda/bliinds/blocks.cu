@@ -3,12 +3,16 @@
 //
 // Nothing of a block but its four values is ever in memory: no rearranged picture, no coefficients. The kernel that
 // measures a scale also makes the next one's pixels, out of the same tile. While it stores values it counts them in
-// histograms, which tell where the highest tenth begins to within 3%.
+// histograms, which tell where the highest tenth begins to within 3%. A picture's values fall into few places of those,
+// side by side, and the L2 cache adds to one after the other: a block of threads counts in shared memory first, over
+// all tiles that it takes.
 #include "algorithms/bliinds/arithmetic.h"
 #include "algorithms/bliinds/block.h"
 #include "cuda/bliinds/histogram.cuh"
 #include "cuda/bliinds/job.h"
 #include "cuda/check.h"
+
+#include <algorithm>
 
 namespace framequality::cuda {
 namespace {
@@ -18,6 +22,8 @@ using namespace bliinds;
 // One warp a row of 32 blocks of pixels, one thread a block; the tile lies in shared memory, zeros around the picture.
 // Few rows: a small picture must still occupy all processors.
 constexpr int kAcross = kWarp, kDown = 4, kThreads = kAcross * kDown;
+constexpr int kBlocksEach = 5;  // on each processor, as many as registers let
+constexpr int kBins = kRealStatistics * kValueBins;
 constexpr int kTileWidth = kStride * kAcross + 2, kTileHeight = kStride * kDown + 2;
 // Pixels of the next scale that lie around odd rows and columns inside the tile.
 constexpr int kHalfWidth = kStride * kAcross / 2, kHalfHeight = kStride * kDown / 2;
@@ -61,10 +67,11 @@ struct Window {
   __device__ __forceinline__ Real operator()(int y, int x) const { return Real(first[y * kTileWidth + x]); }
 };
 
-/// The next scale's pixels around the tile's odd rows and columns.
-__device__ void halve(const double (&tile)[kTileHeight][kTileWidth], const Scale& scale, double* out) {
+/// The next scale's pixels around the odd rows and columns of the tile in this column and row of tiles.
+__device__ void halve(const double (&tile)[kTileHeight][kTileWidth], int column, int row, const Scale& scale,
+                      double* out) {
   const Scale half = scale.half();
-  const int x0 = static_cast<int>(blockIdx.x) * kHalfWidth, y0 = static_cast<int>(blockIdx.y) * kHalfHeight;
+  const int x0 = column * kHalfWidth, y0 = row * kHalfHeight;
   for (int i = static_cast<int>(threadIdx.x); i < kHalfWidth * kHalfHeight; i += kThreads) {
     const int x = i % kHalfWidth, y = i / kHalfWidth;
     if (x0 + x >= half.width || y0 + y >= half.height) continue;
@@ -77,22 +84,11 @@ __device__ void halve(const double (&tile)[kTileHeight][kTileWidth], const Scale
   }
 }
 
-template <class Pixels>
-__global__ void __launch_bounds__(kThreads)
-    measure_blocks(const __grid_constant__ BliindsJob job, const __grid_constant__ int index) {
-  __shared__ double tile[kTileHeight][kTileWidth];
+/// Statistics of the blocks of pixels in the tile, a thread each. bins: the value's histograms of this block of
+/// threads.
+__device__ void measure_tile(const BliindsJob& job, int index, const double (&tile)[kTileHeight][kTileWidth],
+                             int first_column, int first_row, unsigned* bins) {
   const ScaleJob& s = job.scale[index];
-  const int first_column = static_cast<int>(blockIdx.x) * kAcross, first_row = static_cast<int>(blockIdx.y) * kDown;
-  const int x0 = kStride * first_column - 1, y0 = kStride * first_row - 1;
-#pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x); i < kTileWidth * kTileHeight; i += kThreads) {
-    const int r = i / kTileWidth, c = i % kTileWidth, x = x0 + c, y = y0 + r;
-    const bool is_inside = x >= 0 && x < s.scale.width && y >= 0 && y < s.scale.height;
-    tile[r][c] = is_inside ? Pixels::pixel(job, s, x, y) : 0;
-  }
-  __syncthreads();
-  if (index < kScales - 1 && job.half[index]) halve(tile, s.scale, job.half[index]);
-
   const int i = static_cast<int>(threadIdx.x) % kAcross, j = static_cast<int>(threadIdx.x) / kAcross;
   const int columns = s.scale.columns(), column = first_column + i, row = first_row + j;
   const bool is_block = column < columns && row < s.scale.rows();
@@ -102,7 +98,6 @@ __global__ void __launch_bounds__(kThreads)
   const int shape = shape_of(*job.table, out.rho.v);
   const std::int64_t at = s.first + static_cast<std::int64_t>(row) * columns + column;
   const double values[kRealStatistics] = {out.zeta.v, out.energy.v, out.orient.v};
-  unsigned* const bins = job.value_bins + index * (kRealStatistics * kValueBins);
 #pragma unroll
   for (int k = 0; k < kRealStatistics; ++k) {
     job.values[k][at] = values[k];
@@ -112,7 +107,35 @@ __global__ void __launch_bounds__(kThreads)
   count(job.shape_bins + index * kShapeBins, shape == kNoShape ? kShapes : shape - kFirstShape, active);
 }
 
-unsigned ceil_div(int a, int b) { return static_cast<unsigned>((a + b - 1) / b); }
+// Grid: blocks take one tile after the other.
+template <class Pixels>
+__global__ void __launch_bounds__(kThreads)
+    measure_blocks(const __grid_constant__ BliindsJob job, const __grid_constant__ int index,
+                   const __grid_constant__ int across, const __grid_constant__ int tiles) {
+  __shared__ double tile[kTileHeight][kTileWidth];
+  __shared__ unsigned bins[kBins];
+  const ScaleJob& s = job.scale[index];
+  for (int i = static_cast<int>(threadIdx.x); i < kBins; i += kThreads) bins[i] = 0;
+  for (int t = static_cast<int>(blockIdx.x); t < tiles; t += static_cast<int>(gridDim.x)) {
+    const int column = t % across, row = t / across;
+    const int x0 = kStride * kAcross * column - 1, y0 = kStride * kDown * row - 1;
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < kTileWidth * kTileHeight; i += kThreads) {
+      const int r = i / kTileWidth, c = i % kTileWidth, x = x0 + c, y = y0 + r;
+      const bool is_inside = x >= 0 && x < s.scale.width && y >= 0 && y < s.scale.height;
+      tile[r][c] = is_inside ? Pixels::pixel(job, s, x, y) : 0;
+    }
+    __syncthreads();
+    if (index < kScales - 1 && job.half[index]) halve(tile, column, row, s.scale, job.half[index]);
+    measure_tile(job, index, tile, kAcross * column, kDown * row, bins);
+    __syncthreads();
+  }
+  unsigned* const all = job.value_bins + index * kBins;
+  for (int i = static_cast<int>(threadIdx.x); i < kBins; i += kThreads)
+    if (bins[i]) atomicAdd(all + i, bins[i]);
+}
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -123,8 +146,9 @@ void queue_blocks(const BliindsJob& job, int scale, CUstream_st* stream) {
                        : job.red.exists() ? reinterpret_cast<const void*>(&measure_blocks<RedLayout>)
                        : is_bytes         ? reinterpret_cast<const void*>(&measure_blocks<ByteLayout>)
                                           : reinterpret_cast<const void*>(&measure_blocks<AnyLayout>);
-  void* arguments[] = {const_cast<BliindsJob*>(&job), &scale};
-  const dim3 grid(ceil_div(s.columns(), kAcross), ceil_div(s.rows(), kDown));
+  int across = ceil_div(s.columns(), kAcross), tiles = across * ceil_div(s.rows(), kDown);
+  void* arguments[] = {const_cast<BliindsJob*>(&job), &scale, &across, &tiles};
+  const dim3 grid(static_cast<unsigned>(std::min(tiles, kBlocksEach * job.processors)));
   check(cudaLaunchKernel(kernel, grid, dim3(kThreads), arguments, 0, stream), "cudaLaunchKernel");
 }
 

@@ -47,6 +47,7 @@ struct BliindsJob {
   bliinds::RedOfYuv red;    ///< where it exists(), red is to be made of that luma
   bool interlaced = false;  ///< as in Task
   double unit = 1;          ///< code_unit()
+  int processors = 1;       ///< of the device
   ScaleJob scale[bliinds::kScales] = {};
   int blocks = 0;  ///< of pixels, all scales together
   int chunks = 0;

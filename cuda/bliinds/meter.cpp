@@ -38,10 +38,14 @@ BliindsMeter::BliindsMeter(const Input& input, int id, int depth)
       upload_{upload_of(input, Channel::kLuma, id), upload_of(input, Channel::kRed, id)},
       slots_(depth) {
   table_.reserve(1);
+  int device, processors;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
   // It may return before the table has arrived; the slots wait for it.
   check(cudaMemcpy(table_.get(), &shape_table(), sizeof(ShapeTable), cudaMemcpyHostToDevice), "cudaMemcpy");
   for (Slot& slot : slots_.all()) {
     slot.wait_for({});
+    slot.job.processors = processors;
     prepare(slot);
   }
 }
