@@ -12,7 +12,12 @@ namespace {
 // Each thread makes 8 adjacent samples, the widest store there is, and walks down SamplesJob::tile_rows rows. The warps
 // of a block take strips one below the other.
 constexpr int kRun = 8, kWarps = 4, kThreads = 32 * kWarps;
+// 4 blocks on an SM leave a thread 128 registers, which the widest filter of rows on their way needs.
+constexpr int kBlocksPerSm = 4;
 constexpr int kLoad = 8;  ///< bytes: what every thread's pixels begin at a multiple of
+// Rows ahead of the one computed whose loads are on their way; without box sums, which load several rows at once.
+template <int kScale>
+constexpr int kAhead = kScale == 1 ? 3 : 0;
 
 /// Pixels of kBytes bytes that box sums of kScale x kScale around a thread's samples need, as the words that hold them.
 template <int kBytes, int kScale, int kRadius>
@@ -23,6 +28,7 @@ struct Window {
   static constexpr int kSkip = kBefore / kBytes - kRadius * kScale;  ///< pixels in front of those that are needed
   unsigned word[kSize / 4];
 
+  Window() = default;
   __device__ explicit Window(const std::uint8_t* from) {
 #pragma unroll
     for (int i = 0; i < kSize / kLoad; ++i) {
@@ -52,7 +58,7 @@ __device__ unsigned pixel(const std::uint8_t* row, int x) {
 }
 
 template <int kBytes, int kScale, int kRadius>
-__global__ void __launch_bounds__(kThreads) make_samples(const __grid_constant__ SamplesJob job) {
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm) make_samples(const __grid_constant__ SamplesJob job) {
   using Pixels = Window<kBytes, kScale, kRadius>;
   const int field = static_cast<int>(blockIdx.z);
   const SampleArea area = job.area[field];
@@ -66,52 +72,77 @@ __global__ void __launch_bounds__(kThreads) make_samples(const __grid_constant__
   const int first = x - kRadius, at = x * kScale * kBytes - Pixels::kBefore;
   const bool whole =
       first >= 0 && first + Pixels::kColumns <= area.width && at >= 0 && at + Pixels::kSize <= job.readable;
-  // Box sums of sample row y and what is beside it; outside the picture its edge is repeated.
-  const auto boxes = [&](int y, unsigned(&sum)[Pixels::kColumns]) {
-    const std::uint8_t* row = base + static_cast<std::int64_t>(min(max(y, 0), area.height - 1)) * kScale * stride;
+  struct Rows {
+    Pixels part[kScale];
+  };
+  // The rows of sample row y; outside the picture its edge is repeated.
+  const auto row_of = [&](int y) {
+    return base + static_cast<std::int64_t>(min(max(y, 0), area.height - 1)) * kScale * stride;
+  };
+  const auto fetch = [&](int y) {
+    Rows rows;
+#pragma unroll
+    for (int j = 0; j < kScale; ++j) rows.part[j] = Pixels(row_of(y) + j * stride + at);
+    return rows;
+  };
+  constexpr int kRing = kAhead < kScale >> 0 ? kAhead<kScale> : 1;
+  const int begin = y0 - kRadius, end = y1 + kRadius;
+  Rows ring[kRing];
+  if (whole && kAhead < kScale >> 0)
+#pragma unroll
+    for (int j = 0; j < kRing; ++j) ring[j] = fetch(begin + j);
+  // Box sums of sample row y and what is beside it.
+  const auto boxes = [&](int y, Rows& next, unsigned(&sum)[Pixels::kColumns]) {
 #pragma unroll
     for (unsigned& s : sum) s = 0;
+    if (whole) {
+      if constexpr (kAhead<kScale> == 0) next = fetch(y);
 #pragma unroll
-    for (int j = 0; j < kScale; ++j, row += stride) {
-      if (whole) {
-        const Pixels pixels(row + at);
+      for (int j = 0; j < kScale; ++j)
 #pragma unroll
-        for (int c = 0; c < Pixels::kColumns; ++c) sum[c] = pixels.add(c, job.shift, job.bits, sum[c]);
-      } else {
+        for (int c = 0; c < Pixels::kColumns; ++c) sum[c] = next.part[j].add(c, job.shift, job.bits, sum[c]);
+      if constexpr (kAhead < kScale >> 0) next = fetch(y + kRing);
+    } else {
+      const std::uint8_t* row = row_of(y);
+#pragma unroll
+      for (int j = 0; j < kScale; ++j, row += stride)
 #pragma unroll
         for (int c = 0; c < Pixels::kColumns; ++c) {
           const int from = min(max(first + c, 0), area.width - 1) * kScale;
 #pragma unroll
           for (int i = 0; i < kScale; ++i) sum[c] += pixel<kBytes>(row, from + i) >> job.shift & job.bits;
         }
-      }
     }
   };
 
   // Down the columns a binomial is that many sums of two rows: `before` has what the row before put into each.
   unsigned before[kRun][2 * kRadius + 1] = {};
 #pragma unroll 1
-  for (int y = y0 - kRadius; y < y1 + kRadius; ++y) {
-    unsigned box[Pixels::kColumns], made[kRun];
-    boxes(y, box);
+  for (int above = begin; above < end; above += kRing)
 #pragma unroll
-    for (int i = 0; i < kRun; ++i) {
-      unsigned sum = 0;
+    for (int j = 0; j < kRing; ++j) {
+      const int y = above + j;
+      if (y >= end) break;
+      unsigned box[Pixels::kColumns], made[kRun];
+      boxes(y, ring[j], box);
 #pragma unroll
-      for (int d = -kRadius; d <= kRadius; ++d) sum += binomial_tap(kRadius, d) * box[i + kRadius + d];
+      for (int i = 0; i < kRun; ++i) {
+        unsigned sum = 0;
 #pragma unroll
-      for (int k = 0; k < 2 * kRadius; ++k) {
-        const unsigned last = before[i][k];
-        before[i][k] = sum;
-        sum += last;
+        for (int d = -kRadius; d <= kRadius; ++d) sum += binomial_tap(kRadius, d) * box[i + kRadius + d];
+#pragma unroll
+        for (int k = 0; k < 2 * kRadius; ++k) {
+          const unsigned last = before[i][k];
+          before[i][k] = sum;
+          sum += last;
+        }
+        made[i] = job.samples.round(sum);
       }
-      made[i] = job.samples.round(sum);
+      if (y < y0 + kRadius) continue;
+      std::uint8_t* to = job.out + (static_cast<std::int64_t>(y - kRadius) * job.fields + field) * job.pitch;
+      *reinterpret_cast<uint4*>(to + 2 * x) = {made[0] | made[1] << 16, made[2] | made[3] << 16,
+                                               made[4] | made[5] << 16, made[6] | made[7] << 16};
     }
-    if (y < y0 + kRadius) continue;
-    std::uint8_t* to = job.out + (static_cast<std::int64_t>(y - kRadius) * job.fields + field) * job.pitch;
-    *reinterpret_cast<uint4*>(to + 2 * x) = {made[0] | made[1] << 16, made[2] | made[3] << 16, made[4] | made[5] << 16,
-                                             made[6] | made[7] << 16};
-  }
 }
 
 template <int kBytes, int kScale>
