@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,9 +48,10 @@ class DeviceMeter final : public Meter {
     PinnedMemory<std::int64_t> results;
     std::int64_t* mapped_results = nullptr;   ///< the same for kernels
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
-    DeviceMemory<unsigned> ticket;         ///< zero between frames; [1]: of the statistics, [2] and on: the companions
-    DeviceMemory<unsigned> noise;          ///< sums of blocks
-    DeviceMemory<TiledGrid> grids;         ///< of cuts_, one after the other
+    DeviceMemory<unsigned> ticket;  ///< zero between frames; [1]: of the statistics, [2] and on: the companions, last:
+                                    ///< of the noise blocks
+    DeviceMemory<unsigned> noise;   ///< sums of blocks
+    DeviceMemory<TiledGrid> grids;  ///< of cuts_, one after the other
     PinnedMemory<TiledGrid> staged_grids;  ///< from where they go there
     std::shared_ptr<const Plan> plan;      ///< what the slot is set up for
 
@@ -66,6 +68,9 @@ class DeviceMeter final : public Meter {
     std::size_t first_grid = 0;  ///< in Slot::grids
   };
 
+  template <class Work>
+  void start(const Kernel& kernel, dim3 grid, Work& work, cudaStream_t stream,
+             std::source_location where = std::source_location::current());
   void begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits);
   void cut(std::shared_ptr<const Plan> plan);
   Cut cut(const Plan& plan, Measure measure) const;
@@ -85,6 +90,7 @@ class DeviceMeter final : public Meter {
   std::shared_ptr<const Plan> plan_;  ///< what follows is for
   std::vector<Cut> cuts_;             ///< of the plan, then of its companions
   Route route_;                       ///< of the last frame; all but its luma holds for every frame of the plan
+  bool is_first_ = true;              ///< the kernel that is queued next, of its frame's
   Upload upload_;
   Slots<Slot> slots_;
 };

@@ -38,6 +38,7 @@ struct Job {
   int total_count = 0;                       ///< plan.cells * plan.words
   int words = 0;                             ///< of a cell
   bool mean = false;
+  bool is_made = false;  ///< a kernel of this frame writes what is measured
 };
 
 /// Luma codes to be brought into a plane of their own, one byte each, or two for more than 8 bits.
@@ -83,14 +84,19 @@ struct StatisticsJob {
   int tiles = 0;                ///< blocks of threads that sum residuals; the others expose
   int first_tile[2] = {};       ///< of each grid
   ClipCodes clip{};
+  bool is_made = false;                      ///< as of Job
   unsigned* sums = nullptr;                  ///< of noise blocks
+  unsigned* chosen = nullptr;                ///< `tiles` that have finished, zero before and after
   unsigned long long* totals = nullptr;      ///< kStatisticsWords, zero before and after
   unsigned* ticket = nullptr;                ///< blocks that have finished, zero before and after
   volatile std::int64_t* results = nullptr;  ///< as of Job
 };
 
 /// Groups of noise blocks that a block of threads sums.
-inline constexpr int kStatisticsTileGroups = 16;
+inline constexpr int kStatisticsTileGroups = 4;
+
+/// Rows and bytes of a row that one thread exposes at a time.
+inline constexpr int kExposedRows = 4, kExposedBytes = 16;
 
 /// Rows of a strip for which a stream kernel's 32-bit sums are proven wide enough.
 inline constexpr int kMaxStripRows = 96;
@@ -147,8 +153,8 @@ Kernel quadratic_kernel(int metric);
 /// on, strips times SamplesJob::tile_rows down, fields. Not for the identity. word_bytes: 1 or 2.
 Kernel samples_kernel(const SampleFormat& samples, int word_bytes);
 
-/// Measure::kPrefilter, laid out as for stream_kernel(); pictures of at least 3 x 3. For histograms its function is
-/// null; compiled for architectures from 800 on.
+/// Measure::kPrefilter, laid out as for stream_kernel(); pictures of at least 3 x 3. Compiled for architectures from
+/// 800 on.
 Kernel prefilter_kernel(int metric, int radius);
 
 /// The kernel of the statistics; its grid: StatisticsJob::tiles, then any number of blocks, at least 1. word_bytes: 1

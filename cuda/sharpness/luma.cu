@@ -2,6 +2,7 @@
 // Luma values of packed, planar RGB and other layouts as a plane of their own, for the kernels that stream rows.
 #include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
+#include "cuda/sharpness/overlap.cuh"
 
 namespace framequality::cuda {
 namespace {
@@ -15,6 +16,7 @@ struct Place {
   int x, y;
 };
 __device__ Place first_place(const LumaJob& job) {
+  let_next_begin();
   return {static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kPixels,
           job.first_row + static_cast<int>(blockIdx.y)};
 }

@@ -16,7 +16,9 @@ namespace framequality::cuda {
 namespace {
 
 constexpr int kLumaBlocks = 16;   // on each processor
-constexpr int kExposeBlocks = 2;  // on each processor
+constexpr int kExposeBlocks = 4;  // on each processor
+// From this architecture on kernels can overlap: overlap.cuh.
+constexpr int kOverlapFrom = 900;
 // Samples that kernels read beside those that they measure: a metric's reach, and the rest of what they load at once.
 constexpr int kSampleMargin = 16;
 constexpr int kSampleWarps = 16;  // on each processor
@@ -26,7 +28,8 @@ constexpr int kMostSampleRows = 64;
 constexpr std::int64_t kPending = std::numeric_limits<std::int64_t>::min();
 // With more of them setting and reading them takes longer than an event.
 constexpr std::size_t kWatchedWords = 1024;
-constexpr std::size_t kTickets = 2 + Plan::kMostCompanions;  // one for each kernel that ends with results
+// One for each kernel that ends with results, and one for the choice of the noise block that counts.
+constexpr std::size_t kTickets = 3 + Plan::kMostCompanions;
 
 Kernel kernel_of(const Plan& plan, Measure measure) {
   const int metric = plan.request.metric;
@@ -56,16 +59,25 @@ void set_size(Job& job, const Plan& plan) {
   }
 }
 
-/// Queues a kernel whose only argument is `work`.
-template <class Work>
-void start(const Kernel& kernel, dim3 grid, Work& work, cudaStream_t stream,
-           std::source_location where = std::source_location::current()) {
-  void* arguments[] = {&work};
-  check(cudaLaunchKernel(kernel.function, grid, grid_of(kernel.threads), arguments, 0, stream), "cudaLaunchKernel",
-        where);
-}
-
 }  // namespace
+
+/// Queues a kernel whose only argument is `work`. All but a frame's first may begin before the one before has ended:
+/// overlap.cuh.
+template <class Work>
+void DeviceMeter::start(const Kernel& kernel, dim3 grid, Work& work, cudaStream_t stream, std::source_location where) {
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = grid;
+  launch.blockDim = grid_of(kernel.threads);
+  launch.stream = stream;
+  launch.attrs = &overlap;
+  launch.numAttrs = !is_first_ && architecture_ >= kOverlapFrom ? 1 : 0;
+  void* arguments[] = {&work};
+  check(cudaLaunchKernelExC(&launch, kernel.function, arguments), "cudaLaunchKernelExC", where);
+  is_first_ = false;
+}
 
 bool DeviceMeter::Slot::is_watched() const { return words().size() <= kWatchedWords; }
 
@@ -184,6 +196,7 @@ void DeviceMeter::extract(Slot& slot, Job& job) {
   job.frame.plane[0] = luma.luma;
   job.frame.stride[0] = luma.pitch;
   job.readable = static_cast<int>(pitch);
+  job.is_made = true;
 }
 
 /// Queues the kernel that brings the working samples that the plan needs into a plane of words, for `job` to read in
@@ -231,6 +244,7 @@ void DeviceMeter::make_samples(Slot& slot, Job& job, const Plan& plan) {
   job.frame.plane[0] = make.out;
   job.frame.stride[0] = make.pitch;
   job.readable = static_cast<int>(make.pitch);
+  job.is_made = true;
 }
 
 /// Queues the kernel of the statistics. from: has the codes as words side by side, and where results go.
@@ -251,12 +265,18 @@ void DeviceMeter::measure_statistics(Slot& slot, const Job& from) {
   job.sum_count = statistics.sums;
   job.rank = statistics.rank();
   job.clip = clip_codes(geometry_.layout.depth, plan.request.limited);
+  job.is_made = from.is_made;
   job.sums = slot.noise.get();
   job.totals = slot.totals.get() + plan.cell_totals();
   job.ticket = slot.ticket.get() + 1;
+  job.chosen = slot.ticket.get() + kTickets - 1;
   job.results = from.results + plan.cell_totals();
-  const Kernel kernel = statistics_kernel(code_bytes(geometry_.layout));
-  start(kernel, grid_of(job.tiles + kExposeBlocks * processors_), job, slot.stream.get());
+  const int bytes = code_bytes(geometry_.layout);
+  const Kernel kernel = statistics_kernel(bytes);
+  const auto each = static_cast<std::uint64_t>(kernel.threads * kExposedRows * kExposedBytes);
+  const std::uint64_t enough = (statistics.pixels * static_cast<std::uint64_t>(bytes) + each - 1) / each;
+  const int exposing = static_cast<int>(std::min<std::uint64_t>(enough, kExposeBlocks * processors_));
+  start(kernel, grid_of(job.tiles + exposing), job, slot.stream.get());
 }
 
 /// Queues a kernel that measures. The job has the samples, and where totals, results and ticket are.
@@ -309,6 +329,7 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   job.readable = static_cast<int>(placement.readable);
   job.results = slot.mapped_results;
   Job frame_job;  // before samples are made
+  is_first_ = true;
   for (const Stage stage : kStages) {
     if (stage == Stage::kSamples) frame_job = job;
     if (!route_.has(stage)) continue;
@@ -317,7 +338,7 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
         extract(slot, job);
         break;
       case Stage::kStatistics:
-        measure_statistics(slot, job);
+        measure_statistics(slot, frame_job);
         break;
       case Stage::kSamples:
         make_samples(slot, job, plan);

@@ -296,6 +296,7 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
 template <class M, int kRadius>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_prefiltered(const __grid_constant__ Job job) {
   if constexpr (!kHasProducts) return;
+  begin_block(job);
   constexpr Reach kReach = M::kReach;
   const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
   const int across = grid.across, bands = kChunks / across, rows = grid.rows;

@@ -205,6 +205,7 @@ __device__ __forceinline__ unsigned byte_mask(int x, int x0, int x1) {
 
 template <class M>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_constant__ Job job) {
+  begin_block(job);
   const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
   const Tile tile = find_tile(grid, static_cast<int>(blockIdx.x), 32 * kLaneBytes, kWarps * grid.rows, kLaneBytes);
   if (!tile.whole.empty()) {

@@ -32,8 +32,8 @@ enum class SampleRoute : std::uint8_t {
 };
 
 /// What is queued for a frame, in this order.
-enum class Stage : std::uint8_t { kLuma, kStatistics, kSamples, kMeasure, kCompanions };
-inline constexpr Stage kStages[] = {Stage::kLuma, Stage::kStatistics, Stage::kSamples, Stage::kMeasure,
+enum class Stage : std::uint8_t { kLuma, kSamples, kStatistics, kMeasure, kCompanions };
+inline constexpr Stage kStages[] = {Stage::kLuma, Stage::kSamples, Stage::kStatistics, Stage::kMeasure,
                                     Stage::kCompanions};
 
 /// Bytes of a luma code in a plane of its own.

@@ -3,6 +3,7 @@
 // rounding. The plane is written once and, for all but the largest frames, read back from the L2 cache.
 #include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
+#include "cuda/sharpness/overlap.cuh"
 
 #include <cstdint>
 
@@ -60,6 +61,8 @@ __device__ unsigned pixel(const std::uint8_t* row, int x) {
 template <int kBytes, int kScale, int kRadius>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) make_samples(const __grid_constant__ SamplesJob job) {
   using Pixels = Window<kBytes, kScale, kRadius>;
+  let_next_begin();
+  wait_for_earlier();
   const int field = static_cast<int>(blockIdx.z);
   const SampleArea area = job.area[field];
   const int x = area.x0 / kRun * kRun + (static_cast<int>(blockIdx.x) * 32 + static_cast<int>(threadIdx.x) % 32) * kRun;

@@ -2,10 +2,10 @@
 // The statistics of a frame: residuals of its noise, summed over blocks of 16 x 16, and its exposure. Ends with the
 // choice of the block that counts, so that a frame needs one launch and nothing but five words go to the host.
 //
-// The first job.tiles blocks sum residuals: a thread takes four columns of a noise block and walks down its 16 rows,
-// the last row's bend and the step to it in registers; four threads make up a noise block, 16 a group of them. The
-// others take rows of the roi in turn, a thread every kThreads-th code, for the exposure. All reads are of adjacent
-// codes by adjacent threads; those of rows that two blocks share come from the cache.
+// The first job.tiles blocks sum residuals: a thread takes four columns and four rows of a noise block, all of its
+// loads on their way at once; 16 threads make up a noise block, 64 a group of them. The others expose: a thread takes
+// 16 bytes of four rows, then those of the same size further on. All reads are of adjacent codes by adjacent threads;
+// those of rows that two threads share come from the cache.
 #include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/tile.cuh"
 
@@ -15,7 +15,8 @@ namespace framequality::cuda {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kColumns = 4, kLanesPerBlock = kNoiseBlock / kColumns, kLanesPerGroup = kLanesPerBlock * kNoiseGroup;
+constexpr int kColumns = 4, kRows = 4, kAcross = kNoiseBlock / kColumns;
+constexpr int kLanesPerBlock = kAcross * kNoiseBlock / kRows, kLanesPerGroup = kLanesPerBlock * kNoiseGroup;
 static_assert(kThreads / kLanesPerGroup == kStatisticsTileGroups);
 // Ranks are found digit by digit: 20 bits of bytes' sums are two digits, 28 of words' three.
 constexpr int kDigitBits = 10, kDigits = 1 << kDigitBits;
@@ -30,10 +31,11 @@ struct Codes {
     const std::ptrdiff_t line = static_cast<std::ptrdiff_t>(y) * job.fields + grid.field;
     return reinterpret_cast<const Word*>(job.frame.plane[plane] + line * job.frame.stride[plane]) + grid.x0;
   }
-  __device__ int at(const Word* p) const {
-    if constexpr (sizeof(Word) == 1) return __ldg(p);
-    return static_cast<int>(static_cast<unsigned>(__ldg(p)) >> job.layout.shift & mask);
+  /// The code in the lowest bits of a word.
+  __device__ int from(unsigned word) const {
+    return static_cast<int>(sizeof(Word) == 1 ? word & 255u : word >> job.layout.shift & mask);
   }
+  __device__ int at(const Word* p) const { return from(__ldg(p)); }
 };
 
 /// Sums of one thread, then of all of them.
@@ -59,6 +61,32 @@ struct Sums {
   }
 };
 
+/// Codes side by side, as the aligned 32-bit words that hold them.
+template <class Word, int kCount>
+class Run {
+ public:
+  __device__ __forceinline__ explicit Run(const Word* p) {
+    constexpr int kBytes = kCount * static_cast<int>(sizeof(Word));
+    const auto at = reinterpret_cast<std::uintptr_t>(p);
+    const std::uintptr_t first = at & ~std::uintptr_t{3}, last = (at + kBytes - 1) & ~std::uintptr_t{3};
+    unsigned loaded[kWords + 1];
+#pragma unroll
+    for (int i = 0; i <= kWords; ++i)
+      loaded[i] = __ldg(reinterpret_cast<const unsigned*>(i < kBytes / 4 ? first + 4 * i : min(first + 4 * i, last)));
+#pragma unroll
+    for (int i = 0; i < kWords; ++i)
+      word_[i] = __funnelshift_r(loaded[i], loaded[i + 1], 8 * static_cast<unsigned>(at & 3));
+  }
+  __device__ __forceinline__ int code(const Codes<Word>& codes, int i) const {
+    constexpr int kPerWord = 4 / static_cast<int>(sizeof(Word));
+    return codes.from(word_[i / kPerWord] >> (32 / kPerWord * (i % kPerWord)));
+  }
+
+ private:
+  static constexpr int kWords = (kCount * static_cast<int>(sizeof(Word)) + 3) / 4;
+  unsigned word_[kWords];
+};
+
 template <class Word>
 __device__ void sum_blocks(const StatisticsJob& job, int tile, Sums& sums) {
   const Codes<Word> codes{job};
@@ -69,20 +97,20 @@ __device__ void sum_blocks(const StatisticsJob& job, int tile, Sums& sums) {
   const int number = group * job.step, band = number / in_row, block = lane / kLanesPerBlock % kNoiseGroup;
   const int column = number % in_row * kNoiseGroup + block;
   const bool is_block = group < grid.groups && column < grid.columns;
-  const int x = column * kNoiseBlock + lane % kLanesPerBlock * kColumns, y0 = grid.y0 + band * kNoiseBlock;
   unsigned sum = 0;
   if (is_block) {
+    const int x = column * kNoiseBlock + lane % kAcross * kColumns,
+              y = grid.y0 + band * kNoiseBlock + lane % kLanesPerBlock / kAcross * kRows;
+    const auto row = [&](int j) { return Run<Word, kColumns + 2>(codes.row(grid, y + j) + x); };
+    const Run<Word, kColumns + 2> rows[kRows + 2] = {row(0), row(1), row(2), row(3), row(4), row(5)};
     int bend[kColumns], step[kColumns];
     // The first two rows begin bend and step; the others end residuals.
 #pragma unroll
-    for (int j = 0; j < kNoiseBlock + 2; ++j) {
-      const Word* p = codes.row(grid, y0 + j) + x;
-      int g4[kColumns + 2];
-#pragma unroll
-      for (int i = 0; i < kColumns + 2; ++i) g4[i] = codes.at(p + i);
+    for (int j = 0; j < kRows + 2; ++j)
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
-        const int now = g4[i] - 2 * g4[i + 1] + g4[i + 2];
+        const auto code = [&](int at) { return rows[j].code(codes, at); };
+        const int now = code(i) - 2 * code(i + 1) + code(i + 2);
         if (j > 0) {
           const int next = now - bend[i];
           if (j > 1) {
@@ -94,7 +122,6 @@ __device__ void sum_blocks(const StatisticsJob& job, int tile, Sums& sums) {
         }
         bend[i] = now;
       }
-    }
   }
 #pragma unroll
   for (int d = 1; d < kLanesPerBlock; d *= 2) sum += __shfl_xor_sync(~0u, sum, d);
@@ -102,52 +129,96 @@ __device__ void sum_blocks(const StatisticsJob& job, int tile, Sums& sums) {
     job.sums[grid.first_sum + group * kNoiseGroup + block] = is_block ? sum : kNoBlock;
 }
 
+constexpr unsigned kOnes = 0x01010101, kHighest = 0x80808080;
+
+/// The exposure of the codes that one thread takes at a time.
 template <class Word>
-__device__ void expose(const StatisticsJob& job, int first, int step, Sums& sums) {
-  const Codes<Word> codes{job};
-  for (int g = 0; g < job.grids; ++g) {
-    const StatisticsGrid& grid = job.grid[g];
-    const int width = grid.x1 - grid.x0;
-    for (int y = grid.y0 + first; y < grid.y1; y += step) {
-      const Word* p = codes.row(grid, y);
-      unsigned sum = 0, black = 0, white = 0;  // of at most 2^31 / kThreads codes
-      const auto take = [&](int x) {
-        const int code = codes.at(p + x);
-        sum += static_cast<unsigned>(code);
-        black += code <= job.clip.black;
-        white += code >= job.clip.white;
-      };
-      int x0 = 0, x1 = 0;  // what is taken four at a time
-      if constexpr (sizeof(Word) == 1) {
-        x0 = loop_bound(min(static_cast<int>(-reinterpret_cast<std::uintptr_t>(p) & 3u), width));
-        x1 = x0 + (width - x0) / 4 * 4;
-        const auto* fours = reinterpret_cast<const unsigned*>(p + x0);
-        const unsigned blacks = static_cast<unsigned>(job.clip.black) * 0x01010101u,
-                       whites = static_cast<unsigned>(job.clip.white) * 0x01010101u;
-        for (int i = static_cast<int>(threadIdx.x); i < (x1 - x0) / 4; i += kThreads) {
-          const unsigned four = __ldg(fours + i);
-          sum = __dp4a(four, 0x01010101u, sum);
-          black = __dp4a(__vsetleu4(four, blacks), 0x01010101u, black);
-          white = __dp4a(__vsetgeu4(four, whites), 0x01010101u, white);
-        }
-      }
-      for (int x = static_cast<int>(threadIdx.x); x < x0; x += kThreads) take(x);
-      for (int x = x1 + static_cast<int>(threadIdx.x); x < width; x += kThreads) take(x);
-      sums.word[kLumaSum] += sum;
-      sums.word[kBlackCount] += black;
-      sums.word[kWhiteCount] += white;
-      if (job.sum_count > 0 || y == grid.y0 || y >= grid.y1 - 1) continue;
-      for (int x = static_cast<int>(threadIdx.x); x < grid.width(); x += kThreads) {
-        int around[3][3];
-#pragma unroll
-        for (int j = 0; j < 3; ++j)
-#pragma unroll
-          for (int i = 0; i < 3; ++i) around[j][i] = codes.at(codes.row(grid, y + j - 1) + x + i);
-        const auto r = static_cast<unsigned long long>(noise_residual(around[0], around[1], around[2]));
-        sums.word[kResidual] += r;
-        sums.word[kSquaredResidual] += r * r;
-      }
+class Exposure {
+ public:
+  __device__ explicit Exposure(const StatisticsJob& job) : codes_{job}, clip_(job.clip) {}
+
+  __device__ __forceinline__ void take(int code) {
+    sum_ += static_cast<unsigned>(code);
+    black_ += code <= clip_.black;
+    white_ += code >= clip_.white;
+  }
+  __device__ __forceinline__ void take(unsigned word) {
+    if constexpr (sizeof(Word) == 1) {
+      // Black lies in the lower half of the codes and white in the upper. Added to a code's lower bits, what is short
+      // of half the range carries into its highest bit from the first code beyond black on, or from white on.
+      const unsigned low = word & ~kHighest, not_black = low + static_cast<unsigned>(127 - clip_.black) * kOnes,
+                     white = low + static_cast<unsigned>(256 - clip_.white) * kOnes;
+      sum_ = __dp4a(word, kOnes, sum_);
+      black_ = __dp4a(~(not_black | word) & kHighest, kOnes, black_);
+      white_ = __dp4a(white & word & kHighest, kOnes, white_);
+    } else {
+      take(codes_.from(word));
+      take(codes_.from(word >> 16));
     }
+  }
+  /// Adds what was taken as codes or as words, not as both.
+  template <bool kWords>
+  __device__ __forceinline__ void add_to(Sums& sums) {
+    constexpr unsigned kUnit = kWords && sizeof(Word) == 1 ? 128 : 1;
+    sums.word[kLumaSum] += sum_;
+    sums.word[kBlackCount] += black_ / kUnit;
+    sums.word[kWhiteCount] += white_ / kUnit;
+    sum_ = black_ = white_ = 0;
+  }
+
+ private:
+  Codes<Word> codes_;
+  ClipCodes clip_;
+  unsigned sum_ = 0, black_ = 0, white_ = 0;
+};
+
+/// Exposes a grid by `threads` threads, this one being number `thread`.
+template <class Word>
+__device__ void expose(const StatisticsJob& job, const StatisticsGrid& grid, int thread, int threads, Sums& sums) {
+  constexpr int kRun = kExposedBytes / static_cast<int>(sizeof(Word));
+  const Codes<Word> codes{job};
+  Exposure<Word> exposure(job);
+  // Runs that lie wholly in the grid; what is left and right of them is taken code by code.
+  const int width = grid.x1 - grid.x0, height = grid.y1 - grid.y0;
+  const int x0 = loop_bound(min((grid.x0 + kRun - 1) / kRun * kRun - grid.x0, width)), across = (width - x0) / kRun,
+            x1 = x0 + across * kRun, beside = width - across * kRun;
+  const unsigned columns = static_cast<unsigned>(across),
+                 items = columns * (static_cast<unsigned>(height + kExposedRows - 1) / kExposedRows);
+  for (unsigned i = static_cast<unsigned>(thread); i < items; i += static_cast<unsigned>(threads)) {
+    const int x = x0 + static_cast<int>(i % columns) * kRun, first = static_cast<int>(i / columns) * kExposedRows;
+    uint4 run[kExposedRows];
+#pragma unroll
+    for (int j = 0; j < kExposedRows; ++j)
+      run[j] = __ldg(reinterpret_cast<const uint4*>(codes.row(grid, grid.y0 + min(first + j, height - 1)) + x));
+#pragma unroll
+    for (int j = 0; j < kExposedRows; ++j) {
+      if (first + j >= height) break;
+      exposure.take(run[j].x), exposure.take(run[j].y), exposure.take(run[j].z), exposure.take(run[j].w);
+    }
+    exposure.template add_to<true>(sums);
+  }
+  for (std::int64_t i = thread, n = std::int64_t{beside} * height; i < n; i += threads) {
+    const int column = static_cast<int>(i % beside), y = grid.y0 + static_cast<int>(i / beside);
+    exposure.take(codes.at(codes.row(grid, y) + (column < x0 ? column : column - x0 + x1)));
+    exposure.template add_to<false>(sums);
+  }
+}
+
+/// All residuals of a grid that has no whole noise block, by `threads` threads.
+template <class Word>
+__device__ void sum_all(const StatisticsJob& job, const StatisticsGrid& grid, int thread, int threads, Sums& sums) {
+  const Codes<Word> codes{job};
+  const std::int64_t n = std::int64_t{grid.width()} * grid.height();
+  for (std::int64_t i = thread; i < n; i += threads) {
+    const int x = static_cast<int>(i % grid.width()), y = grid.y0 + static_cast<int>(i / grid.width());
+    int around[3][3];
+#pragma unroll
+    for (int j = 0; j < 3; ++j)
+#pragma unroll
+      for (int k = 0; k < 3; ++k) around[j][k] = codes.at(codes.row(grid, y + j) + x + k);
+    const auto r = static_cast<unsigned long long>(noise_residual(around[0], around[1], around[2]));
+    sums.word[kResidual] += r;
+    sums.word[kSquaredResidual] += r * r;
   }
 }
 
@@ -168,10 +239,8 @@ __device__ unsigned select(const unsigned* sums, int count, int rank, int digits
     for (int i = t; i < kDigits; i += kThreads) histogram[i] = 0;
     __syncthreads();
     const auto sort_in = [&](unsigned v) {
-      if (v >> (shift + kDigitBits) != prefix) return;
-      // Blocks of flat pictures are alike: one of the threads that have the same digit counts for all of them.
-      const unsigned mine = v >> shift & (kDigits - 1), alike = __match_any_sync(__activemask(), mine);
-      if (lane == __ffs(static_cast<int>(alike)) - 1) atomicAdd(&histogram[mine], static_cast<unsigned>(__popc(alike)));
+      // Adding a constant 1 is one operation even where all of a warp add to the same one: blocks of flat pictures.
+      if (v >> (shift + kDigitBits) == prefix) atomicAdd(&histogram[v >> shift & (kDigits - 1)], 1u);
     };
     if (keeps) {
 #pragma unroll
@@ -192,7 +261,8 @@ __device__ unsigned select(const unsigned* sums, int count, int rank, int digits
     }
     if (lane == 31) of_warp[warp] = up_to;
     __syncthreads();
-    for (int w = 0; w < warp; ++w) up_to += of_warp[w];
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) up_to += w < warp ? of_warp[w] : 0;
     unsigned at = up_to - sum;
     const auto wanted = static_cast<unsigned>(rank);
     if (at <= wanted && wanted < up_to)
@@ -211,20 +281,30 @@ __device__ unsigned select(const unsigned* sums, int count, int rank, int digits
 
 template <class Word>
 __global__ void __launch_bounds__(kThreads) measure_statistics(const __grid_constant__ StatisticsJob job) {
+  begin_block(job);
   const int block = static_cast<int>(blockIdx.x);
   Sums sums;
-  if (block < job.tiles)
+  if (block < job.tiles) {
     sum_blocks<Word>(job, block, sums);
-  else
-    expose<Word>(job, block - job.tiles, static_cast<int>(gridDim.x) - job.tiles, sums);
+    // The last of them chooses while others still expose.
+    if (is_last_block(job.chosen, static_cast<unsigned>(job.tiles))) {
+      constexpr int kWordDigits = sizeof(Word) == 1 ? 2 : 3;
+      const unsigned chosen = select(job.sums, job.sum_count, job.rank, kWordDigits);
+      if (threadIdx.x == 0) sums.word[kResidual] = chosen;
+    }
+  } else {
+    const int thread = (block - job.tiles) * kThreads + static_cast<int>(threadIdx.x),
+              threads = (static_cast<int>(gridDim.x) - job.tiles) * kThreads;
+    for (int g = 0; g < job.grids; ++g) {
+      expose<Word>(job, job.grid[g], thread, threads, sums);
+      if (job.sum_count == 0) sum_all<Word>(job, job.grid[g], thread, threads, sums);
+    }
+  }
   sums.add_to_frame(job);
-  if (!is_last_block(job.ticket)) return;
-  constexpr int kWordDigits = sizeof(Word) == 1 ? 2 : 3;
-  const unsigned chosen = job.sum_count > 0 ? select(job.sums, job.sum_count, job.rank, kWordDigits) : 0;
+  if (!is_last_block(job.ticket, gridDim.x)) return;
+  if (!job.is_made) wait_for_earlier();
   const int i = static_cast<int>(threadIdx.x);
-  if (i >= kStatisticsWords) return;
-  const unsigned long long sum = atomicExch(job.totals + i, 0ull);
-  job.results[i] = static_cast<std::int64_t>(i == kResidual && job.sum_count > 0 ? chosen : sum);
+  if (i < kStatisticsWords) job.results[i] = static_cast<std::int64_t>(atomicExch(job.totals + i, 0ull));
 }
 
 }  // namespace

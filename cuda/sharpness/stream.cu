@@ -168,6 +168,7 @@ template <class M, class S>
 __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_rows(const __grid_constant__ Job job) {
   constexpr Reach kReach = kReachOf<M>;
   constexpr int kWidth = 32 * S::kPixels;
+  begin_block(job);
   const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
   const Tile tile = find_tile(grid, static_cast<int>(blockIdx.x), kWidth, kWarps<M> * grid.rows, S::kPixels);
   if (!tile.empty()) {

@@ -106,6 +106,7 @@ __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, 
 template <class M>
 __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant__ Job job) {
   __shared__ Samples samples;
+  begin_block(job);
   const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
   const Tile tile = find_tile(grid, static_cast<int>(blockIdx.x), kTileWidth, kTileHeight, 1);
   if (!tile.empty()) {

@@ -5,6 +5,7 @@
 #include "algorithms/sharpness/metrics.h"
 #include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
+#include "cuda/sharpness/overlap.cuh"
 
 #include <iterator>
 
@@ -99,22 +100,30 @@ __device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kW
   }
 }
 
-/// True in the last block of a launch to call it, with what the others wrote to be seen. All threads of every block
+/// True in the last of `blocks` blocks to call it, with what the others wrote to be seen. All threads of these blocks
 /// call it. ticket: zero before and after.
-__device__ inline bool is_last_block(unsigned* ticket) {
+__device__ inline bool is_last_block(unsigned* ticket, unsigned blocks) {
   __shared__ bool is_last;
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0) is_last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+  if (threadIdx.x == 0) is_last = atomicInc(ticket, blocks - 1) == blocks - 1;
   __syncthreads();
   if (is_last) __threadfence();
   return is_last;
 }
 
+/// Begins every kernel that measures, called by all threads of every block.
+template <class Work>
+__device__ __forceinline__ void begin_block(const Work& work) {
+  let_next_begin();
+  if (work.is_made) wait_for_earlier();
+}
+
 /// Ends every kernel, called by all threads of every block: the last block to arrive moves the totals to the host and
 /// leaves zeros for the next frame, so that a frame needs neither a memset nor a copy back.
 __device__ inline void finish_block(const Job& job) {
-  if (!is_last_block(job.ticket)) return;
+  if (!is_last_block(job.ticket, gridDim.x)) return;
+  if (!job.is_made) wait_for_earlier();
   for (int i = static_cast<int>(threadIdx.x); i < job.total_count; i += static_cast<int>(blockDim.x))
     job.results[i] = static_cast<std::int64_t>(atomicExch(job.totals + i, 0ull));
 }

@@ -127,6 +127,11 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**, std::size_t bytes, cudaStream_t) {
   return note_launch(function, grid, block, bytes);
 }
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void* function, void**) {
+  // Kernels that may overlap: what they wait for is compiled for Hopper and later alone.
+  if (launch->numAttrs > 0 && device.capability < 90) return cudaErrorInvalidConfiguration;
+  return note_launch(function, launch->gridDim, launch->blockDim, launch->dynamicSmemBytes);
+}
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) { return cudaSuccess; }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) {
