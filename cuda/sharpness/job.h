@@ -124,7 +124,7 @@ enum class Measure : std::uint8_t {
   kStreamShorts,  ///< words whose samples have at most kMostShortBits; no histograms
   kStreamWords,   ///< words
   kQuadratic,     ///< 8-bit samples, of metrics that are sums of products
-  kPrefilter,     ///< 8-bit samples behind a prefilter of radius 1 or 2; no histograms
+  kPrefilter,     ///< 8-bit samples behind a prefilter of radius 1 or 2
 };
 
 /// Samples of at most so many bits are computed with in pairs.

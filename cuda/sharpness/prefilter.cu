@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The kernel of 8-bit samples behind a prefilter: smoothing, metric and reduction in registers, each pixel read once.
 //
-// The tensor cores smooth. 16 chunks of a row, each 32 bytes around the 24 pixels that it is to measure, are the rows
-// of a matrix; its products with banded matrices that hold the prefilter's taps, one for each row that the filter
-// spans, add up to smoothed samples. Each thread is handed the samples of 6 adjacent pixels and their neighbours in two
-// chunks. It keeps those of one chunk in the lower and of the other in the upper half of its registers, so that
-// neighbours lie in registers of their own: no bytes to shift, nothing to ask of other threads, two pixels in each
-// operation.
+// The tensor cores smooth along rows. 16 chunks of a row, each 32 bytes around the 24 pixels that it is to measure, are
+// the rows of a matrix; its product with a banded matrix that holds the prefilter's taps are sums along the row. Each
+// thread is handed the sums of 6 adjacent pixels and their neighbours in two chunks. It keeps those of one chunk in the
+// lower and of the other in the upper half of its registers, so that neighbours lie in registers of their own: no bytes
+// to shift, nothing to ask of other threads, two pixels in each operation. Down the columns a binomial is that many
+// sums of two rows: it adds up what the row before has put into each.
 #include "algorithms/sharpness/metrics/all.h"
 #include "cuda/sharpness/duo.cuh"
 
@@ -23,8 +23,7 @@ constexpr bool kHasProducts = true;
 #endif
 
 constexpr int kWarps = 4, kThreads = 32 * kWarps;
-// 3 blocks on an SM leave a thread 168 registers: the taps, the rows that the filter spans, sums, and the metric's
-// rows.
+// 3 blocks on an SM leave a thread 168 registers: rows on their way, sums down the columns, and the metric's rows.
 constexpr int kBlocksPerSm = 3;
 constexpr int kChunks = 16;         ///< of a warp: rows of the matrix
 constexpr int kRun = 6;             ///< pixels of a chunk that a thread measures
@@ -32,9 +31,9 @@ constexpr int kChunk = 4 * kRun;    ///< pixels of a chunk
 constexpr int kWindow = 32;         ///< bytes of a chunk that are read
 constexpr int kBefore = 4;          ///< of these, before its first pixel
 constexpr int kHalf = kWindow / 2;  ///< bytes; a thread reads 4 of each half of a window
-// Rows in registers: those that the filter spans and those on their way. A multiple of the three roles that a row of
-// features plays in turn, so that the unrolled loop moves nothing.
-constexpr int kRing = 6;
+// Rows on their way. A multiple of the three roles that a row of features plays in turn, so that the unrolled loop
+// moves nothing.
+constexpr int kRing = 3;
 
 /// Rows of a strip for which 32-bit sums are wide enough: each adds at most 2 products for each of 12 pixels.
 constexpr int kMaxRows = 240;
@@ -82,54 +81,137 @@ __device__ __forceinline__ bool is_within(int v, int from, int to) {
   return static_cast<unsigned>(v - from) < static_cast<unsigned>(max(to - from, 0));
 }
 
-/// 4 bytes of each row of a picture, whose edges are repeated.
-class EdgeWord {
+/// Two times 4 bytes, kHalf apart, of each row of a picture, whose edges are repeated.
+class EdgeWords {
  public:
-  EdgeWord() = default;
+  EdgeWords() = default;
   /// at: of the first byte in a row of w, a multiple of 4. y: of the first row, of h.
-  __device__ __forceinline__ EdgeWord(const std::uint8_t* picture, std::int64_t stride, int at, int w, int y, int h)
+  __device__ __forceinline__ EdgeWords(const std::uint8_t* picture, std::int64_t stride, int at, int w, int y, int h)
       : y_(y), last_row_(h - 1) {
-    const int from = min(max(at, 0), (w - 1) / 4 * 4);
-    word_ = reinterpret_cast<const unsigned*>(picture + min(max(y, 0), h - 1) * stride + from);
+    const auto inside = [&](int byte) { return min(max(byte, 0), (w - 1) / 4 * 4); };
+    const auto select = [&](int byte) {
+      unsigned selected = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) select_ |= static_cast<unsigned>(min(max(at + i, 0), w - 1) - from) << (4 * i);
+      for (int i = 0; i < 4; ++i)
+        selected |= static_cast<unsigned>(min(max(byte + i, 0), w - 1) - inside(byte)) << (4 * i);
+      return selected;
+    };
+    from_ = picture + min(max(y, 0), h - 1) * stride + inside(at);
+    apart_ = inside(at + kHalf) - inside(at);
+    select_ = select(at) | select(at + kHalf) << 16;
   }
-  __device__ __forceinline__ unsigned next(std::int64_t stride) {
-    const unsigned word = __byte_perm(__ldg(word_), 0, select_);
-    if (static_cast<unsigned>(y_) < static_cast<unsigned>(last_row_))
-      word_ = reinterpret_cast<const unsigned*>(reinterpret_cast<const std::uint8_t*>(word_) + stride);
+  __device__ __forceinline__ uint2 next(std::int64_t stride) {
+    const uint2 words = {__byte_perm(__ldg(reinterpret_cast<const unsigned*>(from_)), 0, select_),
+                         __byte_perm(__ldg(reinterpret_cast<const unsigned*>(from_ + apart_)), 0, select_ >> 16)};
+    if (static_cast<unsigned>(y_) < static_cast<unsigned>(last_row_)) from_ += stride;
     ++y_;
-    return word;
+    return words;
   }
 
  private:
-  const unsigned* word_ = nullptr;
-  unsigned select_ = 0;
+  const std::uint8_t* from_ = nullptr;
+  int apart_ = 0;
+  unsigned select_ = 0;  ///< of the bytes of the first word, and above of those of the second
   int y_ = 0, last_row_ = 0;
 };
 
 /// Rows behind its last sample's that a strip reads: those of the filter, and the next to come.
 template <int kRadius>
-constexpr int kAfter = kRing - kRadius;
+constexpr int kAfter = kRing + kRadius;
 
-template <class M>
-constexpr int kSlots = kRun + M::kReach.left + M::kReach.right;  ///< samples that a thread needs of a chunk
-template <class M>
-constexpr int kProducts = (kSlots<M> + 1) / 2;  ///< a product brings two
+/// One warp's rows of samples, the first of them `up` rows above its strips. kSlots: samples that a thread needs of a
+/// chunk, kLeft of them before those that it measures. kEdge: rows or columns may lie outside the picture.
+template <int kSlots, int kLeft, int kRadius, bool kEdge>
+class Smoother {
+ public:
+  static constexpr int kProducts = (kSlots + 1) / 2;  ///< a product brings two
+  using Samples = Duo[2 * kProducts];                 ///< of the lower chunk in the lower halves
 
-/// The thread's taps of product j.
-template <class M, int kRadius>
-__device__ __forceinline__ Taps taps(int j) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, column = lane / 4, first = 4 * (lane % 4);
-  const int centre = kBefore + kRun * (column / 2) + 2 * j + column % 2 - M::kReach.left;
-  Taps t = {};
+  __device__ __forceinline__ Smoother(const Job& job, const Tile& tile, const Run (&chunk)[2], int up)
+      : stride_(job.frame.stride[job.layout.plane[0]] * job.fields) {
+    const std::uint8_t* picture = field_row(job, job.layout.plane[0], tile.field);
+    if constexpr (kEdge) {
+      const int w = job.width[tile.field], h = job.height[tile.field];
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const int d = first + i / 4 * kHalf + i % 4 - centre;
-    if (d >= -kRadius && d <= kRadius) t.word[i / 4] |= binomial_tap(kRadius, d) << (8 * (i % 4));
+      for (int c = 0; c < 2; ++c) edge_[c] = {picture, stride_, chunk[c].at, w, chunk[c].y0 - up - kRadius, h};
+    } else {
+      from_ = picture + chunk[0].at + (chunk[0].y0 - up - kRadius) * stride_;
+      upper_ = chunk[1].at - chunk[0].at + (chunk[1].y0 - chunk[0].y0) * stride_;
+    }
+#pragma unroll
+    for (Bytes16& bytes : ring_) bytes = fetch();
+#pragma unroll
+    for (int j = 0; j < kProducts; ++j) taps_[j] = taps(j);
+    multiply(0);
+#pragma unroll
+    for (int i = 0; i < 2 * kRadius; ++i) {  // rows that no sample ends with
+      Samples none;
+      smooth(i, none);
+    }
   }
-  return t;
-}
+
+  /// The next row. at: how many were taken before, or a number that is as much modulo kRing.
+  __device__ __forceinline__ void next(int at, Samples& g) { smooth(2 * kRadius + at, g); }
+
+ private:
+  /// The thread's taps of product j.
+  __device__ static __forceinline__ Taps taps(int j) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, column = lane / 4, first = 4 * (lane % 4);
+    const int centre = kBefore + kRun * (column / 2) + 2 * j + column % 2 - kLeft;
+    Taps t = {};
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int d = first + i / 4 * kHalf + i % 4 - centre;
+      if (d >= -kRadius && d <= kRadius) t.word[i / 4] |= binomial_tap(kRadius, d) << (8 * (i % 4));
+    }
+    return t;
+  }
+  __device__ __forceinline__ Bytes16 fetch() {
+    Bytes16 bytes;
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      if constexpr (kEdge) {
+        const uint2 words = edge_[c].next(stride_);
+        bytes.word[c] = words.x, bytes.word[2 + c] = words.y;
+      } else {
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+          bytes.word[2 * i + c] = __ldg(reinterpret_cast<const unsigned*>(from_ + c * upper_ + i * kHalf));
+      }
+    }
+    if constexpr (!kEdge) from_ += stride_;
+    return bytes;
+  }
+  __device__ __forceinline__ void multiply(int at) {
+#pragma unroll
+    for (int j = 0; j < kProducts; ++j) made_[j] = multiply_add(ring_[at % kRing], taps_[j], Products{});
+  }
+  __device__ __forceinline__ void smooth(int at, Samples& g) {
+#pragma unroll
+    for (int i = 0; i < 2 * kProducts; ++i) {
+      unsigned sum = __byte_perm(static_cast<unsigned>(made_[i / 2].sum[i % 2]),
+                                 static_cast<unsigned>(made_[i / 2].sum[2 + i % 2]), 0x5410);
+#pragma unroll
+      for (int k = 0; k < 2 * kRadius; ++k) {  // at most 255 * 256 in a half
+        const unsigned last = before_[i][k];
+        before_[i][k] = sum;
+        sum += last;
+      }
+      g[i] = {kRadius == 2 ? sum + 0x00080008u >> 4 & 0x0fff0fffu : sum};
+    }
+    ring_[at % kRing] = fetch();
+    multiply(at + 1);  // on their way while the metric is made of this row
+  }
+
+  std::int64_t stride_;
+  const std::uint8_t* from_ = nullptr;
+  std::int64_t upper_ = 0;  ///< from a thread's lower chunk to its upper one
+  EdgeWords edge_[2];
+  Bytes16 ring_[kRing];
+  Taps taps_[kProducts];
+  Products made_[kProducts];  ///< of the next row
+  unsigned before_[2 * kProducts][2 * kRadius] = {};
+};
 
 /// One warp's strip. kEdge: rows or columns may lie outside the cell or the picture, and chunks one below the other.
 /// kMean: samples are summed too.
@@ -138,49 +220,12 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
                                       long long (&mine)[kWordsOf<M>]) {
   using Row = typename M::template Row<Duo>;
   constexpr Reach kReach = M::kReach;
-  constexpr int kUp = kReach.up, kDown = kReach.down, kLead = kUp + kDown, kSpan = 2 * kRadius + 1;
-  static_assert(kUp <= kDown && kDown <= 1 && kSpan < kRing);
+  constexpr int kUp = kReach.up, kDown = kReach.down, kLead = kUp + kDown;
+  constexpr int kSlots = kRun + kReach.left + kReach.right;
+  static_assert(kUp <= kDown && kDown <= 1);
   const int w = job.width[tile.field], h = job.height[tile.field];
-  const std::int64_t stride = job.frame.stride[job.layout.plane[0]] * job.fields;
-
-  // Rows of bytes, the one that the first sample's filter begins with first.
-  const std::uint8_t* picture = field_row(job, job.layout.plane[0], tile.field);
-  const std::uint8_t* from = nullptr;
-  std::int64_t upper = 0;  // from a thread's lower chunk to its upper one
-  EdgeWord edge[4];
-  if constexpr (kEdge) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const Run& c = chunk[i % 2];
-      edge[i] = {picture, stride, c.at + i / 2 * kHalf, w, c.y0 - kUp - kRadius, h};
-    }
-  } else {
-    from = picture + chunk[0].at + (chunk[0].y0 - kUp - kRadius) * stride;
-    upper = chunk[1].at - chunk[0].at + (chunk[1].y0 - chunk[0].y0) * stride;
-  }
-  const auto fetch = [&] {
-    Bytes16 bytes;
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      bytes.word[i] =
-          kEdge ? edge[i].next(stride) : __ldg(reinterpret_cast<const unsigned*>(from + i % 2 * upper + i / 2 * kHalf));
-    if constexpr (!kEdge) from += stride;
-    return bytes;
-  };
-  Bytes16 ring[kRing];
-#pragma unroll
-  for (int i = 0; i < kRing; ++i) ring[i] = fetch();
-
-  Taps tap[kRadius + 1][kProducts<M>];  // by weight of the row
-#pragma unroll
-  for (int j = 0; j < kProducts<M>; ++j) {
-    const Taps once = taps<M, kRadius>(j);
-#pragma unroll
-    for (int d = 0; d <= kRadius; ++d) {
-      const unsigned weight = binomial_tap(kRadius, kRadius - d);
-      tap[d][j] = {once.word[0] * weight, once.word[1] * weight};  // at most 36 in a byte
-    }
-  }
+  using Rows = Smoother<kSlots, kReach.left, kRadius, kEdge>;
+  Rows smoothed(job, tile, chunk, kUp);
 
   unsigned mask[kRun];
   if constexpr (kEdge) {
@@ -191,35 +236,11 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
       mask[i] = half_mask(is_within(chunk[0].x + i, x0, x1), is_within(chunk[1].x + i, x0, x1));
   }
 
-  // Rounds. From memory: of a constant the compiler would make copies in every row.
-  const int half = kRadius == 2 ? 1 << (job.samples.shift - 1) : 0;
   unsigned sum = 0;  // of samples, for `mean`
   int row = -kUp;    // of the sample next to be made, from the strip's first one on
-  // The products of one row are on their way while the metric is made of those of the row before.
-  struct Row16 {
-    Products part[kProducts<M>];
-  };
-  const auto multiply = [&](int at) {
-    Row16 made;
-#pragma unroll
-    for (int d = 0; d < kSpan; ++d)
-#pragma unroll
-      for (int j = 0; j < kProducts<M>; ++j)
-        made.part[j] = multiply_add(ring[(at + d) % kRing], tap[d <= kRadius ? d : 2 * kRadius - d][j],
-                                    d == 0 ? Products{{half, half, half, half}} : made.part[j]);
-    return made;
-  };
-  Row16 made = multiply(0);
   const auto features = [&](int at, auto use) {
-    Duo g[2 * kProducts<M>];
-#pragma unroll
-    for (int i = 0; i < 2 * kProducts<M>; ++i) {
-      const auto low = static_cast<unsigned>(made.part[i / 2].sum[i % 2]),
-                 high = static_cast<unsigned>(made.part[i / 2].sum[2 + i % 2]);
-      g[i] = {kRadius == 2 ? (high << 12 & 0xffff0000u) | low >> 4 : high << 16 | low};
-    }
-    ring[at % kRing] = fetch();
-    made = multiply(at + 1);
+    typename Rows::Samples g;
+    smoothed.next(at, g);
     if constexpr (kMean) {
 #pragma unroll
       for (int i = 0; i < kRun; ++i) {
@@ -237,7 +258,7 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
 #pragma unroll
     for (int i = 0; i < kRun; ++i) {
       const auto sample = [&](int slot) {
-        return slot >= 0 && slot < kSlots<M> ? g[slot] : Duo{0};  // others are never asked for
+        return slot >= 0 && slot < kSlots ? g[slot] : Duo{0};  // others are never asked for
       };
       const int centre = i + kReach.left;
       Around<Duo> n{sample(centre - 1), g[centre], sample(centre + 1), sample(centre + 2)};
@@ -293,19 +314,42 @@ __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows
   mine[kTotalsOf<M>] = sum;
 }
 
+/// One warp's strip of a histogram.
+template <int kRadius, bool kEdge, class Copies>
+__device__ __forceinline__ void count(const Job& job, const Tile& tile, int rows, const Run (&chunk)[2], Copies& bins) {
+  constexpr int kShift = 4;  // of samples of 12 bits
+  using Rows = Smoother<kRun, 0, kRadius, kEdge>;
+  Rows smoothed(job, tile, chunk, 0);
+  const unsigned copy = bins.copy(static_cast<int>(threadIdx.x) % 32);
+  for (int y = 0; y < rows; y += kRing)
+#pragma unroll
+    for (int j = 0; j < kRing; ++j) {
+      typename Rows::Samples g;
+      smoothed.next(j, g);
+#pragma unroll
+      for (int i = 0; i < kRun; ++i)
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const Run& r = chunk[c];
+          if (!kEdge || (is_within(r.x + i, tile.whole.x0, tile.whole.x1) && is_within(r.y0 + y + j, r.y0, r.y1)))
+            bins.add(copy, g[i].bits >> (16 * c + kShift) & 255u);
+        }
+    }
+}
+
+/// A warp's strips in a tile: those of its chunks that lie below each other begin `rows` rows after one another.
 template <class M, int kRadius>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_prefiltered(const __grid_constant__ Job job) {
-  if constexpr (!kHasProducts) return;
-  begin_block(job);
-  constexpr Reach kReach = M::kReach;
-  const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
-  const int across = grid.across, bands = kChunks / across, rows = grid.rows;
-  const Tile tile = find_tile(grid, static_cast<int>(blockIdx.x), kChunk * across, kWarps * bands * rows, kBefore);
-  if (!tile.empty()) {
+struct Strips {
+  static constexpr Reach kReach = kReachOf<M>;
+  Run chunk[2];
+  int first, high;  ///< row of the first; rows
+  bool is_inner;    ///< no row or column lies outside the cell or the picture
+
+  __device__ __forceinline__ Strips(const Job& job, const Tile& tile, const TiledGrid& grid) {
+    const int across = grid.across, bands = kChunks / across, rows = grid.rows;
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int w = job.width[tile.field], h = job.height[tile.field];
-    const int first = tile.y0 + warp * bands * rows;
-    Run chunk[2];
+    first = tile.y0 + warp * bands * rows;
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       const int index = lane / 4 + c * kChunks / 2, x = tile.left + index % across * kChunk;
@@ -316,25 +360,44 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_prefiltered(co
       chunk[c].live0 = M::kReflect ? chunk[c].y0 : max(chunk[c].y0, kReach.up);
       chunk[c].live1 = M::kReflect ? chunk[c].y1 : min(chunk[c].y1, h - kReach.down);
     }
-    long long mine[kWordsOf<M>] = {};
-    if (first < tile.y1) {
-      // Of chunks that lie below each other all are high, or the last one of them all may be less so.
-      const int high = loop_bound(bands == 1 ? min(rows, tile.y1 - first) : rows);
-      const bool is_inner = kChunks % across == 0 && high % kRing == 0 && tile.left >= max(tile.x0, kBefore) &&
-                            tile.left + kChunk * across <= min(tile.x1, w - kBefore) && first >= kReach.up + kRadius &&
-                            first + bands * high <= tile.y1 &&
-                            first + bands * high + kReach.down + kAfter<kRadius> <= h;
-      if (!is_inner && job.mean) {
-        march<M, kRadius, true, true>(job, tile, loop_bound(min(rows, tile.y1 - first)), chunk, mine);
-      } else if (!is_inner) {
-        march<M, kRadius, true, false>(job, tile, loop_bound(min(rows, tile.y1 - first)), chunk, mine);
-      } else if (job.mean) {
-        march<M, kRadius, false, true>(job, tile, high, chunk, mine);
-      } else {
-        march<M, kRadius, false, false>(job, tile, high, chunk, mine);
+    const int left = loop_bound(min(rows, tile.y1 - first));
+    // Of chunks that lie below each other all are high, or the last one of them all may be less so.
+    high = bands == 1 ? left : rows;
+    is_inner = kChunks % across == 0 && high % kRing == 0 && tile.left >= max(tile.x0, kBefore) &&
+               tile.left + kChunk * across <= min(tile.x1, w - kBefore) && first >= kReach.up + kRadius &&
+               first + bands * high <= tile.y1 && first + bands * high + kReach.down + kAfter<kRadius> <= h;
+    if (!is_inner) high = left;
+  }
+};
+
+template <class M, int kRadius>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_prefiltered(const __grid_constant__ Job job) {
+  if constexpr (!kHasProducts) return;
+  begin_block(job);
+  const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
+  const Tile tile = find_tile(grid, static_cast<int>(blockIdx.x), kChunk * grid.across,
+                              kWarps * (kChunks / grid.across) * grid.rows, kBefore);
+  if (!tile.empty()) {
+    const Strips<M, kRadius> strips(job, tile, grid);
+    const bool is_any = strips.first < tile.y1;
+    if constexpr (M::kHistogram) {
+      // A copy for each lane: each has a memory bank to itself, whatever the samples.
+      __shared__ Bins<32> bins;
+      bins.clear();
+      if (is_any && strips.is_inner) count<kRadius, false>(job, tile, strips.high, strips.chunk, bins);
+      if (is_any && !strips.is_inner) count<kRadius, true>(job, tile, strips.high, strips.chunk, bins);
+      bins.add_to_cell(job, tile.cell);
+    } else {
+      long long mine[kWordsOf<M>] = {};
+      if (is_any && !strips.is_inner) {
+        job.mean ? march<M, kRadius, true, true>(job, tile, strips.high, strips.chunk, mine)
+                 : march<M, kRadius, true, false>(job, tile, strips.high, strips.chunk, mine);
+      } else if (is_any) {
+        job.mean ? march<M, kRadius, false, true>(job, tile, strips.high, strips.chunk, mine)
+                 : march<M, kRadius, false, false>(job, tile, strips.high, strips.chunk, mine);
       }
+      add_to_cell<M, kThreads>(job, tile.cell, mine);
     }
-    add_to_cell<M, kThreads>(job, tile.cell, mine);
   }
   finish_block(job);
 }
@@ -345,19 +408,17 @@ Kernel prefilter_kernel(int metric, int radius) {
   return with_totals_of(metric, [&](auto m) {
     using M = decltype(m);
     Kernel k;
-    if constexpr (!M::kHistogram) {
-      k.function = radius == 1 ? reinterpret_cast<const void*>(&measure_prefiltered<M, 1>)
-                               : reinterpret_cast<const void*>(&measure_prefiltered<M, 2>);
-      k.threads = kThreads;
-      k.tile_width = kChunk * kChunks;
-      k.chunks = kChunks;
-      k.strips = kWarps;
-      k.x_align = kBefore;
-      k.row_step = kRing;
-      k.max_rows = kMaxRows;
-      k.edge_percent = 120;
-      k.lead_rows = 2 * radius + 4;
-    }
+    k.function = radius == 1 ? reinterpret_cast<const void*>(&measure_prefiltered<M, 1>)
+                             : reinterpret_cast<const void*>(&measure_prefiltered<M, 2>);
+    k.threads = kThreads;
+    k.tile_width = kChunk * kChunks;
+    k.chunks = kChunks;
+    k.strips = kWarps;
+    k.x_align = kBefore;
+    k.row_step = kRing;
+    k.max_rows = kMaxRows;
+    k.edge_percent = 120;
+    k.lead_rows = 2 * radius + (M::kHistogram ? 16 : 4);  // bins are cleared, and added up
     return k;
   });
 }

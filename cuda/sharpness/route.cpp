@@ -44,13 +44,12 @@ bool is_wide(const Plan& plan) {
   });
 }
 
-SampleRoute sample_route(const Plan& plan, const MetricKind& metric, int architecture) {
+SampleRoute sample_route(const Plan& plan, int architecture) {
   const SampleFormat& samples = plan.samples;
   if (samples.is_identity()) return SampleRoute::kCodes;
   const bool is_prefilter_alone = samples.downscale == 1 && code_bytes(plan.geometry.layout) == 1;
-  return is_prefilter_alone && architecture >= kProductsFrom && !metric.is_histogram && is_large(plan)
-             ? SampleRoute::kAsMeasured
-             : SampleRoute::kPlane;
+  return is_prefilter_alone && architecture >= kProductsFrom && is_large(plan) ? SampleRoute::kAsMeasured
+                                                                               : SampleRoute::kPlane;
 }
 
 Measure measure_route(const Plan& plan, const MetricKind& metric, SampleRoute samples) {
@@ -151,13 +150,13 @@ Route route(const Plan& plan, const Placement& placement, int architecture) {
   r.has_statistics = plan.statistics.pixels > 0;
   if (!plan.grids.empty()) {
     const MetricKind metric = kind_of(plan.request.metric);
-    r.samples = sample_route(plan, metric, architecture);
+    r.samples = sample_route(plan, architecture);
     r.measure = measure_route(plan, metric, r.samples);
     for (std::size_t i = 0; i < plan.companions.size(); ++i) {
       const Plan& other = *plan.companions[i].plan;
       const MetricKind kind = kind_of(other.request.metric);
       const bool shares = other.samples == plan.samples;
-      const SampleRoute samples = shares ? r.samples : sample_route(other, kind, architecture);
+      const SampleRoute samples = shares ? r.samples : sample_route(other, architecture);
       r.companions[i] = {shares, measure_route(other, kind, samples)};
     }
   }

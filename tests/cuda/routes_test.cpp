@@ -273,9 +273,9 @@ TEST(Routes, AMeterSaysWhichItTakes) {
   Request request;
   request.prefilter = Prefilter::kBinomial3;
   const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
-  // All blocks run at once, so that strips are as low as can be: four of 3 rows, or eight of 6.
+  // All blocks run at once, so that strips are as low as can be, of 3 rows: four in a block, or eight.
   const char* const expected[] = {"luma packed, samples in a plane, kernel stream-shorts, blocks 3",
-                                  "luma packed, samples as measured, kernel prefilter, blocks 1"};
+                                  "luma packed, samples as measured, kernel prefilter, blocks 2"};
   for (const int capability : {75, 90}) {
     set_fake_capability(capability);
     const auto meter = cuda::make_meter(geometry, 0);

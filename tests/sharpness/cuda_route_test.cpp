@@ -77,7 +77,7 @@ TEST(CudaRoute, FollowsFromFormatRequestAndArchitecture) {
       {"16 bits", gray16, "tenengrad", "luma in place, samples are codes, kernel stream-words"},
       {"Turing", gray8, "tenengrad", "luma in place, samples are codes, kernel quadratic", kNone, 1, 1, kTuring},
 
-      // Behind a prefilter: bytes alone, on a GPU with matrix products, unless the samples are binned.
+      // Behind a prefilter: bytes alone, on a GPU with matrix products.
       {"binomial3", gray8, "tenengrad", "luma in place, samples as measured, kernel prefilter", kBinomial3},
       {"binomial5", gray8, "laplacian", "luma in place, samples as measured, kernel prefilter", kBinomial5},
       {"prefilter, Turing", gray8, "tenengrad", "luma in place, samples in a plane, kernel stream-shorts", kBinomial3,
@@ -86,7 +86,7 @@ TEST(CudaRoute, FollowsFromFormatRequestAndArchitecture) {
        kBinomial3, 1, 1, kAmpere - 1},
       {"prefilter, Blackwell", gray8, "tenengrad", "luma in place, samples as measured, kernel prefilter", kBinomial3,
        1, 1, 1200},
-      {"prefilter, histogram", gray8, "entropy", "luma in place, samples in a plane, kernel stream-words", kBinomial3},
+      {"prefilter, histogram", gray8, "entropy", "luma in place, samples as measured, kernel prefilter", kBinomial3},
       {"prefilter, 10 bits", p010, "tenengrad", "luma in place, samples in a plane, kernel stream-words", kBinomial3},
       {"prefilter, 16 bits", gray16, "laplacian", "luma in place, samples in a plane, kernel stream-words", kBinomial5},
       {"prefilter, rows end inside a word", gray8, "tenengrad", "luma any, samples as measured, kernel prefilter",
@@ -154,8 +154,8 @@ TEST(CudaRoute, FollowsFromFormatRequestAndArchitecture) {
       {"statistics by tiles", yuy2, "tenengrad", "luma packed, statistics, samples are codes, kernel tile, then tile",
        kNone, 1, 1, kAmpere, 640, 48, 4096, 16, true, narrow},
       {"statistics of a histogram", gray8, "entropy",
-       "luma in place, statistics, samples in a plane, kernel stream-words, then stream-shorts", kBinomial5, 1, 1,
-       kAmpere, 640, 48, 4096, 16, true},
+       "luma in place, statistics, samples as measured, kernel prefilter, then prefilter", kBinomial5, 1, 1, kAmpere,
+       640, 48, 4096, 16, true},
       {"statistics behind a prefilter", gray8, "tenengrad",
        "luma in place, statistics, samples as measured, kernel prefilter, then prefilter", kBinomial5, 1, 1, kAmpere,
        640, 48, 4096, 16, true},
