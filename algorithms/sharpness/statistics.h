@@ -53,6 +53,8 @@ enum StatisticsWord {
   kSquaredResidual,  ///< r^2 of all blocks that count, or of all residuals; unsigned
   kStatisticsWords
 };
+/// Words of the exposure, the first ones.
+inline constexpr int kExposureWords = kWhiteCount + 1;
 
 /// The statistics of a frame, resolved. Blocks of both fields count as one frame's.
 struct StatisticsPlan {

@@ -39,6 +39,8 @@ struct Job {
   int words = 0;                             ///< of a cell
   bool mean = false;
   bool is_made = false;  ///< a kernel of this frame writes what is measured
+  bool exposes = false;  ///< Measure::kQuadratic: the exposure is summed too, to the words behind those of the cells
+  ClipCodes clip{};      ///< where it exposes
 };
 
 /// Luma codes to be brought into a plane of their own, one byte each, or two for more than 8 bits.
@@ -81,9 +83,10 @@ struct StatisticsJob {
   int grids = 0;
   int step = 1;                 ///< of groups of noise blocks
   int sum_count = 0, rank = 0;  ///< of noise blocks of all grids, and the place of the one that counts
-  int tiles = 0;                ///< blocks of threads that sum residuals; the others expose
+  int tiles = 0;                ///< blocks of threads that sum residuals; the others, if there are any, expose
   int first_tile[2] = {};       ///< of each grid
   ClipCodes clip{};
+  int first_word = 0;                        ///< of the kStatisticsWords: kExposureWords where another kernel exposes
   bool is_made = false;                      ///< as of Job
   unsigned* sums = nullptr;                  ///< of noise blocks
   unsigned* chosen = nullptr;                ///< `tiles` that have finished, zero before and after

@@ -275,7 +275,9 @@ void DeviceMeter::measure_statistics(Slot& slot, const Job& from) {
   const Kernel kernel = statistics_kernel(bytes);
   const auto each = static_cast<std::uint64_t>(kernel.threads * kExposedRows * kExposedBytes);
   const std::uint64_t enough = (statistics.pixels * static_cast<std::uint64_t>(bytes) + each - 1) / each;
-  const int exposing = static_cast<int>(std::min<std::uint64_t>(enough, kExposeBlocks * processors_));
+  const int exposing =
+      route_.exposes ? 0 : static_cast<int>(std::min<std::uint64_t>(enough, kExposeBlocks * processors_));
+  job.first_word = route_.exposes ? kExposureWords : 0;
   start(kernel, grid_of(job.tiles + exposing), job, slot.stream.get());
 }
 
@@ -285,7 +287,7 @@ void DeviceMeter::queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut) 
   job.grids = slot.grids.get() + cut.first_grid;
   job.grid_count = static_cast<int>(tiling.grids.size());
   job.first = tiling.grids.front();
-  job.total_count = plan.cell_totals();
+  job.total_count = plan.cell_totals() + (job.exposes ? kExposureWords : 0);
   job.words = plan.words;
   job.mean = plan.request.mean;
   start(cut.kernel, grid_of(tiling.blocks), job, slot.stream.get());
@@ -296,7 +298,10 @@ void DeviceMeter::queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut) 
 void DeviceMeter::measure(Slot& slot, Job& job) {
   job.totals = slot.totals.get();
   job.ticket = slot.ticket.get();
-  queue(slot, job, *slot.plan, cuts_.front());
+  Job measured = job;
+  measured.exposes = route_.exposes;
+  measured.clip = clip_codes(geometry_.layout.depth, slot.plan->request.limited);
+  queue(slot, measured, *slot.plan, cuts_.front());
 }
 
 /// Queues the kernels of the plan's companions. frame: the job as the samples were made from it; samples: with those.

@@ -8,6 +8,7 @@
 // the cell or of the picture: these few are computed one by one, as the metric defines them and as they were summed.
 #include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/quadratic.h"
+#include "cuda/sharpness/exposure.cuh"
 #include "cuda/sharpness/sums.cuh"
 
 #include <cstdint>
@@ -25,6 +26,15 @@ constexpr int kBlocksPerSm = 5;
 // roles that a row plays in turn, 1 or 3.
 constexpr int kAhead = 3;
 constexpr unsigned kOnes = 0x01010101;
+
+/// What a strip sums besides lags.
+enum class Beside { kNothing, kSamples, kExposure };
+
+/// Sums of a thread: words of the cell's totals, and codes that are black and white.
+template <class M>
+struct Sums {
+  long long words[kWordsOf<M>] = {}, black = 0, white = 0;
+};
 
 /// A thread's 16 bytes of a row, as they are and from 1, 2, ... kAcross columns further right.
 template <int kAcross>
@@ -47,8 +57,8 @@ struct Lane {
 
 /// A strip's rows y0...y1-1 as the lower ones of all products, those from y_top on as the upper ones. Calls `meanwhile`
 /// when the first loads are on their way.
-template <class M, bool kSum, class F>
-__device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y1, long long (&mine)[kWordsOf<M>],
+template <class M, Beside kBeside, class F>
+__device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y1, const ClipCodes& clip, Sums<M>& mine,
                                       F meanwhile) {
   constexpr int kDown = kLags<M>.down, kAcross = kLags<M>.across;
   using Row = ShiftedBytes<kAcross>;
@@ -88,6 +98,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
   };
 
   unsigned sums[kLags<M>.accumulators] = {}, sum = 0;
+  ByteExposure exposure(clip);
   Row rows[kDown + 1];  // row y in place y - (y0 - kDown), modulo their number
 #pragma unroll
   for (int i = 0; i < kDown; ++i) rows[i] = take(ring[i], y0 - kDown + i >= y_top ? ~0u : 0u);
@@ -106,21 +117,33 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
           sums[kLag.accumulator] = __dp4a(high.word[kLag.dx < 0 ? -kLag.dx : 0][k],
                                           low.word[kLag.dx > 0 ? kLag.dx : 0][k], sums[kLag.accumulator]);
       });
-      if constexpr (kSum)
 #pragma unroll
-        for (int k = 0; k < kLaneWords; ++k) sum = __dp4a(low.word[0][k], kOnes, sum);
+      for (int k = 0; k < kLaneWords; ++k) {
+        if constexpr (kBeside == Beside::kSamples) sum = __dp4a(low.word[0][k], kOnes, sum);
+        if constexpr (kBeside == Beside::kExposure) exposure.take(low.word[0][k]);
+      }
     }
+  }
+  if constexpr (kBeside == Beside::kExposure) {
+    // What counts as zeros was taken for black.
+    int inside = 0;
+#pragma unroll
+    for (int k = 0; k < kLaneWords; ++k) inside += __popc(lane.mask[k]) / 8;
+    const int height = y1 - y0, taken = (height + kAhead - 1) / kAhead * kAhead * kLaneBytes;
+    sum = exposure.sum();
+    mine.black += static_cast<int>(exposure.black()) - (taken - inside * height);
+    mine.white += exposure.white();
   }
   unrolled<kTotalsOf<M>>([&](auto index) {
     constexpr int t = decltype(index)::value;
     unrolled<kLags<M>.accumulators>([&](auto accumulator) {
       constexpr int a = decltype(accumulator)::value, kWeight = kLags<M>.weight[a][t];
-      if constexpr (kWeight != 0) mine[t] += static_cast<long long>(kWeight) * sums[a];
+      if constexpr (kWeight != 0) mine.words[t] += static_cast<long long>(kWeight) * sums[a];
     });
     constexpr int kSlope = kLagForm<M>.slope[t];
-    if constexpr (kSlope != 0) mine[t] += static_cast<long long>(kSlope) * sum;
+    if constexpr (kSlope != 0) mine.words[t] += static_cast<long long>(kSlope) * sum;
   });
-  mine[kTotalsOf<M>] += sum;
+  mine.words[kTotalsOf<M>] += sum;
 }
 
 /// The samples that are summed as lags, what they are part of, and the picture.
@@ -140,7 +163,7 @@ __device__ __forceinline__ int inside(int v, int n) {
 
 /// What pixel (x, y) adds to the cell's totals, less what the lags have made of it.
 template <class M>
-__device__ __forceinline__ void correct(const Cell& cell, int x, int y, bool mean, long long (&mine)[kWordsOf<M>]) {
+__device__ __forceinline__ void correct(const Cell& cell, int x, int y, const ClipCodes& clip, Sums<M>& mine) {
   constexpr Reach kReach = M::kReach;
   constexpr int kRows = kReach.up + 1 + kReach.down;
   int real[kRows][4] = {}, summed[kRows][4] = {};  // columns x-1...x+2
@@ -162,20 +185,24 @@ __device__ __forceinline__ void correct(const Cell& cell, int x, int y, bool mea
     WordSums<M> sums;
     M::pixel(row(-kReach.up), row(0), row(kReach.down), sums);
 #pragma unroll
-    for (int i = 0; i < kTotalsOf<M>; ++i) mine[i] += sign * sums.total(i);
+    for (int i = 0; i < kTotalsOf<M>; ++i) mine.words[i] += sign * sums.total(i);
   };
   add(summed, -1);
   if (!cell.whole.holds(x, y)) return;
   if (M::kReflect ||
       (x >= kReach.left && x + kReach.right < cell.width && y >= kReach.up && y + kReach.down < cell.height))
     add(real, 1);
-  if (mean && !cell.summed.holds(x, y)) mine[kTotalsOf<M>] += real[kReach.up][1];
+  if (cell.summed.holds(x, y)) return;
+  const int code = real[kReach.up][1];
+  mine.words[kTotalsOf<M>] += code;
+  mine.black += code <= clip.black;
+  mine.white += code >= clip.white;
 }
 
 /// correct() for all pixels that need it, spread over the threads of the cell's blocks.
 template <class M>
-__device__ __forceinline__ void correct_border(const Cell& cell, int thread, int threads, bool mean,
-                                               long long (&mine)[kWordsOf<M>]) {
+__device__ __forceinline__ void correct_border(const Cell& cell, int thread, int threads, const ClipCodes& clip,
+                                               Sums<M>& mine) {
   constexpr Reach kReach = M::kReach;
   const Area& s = cell.summed;
   // The lags are right in `core`; outside `all` there is nothing.
@@ -190,7 +217,7 @@ __device__ __forceinline__ void correct_border(const Cell& cell, int thread, int
     const int row = n / per_row, column = n % per_row;
     const int y = row + (i < top ? all.y0 : i < sides ? core.y0 : core.y1);
     const int x = all.x0 + column + (across || column < core.x0 - all.x0 ? 0 : core.x1 - core.x0);
-    correct<M>(cell, x, y, mean, mine);
+    correct<M>(cell, x, y, clip, mine);
   }
 }
 
@@ -220,9 +247,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_
     const int chunks_end = job.readable / kLaneBytes * kLaneBytes;
     cell.summed.x1 = max(min(cell.whole.x1, chunks_end), cell.whole.x0);
 
-    long long mine[kWordsOf<M>] = {};
+    Sums<M> mine;
     const auto border = [&] {
-      correct_border<M>(cell, tile.index * kThreads + thread, tile.blocks * kThreads, job.mean, mine);
+      correct_border<M>(cell, tile.index * kThreads + thread, tile.blocks * kThreads, job.clip, mine);
     };
     const int y0 = loop_bound(min(tile.y0 + thread / 32 * grid.rows, tile.y1)),
               y1 = loop_bound(min(y0 + grid.rows, tile.y1));
@@ -236,15 +263,25 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_
           if (slope != 0) return true;
         return false;
       }();
-      if (kLinear || job.mean) {
-        march<M, true>(lane, cell.summed.y0, y0, y1, mine, border);
+      const auto sum = [&](auto beside) {
+        march<M, decltype(beside)::value>(lane, cell.summed.y0, y0, y1, job.clip, mine, border);
+      };
+      if (job.exposes) {
+        sum(std::integral_constant<Beside, Beside::kExposure>{});
+      } else if (kLinear || job.mean) {
+        sum(std::integral_constant<Beside, Beside::kSamples>{});
       } else {
-        march<M, false>(lane, cell.summed.y0, y0, y1, mine, border);
+        sum(std::integral_constant<Beside, Beside::kNothing>{});
       }
     } else {
       border();
     }
-    add_to_cell<M, kThreads>(job, tile.cell, mine);
+    add_to_cell<M, kThreads>(job, tile.cell, mine.words);
+    if (job.exposes) {
+      __syncthreads();  // the cell's sums may lie in the same shared memory
+      add_sums<kThreads>(job.totals + job.total_count - kExposureWords,
+                         {mine.words[kTotalsOf<M>], mine.black, mine.white});
+    }
   }
   finish_block(job);
 }

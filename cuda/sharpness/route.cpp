@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdlib>
 #include <limits>
+#include <span>
 
 namespace framequality::cuda {
 namespace {
@@ -58,6 +59,17 @@ Measure measure_route(const Plan& plan, const MetricKind& metric, SampleRoute sa
   if (samples == SampleRoute::kCodes && code_bytes(plan.geometry.layout) == 1)
     return metric.is_quadratic ? Measure::kQuadratic : Measure::kStreamBytes;
   return plan.samples.bits() <= kMostShortBits && !metric.is_histogram ? Measure::kStreamShorts : Measure::kStreamWords;
+}
+
+/// True if the kernel that measures can take the exposure of what it reads: all of what the statistics are of, once.
+/// With no noise block the statistics' kernel is at work for all of it anyway.
+bool can_expose(const Plan& plan, Measure measure) {
+  const StatisticsPlan& s = plan.statistics;
+  if (measure != Measure::kQuadratic || s.blocks == 0 || static_cast<int>(plan.grids.size()) != s.grids) return false;
+  return std::ranges::equal(plan.grids, std::span(s.grid, plan.grids.size()),
+                            [](const Grid& a, const StatisticsGrid& b) {
+                              return a.field == b.field && a.x0 == b.x0 && a.x1 == b.x1 && a.y0 == b.y0 && a.y1 == b.y1;
+                            });
 }
 
 /// True if luma codes lie side by side in their plane, in words that a stream kernel reads.
@@ -152,6 +164,7 @@ Route route(const Plan& plan, const Placement& placement, int architecture) {
     const MetricKind metric = kind_of(plan.request.metric);
     r.samples = sample_route(plan, architecture);
     r.measure = measure_route(plan, metric, r.samples);
+    r.exposes = r.has_statistics && can_expose(plan, r.measure);
     for (std::size_t i = 0; i < plan.companions.size(); ++i) {
       const Plan& other = *plan.companions[i].plan;
       const MetricKind kind = kind_of(other.request.metric);
@@ -165,8 +178,9 @@ Route route(const Plan& plan, const Placement& placement, int architecture) {
 }
 
 std::string to_string(const Route& route) {
-  std::string text = std::string("luma ") + name(route.luma) + (route.has_statistics ? ", statistics" : "") +
-                     ", samples " + name(route.samples) + ", kernel " + name(route.measure);
+  std::string text = std::string("luma ") + name(route.luma) +
+                     (route.has_statistics ? route.exposes ? ", noise" : ", statistics" : "") + ", samples " +
+                     name(route.samples) + ", kernel " + name(route.measure) + (route.exposes ? " with exposure" : "");
   for (const CompanionRoute& c : route.companions)
     if (c.measure != Measure::kNothing)
       text += std::string(", then ") + (c.shares_samples ? "" : "in a plane ") + name(c.measure);

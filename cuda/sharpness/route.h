@@ -51,6 +51,7 @@ struct Route {
   bool has_statistics = false;
   SampleRoute samples = SampleRoute::kCodes;
   Measure measure = Measure::kNothing;
+  bool exposes = false;  ///< the kernel that measures does: the statistics' does not
   std::array<CompanionRoute, Plan::kMostCompanions> companions{};
 
   /// True if a kernel of this stage is launched.

@@ -5,8 +5,10 @@
 // The first job.tiles blocks sum residuals: a thread takes four columns and four rows of a noise block, all of its
 // loads on their way at once; 16 threads make up a noise block, 64 a group of them. The others expose: a thread takes
 // 16 bytes of four rows, then those of the same size further on. All reads are of adjacent codes by adjacent threads;
-// those of rows that two threads share come from the cache.
+// those of rows that two threads share come from the cache. Where the metric's kernel exposes, there are none of the
+// others.
 #include "cuda/loop_bound.cuh"
+#include "cuda/sharpness/exposure.cuh"
 #include "cuda/sharpness/tile.cuh"
 
 #include <cstdint>
@@ -129,45 +131,25 @@ __device__ void sum_blocks(const StatisticsJob& job, int tile, Sums& sums) {
     job.sums[grid.first_sum + group * kNoiseGroup + block] = is_block ? sum : kNoBlock;
 }
 
-constexpr unsigned kOnes = 0x01010101, kHighest = 0x80808080;
-
-/// The exposure of the codes that one thread takes at a time.
-template <class Word>
-class Exposure {
+/// As ByteExposure, of two words' codes at a time.
+class WordExposure {
  public:
-  __device__ explicit Exposure(const StatisticsJob& job) : codes_{job}, clip_(job.clip) {}
-
-  __device__ __forceinline__ void take(int code) {
-    sum_ += static_cast<unsigned>(code);
-    black_ += code <= clip_.black;
-    white_ += code >= clip_.white;
-  }
+  __device__ explicit WordExposure(const StatisticsJob& job) : codes_{job}, clip_(job.clip) {}
   __device__ __forceinline__ void take(unsigned word) {
-    if constexpr (sizeof(Word) == 1) {
-      // Black lies in the lower half of the codes and white in the upper. Added to a code's lower bits, what is short
-      // of half the range carries into its highest bit from the first code beyond black on, or from white on.
-      const unsigned low = word & ~kHighest, not_black = low + static_cast<unsigned>(127 - clip_.black) * kOnes,
-                     white = low + static_cast<unsigned>(256 - clip_.white) * kOnes;
-      sum_ = __dp4a(word, kOnes, sum_);
-      black_ = __dp4a(~(not_black | word) & kHighest, kOnes, black_);
-      white_ = __dp4a(white & word & kHighest, kOnes, white_);
-    } else {
-      take(codes_.from(word));
-      take(codes_.from(word >> 16));
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int code = codes_.from(word >> 16 * i);
+      sum_ += static_cast<unsigned>(code);
+      black_ += code <= clip_.black;
+      white_ += code >= clip_.white;
     }
   }
-  /// Adds what was taken as codes or as words, not as both.
-  template <bool kWords>
-  __device__ __forceinline__ void add_to(Sums& sums) {
-    constexpr unsigned kUnit = kWords && sizeof(Word) == 1 ? 128 : 1;
-    sums.word[kLumaSum] += sum_;
-    sums.word[kBlackCount] += black_ / kUnit;
-    sums.word[kWhiteCount] += white_ / kUnit;
-    sum_ = black_ = white_ = 0;
-  }
+  __device__ __forceinline__ unsigned sum() const { return sum_; }
+  __device__ __forceinline__ unsigned black() const { return black_; }
+  __device__ __forceinline__ unsigned white() const { return white_; }
 
  private:
-  Codes<Word> codes_;
+  Codes<std::uint16_t> codes_;
   ClipCodes clip_;
   unsigned sum_ = 0, black_ = 0, white_ = 0;
 };
@@ -177,7 +159,13 @@ template <class Word>
 __device__ void expose(const StatisticsJob& job, const StatisticsGrid& grid, int thread, int threads, Sums& sums) {
   constexpr int kRun = kExposedBytes / static_cast<int>(sizeof(Word));
   const Codes<Word> codes{job};
-  Exposure<Word> exposure(job);
+  const auto begun = [&] {
+    if constexpr (sizeof(Word) == 1) {
+      return ByteExposure(job.clip);
+    } else {
+      return WordExposure(job);
+    }
+  };
   // Runs that lie wholly in the grid; what is left and right of them is taken code by code.
   const int width = grid.x1 - grid.x0, height = grid.y1 - grid.y0;
   const int x0 = loop_bound(min((grid.x0 + kRun - 1) / kRun * kRun - grid.x0, width)), across = (width - x0) / kRun,
@@ -190,17 +178,22 @@ __device__ void expose(const StatisticsJob& job, const StatisticsGrid& grid, int
 #pragma unroll
     for (int j = 0; j < kExposedRows; ++j)
       run[j] = __ldg(reinterpret_cast<const uint4*>(codes.row(grid, grid.y0 + min(first + j, height - 1)) + x));
+    auto exposure = begun();
 #pragma unroll
     for (int j = 0; j < kExposedRows; ++j) {
       if (first + j >= height) break;
       exposure.take(run[j].x), exposure.take(run[j].y), exposure.take(run[j].z), exposure.take(run[j].w);
     }
-    exposure.template add_to<true>(sums);
+    sums.word[kLumaSum] += exposure.sum();
+    sums.word[kBlackCount] += exposure.black();
+    sums.word[kWhiteCount] += exposure.white();
   }
   for (std::int64_t i = thread, n = std::int64_t{beside} * height; i < n; i += threads) {
     const int column = static_cast<int>(i % beside), y = grid.y0 + static_cast<int>(i / beside);
-    exposure.take(codes.at(codes.row(grid, y) + (column < x0 ? column : column - x0 + x1)));
-    exposure.template add_to<false>(sums);
+    const int code = codes.at(codes.row(grid, y) + (column < x0 ? column : column - x0 + x1));
+    sums.word[kLumaSum] += static_cast<unsigned>(code);
+    sums.word[kBlackCount] += code <= job.clip.black;
+    sums.word[kWhiteCount] += code >= job.clip.white;
   }
 }
 
@@ -233,10 +226,10 @@ __device__ unsigned select(const unsigned* sums, int count, int rank, int digits
   if (keeps)
 #pragma unroll
     for (int i = 0; i < kKept; ++i) kept[i] = i * kThreads + t < count ? __ldcg(sums + i * kThreads + t) : kNoBlock;
+  for (int i = t; i < kDigits; i += kThreads) histogram[i] = 0;
   unsigned prefix = 0;
   for (int d = digits - 1; d >= 0; --d) {
     const int shift = d * kDigitBits;
-    for (int i = t; i < kDigits; i += kThreads) histogram[i] = 0;
     __syncthreads();
     const auto sort_in = [&](unsigned v) {
       // Adding a constant 1 is one operation even where all of a warp add to the same one: blocks of flat pictures.
@@ -252,7 +245,10 @@ __device__ unsigned select(const unsigned* sums, int count, int rank, int digits
     constexpr int kEach = kDigits / kThreads;
     unsigned own[kEach], sum = 0;
 #pragma unroll
-    for (int i = 0; i < kEach; ++i) sum += own[i] = histogram[t * kEach + i];
+    for (int i = 0; i < kEach; ++i) {
+      sum += own[i] = histogram[t * kEach + i];
+      histogram[t * kEach + i] = 0;
+    }
     unsigned up_to = sum;
 #pragma unroll
     for (int i = 1; i < 32; i *= 2) {
@@ -274,7 +270,6 @@ __device__ unsigned select(const unsigned* sums, int count, int rank, int digits
     __syncthreads();
     prefix = prefix << kDigitBits | digit;
     rank -= static_cast<int>(below);
-    __syncthreads();
   }
   return prefix;
 }
@@ -283,15 +278,10 @@ template <class Word>
 __global__ void __launch_bounds__(kThreads) measure_statistics(const __grid_constant__ StatisticsJob job) {
   begin_block(job);
   const int block = static_cast<int>(blockIdx.x);
+  const bool has_others = static_cast<int>(gridDim.x) > job.tiles;
   Sums sums;
   if (block < job.tiles) {
     sum_blocks<Word>(job, block, sums);
-    // The last of them chooses while others still expose.
-    if (is_last_block(job.chosen, static_cast<unsigned>(job.tiles))) {
-      constexpr int kWordDigits = sizeof(Word) == 1 ? 2 : 3;
-      const unsigned chosen = select(job.sums, job.sum_count, job.rank, kWordDigits);
-      if (threadIdx.x == 0) sums.word[kResidual] = chosen;
-    }
   } else {
     const int thread = (block - job.tiles) * kThreads + static_cast<int>(threadIdx.x),
               threads = (static_cast<int>(gridDim.x) - job.tiles) * kThreads;
@@ -301,10 +291,22 @@ __global__ void __launch_bounds__(kThreads) measure_statistics(const __grid_cons
     }
   }
   sums.add_to_frame(job);
-  if (!is_last_block(job.ticket, gridDim.x)) return;
+  if (block < job.tiles) {
+    // The last of them chooses, while others may still expose.
+    const bool is_last = is_last_block(job.chosen, static_cast<unsigned>(job.tiles));
+    if (is_last) {
+      constexpr int kWordDigits = sizeof(Word) == 1 ? 2 : 3;
+      const unsigned chosen = select(job.sums, job.sum_count, job.rank, kWordDigits);
+      if (threadIdx.x == 0) atomicAdd(job.totals + kResidual, static_cast<unsigned long long>(chosen));
+      __syncthreads();
+    }
+    if (!has_others && !is_last) return;
+  }
+  if (has_others && !is_last_block(job.ticket, gridDim.x)) return;
   if (!job.is_made) wait_for_earlier();
   const int i = static_cast<int>(threadIdx.x);
-  if (i < kStatisticsWords) job.results[i] = static_cast<std::int64_t>(atomicExch(job.totals + i, 0ull));
+  if (i >= job.first_word && i < kStatisticsWords)
+    job.results[i] = static_cast<std::int64_t>(atomicExch(job.totals + i, 0ull));
 }
 
 }  // namespace

@@ -78,13 +78,13 @@ inline constexpr Reach kReachOf = [] {
   }
 }();
 
-/// Adds the block's sums, mine of each thread, to the cell's totals. All threads of the block call it.
-template <class M, int kThreads>
-__device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kWordsOf<M>]) {
+/// Adds the block's sums, mine of each thread, to totals: the first `count` of them. All threads of the block call it.
+template <int kThreads, int kSums>
+__device__ void add_sums(unsigned long long* totals, const long long (&mine)[kSums], int count = kSums) {
   constexpr int kWarps = kThreads / 32;
-  __shared__ long long warp_sums[kWordsOf<M>][kWarps];
+  __shared__ long long warp_sums[kSums][kWarps];
 #pragma unroll
-  for (int i = 0; i < kWordsOf<M>; ++i) {
+  for (int i = 0; i < kSums; ++i) {
     long long sum = mine[i];
 #pragma unroll
     for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
@@ -92,12 +92,18 @@ __device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kW
   }
   __syncthreads();
   const int i = static_cast<int>(threadIdx.x);
-  if (i < kTotalsOf<M> || (i == kTotalsOf<M> && job.mean)) {
+  if (i < count) {
     long long sum = 0;
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) sum += warp_sums[i][w];
-    atomicAdd(job.totals + cell * job.words + i, static_cast<unsigned long long>(sum));
+    atomicAdd(totals + i, static_cast<unsigned long long>(sum));
   }
+}
+
+/// The same for the totals of a cell.
+template <class M, int kThreads>
+__device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kWordsOf<M>]) {
+  add_sums<kThreads>(job.totals + cell * job.words, mine, kTotalsOf<M> + job.mean);
 }
 
 /// True in the last of `blocks` blocks to call it, with what the others wrote to be seen. All threads of these blocks
