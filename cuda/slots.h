@@ -105,4 +105,26 @@ class Slots {
   Ring<Slot> ring_;
 };
 
+/// For benchmarks: calls launch(slot) `count` times, round-robin, which queues kernels in the slot's stream, and
+/// returns the mean time from one to the next. Unit: seconds. Blocks.
+template <class Slot, class Launch>
+double mean_seconds(Slots<Slot>& slots, int count, Launch launch) {
+  if (slots.pending() > 0) throw std::logic_error("cuda: a frame is pending");
+  auto& all = slots.all();
+  const Event start = make_event(cudaEventDefault), stop = make_event(cudaEventDefault);
+  const cudaStream_t first = all[0].stream.get();
+  check(cudaEventRecord(start.get(), first), "cudaEventRecord");
+  for (Slot& slot : all) check(cudaStreamWaitEvent(slot.stream.get(), start.get(), 0), "cudaStreamWaitEvent");
+  for (int i = 0; i < count; ++i) launch(all[static_cast<std::size_t>(i) % all.size()]);
+  for (Slot& slot : all) {
+    check(cudaEventRecord(slot.begun.get(), slot.stream.get()), "cudaEventRecord");
+    check(cudaStreamWaitEvent(first, slot.begun.get(), 0), "cudaStreamWaitEvent");
+  }
+  check(cudaEventRecord(stop.get(), first), "cudaEventRecord");
+  check(cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
+  float ms;
+  check(cudaEventElapsedTime(&ms, start.get(), stop.get()), "cudaEventElapsedTime");
+  return ms * 1e-3 / count;
+}
+
 }  // namespace framequality::cuda

@@ -132,25 +132,41 @@ FQ_HD DiffusedColour diffuse_colour(Triple tone, Triple kept_left, Triple from_a
 /// the threshold up to which the mask takes the first one, the first two, the first three, 16 bits each.
 using Mixture = std::uint64_t;
 
-FQ_HD std::uint32_t mixed_colour(Mixture m, std::uint32_t threshold) {
-  const std::uint32_t place =
-      (threshold > (m >> 16 & 0xffff)) + (threshold > (m >> 32 & 0xffff)) + (threshold > m >> 48);
-  return static_cast<std::uint32_t>(m >> 4 * place & 15);
+// I, U in what follows: 32-bit integers, or the numbers of algorithms/text.
+
+/// low, high: halves of the Mixture.
+template <class U>
+FQ_HD U mixed_colour(U low, U high, U threshold) {
+  const U none = constant(low, 0u), bits = constant(low, 4u);
+  const U place = choose(threshold > (low >> 16), bits, none) + choose(threshold > (high & 0xffffu), bits, none) +
+                  choose(threshold > (high >> 16), bits, none);
+  return (low >> place) & 15u;
 }
 
-/// The mask at a pixel: its threshold, and what rounds tones to nodes up or down, so that the mixture is on average the
-/// one between the nodes.
+/// As node_of() a Triple.
+template <class I>
+FQ_HD I node_of(I red, I green, I blue) {
+  return (red >> kNodeBits) | (green >> kNodeBits) << 6 | (blue >> kNodeBits) << 12;
+}
+
+/// What is added to tones to round them to nodes up or down, so that the mixture is on average the one between the
+/// nodes: 0...kNodeStep-1. rank: of the mask half its side away, which has nothing to do with the one here. strength
+/// draws it towards the middle.
+template <class I>
+FQ_HD I rounding_of(I rank, I strength) {
+  constexpr int kRanks = kMaskSide * kMaskSide, kHalf = kNodeStep / 2;
+  return kHalf + weaken<I>(rank / (kRanks / kNodeStep) - kHalf, strength);
+}
+
+/// The mask at a pixel: its threshold and its rounding, the same in each field.
 struct MaskedPixel {
-  Triple rounding;  ///< 0...kNodeStep-1, the same in each field
+  Triple rounding;
   std::uint32_t threshold;
 };
 
-/// strength draws both towards the middle.
 FQ_HD MaskedPixel masked_pixel(const std::uint16_t* mask, int x, int y, int strength) {
-  constexpr int kRanks = kMaskSide * kMaskSide, kHalf = kNodeStep / 2;
-  // Half a mask away ranks have nothing to do with those here.
-  const int away = rank_at(mask, x + kMaskSide / 2, y + kMaskSide / 2) * kNodeStep / kRanks;
-  return {triple(static_cast<std::uint64_t>(kHalf + weaken(away - kHalf, strength))),
+  const int away = rank_at(mask, x + kMaskSide / 2, y + kMaskSide / 2);
+  return {triple(static_cast<std::uint64_t>(rounding_of(away, strength))),
           static_cast<std::uint32_t>(threshold_of(rank_at(mask, x, y), strength))};
 }
 

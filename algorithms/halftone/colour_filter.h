@@ -8,6 +8,8 @@
 #include "algorithms/picture.h"
 #include "algorithms/worker.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,12 +44,23 @@ inline bool valid(const ColourSettings& s) {
          s.strength >= 0 && s.strength <= kFullStrength;
 }
 
-/// Bytes of a row of a Target.
-inline std::size_t target_row_bytes(int width, const ColourSettings& s) {
-  const auto pixels = static_cast<std::size_t>(width);
-  if (s.output == ColourOutput::kCodes) return (pixels * static_cast<std::size_t>(s.palette.bits()) + 7) / 8;
-  return pixels * (s.output == ColourOutput::kRgb ? 3 : 4);
+/// Bits that a pixel of a Target may have.
+inline constexpr std::array kPixelBits = {1, 2, 4, 24, 32};
+
+inline int pixel_bits(const ColourSettings& s) {
+  if (s.output == ColourOutput::kCodes) return s.palette.bits();
+  return s.output == ColourOutput::kRgb ? 24 : 32;
 }
+/// Its place among kPixelBits.
+inline std::size_t result_of(const ColourSettings& s) {
+  return static_cast<std::size_t>(std::ranges::find(kPixelBits, pixel_bits(s)) - kPixelBits.begin());
+}
+
+/// Bytes of a row of a Target.
+inline std::size_t row_bytes_of(int width, int bits) {
+  return width > 0 ? (static_cast<std::size_t>(width) * static_cast<std::size_t>(bits) + 7) / 8 : 0;
+}
+inline std::size_t target_row_bytes(int width, const ColourSettings& s) { return row_bytes_of(width, pixel_bits(s)); }
 
 /// Halftones a frame into `out`, which may not overlap it. Samples of chroma stand for all pixels that they cover; of
 /// samples of more than 12 bits, the upper 12 count. valid(settings) holds.

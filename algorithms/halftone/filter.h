@@ -5,6 +5,7 @@
 #include "algorithms/halftone/tables.h"
 #include "algorithms/halftone/tone.h"
 #include "algorithms/layout.h"
+#include "algorithms/picture.h"
 #include "algorithms/worker.h"
 
 #include <cstddef>
@@ -47,6 +48,15 @@ struct Target {
   std::ptrdiff_t stride = 0;  ///< bytes, may be negative
   Memory memory = Memory::kHost;
 };
+
+/// The same as the only plane of a canvas.
+inline Canvas canvas_of(const Target& target) {
+  Canvas canvas;
+  canvas.plane[0] = target.row0;
+  canvas.stride[0] = target.stride;
+  canvas.memory = target.memory;
+  return canvas;
+}
 
 /// Bytes of a row of a Target.
 FQ_HD std::size_t target_row_bytes(int width, bool packed) {

@@ -178,8 +178,8 @@ struct Expression {
   }
 };
 
-template <class T>
-Expression<T> operator>>(Expression<T> a, Expression<Signed> bits) {
+template <class T, class B>
+Expression<T> operator>>(Expression<T> a, Expression<B> bits) {
   return Expression<T>::make("$ >> $", {a.node, bits.node});
 }
 inline Expression<Bits> bits_of(Expression<Real> a) { return Expression<Bits>::make("BITS($)", {a.node}); }

@@ -3,6 +3,7 @@
 // one above, whose progress it follows; rows of the mask follow nothing.
 #include "cpu/halftone/colour.h"
 
+#include "algorithms/halftone/colour_codes.h"
 #include "algorithms/halftone/colour_tables.h"
 #include "algorithms/halftone/tables.h"
 #include "cpu/dispatch.h"
@@ -60,15 +61,7 @@ class CpuColourHalftone final : public ColourFilter {
     task_.reset();
     prepare(task.settings);
     for (int field = 0; field < task.fields; ++field) {
-      Field f{task, {}, {}, {}, (g_.height - field + task.fields - 1) / task.fields};
-      for (int c = 0; c < g_.layout.components; ++c) {
-        const int p = g_.layout.component[c].plane;
-        // The second field of few rows may have no chroma of its own.
-        const int first = std::min(field, g_.height_of(c) - 1);
-        f.row0[c] = task.frame.plane[p] + task.frame.stride[p] * first + g_.layout.component[c].offset;
-        f.stride[c] = task.frame.stride[p] * task.fields;
-        f.last[c] = (g_.height_of(c) - 1 - first) / task.fields;
-      }
+      Field f{task, field, (g_.height - field + task.fields - 1) / task.fields};
       f.out = {task.out.row0 + task.out.stride * field, task.out.stride * task.fields, Memory::kHost};
       if (g_.width > 0 && f.height > 0) run(f);
     }
@@ -82,10 +75,7 @@ class CpuColourHalftone final : public ColourFilter {
   };
   struct Field {
     const ColourTask& task;
-    const std::uint8_t* row0[3];  ///< of each component
-    std::ptrdiff_t stride[3];
-    int last[3];  ///< row
-    int height;
+    int field, height;
     Target out{};
   };
 
@@ -124,8 +114,12 @@ class CpuColourHalftone final : public ColourFilter {
 
   void read(const Field& f, int y, Triple* tones) const {
     const std::uint8_t* rows[3] = {};
-    for (int c = 0; c < g_.layout.components; ++c)
-      rows[c] = f.row0[c] + f.stride[c] * std::min(y >> g_.layout.component[c].y_shift, f.last[c]);
+    const int in_frame = y * f.task.fields + f.field;
+    for (int c = 0; c < g_.layout.components; ++c) {
+      const PictureLayout::Component& at = g_.layout.component[c];
+      const int row = component_row(in_frame, g_.height, f.task.fields, at.y_shift);
+      rows[c] = f.task.frame.plane[at.plane] + f.task.frame.stride[at.plane] * row + at.offset;
+    }
     codes_.read(rows, g_.width, tones);
   }
   /// Tones that can be mixed, as error diffusion needs them.

@@ -2,6 +2,8 @@
 // Rows of colour halftones: from tones to places in the palette, and from those to what a panel or a screen takes.
 #include "cpu/halftone/colour_rows.h"
 
+#include "algorithms/halftone/colour_codes.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -21,19 +23,23 @@ FQ_HD void diffuse_pixel(const ColourGroup& group, const ColourChoice& choice, i
   group.kept[r + 1][x] = left = d.kept;
 }
 
+using Words = std::array<std::uint32_t, kMostColours>;
+
 template <int kBits>
-void pack_codes(const std::uint8_t* colours, int width, const std::uint8_t* codes, std::uint8_t* out) {
+void pack_codes(const std::uint8_t* colours, int width, const Words& codes, std::uint8_t* out) {
   constexpr int kPixels = 8 / kBits;
   for (int x = 0; x < width; x += kPixels) {
-    int byte = 0;
+    std::uint32_t byte = 0;
     for (int i = 0; i < kPixels; ++i) byte = byte << kBits | (x + i < width ? codes[colours[x + i]] : 0);
     *out++ = static_cast<std::uint8_t>(byte);
   }
 }
 
 template <int kBytes>
-void put_colours(const std::uint8_t* colours, int width, const std::array<std::uint8_t[4], kMostColours>& bytes,
-                 std::uint8_t* out) {
+void put_colours(const std::uint8_t* colours, int width, const Words& words, std::uint8_t* out) {
+  std::array<std::uint8_t[4], kMostColours> bytes;
+  for (std::size_t i = 0; i < kMostColours; ++i)
+    for (std::size_t c = 0; c < 4; ++c) bytes[i][c] = static_cast<std::uint8_t>(words[i] >> 8 * c);
   // Four bytes are stored at once; the fourth of three is the next pixel's first.
   int x = 0;
   for (; x + 1 < width; ++x, out += kBytes) std::memcpy(out, bytes[colours[x]], 4);
@@ -74,22 +80,16 @@ void diffuse_serpentine(const Triple* tones, int width, int y, const ColourChoic
 }
 
 void write_colours(const std::uint8_t* colours, int width, const ColourSettings& settings, std::uint8_t* out) {
-  std::uint8_t codes[kMostColours] = {};
-  std::array<std::uint8_t[4], kMostColours> bytes{};
-  const Palette& palette = settings.palette;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(palette.count); ++i) {
-    const PaletteColour& c = palette.colour[i];
-    codes[i] = c.code;
-    bytes[i][0] = c.red, bytes[i][1] = c.green, bytes[i][2] = c.blue, bytes[i][3] = 255;
-  }
-  if (settings.output == ColourOutput::kRgb) return put_colours<3>(colours, width, bytes, out);
-  if (settings.output == ColourOutput::kRgbx) return put_colours<4>(colours, width, bytes, out);
-  if (palette.bits() == 1)
-    pack_codes<1>(colours, width, codes, out);
-  else if (palette.bits() == 2)
-    pack_codes<2>(colours, width, codes, out);
+  const Words words = output_words(settings);
+  if (settings.output == ColourOutput::kRgb) return put_colours<3>(colours, width, words, out);
+  if (settings.output == ColourOutput::kRgbx) return put_colours<4>(colours, width, words, out);
+  const int bits = settings.palette.bits();
+  if (bits == 1)
+    pack_codes<1>(colours, width, words, out);
+  else if (bits == 2)
+    pack_codes<2>(colours, width, words, out);
   else
-    pack_codes<4>(colours, width, codes, out);
+    pack_codes<4>(colours, width, words, out);
 }
 
 }  // namespace framequality::cpu

@@ -253,7 +253,9 @@ void pack(const std::uint8_t* codes, int n, std::uint8_t* out) { pack_rest(codes
 FQ_HD std::uint8_t masked_colour(const MaskedColours& row, int x) {
   const int at = x % kMaskSide;
   const std::uint32_t node = node_of(row.tones[x] + row.rounding[at]);
-  return static_cast<std::uint8_t>(mixed_colour(row.mixed[node], static_cast<std::uint32_t>(row.threshold[at] >> 48)));
+  const Mixture m = row.mixed[node];
+  return static_cast<std::uint8_t>(mixed_colour(static_cast<std::uint32_t>(m), static_cast<std::uint32_t>(m >> 32),
+                                                static_cast<std::uint32_t>(row.threshold[at] >> 48)));
 }
 
 #ifdef __AVX2__

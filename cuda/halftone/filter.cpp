@@ -21,14 +21,6 @@ Download download_of(const Geometry& geometry, bool packed, int id) {
   return {std::span(&size, 1), id};
 }
 
-Canvas canvas_of(const Target& target) {
-  Canvas canvas;
-  canvas.plane[0] = target.row0;
-  canvas.stride[0] = target.stride;
-  canvas.memory = target.memory;
-  return canvas;
-}
-
 }  // namespace
 
 DeviceHalftone::DeviceHalftone(const Geometry& geometry, int id, int depth)
@@ -153,23 +145,8 @@ void DeviceHalftone::collect() {
 }
 
 double DeviceHalftone::time_kernels(const Frame& frame, const Target& out, const Settings& settings, int count) {
-  if (slots_.pending() > 0) throw std::logic_error("cuda halftone: a frame is pending");
   make_current(id_);
-  auto& slots = slots_.all();
-  const Event start = make_event(cudaEventDefault), stop = make_event(cudaEventDefault);
-  const cudaStream_t first = slots[0].stream.get();
-  check(cudaEventRecord(start.get(), first), "cudaEventRecord");
-  for (Slot& slot : slots) check(cudaStreamWaitEvent(slot.stream.get(), start.get(), 0), "cudaStreamWaitEvent");
-  for (int i = 0; i < count; ++i) launch(slots[static_cast<std::size_t>(i) % slots.size()], frame, out, settings, 1);
-  for (Slot& slot : slots) {
-    check(cudaEventRecord(slot.begun.get(), slot.stream.get()), "cudaEventRecord");
-    check(cudaStreamWaitEvent(first, slot.begun.get(), 0), "cudaStreamWaitEvent");
-  }
-  check(cudaEventRecord(stop.get(), first), "cudaEventRecord");
-  check(cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
-  float ms;
-  check(cudaEventElapsedTime(&ms, start.get(), stop.get()), "cudaEventElapsedTime");
-  return ms * 1e-3 / count;
+  return mean_seconds(slots_, count, [&](Slot& slot) { launch(slot, frame, out, settings, 1); });
 }
 
 std::unique_ptr<Filter> make_halftone(const Geometry& geometry, int id, int depth) {

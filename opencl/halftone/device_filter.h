@@ -16,6 +16,9 @@
 
 namespace framequality::opencl {
 
+/// A work item for each block of pixels of a frame.
+Range blocks_range(const Context& context, int width, int height);
+
 /// Most work items of a group that diffuses errors, as suits a device: one where they take turns.
 int diffusion_items(const DeviceInfo& device);
 
@@ -71,7 +74,6 @@ class DeviceHalftone final : public halftone::Filter {
   void launch(Slot& slot, const Placed& frame, const halftone::Settings& settings, int fields);
   void diffuse(Slot& slot, const Kernels& kernels, const Placed& frame, const halftone::Settings& settings, int fields,
                const Placed& out);
-  Range blocks_range() const;
   void check_task(const halftone::Task& task) const;
   bool is_empty() const { return geometry_.width <= 0 || geometry_.height <= 0; }
 

@@ -26,16 +26,15 @@ PlaneSize size_of(const Geometry& g, bool packed) {
   return {g.width > 0 ? target_row_bytes(g.width, packed) : 0, std::max(g.height, 0)};
 }
 
-Canvas canvas_of(const Target& target) {
-  Canvas canvas;
-  canvas.plane[0] = target.row0;
-  canvas.stride[0] = target.stride;
-  return canvas;
-}
-
 int blocks_of(int width) { return (width + kBlock - 1) / kBlock; }
 
 }  // namespace
+
+Range blocks_range(const Context& context, int width, int height) {
+  const int across = static_cast<int>(std::min<std::size_t>(64, context.device().group_items));
+  return {{pieces(blocks_of(width), across) * static_cast<std::size_t>(across), static_cast<std::size_t>(height), 1},
+          {static_cast<std::size_t>(across), 1, 1}};
+}
 
 int diffusion_items(const DeviceInfo& device) {
   constexpr std::size_t kMost = 256;
@@ -156,14 +155,6 @@ void DeviceHalftone::bring_tones(Slot& slot, const ToneSettings& settings) {
         "clEnqueueWriteBuffer");
 }
 
-/// A work item for each block of pixels.
-Range DeviceHalftone::blocks_range() const {
-  const int across = static_cast<int>(std::min<std::size_t>(64, context_->device().group_items));
-  return {{pieces(blocks_of(geometry_.width), across) * static_cast<std::size_t>(across),
-           static_cast<std::size_t>(geometry_.height), 1},
-          {static_cast<std::size_t>(across), 1, 1}};
-}
-
 void DeviceHalftone::diffuse(Slot& slot, const Kernels& kernels, const Placed& frame, const Settings& settings,
                              int fields, const Placed& out) {
   const cl_int width = geometry_.width, height = geometry_.height, blocks = blocks_of(width);
@@ -171,7 +162,7 @@ void DeviceHalftone::diffuse(Slot& slot, const Kernels& kernels, const Placed& f
   set_arguments(kernels.tones, frame.buffer, frame.origin[0], frame.origin[1], frame.origin[2], frame.pitch[0],
                 frame.pitch[1], frame.pitch[2], slot.tones.get(), cl_int{fields}, slot.plane.get(), pitch, field_step,
                 width, height);
-  start(slot.queue.get(), kernels.tones, blocks_range());
+  start(slot.queue.get(), kernels.tones, blocks_range(*context_, geometry_.width, geometry_.height));
   const Diffusion diffusion = diffusion_of(rows);
   set_arguments(kernels.diffuse, slot.plane.get(), pitch, field_step, cl_int{settings.strength}, cl_int{diffusion.span},
                 cl_int{settings.packed}, slot.lines.get(), blocks, out.buffer, out.origin[0], out.pitch[0],
@@ -191,7 +182,7 @@ void DeviceHalftone::launch(Slot& slot, const Placed& frame, const Settings& set
                 frame.pitch[1], frame.pitch[2], slot.tones.get(), cl_int{fields}, mask_.get(),
                 cl_int{settings.strength}, cl_int{settings.packed}, out.buffer, out.origin[0], out.pitch[0],
                 cl_int{geometry_.width}, cl_int{geometry_.height});
-  start(slot.queue.get(), kernels.blue_noise, blocks_range());
+  start(slot.queue.get(), kernels.blue_noise, blocks_range(*context_, geometry_.width, geometry_.height));
 }
 
 void DeviceHalftone::check_task(const Task& task) const {
