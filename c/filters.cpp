@@ -155,12 +155,12 @@ struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
         device_(device ? device : ""),
         threads_(threads) {}
 
-  /// What halftones to palettes, where not every device does. Throws Error if the handle's has none.
+  /// What halftones to palettes. Throws Error if the handle's device does not.
   Colours& colours() {
-    if (!colours_)
-      colours_.emplace(
-          Runner(is_named_ ? device_.c_str() : nullptr, [](const Backend& b) { return b.colour_halftone != nullptr; }),
-          threads_, make_colour_halftone);
+    if (!colours_) {
+      const char* device = is_named_ ? device_.c_str() : nullptr;
+      colours_.emplace(Runner(device, is_auto(device) ? any_colours : some_colours), threads_, make_colour_halftone);
+    }
     return *colours_;
   }
 
@@ -169,6 +169,8 @@ struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
   static bool is_auto(const char* device) { return device && std::string_view(device) == "auto"; }
   static bool some_method(const Backend& b) { return b.halftone != nullptr; }
   static bool any_method(const Backend& b) { return b.halftone != nullptr && b.diffuses_by_tone; }
+  static bool some_colours(const Backend& b) { return b.colour_halftone != nullptr; }
+  static bool any_colours(const Backend& b) { return b.colour_halftone != nullptr && b.diffuses_colours; }
 
   bool is_named_;
   std::string device_;
@@ -204,6 +206,10 @@ void filter_colours(fq_halftoner* halftoner, const Image& in, const halftone::Co
   require(!in.is_on_device(), "options->palette: the image must be in host memory");
   const fq_target to = known_target(out, 1, halftone::target_row_bytes(in.width(), settings), in.height());
   require(memory_of(to) == Memory::kHost, "options->palette: out must be in host memory");
+  require(settings.method != halftone::Method::kFloydSteinberg ||
+              halftoner->colours().runner().place().backend->diffuses_colours,
+          "options->palette: Floyd-Steinberg in colour is the CPU's alone: choose blue noise, or open the handle with "
+          "the device cpu");
   halftoner->colours().work(
       in.colour_geometry(),
       {in.frame(), {static_cast<std::uint8_t*>(to.plane[0]), to.stride[0], Memory::kHost}, settings, 1}, false);

@@ -335,10 +335,10 @@ typedef struct fq_halftone_options {
   int32_t linear;     /* 1: dither in linear light, taking the image as sRGB */
   int32_t limited;    /* 1: black and white are 16 and 235 */
   int32_t reserved;   /* 0 */
-  /* Halftone to these colours instead of to greys, on the CPU, from host memory, by Floyd-Steinberg or blue noise: the
-   * name of a palette, such as "spectra6", or 2 to 16 colours, such as "#000000,#ffffff,#ff0000=5", where =5 is the
-   * code of a colour and codes else count from 0. `levels` is ignored; packed: the codes of the colours in
-   * fq_palette_bits() bits, highest first. NULL: greys. Default NULL */
+  /* Halftone to these colours instead of to greys, from host memory, by Floyd-Steinberg, on the CPU, or blue noise, on
+   * any device; a handle for "auto" takes the CPU. The name of a palette, such as "spectra6", or 2 to 16 colours, such
+   * as "#000000,#ffffff,#ff0000=5", where =5 is the code of a colour and codes else count from 0. `levels` is ignored;
+   * packed: the codes of the colours in fq_palette_bits() bits, highest first. NULL: greys. Default NULL */
   const char* palette;
   int32_t output;   /* fq_halftone_output: with a palette that is not packed */
   int32_t absolute; /* with a palette, 1: keep the image's colours. 0: black and white become the darkest and the

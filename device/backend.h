@@ -85,6 +85,8 @@ struct Backend {
   std::unique_ptr<halftone::ColourFilter> (*colour_halftone)(const PictureGeometry&, const Where&) = nullptr;
   /// Whether `halftone` has the tone-dependent method too.
   bool diffuses_by_tone = true;
+  /// Whether `colour_halftone` has error diffusion too, beside blue noise.
+  bool diffuses_colours = true;
 };
 
 /// Where frames are worked on.

@@ -25,7 +25,10 @@ const Backend kBackend{
     .bliinds = nullptr,  // its numbers are doubles, which few of these devices have
     .denoise = [](const PictureGeometry& g, const Where& where) { return make_denoiser(g, where.id, where.depth); },
     .halftone = [](const Geometry& g, const Where& where) { return make_halftone(g, where.id, where.depth); },
+    .colour_halftone = [](const PictureGeometry& g,
+                          const Where& where) { return make_colour_halftone(g, where.id, where.depth); },
     .diffuses_by_tone = false,
+    .diffuses_colours = false,
 };
 
 }  // namespace framequality::opencl

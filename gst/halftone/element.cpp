@@ -29,8 +29,8 @@
  * with `packed=true` to the display's numbers of the colours: caps video/x-indexed, 1, 2 or 4 bits per pixel, most
  * significant bits first, rows padded to bytes with zero bits.
  *
- * Frames in memory:CUDAMemory are read in place; the output is in system memory. `serpentine=true` and `palette` work
- * on the CPU only, `method=tdfed` on the CPU and with CUDA.
+ * Frames in memory:CUDAMemory are read in place; the output is in system memory. `serpentine=true`, and `palette` with
+ * `method=floyd-steinberg`, work on the CPU only, `method=tdfed` on the CPU and with CUDA.
  *
  * ## Example launch lines
  * |[
@@ -72,9 +72,14 @@ static std::unique_ptr<Stream> make_stream(FqFilterBase* self, const FilterForma
   return std::make_unique<FilterStream<Halftoning<GstHalftone>>>(element, format, threads, 0);
 }
 
+static bool asks_for_diffused_colours(const HalftoneRequest& request) {
+  return request.is_colour() && request.settings.method == halftone::Method::kFloydSteinberg;
+}
+
 static const char* unsupported_reason(FqDeviceBase* self) {
   const HalftoneRequest request = current_request(self);
-  if (request.is_colour()) return "palette works on the CPU only: use device=cpu or auto";
+  if (asks_for_diffused_colours(request))
+    return "palette with method=floyd-steinberg works on the CPU only: use method=blue-noise, or device=cpu or auto";
   if (request.settings.serpentine)
     return "serpentine=true cannot run in parallel and works on the CPU only: use device=cpu or auto";
   return nullptr;
@@ -82,13 +87,16 @@ static const char* unsupported_reason(FqDeviceBase* self) {
 
 static bool diffuses_by_tone(const Backend& backend) { return backend.halftone && backend.diffuses_by_tone; }
 static bool halftones(const Backend& backend) { return backend.halftone != nullptr; }
-static bool halftones_colours(const Backend& backend) { return backend.colour_halftone != nullptr; }
+static bool masks_colours(const Backend& backend) { return backend.colour_halftone != nullptr; }
+static bool diffuses_colours(const Backend& backend) { return backend.colour_halftone && backend.diffuses_colours; }
 
-static bool (*makes_now(FqDeviceBase* self))(const Backend& backend) {
-  const HalftoneRequest request = current_request(self);
-  if (request.is_colour()) return halftones_colours;
+/// Whether a device makes what is asked for.
+static bool (*maker_of(const HalftoneRequest& request))(const Backend& backend) {
+  if (request.is_colour()) return asks_for_diffused_colours(request) ? diffuses_colours : masks_colours;
   return request.settings.method == halftone::Method::kToneDependent ? diffuses_by_tone : halftones;
 }
+
+static bool (*makes_now(FqDeviceBase* self))(const Backend& backend) { return maker_of(current_request(self)); }
 
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
   const HalftoneRequest request = current_request(trans);
@@ -172,16 +180,10 @@ static bool accepts(GstHalftone* self, const HalftoneRequest& request) {
     g_warning("%s: method=tdfed makes greys only: a palette needs floyd-steinberg or blue-noise; value kept", name);
     return false;
   }
-  if (request.is_colour() && !runs(self, halftones_colours)) {
-    g_warning("%s: palette does not run on the device in use: set it before the start, with device=auto; value kept",
-              name);
-    return false;
-  }
-  if (wanted.method == halftone::Method::kToneDependent && !runs(self, diffuses_by_tone)) {
+  if (!runs(self, maker_of(request))) {
     g_warning(
-        "%s: the device in use does not support method=tdfed; keeping the old value. Set it before the start, with "
-        "device=auto",
-        name);
+        "%s: the device in use does not support %s; keeping the old value. Set it before the start, with device=auto",
+        name, request.is_colour() ? "palette with method=floyd-steinberg" : "method=tdfed");
     return false;
   }
   return accepts_swath_rows(name, wanted.swath_rows);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/layout.h"
+#include "algorithms/picture.h"
 
 #include <cstddef>
 #include <string>
@@ -20,6 +21,12 @@ inline constexpr int kHalftoneBlock = 8;
 ///   blue_noise(frame, origin0, origin1, origin2, pitch0, pitch1, pitch2, tones, fields, mask, strength, packed, out,
 ///              out_origin, out_pitch, width, height)
 std::string pixels_text(const PixelLayout& layout, int levels);
+
+/// Kernel for palettes. pixel_bits: as halftone::pixel_bits(). table: halftone::make_device_table(). mixed: halves of
+/// Mixtures by node.
+///   blue_noise(frame, origin0, origin1, origin2, pitch0, pitch1, pitch2, table, fields, mask, mixed, strength, out,
+///              out_origin, out_pitch, width, height)
+std::string colour_text(const PictureLayout& layout, int pixel_bits);
 
 /// Local memory for each work item of a group of floyd_steinberg().
 inline constexpr std::size_t kDiffusionBytes = std::size_t{4} * kHalftoneBlock * 2;

@@ -176,7 +176,7 @@ TEST_F(OpenclHalftone, MisuseThrows) {
   Scene scene(c, 0);
   const auto filter = opencl::make_halftone(geometry_of(c.layout, c.size), context_->id());
   EXPECT_THROW(filter->collect(), std::logic_error);
-  Sheet sheet(c.size, false, Placement::kTight, MemoryKind::kPageable, 0);
+  Sheet sheet(target_row_bytes(c.size.width, false), c.size.height, Placement::kTight, MemoryKind::kPageable, 0);
   const Target out = sheet.target();
   Frame frame;
   frame.plane[0] = out.row0;

@@ -207,7 +207,7 @@ TEST_F(HalftoneParity, MisuseThrows) {
   Scene scene(c, device_);
   const auto filter = cuda::make_halftone(geometry_of(c.layout, c.size), device_);
   EXPECT_THROW(filter->collect(), std::logic_error);
-  Sheet sheet(c.size, false, Placement::kTight, MemoryKind::kPageable, device_);
+  Sheet sheet(target_row_bytes(c.size.width, false), c.size.height, Placement::kTight, MemoryKind::kPageable, device_);
   const Target out = sheet.target();
   Frame frame;
   frame.plane[0] = out.row0;

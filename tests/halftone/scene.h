@@ -58,13 +58,13 @@ class Sheet {
  public:
   static constexpr std::uint8_t kUntouched = 0xa5;
 
-  Sheet(Size size, bool packed, Placement placement, MemoryKind where, int device)
-      : size_(size), row_(target_row_bytes(size.width, packed)), where_(where) {
+  Sheet(std::size_t row_bytes, int height, Placement placement, MemoryKind where, int device)
+      : height_(height), row_(row_bytes), where_(where) {
     std::size_t step = row_;
     if (placement == Placement::kOdd) step += 7, before_ = 3;
     if (placement == Placement::kPadded || placement == Placement::kNegative)
       step = (row_ + 64) / 64 * 64, before_ = 64;
-    const auto rows = static_cast<std::size_t>(size.height);
+    const auto rows = static_cast<std::size_t>(height);
     bytes_.assign(2 * before_ + rows * step, kUntouched);
     const bool up = placement == Placement::kNegative;
     origin_ = before_ + (up ? (rows - 1) * step : 0);
@@ -90,14 +90,14 @@ class Sheet {
   }
   std::string place_of(std::size_t byte) const {
     const auto from_row0 = static_cast<std::ptrdiff_t>(byte) - static_cast<std::ptrdiff_t>(origin_);
-    for (int y = 0; y < size_.height; ++y)
+    for (int y = 0; y < height_; ++y)
       if (const std::ptrdiff_t x = from_row0 - y * stride_; x >= 0 && x < static_cast<std::ptrdiff_t>(row_))
         return "byte " + std::to_string(x) + " of row " + std::to_string(y);
     return "a byte outside the picture";
   }
 
  private:
-  Size size_;
+  int height_;
   std::size_t row_, before_ = 0, origin_ = 0;
   std::ptrdiff_t stride_ = 0;
   MemoryKind where_;
@@ -105,6 +105,15 @@ class Sheet {
   std::unique_ptr<cuda::DeviceBytes> device_;
   std::unique_ptr<PinnedBytes> pinned_;
 };
+
+/// words: what both are of.
+inline testing::AssertionResult same_bytes(Sheet& expected, Sheet& got, const std::string& words) {
+  const auto &a = expected.now(), &b = got.now();
+  const auto at = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+  if (at == a.size()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << words << ": " << got.place_of(at) << " is " << int{b[at]} << ", not "
+                                     << int{a[at]};
+}
 
 inline std::vector<std::uint16_t> codes_of(const Case& c, int depth) {
   Random random(c.seed);
@@ -123,21 +132,16 @@ class Scene {
       : case_(c),
         picture_(geometry_of(c.layout, c.size), codes_of(c, geometry_of(c.layout, c.size).layout.depth), c.from),
         input_(picture_, c.where, device),
-        expected_(c.size, c.settings.packed, c.to, MemoryKind::kPageable, device),
-        got_(c.size, c.settings.packed, c.to, c.out, device) {}
+        expected_(target_row_bytes(c.size.width, c.settings.packed), c.size.height, c.to, MemoryKind::kPageable,
+                  device),
+        got_(target_row_bytes(c.size.width, c.settings.packed), c.size.height, c.to, c.out, device) {}
 
   void expect(Filter& twin) {
     twin.submit({picture_.frame(), expected_.target(), case_.settings, case_.fields});
     twin.collect();
   }
   void submit(Filter& filter) { filter.submit({input_.frame(), got_.target(), case_.settings, case_.fields}); }
-  testing::AssertionResult same() {
-    const auto &a = expected_.now(), &b = got_.now();
-    const auto at = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
-    if (at == a.size()) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << case_.words() << ": " << got_.place_of(at) << " is " << int{b[at]} << ", not "
-                                       << int{a[at]};
-  }
+  testing::AssertionResult same() { return same_bytes(expected_, got_, case_.words()); }
 
  private:
   Case case_;

@@ -4,6 +4,7 @@
 
 #include "algorithms/bliinds/meter.h"
 #include "algorithms/denoise/filter.h"
+#include "algorithms/halftone/colour_filter.h"
 #include "algorithms/halftone/filter.h"
 #include "algorithms/sharpness/meter.h"
 #include "cuda/device.h"
@@ -81,6 +82,10 @@ const Backend kBackend{
     .halftone = [](const Geometry& g, const Where& where) -> std::unique_ptr<halftone::Filter> {
       return std::make_unique<Forwarding<halftone::Filter>>(processor().halftone(g, where), where);
     },
+    .colour_halftone = [](const PictureGeometry& g, const Where& where) -> std::unique_ptr<halftone::ColourFilter> {
+      return std::make_unique<Forwarding<halftone::ColourFilter>>(processor().colour_halftone(g, where), where);
+    },
+    .diffuses_colours = false,
 };
 
 }  // namespace framequality::test::third

@@ -85,5 +85,21 @@ TEST(ThirdBackend, LeavesSerpentineToTheCpu) {
   EXPECT_EQ(rig.string("active-device"), "cpu");
 }
 
+TEST(ThirdBackend, HalftonesToPalettesByTheMaskAlone) {
+  Rig masked({{"palette", "bwr"}, {"method", "blue-noise"}}, "halftone");
+  masked.caps(kCaps);
+  EXPECT_EQ(masked.string("active-device"), "third");
+  const int before = third::forwarded;
+  EXPECT_TRUE(masked.pass(random_buffer(kCaps, 1)));
+  EXPECT_EQ(third::forwarded, before + 1);
+  masked.set("method", "floyd-steinberg");  // with a warning
+  int method = -1;
+  g_object_get(masked.element(), "method", &method, nullptr);
+  EXPECT_EQ(method, 2) << "blue-noise";
+  Rig diffused({{"palette", "bwr"}}, "halftone");
+  diffused.caps(kCaps);
+  EXPECT_EQ(diffused.string("active-device"), "cpu");
+}
+
 }  // namespace
 }  // namespace framequality::test
