@@ -27,6 +27,9 @@ const Backend kBackend{
                   const Where& where) { return make_bliinds_meter(input, where.id, where.depth); },
     .denoise = [](const PictureGeometry& g, const Where& where) { return make_denoiser(g, where.id, where.depth); },
     .halftone = [](const Geometry& g, const Where& where) { return make_halftone(g, where.id, where.depth); },
+    .colour_halftone = [](const PictureGeometry& g,
+                          const Where& where) { return make_colour_halftone(g, where.id, where.depth); },
+    .diffuses_colours = false,
 };
 
 }  // namespace framequality::cuda

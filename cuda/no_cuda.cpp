@@ -24,6 +24,9 @@ std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry&, int, int)
   throw Error(Fault::kNoDevice, kReason);
 }
 std::unique_ptr<halftone::Filter> make_halftone(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
+std::unique_ptr<halftone::ColourFilter> make_colour_halftone(const PictureGeometry&, int, int) {
+  throw Error(Fault::kNoDevice, kReason);
+}
 bool pin(void*, std::size_t, int) noexcept { return false; }
 void unpin(void*, int) noexcept {}
 

@@ -2,8 +2,10 @@
 // Halftoning on the GPU: kernels alone, frames in flight, and from host memory and back.
 #include "benchmarks/support/gpu_main.h"
 #include "benchmarks/support/picture.h"
+#include "cpu/halftone/colour.h"
 #include "cpu/halftone/filter.h"
 #include "cuda/device.h"
+#include "cuda/halftone/device_colour.h"
 #include "cuda/halftone/device_filter.h"
 #include "cuda/halftone/filter.h"
 #include "tests/support/device.h"
@@ -18,6 +20,8 @@
 
 using namespace framequality;
 using namespace framequality::bench;
+using halftone::ColourOutput;
+using halftone::ColourSettings;
 using halftone::Method;
 using halftone::Settings;
 using halftone::Target;
@@ -35,7 +39,8 @@ Settings swaths(int rows) {
 
 class Bench : FilterBench {
  public:
-  Bench(const Options& options, const Device& device) : FilterBench("halftone_cuda_bench", options, device) {}
+  Bench(const Options& options, const Device& device)
+      : FilterBench("halftone_cuda_bench", options, device), only_(options.text("only")) {}
 
   void run(int width, int height) {
     g_ = {width, height, {}};
@@ -51,6 +56,11 @@ class Bench : FilterBench {
     kernel("tdfed 16 rows", swaths(16), 1);
     kernel("tdfed 4 rows", swaths(4), 1);
     kernel("blue-noise", masked, 1);
+    for (const int bytes : {3, 4}) {
+      colours("blue-noise spectra6 packed", bytes, ColourOutput::kCodes);
+      colours("blue-noise spectra6", bytes, ColourOutput::kRgb);
+      colours("blue-noise spectra6 RGBx", bytes, ColourOutput::kRgbx);
+    }
     host_frames("floyd-steinberg", {});
     host_frames("floyd-steinberg packed", packed);
   }
@@ -104,6 +114,7 @@ class Bench : FilterBench {
 
   /// Kernels of frames in device memory, some in flight.
   void kernel(const std::string& method, const Settings& settings, int depth) {
+    if (!wants(method)) return;
     const std::string what = "kernels, in flight " + std::to_string(depth);
     const cuda::DeviceBytes in(picture_, device_.id);
     cuda::DeviceBytes out(Bytes(out_bytes(settings)), device_.id);
@@ -121,8 +132,54 @@ class Bench : FilterBench {
     report(method, what, median(times));
   }
 
+  /// Kernels of frames of RGB in device memory. bytes: of a pixel.
+  void colours(const std::string& method, int bytes, ColourOutput output) {
+    if (!wants(method)) return;
+    PictureGeometry g{g_.width, g_.height, {}};
+    g.layout.components = 3;
+    g.layout.is_rgb = true;
+    for (std::uint8_t c = 0; c < 3; ++c) g.layout.component[c] = {0, c, static_cast<std::uint8_t>(bytes), 0, 0};
+    ColourSettings settings;
+    settings.palette = halftone::named_palettes()[0].palette;
+    settings.method = Method::kBlueNoise;
+    settings.output = output;
+    settings.linear = true;
+    settings.tone.light = halftone::Light::kSrgb;
+    // The picture of the other rows, its channels far from each other.
+    Bytes rgb(picture_.size() * static_cast<std::size_t>(bytes));
+    for (std::size_t i = 0; i < rgb.size(); ++i) {
+      const auto pixel = i / static_cast<std::size_t>(bytes), channel = i % static_cast<std::size_t>(bytes);
+      rgb[i] = picture_[(pixel + channel * (picture_.size() / 3)) % picture_.size()];
+    }
+    const auto row = target_row_bytes(g.width, settings);
+    Bytes wanted(row * static_cast<std::size_t>(g.height)), got(wanted.size());
+    const auto task = [&](const std::uint8_t* from, std::uint8_t* to, Memory memory) {
+      Frame f;
+      f.plane[0] = from;
+      f.stride[0] = std::ptrdiff_t{bytes} * g.width;
+      f.memory = memory;
+      return halftone::ColourTask{f, {to, static_cast<std::ptrdiff_t>(row), memory}, settings, 1};
+    };
+    const auto twin = cpu::make_colour_halftone(g);
+    twin->submit(task(rgb.data(), wanted.data(), Memory::kHost));
+    twin->collect();
+    const cuda::DeviceBytes in(rgb, device_.id);
+    cuda::DeviceBytes out(got, device_.id);
+    cuda::DeviceColourHalftone filter(g, device_.id, 1);
+    const auto time = [&](int count) { return filter.time_kernels(task(in.data(), out.data(), Memory::kCuda), count); };
+    const double first = time(1);
+    out.read(got);
+    const std::string what = "kernels, from " + std::to_string(bytes) + " bytes";
+    require_same(wanted, got, method + ", " + what);
+    const int count = static_cast<int>(std::clamp(0.01 / std::max(first, 1e-6), 1.0, 20.0));
+    std::vector<double> times;
+    for (const auto start = Clock::now(); times.size() < 3 || since(start) < seconds_;) times.push_back(time(count));
+    report(method, what, median(times));
+  }
+
   /// Whole frames from pinned host memory to pinned host memory, some in flight.
   void host_frames(const std::string& method, const Settings& settings) {
+    if (!wants(method)) return;
     const Bytes wanted = expected(settings);
     for (const int depth : depths_) {
       const auto filter = cuda::make_halftone(g_, device_.id, depth);
@@ -151,6 +208,9 @@ class Bench : FilterBench {
     }
   }
 
+  bool wants(const std::string& method) const { return method.find(only_) != std::string::npos; }
+
+  std::string only_;
   Geometry g_;
   Bytes picture_;
 };
@@ -161,6 +221,7 @@ int main(int argc, char** argv) {
   const Options options(argc, argv,
                         {{"sizes", "1024x1024,1920x1080,2048x2048,4096x4096,8192x8192", "of the pictures"},
                          {"in-flight", "1,2,4,8,16", "frames pending at a time"},
+                         {"only", "", "methods whose names contain this"},
                          {"seconds", "0.1", "for each row"}});
   return run_on_gpu<Bench>(options);
 }

@@ -2,6 +2,7 @@
 // The device twin of halftoning.
 #pragma once
 
+#include "algorithms/halftone/colour_filter.h"
 #include "algorithms/halftone/filter.h"
 #include "device/error.h"
 
@@ -17,5 +18,9 @@ namespace framequality::cuda {
 /// errors are diffused in takes device memory: for each pixel 2.2 bytes (8192x8192) to 2.6 (VGA), with more than one
 /// bit a level 2.6 to 3.1. Throws Error.
 std::unique_ptr<halftone::Filter> make_halftone(const Geometry& geometry, int id, int depth = 1);
+
+/// The same for palettes, by blue noise only: Floyd-Steinberg is refused, std::invalid_argument. A palette that is new
+/// takes the host some milliseconds for its tables, and memory is allocated for them. Throws Error.
+std::unique_ptr<halftone::ColourFilter> make_colour_halftone(const PictureGeometry& geometry, int id, int depth = 1);
 
 }  // namespace framequality::cuda

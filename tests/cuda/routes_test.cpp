@@ -211,6 +211,24 @@ void halftone_pictures() {
   }
 }
 
+void halftone_colours() {
+  Planes source, target;
+  const halftone::Target out{target.first(0, 0), Planes::kStride, Memory::kCuda};
+  for (const Format format : {Format::kRgb, Format::kBgrx, Format::kI420}) {
+    const auto filter = cuda::make_colour_halftone(geometry_of(format, kWidth, kHeight), 0);
+    for (const char* const palette : {"#000000,#ffffff", "#000000,#ffffff=3", "#000000,#ffffff=4"})
+      for (const auto output :
+           {halftone::ColourOutput::kCodes, halftone::ColourOutput::kRgb, halftone::ColourOutput::kRgbx}) {
+        halftone::ColourSettings settings;
+        settings.palette = halftone::parse_palette(palette);
+        settings.method = halftone::Method::kBlueNoise;
+        settings.output = output;
+        filter->submit({source.frame(), out, settings});
+        filter->collect();
+      }
+  }
+}
+
 std::string readable(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
@@ -300,6 +318,7 @@ TEST(Routes, EveryGpuHasAUseForEveryKernel) {
     measure_bliinds();
     denoise_pictures();
     halftone_pictures();
+    halftone_colours();
     for (const auto& [function, kernel] : fake_kernels()) {
       const std::string name = readable(kernel.name);
       EXPECT_EQ(kernel.launches > 0, architecture >= 800 || !needs_ampere(name))
