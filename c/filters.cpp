@@ -7,8 +7,11 @@
 #include "algorithms/halftone/filter.h"
 #include "c/internal.h"
 #include "engine/bliinds_model.h"
+#include "engine/palette_file.h"
 
 #include <cmath>
+#include <cstring>
+#include <iterator>
 
 using namespace framequality;
 using namespace framequality::c;
@@ -134,6 +137,9 @@ halftone::ColourSettings colours_of(const fq_halftone_options& o, const halftone
 }
 
 }  // namespace
+
+// Colours with their codes, commas and the end.
+static_assert(halftone::kMostColours * std::size("#rrggbb=15") + 1 <= FQ_PALETTE_TEXT);
 
 struct fq_bliinds : OneShot<Geometry, bliinds::Task, bliinds::Features> {
   fq_bliinds(const char* device, ModelPtr model)
@@ -291,6 +297,17 @@ int fq_halftone_options_init(fq_halftone_options* options) {
 }
 int fq_palette_bits(const char* palette) {
   return guarded([&] { return palette_of(palette).bits(); });
+}
+int fq_palette_read(const char* file, char text[FQ_PALETTE_TEXT]) {
+  return guarded([&] {
+    require(file != nullptr && text != nullptr, "file or text is NULL");
+    try {
+      const std::string all = halftone::text_of(load_palette(file));
+      std::memcpy(text, all.c_str(), all.size() + 1);
+    } catch (const std::invalid_argument& e) {
+      refuse("palette " + std::string(file) + ": " + e.what());
+    }
+  });
 }
 int fq_halftoner_open(const char* device, int threads, fq_halftoner** halftoner) {
   return open(device, threads, halftoner);

@@ -350,6 +350,9 @@ typedef enum fq_halftone_output {
 } fq_halftone_output;
 /* Bits of a pixel that is packed: 1, 2 or 4. Negative fq_status if it is not a palette. */
 FQ_API int fq_palette_bits(const char* palette);
+/* Reads a text file of 2 to 16 colours, one on each line, such as #ff0000 or #ff0000=5, as text for the options. */
+#define FQ_PALETTE_TEXT 192
+FQ_API int fq_palette_read(const char* file, char text[FQ_PALETTE_TEXT]);
 typedef struct fq_halftoner fq_halftoner;
 FQ_API int fq_halftone_options_init(fq_halftone_options* options);
 FQ_API int fq_halftoner_open(const char* device, int threads, fq_halftoner** halftoner);

@@ -7,34 +7,17 @@
 
 #include "engine/bliinds_model.h"
 
-#include <cerrno>
+#include "engine/file.h"
+
 #include <cstddef>
-#include <cstdio>
-#include <stdexcept>
-#include <system_error>
 
 namespace framequality {
 
-namespace {
-
-/// Far more than any model takes: what is longer is none, and may never end.
-constexpr std::size_t kLongest = 1 << 20;
-
-std::string read(const std::string& location) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(location.c_str(), "rb"), std::fclose);
-  std::string text(kLongest + 1, '\0');
-  if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (!file || std::ferror(file.get()))
-    throw std::invalid_argument("cannot be read: " + std::generic_category().message(errno));
-  if (text.size() > kLongest) throw std::invalid_argument("longer than 1 MiB: not a model");
-  return text;
-}
-
-}  // namespace
-
 ModelPtr load_model(const std::string& location) {
-  return std::make_shared<const bliinds::Model>(location.empty() ? bliinds::published_model()
-                                                                 : bliinds::parse_model(read(location)));
+  constexpr std::size_t kLongest = 1 << 20;  // far more than any model takes
+  return std::make_shared<const bliinds::Model>(
+      location.empty() ? bliinds::published_model()
+                       : bliinds::parse_model(read_small_file(location, kLongest, "longer than 1 MiB: not a model")));
 }
 
 }  // namespace framequality

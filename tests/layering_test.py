@@ -38,7 +38,7 @@ LEAVES = {"device/error.h", "device/memory.h"}
 GROUNDS = {"algorithms": {"text": []}, "gst": {"object": [], "memory": ["object"], "buffer": ["memory", "object"], "base": ["buffer", "memory", "object"]}, "apps": {"common": []}}
 # Room -> rooms that it may include on floors below, where they are named otherwise.
 BELOW = {
-    "engine/": ["bliinds"],
+    "engine/": ["bliinds", "halftone"],
     "c/": ["bliinds", "denoise", "focus", "halftone", "sharpness"],
     "gst/sharpnessmeter": ["sharpness"],
     "gst/bliindsmeter": ["bliinds"],

@@ -45,7 +45,13 @@ constexpr NamedPalette kPalettes[] = {
     {"grey16", "sixteen equally spaced greys", greys(16)},
 };
 
-std::string quoted(std::string_view entry) { return std::string("'").append(entry).append("'"); }
+/// The start of an entry, which may be anything, as text.
+std::string quoted(std::string_view entry) {
+  constexpr std::size_t kMost = 40;
+  std::string text = "'";
+  for (const char c : entry.substr(0, kMost)) text += c < ' ' || c > '~' ? '?' : c;
+  return text + (entry.size() > kMost ? "...'" : "'");
+}
 
 [[noreturn]] void refuse(const std::string& text) { throw std::invalid_argument(text); }
 

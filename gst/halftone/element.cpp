@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // halftone: dithers to few levels, for displays and printers that have no more.
+#include "engine/palette_file.h"
 #include "gst/halftone/filter.h"
 #include "gst/memory/dma.h"
 #include "gst/object/log.h"
@@ -144,7 +145,7 @@ static GType palette_get_type() {
     const auto named = halftone::named_palettes();
     auto* list = new GEnumValue[named.size() + 3]();  // GLib keeps it for good
     list[0] = {0, "greys, as many as levels says", "none"};
-    list[1] = {1, "the colours of palette-colors", "custom"};
+    list[1] = {1, "the colours of palette-colors or palette-file", "custom"};
     for (std::size_t i = 0; i < named.size(); ++i)
       list[i + 2] = {static_cast<int>(i + 2), named[i].summary, named[i].name};
     return g_enum_register_static("FqHalftonePalette", list);
@@ -203,18 +204,31 @@ static bool set_strength(GstHalftone*, HalftoneRequest& request, const GValue* v
   return true;
 }
 
-static void get_palette_colors(const HalftoneRequest& request, GValue* value) {
-  g_value_set_string(value, request.palette_colors.empty() ? nullptr : request.palette_colors.c_str());
+/// The property of a custom palette that is a string, as text or as a file. The one that was set last counts.
+template <std::string HalftoneRequest::*kMine>
+static void get_custom(const HalftoneRequest& request, GValue* value) {
+  g_value_set_string(value, (request.*kMine).empty() ? nullptr : (request.*kMine).c_str());
 }
 
-static bool set_palette_colors(GstHalftone* self, HalftoneRequest& request, const GValue* value) {
-  const char* text = g_value_get_string(value);
+template <std::string HalftoneRequest::*kMine, std::string HalftoneRequest::*kOther>
+static bool set_custom(GstHalftone* self, HalftoneRequest& request, const GValue* value) {
+  constexpr bool kIsFile = kMine == &HalftoneRequest::palette_file;
+  const char* given = g_value_get_string(value);
+  const std::string text = given ? given : "";
   try {
-    request.custom = text && *text ? halftone::parse_palette(text) : halftone::Palette();
-    request.palette_colors = text ? text : "";
+    if (!text.empty()) {
+      request.custom = kIsFile ? load_palette(text) : halftone::parse_palette(text);
+      (request.*kOther).clear();
+    } else if ((request.*kOther).empty()) {
+      request.custom = {};
+    }
+    request.*kMine = text;
     return true;
   } catch (const std::invalid_argument& e) {
-    g_warning("%s: palette-colors: %s; value kept", GST_OBJECT_NAME(self), e.what());
+    if (kIsFile)
+      g_warning("%s: palette-file: %s: %s; value kept", GST_OBJECT_NAME(self), text.c_str(), e.what());
+    else
+      g_warning("%s: palette-colors: %s; value kept", GST_OBJECT_NAME(self), e.what());
     return false;
   }
 }
@@ -259,7 +273,15 @@ static void install_properties(GstHalftoneClass* klass) {
                               "display. \"#rrggbb=5\" gives a colour the number 5 in packed frames, else numbers count "
                               "from 0",
                               nullptr, flags_of(Mutable::kPlaying)),
-          get_palette_colors, set_palette_colors)
+          get_custom<&HalftoneRequest::palette_colors>,
+          set_custom<&HalftoneRequest::palette_colors, &HalftoneRequest::palette_file>)
+      .add(Mutable::kPlaying,
+           g_param_spec_string("palette-file", "Palette file",
+                               "palette=custom: read the colours from this text file when the property is set, one "
+                               "on each line, as in palette-colors. Of the two properties, the one set last counts",
+                               nullptr, flags_of(Mutable::kPlaying)),
+           get_custom<&HalftoneRequest::palette_file>,
+           set_custom<&HalftoneRequest::palette_file, &HalftoneRequest::palette_colors>)
       .add(
           &HalftoneRequest::absolute, "absolute", "Absolute colours",
           "palette: keep the colours of the image. Else its black and white become the darkest and the lightest colour "

@@ -125,7 +125,7 @@ halftone::ColourSettings colour_settings(const FilterFormat& format, const Halft
   if (settings.palette.count == 0)
     throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
                        "palette=custom needs the colours of the display: set palette-colors, such as "
-                       "\"#000000,#ffffff,#ff0000\"");
+                       "\"#000000,#ffffff,#ff0000\", or palette-file");
   return settings;
 }
 

@@ -28,6 +28,7 @@ struct HalftoneRequest {
   bool linear = false;  ///< errors are diffused in linear light
   PaletteChoice palette = PaletteChoice::kNone;
   std::string palette_colors;  ///< as parse_palette() reads it, or empty
+  std::string palette_file;    ///< as load_palette() reads it, or empty: at most one of the two is not
   halftone::Palette custom;    ///< what it is
   bool absolute = false;       ///< not ColourBasis::relative
 

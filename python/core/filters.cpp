@@ -219,4 +219,16 @@ PyObject* halftone(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject*
   });
 }
 
+PyObject* read_palette(PyObject*, PyObject* path) {
+  return guard<PyObject*>(nullptr, [&]() -> PyObject* {
+    PyObject* bytes = nullptr;
+    if (!PyUnicode_FSConverter(path, &bytes)) return nullptr;
+    const Object file(bytes);
+    char text[FQ_PALETTE_TEXT];
+    if (const int status = fq_palette_read(PyBytes_AsString(file.get()), text); status != FQ_OK)
+      return raise_status(status);
+    return PyUnicode_FromString(text);
+  });
+}
+
 }  // namespace core

@@ -81,6 +81,7 @@ PyMethodDef methods[] = {{"score", fast(score), METH_FASTCALL | METH_KEYWORDS, k
                          {"quality", fast(quality), METH_FASTCALL | METH_KEYWORDS, nullptr},
                          {"denoise", fast(denoise), METH_FASTCALL | METH_KEYWORDS, nullptr},
                          {"halftone", fast(halftone), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                         {"read_palette", read_palette, METH_O, nullptr},
                          {"metrics", metrics, METH_NOARGS, nullptr},
                          {"devices", devices, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};

@@ -15,6 +15,8 @@ FastFunction quality;  ///< (image, channel, **reading) -> float
 FastFunction denoise;  ///< (image, (method, strength, sigma, ...), **reading) -> (bytearray, shape, format, big endian)
 FastFunction halftone;  ///< (image, (method, levels, packed, ...), **reading) -> (bytearray, shape)
 
+PyObject* read_palette(PyObject* module, PyObject* path);  ///< of a file: what halftone() takes as palette
+
 /// The type Focus: the C library's search. Null with an exception if it cannot be made.
 PyObject* make_focus_type();
 

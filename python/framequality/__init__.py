@@ -394,13 +394,16 @@ def halftone(image, *, method="floyd-steinberg", levels=2, packed=False, serpent
     limited: black and white are 16 and 235.
     strength: fraction of the error that is diffused, 0 to 1.
     threads: CPU threads; 0: as many as there are cores.
-    palette: name of a display's palette, such as "spectra6", or 2 to 16 colours, such as "#000000,#ffffff,#ff0000"; with
-      floyd-steinberg or blue-noise, on the CPU. levels is ignored. packed: return rows of the display's codes of the
-      colours, 1, 2 or 4 bits each, highest first; codes count from 0, and "#ff0000=5" gives a colour the code 5.
+    palette: name of a display's palette, such as "spectra6"; or 2 to 16 colours, such as "#000000,#ffffff,#ff0000"; or
+      the pathlib.Path of a text file with one of these on each line; with floyd-steinberg, on the CPU, or blue-noise.
+      levels is ignored. packed: return rows of the display's codes of the colours, 1, 2 or 4 bits each, highest first;
+      codes count from 0, and "#ff0000=5" gives a colour the code 5.
     absolute: with a palette, keep the image's colours. Otherwise its black and white become the darkest and the lightest
       colour of the palette, and colours that cannot be mixed become the nearest that can.
     reading: order, bayer, channel_axis, bits, data_range, device: as for score().
     """
+    if isinstance(palette, os.PathLike):
+        palette = _core.read_palette(palette)
     settings = (method, levels, packed, serpentine, invert, linear, limited, strength, threads, palette, absolute)
     return _array(*_core.halftone(image, settings, **reading))
 

@@ -113,9 +113,10 @@ def halftone(image: Any, *,
              method: Literal["floyd-steinberg", "tone-dependent", "blue-noise"] = "floyd-steinberg",
              levels: Literal[2, 4, 16] = 2, packed: bool = False, serpentine: bool = False, invert: bool = False,
              linear: bool = False, limited: bool = False, strength: float = 1.0, threads: int = 0,
-             palette: str | None = None, absolute: bool = False, order: Literal["rgb", "bgr"] = "rgb",
-             bayer: Bayer | None = None, channel_axis: int = -1, bits: int | None = None,
-             data_range: tuple[float, float] | None = None, device: str | None = None) -> Any: ...
+             palette: str | PathLike[str] | None = None, absolute: bool = False,
+             order: Literal["rgb", "bgr"] = "rgb", bayer: Bayer | None = None, channel_axis: int = -1,
+             bits: int | None = None, data_range: tuple[float, float] | None = None,
+             device: str | None = None) -> Any: ...
 def devices() -> list[Device]: ...
 def read(path: str | PathLike[str]) -> Any: ...
 

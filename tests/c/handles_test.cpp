@@ -9,10 +9,14 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
+#include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace framequality {
@@ -202,6 +206,16 @@ TEST(CFilters, PalettesAreColoursOrCodes) {
   options.palette = "#000000";
   refused("at least 2 colours");
   EXPECT_EQ(fq_palette_bits(nullptr), FQ_ERROR_ARGUMENT);
+  char text[FQ_PALETTE_TEXT];
+  EXPECT_EQ(fq_palette_read("/no/such/palette", text), FQ_ERROR_ARGUMENT);
+  EXPECT_EQ(std::string(fq_last_error()), "palette /no/such/palette: cannot be read: No such file or directory");
+  EXPECT_EQ(fq_palette_read(nullptr, text), FQ_ERROR_ARGUMENT);
+  const std::string path = testing::TempDir() + "fq-palette-" + std::to_string(getpid());
+  std::ofstream(path) << "#102030\n\n#d0e0f0=5\n";
+  ASSERT_EQ(fq_palette_read(path.c_str(), text), FQ_OK) << fq_last_error();
+  std::remove(path.c_str());
+  EXPECT_STREQ(text, "#102030=0,#d0e0f0=5");
+  EXPECT_EQ(fq_palette_bits(text), 4);
   // What an older header does not have is the default: greys, one bit each.
   options.size = offsetof(fq_halftone_options, palette);
   ASSERT_EQ(filter(), FQ_OK) << fq_last_error();

@@ -2,39 +2,14 @@
 // Models of BLIINDS-II from files, without GStreamer: what is read, and why another is refused.
 #include "engine/bliinds_model.h"
 
-#include <filesystem>
-#include <fstream>
-#include <gtest/gtest.h>
-#include <stdexcept>
-#include <unistd.h>
+#include "tests/engine/files.h"
 
 namespace framequality::test {
 namespace {
 
-/// A folder of this test's own, removed in the end.
-class ModelFiles : public ::testing::Test {
+class ModelFiles : public Files {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "fq-model-XXXXXX").string();
-    ASSERT_TRUE(mkdtemp(pattern.data()));
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string file(const std::string& text) {
-    const std::string path = folder_ / "model.txt";
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
-  static std::string refusal_of(const std::string& path) {
-    try {
-      load_model(path);
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
-    return "accepted";
-  }
-  std::filesystem::path folder_;
+  static std::string refusal_of(const std::string& path) { return Files::refusal_of(load_model, path); }
 };
 
 TEST_F(ModelFiles, WithoutANameItIsThePublishedOne) {
@@ -44,8 +19,8 @@ TEST_F(ModelFiles, WithoutANameItIsThePublishedOne) {
 }
 
 TEST_F(ModelFiles, WhatCannotBeReadSaysWhy) {
-  EXPECT_EQ(refusal_of(folder_ / "none.txt"), "cannot be read: No such file or directory");
-  EXPECT_EQ(refusal_of(folder_), "cannot be read: Is a directory");
+  EXPECT_EQ(refusal_of(folder() / "none.txt"), "cannot be read: No such file or directory");
+  EXPECT_EQ(refusal_of(folder()), "cannot be read: Is a directory");
 }
 
 TEST_F(ModelFiles, WhatIsNoModelSaysWhere) {

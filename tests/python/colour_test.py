@@ -9,6 +9,7 @@ last column. With these put into the oracle it is Pillow, bit for bit: that is a
 import itertools
 import pathlib
 import re
+import tempfile
 import unittest
 
 import numpy as np
@@ -178,6 +179,13 @@ class Colour(unittest.TestCase, support.Failing):
         self.fails(ValueError, "twice", fq.halftone, image, palette="#000000,#000000")
         self.fails(ValueError, "at most 16", fq.halftone, image, palette=text("%06x" % i for i in range(17)))
         self.fails(ValueError, "#rrggbb", fq.halftone, image, palette="#000000,#fff", packed=True)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "panel.txt")
+            self.fails(ValueError, ["panel.txt", "cannot be read"], fq.halftone, image, palette=path)
+            path.write_text("#102030\n#d0e0f0=5\n")
+            np.testing.assert_array_equal(fq.halftone(image, palette=path), fq.halftone(image, palette="#102030,#d0e0f0=5"))
+            path.write_text("#102030\n#102030\n")
+            self.fails(ValueError, "twice", fq.halftone, image, palette=path)
         self.fails(ValueError, "greys only", fq.halftone, image, palette="spectra6", method="tone-dependent")
 
 

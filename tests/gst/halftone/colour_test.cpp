@@ -7,7 +7,9 @@
 #include "tests/gst/halftone/rig.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace framequality::test {
@@ -232,6 +234,9 @@ TEST(HalftoneColours, BadPalettesAreKeptOutWithAWarning) {
   HalftoneRig rig({{"palette", "custom"}});
   EXPECT_NE(warning_of(rig, "palette-colors", "#000000").find("at least 2 colours"), std::string::npos) << warned;
   EXPECT_NE(warning_of(rig, "palette-colors", "#000000,#000000").find("there twice"), std::string::npos) << warned;
+  const std::string unread = warning_of(rig, "palette-file", "/no/such/palette");
+  EXPECT_NE(unread.find("/no/such/palette: cannot be read: No such file"), std::string::npos) << unread;
+  EXPECT_EQ(rig.string("palette-file"), "(null)");
   EXPECT_NE(warning_of(rig, "method", "tdfed").find("makes greys only"), std::string::npos) << warned;
   rig.caps(video_caps("RGB", 8, 8));
   EXPECT_EQ(rig.push(random_buffer(video_caps("RGB", 8, 8), 1)), GST_FLOW_NOT_NEGOTIATED);
@@ -239,6 +244,32 @@ TEST(HalftoneColours, BadPalettesAreKeptOutWithAWarning) {
   ASSERT_EQ(heard.errors.size(), 1u);
   EXPECT_TRUE(heard.errors[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS)) << heard.errors[0].text;
   EXPECT_NE(heard.errors[0].text.find("palette-colors"), std::string::npos) << heard.errors[0].text;
+}
+
+TEST(HalftoneColours, FilesArePalettesToo) {
+  char path[] = "/tmp/fq-palette-XXXXXX";
+  const int file = mkstemp(path);
+  ASSERT_GE(file, 0);
+  constexpr std::string_view kText = "#102030\n#ffeedd=3\n";
+  ASSERT_EQ(write(file, kText.data(), kText.size()), static_cast<ssize_t>(kText.size()));
+  close(file);
+  const std::string caps = video_caps("RGB", 33, 20);
+  ColourSettings s = settings_for(caps);
+  s.palette = halftone::parse_palette("#102030,#ffeedd=3");
+  expect_makes(caps, {{"palette", "custom"}, {"palette-file", path}}, s);
+  expect_makes(caps, {{"palette", "custom"}, {"palette-colors", "#000000,#ff0000"}, {"palette-file", path}}, s);
+  // The one set last counts.
+  HalftoneRig rig({{"palette", "custom"}, {"palette-file", path}, {"palette-colors", "#000000,#ff0000"}});
+  unlink(path);
+  EXPECT_EQ(rig.string("palette-file"), "(null)");
+  EXPECT_EQ(rig.string("palette-colors"), "#000000,#ff0000");
+  rig.set("palette-file", "");
+  s.palette = halftone::parse_palette("#000000,#ff0000");
+  rig.caps(caps);
+  const BufferPtr buffer = random_buffer(caps, 3);
+  const BufferPtr out = rig.pass(BufferPtr(gst_buffer_ref(buffer.get())));
+  ASSERT_TRUE(out);
+  EXPECT_TRUE(rows_of(out.get(), 33, 20, s) == halftoned(caps, buffer.get(), s));
 }
 
 TEST(HalftoneColours, OfferedCapsAreThoseOfThePalette) {
