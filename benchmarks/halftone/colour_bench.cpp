@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Halftoning to the colours of a palette on the CPU: 800x480, as e-paper panels are, on one core.
+#include "benchmarks/halftone/once.h"
 #include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/dispatch.h"
 #include "cpu/halftone/colour.h"
 
 #include <benchmark/benchmark.h>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace framequality;
+using bench::add;
+using bench::Bytes;
 using halftone::ColourOutput;
 using halftone::ColourSettings;
 using halftone::Method;
@@ -29,10 +31,10 @@ PictureGeometry geometry() {
 }
 
 /// The picture of the other benchmarks, its channels far from each other.
-const std::vector<std::uint8_t>& picture() {
-  static const std::vector<std::uint8_t> made = [] {
-    const std::vector<std::uint8_t> gray = make_picture(kWidth, kHeight);
-    std::vector<std::uint8_t> rgb(3 * gray.size());
+const Bytes& picture() {
+  static const Bytes made = [] {
+    const Bytes gray = make_picture(kWidth, kHeight);
+    Bytes rgb(3 * gray.size());
     for (std::size_t i = 0; i < gray.size(); ++i)
       for (std::size_t c = 0; c < 3; ++c) rgb[3 * i + c] = gray[(i + c * (kHeight / 3) * kWidth) % gray.size()];
     return rgb;
@@ -40,19 +42,13 @@ const std::vector<std::uint8_t>& picture() {
   return made;
 }
 
-void halftone_once(halftone::ColourFilter& filter, const ColourSettings& settings, std::vector<std::uint8_t>& out) {
-  Frame frame;
-  frame.plane[0] = picture().data();
-  frame.stride[0] = std::ptrdiff_t{3} * kWidth;
-  const auto stride = static_cast<std::ptrdiff_t>(target_row_bytes(kWidth, settings));
-  out.resize(static_cast<std::size_t>(stride) * kHeight);
-  filter.submit({frame, {out.data(), stride, Memory::kHost}, settings, 1});
-  filter.collect();
+void halftone_once(halftone::ColourFilter& filter, const ColourSettings& settings, Bytes& out) {
+  bench::halftone_once(filter, picture(), kHeight, settings, target_row_bytes(kWidth, settings), out);
 }
 
 void ours(benchmark::State& state, const ColourSettings& settings, const std::string& isa) {
   const auto filter = cpu::make_colour_halftone(geometry(), 1, isa);
-  std::vector<std::uint8_t> out;
+  Bytes out;
   halftone_once(*filter, settings, out);  // makes the tables
   for (auto _ : state) halftone_once(*filter, settings, out);
   state.SetItemsProcessed(state.iterations() * kWidth * kHeight);
@@ -60,25 +56,17 @@ void ours(benchmark::State& state, const ColourSettings& settings, const std::st
 
 /// What the first frame with a palette takes more.
 void tables(benchmark::State& state, const ColourSettings& settings) {
-  std::vector<std::uint8_t> out;
+  Bytes out;
   for (auto _ : state) halftone_once(*cpu::make_colour_halftone(geometry(), 1), settings, out);
 }
 
-/// A benchmark of wrong bits is worth nothing.
 void check_bits(const ColourSettings& settings) {
-  std::vector<std::uint8_t> expected, out;
+  Bytes expected, out;
   halftone_once(*cpu::make_colour_halftone(geometry(), 1, "baseline"), settings, expected);
-  for (const auto isa : cpu::instruction_sets()) {
+  bench::require_bits(expected, [&](std::string_view isa) {
     halftone_once(*cpu::make_colour_halftone(geometry(), 2, isa), settings, out);
-    if (out == expected) continue;
-    std::fprintf(stderr, "%.*s gives other colours\n", static_cast<int>(isa.size()), isa.data());
-    std::exit(1);
-  }
-}
-
-template <class... Args>
-void add(const std::string& name, Args... args) {
-  benchmark::RegisterBenchmark(name.c_str(), args...)->Unit(benchmark::kMillisecond)->UseRealTime();
+    return out;
+  });
 }
 
 }  // namespace

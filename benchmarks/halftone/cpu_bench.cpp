@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Halftoning on the CPU: every instruction set beside the loop that one would write oneself.
 #include "algorithms/halftone/blue_noise.h"
+#include "benchmarks/halftone/once.h"
 #include "benchmarks/support/google.h"
 #include "benchmarks/support/picture.h"
 #include "cpu/dispatch.h"
 #include "cpu/halftone/filter.h"
 
 #include <benchmark/benchmark.h>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 using namespace framequality;
+using bench::add;
+using bench::Bytes;
 using halftone::Method;
 using halftone::Settings;
 
@@ -29,7 +31,7 @@ const Size kSizes[] = {
     {1024, 1024, "1024"}, {1920, 1080, "1080p"}, {2048, 2048, "2048"}, {4096, 4096, "4096"}, {8192, 8192, "8192"}};
 
 /// Floyd-Steinberg as one writes it: 16-bit errors of one row, in place.
-void plain_loop(const std::vector<std::uint8_t>& in, const Size& size, std::vector<std::uint8_t>& out) {
+void plain_loop(const Bytes& in, const Size& size, Bytes& out) {
   const auto n = static_cast<std::size_t>(size.width), rows = static_cast<std::size_t>(size.height);
   std::vector<std::int16_t> errors(n + 2);
   for (std::size_t y = 0; y < rows; ++y) {
@@ -50,7 +52,7 @@ void plain_loop(const std::vector<std::uint8_t>& in, const Size& size, std::vect
 }
 
 /// The blue-noise mask as it is defined.
-void plain_mask(const std::vector<std::uint8_t>& in, const Size& size, std::vector<std::uint8_t>& out) {
+void plain_mask(const Bytes& in, const Size& size, Bytes& out) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int x = static_cast<int>(i) % size.width, y = static_cast<int>(i) / size.width;
     const int rank = halftone::rank_at(halftone::kBlueNoiseMask, x, y);
@@ -66,13 +68,13 @@ PixelLayout gray(int depth) {
 }
 
 /// The picture with codes of so many bits. Made once: a large one takes longer than what is measured.
-const std::vector<std::uint8_t>& picture(const Size& size, int depth) {
-  static std::map<std::pair<std::string, int>, std::vector<std::uint8_t>> made;
+const Bytes& picture(const Size& size, int depth) {
+  static std::map<std::pair<std::string, int>, Bytes> made;
   const auto [place, is_new] = made.try_emplace({size.name, depth});
   if (!is_new) return place->second;
   if (depth == 8) return place->second = make_picture(size.width, size.height);
-  const std::vector<std::uint8_t>& bytes = picture(size, 8);
-  std::vector<std::uint8_t>& words = place->second;
+  const Bytes& bytes = picture(size, 8);
+  Bytes& words = place->second;
   words.resize(2 * bytes.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto code = static_cast<std::uint16_t>(257 * bytes[i] >> (16 - depth));
@@ -83,7 +85,7 @@ const std::vector<std::uint8_t>& picture(const Size& size, int depth) {
 
 void plain(benchmark::State& state, const Size& size) {
   const auto& in = picture(size, 8);
-  std::vector<std::uint8_t> out(in.size());
+  Bytes out(in.size());
   for (auto _ : state) {
     plain_loop(in, size, out);
     benchmark::ClobberMemory();
@@ -91,44 +93,29 @@ void plain(benchmark::State& state, const Size& size) {
   state.SetBytesProcessed(state.iterations() * size.width * size.height);
 }
 
-void halftone_once(halftone::Filter& filter, const std::vector<std::uint8_t>& in, const Size& size,
-                   const Settings& settings, std::vector<std::uint8_t>& out) {
-  Frame frame;
-  frame.plane[0] = in.data();
-  frame.stride[0] = static_cast<std::ptrdiff_t>(in.size()) / size.height;
-  const auto stride = static_cast<std::ptrdiff_t>(halftone::target_row_bytes(size.width, settings.packed));
-  filter.submit({frame, {out.data(), stride, Memory::kHost}, settings, 1});
-  filter.collect();
+std::size_t row_bytes(const Size& size, const Settings& settings) {
+  return halftone::target_row_bytes(size.width, settings.packed);
 }
 
 void ours(benchmark::State& state, const Size& size, const Settings& settings, int depth, int threads,
           const std::string& isa) {
   const auto& in = picture(size, depth);
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height));
+  Bytes out;
   const auto filter = cpu::make_halftone({size.width, size.height, gray(depth)}, threads, isa);
-  for (auto _ : state) halftone_once(*filter, in, size, settings, out);
+  for (auto _ : state) bench::halftone_once(*filter, in, size.height, settings, row_bytes(size, settings), out);
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(in.size()));
 }
 
-/// A benchmark of wrong bits is worth nothing.
-void check_bits(const Settings& settings,
-                void (*loop)(const std::vector<std::uint8_t>&, const Size&, std::vector<std::uint8_t>&)) {
+void check_bits(const Settings& settings, void (*loop)(const Bytes&, const Size&, Bytes&)) {
   const Size& size = kSizes[0];
   const auto& in = picture(size, 8);
-  std::vector<std::uint8_t> expected(in.size()), out(in.size());
+  Bytes expected(in.size()), out;
   loop(in, size, expected);
-  for (const auto isa : cpu::instruction_sets()) {
+  bench::require_bits(expected, [&](std::string_view isa) {
     const auto filter = cpu::make_halftone({size.width, size.height, {}}, 0, isa);
-    halftone_once(*filter, in, size, settings, out);
-    if (out == expected) continue;
-    std::fprintf(stderr, "%.*s gives other bits than the plain loop\n", static_cast<int>(isa.size()), isa.data());
-    std::exit(1);
-  }
-}
-
-template <class... Args>
-void add(const std::string& name, Args... args) {
-  benchmark::RegisterBenchmark(name.c_str(), args...)->Unit(benchmark::kMillisecond)->UseRealTime();
+    bench::halftone_once(*filter, in, size.height, settings, row_bytes(size, settings), out);
+    return out;
+  });
 }
 
 }  // namespace

@@ -28,91 +28,93 @@ bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format);
 /// Whether such a stream is one of a ColourHalftoning.
 bool is_colour(const FilterFormat& format);
 
-/// The Kind of a FilterStream. Element: has a Shared `request`.
-template <class Element>
-class Halftoning {
+/// What the Kinds of a FilterStream here have in common. Element: has a Shared `request`.
+template <class Element, class TaskOf, class SettingsOf>
+class HalftoningKind {
  public:
-  using Task = halftone::Task;
-  using Settings = halftone::Settings;
+  using Task = TaskOf;
+  using Settings = SettingsOf;
 
-  Halftoning(Element* element, const FilterFormat& format, int threads)
-      : element_(element),
-        geometry_{GST_VIDEO_INFO_WIDTH(&format.in), GST_VIDEO_INFO_HEIGHT(&format.in),
-                  with_significant_bits(layout_of(*format.in.finfo).value(), format.significant_bits)},
-        packed_(GST_VIDEO_INFO_FORMAT(&format.out) == GST_VIDEO_FORMAT_ENCODED),
-        info_(format.in),
-        threads_(threads) {}
-
-  std::unique_ptr<halftone::Filter> make(const Place& place, int depth) const {
-    return place.backend->halftone(geometry_, {place.id, depth, threads_});
-  }
-  Settings settings() const {
-    const HalftoneRequest request = element_->request->get();
-    Settings settings = request.settings;
-    settings.packed = packed_;
-    // Requests may already be those for other caps, which come with the next frame.
-    if (packed_) settings.levels = 2;
-    settings.tone = tone_of(info_, request);
-    return settings;
-  }
   Task task(const FilterWindow& w, const Settings& settings) const {
     return {w.frames[w.center].frame, {w.out.plane[0], w.out.stride[0], w.out.memory}, settings, w.fields};
   }
 
- private:
+ protected:
+  HalftoningKind(Element* element, const FilterFormat& format, int threads)
+      : element_(element), info_(format.in), threads_(threads) {}
+
   Element* element_;
-  Geometry geometry_;
-  bool packed_;
   GstVideoInfo info_;
   int threads_;
+};
+
+/// To greys.
+template <class Element>
+class Halftoning : public HalftoningKind<Element, halftone::Task, halftone::Settings> {
+ public:
+  using Settings = halftone::Settings;
+
+  Halftoning(Element* element, const FilterFormat& format, int threads)
+      : HalftoningKind<Element, halftone::Task, Settings>(element, format, threads),
+        geometry_{GST_VIDEO_INFO_WIDTH(&format.in), GST_VIDEO_INFO_HEIGHT(&format.in),
+                  with_significant_bits(layout_of(*format.in.finfo).value(), format.significant_bits)},
+        packed_(GST_VIDEO_INFO_FORMAT(&format.out) == GST_VIDEO_FORMAT_ENCODED) {}
+
+  std::unique_ptr<halftone::Filter> make(const Place& place, int depth) const {
+    return place.backend->halftone(geometry_, {place.id, depth, this->threads_});
+  }
+  Settings settings() const {
+    const HalftoneRequest request = this->element_->request->get();
+    Settings settings = request.settings;
+    settings.packed = packed_;
+    // Requests may already be those for other caps, which come with the next frame.
+    if (packed_) settings.levels = 2;
+    settings.tone = tone_of(this->info_, request);
+    return settings;
+  }
+
+ private:
+  Geometry geometry_;
+  bool packed_;
 };
 
 /// What of the settings of colours the caps of a stream say. Throws ElementError if there is no palette.
 halftone::ColourSettings colour_settings(const FilterFormat& format, const HalftoneRequest& request);
 
-/// The same for palettes.
+/// To palettes.
 template <class Element>
-class ColourHalftoning {
+class ColourHalftoning : public HalftoningKind<Element, halftone::ColourTask, halftone::ColourSettings> {
  public:
-  using Task = halftone::ColourTask;
   using Settings = halftone::ColourSettings;
 
   ColourHalftoning(Element* element, const FilterFormat& format, int threads)
-      : element_(element),
+      : HalftoningKind<Element, halftone::ColourTask, Settings>(element, format, threads),
         geometry_(colour_geometry_of(format.in).value()),
-        info_(format.in),
-        fixed_(colour_settings(format, element->request->get())),
-        threads_(threads) {
+        fixed_(colour_settings(format, element->request->get())) {
     geometry_.layout = with_significant_bits(geometry_.layout, format.significant_bits);
   }
 
   std::unique_ptr<halftone::ColourFilter> make(const Place& place, int depth) const {
-    return place.backend->colour_halftone(geometry_, {place.id, depth, threads_});
+    return place.backend->colour_halftone(geometry_, {place.id, depth, this->threads_});
   }
   Settings settings() const {
-    const HalftoneRequest request = element_->request->get();
+    const HalftoneRequest request = this->element_->request->get();
     Settings settings = fixed_;
     // Requests may already be those for other caps, which come with the next frame.
     if (settings.output != halftone::ColourOutput::kCodes && request.colours().count > 0)
       settings.palette = request.colours();
     if (request.settings.method != halftone::Method::kToneDependent) settings.method = request.settings.method;
-    settings.tone = tone_of(info_, request);
+    settings.tone = tone_of(this->info_, request);
     settings.linear = request.linear;
     settings.relative = !request.absolute;
     settings.serpentine = request.settings.serpentine;
     settings.strength = request.settings.strength;
     return settings;
   }
-  Task task(const FilterWindow& w, const Settings& settings) const {
-    return {w.frames[w.center].frame, {w.out.plane[0], w.out.stride[0], w.out.memory}, settings, w.fields};
-  }
 
  private:
-  Element* element_;
   PictureGeometry geometry_;
-  GstVideoInfo info_;
   Settings fixed_;  ///< by the caps
-  int threads_;
 };
 
 }  // namespace framequality
