@@ -27,7 +27,8 @@ enum class Reason : int {
   kBelowMedian,
   kAboveMedian,
   kBestOfWindow,
-  kOtherBlur
+  kOtherBlur,
+  kDamaged
 };
 
 struct Verdict {
@@ -309,12 +310,15 @@ class BestOf {
   /// Takes a frame into the window; true if it is the best one so far. The first of equals is.
   bool offer(double score) {
     ++frames_;
-    if (frames_ > 1 && score <= best_) return false;
+    if (best_ && score <= *best_) return false;
     best_ = score;
     return true;
   }
 
-  /// True if the window is full with the frame last offered, which lasts until `end`: waiting for the next one would
+  /// Takes a frame into the window that cannot be its best.
+  void pass_over() { ++frames_; }
+
+  /// True if the window is full with the frame last taken, which lasts until `end`: waiting for the next one would
   /// only cost time.
   bool is_complete(std::int64_t end, const WindowLength& window) const {
     if (window.displacement > 0) return false;
@@ -326,6 +330,7 @@ class BestOf {
   /// it is another window.
   void close(bool complete, const WindowLength& window) {
     frames_ = 0;
+    best_.reset();
     if (complete && begin_ && window.frames == 0 && window.displacement == 0 &&
         *begin_ <= std::numeric_limits<std::int64_t>::max() - window.time)
       *begin_ += window.time;
@@ -338,8 +343,8 @@ class BestOf {
   };
   std::optional<std::int64_t> begin_;  ///< of the current window of time
   std::optional<Place> first_;         ///< frame of the current window of a displacement
-  std::int64_t frames_ = 0;            ///< offered in the current window
-  double best_ = 0;                    ///< of these
+  std::int64_t frames_ = 0;            ///< in the current window
+  std::optional<double> best_;         ///< of those offered
 };
 
 }  // namespace framequality

@@ -59,6 +59,7 @@ FIELDS = {
         "displacement": "how far the content of the shot's first frame has moved to the right and down, as shares of the "
                         "frame's diagonal",
         "shot": "number of cuts before this frame",
+        "damaged": "whether the frame was decoded from incomplete data, or from other frames that were",
         "passed": "whether the frame passed",
     },
     "bliindsmeter": {
@@ -71,7 +72,8 @@ FIELDS = {
         **TIMES,
         "state": "`passing`, `blocking` or `picked`",
         "reason": "`above-min-score`, `below-min-score`, `above-resume-score`, `near-median`, `below-median`, "
-                  "`above-median`, `other-blur` (too low, but not the blur that `drop` names) or `best-of-window`",
+                  "`above-median`, `other-blur` (too low, but not the blur that `drop` names), `best-of-window` or "
+                  "`damaged`",
         "score": "score of the frame",
         "median": "level that the frame is compared with",
     },

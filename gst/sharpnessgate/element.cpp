@@ -31,13 +31,13 @@
  *
  * GAP events replace dropped frames, and the next frame is flagged DISCONT. With action=mark all frames pass, and the
  * boolean `passed` in their metadata says which would have passed; frames that pass always have it. A frame without a
- * score passes.
+ * score passes. A frame that the meter calls damaged never passes.
  *
  * On every change between passing and blocking, on the first frame, and for every frame that mode=best-of picks, it
  * posts an element message named `sharpnessgate`: string `state` (`passing`, `blocking`, `picked`), string `reason`
  * (`above-min-score`, `below-min-score`, `above-resume-score`; `near-median`, `below-median`, `above-median`;
- * `other-blur`, which `drop` lets pass; `best-of-window`), double `score`, with mode=relative double `median`, guint64
- * `timestamp`, `stream-time`, `running-time` (ns).
+ * `other-blur`, which `drop` lets pass; `best-of-window`; `damaged`), double `score`, with mode=relative double
+ * `median`, guint64 `timestamp`, `stream-time`, `running-time` (ns).
  *
  * Put it upstream of an encoder, not downstream: other frames may depend on an encoded one.
  *

@@ -26,9 +26,9 @@ namespace {
 constexpr GstClockTime kGapStep = GST_SECOND / 4;
 
 const char* text_of(Reason reason) {
-  constexpr std::array kTexts{"above-min-score", "below-min-score", "above-resume-score", "near-median",
-                              "below-median",    "above-median",    "best-of-window",     "other-blur"};
-  static_assert(kTexts.size() == static_cast<std::size_t>(Reason::kOtherBlur) + 1);
+  constexpr std::array kTexts{"above-min-score", "below-min-score", "above-resume-score", "near-median", "below-median",
+                              "above-median",    "best-of-window",  "other-blur",         "damaged"};
+  static_assert(kTexts.size() == static_cast<std::size_t>(Reason::kDamaged) + 1);
   return kTexts[static_cast<std::size_t>(reason)];
 }
 
@@ -45,6 +45,8 @@ std::optional<GateStream::Score> GateStream::score_of(GstBuffer* buffer) {
   const std::string_view metric = word("metric"), blur = word("blur");
   score.compares_scenes = metric == "mean-square-frequency" || metric == "directional-frequency";
   score.knows_blur = !blur.empty();
+  gboolean damaged = FALSE;
+  score.damaged = gst_structure_get_boolean(fields, "damaged", &damaged) && damaged;
   if (blur == "motion") score.blur = GateDrop::kMotion;
   if (blur == "defocus") score.blur = GateDrop::kDefocus;
   if (const GValue* moved = gst_structure_get_value(fields, "displacement")) {
@@ -183,7 +185,8 @@ GstFlowReturn GateStream::let_out(std::size_t most) {
       gst_pad_push_event(src_, held.event.release());
       continue;
     }
-    const Verdict verdict = held.score ? judge_next(*held.score) : Verdict{true, Reason::kNearMedian};
+    Verdict verdict{true, Reason::kNearMedian};
+    if (held.score) verdict = held.score->damaged ? Verdict{false, Reason::kDamaged} : judge_next(*held.score);
     if (flow != GST_FLOW_OK) continue;
     lost_.close_at(held.moment.pts);
     if (!held.score) {
@@ -240,8 +243,10 @@ GstFlowReturn GateStream::take(BufferPtr buffer, const GateSettings& settings) {
     return flow == GST_FLOW_OK ? push(std::move(buffer), std::nullopt) : flow;
   }
   if (settings.mode == GateMode::kBestOf) return compete(std::move(buffer), moment, *score);
-  const Verdict verdict =
-      hysteresis_.judge(score->value, settings.min_score, settings.resume_score, moment.begin, settings.hold_time);
+  Verdict verdict{false, Reason::kDamaged};
+  if (!score->damaged)
+    verdict =
+        hysteresis_.judge(score->value, settings.min_score, settings.resume_score, moment.begin, settings.hold_time);
   return carry_out(verdict, std::move(buffer), moment, *score);
 }
 
@@ -249,7 +254,7 @@ GstFlowReturn GateStream::wait(BufferPtr buffer, const Moment& moment, std::opti
   GstFlowReturn flow = GST_FLOW_OK;
   if (score) {
     if (level_.begins_anew(moment.begin)) flow = let_out(0);
-    level_.add(score->value, moment.begin, settings_.window);
+    if (!score->damaged) level_.add(score->value, moment.begin, settings_.window);
   }
   hold({std::move(buffer), nullptr, moment, score});
   const GstFlowReturn last = let_out(static_cast<std::size_t>(settings_.look_ahead));
@@ -258,8 +263,8 @@ GstFlowReturn GateStream::wait(BufferPtr buffer, const Moment& moment, std::opti
 
 GstFlowReturn GateStream::carry_out(Verdict verdict, BufferPtr buffer, const Moment& moment, const Score& scored) {
   const double score = scored.value;
-  if (!verdict.pass && verdict.reason != Reason::kAboveMedian && settings_.drop != GateDrop::kAny &&
-      scored.blur != settings_.drop) {
+  const bool is_blurred = verdict.reason != Reason::kAboveMedian && verdict.reason != Reason::kDamaged;
+  if (!verdict.pass && is_blurred && settings_.drop != GateDrop::kAny && scored.blur != settings_.drop) {
     verdict = {true, Reason::kOtherBlur};
     if (!scored.knows_blur)
       warn_once(warned_unknown_,
@@ -302,14 +307,15 @@ GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, const 
     const GstFlowReturn flow = release(false);
     if (flow != GST_FLOW_OK) return flow;
   }
-  const bool is_best = best_of_.offer(score);
+  if (scored.damaged) best_of_.pass_over();
+  const bool is_best = !scored.damaged && best_of_.offer(score);
   GST_LOG_OBJECT(element_, "frame %" GST_TIME_FORMAT " with score %g: %s", GST_TIME_ARGS(moment.pts), score,
                  is_best ? "best of its window so far" : "not the best of its window");
   if (is_best && !settings_.marks()) displace();
   if (is_best || settings_.marks())
     hold({std::move(buffer), nullptr, moment, Score{score}, is_best});
   else
-    lose(behind_, moment);
+    lose(held_.empty() ? lost_ : behind_, moment);
   tell_gap_if_due();
   if (best_of_.is_complete(moment.end, window)) return release(true);
   return held_.size() < kMaxWindowFrames ? GST_FLOW_OK : release(false);

@@ -77,6 +77,7 @@ class GateStream {
   struct Score {
     double value;
     bool compares_scenes = false;  ///< light, contrast and subject cancel in it
+    bool damaged = false;          ///< not to be chosen, and no measure for others
     bool knows_blur = false;
     GateDrop blur = GateDrop::kAny;  ///< its kind, if it is one of the two
     bool has_displacement = false;

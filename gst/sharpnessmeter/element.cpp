@@ -12,6 +12,7 @@
 #include "gst/object/structure.h"
 #include "gst/sharpnessmeter/detections.h"
 #include "gst/sharpnessmeter/displacement.h"
+#include "gst/sharpnessmeter/loss_watch.h"
 
 #include <array>
 #include <memory>
@@ -47,6 +48,9 @@
  * With `displacement` there are also the array of double `displacement`, how far the content of the shot's first frame
  * has moved to the right and down, as shares of the frame's diagonal, and uint `shot`, the number of cuts before.
  *
+ * With `detect-damage` there is also boolean `damaged`: the frame was decoded from incomplete data, or from other
+ * frames that were. Its score says nothing about focus.
+ *
  * Scores are in 8-bit grey levels (or their square) at any bit depth. They are exact: the same on CPU and GPU.
  *
  * ## Example launch lines
@@ -59,7 +63,7 @@
  * ]| scores twelve zones of a region, ten times per second.
  */
 
-GST_DEBUG_CATEGORY_STATIC(sharpnessmeter_debug);
+GST_DEBUG_CATEGORY(sharpnessmeter_debug);
 #define GST_CAT_DEFAULT sharpnessmeter_debug
 
 namespace framequality {
@@ -75,6 +79,7 @@ struct Settings {
   bool roi_meta = false;
   int sharpest_zones = 3;
   bool displacement = false;
+  bool detect_damage = true;
 };
 
 enum Warning : unsigned { kRoiOutside, kTooManyRois };
@@ -127,6 +132,7 @@ class Sharpness {
     std::vector<Detection> detections;  ///< the regions after these
     int sharpest_zones = 1;             ///< whose scores the mean of the sharpest is made of
     std::optional<Displacement> displacement;
+    std::optional<bool> damaged;
   };
   struct Report {
     double score;
@@ -154,6 +160,9 @@ class Sharpness {
     notes.sharpest_zones = settings.sharpest_zones;
     notes.displacement = settings.displacement ? displacement_of(buffer) : std::nullopt;
     if (!settings.displacement) displacement_.reset();
+    if (settings.detect_damage && !losses_) losses_.emplace(GST_BASE_TRANSFORM_SINK_PAD(element_));
+    if (!settings.detect_damage) losses_.reset();
+    notes.damaged = settings.detect_damage ? std::optional(is_damaged(buffer)) : std::nullopt;
     if (settings.roi_meta) add_rois(buffer);
     notes.rois = wanted_.extra.size();
     if (settings.roi_meta) add_detections(buffer, notes.detections);
@@ -201,6 +210,7 @@ class Sharpness {
       set_array(fields, "displacement", G_TYPE_DOUBLE, g_value_set_double, std::array{d.x, d.y});
       gst_structure_set(fields, "shot", G_TYPE_UINT, d.shot, nullptr);
     }
+    if (notes.damaged) gst_structure_set(fields, "damaged", G_TYPE_BOOLEAN, gboolean{*notes.damaged}, nullptr);
     if (!notes.detections.empty())
       set_detections(fields, notes.detections, std::span(scores.extra).subspan(notes.rois));
     return {scores.score, metric, notes.rois, std::move(scores.extra)};
@@ -275,6 +285,7 @@ class Sharpness {
   std::shared_ptr<const Plan> plan_;  ///< of it too
   bool is_other_work_ = false;
   std::optional<DisplacementMeter> displacement_;
+  std::optional<LossWatch> losses_;
 };
 
 std::unique_ptr<Stream> make_stream(FqMeterBase* self, const StreamFormat& format) {
@@ -390,6 +401,10 @@ static void install_properties(GstSharpnessMeterClass* klass) {
       .add(&Settings::displacement, "displacement", "Displacement",
            "Add the displacement of the image since the start of the shot to message and metadata, as 'displacement' "
            "(right and down, as shares of the diagonal), and the number of cuts before, as 'shot'. Computed on the CPU")
+      .add(&Settings::detect_damage, "detect-damage", "Detect damage",
+           "Say in message and metadata whether each frame is damaged, as 'damaged': decoded from incomplete data, or "
+           "from other frames that were. Reads flags of frames and the headers of the stream that enters the decoder "
+           "upstream, no pixels")
       .add(&Settings::roi_meta, "roi-meta", "Score ROI metadata",
            "Score each GstVideoRegionOfInterestMeta of a buffer too (at most 64) and add a structure 'sharpness' with "
            "string 'metric' and double 'score' to its params; requires attach-meta. Score object detections "
@@ -402,6 +417,7 @@ static void gst_sharpness_meter_init(GstSharpnessMeter* self) { self->settings =
 static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   sharpnessmeter_debug = debug_category("sharpnessmeter", "sharpness of video frames");
   register_score_meta(kSharpnessMeta);
+  register_frame_loss_meta();
   delete_with_instance<&GstSharpnessMeter::settings>(klass);
   install_properties(klass);
 

@@ -12,6 +12,7 @@
 #include "apps/common/text.h"
 #include "apps/common/url.h"
 #include "gst/camerawatch/baseline_file.h"
+#include "gst/sharpnessmeter/h264_losses.h"
 #include "tests/fuzz/dice.h"
 #if FQ_HAVE_WATCH
 #include "apps/watch/config.h"
@@ -33,6 +34,8 @@
 
 namespace framequality::fuzz {
 namespace {
+
+using namespace std::string_view_literals;
 
 /// A file that holds these bytes and goes with this.
 class File {
@@ -83,6 +86,11 @@ apps::Record record_example() {
   record.curve = {{{1, 2, 3}}, {{4, 5, 6}}};
   return record;
 }
+
+// Parameter sets and an IDR slice, behind start codes.
+constexpr std::string_view kH264 =
+    "\0\0\0\1\x67\x42\xc0\x0d\xd9\x01\x41\xfb\x01\x10\0\0\3\0\x10\0\0\3\3\xc0\xf1\x42\xa4\x80"
+    "\0\0\0\1\x68\xcb\x83\xcb\x20\0\0\0\1\6\6\1\xc4\x80\0\0\0\1\x65\x88\x84\x0a\xff"sv;
 
 constexpr std::string_view kConfig = R"(listen = "127.0.0.1:9640"
 snapshots-most = 1000
@@ -181,6 +189,17 @@ const Reader kReaders[] = {
        (void)apps::percent_decoded(bytes);
      },
      [] { return std::string("rtsp://a:b%40c@d/e?f=g&password=h"); }},
+    {"H.264",
+     [](std::string_view bytes) {
+       const std::span all(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+       H264Losses stream({}), recorded(all);
+       for (const bool lost : {false, true})
+         for (std::size_t begin = 0; begin < all.size(); begin += 1 + all.size() / 8) {
+           stream.take(all.subspan(begin), lost);
+           recorded.take(all.subspan(begin), lost);
+         }
+     },
+     [] { return std::string(kH264); }},
 };
 
 }  // namespace

@@ -385,5 +385,20 @@ TEST(Gate, SinkPrerollsAndEndsWithoutAnyFrame) {
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
 }
 
+TEST(GateFrames, DamagedFramesNeverPass) {
+  GateRig threshold({{"min-score", "5"}, {"drop", "motion"}});
+  threshold.push(shot(0, 6));
+  threshold.push(damaged(shot(40, 9)));
+  threshold.push(shot(80, 6));
+  EXPECT_EQ(threshold.came(), "0+ [40,80) 80!+") << "and are no blur that drop could spare, or reason to resume later";
+  EXPECT_EQ(threshold.said(), "passing above-min-score 6@0, blocking damaged 9@40, passing above-min-score 6@80");
+
+  GateRig relative({kRelative, kAtOnce});
+  for (GstClockTime at = 0; at < 400; at += 40) relative.push(shot(at, 6));
+  for (GstClockTime at = 400; at < 800; at += 40) relative.push(damaged(shot(at, 60)));
+  relative.came();
+  EXPECT_EQ(relative.feed(800, {6, 3}), "[720,800) 800!+ [840,880)") << "nor do they raise the level";
+}
+
 }  // namespace
 }  // namespace framequality::test

@@ -42,6 +42,13 @@ inline BufferPtr moved(BufferPtr buffer, double x, double y = 0, guint shot = 0)
   return buffer;
 }
 
+/// Adds that the frame is damaged, as a meter does.
+inline BufferPtr damaged(BufferPtr buffer) {
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer.get(), "GstSharpnessMeta");
+  gst_structure_set(gst_custom_meta_get_structure(meta), "damaged", G_TYPE_BOOLEAN, TRUE, nullptr);
+  return buffer;
+}
+
 inline GstEvent* tag(const char* title) { return gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, title, nullptr)); }
 
 inline GstEvent* segment_at(GstClockTime start) {

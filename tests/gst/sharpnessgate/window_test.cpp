@@ -19,6 +19,24 @@ TEST(GateWindow, BestFrameLeavesWithTheLastOfItsWindow) {
   EXPECT_EQ(rig.stats(), "2 8 0 0");
 }
 
+TEST(GateWindow, DamagedFramesAreNeverPicked) {
+  GateRig rig({kBestOf, kWindow});
+  rig.push(damaged(shot(0, 8)));
+  rig.push(shot(40, 1));
+  rig.push(damaged(shot(80, 9)));
+  EXPECT_EQ(rig.feed(120, {2, 1}), "[0,40) [40,120) 120!+ [160,200)");
+  for (GstClockTime at = 200; at < 400; at += 40) rig.push(damaged(shot(at, 9)));
+  EXPECT_EQ(rig.feed(400, {1, 2, 1, 1, 1}), "[200,440) 440!+ [480,600)");
+  EXPECT_EQ(rig.said(), "picked best-of-window 2@120, picked best-of-window 2@440");
+}
+
+TEST(GateWindow, DamagedFramesCountInWindowsOfFrames) {
+  GateRig rig({kBestOf, {"window-frames", "2"}, kMark});
+  for (const GstClockTime at : {0, 40, 80}) rig.push(damaged(shot(at, 9)));
+  rig.push(shot(120, 1));
+  EXPECT_EQ(rig.came(), "0- 40- 80- 120+");
+}
+
 TEST(GateWindow, NothingMissingNoDiscont) {
   GateRig rig({kBestOf, {"window-frames", "1"}});
   EXPECT_EQ(rig.feed(0, {1, 2, 3}), "0+ 40+ 80+");

@@ -49,6 +49,24 @@ TEST(Result, MessageHasTheContractsFields) {
   for (guint i = 0; i < 4; ++i) EXPECT_EQ(g_value_get_int(gst_value_array_get_value(roi, i)), edges[i]);
 }
 
+TEST(Result, DamagedFramesAreCalledSo) {
+  Rig rig;
+  rig.caps(kCaps);
+  const auto damaged = [&](bool flagged) {
+    BufferPtr buffer = random_buffer(kCaps, 1);
+    if (flagged) GST_BUFFER_FLAG_SET(buffer.get(), GST_BUFFER_FLAG_CORRUPTED);
+    rig.pass(std::move(buffer));
+    const Heard heard = rig.heard();
+    gboolean value = FALSE;
+    if (!gst_structure_get_boolean(heard.results.at(0).get(), "damaged", &value)) return std::string("absent");
+    return std::string(value ? "yes" : "no");
+  };
+  EXPECT_EQ(damaged(true), "yes");
+  EXPECT_EQ(damaged(false), "no");
+  rig.set("detect-damage", "false");
+  EXPECT_EQ(damaged(true), "absent");
+}
+
 TEST(Result, FieldsOfOptionsNotUsedAreAbsent) {
   Rig rig;
   rig.caps(kCaps);
