@@ -47,6 +47,7 @@ Choices::Part Choices::part_of(std::size_t index, const Result& result) const {
   const VideoFacts& video = result.video;
   Part part;
   part.candidates = result.moments.size();
+  part.damaged = static_cast<std::uint64_t>(std::ranges::count_if(result.moments, &Moment::damaged));
   const auto add = [&](const Moment& m, const std::string& path, int width, int height) {
     // A picture is a clip of one frame here: not chosen among others, and so no original to keep.
     part.chosen.push_back({index, false, path, result.name, m.frame,
@@ -67,6 +68,7 @@ Selected Choices::gather() {
   Selected selected;
   for (Part& part : parts_) {
     selected.candidates += part.candidates;
+    selected.damaged += part.damaged;
     std::move(part.chosen.begin(), part.chosen.end(), std::back_inserter(selected.chosen));
     if (part.rejected) selected.rejected.push_back(std::move(*part.rejected));
   }

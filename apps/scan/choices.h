@@ -43,7 +43,7 @@ class Choices {
   struct Part {
     std::vector<ChosenFrame> chosen;
     std::optional<RejectedInput> rejected;
-    std::uint64_t candidates = 0;
+    std::uint64_t candidates = 0, damaged = 0;
   };
   Part part_of(std::size_t index, const Result& result) const;
   Selected gather();

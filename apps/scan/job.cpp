@@ -114,7 +114,7 @@ void Job::tell(const Row& row) {
   std::vector<Moment>& moments = result_.moments;
   if (!row.time) result_.timed = false;
   const std::uint64_t time = row.time.value_or(moments.empty() ? 0 : moments.back().time);
-  moments.push_back({row.frame, time, row.score});
+  moments.push_back({row.frame, time, row.score, {}, 0, row.damaged});
   if (moments.size() <= ways_.size()) std::tie(moments.back().travel, moments.back().place) = ways_[moments.size() - 1];
   end_ = time + row.duration;
   if (!options_.report.empty() && !row.zones.empty()) result_.zones.add(row.zones);
@@ -265,7 +265,8 @@ void Job::fetch_pictures() {
   calls.frame = [this, timed](const Measured& frame) {
     Row row = frame.row;
     const auto moment = std::ranges::lower_bound(result_.moments, row.frame, {}, &Moment::frame);
-    if (moment != result_.moments.end()) std::tie(row.travel, row.place) = std::tie(moment->travel, moment->place);
+    if (moment != result_.moments.end())
+      std::tie(row.travel, row.place, row.damaged) = std::tie(moment->travel, moment->place, moment->damaged);
     picks_->offer({row, frame.buffer, frame.caps, frame.video}, timed ? row.time.value_or(0) : row.frame);
   };
   calls.warned = outlet_.warned;

@@ -121,7 +121,9 @@ std::string manifest(const std::string& path, const Options& options, const Mete
   std::string json = dump({{"version", kVersionOfFormat}});
   add_member(json, "frames", lines_of(selected.chosen, chosen));
   add_member(json, "rejected", lines_of(selected.rejected, rejected_json));
-  add_member(json, "counts", dump({{"candidates", selected.candidates}, {"chosen", selected.chosen.size()}}));
+  add_member(
+      json, "counts",
+      dump({{"candidates", selected.candidates}, {"chosen", selected.chosen.size()}, {"damaged", selected.damaged}}));
   add_member(json, "settings", dump(settings_json(options, meter)));
   add_member(json, "run", dump(run_json(facts, run)));
   return json + '\n';

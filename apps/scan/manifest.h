@@ -41,6 +41,7 @@ struct Selected {
   std::vector<ChosenFrame> chosen;  ///< in the order of the inputs
   std::vector<RejectedInput> rejected;
   std::uint64_t candidates = 0;          ///< measured frames, of all inputs
+  std::uint64_t damaged = 0;             ///< of these; none was chosen
   std::vector<std::size_t> groups = {};  ///< of each input, numbers from 0; empty where there are no groups
   std::string note = {};                 ///< what there is to say of the groups
 };

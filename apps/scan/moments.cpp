@@ -60,6 +60,7 @@ std::vector<std::size_t> choose_of_windows(const std::vector<Moment>& moments, s
   std::vector<std::size_t> chosen;
   bool open = false;  // the last one may still be bettered
   for (std::size_t i = 0; i < moments.size(); ++i) {
+    if (moments[i].damaged) continue;
     const auto step = choice.offer(moments[i].*position, moments[i].score);
     if (step.ended) open = false;
     if (!step.best) continue;

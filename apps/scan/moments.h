@@ -32,6 +32,7 @@ struct Moment {
   double score;
   std::optional<Travel> travel = {};  ///< where it was measured
   std::uint64_t place = 0;            ///< then: along the way, see Stretches
+  bool damaged = false;               ///< not to be chosen
 };
 
 inline constexpr std::uint64_t kStretch = 1'000'000;  ///< places
@@ -75,7 +76,8 @@ class WindowChoice {
   bool has_ = false;
 };
 
-/// All that WindowChoice chooses of these moments, placed by &Moment::time or &Moment::frame. As indices.
+/// All that WindowChoice chooses of these moments that are not damaged, placed by &Moment::time or &Moment::frame. As
+/// indices.
 std::vector<std::size_t> choose_of_windows(const std::vector<Moment>& moments, std::uint64_t Moment::*position,
                                            const Windows& windows, std::uint64_t apart, bool highest);
 

@@ -241,7 +241,8 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
   const GstStructure* fields = gst_custom_meta_get_structure(meta);
   guint64 time = GST_CLOCK_TIME_NONE;
   gst_structure_get_uint64(fields, "stream-time", &time);
-  Row row{frame, std::nullopt, 0, {}, GST_BUFFER_DURATION_IS_VALID(buffer) ? GST_BUFFER_DURATION(buffer) : 0};
+  Row row{frame, std::nullopt, 0, {}};
+  if (GST_BUFFER_DURATION_IS_VALID(buffer)) row.duration = GST_BUFFER_DURATION(buffer);
   gst_structure_get_double(fields, "score", &row.score);
   if (const gchar* device = gst_structure_get_string(fields, "device")) video_.devices.insert(device);
   if (time != GST_CLOCK_TIME_NONE) {
@@ -249,6 +250,8 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
     time_ = time;
     video_end_ = std::max(video_end_, time + row.duration);
   }
+  gboolean damaged = FALSE;
+  row.damaged = gst_structure_get_boolean(fields, "damaged", &damaged) && damaged;
   if (const GValue* moved = gst_structure_get_value(fields, "displacement")) {
     guint shot = 0;
     gst_structure_get_uint(fields, "shot", &shot);

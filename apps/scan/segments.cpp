@@ -25,7 +25,7 @@ constexpr std::size_t kMostKept = 20'000;  // rows of a segment that wait for th
 }  // namespace
 
 void Segments::Rows::add(const Row& row) {
-  rows.push_back({row.frame, row.time, row.score, row.duration});
+  rows.push_back({row.frame, row.time, row.score, row.damaged, row.duration});
   zone_count = row.zones.size();
   zones.insert(zones.end(), row.zones.begin(), row.zones.end());
 }
@@ -38,8 +38,8 @@ void Segments::Rows::append(Rows&& more) {
 }
 
 Row Segments::Rows::at(std::size_t i) const {
-  return {rows[i].frame, rows[i].time, rows[i].score, std::span(zones).subspan(i * zone_count, zone_count),
-          rows[i].duration};
+  return {rows[i].frame,   rows[i].time,    rows[i].score, std::span(zones).subspan(i * zone_count, zone_count),
+          rows[i].damaged, rows[i].duration};
 }
 
 Segments::Segments(OnRow on_row, OnDone on_done, OnEnd on_end)
@@ -140,7 +140,8 @@ bool Segments::place(std::unique_lock<std::mutex>& lock, Segment& s, const Row& 
     GST_CAT_LOG(category(), "segment %zu at %" GST_TIME_FORMAT " %.17g, %zu at %" GST_TIME_FORMAT " %.17g", s.id,
                 GST_TIME_ARGS(time), row.score, n->id, GST_TIME_ARGS(other.time.value_or(GST_CLOCK_TIME_NONE)),
                 other.score);
-    if (row.time != other.time || row.score != other.score || !std::ranges::equal(row.zones, other.zones)) {
+    if (row.time != other.time || row.score != other.score || row.damaged != other.damaged ||
+        !std::ranges::equal(row.zones, other.zones)) {
       drop(*n);
       continue;
     }

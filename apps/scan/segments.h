@@ -60,6 +60,7 @@ class Segments {
     std::uint64_t frame;
     std::optional<std::uint64_t> time;
     double score;
+    bool damaged;
     std::uint64_t duration;
   };
   /// Rows, with all zones in one block.

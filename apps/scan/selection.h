@@ -16,7 +16,8 @@ struct Candidate {
   std::uint64_t place;     ///< in the whole sequence, from 0; frames that were not measured have places too
   std::uint64_t position;  ///< of a frame in its video: ns, or its number where the video has no times
   double score;
-  std::size_t clock = 0;  ///< positions count in time with those of the same clock
+  std::size_t clock = 0;   ///< positions count in time with those of the same clock
+  std::size_t moment = 0;  ///< which of the input's measured frames
 };
 
 /// What became of a candidate.

@@ -69,12 +69,13 @@ Selected Set::choose() {
     verdicts_ =
         options_.every ? choose_every(candidates_, *options_.every) : choose_best(candidates_, count, distances());
   }
-  selected.candidates = candidates_.size();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& member = members_[i];
     const std::string& name = options_.inputs[i].name;
-    const std::size_t begin = first_[i], end = begin + member.moments.size(), before = selected.chosen.size();
+    const std::size_t begin = first_[i], end = first_[i + 1], before = selected.chosen.size();
     std::size_t best = begin;
+    selected.candidates += member.moments.size();
+    selected.damaged += member.moments.size() - (end - begin);
     for (std::size_t at = begin; at < end; ++at) {
       if (candidates_[at].score > candidates_[best].score) best = at;
       if (verdicts_[at].fate != Verdict::Fate::kChosen) continue;
@@ -96,6 +97,8 @@ Selected Set::choose() {
     else if (selected.chosen.size() == before && begin < end)
       selected.rejected.push_back({name, moment_of(best).frame, time_of(best), moment_of(best).score,
                                    reason(verdicts_[best], i), member.picture, group_of(i)});
+    else if (begin == end && !member.moments.empty())
+      selected.rejected.push_back({name, {}, {}, {}, "damaged", member.picture, group_of(i)});
   }
   return selected;
 }
@@ -105,12 +108,16 @@ void Set::make_candidates() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& member = members_[i];
     first_.push_back(candidates_.size());
-    for (const Moment& moment : member.moments)
+    for (std::size_t at = 0; at < member.moments.size(); ++at) {
+      const Moment& moment = member.moments[at];
+      if (moment.damaged) continue;
       candidates_.push_back({i, begin + moment.frame, member.timed ? moment.time : moment.frame, moment.score,
-                             member.picture ? 0 : i + 1});
+                             member.picture ? 0 : i + 1, at});
+    }
     // A picture that cannot be read keeps its place, so that the others stay in the groups they belong to.
     begin += std::max<std::uint64_t>(member.decoded, 1);
   }
+  first_.push_back(candidates_.size());
 }
 
 void Set::make_groups() {
@@ -141,8 +148,7 @@ std::string Set::note() const {
 }
 
 const Moment& Set::moment_of(std::size_t candidate) const {
-  const std::size_t input = candidates_[candidate].input;
-  return members_[input].moments[candidate - first_[input]];
+  return members_[candidates_[candidate].input].moments[candidates_[candidate].moment];
 }
 
 std::optional<std::uint64_t> Set::time_of(std::size_t candidate) const {

@@ -32,7 +32,7 @@ std::string Table::head() const {
     for (std::size_t row = 0; row < rows_; ++row)
       for (std::size_t column = 0; column < columns_; ++column)
         line += ",zone_" + std::to_string(row) + '_' + std::to_string(column);
-  return line + '\n';
+  return line + ",damaged\n";
 }
 
 std::string Table::prefix(const std::string& file) const {
@@ -49,7 +49,7 @@ void Table::append(std::string& text, const std::string& prefix, const Row& row)
   text += ',' + metric_ + ',' + number(row.score);
   if (columns_ * rows_ > 1)
     for (const double zone : row.zones) text += ',' + number(zone);
-  text += '\n';
+  text += row.damaged ? ",1\n" : ",0\n";
 }
 
 Json Table::json_of(const std::string& file, const Row& row) const {
@@ -58,13 +58,14 @@ Json Table::json_of(const std::string& file, const Row& row) const {
                {"time", json_seconds(row.time)},
                {"metric", metric_},
                {"score", json_number(row.score)}};
-  if (columns_ * rows_ <= 1) return json;
-  Json zones = Json::array();
-  for (std::size_t i = 0; i < row.zones.size(); ++i) {
-    if (i % columns_ == 0) zones.push_back(Json::array());
-    zones.back().push_back(json_number(row.zones[i]));
+  if (columns_ * rows_ > 1) {
+    Json& zones = json["zones"] = Json::array();
+    for (std::size_t i = 0; i < row.zones.size(); ++i) {
+      if (i % columns_ == 0) zones.push_back(Json::array());
+      zones.back().push_back(json_number(row.zones[i]));
+    }
   }
-  json["zones"] = std::move(zones);
+  json["damaged"] = row.damaged;
   return json;
 }
 

@@ -9,6 +9,7 @@ namespace framequality::apps::scan {
 WindowPick::WindowPick(const WindowChoice& choice, OnPick on_pick) : choice_(choice), on_pick_(std::move(on_pick)) {}
 
 void WindowPick::offer(const Measured& frame, std::uint64_t position) {
+  if (frame.row.damaged) return;
   const WindowChoice::Step step = choice_.offer(position, frame.row.score);
   if (step.ended) finish();
   if (!step.best) return;

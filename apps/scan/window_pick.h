@@ -15,7 +15,7 @@ class WindowPick {
   /// Called with the pick of each window that has one, in order, as soon as it is certain.
   using OnPick = std::function<void(const Moment&, GstSample*)>;
   WindowPick(const WindowChoice& choice, OnPick on_pick);
-  /// The next frame; `position`: its place in the windows.
+  /// The next frame; `position`: its place in the windows. Damaged ones are passed over.
   void offer(const Measured& frame, std::uint64_t position);
   /// There are no more.
   void finish();

@@ -203,20 +203,20 @@ MeterOptions two_zones() {
 
 TEST(ScanTable, RowsOfBothFormats) {
   const std::array zones{1.5, 2.25};
-  const Row row{7, 33'333'334, 0.1, zones}, timeless{8, std::nullopt, 2, {}};
+  const Row row{7, 33'333'334, 0.1, zones}, timeless{8, std::nullopt, 2, {}, true};
   const Table csv(Format::kCsv, two_zones()), plain(Format::kCsv, {}), json(Format::kJsonLines, two_zones());
   std::string text;
   csv.append(text, csv.prefix("a,b"), row);
   EXPECT_EQ(csv.head() + text,
-            "file,frame,time,metric,score,zone_0_0,zone_0_1\n\"a,b\",7,0.033333334,tenengrad,0.1,1.5,2.25\n");
+            "file,frame,time,metric,score,zone_0_0,zone_0_1,damaged\n\"a,b\",7,0.033333334,tenengrad,0.1,1.5,2.25,0\n");
   text.clear();
   plain.append(text, plain.prefix("a"), timeless);
-  EXPECT_EQ(plain.head() + text, "file,frame,time,metric,score\na,8,,tenengrad,2\n");
+  EXPECT_EQ(plain.head() + text, "file,frame,time,metric,score,damaged\na,8,,tenengrad,2,1\n");
   text.clear();
   json.append(text, json.prefix("a"), row);
   EXPECT_EQ(json.head() + text,
             "{\"file\":\"a\",\"frame\":7,\"time\":0.033333334,\"metric\":\"tenengrad\",\"score\":0.1,\"zones\":[[1.5,2."
-            "25]]}\n");
+            "25]],\"damaged\":false}\n");
 }
 
 /// A pipe whose reading end a thread empties into text().

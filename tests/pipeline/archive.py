@@ -22,7 +22,7 @@ from harness import LIMIT, launch, run, run_tests
 
 SCAN, MERGE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 KILLS = 20
-HEADER = b"file,frame,time,metric,score\n"
+HEADER = b"file,frame,time,metric,score,damaged\n"
 
 
 def scan(*arguments, **how):

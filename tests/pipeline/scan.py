@@ -121,7 +121,7 @@ def test_rows_stay_together_in_the_order_of_the_files(clips):
         assert scan("-q", "--jobs", jobs, *files).stdout.split(b"\n", 1)[1] == b"".join(alone), jobs
     shards = [scan("-q", "--shard", f"{i}/3", *files).stdout.split(b"\n", 1)[1] for i in (1, 2, 3)]
     assert shards == [alone[0] + alone[3], alone[1] + alone[4], alone[2]]
-    assert scan("--shard", "9/9", clips.mkv).stdout == b"file,frame,time,metric,score\n"
+    assert scan("--shard", "9/9", clips.mkv).stdout == b"file,frame,time,metric,score,damaged\n"
     listed = scan("-q", "--files-from", "-", "--null", input=b"\0".join(bytes(path) for path in files)).stdout
     assert listed.split(b"\n", 1)[1] == b"".join(alone)
     assert all(row["time"] == "" for row in rows_of(scan(clips.bare))[1:])  # no container, no times

@@ -3,7 +3,7 @@
 # Video files: the three sharpest frames of a clip, a table of scores, and a report to open in a browser
 follow README.md 'framequality-scan --best 3'
 [ "$(wc -l <scores.csv)" = 281 ] # a heading, and the clip's 280 frames
-[ "$(head -n 1 scores.csv)" = file,frame,time,metric,score ]
+[ "$(head -n 1 scores.csv)" = file,frame,time,metric,score,damaged ]
 [ "$(find sharp -name '*.png' | wc -l)" = 3 ]
 grep -q '</html>' report.html
 # Each image is named after its frame and its score, which the table has too.
