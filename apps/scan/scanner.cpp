@@ -5,6 +5,7 @@
 #include "apps/common/contexts.h"
 #include "apps/common/element.h"
 #include "apps/common/exif.h"
+#include "apps/common/jpeg_end.h"
 #include "apps/common/message.h"
 #include "apps/common/program.h"
 #include "apps/common/reach.h"
@@ -193,6 +194,7 @@ std::optional<Still> FileScan::look_at_photograph() {
   std::optional<Still> still = read_still(path.get());
   if (!still) {
     take_exif(exif_in(path.get()));
+    is_cut_ = is_cut_jpeg(path.get());
     return std::nullopt;
   }
   video_.taken = still->taken;
@@ -251,7 +253,7 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
     video_end_ = std::max(video_end_, time + row.duration);
   }
   gboolean damaged = FALSE;
-  row.damaged = gst_structure_get_boolean(fields, "damaged", &damaged) && damaged;
+  row.damaged = is_cut_ || (gst_structure_get_boolean(fields, "damaged", &damaged) && damaged);
   if (const GValue* moved = gst_structure_get_value(fields, "displacement")) {
     guint shot = 0;
     gst_structure_get_uint(fields, "shot", &shot);

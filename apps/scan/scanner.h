@@ -149,6 +149,7 @@ class FileScan {
   // In the streaming thread, until the pipeline has stopped.
   Owned<GstCaps> caps_;
   VideoFacts video_;
+  bool is_cut_ = false;  ///< the file is a photograph that lacks its end
   std::vector<double> zones_;
   std::uint64_t video_end_ = 0;  ///< ns: where the last frame ends
 

@@ -139,6 +139,7 @@ def visible(frames, clean, shifts):
     for pts, _, luma in frames:
         i = at.get(pts, 0)
         near = range(max(0, i - NEAR), min(len(clean), i + NEAR + 1)) if shifts else (i,)
+        near = sorted(near, key=lambda k, i=i: abs(k - i))
         marks.append(all(difference(luma, clean[k][2]) >= SHARE for k in near))
     return np.array(marks, bool)
 

@@ -4,6 +4,7 @@
 // from texts of our own writers that are changed by number.
 #include "algorithms/bliinds/model.h"
 #include "apps/common/exif.h"
+#include "apps/common/jpeg_end.h"
 #include "apps/common/json.h"
 #include "apps/common/natural_order.h"
 #include "apps/common/program.h"
@@ -147,6 +148,7 @@ const Reader kReaders[] = {
        const std::string block = apps::exif_in(file.path()).bytes;
        (void)apps::tags_of_exif(block);
        (void)apps::taken_of(block);
+       (void)apps::is_cut_jpeg(file.path());
        (void)apps::taken_of(bytes);
      },
      [] { return std::string(kJpeg); }},

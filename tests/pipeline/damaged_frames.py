@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from harness import missing, run, run_tests
+from harness import launch, missing, run, run_tests
 
 ROOT, TOOL = pathlib.Path(sys.argv[1]), os.path.abspath(sys.argv[2])
 sys.path.insert(0, str(ROOT / "benchmarks" / "python"))
@@ -157,7 +157,26 @@ def test_scan_does_not_choose_damaged_frames(folder):
     assert not {f["frame"] for f in picks["frames"]} & set(range(40, 60)), picks["frames"]
 
 
+def test_photograph_without_its_end_is_not_chosen(folder):
+    launch("filesrc location={clip} ! y4mdec ! videoconvert ! jpegenc quality=95 ! multifilesink location={photo}",
+           clip=folder / "walk.y4m", photo=folder / "photo-%02d.jpg")
+    whole = [folder / f"photo-{i:02d}.jpg" for i in range(4)]
+    cut = folder / "cut.jpg"
+    for part in (0.3, 0.9, 1):
+        data = whole[0].read_bytes()
+        cut.write_bytes(data[:int(part * len(data)) - 1])
+        done = run(TOOL, "-q", "--set", "--best", "9", "--manifest", folder / "set.json", *whole, cut)
+        rows = list(csv.DictReader(io.StringIO(done.stdout.decode())))
+        assert [row["damaged"] for row in rows] == ["1"] + ["0"] * 4, rows  # in the order of their names
+        if part < 1:
+            assert float(rows[0]["score"]) > float(rows[1]["score"]), "it would have won"
+        said = json.loads((folder / "set.json").read_bytes())
+        assert len(said["frames"]) == 4 and [r["reason"] for r in said["rejected"]] == ["damaged"], said
+    cut.write_bytes(whole[0].read_bytes() + b"what cameras add")
+    assert scanned(cut)[0]["damaged"] == "0"
+
+
 Gst.init(None)
 ABSENT = missing(*damaged.DECODERS)
-sys.exit(run_tests(globals(), make_clips, needs=("x264enc", "rtph264pay", "matroskamux",
+sys.exit(run_tests(globals(), make_clips, needs=("x264enc", "rtph264pay", "matroskamux", "y4mdec", "jpegenc",
                                                   *(damaged.DECODERS[:1] if len(ABSENT) == len(damaged.DECODERS) else ()))))
