@@ -38,8 +38,10 @@ void Segments::Rows::append(Rows&& more) {
 }
 
 Row Segments::Rows::at(std::size_t i) const {
-  return {rows[i].frame,   rows[i].time,    rows[i].score, std::span(zones).subspan(i * zone_count, zone_count),
-          rows[i].damaged, rows[i].duration};
+  Row row{rows[i].frame, rows[i].time, rows[i].score, std::span(zones).subspan(i * zone_count, zone_count),
+          rows[i].duration};
+  row.damaged = rows[i].damaged;
+  return row;
 }
 
 Segments::Segments(OnRow on_row, OnDone on_done, OnEnd on_end)

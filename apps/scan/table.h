@@ -24,10 +24,10 @@ struct Row {
   std::optional<std::uint64_t> time;  ///< ns
   double score;
   std::span<const double> zones;  ///< row by row; empty without zones
-  bool damaged = false;           ///< decoded from incomplete data: never chosen
   std::uint64_t duration = 0;     ///< ns; 0: unknown. Not in the table, nor are:
   std::optional<Travel> travel = {};
   std::uint64_t place = 0;  ///< see Moment
+  bool damaged = false;     ///< decoded from incomplete data: never chosen; in the table
 };
 
 /// Turns rows into text.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is missing from an H.264 stream, by the headers of its slices (ITU-T H.264, 7.3).
+// Losses of an H.264 stream, by the headers of its slices (ITU-T H.264, 7.3).
 #include "gst/sharpnessmeter/h264_losses.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is missing from an H.264 stream, by the headers of its slices (ITU-T H.264, 7.3).
+// Losses of an H.264 stream, by the headers of its slices (ITU-T H.264, 7.3).
 //
 // An access unit is incomplete if no slice begins at macroblock 0, or if it has fewer slices than all those before it.
 // A reference frame is missing where `frame_num` skips a value. What refers to an incomplete or missing frame is

@@ -203,7 +203,7 @@ MeterOptions two_zones() {
 
 TEST(ScanTable, RowsOfBothFormats) {
   const std::array zones{1.5, 2.25};
-  const Row row{7, 33'333'334, 0.1, zones}, timeless{8, std::nullopt, 2, {}, true};
+  const Row row{7, 33'333'334, 0.1, zones}, timeless{8, std::nullopt, 2, {}, 0, {}, 0, true};
   const Table csv(Format::kCsv, two_zones()), plain(Format::kCsv, {}), json(Format::kJsonLines, two_zones());
   std::string text;
   csv.append(text, csv.prefix("a,b"), row);

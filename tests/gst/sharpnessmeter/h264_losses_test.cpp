@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is missing from H.264 streams: headers of our own make, complete and not.
+// Losses of H.264 streams: headers of our own make, complete and not.
 #include "gst/sharpnessmeter/h264_losses.h"
 
 #include <cstdint>
