@@ -317,7 +317,7 @@ def test_what_does_not_belong_together_is_refused(clips):
 
     broken(lambda table, _: table.unlink(), "/clip 2-")
     broken(lambda table, _: table.write_bytes(table.read_bytes()[:-1]), "its record says")
-    broken(lambda table, _: table.write_bytes(table.read_bytes().replace(b"score\n", b"scope\n")), "its header differs")
+    broken(lambda table, _: table.write_bytes(table.read_bytes().replace(b"score,", b"scope,")), "its header differs")
     broken(lambda _, record: record.write_bytes(record.read_bytes()[:-3]), "cannot read the record")
     broken(lambda _, record: record.write_text(record.read_text().replace('"table":"clip', '"table":"../csv/clip')), "the table of another file")
 

@@ -328,7 +328,7 @@ def test_signals_leave_finished_rows_and_nothing_else(clips):
         assert process.returncode == 128 + number and errors == b"", (process.returncode, errors)
         text = (first + rest).decode()
         assert text.endswith("\n"), text[-200:]
-        broken = [row for row in csv.reader(io.StringIO(text)) if len(row) != 5]
+        broken = [row for row in csv.reader(io.StringIO(text)) if len(row) != 6]
         assert not broken, broken[:3]
         assert not (clips.folder / "r.html").exists() and not list(clips.folder.glob("r.html*"))
         assert all(path.suffix == ".png" for path in out.iterdir()), list(out.iterdir())

@@ -134,7 +134,7 @@ def test_best_of_a_set_are_its_sharpest(album):
     assert {os.path.basename(r["source"]): r["reason"] for r in manifest["rejected"]} == {
         "IMG_1.png": f"lower score than {loser}", "IMG_11.png": f"same score as {loser}, which comes first",
         "IMG_12.png": f"lower score than {loser}"}
-    assert manifest["counts"] == {"candidates": 5, "chosen": 2}
+    assert manifest["counts"] == {"candidates": 5, "chosen": 2, "damaged": 0}
     assert manifest["settings"]["metric"] == "directional-frequency" and manifest["settings"]["noise_correction"] is True
     assert manifest["settings"]["downscale"] == 0
     # Said, so that they can be made again; what is asked for counts, wherever it stands.
@@ -255,7 +255,7 @@ def test_without_a_set_all_are_clips(album):
         (f["source"], f["frame"], f["time"], f["score"]) for f in frames]
     assert [frame["file_path"] for frame in listed["frames"]] == ["single/1.png", None, None, "single/0.png"]
     assert [frame["time"] is None for frame in listed["frames"]] == [True, False, False, True]
-    assert listed["counts"] == {"candidates": 52, "chosen": 4}
+    assert listed["counts"] == {"candidates": 52, "chosen": 4, "damaged": 0}
 
 
 def jpeg_taken(second):
