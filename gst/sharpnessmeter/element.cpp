@@ -110,6 +110,7 @@ using namespace framequality;
 struct GstSharpnessMeter {
   FqMeterBase parent;
   Shared<Settings>* settings;
+  LossWatch* losses;  ///< from start to stop
 };
 struct GstSharpnessMeterClass {
   FqMeterBaseClass parent_class;
@@ -160,8 +161,7 @@ class Sharpness {
     notes.sharpest_zones = settings.sharpest_zones;
     notes.displacement = settings.displacement ? displacement_of(buffer) : std::nullopt;
     if (!settings.displacement) displacement_.reset();
-    if (settings.detect_damage && !losses_) losses_.emplace(GST_BASE_TRANSFORM_SINK_PAD(element_));
-    if (!settings.detect_damage) losses_.reset();
+    if (settings.detect_damage != is_watching_) watch(settings.detect_damage);
     notes.damaged = settings.detect_damage ? std::optional(is_damaged(buffer)) : std::nullopt;
     if (settings.roi_meta) add_rois(buffer);
     notes.rois = wanted_.extra.size();
@@ -235,6 +235,15 @@ class Sharpness {
     return displacement_->next(mapped.frame());
   }
 
+  /// Where pads are linked late, there was no decoder yet when the element started.
+  void watch(bool begin) {
+    is_watching_ = begin;
+    if (begin)
+      element_->losses->begin();
+    else
+      element_->losses->end();
+  }
+
   void make_plan() {
     is_other_work_ = plan_ && without_extra(plan_->request) != without_extra(wanted_);
     plan_ = std::make_shared<const Plan>(framequality::make_plan(format_.geometry, wanted_));
@@ -285,7 +294,7 @@ class Sharpness {
   std::shared_ptr<const Plan> plan_;  ///< of it too
   bool is_other_work_ = false;
   std::optional<DisplacementMeter> displacement_;
-  std::optional<LossWatch> losses_;
+  bool is_watching_ = false;
 };
 
 std::unique_ptr<Stream> make_stream(FqMeterBase* self, const StreamFormat& format) {
@@ -412,6 +421,29 @@ static void install_properties(GstSharpnessMeterClass* klass) {
       .accept_if(accepts);
 }
 
+// --- Start and stop -------------------------------------------------------------------------------------------------
+
+/// Decoders upstream that are there already are watched from their first frame on.
+static gboolean start(GstBaseTransform* transform) {
+  auto* parent = GST_BASE_TRANSFORM_CLASS(gst_sharpness_meter_parent_class);
+  if (parent->start && !parent->start(transform)) return FALSE;
+  return guard(GST_ELEMENT_CAST(transform), FALSE, [&]() -> gboolean {
+    auto* self = reinterpret_cast<GstSharpnessMeter*>(transform);
+    auto losses = std::make_unique<LossWatch>(GST_BASE_TRANSFORM_SINK_PAD(transform));
+    if (self->settings->get().detect_damage) losses->begin();
+    self->losses = losses.release();
+    return TRUE;
+  });
+}
+
+static gboolean stop(GstBaseTransform* transform) {
+  auto* parent = GST_BASE_TRANSFORM_CLASS(gst_sharpness_meter_parent_class);
+  const gboolean stopped = !parent->stop || parent->stop(transform);
+  auto* self = reinterpret_cast<GstSharpnessMeter*>(transform);
+  delete std::exchange(self->losses, nullptr);
+  return stopped;
+}
+
 static void gst_sharpness_meter_init(GstSharpnessMeter* self) { self->settings = new Shared<Settings>; }
 
 static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
@@ -427,6 +459,8 @@ static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
                                         "attaches metadata, leaves pixels unchanged",
                                         "The framequality authors");
 
+  GST_BASE_TRANSFORM_CLASS(klass)->start = start;
+  GST_BASE_TRANSFORM_CLASS(klass)->stop = stop;
   auto* base = FQ_METER_BASE_CLASS(klass);
   base->parent_class.category = sharpnessmeter_debug;
   base->parent_class.makes = [](const Backend& backend) { return backend.sharpness != nullptr; };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 namespace framequality {
 
@@ -12,10 +11,10 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// Access units with as many slices as each other after which the next ones must have them too: if all slices begin at
-// the same macroblocks, or if they are both intra and inter frames. Encoders that divide frames by size make the same
-// number in a few frames in a row by chance, but not that.
-constexpr int kAlike = 4, kCounted = 8;
+// Access units with as many slices as each other after which the next ones must have them too, if these begin where
+// those before did, or with a row of macroblocks each. Encoders that divide frames by size make the same number in a
+// few frames in a row by chance, but not that.
+constexpr int kUsual = 4;
 constexpr int kLongest = 8;  // access units in a row that can be short of slices
 
 enum Unit : unsigned { kSlice = 1, kIdrSlice = 5, kSei = 6, kSequence = 7, kPicture = 8 };
@@ -107,7 +106,7 @@ void skip_picture_order(Bits& bits) {
 
 }  // namespace
 
-H264Losses::H264Losses(Bytes record) {
+H264Losses::H264Losses(Bytes record, int width) : width_((static_cast<unsigned>(width) + 15) / 16) {
   constexpr std::size_t kHead = 6;
   if (record.size() < kHead || record[0] != 1) return;
   length_bytes_ = (record[4] & 3) + 1;
@@ -139,12 +138,12 @@ void H264Losses::for_units(Bytes unit, F read) const {
     }
     return;
   }
-  static constexpr std::array<std::uint8_t, 3> kStart{0, 0, 1};
-  const auto next = [](Bytes in) { return std::ranges::search(in, kStart); };
-  for (auto start = next(unit); !start.empty();) {
-    unit = Bytes(start.end(), unit.end());
-    start = next(unit);
-    read(Bytes(unit.begin(), start.begin()));
+  constexpr std::array<std::uint8_t, 3> kStart{0, 0, 1};
+  auto at = std::search(unit.begin(), unit.end(), kStart.begin(), kStart.end());
+  while (at != unit.end()) {
+    const auto begin = at + kStart.size();
+    at = std::search(begin, unit.end(), kStart.begin(), kStart.end());
+    read(Bytes(begin, at));
   }
 }
 
@@ -205,7 +204,12 @@ void H264Losses::read_recovery(Bytes nal) {
 void H264Losses::read_slice(Bytes nal) {
   Bits bits(nal.subspan(1));
   const unsigned start = bits.number(), type = bits.number(), picture = bits.number();
-  now_.starts.push_back(start);
+  constexpr std::uint64_t kPrime = 0x100000001b3;  // FNV-1a's
+  Division& slices = now_.slices;
+  ++slices.count;
+  slices.places = (slices.places ^ (start + 1)) * kPrime;
+  slices.has_first |= start == 0;
+  slices.at_rows &= width_ > 0 && start % width_ == 0;
   now_.idr |= (nal[0] & 31U) == kIdrSlice;
   now_.intra &= type % kSliceKinds == kIntraSlice;
   now_.reference |= (nal[0] >> 5 & 3U) != 0;
@@ -217,29 +221,18 @@ void H264Losses::read_slice(Bytes nal) {
 }
 
 bool H264Losses::lacks_slices() {
-  std::ranges::sort(now_.starts);
-  if (now_.starts.front() != 0) return true;
-  const bool is_usual = alike_ >= kAlike || (counted_ >= kCounted && has_intra_ && has_inter_);
+  if (!now_.slices.has_first) return true;
   // What so many in a row lack is not lost: the encoder divides frames another way now.
-  if (is_usual && now_.starts.size() < starts_.size() && short_ < kLongest) {
+  if (regular_ >= kUsual && now_.slices.count < usual_.count && short_ < kLongest) {
     ++short_;
     return true;
   }
-  learn_slices();
-  return false;
-}
-
-void H264Losses::learn_slices() {
+  const bool is_alike = now_.slices.places == usual_.places || now_.slices.at_rows;
+  if (now_.slices.count != usual_.count) regular_ = 0;
+  regular_ = is_alike ? regular_ + 1 : 0;
   short_ = 0;
-  if (now_.starts.size() != starts_.size()) {
-    alike_ = counted_ = 0;
-    has_intra_ = has_inter_ = false;
-  }
-  ++counted_;
-  alike_ = now_.starts == starts_ ? alike_ + 1 : 1;
-  has_intra_ |= now_.intra;
-  has_inter_ |= !now_.intra;
-  starts_ = now_.starts;
+  usual_ = now_.slices;
+  return false;
 }
 
 bool H264Losses::skips_a_frame() {
@@ -269,12 +262,9 @@ void H264Losses::jump() {
 }
 
 bool H264Losses::take(Bytes unit, bool data_lost) {
-  Picture next;
-  next.starts = std::move(now_.starts);
-  next.starts.clear();
-  now_ = std::move(next);
+  now_ = {};
   for_units(unit, [this](Bytes nal) { read(nal); });
-  if (now_.starts.empty()) return false;  // no frame
+  if (now_.slices.count == 0) return false;  // no frame
   const bool skips = skips_a_frame(), incomplete = lacks_slices() || data_lost;
   if (is_whole_again()) {
     spoiled_ = false;

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace framequality {
 
@@ -20,8 +19,8 @@ namespace framequality {
 class H264Losses {
  public:
   /// codec_data: AVCDecoderConfigurationRecord of the stream if it is not a byte-stream; else empty. What it does not
-  /// contain is learned from the stream.
-  explicit H264Losses(std::span<const std::uint8_t> codec_data);
+  /// contain is learned from the stream. width: of frames, pixels; 0: unknown.
+  H264Losses(std::span<const std::uint8_t> codec_data, int width);
 
   /// True if the frame of this access unit is damaged. data_lost: it is known that data is missing from it or was lost
   /// right before.
@@ -35,8 +34,15 @@ class H264Losses {
     int frame_num_bits = 0;  ///< 0: no such parameter set was seen
     bool has_gaps = false, separate_planes = false;
   };
+  /// How a frame is divided into slices.
+  struct Division {
+    unsigned count = 0;
+    std::uint64_t places = 0;  ///< hash of the macroblocks where they begin
+    bool has_first = false;    ///< one begins at macroblock 0
+    bool at_rows = true;       ///< all begin with a row of macroblocks
+  };
   struct Picture {
-    std::vector<unsigned> starts;  ///< first macroblock of each slice
+    Division slices;
     bool idr = false, intra = true, reference = false;
     std::optional<unsigned> recovery;  ///< frames until the picture is whole, of a recovery point
     unsigned frame_num = 0;
@@ -50,20 +56,17 @@ class H264Losses {
   void read_slice(std::span<const std::uint8_t> nal);
   void read_recovery(std::span<const std::uint8_t> nal);
   bool lacks_slices();
-  void learn_slices();
   bool skips_a_frame();
   bool is_whole_again();
 
+  unsigned width_;        ///< macroblocks; 0: unknown
   int length_bytes_ = 0;  ///< before each NAL unit; 0: start codes
   std::array<Sequence, 32> sequences_{};
   std::array<std::uint8_t, 256> sequence_of_{};  ///< picture parameter set
-  Picture now_;                                  ///< kept for its memory
-  // Of access units in a row with the same number of slices, those that are short of some left out.
-  std::vector<unsigned> starts_;  ///< of the last one
-  int alike_ = 0;                 ///< the last ones, with all these starts
-  int counted_ = 0;               ///< all
-  bool has_intra_ = false, has_inter_ = false;
-  int short_ = 0;  ///< the last ones that were short of some
+  Picture now_;
+  Division usual_;   ///< of the last access unit that was not short of slices
+  int regular_ = 0;  ///< access units in a row, up to that one, with as many slices, divided alike
+  int short_ = 0;    ///< access units in a row, up to now, that were short of some
 
   std::optional<unsigned> last_frame_num_;  ///< of the last reference frame
   bool spoiled_ = false;                    ///< reference frames are damaged

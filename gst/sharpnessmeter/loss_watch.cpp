@@ -72,14 +72,16 @@ class Watched {
     if (!gst_structure_has_name(s, "video/x-h264")) return;
     const gchar* alignment = gst_structure_get_string(s, "alignment");
     if (alignment && std::strcmp(alignment, "au") != 0) return;  // slices come one by one
+    gint width = 0;
+    gst_structure_get_int(s, "width", &width);
     const GValue* value = gst_structure_get_value(s, "codec_data");
     GstBuffer* record = value ? gst_value_get_buffer(value) : nullptr;
     GstMapInfo map;
     if (record && gst_buffer_map(record, &map, GST_MAP_READ)) {
-      h264_.emplace(std::span<const std::uint8_t>(map.data, map.size));
+      h264_.emplace(std::span<const std::uint8_t>(map.data, map.size), width);
       gst_buffer_unmap(record, &map);
     } else {
-      h264_.emplace(std::span<const std::uint8_t>());
+      h264_.emplace(std::span<const std::uint8_t>(), width);
     }
   }
 
@@ -148,17 +150,22 @@ LossWatch::PadPtr LossWatch::decoder_input(GstPad* sink) {
   return nullptr;
 }
 
-LossWatch::LossWatch(GstPad* sink) : pad_(decoder_input(sink)) {
+void LossWatch::begin() {
+  PadPtr found = decoder_input(sink_);
+  if (found == pad_) return;
+  end();
+  pad_ = std::move(found);
   if (!pad_) return;
-  GST_INFO_OBJECT(sink, "looking for lost data on %" GST_PTR_FORMAT, static_cast<void*>(pad_.get()));
+  GST_INFO_OBJECT(sink_, "looking for lost data on %" GST_PTR_FORMAT, static_cast<void*>(pad_.get()));
   constexpr auto kAll = static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
                                                      GST_PAD_PROBE_TYPE_EVENT_FLUSH);
   probe_ = gst_pad_add_probe(pad_.get(), kAll, on_data, new Watched(pad_.get()),
                              [](gpointer watched) { delete static_cast<Watched*>(watched); });
 }
 
-LossWatch::~LossWatch() {
+void LossWatch::end() {
   if (pad_) gst_pad_remove_probe(pad_.get(), probe_);
+  pad_.reset();
 }
 
 }  // namespace framequality

@@ -18,16 +18,21 @@ void register_frame_loss_meta();
 /// True if a frame has this metadata, or is flagged as corrupted by the element that made it.
 bool is_damaged(GstBuffer* frame);
 
-/// Watches while it lives. Data is missing where an H.264 stream says so (see H264Losses), and where a buffer of any
+/// Data is missing where an H.264 stream says so (see H264Losses), and where a buffer of any
 /// codec is flagged GST_BUFFER_FLAG_CORRUPTED, or GST_BUFFER_FLAG_DISCONT in mid-stream, as depayloaders and demuxers
 /// do after lost packets; frames of codecs other than H.264 are damaged from there to the next keyframe.
 class LossWatch {
  public:
-  /// Of the decoder nearest upstream, if all elements between it and the sink pad have one sink pad; else of nothing.
-  explicit LossWatch(GstPad* sink);
-  ~LossWatch();
+  /// The pad, which is not owned, outlives this.
+  explicit LossWatch(GstPad* sink) : sink_(sink) {}
+  ~LossWatch() { end(); }
   LossWatch(const LossWatch&) = delete;
   LossWatch& operator=(const LossWatch&) = delete;
+
+  /// Watches the decoder nearest upstream as the pads are linked now, if all elements between it and the sink pad have
+  /// one sink pad; else nothing. What is known of a decoder that was watched already is kept.
+  void begin();
+  void end();
 
  private:
   struct UnrefPad {
@@ -37,6 +42,7 @@ class LossWatch {
   static PadPtr decoder_input(GstPad* sink);
   static PadPtr source_of(GstPad* sink);
 
+  GstPad* sink_;
   PadPtr pad_;  ///< the decoder's sink pad; null: none
   gulong probe_ = 0;
 };

@@ -194,7 +194,7 @@ const Reader kReaders[] = {
     {"H.264",
      [](std::string_view bytes) {
        const std::span all(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-       H264Losses stream({}), recorded(all);
+       H264Losses stream({}, 0), recorded(all, 320);
        for (const bool lost : {false, true})
          for (std::size_t begin = 0; begin < all.size(); begin += 1 + all.size() / 8) {
            stream.take(all.subspan(begin), lost);

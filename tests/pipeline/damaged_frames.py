@@ -21,7 +21,7 @@ import damaged  # noqa: E402
 from damaged import Gst  # noqa: E402
 
 WIDTH, HEIGHT, FRAMES = 320, 176, 90
-WHOLE = 12  # frames before the first loss: how frames are divided is learned from the first ones
+WHOLE = 6  # frames before the first loss: how frames are divided is learned from the first ones
 FIXED, BY_SIZE, ONE = (f"x264enc speed-preset=ultrafast key-int-max=30 bitrate=800 option-string={slices}:bframes=0"
                        for slices in ("slices=4", "slice-max-size=600", "slices=1"))
 
