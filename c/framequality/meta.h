@@ -36,6 +36,7 @@
 #define FQ_FIELD_ANISOTROPY "anisotropy"         /* double, 0...1; with statistics */
 #define FQ_FIELD_BLUR_ANGLE "blur-angle"         /* double, degrees; with statistics */
 #define FQ_FIELD_SHARPEST_ZONES "sharpest-zones" /* double; with zones */
+#define FQ_FIELD_DAMAGED "damaged"               /* gboolean: decoded from incomplete data; with detect-damage */
 
 /* Fields of a buffer's meta of this name, owned by the buffer; NULL if it has none. */
 static inline const GstStructure* fq_meta_fields(GstBuffer* buffer, const char* meta) {
