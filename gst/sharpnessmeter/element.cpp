@@ -12,6 +12,7 @@
 #include "gst/object/structure.h"
 #include "gst/sharpnessmeter/detections.h"
 #include "gst/sharpnessmeter/displacement.h"
+#include "gst/sharpnessmeter/fields.h"
 #include "gst/sharpnessmeter/loss_watch.h"
 
 #include <array>
@@ -83,23 +84,6 @@ struct Settings {
 };
 
 enum Warning : unsigned { kRoiOutside, kTooManyRois };
-
-constexpr EnumValue<bool> kNormalize[] = {
-    {false, "the score as defined by the metric", "none"},
-    {true, "divided by the mean luma above black, or by its square for metrics in level^2", "mean"}};
-
-/// How a picture is blurred. Of one without signal nothing else is known.
-void set_blur(GstStructure* fields, const Blur& blur) {
-  gst_structure_set(fields, "blur", G_TYPE_STRING, name_of(blur.kind), nullptr);
-  if (blur.kind == BlurKind::kFlat) return;
-  gst_structure_set(fields, "anisotropy", G_TYPE_DOUBLE, blur.anisotropy, "blur-angle", G_TYPE_DOUBLE, blur.angle,
-                    nullptr);
-}
-
-/// A roi as the property and the message have it.
-std::array<int, 4> numbers(const Rect& r) {
-  return {static_cast<int>(r.x), static_cast<int>(r.y), static_cast<int>(r.width), static_cast<int>(r.height)};
-}
 
 }  // namespace
 
@@ -181,30 +165,7 @@ class Sharpness {
     const Request& request = task.plan->request;
     Scores scores = finish(*task.plan, totals);
     const char* metric = metric_info(request.metric).name;
-    gst_structure_set(fields, "metric", G_TYPE_STRING, metric, "score", G_TYPE_DOUBLE, scores.score, nullptr);
-    if (request.roi) set_array(fields, "roi", G_TYPE_INT, g_value_set_int, numbers(*request.roi));
-    if (task.plan->zones() > 1) {
-      gst_structure_set(fields, "zone-columns", G_TYPE_UINT, static_cast<guint>(request.zone_columns), "zone-rows",
-                        G_TYPE_UINT, static_cast<guint>(request.zone_rows), nullptr);
-      set_array(fields, "zones", G_TYPE_DOUBLE, g_value_set_double, scores.zones);
-    }
-    if (request.measures_statistics())
-      gst_structure_set(fields, "noise", G_TYPE_DOUBLE, scores.statistics.noise, nullptr);
-    if (request.statistics)
-      gst_structure_set(fields, "mean", G_TYPE_DOUBLE, scores.statistics.mean, "clipped-black", G_TYPE_DOUBLE,
-                        scores.statistics.clipped_black, "clipped-white", G_TYPE_DOUBLE,
-                        scores.statistics.clipped_white, "normalize", G_TYPE_STRING,
-                        kNormalize[request.mean ? 1 : 0].nick, nullptr);
-    if (scores.gradient_energy) {
-      gst_structure_set(fields, "gradient-energy", G_TYPE_DOUBLE, *scores.gradient_energy, "gradient-noise",
-                        G_TYPE_DOUBLE, scores.gradient_noise, nullptr);
-      if (task.plan->zones() > 1)
-        set_array(fields, "zone-gradient-energies", G_TYPE_DOUBLE, g_value_set_double, scores.zone_gradient_energies);
-    }
-    if (scores.blur) set_blur(fields, *scores.blur);
-    if (scores.blur && task.plan->zones() > 1)
-      gst_structure_set(fields, "sharpest-zones", G_TYPE_DOUBLE, sharpest_zones(scores.zones, notes.sharpest_zones),
-                        nullptr);
+    set_fields(fields, *task.plan, scores, notes.sharpest_zones);
     if (notes.displacement) {
       const Displacement& d = *notes.displacement;
       set_array(fields, "displacement", G_TYPE_DOUBLE, g_value_set_double, std::array{d.x, d.y});
