@@ -14,7 +14,8 @@ LIMIT = 240  # s, for a program, and for whatever must happen: only a fault take
 
 def plain():
     """An environment without our plugin: where that is sanitized, other programs cannot load it."""
-    return {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": os.environ.get("GST_REGISTRY", "") + ".plain"}
+    registry = {"GST_REGISTRY": os.environ["GST_REGISTRY"] + ".plain"} if os.environ.get("GST_REGISTRY") else {}
+    return {**os.environ, "GST_PLUGIN_PATH": "", **registry}
 
 
 def run(*command, check=0, **how):
