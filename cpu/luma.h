@@ -96,7 +96,6 @@ FQ_HD void luma_triples(const std::uint8_t* __restrict p, int n, std::uint8_t* _
         luma_of(p[3 * i + (kRedFirst ? 0 : 2)], p[3 * i + 1], p[3 * i + (kRedFirst ? 2 : 0)]));
 }
 
-#ifdef __AVX2__
 /// A vector of pixels, each in the room of four samples; of three, the fourth may be any.
 template <class Sample>
 using Pixels = std::conditional_t<sizeof(Sample) == 1, U32v, U64v>;
@@ -108,6 +107,7 @@ FQ_HD Pixels<Sample> load_pixels(const std::uint8_t* p) {
   if constexpr (kSamples == 4) {
     return load<Pixels<Sample>>(p);
   } else {
+#ifdef __AVX2__
     const __m128i spread = sizeof(Sample) == 1 ? _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1)
                                                : _mm_setr_epi8(0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11, -1, -1);
     // Each 16 bytes take 12; none is read behind the last.
@@ -119,6 +119,15 @@ FQ_HD Pixels<Sample> load_pixels(const std::uint8_t* p) {
     const __m256i lanes = _mm256_set_m128i(load<__m128i>(p + 8), load<__m128i>(p));
     const __m256i places = _mm256_set_m128i(_mm_add_epi8(spread, _mm_set1_epi8(4)), spread);
     return reinterpret_cast<Pixels<Sample>>(_mm256_shuffle_epi8(lanes, places));
+#endif
+#else
+    Pixels<Sample> v{};
+    for (int i = 0; i < kVec / static_cast<int>(sizeof v[0]); ++i) {
+      std::remove_reference_t<decltype(v[0])> pixel;
+      std::memcpy(&pixel, p + std::ptrdiff_t{i} * kSamples * static_cast<int>(sizeof(Sample)), sizeof pixel);
+      v[i] = pixel;
+    }
+    return v;
 #endif
   }
 }
@@ -159,6 +168,7 @@ class ByteCodes {
   S16v even_{}, odd_{};  // weights
 };
 
+#ifdef __AVX2__
 /// The same of words, at even offsets.
 template <bool kRgb, bool kBigEndian>
 class WordCodes {
@@ -186,6 +196,7 @@ class WordCodes {
   std::uint32_t mask_;
   S16v weights_{};
 };
+#endif
 
 /// n luma codes of pixels that are kSamples samples wide; n: at least a vector's. The last vector ends with the row.
 template <int kSamples, class Codes>
@@ -220,12 +231,35 @@ bool luma_vectors(const PixelLayout& l, const std::uint8_t* p, int n, std::uint8
   if (n < kVec / l.word_bytes || (l.pixel_stride != 3 * l.word_bytes && l.pixel_stride != 4 * l.word_bytes))
     return false;
   if (l.word_bytes == 1) return (is_rgb ? luma_pixels<ByteCodes<true>> : luma_pixels<ByteCodes<false>>)(l, p, n, out);
+#ifdef __AVX2__
   if ((l.offset[0] | l.offset[1] | l.offset[2]) % 2) return false;
   if (l.big_endian)
     return (is_rgb ? luma_pixels<WordCodes<true, true>> : luma_pixels<WordCodes<false, true>>)(l, p, n, out);
   return (is_rgb ? luma_pixels<WordCodes<true, false>> : luma_pixels<WordCodes<false, false>>)(l, p, n, out);
-}
+#else
+  return false;
 #endif
+}
+
+/// n luma codes that are parts of 16-bit words; n: at least as many as a vector of them has. The last vector ends with
+/// the row.
+void luma_parts(const PixelLayout& l, const std::uint8_t* __restrict p, int n, std::uint8_t* __restrict out) {
+  const int shift = l.word_bytes == 1 ? 8 * l.offset[0] : l.shift;
+  const auto mask = static_cast<std::uint16_t>((1 << l.depth) - 1);
+  const auto codes = [&](std::ptrdiff_t at) {
+    auto v = load<U16v>(p + 2 * at);
+    if (l.big_endian) v = v << 8 | v >> 8;
+    return v >> shift & mask;
+  };
+  const int count = l.word_bytes == 1 ? kVec : kVec / 2;
+  for (int i = 0; i < n; i += count) {
+    const std::ptrdiff_t at = i + count <= n ? i : n - count;
+    if (l.word_bytes == 1)
+      store(out + at, packed(codes(at), codes(at + kVec / 2)));
+    else
+      store(out + 2 * at, codes(at));
+  }
+}
 
 /// n luma codes of cells of a mosaic of 16-bit samples; red: the row with R, blue: with B.
 template <bool kBigEndian>
@@ -328,9 +362,8 @@ bool luma_fast(const PixelLayout& l, const std::uint8_t* const* rows, int x, int
       luma_planes<std::uint16_t, false>(l, c[0], c[1], c[2], n, out);
     return true;
   }
-#ifdef __AVX2__
   if (luma_vectors(l, p, n, out)) return true;
-#endif
+  if (l.kind == Kind::kLuma && l.pixel_stride == 2 && n >= kVec / l.word_bytes) return luma_parts(l, p, n, out), true;
   if (l.word_bytes == 1) {
     if (l.pixel_stride == 2) luma_words<std::uint16_t, std::uint8_t, false>(l, p, n, out);
     if (l.pixel_stride == 4) luma_words<std::uint32_t, std::uint8_t, false>(l, p, n, out);

@@ -176,34 +176,67 @@ FQ_HD S32v dot(S16v a, S16v b) {
 #endif
 }
 
-#ifdef __AVX2__
+/// The elements of a and b whose number is even, those of a first.
+template <class V, int... i>
+FQ_HD V evens(V a, V b, std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(a, b, 2 * i...);
+}
+template <class V>
+FQ_HD V evens(V a, V b) {
+  return evens(a, b, std::make_integer_sequence<int, static_cast<int>(sizeof(V) / sizeof(a[0]))>());
+}
+
 /// Restores the order of four vectors that were packed into one: packing leaves a quarter of each in every 16 bytes.
 FQ_HD U8v in_order(U8v v) {
-#ifdef __AVX512BW__
+#if defined(__AVX512BW__)
   const __m512i from = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   return reinterpret_cast<U8v>(_mm512_permutexvar_epi32(from, reinterpret_cast<__m512i>(v)));
-#else
+#elif defined(__AVX2__)
   const __m256i from = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   return reinterpret_cast<U8v>(_mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(v), from));
+#else
+  return v;
 #endif
 }
-FQ_HD U16v pack_ints(U32v a, U32v b) {
-#ifdef __AVX512BW__
-  return reinterpret_cast<U16v>(_mm512_packus_epi32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+/// The same of two vectors, of which packing leaves a half in every 16 bytes.
+FQ_HD U8v in_order_of_two(U8v v) {
+#if defined(__AVX512BW__)
+  const __m512i from = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  return reinterpret_cast<U8v>(_mm512_permutexvar_epi64(from, reinterpret_cast<__m512i>(v)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<U8v>(_mm256_permute4x64_epi64(reinterpret_cast<__m256i>(v), 0xd8));
 #else
+  return v;
+#endif
+}
+/// Lanes of 0...65535; of 0...32767 with SSE2.
+FQ_HD U16v pack_ints(U32v a, U32v b) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<U16v>(_mm512_packus_epi32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
   return reinterpret_cast<U16v>(_mm256_packus_epi32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__SSE2__)
+  return reinterpret_cast<U16v>(_mm_packs_epi32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  return evens(reinterpret_cast<U16v>(a), reinterpret_cast<U16v>(b));
 #endif
 }
 FQ_HD U8v pack_words(U16v a, U16v b) {
-#ifdef __AVX512BW__
+#if defined(__AVX512BW__)
   return reinterpret_cast<U8v>(_mm512_packus_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#else
+#elif defined(__AVX2__)
   return reinterpret_cast<U8v>(_mm256_packus_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__SSE2__)
+  return reinterpret_cast<U8v>(_mm_packus_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  return evens(reinterpret_cast<U8v>(a), reinterpret_cast<U8v>(b));
 #endif
 }
 
 /// Lanes of 0...255 as bytes, those of a first.
+FQ_HD U8v packed(U16v a, U16v b) { return in_order_of_two(pack_words(a, b)); }
 FQ_HD U8v packed(U32v a, U32v b, U32v c, U32v d) { return in_order(pack_words(pack_ints(a, b), pack_ints(c, d))); }
+#ifdef __AVX2__
 /// Lanes of 0...65535 as words.
 FQ_HD U8v packed(U64v a, U64v b, U64v c, U64v d) {
   const auto pack = [](auto x, auto y) {
