@@ -9,6 +9,7 @@
 #include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/samples.h"
 #include "cpu/luma.h"
+#include "cpu/sharpness/histogram.h"
 #include "cpu/sharpness/lanes.h"
 #include "cpu/sharpness/prefilters.h"
 
@@ -32,13 +33,17 @@ FQ_HD int rows_per_flush(int largest) {
   return rows < 1 ? 1 : static_cast<int>(rows);
 }
 
-constexpr int kPrefetch = 128;
+constexpr int kPrefetch = 128, kLine = 64;
+
+/// The words that end with each sample, where it may have no byte behind it.
+FQ_HD WordFormat last_words(WordFormat words) { return words.is_byte ? WordFormat{0xff00, 8, true, 1} : words; }
 
 /// One vector of columns, at byte offset `at`, down all rows of the block.
 template <class M, class L, class S>
 FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, S& sums) {
   using Row = typename M::template Row<L>;
-  const auto row = [&](int y) { return M::template row<L>(typename L::Neighbours{b.rows[y] + at}); };
+  const WordFormat words = b.words;
+  const auto row = [&](int y) { return M::template row<L>(neighbours<L>(b.rows[y] + at, words)); };
   Row up{}, mid{};
   if constexpr (M::kReach.up) up = row(-1);
   mid = row(0);
@@ -50,7 +55,8 @@ FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, S&
 #endif
     for (; y < end; ++y) {
       // The next vector of columns comes a whole block later, on lines that no prefetcher of the machine expects.
-      __builtin_prefetch(b.rows[y + 1] + at + kPrefetch);
+      for (std::ptrdiff_t line = 0; line < L::offset(L::kCount); line += kLine)
+        __builtin_prefetch(b.rows[y + 1] + at + kPrefetch + line);
       const Row down = row(y + 1);
       M::template pixel<L>(up, mid, down, sums);
       up = mid;
@@ -76,7 +82,7 @@ FQ_HD int measure_vectors(const Block& b, int x0, int x1, int flush_rows, int& r
         const int whole = (x1 - x) / L::kCount;
         const int steps = whole < room ? whole : room;
         for (int i = 0; i < steps; ++i, x += L::kCount) {
-          const auto mid = M::template row<L>(typename L::Neighbours{b.rows[y] + L::offset(x)});
+          const auto mid = M::template row<L>(neighbours<L>(b.rows[y] + L::offset(x), b.words));
           M::template pixel<L>(mid, mid, mid, sums);
         }
         room -= steps;
@@ -89,25 +95,34 @@ FQ_HD int measure_vectors(const Block& b, int x0, int x1, int flush_rows, int& r
   return x;
 }
 
-template <class M, class L>
+/// Last: of the last vector of a row.
+template <class M, class L, class Last = L>
 void measure(const Block& b, std::int64_t* totals) {
   const int flush_rows = rows_per_flush<M, L>(b.largest);
   int room = flush_rows;
   Sums<L, kTotalsOf<M>, M::kSigned, false> sums;
-  const int x = measure_vectors<M, L>(b, b.x0, b.x1, flush_rows, room, sums);
+  const int whole = std::is_same_v<L, Last> ? b.x1 : b.x1 - b.words.is_byte;
+  const int x = measure_vectors<M, L>(b, b.x0, whole, flush_rows, room, sums);
   sums.flush();
   if (x < b.x1) {
     // The last vector may start before x0, as far left as its loads must stay inside the row.
     const int limit = b.readable - M::kReach.right - L::kCount;
     const int start = x < limit ? x : limit;
-    Sums<L, kTotalsOf<M>, M::kSigned, true> rest;
-    rest.mask = lane_mask<L>(x - start, b.x1 - start);
+    Sums<Last, kTotalsOf<M>, M::kSigned, true> rest;
+    rest.mask = lane_mask<Last>(x - start, b.x1 - start);
     room = flush_rows;
-    measure_vectors<M, L>(b, start, start + L::kCount, flush_rows, room, rest);
+    Block last = b;
+    if (start == limit) last.words = last_words(b.words);
+    measure_vectors<M, Last>(last, start, start + L::kCount, flush_rows, room, rest);
     rest.flush();
     for (int i = 0; i < kTotalsOf<M>; ++i) sums.wide[i] += rest.wide[i];
   }
   for (int i = 0; i < kTotalsOf<M>; ++i) totals[i] += total(sums.wide[i]);
+}
+
+template <class M, Source kSource>
+void measure_parts(const Block& b, std::int64_t* totals) {
+  measure<M, Words<kSource>, Words<Source::kInner>>(b, totals);
 }
 
 /// Sums the samples themselves, with the machinery of a metric.
@@ -128,76 +143,11 @@ struct Mean : MetricBase {
   }
 };
 
-template <class Narrow, class Full>
-void mean(const Block& b, std::int64_t* sum) {
+void mean_words(const Block& b, std::int64_t* sum) {
   if (b.largest < 32768)
-    measure<Mean, Narrow>(b, sum);
+    measure<Mean, Words<Source::kWords>>(b, sum);
   else
-    measure<Mean, Full>(b, sum);
-}
-
-/// Equal neighbours would wait for each other's count in one table; four are used in rotation.
-template <class T>
-void histogram(const Block& b, int shift, std::int64_t* bins) {
-  std::uint32_t table[4][kHistogramBins] = {};
-  for (int y = 0; y < b.count; ++y) {
-    const std::uint8_t* p = b.rows[y] + static_cast<std::ptrdiff_t>(b.x0) * static_cast<int>(sizeof(T));
-    int n = b.x1 - b.x0;
-    constexpr int kStep = 8 / sizeof(T);
-    for (; n >= kStep; n -= kStep, p += 8) {
-      std::uint64_t w;
-      std::memcpy(&w, p, 8);
-      for (int i = 0; i < kStep; ++i) {
-        const auto v = static_cast<T>(w >> (i * 8 * static_cast<int>(sizeof(T))));
-        ++table[i % 4][sizeof(T) == 1 ? v : v >> shift];
-      }
-    }
-    for (; n > 0; --n, p += sizeof(T)) {
-      T v;
-      std::memcpy(&v, p, sizeof v);
-      ++table[0][v >> shift];
-    }
-  }
-  for (int k = 0; k < kHistogramBins; ++k)
-    bins[k] += std::int64_t{table[0][k]} + table[1][k] + table[2][k] + table[3][k];
-}
-
-template <class T>
-void count_pairs(const Block& b, int shift, std::uint32_t* counts) {
-  for (int y = 0; y < b.count; ++y) {
-    const std::uint8_t* p = b.rows[y] + static_cast<std::ptrdiff_t>(b.x0) * static_cast<int>(sizeof(T));
-    int n = b.x1 - b.x0;
-    for (; n >= 8; n -= 8, p += 8 * sizeof(T)) {
-      T v[8];
-      std::memcpy(v, p, sizeof v);
-      std::uint64_t w = 0;
-      if constexpr (sizeof(T) == 1)
-        std::memcpy(&w, v, 8);
-      else
-        for (int i = 0; i < 8; ++i) w |= static_cast<std::uint64_t>(v[i] >> shift) << (8 * i);
-      for (int i = 0; i < 4; ++i) ++counts[w >> (16 * i) & 0xffff];
-    }
-    for (; n > 0; --n, p += sizeof(T)) {
-      T v;
-      std::memcpy(&v, p, sizeof v);
-      ++counts[kHistogramBins * kHistogramBins + (v >> shift)];
-    }
-  }
-}
-
-void fold(std::uint32_t* counts, std::int64_t* bins) {
-  std::uint32_t low[kHistogramBins] = {};
-  for (int k = 0; k < kHistogramBins; ++k) {
-    std::uint32_t high = 0;
-    for (int j = 0; j < kHistogramBins; ++j) {
-      high += counts[k * kHistogramBins + j];
-      low[j] += counts[k * kHistogramBins + j];
-    }
-    bins[k] += high;
-  }
-  for (int k = 0; k < kHistogramBins; ++k)
-    bins[k] += std::int64_t{low[k]} + counts[kHistogramBins * kHistogramBins + k];
-  std::memset(counts, 0, sizeof(std::uint32_t) * kPairCounts);
+    measure<Mean, Ints>(b, sum);
 }
 
 template <class In, class Out, int k>
@@ -389,6 +339,8 @@ FQ_HD void fill(SharpnessKernels::Measure (&row)[kLanes]) {
     row[static_cast<int>(Lane::kShort)] = measure<M, Words<Source::kWords>>;
     row[static_cast<int>(Lane::kSplit)] = measure<M, Words<Source::kSplit>>;
     row[static_cast<int>(Lane::kInt)] = measure<M, Ints>;
+    row[static_cast<int>(Lane::kLow)] = measure_parts<M, Source::kLow>;
+    row[static_cast<int>(Lane::kHigh)] = measure_parts<M, Source::kHigh>;
   }
 }
 
@@ -407,12 +359,12 @@ struct Table : SharpnessKernels {
     mean_prefiltered[static_cast<int>(Lane::kShort)] = cpu::mean_prefiltered<WordPrefilter>;
     mean_prefiltered[static_cast<int>(Lane::kInt)] = cpu::mean_prefiltered<WordPrefilter>;
 #endif
-    mean[0] = cpu::mean<Bytes, Bytes>;
-    mean[1] = cpu::mean<Words<Source::kWords>, Ints>;
-    histogram[0] = cpu::histogram<std::uint8_t>;
-    histogram[1] = cpu::histogram<std::uint16_t>;
-    count_pairs[0] = cpu::count_pairs<std::uint8_t>;
-    count_pairs[1] = cpu::count_pairs<std::uint16_t>;
+    mean[static_cast<int>(Lane::kByte)] = cpu::measure<Mean, Bytes>;
+    for (const Lane lane : {Lane::kShort, Lane::kInt, Lane::kSplit}) mean[static_cast<int>(lane)] = mean_words;
+    mean[static_cast<int>(Lane::kLow)] = measure_parts<Mean, Source::kLow>;
+    mean[static_cast<int>(Lane::kHigh)] = measure_parts<Mean, Source::kHigh>;
+    count[0] = cpu::count<std::uint8_t>;
+    count[1] = cpu::count<std::uint16_t>;
     fold = cpu::fold;
     luma = cpu::luma;
     box[0] = cpu::box<std::uint8_t, std::uint16_t>;

@@ -15,12 +15,24 @@ enum class Lane : std::uint8_t {
   kShort,  ///< samples are 16-bit words, arithmetic fits 16 bits
   kInt,    ///< samples are 16-bit words, arithmetic needs 32 bits
   kSplit,  ///< as kShort, even columns of a row first, odd ones kSplitBytes later; blocks start at an even column
+  kLow,    ///< as kShort, the samples are the low bits of the frame's words
+  kHigh,   ///< as kShort, the samples are the high bits of the frame's words
 };
-inline constexpr int kLanes = 4;
+inline constexpr int kLanes = 6;
 inline constexpr int kSplitBytes = 704;
 
 /// Columns that a vector may touch beyond a tile's own: every buffer of samples has as many behind its last.
 inline constexpr int kSlack = 128;
+
+/// Where a sample of kLow and kHigh lies: (word & mask) >> shift.
+struct WordFormat {
+  std::uint16_t mask = 0xffff;
+  std::uint8_t shift = 0;
+  /// The sample is the first byte of its word, whose second one a row's last sample need not have: the word that ends
+  /// with the sample serves there.
+  bool is_byte = false;
+  std::uint8_t before = 0;  ///< bytes from the word to the sample's own byte, if that word serves
+};
 
 /// Rows of samples, bytes or native 16-bit words, at any alignment. rows[i] is row i of a block; where a metric
 /// reaches up or down, rows[-1] and rows[count] exist too.
@@ -30,6 +42,7 @@ struct Block {
   int x0, x1;    ///< columns to measure; the metric's reach to either side lies in 0...readable
   int readable;  ///< columns 0...readable-1 may be loaded, at least kSlack
   int largest;   ///< no sample is larger
+  WordFormat words;
 };
 
 /// How values become samples: binomial taps each way, then (sum + half) >> shift.
@@ -40,8 +53,9 @@ struct PrefilterFormat {
   std::uint16_t mask = 0;  ///< bits of a word that are its value
 };
 
-/// Counters of count_pairs(): of each pair of bins, then of samples left alone at a row's end.
-inline constexpr int kPairCounts = kHistogramBins * kHistogramBins + kHistogramBins;
+/// Counters of a histogram: eight of each bin, then one of each pair of bins.
+inline constexpr int kSingleCounters = 8 * kHistogramBins;
+inline constexpr int kCounters = kSingleCounters + kHistogramBins * kHistogramBins;
 
 struct SharpnessKernels {
   int vector_bytes;  ///< of values that measure_prefiltered takes at once
@@ -56,14 +70,13 @@ struct SharpnessKernels {
   MeasurePrefiltered measure_prefiltered[kMetricCount][kLanes];
   /// The same for mean.
   MeasurePrefiltered mean_prefiltered[kLanes];
-  /// Adds the sum of the block's samples to *totals; [0] bytes, [1] words.
-  Measure mean[2];
-  /// Histogram of value >> shift (shift = bits - 8); [0] bytes, [1] words.
-  void (*histogram[2])(const Block&, int shift, std::int64_t* bins);
-  /// The same for many samples: counts pairs of neighbours, half as many stores, into kPairCounts counters, which
-  /// fold() then adds to bins and clears.
-  void (*count_pairs[2])(const Block&, int shift, std::uint32_t* counts);
-  void (*fold)(std::uint32_t* counts, std::int64_t* bins);
+  /// Adds the sum of the block's samples to *totals. In place of kSplit from words.
+  Measure mean[kLanes];
+  /// Counts the block's samples >> shift (shift = bits - 8); [0] bytes, [1] words, as the block says. has_pairs: some
+  /// of them in the counters of pairs, which is faster, but not where fewer than these are counted.
+  void (*count[2])(const Block&, int shift, bool has_pairs, std::uint32_t* counters);
+  /// Adds what was counted to bins, and clears the counters.
+  void (*fold)(std::uint32_t* counters, bool has_pairs, std::int64_t* bins);
 
   /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
   void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);

@@ -38,6 +38,9 @@ enum class Source {
   kBytes,  ///< bytes: even columns and odd ones are parted with an AND and a shift
   kWords,  ///< words: the first half and the second
   kSplit,  ///< words, each row's even columns first and its odd ones kSplitBytes later; loads start at even columns
+  kLow,    ///< words with other bits above the sample
+  kHigh,   ///< words with other bits below the sample
+  kInner,  ///< words with other bits on both sides
 };
 
 /// kVec columns as two vectors of signed words; from bytes and split rows a is the even columns and b the odd ones.
@@ -77,18 +80,47 @@ struct Words {
     return d < 1 ? reinterpret_cast<S16v>(load<U16v>(p + d) & 0xff)
                  : reinterpret_cast<S16v>(load<U16v>(p + d - 1) >> 8);
   }
-  struct Neighbours {
+  struct Plain {
     const std::uint8_t* p;
     FQ_HD Words c() const { return at<0>(p); }
     FQ_HD Words l() const { return at<-1>(p); }
     FQ_HD Words r() const { return at<1>(p); }
     FQ_HD Words r2() const { return at<2>(p); }
   };
-  FQ_HD static std::ptrdiff_t offset(int x) { return std::ptrdiff_t{x} * (kSource == Source::kWords ? 2 : 1); }
+  /// The samples at columns d, d+1, ... of words that hold other bits too.
+  struct Parts {
+    const std::uint8_t* p;
+    WordFormat words;
+    FQ_HD S16v part(const std::uint8_t* from) const {
+      if constexpr (kSource == Source::kInner) from -= words.before;
+      U16v v = load<U16v>(from);
+      if constexpr (kSource != Source::kHigh) v &= words.mask;
+      if constexpr (kSource != Source::kLow) v >>= words.shift;
+      return reinterpret_cast<S16v>(v);
+    }
+    FQ_HD Words at(int d) const { return {part(p + 2 * d), part(p + 2 * d + kVec)}; }
+    FQ_HD Words c() const { return at(0); }
+    FQ_HD Words l() const { return at(-1); }
+    FQ_HD Words r() const { return at(1); }
+    FQ_HD Words r2() const { return at(2); }
+  };
+  static constexpr bool kHasParts = kSource != Source::kBytes && kSource != Source::kWords && kSource != Source::kSplit;
+  using Neighbours = std::conditional_t<kHasParts, Parts, Plain>;
+  static constexpr bool kInOrder = kHasParts || kSource == Source::kWords;
+  FQ_HD static std::ptrdiff_t offset(int x) { return std::ptrdiff_t{x} * (kInOrder ? 2 : 1); }
   /// Column of element i of each vector.
-  FQ_HD static int column_a(int i) { return kSource == Source::kWords ? i : 2 * i; }
-  FQ_HD static int column_b(int i) { return kSource == Source::kWords ? i + kVec / 2 : 2 * i + 1; }
+  FQ_HD static int column_a(int i) { return kInOrder ? i : 2 * i; }
+  FQ_HD static int column_b(int i) { return kInOrder ? i + kVec / 2 : 2 * i + 1; }
 };
+
+/// The neighbourhood of the column at p.
+template <class L>
+FQ_HD typename L::Neighbours neighbours(const std::uint8_t* p, [[maybe_unused]] const WordFormat& words) {
+  if constexpr (requires(typename L::Neighbours n) { n.words; })
+    return {p, words};
+  else
+    return {p};
+}
 
 /// Words of up to 16 bits, in 32-bit lanes.
 struct Ints {

@@ -20,6 +20,8 @@ namespace {
 /// Rows of a block. More rows share the two halo rows among more, fewer keep a block's rows in the first-level cache
 /// and its streams within what prefetchers follow.
 constexpr int kBlockRows = 48;
+/// The same of words where they lie, whose rows are twice as long.
+constexpr int kWordBlockRows = 32;
 /// Columns of a tile whose samples are more than codes, its neighbours included: eight 64-byte vectors.
 constexpr int kTileColumns = 512;
 /// Samples of a cell from which counting pairs pays for folding 65,536 counters (7 us, 0.15 ns a sample saved).
@@ -134,19 +136,21 @@ class CpuMeter final : public Meter {
     void measure() {
       for (int j = 0; j < grid_.rows; ++j) {
         // A histogram is finished cell by cell; everything else goes along the rows, as memory does.
-        const int y1 = grid_.row(j + 1), step = M::kHistogram ? std::max(1, y1 - grid_.row(j)) : kBlockRows;
+        const int y1 = grid_.row(j + 1),
+                  block = is_in_place() && route_.sample_bytes == 2 ? kWordBlockRows : kBlockRows;
+        const int step = M::kHistogram ? std::max(1, y1 - grid_.row(j)) : block;
         for (int y0 = grid_.row(j); y0 < y1; y0 += step) {
           for (int i = 0; i < grid_.columns; ++i) {
             const int cell = grid_.first_cell + j * grid_.columns + i;
             totals_ = cells_ + static_cast<std::ptrdiff_t>(cell) * plan_.words;
-            pairs_ = M::kHistogram && plan_.pixels[static_cast<std::size_t>(cell)] >= kPairsFrom;
-            for (int y = y0; y < std::min(y0 + step, y1); y += kBlockRows)
+            has_pairs_ = plan_.pixels[static_cast<std::size_t>(cell)] >= kPairsFrom;
+            for (int y = y0; y < std::min(y0 + step, y1); y += block)
               for (int x = grid_.column(i), end = x; x < grid_.column(i + 1); x = end) {
-                const int bottom = std::min(y + kBlockRows, y1);
+                const int bottom = std::min(y + block, y1);
                 end = std::min(x + tile_columns(x, y, bottom), grid_.column(i + 1));
                 measure_tile(x, end, y, bottom);
               }
-            if (pairs_) kernels_.fold(meter_.pairs_.data(), totals_);
+            if constexpr (M::kHistogram) kernels_.fold(meter_.counters_.data(), has_pairs_, totals_);
           }
           if (plan_.request.measures_statistics())
             meter_.statistics_.advance(grid_.field, std::min(y0 + step, y1) * samples_.downscale);
@@ -202,19 +206,15 @@ class CpuMeter final : public Meter {
         const int at = std::clamp(reflect(y, height_), first, last - 1);
         rows[y - y0] = is_in_place() ? plane_[0] + stride_[0] * at : sample_rows_[at - first];
       }
-      Block all{rows, y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
+      Block all{rows, y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest()), route_.words};
       if constexpr (M::kHistogram) {
         const int shift = samples_.bits() - 8;
         in_any_order(all, [&](const Block& b) {
-          if (pairs_)
-            kernels_.count_pairs[route_.sample_bytes - 1](b, shift, meter_.pairs_.data());
-          else
-            kernels_.histogram[route_.sample_bytes - 1](b, shift, totals_);
+          kernels_.count[route_.sample_bytes - 1](b, shift, has_pairs_, meter_.counters_.data());
         });
       } else {
         if (plan_.request.mean)
-          in_any_order(all,
-                       [&](const Block& b) { kernels_.mean[route_.sample_bytes - 1](b, totals_ + plan_.words - 1); });
+          in_any_order(all, [&](const Block& b) { kernels_.mean[lane()](b, totals_ + plan_.words - 1); });
         const Block inner = within_reach(all, x0, x1, y0, y1);
         if (inner.x0 < inner.x1 && inner.count > 0) kernels_.measure[metric()][lane()](inner, totals_);
         if constexpr (M::kReflect) {
@@ -233,7 +233,7 @@ class CpuMeter final : public Meter {
       const int readable = make_values(left, right, first, std::min(height_, y1 + reach_.down),
                                        std::max(right - left, vector) + taps, route_.reads_frame);
       const Block all{
-          values_ + (y0 - first), y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest())};
+          values_ + (y0 - first), y1 - y0, x0 - left, x1 - left, readable, static_cast<int>(samples_.largest()), {}};
       if (plan_.request.mean) kernels_.mean_prefiltered[lane()](all, route_.prefilter, totals_ + plan_.words - 1);
       const Block inner = within_reach(all, x0, x1, y0, y1);
       if (inner.x0 < inner.x1 && inner.count > 0)
@@ -261,8 +261,8 @@ class CpuMeter final : public Meter {
       if (!route_.is_split()) return f(b);
       const std::uint8_t* odd[kBlockRows];
       for (int y = 0; y < b.count; ++y) odd[y] = b.rows[y] + kSplitBytes;
-      f({b.rows, b.count, (b.x0 + 1) / 2, (b.x1 + 1) / 2, b.readable / 2, b.largest});
-      f({odd, b.count, b.x0 / 2, b.x1 / 2, b.readable / 2, b.largest});
+      f({b.rows, b.count, (b.x0 + 1) / 2, (b.x1 + 1) / 2, b.readable / 2, b.largest, {}});
+      f({odd, b.count, b.x0 / 2, b.x1 / 2, b.readable / 2, b.largest, {}});
     }
 
     /// Index v of 0...n-1, continued by reflection without repeating the edge; one sample alone repeats.
@@ -279,10 +279,10 @@ class CpuMeter final : public Meter {
           const int i = column - left;
           const std::uint8_t* p =
               b.rows[y] + (route_.is_split() ? (i & ~1) + (i & 1) * kSplitBytes : i * route_.sample_bytes);
-          if (route_.sample_bytes == 1) return *p;
+          if (route_.sample_bytes == 1 || route_.words.is_byte) return *p;
           std::uint16_t v;
           std::memcpy(&v, p, sizeof v);
-          return v;
+          return (v & route_.words.mask) >> route_.words.shift;
         };
         return M::template row<int>(PlainNeighbours{at(reflect(x - 1, width_)), at(x), at(reflect(x + 1, width_))});
       };
@@ -380,7 +380,7 @@ class CpuMeter final : public Meter {
     std::ptrdiff_t stride_[3] = {};
     Reach reach_;
     std::int64_t* totals_ = nullptr;  // of the cell being measured
-    bool pairs_ = false;              // its histogram is counted in pairs
+    bool has_pairs_ = false;          // its histogram is counted in pairs
     const std::uint8_t* values_[kBlockRows + kHaloRows + 2 * kMaxRadius] = {};
     const std::uint8_t* sample_rows_[kBlockRows + kHaloRows] = {};
   };
@@ -394,7 +394,7 @@ class CpuMeter final : public Meter {
   std::shared_ptr<const Plan> plan_;
   StatisticsMeter statistics_;
   std::vector<std::int64_t> totals_;
-  std::vector<std::uint32_t> pairs_ = std::vector<std::uint32_t>(kPairCounts);
+  std::vector<std::uint32_t> counters_ = std::vector<std::uint32_t>(kCounters);
   RowBuffer codes_{kMaxDownscale, kPitch* kMaxDownscale, 2};
   RowBuffer scaled_{kBlockRows + kHaloRows + 2 * kMaxRadius, kPitch, kValueBytes};
   RowBuffer samples_{kBlockRows + kHaloRows, kPitch, 2};

@@ -12,7 +12,7 @@ namespace framequality::cpu {
 
 /// Where working samples come from. Luma codes, summed by the downscale, are values; rounded or prefiltered, samples.
 enum class SamplePath : std::uint8_t {
-  kInPlace,      ///< samples are the frame's own bytes or words
+  kInPlace,      ///< samples are the frame's own bytes or words, or some bits of these
   kCodes,        ///< codes are brought into a buffer, for other layouts and frames narrower than a vector may touch
   kRounded,      ///< values are rounded to a buffer
   kPrefiltered,  ///< values are prefiltered to a buffer
@@ -26,6 +26,7 @@ struct Route {
   bool reads_frame = false;  ///< values may stay where the frame has them, as bytes, or words with bits beside the code
   bool exposes = false;      ///< samples are codes whose exposure is taken when they are measured
   int code_bytes = 1, value_bytes = 1, sample_bytes = 1;
+  WordFormat words;           ///< of kLow and kHigh
   PrefilterFormat prefilter;  ///< of kAsMeasured
   int prefilter_kernel = 0;   ///< SharpnessKernels::prefilter[] of kPrefiltered and kAsMeasured
 

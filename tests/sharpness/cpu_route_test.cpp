@@ -63,7 +63,8 @@ constexpr Prefilter kNone = Prefilter::kNone, kBinomial3 = Prefilter::kBinomial3
 
 TEST(CpuRoute, FollowsFromFormatRequestAndKernels) {
   const PixelLayout gray8 = luma_layout(8, 1), gray16 = luma_layout(16, 2), p010 = luma_layout(10, 2, 6),
-                    be16 = luma_layout(16, 2, 0, true), yuy2 = luma_layout(8, 1, 0, false, 2);
+                    be16 = luma_layout(16, 2, 0, true), yuy2 = luma_layout(8, 1, 0, false, 2),
+                    gray10 = luma_layout(10, 2);
   const Case cases[] = {
       // Samples are codes.
       {"bytes", gray8, "tenengrad", kAvx512, "samples in place, values in place, lanes bytes"},
@@ -74,10 +75,20 @@ TEST(CpuRoute, FollowsFromFormatRequestAndKernels) {
        cpu::kSlack - 1},
       {"16 bits", gray16, "tenengrad", kAvx512, "samples in place, values in place, lanes ints"},
       {"16 bits, histogram", gray16, "entropy", kAvx512, "samples in place, values in place, lanes shorts"},
-      {"10 bits, shifted", p010, "tenengrad", kAvx512, "samples codes, values made, lanes shorts"},
-      {"10 bits, fourth powers", p010, "laplacian-variance", kAvx512, "samples codes, values made, lanes shorts"},
+      {"10 bits, shifted", p010, "tenengrad", kAvx512, "samples in place, values in place, lanes high bits"},
+      {"10 bits, fourth powers", p010, "laplacian-variance", kAvx512,
+       "samples in place, values in place, lanes high bits"},
+      {"10 bits", gray10, "tenengrad", kSse2, "samples in place, values in place, lanes low bits"},
+      {"10 bits with other bits on both sides", luma_layout(10, 2, 2), "tenengrad", kAvx512,
+       "samples codes, values made, lanes shorts"},
+      {"10 bits, histogram", gray10, "entropy", kAvx512, "samples in place, values in place, lanes low bits"},
+      {"10 bits, narrower", gray10, "tenengrad", kAvx512, "samples codes, values made, lanes shorts", kNone, 1, false,
+       cpu::kSlack - 1},
+      {"14 bits", luma_layout(14, 2), "tenengrad", kAvx512, "samples codes, values made, lanes ints"},
       {"big-endian", be16, "tenengrad", kAvx512, "samples codes, values made, lanes ints"},
-      {"YUY2", yuy2, "tenengrad", kAvx512, "samples codes, values made, lanes bytes"},
+      {"YUY2", yuy2, "tenengrad", kAvx512, "samples in place, values in place, lanes low bits"},
+      {"UYVY", luma_layout(8, 1, 0, false, 2, 1), "tenengrad", kAvx512,
+       "samples in place, values in place, lanes high bits"},
       {"RGB", packed_rgb(8, 3, 0, 1, 2), "tenengrad", kAvx512, "samples codes, values made, lanes bytes"},
 
       // Downscaled.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of luma values from every instruction set's kernels, with nothing to read on either side of the row.
+// Luma values from every instruction set's kernels, in a buffer and where they lie, with nothing to read on either side
+// of the row.
 #include "cpu/dispatch.h"
 #include "cpu/sharpness/kernels.h"
+#include "cpu/sharpness/meter.h"
 #include "tests/support/layouts.h"
 #include "tests/support/random.h"
 
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -159,6 +162,60 @@ TEST(Luma, EveryInstructionSetWeighsEveryColourOfBytes) {
         ASSERT_EQ(codes, expected) << isa << ", packed, red " << r << ", green " << g;
       }
     }
+}
+
+/// The same codes where nothing else is: bytes side by side, or words the other way round, which are never measured
+/// where they lie.
+struct Apart {
+  PixelLayout layout;
+  std::vector<std::uint8_t> bytes;
+
+  Apart(const PixelLayout& l, const std::uint8_t* row, int width, std::size_t row_bytes) : layout(l) {
+    if (l.word_bytes == 1) {
+      layout = luma_layout(8, 1);
+      bytes = expected_codes(l, &row, 0, width);
+    } else {
+      layout.big_endian = true;
+      for (std::size_t i = 0; i < row_bytes; ++i) bytes.push_back(row[i ^ 1]);
+    }
+  }
+};
+
+std::vector<std::int64_t> totals_of(const Geometry& geometry, const std::uint8_t* row, std::ptrdiff_t stride,
+                                    const Request& request, std::string_view isa) {
+  Frame frame;
+  frame.plane[0] = row;
+  frame.stride[0] = stride;
+  const auto meter = cpu::make_meter(geometry, isa);
+  meter->submit({frame, std::make_shared<const Plan>(make_plan(geometry, request))});
+  const auto totals = meter->collect();
+  return {totals.begin(), totals.end()};
+}
+
+/// One row that serves as all of a frame's, so that all ends where it does.
+TEST(Luma, WordsAreMeasuredWhereTheyLieWithoutWhatIsBesideThem) {
+  Random random(7);
+  GuardedPage page;
+  ASSERT_TRUE(page.ok());
+  constexpr int kRows = 5, kZones = 4;
+  const PixelLayout parts[] = {luma_layout(8, 1, 0, false, 2), luma_layout(8, 1, 0, false, 2, 1), luma_layout(10, 2),
+                               luma_layout(12, 2), luma_layout(10, 2, 6)};
+  for (const PixelLayout& layout : parts)
+    for (int width = cpu::kSlack - 1; width <= kWidest; ++width)
+      for (const bool at_end : {false, true}) {
+        const std::size_t row_bytes = layout.row_bytes(0, width);
+        const std::uint8_t* row = page.place(row_bytes, at_end, random);
+        const Apart apart(layout, row, width, row_bytes);
+        Request request;
+        request.mean = true;
+        request.zone_columns = 1 + random.below(kZones);
+        for (request.metric = 0; request.metric < kMetricCount; ++request.metric)
+          for (const std::string_view isa : cpu::instruction_sets())
+            ASSERT_EQ(totals_of({width, kRows, layout}, row, 0, request, isa),
+                      totals_of({width, kRows, apart.layout}, apart.bytes.data(), 0, request, isa))
+                << metric_info(request.metric).name << ", " << isa << ", " << int{layout.depth} << " bits, shift "
+                << int{layout.shift} << ", offset " << int{layout.offset[0]} << ", width " << width;
+      }
 }
 
 }  // namespace
