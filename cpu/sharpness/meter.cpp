@@ -51,6 +51,12 @@ class RowBuffer {
   std::vector<Line> data_;
 };
 
+/// Columns x0...x1-1 of rows y0...y1-1.
+struct Made {
+  int x0 = 0, x1 = 0, y0 = 0, y1 = 0;
+  bool holds(const Made& m) const { return m.x0 >= x0 && m.x1 <= x1 && m.y0 == y0 && m.y1 == y1; }
+};
+
 /// What a metric is computed with one pixel at a time.
 struct PlainNeighbours {
   int left, centre, right;
@@ -165,10 +171,11 @@ class CpuMeter final : public Meter {
       return route_.path == SamplePath::kAsMeasured && !(M::kReflect && (y0 == 0 || y1 == height_));
     }
     bool is_in_place() const { return route_.path == SamplePath::kInPlace; }
-    /// Room in a row of samples. Codes have all that the widest values have: the longer the rows, the better the
-    /// machine's prefetchers follow the frame's (a third of an RGB frame's time), and the second-level cache suffices.
+    /// Room in a row of values, which narrow ones have more of: the longer the rows, the better the machine's
+    /// prefetchers follow the frame's (a third of an RGB frame's time), and the second-level cache suffices. Codes that
+    /// are summed have a buffer of their own.
     int made_columns() const {
-      return static_cast<int>(kPitch) * (route_.path == SamplePath::kCodes ? kValueBytes / route_.code_bytes : 1);
+      return static_cast<int>(kPitch) * (samples_.downscale == 1 ? kValueBytes / route_.value_bytes : 1);
     }
 
     /// Columns of a tile of rows y0...y1-1 that starts at x. Tiles at the picture's edges, where rows have to be copied
@@ -196,8 +203,7 @@ class CpuMeter final : public Meter {
       if (!is_in_place()) {
         left = std::max(0, x0 - reach_.left);
         if (route_.is_split()) left -= (std::max(x0, reach_.left) - left) & 1;
-        readable = made_columns();
-        make_samples(left, std::min(width_, x1 + reach_.right), first, last);
+        readable = make_samples(left, std::min(width_, x1 + reach_.right), first, last);
       }
       // Rows above the first and below the last are the reflected ones; only a reflecting metric reads them.
       const std::uint8_t* around[kBlockRows + kHaloRows];
@@ -289,15 +295,17 @@ class CpuMeter final : public Meter {
       for (int y = 0; y < b.count; ++y) M::template pixel<int>(row(y - 1), row(y), row(y + 1), sink);
     }
 
-    /// Points sample_rows_[0...y1-y0-1] at the samples of columns x0...x1-1; x0 may be -1, never to be measured.
-    void make_samples(int x0, int x1, int y0, int y1) {
+    /// Points sample_rows_[0...y1-y0-1] at the samples of columns x0...x1-1, and returns how many columns may be
+    /// loaded; x0 may be -1, never to be measured.
+    int make_samples(int x0, int x1, int y0, int y1) {
       const int r = samples_.radius, n = x1 - x0;
       // Bytes are prefiltered where they lie if no vector can reach past their row.
       const int room = (n + kVectorColumns - 1) / kVectorColumns * kVectorColumns + kOverrun;
-      make_values(x0, x1, y0, y1, route_.is_split() ? room : width_ + 1, route_.reads_frame && route_.is_split());
+      const int readable =
+          make_values(x0, x1, y0, y1, route_.is_split() ? room : width_ + 1, route_.reads_frame && route_.is_split());
       if (route_.path == SamplePath::kCodes) {
         std::copy_n(values_, y1 - y0, sample_rows_);
-        return;
+        return readable;
       }
       std::uint16_t* out[kBlockRows + kHaloRows];
       for (int y = y0; y < y1; ++y) {
@@ -307,9 +315,10 @@ class CpuMeter final : public Meter {
       if (route_.path == SamplePath::kRounded) {
         for (int y = 0; y < y1 - y0; ++y)
           kernels_.round[route_.value_bytes == 4](values_[y], n, samples_.shift, out[y]);
-        return;
+        return static_cast<int>(kPitch);
       }
       kernels_.prefilter[route_.prefilter_kernel](values_, r, y1 - y0, n, samples_.shift, out, meter_.scratch_.data());
+      return static_cast<int>(kPitch);
     }
 
     /// Points values_ at rows y0-radius...y1-1+radius of columns x0-radius...x1-1+radius before the prefilter, the
@@ -318,31 +327,47 @@ class CpuMeter final : public Meter {
     int make_values(int x0, int x1, int y0, int y1, int room, bool is_raw) {
       const int r = samples_.radius, x = x0 - r;
       const int top = std::max(0, y0 - r), bottom = std::min(height_, y1 + r);
-      const int a = std::max(0, x), n = std::min(width_, x1 + r) - a;
-      const int left = a - x, right = x1 + r - (a + n);
       const bool in_place = is_raw && x >= 0 && x + room <= width_;
-      const std::uint8_t** rows = values_ + (top - (y0 - r));
-      for (int y = top; y < bottom; ++y) {
-        const std::uint8_t* codes = plane_[0] + stride_[0] * y + std::ptrdiff_t{a} * route_.value_bytes;
-        std::uint8_t* row = meter_.scaled_.row(y - top);
-        rows[y - top] = in_place ? codes : row;
-        if (in_place) continue;
-        std::uint8_t* body = row + std::ptrdiff_t{left} * route_.value_bytes;
-        if (is_raw)
-          std::memcpy(body, codes, static_cast<std::size_t>(n * route_.value_bytes));
-        else
-          scaled_row(y, a, n, body);
-        if (left == 0 && right == 0) continue;
-        if (route_.value_bytes == 1)
-          repeat_edges<std::uint8_t>(body, n, left, right);
-        else if (route_.value_bytes == 2)
-          repeat_edges<std::uint16_t>(body, n, left, right);
-        else
-          repeat_edges<std::uint32_t>(body, n, left, right);
+      if (!in_place && !(!is_raw && made_.holds({x, x1 + r, top, bottom}))) {
+        made_ = {x, is_raw ? x1 + r : last_made(x, x1 + r), top, bottom};
+        for (int y = top; y < bottom; ++y) make_row(y, meter_.scaled_.row(y - top), is_raw);
       }
+      const std::uint8_t** rows = values_ + (top - (y0 - r));
+      for (int y = top; y < bottom; ++y)
+        rows[y - top] = in_place ? plane_[0] + stride_[0] * y + std::ptrdiff_t{x} * route_.value_bytes
+                                 : meter_.scaled_.row(y - top) + std::ptrdiff_t{x - made_.x0} * route_.value_bytes;
       std::fill(values_, rows, rows[0]);
       std::fill(rows + (bottom - top), values_ + (y1 - y0 + 2 * r), rows[bottom - top - 1]);
-      return in_place ? width_ - x : static_cast<int>(kPitch);
+      const int readable = in_place ? width_ - x : made_columns() - (x - made_.x0);
+      if (is_raw && !in_place) made_ = {};  // not what values would be
+      return readable;
+    }
+
+    /// Where values from column x on end that are made at once: those of the tiles beside are made too, except where
+    /// the next tile is below.
+    int last_made(int x, int end) const {
+      if (M::kHistogram) return end;
+      const int last = std::min(width_, grid_.column(grid_.columns) + reach_.right) + samples_.radius;
+      return std::max(end, std::min(last, x + made_columns() - kSlack));
+    }
+
+    /// Row y of the values that are made.
+    void make_row(int y, std::uint8_t* row, bool is_raw) {
+      const int a = std::max(0, made_.x0), n = std::min(width_, made_.x1) - a;
+      const int left = a - made_.x0, right = made_.x1 - (a + n);
+      std::uint8_t* body = row + std::ptrdiff_t{left} * route_.value_bytes;
+      if (is_raw)
+        std::memcpy(body, plane_[0] + stride_[0] * y + std::ptrdiff_t{a} * route_.value_bytes,
+                    static_cast<std::size_t>(n * route_.value_bytes));
+      else
+        scaled_row(y, a, n, body);
+      if (left == 0 && right == 0) return;
+      if (route_.value_bytes == 1)
+        repeat_edges<std::uint8_t>(body, n, left, right);
+      else if (route_.value_bytes == 2)
+        repeat_edges<std::uint16_t>(body, n, left, right);
+      else
+        repeat_edges<std::uint32_t>(body, n, left, right);
     }
 
     /// Repeats the first of n values `left` times before it and the last one `right` times behind it.
@@ -381,6 +406,7 @@ class CpuMeter final : public Meter {
     Reach reach_;
     std::int64_t* totals_ = nullptr;  // of the cell being measured
     bool has_pairs_ = false;          // its histogram is counted in pairs
+    Made made_;                       // in the meter's buffer of values
     const std::uint8_t* values_[kBlockRows + kHaloRows + 2 * kMaxRadius] = {};
     const std::uint8_t* sample_rows_[kBlockRows + kHaloRows] = {};
   };
