@@ -2,6 +2,7 @@
 // No memory is allocated per frame: every operator new is counted while meters run.
 #include "algorithms/focus/virtual_lens.h"
 #include "algorithms/gate.h"
+#include "algorithms/sharpness/score.h"
 #include "cpu/bliinds/meter.h"
 #include "cpu/denoise/filter.h"
 #include "cpu/sharpness/meter.h"
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <new>
+#include <string_view>
 
 namespace {
 std::atomic<std::uint64_t> allocations = 0;
@@ -65,6 +67,22 @@ void expect_none(Meter& meter, const Geometry& geometry) {
 TEST(Allocation, CpuMeterNonePerFrame) {
   const Geometry geometry{640, 480, {}};
   expect_none(*cpu::make_meter(geometry), geometry);
+}
+
+TEST(Allocation, ScoresOncePerList) {
+  Request request;
+  request.zone_columns = 16;
+  request.zone_rows = 9;
+  request.statistics = true;
+  request.metric = 0;
+  request.extra = {{0, 0, 8, 8}, {8, 8, 8, 8}, {16, 16, 8, 8}};
+  while (std::string_view(metric_info(request.metric).name) != "mean-square-frequency") ++request.metric;
+  const Plan plan = make_plan({640, 480, {}}, request);
+  const std::vector<std::int64_t> totals(static_cast<std::size_t>(plan.totals()), 1);
+  const std::uint64_t before = allocations;
+  const Scores scores = finish(plan, totals);
+  EXPECT_EQ(allocations - before, 3u);
+  EXPECT_EQ(scores.zone_gradient_energies.size(), scores.zones.size());
 }
 
 TEST(Allocation, RunningMedianNoneOnceItsWindowIsFull) {

@@ -155,6 +155,8 @@ void score_all(const CellTotals& cells, const Statistics& statistics, bool corre
   const Plan& plan = cells.plan();
   const bool nothing = corrects && is_nothing(cells, statistics);
   const auto zones = static_cast<std::size_t>(plan.zones());
+  s.zones.reserve(zones);
+  s.extra.reserve(plan.pixels.size() - zones);
   for (std::size_t cell = 0; cell < plan.pixels.size(); ++cell)
     (cell < zones ? s.zones : s.extra).push_back(finish(plan, cells[cell], statistics, corrects, nothing));
   s.score = finish(plan, cells.whole(), statistics, corrects, nothing);
@@ -195,6 +197,8 @@ Scores finish(const Plan& plan, std::span<const std::int64_t> totals) {
   score_all(cells, s.statistics, corrects, s);
   if (tells_blur) s.blur = blur(plan, cells.whole(), known);
   if (plan.request.statistics) {
+    const bool has_gradient = with_metric(plan.request.metric, [](auto m) { return kHasGradient<decltype(m)>; });
+    if (has_gradient) s.zone_gradient_energies.reserve(s.zones.size());
     for (std::size_t zone = 0; zone < s.zones.size(); ++zone)
       if (const auto energy = gradient_energy(plan, cells[zone], s.statistics))
         s.zone_gradient_energies.push_back(energy->energy);
