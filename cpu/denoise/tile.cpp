@@ -100,10 +100,10 @@ struct TileFilter::Walk {
                                                     static_cast<float>(tx * tx + ty * ty) * job.weights.spatial, out);
   }
 
-  Term term(const float* w, const DenoisePlanes& from, int x, int y) const {
-    Term t{w, {}};
+  /// Not as a value: copying it would wait for what was stored in smaller pieces.
+  void set(Term& t, const float* w, const DenoisePlanes& from, int x, int y) const {
+    t.weights = w;
     for (int c = 0; c < job.planes; ++c) t.values[c] = from.plane[c]->values(x, y);
-    return t;
   }
 
   void begin() const {
@@ -132,8 +132,10 @@ struct TileFilter::Walk {
         const int left = std::max(tx, 0);
         weigh(job.own, tile.x0 - left, y, width() + std::abs(tx), tx, ty, y == above, weights(slot, tx));
         if (y < tile.y0) continue;
-        f.terms_[static_cast<std::size_t>(count++)] = term(weights(slot, tx) + left, job.own, tile.x0 + tx, y + ty);
-        f.terms_[static_cast<std::size_t>(count++)] = term(weights(old, tx) + left - tx, job.own, tile.x0 - tx, y - ty);
+        Term* const pair = &f.terms_[static_cast<std::size_t>(count)];
+        set(pair[0], weights(slot, tx) + left, job.own, tile.x0 + tx, y + ty);
+        set(pair[1], weights(old, tx) + left - tx, job.own, tile.x0 - tx, y - ty);
+        count += 2;
       }
       if (count > 0) k.add[job.planes - 1](f.terms_.data(), count, width(), collected(y));
     }
@@ -144,7 +146,7 @@ struct TileFilter::Walk {
     for (int y = tile.y0; y < tile.y1; ++y) {
       for (int tx = -search; tx <= search; ++tx) {
         weigh(other, tile.x0, y, width(), tx, ty, y == tile.y0, weights(0, tx));
-        f.terms_[static_cast<std::size_t>(tx + search)] = term(weights(0, tx), other, tile.x0 + tx, y + ty);
+        set(f.terms_[static_cast<std::size_t>(tx + search)], weights(0, tx), other, tile.x0 + tx, y + ty);
       }
       k.add[job.planes - 1](f.terms_.data(), offsets, width(), collected(y));
     }
@@ -154,7 +156,8 @@ struct TileFilter::Walk {
     for (int y = tile.y0; y < tile.y1; ++y) {
       Collected c = collected(y);
       if (c.largest) {
-        const Term center = term(c.largest, job.own, tile.x0, y);
+        Term center;
+        set(center, c.largest, job.own, tile.x0, y);
         Collected sums = c;
         sums.largest = nullptr;
         k.add[job.planes - 1](&center, 1, width(), sums);
