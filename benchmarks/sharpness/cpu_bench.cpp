@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #if FQ_HAVE_OPENCV
 #include <opencv2/core.hpp>
@@ -96,6 +98,41 @@ void ours(benchmark::State& state, const Run& run) {
     state.SetBytesProcessed(2 * static_cast<std::int64_t>(state.iterations()) * run.size.width * run.size.height);
 }
 
+/// What cameras and cv2 send, and codes in words that hold more.
+struct Format {
+  const char* name;
+  PixelLayout layout;
+};
+const Format kFormats[] = {
+    {"GRAY8", {}},
+    {"YUY2", {.pixel_stride = 2}},
+    {"UYVY", {.pixel_stride = 2, .offset = {1}}},
+    {"BGRx", {.kind = PixelLayout::Kind::kRgb, .pixel_stride = 4, .offset = {2, 1, 0}}},
+    {"BGR", {.kind = PixelLayout::Kind::kRgb, .pixel_stride = 3, .offset = {2, 1, 0}}},
+    {"channel-of-BGR", {.pixel_stride = 3, .offset = {1}}},
+    {"12bit", {.depth = 12, .word_bytes = 2, .pixel_stride = 2}},
+    {"P010", {.depth = 10, .word_bytes = 2, .shift = 6, .pixel_stride = 2}},
+};
+
+/// The picture in each sample of a format.
+void of_format(benchmark::State& state, const Size& size, const Format& format, const Request& request,
+               const std::string& isa) {
+  const PixelLayout& l = format.layout;
+  std::vector<std::uint8_t> bytes;
+  for (const std::uint8_t b : picture(size)) {
+    const int word = l.word_bytes == 2 ? b << (l.depth - 8 + l.shift) : b * 0x101;
+    for (int i = 0; i < l.pixel_stride; ++i) bytes.push_back(static_cast<std::uint8_t>(word >> 8 * (i % 2)));
+  }
+  Frame frame;
+  frame.plane[0] = bytes.data();
+  frame.stride[0] = std::ptrdiff_t{l.pixel_stride} * size.width;
+  const Geometry geometry{size.width, size.height, l};
+  const auto plan = std::make_shared<const Plan>(make_plan(geometry, request));
+  const auto meter = cpu::make_meter(geometry, isa);
+  for (auto _ : state) benchmark::DoNotOptimize(measure(*meter, frame, plan));
+  count_bytes(state, size);
+}
+
 using Textbook = double (*)(const char*, const std::uint8_t*, int, int);
 
 void textbook_loop(benchmark::State& state, const Size& size, int metric, Textbook score) {
@@ -170,11 +207,33 @@ void add(const std::string& name, Args... args) {
   benchmark::RegisterBenchmark(name.c_str(), args...)->Unit(benchmark::kMillisecond)->MinTime(0.1);
 }
 
+/// Every format with the default metric, with entropy, and as cameras are watched (framequality-watch).
+void add_formats(const Size& size) {
+  Request plain, entropy, watch;
+  const auto place = [](std::string_view name) {
+    int m = 0;
+    while (metric_info(m).name != name) ++m;
+    return m;
+  };
+  entropy.metric = place("entropy");
+  watch.metric = place("mean-square-frequency");
+  watch.prefilter = Prefilter::kBinomial5;
+  watch.statistics = true;
+  watch.zone_columns = 16;
+  watch.zone_rows = 9;
+  for (const auto isa : cpu::instruction_sets())
+    for (const Format& format : kFormats)
+      for (const auto& [name, request] : {std::pair("plain", plain), {"entropy", entropy}, {"watch", watch}})
+        add("format-" + std::string(isa) + "-" + format.name + "/" + name + "/" + size.name, of_format, size, format,
+            request, std::string(isa));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bench::initialize_google("cpu_bench", "", argc, argv);
   check_scores();
+  add_formats(kSizes[0]);
   for (const Size& size : kSizes) {
     const std::string suffix = std::string("/") + size.name;
     add("read" + suffix, read_loop, size);
