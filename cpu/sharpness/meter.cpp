@@ -20,8 +20,8 @@ namespace {
 /// Rows of a block. More rows share the two halo rows among more, fewer keep a block's rows in the first-level cache
 /// and its streams within what prefetchers follow.
 constexpr int kBlockRows = 48;
-/// The same of words where they lie, whose rows are twice as long. With the halo rows they are fewer streams than the 32
-/// that some prefetchers follow.
+/// The same of words where they lie, whose rows are twice as long. With the halo rows they are fewer streams than the
+/// 32 that some prefetchers follow.
 constexpr int kWordBlockRows = 28;
 /// Columns of a tile whose samples are more than codes, its neighbours included: eight 64-byte vectors.
 constexpr int kTileColumns = 512;
@@ -308,7 +308,7 @@ class CpuMeter final : public Meter {
         std::copy_n(values_, y1 - y0, sample_rows_);
         return readable;
       }
-      std::uint16_t* out[kBlockRows + kHaloRows];
+      std::uint16_t* out[kBlockRows + kHaloRows] = {};
       for (int y = y0; y < y1; ++y) {
         sample_rows_[y - y0] = meter_.samples_.row(y - y0);
         out[y - y0] = reinterpret_cast<std::uint16_t*>(meter_.samples_.row(y - y0));
