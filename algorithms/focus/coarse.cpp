@@ -8,18 +8,37 @@ namespace framequality::focus {
 
 std::optional<double> Search::start_sweep(bool has_score, bool from_here) {
   clear();
+  is_wide_ = is_halfway_ = false;
   kind_ = Kind::kSweep;
   noise_.noise_least = std::numeric_limits<double>::infinity();
   noise_.noise_most = 0;
   has_score_ = has_score;
   from_here_ = from_here;
-  const int stride = stride_of({.wanted = settings_.coarse_step / settings_.step,
-                                .last = lens_.last(),
-                                .stop_and_go = settings_.stop_and_go,
-                                .times_slower = times_slower_,
-                                .width = shape_ ? shape_->width : 0,
-                                .slew = lens_.slew()});
-  sweep_.begin(stride, legs_of(lens_, settings_, from_here));
+  sweep_.begin(stride_of(pace()), legs_of(lens_, settings_, from_here));
+  return begin_leg();
+}
+
+Pace Search::pace() const {
+  return {.wanted = settings_.coarse_step / settings_.step,
+          .last = lens_.last(),
+          .stop_and_go = settings_.stop_and_go,
+          .is_prompt = is_prompt(),
+          .times_slower = times_slower_,
+          .width = shape_ ? shape_->width : 0,
+          .slew = lens_.slew()};
+}
+
+bool Search::is_prompt() const {
+  return !settings_.stop_and_go && lens_.is_free() && lens_.motion().lag_is_known() && !lens_.is_slow() &&
+         lens_.play() && *lens_.play() < kTuning.no_play;
+}
+
+std::optional<double> Search::sweep_halfway() {
+  is_halfway_ = true;
+  is_wide_ = false;
+  reason_ = "the positions seen so far do not tell the peak's shape";
+  sweep_.begin_halfway(lens_);
+  has_score_ = false;
   return begin_leg();
 }
 
@@ -43,6 +62,10 @@ std::optional<double> Search::begin_leg() {
 std::optional<double> Search::to_leg() {
   if (!lens_.is_steady()) return {};
   lens_.learn_lag(expected_.noise, false);
+  if (sweep_.passes() == 0) {
+    is_wide_ = is_prompt();
+    sweep_.set_stride(stride_of(pace()));
+  }
   phase_ = Phase::kLeg;
   return leg();
 }
@@ -56,7 +79,8 @@ std::optional<double> Search::leg() {
     score = mean_.take(lens_.at()).score;
   }
   sweep_.add({lens_.motion().now(), score});
-  if (sweep_.is_past(lens_.motion().lag())) return leg_done();
+  is_past_ = sweep_.is_past(lens_.motion().lag()) || (is_wide_ && sweep_.shows_one_peak(lens_.motion(), lens_.last()));
+  if (is_past_) return leg_done();
   if (const std::optional<int> next = sweep_.next(lens_.at())) return lens_.send_on(*next);
   phase_ = Phase::kLegEnd;
   return lens_.motion().at_rest() ? leg_done() : std::nullopt;
@@ -65,19 +89,27 @@ std::optional<double> Search::leg() {
 std::optional<double> Search::leg_end() {
   const FocusMotion& motion = lens_.motion();
   sweep_.add({motion.now(), lens_.score()});
+  is_past_ = sweep_.is_past(motion.lag());
   if (!motion.at_rest()) return {};
   // A lens slower than the sweep is still on its way.
   if (sweep_.is_moving() && motion.since() < motion.rest() + kTuning.longest_settle) return {};
   return leg_done();
 }
 
+double Search::noise_beside_blur() const {
+  const std::optional<BlurPeak> blur = sweep_.blur_peak({});
+  if (!blur) return std::numeric_limits<double>::infinity();
+  return std::max(kTuning.more_noise * sweep_.least_noise(), kTuning.blur_noise * blur->off * blur->height);
+}
+
 std::optional<double> Search::leg_done() {
-  const bool is_past = sweep_.is_past(lens_.motion().lag());
+  const bool is_past = std::exchange(is_past_, false);
   if (!is_past && sweep_.has_legs()) return begin_leg();
   if (!sweep_.end(lens_.motion())) {  // no frame has shown a position of the sweep yet
     phase_ = Phase::kLegEnd;
     return {};
   }
+  if (is_halfway_ && sweep_.passes() == 2) sweep_.set_stride(std::max(1, sweep_.stride() / 2));
   expected_.noise = sweep_.noise();
   const Verdict verdict = is_past ? Verdict{Verdict::Is::kPeak, "the scores fell from a peak"}
                                   : sweep_.verdict(lens_.last(), expected_.noise);
@@ -88,9 +120,11 @@ std::optional<double> Search::leg_done() {
     has_score_ = false;
     return begin_leg();
   }
+  if (is_wide_ && !from_here_ && sweep_.is_too_coarse()) return sweep_halfway();
   FocusPeak& peak = expected_.peak;
   peak = peak_of(sweep_.row(), expected_.noise);
   if (!(peak.height > 0)) peak.height = std::max(std::abs(peak.floor) * 0.01, 1e-300);
+  if (is_wide_) expected_.noise = std::min(expected_.noise, noise_beside_blur());
   state_ = FocusState::kFine;
   stops_.begin(lens_.motion().now());
   const int began = lens_.nearest(began_at_);

@@ -143,6 +143,13 @@ class Search {
   // Coarse.
   Command start_sweep(bool has_score, bool from_here);
   Command sweep_slower();
+  /// Again, in between, as the positions seen do not tell enough.
+  Command sweep_halfway();
+  Pace pace() const;
+  /// Each frame shows the lens where it was sent, so that few positions, far apart, tell where the top is.
+  bool is_prompt() const;
+  /// What a peak of blur does not explain of the sweep.
+  double noise_beside_blur() const;
   Command begin_leg();
   // A frame in the phase of this name.
   Command to_leg();
@@ -152,7 +159,7 @@ class Search {
   Command leg_done();
 
   // Fine, settle.
-  View view() const { return {lens_, sweep_, expected_, kind_, ended_at_, times_slower_}; }
+  View view() const { return {lens_, sweep_, expected_, kind_, ended_at_, times_slower_, is_wide_}; }
   /// After the sweep and each stop: to the next, or the end.
   Command refine();
   Command follow(const Choice& choice);
@@ -208,6 +215,9 @@ class Search {
   double began_at_ = 0;      ///< position
   int commands_before_ = 0;  ///< the search
   bool has_score_ = false;   ///< the frame with which the sweep began
+  bool is_past_ = false;     ///< the leg has shown its peak
+  bool is_wide_ = false;     ///< the sweep looks far apart, as is_prompt() was true when it began
+  bool is_halfway_ = false;  ///< it was made again, in between
   bool from_here_ = false;   ///< the sweep goes to both sides of where focus was last
   int target_ = 0;           ///< stop to come back to
   int passing_ = 0;          ///< frames until then

@@ -57,9 +57,12 @@ const Fit& Stops::make_fit(const View& view) {
       (!lens.is_slow() || view.sweep.stride() <= lens.slew())) {
     const std::vector<FocusSample>& row = view.sweep.row();
     const double seen = kTuning.side_seen * view.expected.peak.width;
-    fit_.peak = fitted_with_sweep(view);
+    if (view.is_prompt) fit_.peak = blur_fitted(view);
+    fit_.trusts_sweep = fit_.peak.has_value();
+    if (!fit_.peak) fit_.peak = fitted_with_sweep(view);
     // At an end of the range one side of the peak is missing: stops have to tell.
-    fit_.trusts_sweep = fit_.peak && fit_.peak->top - row.front().at > seen && row.back().at - fit_.peak->top > seen;
+    fit_.trusts_sweep = fit_.trusts_sweep ||
+                        (fit_.peak && fit_.peak->top - row.front().at > seen && row.back().at - fit_.peak->top > seen);
     fit_.contradicts = fit_.trusts_sweep && contradicts(*fit_.peak, view);
     if (fit_.trusts_sweep && !fit_.contradicts) return fit_;
     fit_.trusts_sweep = false;
@@ -71,6 +74,14 @@ const Fit& Stops::make_fit(const View& view) {
   known.top = best().at;
   fit_.peak = refined(known, all_, view.expected.noise);
   return fit_;
+}
+
+std::optional<FocusPeak> Stops::blur_fitted(const View& view) const {
+  const double wanted = view.expected.error_wanted();
+  std::optional<BlurPeak> fit = view.sweep.blur_peak(all_);
+  // Right at the top a score may be less round than the peak: that makes the fit no worse than it was without.
+  if (!all_.empty() && !(fit && fit->error <= wanted)) fit = view.sweep.blur_peak({});
+  return fit && fit->error <= wanted ? std::optional(fit->bell(view.expected.peak.floor)) : std::nullopt;
 }
 
 std::optional<FocusPeak> Stops::fitted_with_sweep(const View& view) const {
@@ -142,7 +153,7 @@ Choice Stops::choose(const View& view) const {
         is_swept && lens.motion().lag_is_known() ? lens.reachable(view.expected.peak.top) : static_cast<int>(best().at);
     return {lens.at() == end ? kFinish : kEnd, "the stops take too long: the scene keeps changing", end};
   }
-  if (is_swept && empty() && !(fit_.trusts_sweep && other_side_)) return first(view);
+  if (is_swept && empty() && !(fit_.trusts_sweep && (other_side_ || view.is_prompt))) return first(view);
   if (all_.size() == 1 && !fit_.trusts_sweep) return {kStop, "one stop does not locate the peak", second(view)};
   if (!is_swept && is_level(view.expected)) {
     const char* reason = "all scores near the last peak are alike";

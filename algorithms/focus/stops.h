@@ -23,6 +23,7 @@ struct View {
   Kind kind;
   std::optional<int> ended_at;  ///< where the search before ended
   int times_slower;             ///< sweeps whose peak was not there
+  bool is_prompt = false;       ///< the sweep looked far apart, as the lens is at once where it is sent
 };
 
 /// The next action of the fine search.
@@ -108,6 +109,7 @@ class Stops {
   Choice choose(const View& view) const;
 
  private:
+  std::optional<FocusPeak> blur_fitted(const View& view) const;
   std::optional<FocusPeak> fitted_with_sweep(const View& view) const;
   bool contradicts(const FocusPeak& fit, const View& view) const;
 

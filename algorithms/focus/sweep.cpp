@@ -7,8 +7,10 @@ namespace framequality::focus {
 int stride_of(const Pace& pace) {
   double spacing = pace.wanted;
   if (!(spacing > 0)) {
-    spacing = pace.last / (pace.stop_and_go ? kTuning.stop_divisions : kTuning.divisions) /
-              std::pow(kTuning.slower, pace.times_slower);
+    const double divisions = pace.stop_and_go ? kTuning.stop_divisions
+                             : pace.is_prompt ? kTuning.prompt_divisions
+                                              : kTuning.divisions;
+    spacing = pace.last / divisions / std::pow(kTuning.slower, pace.times_slower);
     if (pace.width > 0)
       spacing =
           std::clamp(kTuning.swept_width * pace.width, kTuning.swept_least * spacing, kTuning.swept_most * spacing);
@@ -48,6 +50,11 @@ void Sweep::begin_between(int at, const Lens& lens) {
   legs_ = {{lens.clamped(down ? n - off : off), down ? 0 : n}};
 }
 
+void Sweep::begin_halfway(const Lens& lens) {
+  const int way = leg_.to > leg_.from ? stride_ / 2 : -(stride_ / 2);
+  legs_ = {{lens.clamped(leg_.from + way), leg_.to}};
+}
+
 const Leg& Sweep::begin_leg() {
   leg_ = legs_.front();
   legs_.erase(legs_.begin());
@@ -74,6 +81,45 @@ bool Sweep::is_past(int lag) const {
   // Where noise made the least so little, or the best so high, there may be higher peaks to come.
   const double noise = trace_noise();
   return most - now > kTuning.past_noise * noise && most - 2 * noise > kTuning.past_peak * (least + 2 * noise);
+}
+
+std::optional<BlurPeak> Sweep::blur_peak(std::span<const FocusSample> stops) const {
+  const FocusSample& highest = best();
+  const double near = kTuning.blur_strides * stride_;
+  std::vector<FocusSample> samples(stops.begin(), stops.end());
+  samples.insert(samples.end(), row_.begin(), row_.end());
+  const auto distance = [&](const FocusSample& s) { return std::abs(s.at - highest.at); };
+  std::sort(samples.begin(), samples.end(),
+            [&](const FocusSample& a, const FocusSample& b) { return distance(a) < distance(b); });
+  std::size_t n = 0;
+  for (const FocusSample s : samples)
+    if (distance(s) <= near || s.score >= kTuning.blur_share * highest.score || n < kTuning.blur_samples)
+      samples[n++] = s;
+  samples.resize(n);
+  // Noise that is more than that shows in how far the samples are off.
+  return blur_peak_of(samples, least_noise(), highest.at, kTuning.wide * stride_);
+}
+
+bool Sweep::shows_one_peak(const FocusMotion& motion, int last) {
+  if (!credit(motion) || row_.size() < kTuning.blur_samples) return false;
+  const bool up = leg_.to > leg_.from;
+  const FocusSample &highest = best(), &now = up ? row_.back() : row_.front();
+  const auto [least, most] = extremes(row_);
+  const double noise = least_noise(), room = up ? last - now.at : now.at;
+  if (std::abs(now.at - highest.at) < 1.5 * stride_ || most - now.score < kTuning.past_noise * noise) return false;
+  const std::optional<BlurPeak> all = blur_peak_of(row_, noise, highest.at, kTuning.wide * stride_);
+  if (!all || all->off > kTuning.one_depth) return false;
+  const std::optional<BlurPeak> peak = blur_peak({});
+  if (!peak || peak->error > kTuning.sure_peak * last) return false;
+  return most > kTuning.past_peak * least || room < peak->half_width();
+}
+
+bool Sweep::is_too_coarse() const {
+  const std::optional<BlurPeak> peak = blur_peak({});
+  if (!peak) return true;
+  const double noise = least_noise() / peak->height, allowed = kTuning.shape;
+  return peak->off * peak->off > allowed * allowed + kTuning.shape_noise * noise * noise ||
+         peak->error > kTuning.look_error * peak->half_width() || peak->half_width() < kTuning.narrow * stride_;
 }
 
 bool Sweep::is_moving() const {
@@ -122,6 +168,10 @@ double Sweep::noise() const {
   const double noise = noise_of(row_);
   if (repeats_ < kTuning.enough_repeats) return noise;
   return std::min(noise, kTuning.few_repeats * std::sqrt(repeated_ / repeats_));
+}
+
+double Sweep::least_noise() const {
+  return repeats_ < kTuning.some_changes ? 0 : std::min(noise(), std::sqrt(repeated_ / repeats_));
 }
 
 Verdict Sweep::verdict(int last, double noise) const {

@@ -2,9 +2,11 @@
 // A sweep over the range: its legs, what their frames show, and whether that is a peak.
 #pragma once
 
+#include "algorithms/focus/blur_peak.h"
 #include "algorithms/focus/lens.h"
 
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace framequality::focus {
@@ -18,9 +20,10 @@ struct Pace {
   double wanted = 0;  ///< steps, as set; 0: it is chosen
   int last = 0;       ///< step of the range
   bool stop_and_go = false;
-  int times_slower = 0;  ///< after sweeps whose peak was not there
-  double width = 0;      ///< of the last peak, steps; 0: not known
-  double slew = 0;       ///< of the lens; 0: it is not slow
+  bool is_prompt = false;  ///< the lens is known to be at once where it is sent, without play
+  int times_slower = 0;    ///< after sweeps whose peak was not there
+  double width = 0;        ///< of the last peak, steps; 0: not known
+  double slew = 0;         ///< of the lens; 0: it is not slow
 };
 /// Distance between commands, steps, >= 1.
 int stride_of(const Pace& pace);
@@ -45,6 +48,10 @@ class Sweep {
   void begin(int stride, std::vector<Leg> legs);
   /// Another sweep follows in between the positions seen so far, from the end that is nearer to `at`.
   void begin_between(int at, const Lens& lens);
+  /// Another sweep follows from where the first one began, halfway between the positions that it saw.
+  void begin_halfway(const Lens& lens);
+  void set_stride(int stride) { stride_ = stride; }
+  int passes() const { return passes_; }  ///< sweeps so far
   bool has_legs() const { return !legs_.empty(); }
   const Leg& begin_leg();
   void drop_legs() { legs_.clear(); }
@@ -55,6 +62,13 @@ class Sweep {
   std::optional<int> next(int at) const;
   /// True when the leg is clearly past a peak: the last two scores come down from it.
   bool is_past(int lag) const;
+  /// True when one peak, as blur makes it, explains all that was seen, lies behind the leg's last position, and leaves
+  /// no room for a higher one. Credits scores.
+  bool shows_one_peak(const FocusMotion& motion, int last);
+  /// The peak as blur makes it, from what was seen near the highest position, and stops. row: not empty.
+  std::optional<BlurPeak> blur_peak(std::span<const FocusSample> stops) const;
+  /// True where its positions do not tell that the peak has the shape that blur gives it. row: not empty.
+  bool is_too_coarse() const;
   /// True while the last two scores tell that the lens is on its way.
   bool is_moving() const;
 
@@ -63,8 +77,10 @@ class Sweep {
   /// The same, for all legs are done.
   bool end(const FocusMotion& motion);
   Verdict verdict(int last, double noise) const;
-  /// Standard deviation of single scores.
+  /// Standard deviation of single scores: an upper bound, as the curve's own bends count.
   double noise() const;
+  /// The same as few repeated scores show it, at most noise(); it may be too little, and is 0 where there are none.
+  double least_noise() const;
 
   const std::vector<FocusSample>& row() const { return row_; }  ///< by position
   const FocusSample& best() const { return best_of(row_); }     ///< of a row that is not empty

@@ -15,8 +15,10 @@ namespace framequality::focus {
 /// changes one compares all rows.
 struct Tuning {
   // --- Sweep: tables focusing, contrast, flat ------------------------------------------------------------------------
-  double divisions = 20;       ///< commands over the range: narrower peaks are missed, and each takes a frame
-  double stop_divisions = 14;  ///< the same where each is a stop, which takes settle_frames more
+  double divisions = 20;         ///< commands over the range: narrower peaks are missed, and each takes a frame
+  double prompt_divisions = 10;  ///< the same where the lens is known to have no play, and to be at once where it is
+                                 ///< sent: peaks of blur are wide, and positions far apart locate their top
+  double stop_divisions = 14;    ///< the same where each is a stop, which takes settle_frames more
   double slower = 2.5;       ///< times nearer are commands of the next sweep if stops did not find the last one's peak
   double swept_width = 0.9;  ///< widths of the last peak that commands are apart, a sample on each flank (theory),
   double swept_least = 0.5, swept_most = 1.4;  ///< but within so many times the distance of one that is not known
@@ -24,6 +26,8 @@ struct Tuning {
   double past = 0.5;             ///< share of its rise that the score has come down by when a leg may end,
   double past_peak = 3;          ///< the best so many times the least,
   double past_noise = 6;         ///< and down by so many deviations, which is not by chance
+  double one_depth = 0.08;       ///< share by which one peak may be off all that it explains when a leg may end,
+  double sure_peak = 0.01;       ///< and share of the range that its top may be uncertain by
   double moving = 0.05;          ///< share of all scores' range by which two differ that show a lens on its way
   double flat = 0.01;            ///< share of the score within which all lie where there is no peak
   double windows[2] = {1.5, 3};  ///< strides over which scores are averaged to see whether a peak stands out:
@@ -92,6 +96,15 @@ struct Tuning {
   double missed = 0.5;                        ///< share that stops must reach
   int retries = 2;                            ///< after an end that was not what was promised, and of sweeps
   double width_least = 0.6, width_most = 1.6;  ///< times the width expected that a fitted one is believed
+
+  // A peak as blur makes it (blur_peak.h): it takes in what is so near the best position, strides, or has that share of
+  // its score, and no less than so many samples.
+  double blur_strides = 2.6, blur_share = 0.5;
+  std::size_t blur_samples = 5;
+  double shape = 0.012, shape_noise = 4;    ///< share, and times noise's variance, that it may be off to be believed,
+  double narrow = 0.8;                      ///< strides that half its width has at least,
+  double look_error = 0.5;                  ///< and widths that its top may be uncertain by
+  double more_noise = 2, blur_noise = 0.5;  ///< times the noise of few scores, and what it is off, that noise may be
 
   // --- Beside the last peak: tables refocus, drift, moving -----------------------------------------------------------
   int most_local_stops = 7, most_tracking_stops = 5;

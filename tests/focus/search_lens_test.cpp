@@ -160,6 +160,25 @@ TEST(LensSearch, FocusesInFewFramesWhateverTheNumberOfPositions) {
   }
 }
 
+TEST(LensSearch, FewPositionsAreEnoughForALensWithoutPlay) {
+  for (const int positions : {101, 337}) {
+    std::vector<int> frames;
+    int good = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      Case c(seed, positions);
+      c.shape = Shape::kRound;
+      c.settings.backlash = 0;
+      Bench b = c.bench();
+      frames.push_back(b.run());
+      good += c.is_at_top(b);
+    }
+    std::printf("%d positions, no play: median %d frames, %d of 200 at the top\n", positions, median(frames), good);
+    // Seen: 22; with a sweep of 20 steps 25.
+    EXPECT_LE(median(frames), 23) << positions;
+    EXPECT_GE(good, 194) << positions;
+  }
+}
+
 TEST(LensSearch, LearnsTheLagOfTheLens) {
   for (int lag = 0; lag <= 6; ++lag) {
     int learned = 0, good = 0;

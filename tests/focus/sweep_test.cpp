@@ -25,6 +25,11 @@ TEST(FocusStride, IsAShareOfTheRange) {
   EXPECT_EQ(stride_of({.last = 0}), 1);
 }
 
+TEST(FocusStride, IsWideWhereTheLensIsAtOnceWhereItIsSent) {
+  EXPECT_EQ(stride_of({.last = 100, .is_prompt = true}), 10);
+  EXPECT_EQ(stride_of({.wanted = 4, .last = 100, .is_prompt = true}), 4);
+}
+
 TEST(FocusStride, IsWhatIsAskedForWithinTheRange) {
   EXPECT_EQ(stride_of({.wanted = 12, .last = 100, .width = 3, .slew = 1}), 12);
   EXPECT_EQ(stride_of({.wanted = 1e300, .last = 100}), 100);

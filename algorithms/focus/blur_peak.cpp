@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Least squares of a peak as defocus makes it.
+#include "algorithms/focus/blur_peak.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace framequality::focus {
+namespace {
+
+constexpr std::size_t kUnknowns = 4;  // log height, top / width at the beginning, log width, log power
+constexpr double kModel = 0.01;       // what a score differs from the model, share of it
+constexpr double kPowers = 0.7;       // standard deviation of log power among scenes
+using Vector = std::array<double, kUnknowns>;
+using Matrix = std::array<Vector, kUnknowns>;
+
+/// Normal equations: of the next step.
+struct Normal {
+  Matrix matrix{};
+  Vector right{};
+  double squares = 0;  ///< of what is left, in standard deviations,
+  double off = 0;      ///< and as it is
+
+  void add(const Vector& slope, double left, double weight) {
+    for (std::size_t i = 0; i < kUnknowns; ++i) {
+      for (std::size_t k = 0; k < kUnknowns; ++k) matrix[i][k] += weight * slope[i] * slope[k];
+      right[i] += weight * slope[i] * left;
+    }
+    squares += weight * left * left;
+  }
+};
+
+Normal normal_at(const Vector& v, std::span<const FocusSample> samples, double noise, double unit) {
+  Normal normal;
+  const double width = std::exp(v[2]), power = std::exp(v[3]);
+  for (const FocusSample& s : samples) {
+    const double u = (s.at / unit - v[1]) / width, q = 1 + u * u, relative = noise / s.score;
+    const double variance = relative * relative / s.frames + kModel * kModel;
+    const double left = std::log(s.score) - (v[0] - power * std::log(q));
+    normal.off += left * left;
+    normal.add({1, 2 * power * u / (q * width), 2 * power * u * u / q, -power * std::log(q)}, left, 1 / variance);
+  }
+  normal.add({0, 0, 0, 1}, -v[3], 1 / (kPowers * kPowers));
+  return normal;
+}
+
+/// Cholesky's decomposition; the diagonal grows by a share. Nothing where it is not positive definite.
+std::optional<Vector> solve(Matrix m, Vector b, double damping) {
+  for (std::size_t i = 0; i < kUnknowns; ++i) m[i][i] *= 1 + damping;
+  for (std::size_t i = 0; i < kUnknowns; ++i) {
+    for (std::size_t k = 0; k < i; ++k) m[i][i] -= m[i][k] * m[i][k];
+    if (!(m[i][i] > 0)) return {};
+    m[i][i] = std::sqrt(m[i][i]);
+    for (std::size_t j = i + 1; j < kUnknowns; ++j) {
+      for (std::size_t k = 0; k < i; ++k) m[j][i] -= m[j][k] * m[i][k];
+      m[j][i] /= m[i][i];
+    }
+  }
+  for (std::size_t i = 0; i < kUnknowns; ++i) {
+    for (std::size_t k = 0; k < i; ++k) b[i] -= m[i][k] * b[k];
+    b[i] /= m[i][i];
+  }
+  for (std::size_t i = kUnknowns; i-- > 0;) {
+    for (std::size_t k = i + 1; k < kUnknowns; ++k) b[i] -= m[k][i] * b[k];
+    b[i] /= m[i][i];
+  }
+  return b;
+}
+
+}  // namespace
+
+std::optional<BlurPeak> blur_peak_of(std::span<const FocusSample> samples, double noise, double top, double width) {
+  double best = 0, least = samples.empty() ? 0 : samples.front().score;
+  for (const FocusSample& s : samples) best = std::max(best, s.score), least = std::min(least, s.score);
+  if (samples.size() < kUnknowns || !(least > 0)) return {};
+  Vector v{std::log(best), top / width, 0, 0};
+  Normal now = normal_at(v, samples, noise, width);
+  double damping = 1e-3;
+  constexpr int kMostSteps = 40;
+  for (int i = 0; i < kMostSteps; ++i) {
+    const std::optional<Vector> step = solve(now.matrix, now.right, damping);
+    if (!step) return {};
+    Vector next = v;
+    for (std::size_t k = 0; k < kUnknowns; ++k) next[k] += std::clamp((*step)[k], -1.0, 1.0);
+    const Normal then = normal_at(next, samples, noise, width);
+    if (!(then.squares <= now.squares)) {
+      damping *= 8;
+      continue;
+    }
+    const bool is_done = now.squares - then.squares <= 1e-4 * now.squares;
+    v = next, now = then, damping /= 5;
+    if (is_done) break;
+  }
+  const std::optional<Vector> error = solve(now.matrix, {0, 1, 0, 0}, 0);
+  if (!error) return {};
+  // Where the samples differ more from the model than was thought, so does the top.
+  const double freedom = static_cast<double>(samples.size()) - 3;
+  const double worse = std::sqrt(std::max(1.0, now.squares / freedom));
+  const BlurPeak peak{v[1] * width,
+                      std::exp(v[0]),
+                      std::exp(v[2]) * width,
+                      std::exp(v[3]),
+                      worse * width * std::sqrt((*error)[1]),
+                      std::sqrt(now.off / static_cast<double>(samples.size()))};
+  return std::isfinite(peak.top + peak.height + peak.width + peak.error) ? std::optional(peak) : std::nullopt;
+}
+
+}  // namespace framequality::focus
