@@ -25,27 +25,36 @@ bool is_due(FqMeterBase* self, GstClockTime interval, GstClockTime pts) {
   return true;
 }
 
-StructurePtr start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer) {
-  StructurePtr fields(gst_structure_new_empty(FQ_METER_BASE_GET_CLASS(self)->message_name));
-  set_times(fields.get(), segment_of(GST_BASE_TRANSFORM_CAST(self)), GST_BUFFER_PTS(buffer));
-  gst_structure_set(fields.get(), "duration", G_TYPE_UINT64, guint64{GST_BUFFER_DURATION(buffer)}, "frame",
-                    G_TYPE_UINT64, guint64{0}, "width", G_TYPE_UINT,
+GstStructure* start_meta(FqMeterBase* self, GstBuffer* buffer) {
+  return start_score_meta(buffer, FQ_METER_BASE_GET_CLASS(self)->meta_name);
+}
+
+StructurePtr start_message(FqMeterBase* self) {
+  return StructurePtr(gst_structure_new_empty(FQ_METER_BASE_GET_CLASS(self)->message_name));
+}
+
+StructurePtr message_of(FqMeterBase* self, const GstStructure* meta) {
+  StructurePtr message(gst_structure_copy(meta));
+  gst_structure_set_name(message.get(), FQ_METER_BASE_GET_CLASS(self)->message_name);
+  return message;
+}
+
+void set_frame(FqMeterBase* self, GstStructure* result, const StreamFormat& format, GstBuffer* buffer) {
+  // A segment's event drives out the frames before it: it is theirs still.
+  set_times(result, segment_of(GST_BASE_TRANSFORM_CAST(self)), GST_BUFFER_PTS(buffer));
+  gst_structure_set(result, "duration", G_TYPE_UINT64, guint64{GST_BUFFER_DURATION(buffer)}, "frame", G_TYPE_UINT64,
+                    guint64{self->state->frames}, "width", G_TYPE_UINT,
                     static_cast<guint>(GST_VIDEO_INFO_WIDTH(&format.info)), "height", G_TYPE_UINT,
                     static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&format.info)), nullptr);
-  return fields;
 }
 
-void finish_result(FqMeterBase* self, GstStructure* result, double score, const Place& place) {
-  MeterState& s = *self->state;
-  gst_structure_set(result, "frame", G_TYPE_UINT64, guint64{s.frames++}, "device", G_TYPE_STRING, place.backend->name,
-                    nullptr);
-  s.last_score.change([&](double& last) { last = score; });
+void set_device(GstStructure* result, const Place& place) {
+  gst_structure_set(result, "device", G_TYPE_STRING, place.backend->name, nullptr);
 }
 
-BufferPtr attach_result(FqMeterBase* self, BufferPtr buffer, const GstStructure* result) {
-  buffer.reset(make_header_writable(buffer.release()));
-  set_score_meta(buffer.get(), FQ_METER_BASE_GET_CLASS(self)->meta_name, result);
-  return buffer;
+void count_result(FqMeterBase* self, double score) {
+  ++self->state->frames;
+  self->state->last_score.change([&](double& last) { last = score; });
 }
 
 void post_result(FqMeterBase* self, StructurePtr result) {

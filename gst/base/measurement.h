@@ -22,12 +22,20 @@ class Warnings {
 /// True if a frame of this time is to be measured: the first since start, caps, flush or segment, and those `interval`
 /// after the last. Time that runs backwards starts anew.
 bool is_due(FqMeterBase* self, GstClockTime interval, GstClockTime pts);
-/// The fields that all results share, but for those that finish_result() sets: frame number, and the device that the
-/// frame was measured on.
-StructurePtr start_result(FqMeterBase* self, const StreamFormat& format, GstBuffer* buffer);
-void finish_result(FqMeterBase* self, GstStructure* result, double score, const Place& place);
-/// The buffer, its header writable, with the result as its meta.
-BufferPtr attach_result(FqMeterBase* self, BufferPtr buffer, const GstStructure* result);
+
+// A result's fields are written once, where they are to stay: into the buffer's meta, which a message copies, or into
+// the message if there is no meta.
+
+/// The fields, none yet, of the meta of a buffer whose header is writable; the buffer owns them.
+GstStructure* start_meta(FqMeterBase* self, GstBuffer* buffer);
+StructurePtr start_message(FqMeterBase* self);
+/// A message with the fields of a meta.
+StructurePtr message_of(FqMeterBase* self, const GstStructure* meta);
+/// The fields that all results share: those before an element's own, and the device that the frame was measured on.
+void set_frame(FqMeterBase* self, GstStructure* result, const StreamFormat& format, GstBuffer* buffer);
+void set_device(GstStructure* result, const Place& place);
+/// The frame has been measured, and what is known of it written.
+void count_result(FqMeterBase* self, double score);
 void post_result(FqMeterBase* self, StructurePtr result);
 
 }  // namespace framequality

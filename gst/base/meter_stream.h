@@ -6,6 +6,7 @@
 #include "gst/base/measurement.h"
 #include "gst/base/stream.h"
 #include "gst/buffer/frame.h"
+#include "gst/object/score_meta.h"
 
 #include <memory>
 #include <optional>
@@ -21,9 +22,10 @@ namespace framequality {
 ///                       frame cannot be measured and passes without a score. May throw ElementError
 ///   is_other_work()     optional: true if what prepare() saw last may cost more or less than what it saw before
 ///   extents(task)       what is read of the frame's planes
-///   Report              has a `score`, and what annotate() wants of a frame that is measured
-///   report(task, notes, result, fields)  a Report; adds the element's own fields to those of message and meta
-///   annotate(buffer, report)  adds what a frame gets beside the meta; buffer is writable
+///   Report              has a `score`, and what the next two want of a frame that is measured
+///   report(task, notes, result)  a Report
+///   describe(task, notes, report, fields)  adds the element's own fields to those of message and meta
+///   annotate(task, notes, report, buffer)  adds what a frame gets beside the meta; buffer is writable
 template <class Kind>
 class MeterStream final : public Stream {
  public:
@@ -52,15 +54,7 @@ class MeterStream final : public Stream {
   BufferPtr finish() override {
     if (held_.empty()) return nullptr;
     Held& held = held_.front();
-    StructurePtr message;
-    if (held.result) {
-      const typename Kind::Report report = finish_measuring(held);
-      if (held.outputs.attach_meta) {
-        held.buffer = attach_result(meter(), std::move(held.buffer), held.result.get());
-        kind_.annotate(held.buffer.get(), report);
-      }
-      if (held.outputs.post_messages) message = std::move(held.result);
-    }
+    StructurePtr message = held.measured ? finish_measuring(held) : nullptr;
     BufferPtr buffer = std::move(held.buffer);
     held_.pop().clear();
     // Last: what a synchronous handler of the bus sends into the element drains what is held.
@@ -78,7 +72,7 @@ class MeterStream final : public Stream {
   /// A frame between chain and push.
   struct Held {
     BufferPtr buffer;
-    StructurePtr result;                  ///< null: the frame passes unmeasured
+    bool measured = false;                ///< false: the frame passes unmeasured
     std::optional<MappedPicture> mapped;  ///< of `buffer`
     typename Kind::Task task;
     typename Kind::Notes notes;
@@ -87,7 +81,7 @@ class MeterStream final : public Stream {
     void clear() {
       task = {};
       mapped.reset();
-      result.reset();
+      measured = false;
       buffer.reset();
     }
   };
@@ -98,13 +92,30 @@ class MeterStream final : public Stream {
 
   FqMeterBase* meter() const { return reinterpret_cast<FqMeterBase*>(element()); }
 
-  typename Kind::Report finish_measuring(Held& held) {
+  /// Returns the frame's message, if it is to have one.
+  StructurePtr finish_measuring(Held& held) {
     const Busy busy(*this);
-    typename Kind::Report report = kind_.report(held.task, held.notes, session_.collect(held.task), held.result.get());
+    const typename Kind::Report report = kind_.report(held.task, held.notes, session_.collect(held.task));
     held.mapped.reset();
-    finish_result(meter(), held.result.get(), report.score, session_.place());
+    StructurePtr message;
+    if (held.outputs.attach_meta) {
+      held.buffer.reset(make_header_writable(held.buffer.release()));
+      GstStructure* meta = start_meta(meter(), held.buffer.get());
+      describe(held, report, meta);
+      kind_.annotate(held.task, held.notes, report, held.buffer.get());
+      if (held.outputs.post_messages) message = message_of(meter(), meta);
+    } else if (held.outputs.post_messages) {
+      message = start_message(meter());
+      describe(held, report, message.get());
+    }
+    count_result(meter(), report.score);
     count_done(session_.replayed());
-    return report;
+    return message;
+  }
+  void describe(const Held& held, const typename Kind::Report& report, GstStructure* result) {
+    set_frame(meter(), result, format_, held.buffer.get());
+    kind_.describe(held.task, held.notes, report, result);
+    set_device(result, session_.place());
   }
 
   /// Takes a frame in: it is being measured, or waits its turn unmeasured.
@@ -115,7 +126,7 @@ class MeterStream final : public Stream {
     held.outputs = meter()->state->settings.get();
     if (is_due(meter(), held.outputs.interval, GST_BUFFER_PTS(held.buffer.get()))) begin(held);
     held_.push();
-    if (!held.result) count_skipped();
+    if (!held.measured) count_skipped();
   }
 
   void begin(Held& held) {
@@ -129,7 +140,7 @@ class MeterStream final : public Stream {
     held.task.frame = held.mapped->frame();
     look(held.task.frame);
     session_.submit(held.task);
-    held.result = start_result(meter(), format_, buffer);
+    held.measured = true;
   }
 
   StreamFormat format_;

@@ -102,7 +102,8 @@ class Bliinds {
   using Result = bliinds::Features;
   using Notes = Settings;
   struct Report {
-    double score;
+    double score, raw;
+    bliinds::Features features;
   };
 
   Bliinds(GstBliindsMeter* element, const StreamFormat& format)
@@ -135,15 +136,18 @@ class Bliinds {
 
   const PlaneExtents& extents(const Task& task) const { return extents_[static_cast<int>(task.channel)]; }
 
-  Report report(const Task&, const Settings& settings, const bliinds::Features& features, GstStructure* fields) {
+  Report report(const Task&, const Settings& settings, const bliinds::Features& features) const {
     const auto [score, raw] = bliinds::score_of(*settings.model, features);
-    gst_structure_set(fields, "score", G_TYPE_DOUBLE, score, "raw-score", G_TYPE_DOUBLE, raw, "channel", G_TYPE_STRING,
-                      nick_of(settings.channel), nullptr);
-    if (settings.features) set_array(fields, "features", G_TYPE_DOUBLE, g_value_set_double, features);
-    return {score};
+    return {score, raw, features};
   }
 
-  void annotate(GstBuffer*, const Report&) {}
+  void describe(const Task&, const Settings& settings, const Report& report, GstStructure* fields) const {
+    gst_structure_set(fields, "score", G_TYPE_DOUBLE, report.score, "raw-score", G_TYPE_DOUBLE, report.raw, "channel",
+                      G_TYPE_STRING, nick_of(settings.channel), nullptr);
+    if (settings.features) set_array(fields, "features", G_TYPE_DOUBLE, g_value_set_double, report.features);
+  }
+
+  void annotate(const Task&, const Settings&, const Report&, GstBuffer*) const {}
 
  private:
   void warn(Warning which, const std::string& text) { warnings_.once(&element_->parent, which, text); }

@@ -28,18 +28,12 @@ GstBuffer* make_header_writable(GstBuffer* buffer) {
   return header;
 }
 
-void set_score_meta(GstBuffer* buffer, const char* name, const GstStructure* fields) {
+GstStructure* start_score_meta(GstBuffer* buffer, const char* name) {
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, name);
-  if (!meta) meta = gst_buffer_add_custom_meta(buffer, name);
-  GstStructure* structure = gst_custom_meta_get_structure(meta);
-  gst_structure_remove_all_fields(structure);
-  gst_structure_foreach(
-      fields,
-      [](GQuark field, const GValue* value, gpointer to) -> gboolean {
-        gst_structure_id_set_value(static_cast<GstStructure*>(to), field, value);
-        return TRUE;
-      },
-      structure);
+  if (!meta) return gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, name));
+  GstStructure* fields = gst_custom_meta_get_structure(meta);
+  gst_structure_remove_all_fields(fields);
+  return fields;
 }
 
 void set_roi_param(GstVideoRegionOfInterestMeta* roi, GstStructure* param) {

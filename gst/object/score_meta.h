@@ -22,9 +22,9 @@ void register_score_meta(const char* name);
 /// one alive. Takes the buffer, returns an owned one. gst_buffer_make_writable would copy memory flagged NO_SHARE.
 GstBuffer* make_header_writable(GstBuffer* buffer);
 
-/// Gives a writable buffer the meta `name` with these fields. One that is there already is overwritten: readers see
-/// the oldest.
-void set_score_meta(GstBuffer* buffer, const char* name, const GstStructure* fields);
+/// The fields, none yet, of a writable buffer's meta `name`, owned by the buffer. A meta that is there already is
+/// emptied: readers see the oldest.
+GstStructure* start_score_meta(GstBuffer* buffer, const char* name);
 
 /// Gives a region of a writable buffer this param structure (taken), in place of one of the same name.
 void set_roi_param(GstVideoRegionOfInterestMeta* roi, GstStructure* param);

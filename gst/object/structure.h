@@ -7,6 +7,7 @@
 #include <gst/gst.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -42,12 +43,13 @@ inline std::string string_in(const GstStructure* s, const char* field) {
 /// Sets a field to a GST_TYPE_ARRAY of these numbers. type, set: of one of them.
 template <class T, class Range>
 void set_array(GstStructure* s, const char* field, GType type, void (*set)(GValue*, T), const Range& numbers) {
-  GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
-  g_value_init(&array, GST_TYPE_ARRAY);
-  g_value_init(&item, type);
+  GValue array = G_VALUE_INIT;
+  gst_value_array_init(&array, static_cast<guint>(std::size(numbers)));
   for (const T v : numbers) {
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, type);
     set(&item, v);
-    gst_value_array_append_value(&array, &item);
+    gst_value_array_append_and_take_value(&array, &item);
   }
   gst_structure_take_value(s, field, &array);
 }

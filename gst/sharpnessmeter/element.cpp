@@ -119,12 +119,7 @@ class Sharpness {
     std::optional<Displacement> displacement;
     std::optional<bool> damaged;
   };
-  struct Report {
-    double score;
-    const char* metric;
-    std::size_t rois;           ///< how many of the extra scores are those of the frame's ROI metas
-    std::vector<double> extra;  ///< of the plan's extra regions
-  };
+  using Report = Scores;
 
   Sharpness(GstSharpnessMeter* element, const StreamFormat& format)
       : element_(element),
@@ -161,10 +156,9 @@ class Sharpness {
 
   PlaneExtents extents(const Task&) const { return format_.geometry; }
 
-  Report report(const Task& task, const Notes& notes, Result totals, GstStructure* fields) {
-    const Request& request = task.plan->request;
-    Scores scores = finish(*task.plan, totals);
-    const char* metric = metric_info(request.metric).name;
+  Scores report(const Task& task, const Notes&, Result totals) const { return finish(*task.plan, totals); }
+
+  void describe(const Task& task, const Notes& notes, const Scores& scores, GstStructure* fields) const {
     set_fields(fields, *task.plan, scores, notes.sharpest_zones);
     if (notes.displacement) {
       const Displacement& d = *notes.displacement;
@@ -174,16 +168,16 @@ class Sharpness {
     if (notes.damaged) gst_structure_set(fields, "damaged", G_TYPE_BOOLEAN, gboolean{*notes.damaged}, nullptr);
     if (!notes.detections.empty())
       set_detections(fields, notes.detections, std::span(scores.extra).subspan(notes.rois));
-    return {scores.score, metric, notes.rois, std::move(scores.extra)};
   }
 
-  void annotate(GstBuffer* buffer, const Report& report) const {
+  void annotate(const Task& task, const Notes& notes, const Scores& scores, GstBuffer* buffer) const {
+    const char* metric = metric_info(task.plan->request.metric).name;
     gpointer at = nullptr;
-    for (const double score : std::span(report.extra).first(report.rois)) {
+    for (const double score : std::span(scores.extra).first(notes.rois)) {
       GstMeta* meta = gst_buffer_iterate_meta_filtered(buffer, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
       set_roi_param(
           reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta),
-          gst_structure_new(kRoiParam, "metric", G_TYPE_STRING, report.metric, "score", G_TYPE_DOUBLE, score, nullptr));
+          gst_structure_new(kRoiParam, "metric", G_TYPE_STRING, metric, "score", G_TYPE_DOUBLE, score, nullptr));
     }
   }
 

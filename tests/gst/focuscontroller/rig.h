@@ -97,9 +97,13 @@ inline BufferPtr scored_frame(std::optional<double> score, GstClockTime pts, con
   BufferPtr buffer(gst_buffer_new_allocate(nullptr, 1, nullptr));
   GST_BUFFER_PTS(buffer.get()) = pts;
   if (score) {
-    const StructurePtr fields(gst_structure_from_string(("x" + others).c_str(), nullptr));
-    gst_structure_set(fields.get(), "score", G_TYPE_DOUBLE, *score, nullptr);
-    set_score_meta(buffer.get(), kSharpnessMeta, fields.get());
+    GstStructure* fields = start_score_meta(buffer.get(), kSharpnessMeta);
+    const StructurePtr said(gst_structure_from_string(("x" + others).c_str(), nullptr));
+    for (int i = 0; i < gst_structure_n_fields(said.get()); ++i) {
+      const char* field = gst_structure_nth_field_name(said.get(), static_cast<guint>(i));
+      gst_structure_set_value(fields, field, gst_structure_get_value(said.get(), field));
+    }
+    gst_structure_set(fields, "score", G_TYPE_DOUBLE, *score, nullptr);
   }
   return buffer;
 }

@@ -71,7 +71,7 @@ TEST(Meta, ReachesBothBranchesBehindTee) {
 }
 
 TEST(Meta, SecondMeterReplacesTheFirst) {
-  Rig first{{"metric", "tenengrad"}}, second{{"metric", "entropy"}};
+  Rig first{{"metric", "tenengrad"}, {"zone-columns", "2"}}, second{{"metric", "entropy"}};
   first.caps(kCaps);
   second.caps(kCaps);
   BufferPtr buffer = random_buffer(kCaps, 4);
@@ -81,6 +81,7 @@ TEST(Meta, SecondMeterReplacesTheFirst) {
   ASSERT_TRUE(meta);
   EXPECT_EQ(number(gst_custom_meta_get_structure(meta), "score"), want);
   EXPECT_EQ(text(gst_custom_meta_get_structure(meta), "metric"), "entropy");
+  EXPECT_FALSE(gst_structure_has_field(gst_custom_meta_get_structure(meta), "zones"));
   int metas = 0;
   gpointer at = nullptr;
   while (GstMeta* m = gst_buffer_iterate_meta(out.get(), &at)) metas += gst_meta_info_is_custom(m->info);

@@ -268,6 +268,23 @@ TEST(Result, PostMessagesAndAttachMetaSwitchOff) {
   EXPECT_EQ(rig.heard().results.size(), 1u);
 }
 
+TEST(Result, WithNeitherFramesAreMeasuredAndCounted) {
+  Rig rig{{"post-messages", "false"}, {"attach-meta", "false"}};
+  rig.caps(kCaps);
+  BufferPtr buffer = random_buffer(kCaps, 2);
+  const double want = expected(kCaps, buffer.get(), {}).score;
+  EXPECT_TRUE(std::isnan(rig.score(std::move(buffer))));
+  double last = 0;
+  g_object_get(rig.element(), "last-score", &last, nullptr);
+  EXPECT_EQ(last, want);
+  EXPECT_EQ(rig.stat("measured"), 1u);
+  rig.set("post-messages", "true");
+  rig.pass(random_buffer(kCaps, 1));
+  const Heard heard = rig.heard();
+  ASSERT_EQ(heard.results.size(), 1u);
+  EXPECT_EQ(count(heard.results[0].get(), "frame"), 1u);
+}
+
 TEST(Result, RoiOutsideScoresZeroAndWarnsOncePerCaps) {
   for (const char* roi : {"<64,0,10,10>", "<-20,-20,10,10>", "<0,0,0,5>", "<5,5,-3,9>",
                           "<2147483647,2147483647,2147483647,2147483647>", "<-2147483648,0,-2147483648,9>"}) {

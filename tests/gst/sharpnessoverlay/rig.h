@@ -28,10 +28,10 @@ struct Said {
 };
 
 inline void say(GstBuffer* buffer, const Said& said) {
-  const StructurePtr fields(gst_structure_new("fields", "score", G_TYPE_DOUBLE, said.score, "metric", G_TYPE_STRING,
-                                              said.metric.c_str(), nullptr));
+  GstStructure* fields = start_score_meta(buffer, kSharpnessMeta);
+  gst_structure_set(fields, "score", G_TYPE_DOUBLE, said.score, "metric", G_TYPE_STRING, said.metric.c_str(), nullptr);
   if (said.width > 0)
-    gst_structure_set(fields.get(), "width", G_TYPE_UINT, said.width, "height", G_TYPE_UINT, said.height, nullptr);
+    gst_structure_set(fields, "width", G_TYPE_UINT, said.width, "height", G_TYPE_UINT, said.height, nullptr);
   const auto take = [&](const char* name, GType type, std::size_t count,
                         const std::function<void(GValue*, std::size_t)>& set) {
     GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
@@ -41,17 +41,15 @@ inline void say(GstBuffer* buffer, const Said& said) {
       set(&item, i);
       gst_value_array_append_value(&array, &item);
     }
-    gst_structure_take_value(fields.get(), name, &array);
+    gst_structure_take_value(fields, name, &array);
   };
   if (!said.roi.empty())
     take("roi", G_TYPE_INT, said.roi.size(), [&](GValue* v, std::size_t i) { g_value_set_int(v, said.roi[i]); });
   if (said.columns > 0) {
-    gst_structure_set(fields.get(), "zone-columns", G_TYPE_UINT, said.columns, "zone-rows", G_TYPE_UINT, said.rows,
-                      nullptr);
+    gst_structure_set(fields, "zone-columns", G_TYPE_UINT, said.columns, "zone-rows", G_TYPE_UINT, said.rows, nullptr);
     take("zones", G_TYPE_DOUBLE, said.zones.size(),
          [&](GValue* v, std::size_t i) { g_value_set_double(v, said.zones[i]); });
   }
-  set_score_meta(buffer, kSharpnessMeta, fields.get());
 }
 
 inline BufferPtr with(BufferPtr buffer, const Said& said) {
