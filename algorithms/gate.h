@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Choice of the frames of a stream that are let through, from their scores and times alone.
+// Choice of the frames of a stream to let through, from their scores and times alone.
 #pragma once
 
 #include "algorithms/ring.h"
@@ -18,7 +18,7 @@ namespace framequality {
 /// Values of the `mode` property.
 enum class GateMode : int { kThreshold, kRelative, kBestOf };
 
-/// What made a frame pass or not.
+/// Why a frame passed or was dropped.
 enum class Reason : int {
   kAboveMinScore,
   kBelowMinScore,
@@ -37,10 +37,10 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-/// Frames that a window can hold at most, so that nothing grows without bound however times and lengths are set.
+/// Most frames that a window can hold, so that memory stays bounded whatever times and lengths are set.
 inline constexpr std::size_t kMaxWindowFrames = 65536;
 
-/// How long a window is: until the image has moved by `displacement` of its diagonal if that is > 0, else `frames` of
+/// The length of a window: until the image has moved by `displacement` of its diagonal if that is > 0, else `frames` of
 /// them if that is > 0, else `time` (ns, > 0).
 struct WindowLength {
   std::int64_t time = 1'000'000'000;
@@ -58,8 +58,8 @@ inline bool is_apart(std::int64_t earlier, std::int64_t later, std::int64_t leng
 class Hysteresis {
  public:
   /// Frames pass from the start and until one scores below min_score; then again from the first one that scores
-  /// resume_score or more. A resume_score below min_score counts as min_score. After a change between the two nothing
-  /// changes for hold_time; time: of the frame. Both in ns; time that runs backwards ends the hold.
+  /// resume_score or more. A resume_score below min_score counts as min_score. After each change the state is kept
+  /// for hold_time; time: of the frame. Both in ns; time that runs backwards ends the hold.
   Verdict judge(double score, double min_score, double resume_score, std::int64_t time = 0,
                 std::int64_t hold_time = 0) {
     const bool was_blocking = blocking_;
@@ -76,21 +76,21 @@ class Hysteresis {
 
  private:
   bool blocking_ = false;
-  std::optional<std::int64_t> changed_;  ///< when
+  std::optional<std::int64_t> changed_;  ///< time of the last change
 };
 
-/// Of scores in ascending order, at least one; of an even number the mean of the middle two.
+/// Median of at least one score in ascending order; of an even number, the mean of the middle two.
 inline double median_of(const std::vector<double>& ascending) {
   const std::size_t middle = ascending.size() / 2;
   // Halved first: the sum of two large scores could overflow.
   return ascending.size() % 2 ? ascending[middle] : ascending[middle - 1] / 2 + ascending[middle] / 2;
 }
 
-/// Median of the scores in a window that ends with the newest one. Memory grows to the most frames that a window ever
-/// held and stays.
+/// Median of the scores in a window that ends with the newest one. Memory grows to the largest window seen
+/// and is kept.
 class RunningMedian {
  public:
-  /// The median with this score included; of an even number of scores the mean of the middle two. score: finite;
+  /// The median including this score; of an even number of scores the mean of the middle two. score: finite;
   /// time: of the frame, in ns. A window of length T that ends at t is (t - T, t]. Time that runs backwards starts
   /// anew.
   double add(double score, std::int64_t time, const WindowLength& window) {
@@ -130,8 +130,8 @@ class RunningMedian {
   std::vector<double> sorted_;  ///< the same scores in ascending order
 };
 
-/// How much scores differ from one frame to the next: the median of the magnitudes of the differences of their
-/// logarithms, of the last frames. Single dips do not count. 0 as long as there are no two scores above 0.
+/// Typical change of scores from one frame to the next: the median of the magnitudes of the differences of their
+/// logarithms, over the last frames. Single dips do not count. 0 until two scores are above 0.
 class Unrest {
  public:
   void add(double score) {
@@ -160,29 +160,29 @@ class Unrest {
   double last_ = 0;
 };
 
-/// Frames after a frame that it can be compared with at most.
+/// Largest number of later frames that a frame can be compared with.
 inline constexpr int kMaxLookAhead = 250;
 
-/// What a frame's score is to be compared with, from the scores before and after it.
+/// The level to compare a frame's score with, from the scores before and after it.
 ///
-/// A blur is a dip: the score falls and, `ahead` frames later at the latest, is back. What stays away for longer is
-/// another scene, other light or other noise; what rises is no blur either. Filling all dips of the sequence that are
-/// no longer than `ahead` frames is its closing (Serra, Image Analysis and Mathematical Morphology, 1982): of all
-/// windows of ahead + 1 frames in which this one is, the highest score of each, and of these the lowest. It leaves
-/// steps and ramps as they are, so that no frame of theirs is below it, and needs no time to get used to a new scene.
+/// A blur is a dip: the score falls and, `ahead` frames later at the latest, is back. A longer fall is
+/// another scene, other light or other noise; a rise is not a blur either. Filling all dips of the sequence that are
+/// no longer than `ahead` frames is its closing (Serra, Image Analysis and Mathematical Morphology, 1982): the least
+/// of the highest scores of all windows of ahead + 1 frames that include this one. It leaves
+/// steps and ramps as they are, so that none of their frames is below it, and adapts to a new scene at once.
 ///
 /// Highest scores follow outliers, and where every third frame is sharper than the others (as frames of some codecs
 /// are) all others are dips. So the level is at most the higher of two medians: of the window that ends with the frame,
 /// and of the frame and the `ahead` after it.
 ///
-/// Memory grows to the most frames that there ever were and stays.
+/// Memory grows to the largest number of frames held and is kept.
 class RunningLevel {
  public:
-  /// True if a frame of this time is of another sequence than those before it: time runs backwards. All that wait for
-  /// their level are to get it first.
+  /// True if a frame of this time begins a new sequence, because time runs backwards. All frames that wait must get
+  /// their level first.
   bool begins_anew(std::int64_t time) const { return !entries_.empty() && time < entries_.back().time; }
 
-  /// Takes in a frame, which waits for its level. As RunningMedian::add().
+  /// Adds a frame, which waits for its level. Arguments as for RunningMedian::add().
   void add(double score, std::int64_t time, const WindowLength& window) {
     if (begins_anew(time)) unrest_.clear();
     const double median = median_.add(score, time, window);
@@ -191,13 +191,13 @@ class RunningLevel {
     entries_.push({score, time, median, median_.size() - 1});
   }
 
-  /// Frames that wait.
+  /// Frames that wait for their level.
   std::size_t waiting() const { return entries_.size() - judged_; }
 
-  /// The level for the frame that has waited longest, and does not any more. ahead: at most kMaxLookAhead; 0: the
+  /// The level for the frame that has waited longest, which leaves the queue. ahead: at most kMaxLookAhead; 0: the
   /// running median. Frames before it count as far as they are in the median's window. At a scene's first frames the
-  /// windows begin with the first frame, so that a rise drops nothing; but if there are less than `ahead` after it,
-  /// windows end with the last frame and are as long as ever: the end of a stream is no lower level.
+  /// windows begin with the first frame, so that a rise drops nothing; but with fewer than `ahead` frames after it,
+  /// windows end with the last frame and keep their length: the end of a stream does not lower the level.
   double next(int ahead) {
     const Entry& own = entries_[judged_];
     const double level = ahead > 0 ? closing(own, static_cast<std::size_t>(ahead)) : own.median;
@@ -206,14 +206,14 @@ class RunningLevel {
     return level;
   }
 
-  /// True if the picture goes out or comes up around the frame that has waited longest: the last one that it is
-  /// compared with, on either side, scores 0. Dark pictures have few grey levels, and their scores play.
+  /// True if the image fades out or in around the frame that has waited longest: the last one that it is
+  /// compared with, on either side, scores 0. Dark images have few grey levels, so their scores fluctuate.
   bool fades(int ahead) const {
     const auto reach = static_cast<std::size_t>(ahead);
     return reach > 0 && (entries_[judged_ + std::min(reach, waiting() - 1)].score <= 0 ||
                          entries_[judged_ - std::min(reach, judged_)].score <= 0);
   }
-  /// Of the frames up to the last one that was added.
+  /// Unrest up to the last frame that was added.
   double unrest() const { return unrest_.value(); }
 
   void clear() {
@@ -250,8 +250,8 @@ class RunningLevel {
 
   RunningMedian median_;
   Unrest unrest_;
-  Ring<Entry> entries_;        ///< as many that have their level as are needed, then those that wait
-  std::size_t judged_ = 0;     ///< of entries_
+  Ring<Entry> entries_;        ///< judged ones that are still needed, then those that wait
+  std::size_t judged_ = 0;     ///< number of judged entries_
   std::vector<double> after_;  ///< scores of a frame and of those after it
   std::vector<double> peaks_;  ///< the highest of the first 1, 2, ... of them
 };
@@ -278,7 +278,7 @@ inline Verdict judge_by_median(double score, double median, double min_ratio, do
 /// the frames offered.
 class BestOf {
  public:
-  /// To be asked before a frame of this time is offered: true if the window before it is over.
+  /// Call before a frame of this time is offered: true if the window before it is over.
   bool begins_window(std::int64_t time, const WindowLength& window) {
     if (window.displacement > 0) return false;  // moves_on() says
     if (window.frames > 0) return frames_ >= window.frames;
@@ -307,7 +307,7 @@ class BestOf {
     return begins && has_window;
   }
 
-  /// Takes a frame into the window; true if it is the best one so far. The first of equals is.
+  /// Adds a frame to the window; true if it is the best so far. Of equal scores, the first is best.
   bool offer(double score) {
     ++frames_;
     if (best_ && score <= *best_) return false;
@@ -326,8 +326,8 @@ class BestOf {
     return begin_ && end > *begin_ && is_apart(*begin_, end, window.time);
   }
 
-  /// The best frame has left. If the window was complete, the next one begins where it ends; otherwise what is left of
-  /// it is another window.
+  /// Ends the window once its best frame is out. If it was complete, the next one begins where it ends; else the rest
+  /// is a window of its own.
   void close(bool complete, const WindowLength& window) {
     frames_ = 0;
     best_.reset();

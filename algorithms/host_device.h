@@ -12,7 +12,7 @@
 namespace framequality {
 
 /// Replaces ?: in functions that are templates of their numbers; computes both values. algorithms/text overloads it for
-/// numbers that record what is done to them.
+/// numbers that record the operations on them.
 template <class T>
 FQ_HD constexpr T choose(bool condition, T a, T b) {
   return condition ? a : b;

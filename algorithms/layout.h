@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Memory layout of a frame's luma values, and the code that reads one of them.
+// Memory layout of a frame's luma values, and functions that read one of them.
 #pragma once
 
 #include "algorithms/host_device.h"
@@ -10,7 +10,7 @@
 
 namespace framequality {
 
-/// How the bytes of one pixel give its luma code. Value type; the same for every frame of one format.
+/// How the bytes of one pixel encode its luma value. Value type; the same for every frame of one format.
 struct PixelLayout {
   enum class Kind : std::uint8_t {
     kLuma,      ///< component 0 is the luma sample
@@ -20,7 +20,7 @@ struct PixelLayout {
                 ///< components 0, 1, 2 are R, the G beside it, B, and the G beside that is where R is in its row
   };
   Kind kind = Kind::kLuma;
-  std::uint8_t depth = 8;              ///< bits of a code, 8...16
+  std::uint8_t depth = 8;              ///< bits of a sample, 8...16
   std::uint8_t word_bytes = 1;         ///< 1 or 2
   bool big_endian = false;             ///< of 2-byte words
   std::uint8_t shift = 0;              ///< unused low bits of a word; unused high bits are ignored too
@@ -29,7 +29,7 @@ struct PixelLayout {
   std::uint8_t offset[3] = {0, 0, 0};  ///< component -> bytes into the pixel
 
   FQ_HD int components() const { return kind == Kind::kRgb || kind == Kind::kBayer ? 3 : 1; }
-  /// Samples of the sensor that a pixel is wide and high: regions are given in these.
+  /// Width and height of a pixel in sensor samples, the unit of regions.
   FQ_HD int cell() const { return kind == Kind::kBayer ? 2 : 1; }
   /// Planes of the frame that hold luma: 1, 3 for planar RGB, 2 for a mosaic.
   FQ_HD int planes() const {
@@ -37,7 +37,7 @@ struct PixelLayout {
     for (int c = 0; c < components(); ++c) n = plane[c] + 1 > n ? plane[c] + 1 : n;
     return n;
   }
-  /// Bytes of one row of `width` pixels that hold what is read from plane p.
+  /// Bytes read from one row of `width` pixels in plane p.
   FQ_HD std::size_t row_bytes(int p, int width) const {
     if (width <= 0) return 0;
     if (kind == Kind::kGray10x3) return (static_cast<std::size_t>(width) + 2) / 3 * 4;
@@ -47,7 +47,7 @@ struct PixelLayout {
       if (plane[c] == p && offset[c] + std::size_t{word_bytes} > end) end = offset[c] + std::size_t{word_bytes};
     return static_cast<std::size_t>(width - 1) * pixel_stride + end;
   }
-  /// True if the codes are the bytes, or native 16-bit words, as they stand: no extraction is needed.
+  /// True if the luma values are plain bytes, or native 16-bit words: no extraction is needed.
   FQ_HD bool is_plain() const {
     return kind == Kind::kLuma && shift == 0 && pixel_stride == word_bytes && offset[0] == 0 &&
            (word_bytes == 1 ? depth == 8 : depth == 16 && !big_endian);
@@ -55,11 +55,11 @@ struct PixelLayout {
   bool operator==(const PixelLayout&) const = default;
 };
 
-/// One picture's pixels, not owned. plane[i] points at row 0; strides are bytes and may be negative.
+/// One image's pixels, not owned. plane[i] points at row 0; strides are bytes and may be negative.
 struct Frame {
   const std::uint8_t* plane[3] = {};
   std::ptrdiff_t stride[3] = {};
-  Memory memory = Memory::kHost;  ///< that the planes lie in
+  Memory memory = Memory::kHost;  ///< where the planes lie
   /// Queue of the device whose work writes the pixels, a cudaStream_t; null: the legacy default stream. Unused in host
   /// memory.
   void* queue = nullptr;
@@ -71,7 +71,7 @@ struct NumberedFrame {
   std::uint64_t serial = 0;
 };
 
-/// What all frames of a stream share. Unit: pixels; of a mosaic, whole cells, so that an odd row or column is left out.
+/// The luma format shared by all frames of a stream. Unit: pixels; of a mosaic, whole cells: odd rows are left out.
 struct Geometry {
   int width = 0, height = 0;
   PixelLayout layout;
@@ -96,7 +96,7 @@ FQ_HD U luma_of_cell(U red_and_greens, U blue) {
 
 }  // namespace generic
 
-/// Luma of R, G, B codes of up to 16 bits, same depth, rounded to nearest: bit for bit OpenCV's COLOR_RGB2GRAY.
+/// Luma of R, G, B values of up to 16 bits, same depth, rounded to nearest: bit-identical to OpenCV's COLOR_RGB2GRAY.
 FQ_HD std::uint32_t luma_of(std::uint32_t r, std::uint32_t g, std::uint32_t b) { return generic::luma_of(r, g, b); }
 
 /// Luma of a cell of a mosaic, R and both G summed, samples of up to 16 bits, same depth. BT.601 as 38/76/14 of 128,
@@ -107,7 +107,7 @@ FQ_HD std::uint32_t luma_of_cell(std::uint32_t red_and_greens, std::uint32_t blu
 
 namespace generic {
 
-/// The word of `bytes` bytes at p. Row: something that + moves and [] reads.
+/// The word of `bytes` bytes at p. Row: any type with + and [].
 template <class Row>
 FQ_HD auto word_at(Row p, int bytes, bool big_endian) {
   const auto first = 0u + p[0];
@@ -150,12 +150,12 @@ FQ_HD auto luma_code(const PixelLayout& l, Row row0, Row row1, Row row2, Index x
 
 }  // namespace generic
 
-/// Code of component c of pixel x in a row of its plane.
+/// Value of component c of pixel x in a row of its plane.
 FQ_HD std::uint32_t component_code(const PixelLayout& l, const std::uint8_t* row, int c, int x) {
   return generic::component_code(l, row, c, static_cast<std::ptrdiff_t>(x));
 }
 
-/// Luma code of pixel x, given the row's start in each plane.
+/// Luma value of pixel x, given the row's start in each plane.
 FQ_HD std::uint32_t luma_code(const PixelLayout& l, const std::uint8_t* row0, const std::uint8_t* row1,
                               const std::uint8_t* row2, int x) {
   return generic::luma_code(l, row0, row1, row2, static_cast<std::ptrdiff_t>(x));

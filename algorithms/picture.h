@@ -15,13 +15,13 @@ struct PictureLayout {
   /// Sample x of a row begins at byte offset + x * pixel_stride of the row of its plane.
   struct Component {
     std::uint8_t plane = 0, offset = 0, pixel_stride = 1;
-    std::uint8_t x_shift = 0, y_shift = 0;  ///< halvings against the picture: 1, 1 for 4:2:0 chroma
+    std::uint8_t x_shift = 0, y_shift = 0;  ///< log2 of the subsampling: 1, 1 for 4:2:0 chroma
     bool operator==(const Component&) const = default;
   };
-  std::uint8_t components = 1;  ///< 1: gray; 3: Y, U, V or R, G, B. Alpha and filler bytes are none: they are copied
+  std::uint8_t components = 1;  ///< 1: gray; 3: Y, U, V or R, G, B. Alpha and filler do not count: they are copied
   std::uint8_t planes = 1;      ///< of the frame, 1...3
   bool is_rgb = false;
-  std::uint8_t depth = 8;       ///< bits of a code, 8...16
+  std::uint8_t depth = 8;       ///< bits of a sample, 8...16
   std::uint8_t word_bytes = 1;  ///< 1 or 2
   bool big_endian = false;      ///< of 2-byte words
   std::uint8_t shift = 0;       ///< unused low bits of a word; read as anything, written as 0, as unused high bits are
@@ -31,19 +31,19 @@ struct PictureLayout {
   bool operator==(const PictureLayout&) const = default;
 };
 
-/// What all frames of a stream share. Unit: pixels.
+/// The format of all components, shared by all frames of a stream. Unit: pixels.
 struct PictureGeometry {
   int width = 0, height = 0;
   PictureLayout layout;
 
-  /// Samples of component c in a row, and its rows.
+  /// Width and height of component c, in samples.
   FQ_HD int width_of(int c) const {
     return (width + (1 << layout.component[c].x_shift) - 1) >> layout.component[c].x_shift;
   }
   FQ_HD int height_of(int c) const {
     return (height + (1 << layout.component[c].y_shift) - 1) >> layout.component[c].y_shift;
   }
-  /// The component of plane p that says its size: the first one there; -1 if there is none.
+  /// The first component in plane p, which determines its size; -1 if there is none.
   FQ_HD int component_in(int p) const {
     for (int c = 0; c < layout.components; ++c)
       if (layout.component[c].plane == p) return c;
@@ -67,13 +67,13 @@ struct Canvas {
   std::uint8_t* plane[3] = {};
   std::ptrdiff_t stride[3] = {};
   Memory memory = Memory::kHost;
-  /// For tests: where component c's values go before they are rounded, rows without gaps, memory that the device
-  /// writes; null: nowhere.
+  /// For tests: receives component c's values before rounding, rows without gaps, memory that the device
+  /// writes; null: none.
   float* unrounded[3] = {};
 };
 
-// Templates of their numbers, as in layout.h, for those of algorithms/text. Compilers make other loops of them than of
-// read_sample() and write_sample(), whose speed was measured.
+// Templates of their numbers, as in layout.h, for those of algorithms/text. Compilers make different loops of them than
+// of read_sample() and write_sample(), whose speed was measured.
 namespace generic {
 
 template <class Row>
@@ -81,7 +81,7 @@ FQ_HD auto read_sample(const PictureLayout& l, Row p) {
   return (word_at(p, l.word_bytes, l.big_endian) >> int{l.shift}) & ((1u << l.depth) - 1u);
 }
 
-/// Byte i of the sample of a code as it lies in memory, among higher bits.
+/// Byte i, in memory order, of the sample of a value; its higher bits are left in.
 template <class U>
 FQ_HD U sample_byte(const PictureLayout& l, U code, int i) {
   const U word = code << int{l.shift};
@@ -90,7 +90,7 @@ FQ_HD U sample_byte(const PictureLayout& l, U code, int i) {
 
 }  // namespace generic
 
-/// Code of the sample that begins at p.
+/// Value of the sample that begins at p.
 FQ_HD std::uint32_t read_sample(const PictureLayout& l, const std::uint8_t* p) {
   std::uint32_t w = p[0];
   if (l.word_bytes == 2) w = l.big_endian ? w << 8 | p[1] : w | std::uint32_t{p[1]} << 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Places that are used in turn.
+// Ring buffer whose slots keep their memory.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace framequality {
 
-/// First in, first out, in a fixed number of places. What left is not destroyed: its place keeps it, and the memory it
-/// has, until it is used again. Places: a container of them, of fixed size, or one that reserve() makes larger.
+/// First in, first out, in a fixed number of slots. Removed elements are not destroyed: slots keep them, and their
+/// memory, until they are reused. Places: a container of slots, of fixed size or resizable by reserve().
 template <class T, class Places = std::vector<T>>
 class Ring {
  public:
@@ -21,7 +21,7 @@ class Ring {
   std::size_t capacity() const { return places_.size(); }
   bool full() const { return count_ == capacity(); }
 
-  /// Number i of those in it, the oldest first; i <= size(), where the last one is the place behind them: not full
+  /// Element i, the oldest first; i <= size(), where size() is the slot behind the last: the ring must not be full
   /// then.
   T& operator[](std::size_t i) { return places_[(oldest_ + i) % places_.size()]; }
   const T& operator[](std::size_t i) const { return places_[(oldest_ + i) % places_.size()]; }
@@ -29,16 +29,16 @@ class Ring {
   const T& front() const { return (*this)[0]; }
   T& back() { return (*this)[count_ - 1]; }
   const T& back() const { return (*this)[count_ - 1]; }
-  /// The place behind the last, to be filled in before push().
+  /// The slot behind the last, to be filled before push().
   T& next() { return (*this)[count_]; }
 
-  /// Counts next() in. Not full.
+  /// Appends next(). The ring must not be full.
   void push() { ++count_; }
   void push(T value) {
     next() = std::move(value);
     push();
   }
-  /// Leaves the oldest out. Not empty.
+  /// Removes the oldest. The ring must not be empty.
   T& pop() {
     T& oldest = front();
     oldest_ = (oldest_ + 1) % places_.size();
@@ -47,9 +47,9 @@ class Ring {
   }
   void clear() { oldest_ = count_ = 0; }
 
-  /// All places, in no order.
+  /// All slots, in no order.
   Places& places() { return places_; }
-  /// As many places as this from now on, at least size(). Allocates.
+  /// Sets the number of slots, at least size(). Allocates.
   void reserve(std::size_t places) requires requires(Places& p) { p.resize(places); }
   {
     Places grown(places);

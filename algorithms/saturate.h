@@ -7,7 +7,7 @@
 
 namespace framequality {
 
-/// The number rounded towards zero; beyond the range of T the end of it that is nearer; 0 of NaN.
+/// The number rounded towards zero, clamped to the range of T; 0 for NaN.
 template <class T>
 constexpr T saturated(double number) {
   static_assert(std::is_integral_v<T>);

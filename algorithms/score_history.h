@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The scores of the last seconds in bounded memory, to be drawn: at any frame rate and over any time.
+// Scores of the last seconds, for a chart, in bounded memory at any frame rate and span.
 #pragma once
 
 #include "algorithms/ring.h"
@@ -17,7 +17,7 @@ namespace framequality {
 class ScoreHistory {
  public:
   static constexpr std::size_t kColumns = 1024;
-  /// Scores pause when none comes for so many times the distance of the last two, or for so many ns after a single one.
+  /// Scores pause if none comes for this many times the distance of the last two, or this many ns after a single one.
   static constexpr std::uint64_t kPause = 4, kPauseAfterFirst = 1'000'000'000;
 
   struct Column {
@@ -36,7 +36,7 @@ class ScoreHistory {
   std::uint64_t span() const { return span_; }
   void clear() { columns_.clear(); }
 
-  /// Takes another span; the scores of that time stay, as fine as they were.
+  /// Changes the span; scores within it keep their resolution.
   void set_span(std::uint64_t span) {
     if (span == span_) return;
     const ScoreHistory old = *this;

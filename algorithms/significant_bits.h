@@ -9,38 +9,38 @@
 
 namespace framequality {
 
-/// Bits that significant-bits may say, beside 0, which is the format's own depth. 8 would be bytes, for which there are
+/// Values of significant-bits besides 0, which means the format's own depth. 8 would be bytes, which have their own
 /// formats.
 inline constexpr unsigned kLeastSignificantBits = 9, kMostSignificantBits = 16;
 
-/// True if codes fill words of 16 bits, so that a source may use fewer of them. Layout: PixelLayout or PictureLayout.
+/// True if samples fill words of 16 bits, so that a source may use fewer of them. Layout: PixelLayout or PictureLayout.
 template <class Layout>
 constexpr bool has_full_words(const Layout& layout) {
   return layout.word_bytes == 2 && layout.depth == 16;
 }
 
-/// The layout whose codes are the `bits` low bits of each word; the same one where words are not full, or with 0.
+/// The layout that reads the `bits` low bits of each word; unchanged where words are not full, or with 0.
 template <class Layout>
 constexpr Layout with_significant_bits(Layout layout, unsigned bits) {
   if (bits != 0 && has_full_words(layout)) layout.depth = static_cast<std::uint8_t>(bits);
   return layout;
 }
 
-/// Watches a few rows of a stream's frames for words that do not fit what has been said of them. For one thread.
+/// Checks a few rows of a stream's frames for words that contradict the declared bits. For one thread.
 class UsedBits {
  public:
-  /// Frames to look at before their upper bits count as unused; later ones are looked at one in so many.
+  /// Frames to check before upper bits count as unused; later, one in this many is checked.
   static constexpr int kFrames = 32;
 
   UsedBits() = default;
-  /// geometry: with the format's own layout; one without full words is never looked at. significant: 0, or what the
-  /// source is said to use.
+  /// geometry: with the format's own layout; one without full words is never checked. significant: 0, or the bits
+  /// that the source declares.
   UsedBits(const Geometry& geometry, unsigned significant) : geometry_(geometry), significant_(significant) {
     is_done_ = !has_full_words(geometry.layout) || significant == kMostSignificantBits;
   }
 
   /// Takes the next frame, in host memory; planes may be null. Returns the significant bits that fit the frames so far,
-  /// 10, 12, 14 or 16, if others have been said, and no more after that; else 0.
+  /// 10, 12, 14 or 16, once, if they differ from the declared ones; else 0.
   unsigned look(const Frame& frame) {
     if (is_done_) return 0;
     const std::uint64_t number = number_++;
@@ -53,7 +53,7 @@ class UsedBits {
         is_done_ = true;
         return 0;
       }
-      // Black frames say nothing, and codes that leave out the lowest bit lie at the top of their words.
+      // Black frames prove nothing, and values without the lowest bit are aligned to the top of their words.
       is_done_ = number + 1 >= kFrames && used_ & 1u;
     }
     return is_done_ ? fitting() : 0;
@@ -69,7 +69,7 @@ class UsedBits {
     return bits;
   }
 
-  /// All bits that are set in some rows, others with another turn.
+  /// All bits that are set in some rows, which depend on `turn`.
   std::uint32_t sample(const Frame& frame, std::uint64_t turn) const {
     const PixelLayout& layout = geometry_.layout;
     const int rows = std::min(kRows, geometry_.height);

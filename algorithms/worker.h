@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The contract of whatever works on frames, on the host or on a device: tasks in, results out, in order.
+// Interface of everything that processes frames, on the host or on a device: tasks in, results out, in order.
 #pragma once
 
 #include <string>
 
 namespace framequality {
 
-/// Works on frames of one geometry at one place. Each room has a Task, a frame with the options that it is worked on
-/// with, and a Result, and says where its workers are made how many tasks may be pending at a time. Everything that a
-/// frame needs is allocated when the worker is made, or when options want more than any before, never per frame.
+/// Processes frames of one geometry at one place. Each room has a Task, a frame with its options,
+/// and a Result, and says where its workers are made how many tasks may be pending at a time. Everything that a
+/// frame needs is allocated when the worker is made, or when options need more than any before, never per frame.
 /// Thread-safety: one thread at a time.
 template <class Task, class Result>
 class Worker {
@@ -19,10 +19,10 @@ class Worker {
   Worker() = default;
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  /// Waits until the device has let go of every task submitted.
+  /// Waits until the device has released every task submitted.
   virtual ~Worker() = default;
 
-  /// Begins with a frame. All memory of the task must stay valid, and what is read of it unchanged, until its result
+  /// Starts a task. All its memory must stay valid, and the part that is read unchanged, until its result
   /// has been collected. Throws what its device throws (Error), std::invalid_argument if the task is not one for
   /// this worker and std::logic_error if no more may be pending; it has not been submitted then.
   virtual void submit(const Task& task) = 0;

@@ -13,8 +13,8 @@
 
 namespace framequality::bliinds {
 
-/// One double. What is written once for a number T is computed with this by the CUDA twin and by the tests, with
-/// vectors by the CPU twin. T offers + - * /, construction from a double, magnitude() and root().
+/// One double: the number type T of the CUDA twin and of tests; the CPU twin uses vectors of doubles.
+/// T offers + - * /, construction from a double, magnitude() and root().
 struct Real {
   double v = 0;
   Real() = default;

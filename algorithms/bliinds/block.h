@@ -15,16 +15,16 @@ namespace framequality::bliinds {
 inline constexpr int kBlock = 5;   ///< rows and columns of a block
 inline constexpr int kStride = 3;  ///< from one block to the next: neighbours share two pixels
 
-/// Unit of all: none; finite for finite pixels.
+/// Statistics of a block, all dimensionless; finite for finite pixels.
 template <class T>
 struct BlockStatistics {
   T zeta;    ///< coefficient of frequency variation: deviation of |x| over its mean, 0...4.9
   T rho;     ///< variance over squared mean deviation, 0...12.6; gamma.h makes the shape parameter of it
-  T energy;  ///< how the energy parts between three bands of frequency, >= 0
+  T energy;  ///< how the energy is split among three bands of frequency, >= 0
   T orient;  ///< variance of the coefficient of frequency variation over three orientations, >= 0
 };
 
-/// A set of coefficients by their places 5 * row + column. All loops are unfolded, so that a block lives in registers.
+/// Coefficients by their indices 5 * row + column. All loops are unrolled, so that a block stays in registers.
 template <int... at>
 struct Band {
   static constexpr int kCount = sizeof...(at);
@@ -46,7 +46,7 @@ struct Band {
   FQ_HD static T distances(const T* x, T m) {
     return (magnitude(x[at] - m) + ...);
   }
-  /// The window's pixels less one value.
+  /// The window's pixels minus one value.
   template <class T, class Window>
   FQ_HD static void fill(T* x, const Window& window, T less) {
     ((x[at] = window(at / kBlock, at % kBlock) - less), ...);
@@ -63,7 +63,7 @@ struct Band {
 
 using AllPlaces = Band<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24>;
 
-// The 24 coefficients without the DC, parted in three by frequency and in three by orientation.
+// The 24 coefficients without the DC, split into three bands by frequency and into three by orientation.
 using LowBand = Band<1, 5, 2, 10, 6>;
 using MiddleBand = Band<15, 20, 11, 16, 21, 7, 12, 17, 3, 8, 13, 4, 9>;
 using HighBand = Band<14, 18, 22, 19, 23, 24>;
@@ -74,8 +74,8 @@ inline constexpr int kAc = kBlock * kBlock - 1;
 static_assert(LowBand::kCount + MiddleBand::kCount + HighBand::kCount == kAc);
 static_assert(Flat::kCount + Diagonal::kCount + Steep::kCount == kAc);
 
-/// Mean of all 24 coefficients and their squared distances from it, from three sets that part them. The squares add up
-/// by the distances of the sets' own means: all terms are positive, so nothing cancels.
+/// Mean of all 24 coefficients and sum of squared distances from it, combined from three disjoint sets: their own sums
+/// plus the distances of their means. All terms are positive, so nothing cancels.
 template <class T>
 struct Spread {
   T mean, squares;
@@ -118,7 +118,7 @@ FQ_HD T variation(T mean, T squares, int count) {
 /// Statistics of a block of 5x5 pixels. window(y, x): the pixel in row y and column x, each 0...4, as a grey level.
 template <class T, class Window>
 FQ_HD BlockStatistics<T> block_statistics(const Window& window) {
-  // Without its centre's code a flat block has coefficients of exactly zero.
+  // Subtracting the centre pixel makes all coefficients of a flat block exactly zero.
   const T centre = window(2, 2);
   T x[kBlock * kBlock];
   AllPlaces::fill(x, window, centre);

@@ -11,7 +11,7 @@
 
 namespace framequality::bliinds {
 
-/// Shapes 0.030, 0.031 ... 10.000, and what stands for a ratio that the table does not hold; unit 0.001.
+/// Shapes 0.030, 0.031 ... 10.000, and the value for ratios beyond the table; unit 0.001.
 inline constexpr int kShapes = 9971, kFirstShape = 30, kNoShape = 11000;
 inline constexpr int kShapeUnits = 1000;
 
@@ -21,7 +21,7 @@ inline constexpr int kShapeBits = 11, kShapeSteps = 3, kShapeBuckets = 10 * (1 <
 inline constexpr std::int64_t kFirstBucket = std::int64_t{1017} << kShapeBits;  // 2^-6, just below the last entry
 inline constexpr double kRatioLimit = 4.0 / 3;
 
-/// Immutable, the same for both twins; no pointers, so it can be copied to a device as it stands.
+/// Immutable table, shared by both twins; it holds no pointers, so it can be copied to a device.
 struct ShapeTable {
   double ratio[kShapes + kShapeSteps];  ///< of shape kFirstShape + i, strictly falling; then zeros
   std::uint16_t start[kShapeBuckets];   ///< index at the upper end of the bucket
@@ -43,7 +43,7 @@ FQ_HD int shape_of(const ShapeTable& table, double rho) {
   return i < kShapes - 1 ? kFirstShape + i : kNoShape;
 }
 
-/// The one table. Ratios are rounded from long doubles, so that they hardly depend on the mathematical library.
+/// The only instance. Ratios are rounded from long doubles, so that they hardly depend on the math library.
 inline const ShapeTable& shape_table() {
   static const auto table = [] {
     ShapeTable t = {};

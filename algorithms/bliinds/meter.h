@@ -15,7 +15,7 @@
 
 namespace framequality::bliinds {
 
-/// What a feature pools from a scale's blocks. Tenths are the highest values, of kGamma the lowest.
+/// Block statistics that features pool. The tenth is that of the highest values, for kGamma of the lowest.
 enum Statistic { kZeta, kGamma, kEnergy, kOrient, kStatistics };
 inline constexpr int kFeatures = kScales * kStatistics * 2;
 
@@ -23,16 +23,16 @@ inline constexpr int kFeatures = kScales * kStatistics * 2;
 /// then the mean over the tenth. The twins agree to 1e-12 relative: they add in different orders.
 using Features = std::array<double, kFeatures>;
 
-/// Which codes of a frame are the picture.
+/// The channel of a frame that is measured.
 enum class Channel : std::uint8_t {
   kLuma,  ///< as for sharpness
-  kRed,   ///< what the published model was trained on: R as it is, of YUV as RedOfYuv says, of gray the gray itself
+  kRed,   ///< the channel of the published model: R of RGB; for YUV as RedOfYuv says; for gray the gray itself
 };
 
-/// What all frames of a stream share.
+/// The input format shared by all frames of a stream.
 struct Input {
   Geometry geometry;
-  RedOfYuv red;  ///< of YUV layouts
+  RedOfYuv red;  ///< for YUV layouts only
   Input(const Geometry& geometry, const RedOfYuv& red = {}) : geometry(geometry), red(red) {}
 
   FQ_HD bool makes_red(Channel channel) const { return channel == Channel::kRed && red.exists(); }
@@ -41,12 +41,12 @@ struct Input {
 /// Whether frames of this geometry can be measured.
 FQ_HD bool measurable(const Geometry& g) { return g.width >= kLeastSide && g.height >= kLeastSide; }
 
-/// Whether R is a component of its own; of a mosaic the one in each cell.
+/// Whether R is a component of its own; in a mosaic it is the R of each cell.
 FQ_HD bool has_red(const PixelLayout& layout) {
   return layout.kind == PixelLayout::Kind::kRgb || layout.kind == PixelLayout::Kind::kBayer;
 }
 
-/// Layout and frame in which a channel stands as luma; Y, where red has to be made of it.
+/// Layout and frame that present a channel as luma; Y, if red must be computed from it.
 inline PixelLayout channel_layout(PixelLayout layout, Channel channel) {
   if (channel == Channel::kLuma || !has_red(layout)) return layout;
   layout.kind = PixelLayout::Kind::kLuma;
@@ -60,7 +60,7 @@ inline Frame channel_frame(const PixelLayout& layout, Frame frame, Channel chann
   return frame;
 }
 
-/// What is read of a frame's plane p; no bytes: nothing.
+/// The part of a frame's plane p that is read; 0 bytes: none.
 struct PlaneExtent {
   std::size_t row_bytes = 0;
   int rows = 0;
@@ -78,25 +78,25 @@ inline PlaneExtent channel_extent(const Input& input, Channel channel, int p) {
   return extent;
 }
 
-/// Size of one code in the unit of 8-bit grey levels, a power of two.
+/// Size of one step of pixel values in 8-bit grey levels, a power of two.
 inline double code_unit(const PixelLayout& layout) { return 1.0 / (1 << (layout.depth - 8)); }
 
-/// Values of all blocks of one scale, row by row. Bit for bit the same on every twin.
+/// Values of all blocks of one scale, row by row; bit-identical on every twin.
 struct BlockValues {
   std::vector<double> zeta, energy, orient;
   std::vector<std::uint16_t> shape;  ///< gamma in thousandths, kNoShape where the table has none
 };
 
-/// A frame of the worker's measurable() geometry.
+/// A frame of the worker's geometry, which must be measurable().
 struct Task {
   Frame frame;
   Channel channel = Channel::kRed;
-  bool interlaced = false;  ///< its chroma rows belong to fields
+  bool interlaced = false;  ///< its chroma rows belong to separate fields
 };
 
 class Meter : public Worker<Task, Features> {
  public:
-  /// Block values of a scale, 0...2, of the frame last collected: for tests. Waits, and allocates what it returns.
+  /// Block values of a scale, 0...2, of the last frame collected: for tests. Waits, and allocates the result.
   virtual BlockValues blocks(int scale) = 0;
 };
 

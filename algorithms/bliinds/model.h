@@ -18,7 +18,7 @@
 
 namespace framequality::bliinds {
 
-/// The score that is likeliest for given features is linear in them. Unit: score, 0 best ... 99 worst.
+/// The most likely score for given features, which is linear in them. Unit: score, 0 best ... 99 worst.
 struct Model {
   double constant = 0;
   Features weights{};
@@ -46,12 +46,12 @@ inline Score score_of(const Model& model, const Features& features) {
   return {(steps < 2 ? 2 : steps > 200 ? 200 : steps) / 2 - 1, raw};
 }
 
-/// Tokens of a text, parted by white space, and the lines they stand on; `#` starts a comment.
+/// Tokens of a text, separated by white space, and their line numbers; `#` starts a comment.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
 
-  /// The next one; empty at the end of the text.
+  /// The next token; empty at the end of the text.
   std::string_view next() {
     for (bool comment = false; at_ < text_.size(); ++at_) {
       if (text_[at_] == '#') comment = true;
@@ -93,8 +93,8 @@ class Tokens {
   int line_ = 1;
 };
 
-/// The score at which a Gaussian density of 24 features and a score is largest. mean: 25 numbers; inverse: the 25 x 25
-/// inverse covariance. Throws std::invalid_argument if the density has no largest value or its place is not finite.
+/// The model whose score maximises a Gaussian density of 24 features and a score. mean: 25 numbers; inverse: 25 x 25
+/// inverse covariance. Throws std::invalid_argument if the density has no maximum or its location is not finite.
 inline Model model_of(const std::vector<double>& mean, const std::vector<double>& inverse) {
   constexpr std::size_t kOrder = kFeatures + 1;
   const double last = inverse[kOrder * kOrder - 1];
@@ -112,7 +112,7 @@ inline Model model_of(const std::vector<double>& mean, const std::vector<double>
   return m;
 }
 
-/// A model from its text. Words are parted by white space, `#` starts a comment. The first word says what follows:
+/// A model from its text. Words are separated by white space, `#` starts a comment. The first word is the format:
 ///   linear     the constant, then the 24 weights
 ///   quadratic  the 25 means, then the 25 x 25 inverse covariance, row by row, of 24 features and a score that runs
 ///              from 1 to 100: the form in which the authors publish theirs
@@ -138,14 +138,14 @@ inline Model parse_model(std::string_view text) {
   }
   if (const std::string_view more = tokens.next(); !more.empty())
     tokens.refuse("'" + std::string(more) + "' follows the last number");
-  // Features stay far below 1e50, so that no score of such a model overflows.
+  // Features stay far below 1e50, so that no score of this model overflows.
   double most = std::abs(model.constant);
   for (const double w : model.weights) most = std::max(most, std::abs(w));
   if (most > 1e250) tokens.refuse("a number above 1e250: scores would overflow");
   return model;
 }
 
-/// The text of which parse_model() makes this model again, to the last bit.
+/// The text from which parse_model() restores this model, to the last bit.
 inline std::string text_of(const Model& model) {
   char line[40];
   std::snprintf(line, sizeof line, "linear\n%.17g\n", model.constant);

@@ -12,21 +12,21 @@
 
 namespace framequality::denoise {
 
-/// A frame of the stream. The same serial number means the same pixels: what was made of it for one window serves the
+/// A frame of the stream. Equal serial numbers mean equal pixels: data computed for one window is reused for the
 /// next one.
 using Source = NumberedFrame;
 
 /// Filters window[center] into `out`, which may not overlap any source. Components outside of all passes, alpha and
 /// filler are copied.
 struct Task {
-  /// The frames that are averaged over, in order of time, 1...2 * kMaxTemporalRadius + 1; one alone is spatial
-  /// filtering. Must stay valid as the frames do.
+  /// The frames to average over, in order of time, 1...2 * kMaxTemporalRadius + 1; a single one means spatial
+  /// filtering. Must stay valid for as long as the frames.
   std::span<const Source> window;
   std::size_t center = 0;
   Canvas out;
   Settings settings;
-  int fields =
-      1;  ///< 2: the frames are two interleaved fields, rows y of field y mod 2, filtered as pictures of their own
+  /// 2: the frames are two interleaved fields, rows y of field y mod 2, filtered as separate images.
+  int fields = 1;
 };
 
 using Filter = Worker<Task, void>;

@@ -15,7 +15,7 @@ inline constexpr double kStrengthOfNoise = 0.7, kRangeOfNoise = 0.85;
 /// Settings::range for a strength of this many grey levels; 0 stands for the limit towards 0.
 inline double range_of(double grey_levels) { return std::max(grey_levels * grey_levels, kLeastRange); }
 
-/// Sets non-local means up. strength: h, negative to follow the noise of each frame, or sigma if that is set;
+/// Configures non-local means. strength: h, negative to follow the noise of each frame, or sigma if that is set;
 /// strength_chroma: negative for the same; sigma: of the noise, negative to estimate it.
 inline void set_nlmeans(Settings& s, double strength, double strength_chroma, double sigma) {
   s.sigma = std::max(sigma, 0.0);
@@ -28,7 +28,7 @@ inline void set_nlmeans(Settings& s, double strength, double strength_chroma, do
   set(strength_chroma < 0 ? strength : strength_chroma, s.range_chroma, s.follows_chroma);
 }
 
-/// Sets the patch-based bilateral filter up. sigma_range: negative to follow the noise of each frame; sigma_spatial:
+/// Configures the patch-based bilateral filter. sigma_range: negative to follow each frame's noise; sigma_spatial:
 /// pixels, > 0.
 inline void set_bilateral(Settings& s, double sigma_range, double sigma_spatial) {
   s.follows = s.follows_chroma = sigma_range < 0;

@@ -11,8 +11,8 @@
 
 namespace framequality::denoise {
 
-/// Of a plane with these blocks of `pixels` pixels each; 0 if there are none. scratch: allocates if it was never as
-/// large. Unit: squared 8-bit grey levels.
+/// Noise variance of a plane from its blocks of `pixels` pixels each; 0 if there are none. scratch: reallocated only
+/// to grow. Unit: squared 8-bit grey levels.
 inline double variance_of(std::span<const NoiseBlock> blocks, int pixels, int depth,
                           std::vector<std::uint32_t>& scratch) {
   if (blocks.empty()) return 0;

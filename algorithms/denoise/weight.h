@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Non-local means and the patch-based bilateral filter: what is averaged, and with what weights.
+// Weights of non-local means and of the patch-based bilateral filter, and the pixels they average.
 #pragma once
 
 #include "algorithms/denoise/noise.h"
@@ -25,15 +25,15 @@ inline constexpr int kMaxPatchRadius = 7;    ///< 15x15: the most whose sums of 
 inline constexpr int kMaxSearchRadius = 16;  ///< 33x33
 inline constexpr int kMaxTemporalRadius = 4;
 
-/// What pixels beyond the border are: mirrored with the edge pixel (cba|abc), without it (cb|abc), or the edge pixel
-/// (aaa|abc). However far: mirrored again at the other end.
+/// Pixels beyond the border: mirrored with the edge pixel (cba|abc), without it (cb|abc), or the edge pixel
+/// (aaa|abc). Farther out, they are mirrored again at the other end.
 enum class Border : std::uint8_t { kSymmetric, kReflect, kEdge };
 
 /// The weight of the pixel itself: 1, or the largest of the others (at least kLeastCenter).
 enum class CenterWeight : std::uint8_t { kOne, kMax };
 inline constexpr float kLeastCenter = 1.1920929e-07f;
 
-/// Chroma of YUV formats: left as it is, each plane by itself, or both with weights of both planes' distances.
+/// Chroma of YUV formats: unfiltered, each plane by itself, or both with joint weights from both planes' distances.
 enum class Chroma : std::uint8_t { kNone, kSeparate, kJoint };
 
 /// Settings of a filter for one frame; they may differ from frame to frame. Grey levels are 0...255 at any depth.
@@ -58,8 +58,8 @@ struct Pass {
   int count = 0;  ///< 1...3
   int component[3] = {};
   double range = 0;
-  /// sigma is then the noise of the components above the picture's grain (noise.h), and the range so many times its
-  /// square. Without such noise nothing changes.
+  /// If true, sigma is the noise of the components above the image's grain (noise.h), and the range a multiple of its
+  /// square. Without noise above the grain, nothing changes.
   bool follows = false;
 };
 struct Passes {
@@ -83,7 +83,7 @@ inline Passes passes_of(const PictureLayout& layout, const Settings& s) {
   return all;
 }
 
-/// The settings as factors of the sum D of squared differences of codes over all pixels and planes of a patch: the
+/// The settings as factors of the sum D of squared differences over all pixels and planes of a patch: the
 /// weight is 2^-x, x = max(D * scale - floor, 0) + |t|^2 * spatial.
 struct Weights {
   float scale = 0, floor = 0, spatial = 0;
@@ -94,10 +94,10 @@ FQ_HD Weights weights_of(double range, double sigma, int samples, int depth, dou
   return {static_cast<float>(per_grey / (grey * grey * samples)), static_cast<float>(per_grey * 2 * sigma * sigma),
           static_cast<float>(std::numbers::log2e * spatial)};
 }
-/// A range so small that one 16-bit code in the largest patch has no weight left.
+/// A range so small that a difference of one 16-bit level in the largest patch leaves no weight.
 inline constexpr double kLeastRange = 1e-12;
 
-/// How a pass's weights come of its noise; see Pass.
+/// How a pass's weights follow from its noise; see Pass.
 struct WeightRule {
   double range = 0;
   bool follows = false;
@@ -124,15 +124,15 @@ inline bool estimates(const Settings& s, const Pass& pass) { return s.estimate_s
 // (tx = 1...R in row 0): first +t, then -t. Then the other frames of the window, oldest first, each by rows of t. Then
 // with center = kMax the largest weight. Values are added less 2^(depth - 1): w * value, rounded, then added.
 //
-// CUDA may take its own exponential and order, as its speed hangs on them. Then means differ by at most kTolerance, in
-// grey levels, and codes by one where a mean lies so close to the middle between two: less than 0.01% of pixels with 8
-// bits, 0.04% with 10, and so on with the codes in a grey level. Most of it is the host's, which adds hundreds of
-// values one after the other: against the definition up to 2.7e-4 was seen of it, in dark flat pictures, and up
-// to 1.4e-4 of CUDA, whose weights are off by 2^-22 of themselves; between CUDA's kernels up to 2.6e-4 in a frame of
+// CUDA may use its own exponential and order, for its speed depends on them. Means then differ by at most kTolerance
+// grey levels, and pixel values by one if a mean lies this close to the middle of two: less than 0.01% of pixels with 8
+// bits, 0.04% with 10, and so on with the values per grey level. Most of it is the CPU's, which adds hundreds of
+// values one after the other: up to 2.7e-4 from the definition was seen there, in dark flat images, and up
+// to 1.4e-4 for CUDA, whose weights are off by 2^-22 of themselves; between CUDA's kernels up to 2.6e-4 in a frame of
 // 1920x1080.
 inline constexpr double kTolerance = 5e-4;
 
-/// Exponents beyond are taken for this one.
+/// Larger exponents are clamped to this one.
 inline constexpr float kLargestExponent = 126;
 
 // Not std::bit_cast(): to nvcc that is a host function.
@@ -169,16 +169,16 @@ FQ_HD F plain_exponent(F scale, F distance, F spatial, bool has_spatial) {
   return choose(x < kLargestExponent, x, kLargestExponent);
 }
 
-/// Whether only equal patches weigh anything beside the pixel's own: then its value is its mean, and no sums are made.
+/// Whether only equal patches weigh anything besides the pixel itself: the mean is then its own value, without sums.
 FQ_HD bool keeps(const Weights& w) { return w.scale - w.floor >= kLargestExponent; }
 
-/// The code of a mean: sum of weighted values less 2^(depth - 1), over the sum of weights.
+/// The pixel value of a mean: sum of weighted values less 2^(depth - 1), over the sum of weights.
 template <class F>
 FQ_HD F mean_of(F values, F weights, int depth) {
   return values / weights + static_cast<float>(1 << (depth - 1));
 }
 
-/// The mean as a code: rounded to nearest, halves to even.
+/// The mean as a pixel value: rounded to nearest, halves to even.
 template <class F>
 FQ_HD auto code_of(F mean, int depth) {
   const float largest = static_cast<float>((1 << depth) - 1);
@@ -186,13 +186,13 @@ FQ_HD auto code_of(F mean, int depth) {
   return bits_of(code + 8388608.0f) & 0xffff;  // 2^23 more leaves no fraction bits
 }
 
-/// Where pixel i of a row or column of n > 0 is found: 0...n-1.
+/// Index, 0...n-1, of the pixel that stands for pixel i of a row or column of n > 0.
 template <class I>
 FQ_HD I bordered(I i, I n, Border border) {
   if (border == Border::kEdge) return choose(i < 0, 0, choose(i >= n, n - 1, i));
   const int edge = border == Border::kReflect ? 1 : 0;
   const I period = 2 * (n - edge);
-  // Without its edge a single pixel has no period.
+  // Mirrored without its edge, a single pixel has no period.
   const I rest = i % choose(period == 0, 1, period), at = choose(rest < 0, rest + period, rest);
   return choose(at < n, at, period - 1 + edge - at);
 }

@@ -54,7 +54,7 @@ std::optional<double> Search::begin_leg() {
   phase_ = Phase::kToLeg;
   const bool is_there = lens_.here() && lens_.position_of(from) == lens_.position();
   if (const Command command = lens_.send(from)) return command;
-  // Already there: this frame is the first of the leg.
+  // The lens is there already: this frame is the first of the leg.
   if (is_there && has_score_) return to_leg();
   return {};
 }
@@ -91,7 +91,7 @@ std::optional<double> Search::leg_end() {
   sweep_.add({motion.now(), lens_.score()});
   is_past_ = sweep_.is_past(motion.lag());
   if (!motion.at_rest()) return {};
-  // A lens slower than the sweep is still on its way.
+  // A lens slower than the sweep is still moving.
   if (sweep_.is_moving() && motion.since() < motion.rest() + kTuning.longest_settle) return {};
   return leg_done();
 }
@@ -129,7 +129,7 @@ std::optional<double> Search::leg_done() {
   stops_.begin(lens_.motion().now());
   const int began = lens_.nearest(began_at_);
   if (from_here_ && lens_.motion().lag_is_known() && std::abs(peak.top - began) < kTuning.from_here * sweep_.stride()) {
-    // Nothing is sharper than where the lens was: back to it, with no more stops.
+    // Nothing is sharper than the start of the search: go back there, without more stops.
     kind_ = Kind::kLocal;
     stops_.be_content_with({static_cast<double>(began), sweep_.score_at(began), 1});
   }

@@ -10,17 +10,17 @@
 
 namespace framequality {
 
-/// Averages 8-bit pictures of one size over a disk. Allocates when made and when the radius grows.
+/// Averages 8-bit images of one size over a disk. Allocates when made and when the radius grows.
 class DiskBlur {
  public:
-  static constexpr double kMaxRadius = 128;   ///< larger ones are taken for this
-  static constexpr double kMinRadius = 1e-6;  ///< smaller ones for 0: their weights would drown in rounding
+  static constexpr double kMaxRadius = 128;   ///< larger radii are clamped to it
+  static constexpr double kMinRadius = 1e-6;  ///< smaller radii count as 0: rounding would drown their weights
 
   DiskBlur(int width, int height) : width_(width), height_(height), sums_(static_cast<std::size_t>(width)) {}
 
   /// out(x, y) = mean of `in`, bilinearly interpolated, over the disk of this radius (pixels) around (x, y), in 1/256
-  /// codes. in, out: width x height, rows touching. Radius 0: in * 256. The picture goes on mirrored beyond its edges
-  /// (edge pixels repeated), so that the mean code stays the same.
+  /// grey levels. in, out: width x height, no row padding. Radius 0: in * 256. The image is mirrored beyond its edges
+  /// (edge pixels repeated), so that the mean level stays the same.
   void operator()(const std::uint8_t* in, double radius, std::uint16_t* out) {
     const auto w = static_cast<std::size_t>(width_), h = static_cast<std::size_t>(height_);
     if (!(radius >= kMinRadius)) {
@@ -58,7 +58,7 @@ class DiskBlur {
 
   double& weight(int v, int u) { return kernel_[static_cast<std::size_t>(v * (reach_ + 1) + u)]; }
 
-  /// One quadrant of the disk's weights for pixels; the disk is cut into horizontal chords.
+  /// One quadrant of the disk's pixel weights; the disk is cut into horizontal chords.
   void make_kernel(double radius) {
     reach_ = static_cast<int>(std::ceil(radius)) + 1;
     kernel_.assign(static_cast<std::size_t>((reach_ + 1) * (reach_ + 1)), 0.0);
@@ -79,14 +79,14 @@ class DiskBlur {
     for (int v = 0; v <= reach_; ++v)
       for (int u = 0; u <= reach_; ++u) sum += weight(v, u) * (v ? 2 : 1) * (u ? 2 : 1);
     for (double& k : kernel_) k /= sum;
-    // Inside the disk the weights of a row are one number: a difference of prefix sums covers them.
+    // Inside the disk, weights are constant along a row: a difference of prefix sums covers them.
     for (int v = 0; v <= reach_; ++v) {
       int& run = run_[static_cast<std::size_t>(v)];
       while (run < reach_ && weight(v, run + 1) > 0 && weight(v, run + 1) == weight(v, 0)) ++run;
     }
   }
 
-  /// Rows mirrored out to the kernel's reach, and their prefix sums.
+  /// Mirrors rows out to the kernel's reach and adds up their prefix sums.
   void extend_rows(const std::uint8_t* in) {
     const int pitch = width_ + 2 * reach_;
     codes_.resize(static_cast<std::size_t>(pitch) * static_cast<std::size_t>(height_));
@@ -103,7 +103,7 @@ class DiskBlur {
     }
   }
 
-  /// Adds one row of the picture, |v| rows from the disk's centre.
+  /// Adds one row of the image, |v| rows from the disk's centre.
   void add_row(const float* code, const std::int32_t* prefix, int v) {
     const int run = run_[static_cast<std::size_t>(v)];
     float* sums = sums_.data();
@@ -120,7 +120,7 @@ class DiskBlur {
   }
 
   int width_, height_;
-  int reach_ = 0;               ///< pixels that the kernel goes out from its centre
+  int reach_ = 0;               ///< pixels that the kernel extends from its centre
   std::vector<double> kernel_;  ///< quadrant, (reach_ + 1)^2
   std::vector<int> run_;        ///< row v: columns 0...run_[v] weigh the same
   std::vector<float> codes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The peak that a focus search expects, the noise of its scores, and what follows from both for each stop.
+// The peak that a focus search expects, the noise of its scores, and the tolerances that follow from both.
 #pragma once
 
 #include "algorithms/focus/peak.h"
@@ -16,27 +16,27 @@ struct Expected {
   FocusPeak peak;    ///< as the sweep, or the last search, saw it
   double noise = 0;  ///< standard deviation of single scores
 
-  /// How far scores may differ that show the same.
+  /// Largest difference of scores that count as equal.
   double tolerance() const { return std::max(kTuning.same_noise * noise, kTuning.same * peak.height); }
-  /// Distance of stops beside the top, steps.
+  /// Distance from the top to stops beside it, steps.
   double side() const { return std::max(1.0, kTuning.side * peak.width); }
-  /// Standard error of the top that is small enough, steps.
+  /// Standard error at which the top is certain enough, steps.
   double error_wanted() const { return std::max(kTuning.certain, kTuning.certain_width * peak.width); }
-  /// Frames that a stop takes, so that the top is as certain as it should be.
+  /// Frames to average at a stop so that the top is certain enough, at least `least`.
   int frames_wanted(int least) const {
     const int most = std::max(least, kTuning.most_frames);
     if (!(noise > 0)) return least;
     const double sure = std::max(kTuning.sure, kTuning.sure_width * peak.width);
     const double n = kTuning.frames_factor * peak.width * noise / (peak.height * sure);
-    // Bounded before it is an int: far more noise than peak would not fit in one.
+    // Compared before conversion: with far more noise than peak it would overflow an int.
     return n * n < most ? std::max(static_cast<int>(std::ceil(n * n)), least) : most;
   }
 };
 
-/// Changes of the score from frame to frame while the lens was at rest.
+/// Noise of single scores, from changes between frames while the lens is at rest.
 class Changes {
  public:
-  /// known: noise so far. Returns what it is with this change.
+  /// known: noise so far. Returns the noise including this change.
   double noise_with(double change, double known) {
     squares_ += change * change;
     ++count_;
@@ -50,7 +50,7 @@ class Changes {
   int count_ = 0;
 };
 
-/// Least and highest score; at least one.
+/// Lowest and highest score. `all` must not be empty.
 template <class T>  // Seen, FocusSample
 std::pair<double, double> extremes(const std::vector<T>& all) {
   const auto [least, most] =
@@ -58,7 +58,7 @@ std::pair<double, double> extremes(const std::vector<T>& all) {
   return {least->score, most->score};
 }
 
-/// The one with the highest score; at least one.
+/// The sample with the highest score. `all` must not be empty.
 inline const FocusSample& best_of(const std::vector<FocusSample>& all) {
   return *std::max_element(all.begin(), all.end(),
                            [](const FocusSample& a, const FocusSample& b) { return a.score < b.score; });

@@ -64,7 +64,7 @@ std::optional<double> Search::go(int at, bool directly) {
 
 int Search::frames_past(int distance) const {
   const int rest = std::max(1, lens_.motion().rest());
-  // As fast as it has followed the sweep, at least.
+  // At least as fast as it followed the sweep.
   int frames = lens_.suspects_play() ? rest : std::clamp(distance / std::max(1, 2 * sweep_.stride()), 1, rest);
   if (settings_.stop_and_go) frames = lens_.motion().rest() + 1;
   if (lens_.is_slow()) frames = std::max(frames, static_cast<int>(std::ceil(distance / lens_.slew())));
@@ -156,7 +156,7 @@ void Search::learn_play() {
   const std::optional<PlaySeen> seen = stops_.play_seen(view());
   if (!seen) return;
   lens_.learn_play(seen->play);
-  // Where the sweep turned in, the lens did not follow until its play was used up.
+  // At the start of the sweep, the lens did not follow until its play was taken up.
   const FocusPeak& peak = expected_.peak;
   if (seen->play && (peak.top - sweep_.start()) * lens_.direction() < *seen->play + peak.width / 2)
     stops_.distrust_sweep();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The lens as its frames show it: commands, and what is learned of lag, speed and play.
+// The lens as seen through its frames: commands, and learning of lag, speed and play.
 #include "algorithms/focus/lens.h"
 
 namespace framequality::focus {
@@ -45,7 +45,7 @@ void Lens::begin() {
 }
 
 int Lens::reachable(double at) const {
-  // Where the lens turns in at an end of the range, it does not follow until its play is used up.
+  // At the end of the range where it reverses, the lens does not follow until its play is taken up.
   const double dead = play_ && *play_ > kTuning.no_play ? std::floor(*play_) : 0;
   const double low = direction_ > 0 ? dead : 0, high = direction_ > 0 ? last_ : last_ - dead;
   return low < high ? clamped(std::clamp(at, low, high)) : clamped(at);
@@ -86,11 +86,11 @@ bool Lens::is_at_once_there() const { return motion_.lag_is_known() && !is_slow(
 bool Lens::is_steady() const {
   if (!motion_.at_rest()) return false;
   if (trail_.size() < 2 || motion_.since() > motion_.rest() + kTuning.longest_settle) return true;
-  // The frame before this one: it may have shown the lens on its way.
+  // The frame before this one may have shown the lens still moving.
   if (is_at_once_there() && motion_.since() - 1 <= motion_.lag()) return true;
   const auto [least, most] = extremes(trail_);
   const double range = std::max(most, score_) - std::min(least, score_);
-  // A lens that does not obey before it should have settled, if that can be seen.
+  // The frames show no change: the lens may not have responded yet if its lag is unknown.
   if (range < kTuning.quiet * std::abs(score_))
     return motion_.lag_is_known() || motion_.since() > kTuning.patient_settle;
   return std::abs(score_ - trail_[trail_.size() - 2].score) <= kTuning.quiet_change * range;
@@ -101,13 +101,13 @@ bool Lens::is_steady(const Expected& expected) const {
   if (trail_.size() < 2 || motion_.since() > motion_.rest() + kTuning.longest_settle) return true;
   if (is_at_once_there() && motion_.since() - 1 <= motion_.lag()) return true;
   const double tolerance = expected.tolerance();
-  // What is shown before that belongs to the last position. Waited for where noise and the way let it be seen.
+  // Frames before the response show the last position. Wait for it if noise and distance let it be seen.
   const bool is_seen = std::abs(at_ - from_) > kTuning.seen_width * expected.peak.width &&
                        tolerance < kTuning.seen_noise * expected.peak.height;
   if (!motion_.lag_is_known() && is_seen && !has_answered(tolerance) &&
       motion_.since() <= std::max(motion_.rest(), kTuning.patient_settle) + 2)
     return false;
-  // A scene that moves does not wait for the lens.
+  // A scene that moves never becomes steady.
   if (is_at_once_there() && motion_.since() > motion_.rest() + kTuning.scene_moves) return true;
   return std::abs(score_ - trail_[trail_.size() - 2].score) <= tolerance;
 }
@@ -153,7 +153,7 @@ double Lens::play_to_take_up(bool unknown) const {
 bool Lens::takes_up(int at, double play) const {
   if (!(play > 0)) return true;
   bool is_first = true;
-  double lens = 0;  // how far above the motor, seen in the direction of approach
+  double lens = 0;  // position, at or above the motor, along the approach
   const auto send_to = [&](int to) {
     const double motor = to * direction_;
     lens = is_first ? motor + play : std::clamp(lens, motor, motor + play);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The lens as its frames show it: where it was sent, and its lag, speed and play, which are learned.
+// The lens as seen through its frames: where it was sent, and its learned lag, speed and play.
 #pragma once
 
 #include "algorithms/focus/expected.h"
@@ -25,50 +25,50 @@ struct Seen {
 /// When the lens's last command took effect.
 struct Effect {
   int lag;        ///< frames
-  bool is_clean;  ///< in one frame, so that it is the lag; else the lens took some of the time
+  bool is_clean;  ///< within one frame: `lag` is the lag alone; else it includes travel time
 };
-/// trail: the frame of the command and all since. fresh: the first that could show it. score: at rest. on_a_flank: what
-/// was under way before can only have been farther off. Nothing if the frames do not tell.
+/// trail: the frame of the command and all since. fresh: the first that could show it. score: at rest. on_a_flank:
+/// earlier positions can only have been farther from the peak. Empty if the frames do not show it.
 std::optional<Effect> effect_of(std::span<const Seen> trail, std::uint64_t fresh, double score, double noise,
                                 bool on_a_flank);
 
-/// Positions are in steps from the lowest, but for those called position, which are in the unit of FocusSettings. What
-/// returns an optional double returns the lens's next command, if any.
+/// Positions are in steps from the lowest, except those called position, which are in the unit of FocusSettings.
+/// Functions that return an optional double return the lens's next command, if any.
 class Lens {
  public:
-  /// position: where it is; NaN if that is not known.
+  /// position: of the lens; NaN if unknown.
   Lens(const FocusSettings& settings, double position) : position_(position) { configure(settings); }
 
-  /// Forgets what was learned with others.
+  /// Forgets what was learned under other settings.
   void configure(const FocusSettings& settings);
-  /// A search begins: forgets the last one's commands, and its doubts.
+  /// Starts a search: forgets the last one's commands and doubts.
   void begin();
 
-  // --- Where it may stand --------------------------------------------------------------------------------------------
+  // --- Reachable positions -------------------------------------------------------------------------------------------
 
   int last() const { return last_; }
   double position_of(int at) const { return std::min(settings_.min + at * settings_.step, settings_.max); }
   int clamped(double at) const { return saturated<int>(std::round(std::clamp<double>(at, 0, last_))); }
-  /// The same, where a lens with play follows its motor.
+  /// The same, limited to where a lens with play follows its motor.
   int reachable(double at) const;
   int nearest(double position) const { return clamped((position - settings_.min) / settings_.step); }
 
   // --- Frames and commands -------------------------------------------------------------------------------------------
 
-  /// Any frame.
+  /// Takes in any frame, with or without a score.
   void frame(const FocusFrame& f);
-  /// It counts for what the last command did.
+  /// Counts this frame for the last command.
   void follow() {
     if (trail_.size() < kTuning.most_trail) trail_.push_back({motion_.now(), score_});
   }
-  /// No command if it is there.
+  /// Sends the lens; no command if it is there.
   std::optional<double> send(int at);
   /// The same within a sweep, where a command follows each frame.
   std::optional<double> send_on(int at);
   double send_to(double position) { return command(nearest(position), position); }
-  /// It may be anywhere.
+  /// The lens may now be anywhere.
   void lose() { is_certain_ = false; }
-  /// It is taken for where it was sent; returns that.
+  /// Assumes that the lens is where it was sent; returns that.
   int stand() { return at_ = here().value_or(0); }
   void approach_like(int from, int to) {
     if (is_free()) direction_ = to >= from ? 1 : -1;
@@ -76,7 +76,7 @@ class Lens {
 
   int at() const { return at_; }
   double position() const { return position_; }
-  /// Nearest to where it was sent; nothing if that is not known.
+  /// The step nearest to where it was sent; empty if unknown.
   std::optional<int> here() const { return std::isnan(position_) ? std::nullopt : std::optional(nearest(position_)); }
   int direction() const { return direction_; }  ///< of approach: 1 or -1
   bool is_free() const { return settings_.approach == FocusApproach::kAuto; }
@@ -84,36 +84,36 @@ class Lens {
   double score() const { return score_; }     ///< of the last frame that had one; 0 before the first
   const FocusMotion& motion() const { return motion_; }
 
-  /// True if it has come to rest where a sweep begins, or a stop is, as far as the last score tells.
+  /// True if the last score shows the lens at rest where a sweep begins, or at a stop.
   bool is_steady() const;
   bool is_steady(const Expected& expected) const;
-  /// Frames since it has been where it was sent; none if that is not known.
+  /// Frames since it has been where it was sent; empty if unknown.
   std::span<const Seen> rest() const;
 
   // --- What is learned -----------------------------------------------------------------------------------------------
 
-  /// It has come to rest at the last score: how long did that take?
+  /// Learns how long the lens took to come to rest.
   void learn_lag(double noise, bool on_a_flank);
-  double slew() const { return slew_; }  ///< steps in a frame; 0: it is at once where it is sent
+  double slew() const { return slew_; }  ///< steps per frame; 0: it moves instantly
   bool is_slow() const { return slew_ > 0; }
 
   const std::optional<double>& play() const { return play_; }  ///< as set or learned
-  /// Play to reckon with, 0 if there is none. unknown: also what is not known yet.
+  /// Play to allow for, 0 if there is none. unknown: also if not known yet.
   double play_to_take_up(bool unknown) const;
-  /// True if a lens with so much play is where it is sent to, sent to `at` now.
+  /// True if a lens with this much play would reach `at`, sent there now.
   bool takes_up(int at, double play) const;
-  /// True if play that is not known could be why a stop shows something else than it should.
+  /// True if unknown play could explain an unexpected score of a stop.
   bool may_have_play(int at) const;
-  /// Takes it that there is some: from now on all stops are approached from far beyond.
+  /// Assumes that there is play: from now on all stops are approached from far beyond.
   void suspect_play();
   bool suspects_play() const { return suspects_play_; }
-  double refuted_play() const { return refuted_play_; }  ///< what a stop has shown to be too little
-  /// play: nothing if it could not be told.
+  double refuted_play() const { return refuted_play_; }  ///< play that a stop has shown to be too little
+  /// play: empty if it could not be measured.
   void learn_play(std::optional<double> play) {
     is_new_play_ = true;
     play_ = play;
   }
-  /// What it learned of it in this search was learned with a wrong lag.
+  /// Discards play learned in this search, because the lag was wrong.
   void doubt_play() {
     if (is_new_play_) play_.reset();
   }
@@ -121,15 +121,15 @@ class Lens {
  private:
   double command(int at, double position);
   bool is_at_once_there() const;
-  /// True if the score has changed since the last command otherwise than it did before.
+  /// True if the score has changed since the last command differently from before.
   bool has_answered(double tolerance) const;
 
   FocusSettings settings_;
   int last_ = 0;
   FocusMotion motion_;
-  double position_;         ///< where it was sent last, or was at first
-  bool is_certain_ = true;  ///< that it is there
-  int at_ = 0, from_ = 0;   ///< where it was sent last, and before
+  double position_;         ///< its last target, or its initial position
+  bool is_certain_ = true;  ///< whether it is there
+  int at_ = 0, from_ = 0;   ///< last target, and the one before
   int direction_ = 1;
   int commands_ = 0;
   double score_ = 0, score_before_ = 0;

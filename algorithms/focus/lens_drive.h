@@ -11,12 +11,12 @@
 
 namespace framequality {
 
-/// Values out of range count as the nearest that is in range, values that are no number as 0.
+/// Settings of the motor. Values out of range are clamped; NaN counts as 0.
 struct DriveSettings {
   int lag = 0;          ///< 0...LensDrive::kMaxLag: frames between a command and the first that could show it
-  double slew = 0;      ///< most positions that the motor moves in one frame's time; 0: any number at once
+  double slew = 0;      ///< largest move of the motor during one frame, positions; 0: instant
   double backlash = 0;  ///< play between motor and lens, positions: moving up the lens is where the motor is, moving
-                        ///< down so much above it
+                        ///< down, this much above it
   double exposure = 0;  ///< share of a frame's time, up to its end, in which it is exposed, 0...1; 0: its end alone
 
   bool operator==(const DriveSettings&) const = default;
@@ -30,9 +30,9 @@ class LensDrive {
 
   explicit LensDrive(const DriveSettings& settings = {}) { configure(settings); }
 
-  /// For the next frame on. A lag that grows lets the motor wait; it does not go back to what it was sent to before.
+  /// Takes effect with the next frame. If the lag grows, the motor waits; it does not return to earlier targets.
   void configure(const DriveSettings& settings) {
-    // With the bound first, std::max takes what is no number for it.
+    // With the bound as its first argument, std::max returns it for NaN.
     settings_ = {.lag = std::clamp(settings.lag, 0, kMaxLag),
                  .slew = std::max(0.0, settings.slew),
                  .backlash = std::max(0.0, settings.backlash),
@@ -42,9 +42,9 @@ class LensDrive {
   /// Where the lens was at the end of the last frame; 0 before the first.
   double position() const { return lens_; }
 
-  /// The next frame, `target` being where the lens has been sent by now; one that is not finite is no command. Returns
-  /// positions that the lens has during the exposure, at equal distances of time: one if it does not move, else
-  /// kMoments. Until `lag` frames are over, the lens stands where the first frame's target is. The span holds until the
+  /// Advances by one frame; `target`: the latest command; values that are not finite are not commands. Returns the
+  /// positions during the exposure, evenly spaced in time: one if the lens does not move, else
+  /// kMoments. Until `lag` frames are over, the lens stays at the first frame's target. The span is valid until the
   /// next call.
   std::span<const double> frame(double target) {
     if (!std::isfinite(target)) target = frame_ > 0 ? sent_[(frame_ - 1) % sent_.size()] : 0;
@@ -73,7 +73,7 @@ class LensDrive {
       moments_[i] = lens_;
     }
     go(1);
-    // The lens goes one way in a frame, so that the ends tell whether it moved.
+    // The lens moves in one direction during a frame, so the ends show whether it moved.
     const bool moved = moments_.front() != moments_.back();
     return {moments_.data(), moved ? kMoments : 1};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which position of the lens a frame shows: commands take effect late, and how late is learned from the frames.
+// The position of the lens that each frame shows: commands take effect late, and how late is learned from the frames.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace framequality {
 
-/// The commands that a lens was given, in the time of frames. Positions are in steps.
+/// The commands given to a lens, timed in frames. Positions are in steps.
 class FocusMotion {
  public:
   static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
@@ -25,16 +25,16 @@ class FocusMotion {
   };
   void configure(const Timing& timing) { timing_ = timing; }
 
-  /// The lens is told to go there.
+  /// Records a command to go there.
   void send(int at) { commands_.push_back({at, kAll}); }
-  /// The lens stands there, though nobody sent it: counts as no command.
+  /// Records a known position that no command led to.
   void stands(int at) {
     if (!commands_.empty()) return;
     commands_.push_back({at, 0});
     --forgotten_;  // modulo 2^64
   }
-  /// A frame has come; known: how many of all commands so far were given before it was exposed, all but those are not
-  /// in it.
+  /// Counts a frame; known: how many of all commands were given before its exposure. It does not show later
+  /// ones.
   void frame(std::uint64_t known) {
     ++now_;
     for (std::size_t i = 0; i < commands_.size(); ++i)
@@ -47,28 +47,28 @@ class FocusMotion {
     commands_.erase(commands_.begin(), commands_.end() - 1);
   }
 
-  /// Commands that are not forgotten, the oldest first.
+  /// Number of commands not forgotten; sent(0) is the oldest.
   std::size_t kept() const { return commands_.size(); }
   int sent(std::size_t i) const { return commands_[i].at; }
 
   std::uint64_t now() const { return now_; }
-  /// Commands so far.
+  /// All commands so far, forgotten ones included.
   std::uint64_t commands() const { return forgotten_ + commands_.size(); }
-  /// Frames since the last command that could be in them, this one included; 0 if it cannot be in this one.
+  /// Frames that could show the last command, this one included; 0 if this one cannot.
   int since() const {
     if (commands_.empty()) return std::numeric_limits<int>::max();
     if (commands_.back().first == kAll) return 0;
     return static_cast<int>(std::min<std::uint64_t>(now_ - commands_.back().first + 1, 1u << 20));
   }
-  /// True if this frame shows the lens where it was told to go last.
+  /// True if this frame shows the lens where it was sent last.
   bool at_rest() const { return since() > rest(); }
   /// Frames to leave out after a command.
   int rest() const { return std::max(timing_.settle, lag_is_known() ? lag() + taken_ : taken_); }
-  /// The move that begins takes so many frames.
+  /// The move that begins takes this many frames.
   void take_time(int frames) { taken_ = frames; }
 
-  /// Frames between a command and the first one that shows it, as set, as learned, or as settling suggests: who counts
-  /// frames until the picture is still counts the last that moves.
+  /// Frames between a command and the first one that shows it, as set, as learned, or one less than the settling time:
+  /// users who count frames until the image is still include the last that moves.
   int lag() const {
     if (timing_.lag >= 0) return timing_.lag;
     const auto most = std::max_element(seen_.begin(), seen_.end());
@@ -77,17 +77,17 @@ class FocusMotion {
     return std::max(0, timing_.settle - 1);
   }
   bool lag_is_known() const { return timing_.lag >= 0 || *std::max_element(seen_.begin(), seen_.end()) > 0; }
-  /// A command was seen to take effect after so many frames.
+  /// A command was seen to take effect after this many frames.
   void learn(int lag) {
     if (lag < 0 || lag > kMaxLag) return;
-    constexpr int kFull = 8;  // what is older counts less
+    constexpr int kFull = 8;  // older observations count less
     latest_ = lag;
     int& count = seen_[static_cast<std::size_t>(lag)];
     if (++count < kFull) return;
     for (int& c : seen_) c /= 2;
   }
 
-  /// Position that a frame of this number shows; nothing if its command has been forgotten or not been seen.
+  /// Position that frame number `frame` shows; empty if its command was forgotten or not seen yet.
   std::optional<int> shown(std::uint64_t frame) const {
     const auto late = static_cast<std::uint64_t>(lag());
     for (auto c = commands_.rbegin(); c != commands_.rend(); ++c)
@@ -104,7 +104,7 @@ class FocusMotion {
   Timing timing_;
   std::vector<Command> commands_;
   std::uint64_t forgotten_ = 0;          ///< commands
-  std::uint64_t now_ = 1u << 20;         ///< what was before the first frame is long ago
+  std::uint64_t now_ = 1u << 20;         ///< anything before the first frame is long ago
   int latest_ = 0;                       ///< lag that was seen last
   int taken_ = 0;                        ///< frames that the lens needs to get there
   std::array<int, kMaxLag + 1> seen_{};  ///< how often each lag was seen

@@ -12,14 +12,14 @@
 
 namespace framequality {
 
-/// What was seen at a position.
+/// The mean score seen at a position.
 struct FocusSample {
   double at = 0;     ///< position, steps
   double score = 0;  ///< mean of these frames'
   int frames = 1;
 };
 
-/// floor + height * exp(-(x - top)^2 / (2 width^2)): a bell, which a score is near its top, and far from it nearly so.
+/// floor + height * exp(-(x - top)^2 / (2 width^2)): a bell, close to a score near its top, and less so far from it.
 struct FocusPeak {
   double top = 0;     ///< position, steps
   double floor = 0;   ///< score far from it
@@ -28,7 +28,7 @@ struct FocusPeak {
   double error = 0;   ///< standard error of `top`, steps
 
   double score(double at) const { return floor + height * std::exp(-(at - top) * (at - top) / (2 * width * width)); }
-  /// How far from its top it has this score; 0 where it is higher, at most `most` widths.
+  /// Distance from its top to this score, steps; 0 if it is higher, at most `most` widths.
   double distance(double score, double most) const {
     const double share = (score - floor) / height;
     if (!(share > 0)) return most * width;
@@ -45,8 +45,8 @@ inline double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Standard deviation of single scores, told from how far each of a row of them is off a parabola through its
-/// neighbours, which a curve hardly is: an upper bound. Median absolute deviation (Hampel 1974). The row is taken for
+/// Standard deviation of single scores, from the distance of each from a parabola through its neighbours: an upper
+/// bound, because curves are nearly parabolas. Median absolute deviation (Hampel 1974). The row is assumed to be
 /// evenly spaced. 0 for fewer than four.
 inline double noise_of(std::span<const FocusSample> row) {
   constexpr double kGaussian = 0.6745;  // median of |x| at sigma 1
@@ -56,7 +56,7 @@ inline double noise_of(std::span<const FocusSample> row) {
   return median(std::move(off)) / (kGaussian * std::sqrt(20.0));
 }
 
-/// How many standard deviations the highest place of a row, seen through a window of this width, lies above its lower
+/// Standard deviations by which the highest place of a row, averaged over a window of this width, exceeds its lower
 /// quarter. noise: of single scores. 0 for too few samples.
 inline double significance(std::span<const FocusSample> row, double window, double noise) {
   if (row.size() < 4) return 0;
@@ -75,7 +75,7 @@ inline double significance(std::span<const FocusSample> row, double window, doub
   const auto low = level.begin() + static_cast<std::ptrdiff_t>(level.size() / 4);
   std::nth_element(level.begin(), low, level.end());
   const double rise = best - *low;
-  // Less is rounding.
+  // Smaller rises are rounding errors.
   if (!(rise > 1e-12 * std::abs(best))) return 0;
   return noise > 0 ? rise / (noise * error) : 1e9;
 }
@@ -92,7 +92,7 @@ class SampleRow {
 
   std::ptrdiff_t size() const { return static_cast<std::ptrdiff_t>(row_.size()); }
   double at(std::ptrdiff_t i) const { return row_[static_cast<std::size_t>(i)].at; }
-  /// The score of sample i. Where noise could choose the highest one, the mean of three.
+  /// The score of sample i; the mean of three where noise could decide which is highest.
   double level(std::ptrdiff_t i) const {
     return is_clear_ ? score(i) : (score(i - 1) + 2 * score(i) + score(i + 1)) / 4;
   }
@@ -107,7 +107,7 @@ class SampleRow {
 };
 
 /// Half the width at half height of a peak with its highest sample `best`: the mean of both sides. A side that ends
-/// before it falls so far counts only if the other does too.
+/// before it falls this far counts only if the other does too.
 inline double half_width(const SampleRow& row, std::ptrdiff_t best, const FocusPeak& peak) {
   double half[2] = {0, 0};
   bool falls[2] = {false, false};
@@ -176,9 +176,9 @@ inline FocusPeak peak_of(std::span<const FocusSample> samples, double noise) {
 }
 
 /// The top of a peak from both its sides: halfway between them at several heights, extrapolated to the top (the
-/// bisector of a spectral line: Gray, The Observation and Analysis of Stellar Photospheres, 2005, ch. 17). Asks for no
-/// shape: a peak may be round or have an edge, and lean to one side. row: in ascending order. Nothing where the row has
-/// not both sides down to half of the height, or its ends are nearer than that.
+/// bisector of a spectral line: Gray, The Observation and Analysis of Stellar Photospheres, 2005, ch. 17). Assumes no
+/// shape: a peak may be round or have an edge, and lean to one side. row: in ascending order. Empty if the row lacks
+/// either side down to half of the height, or its ends are nearer than that.
 inline std::optional<FocusPeak> bisected(const FocusPeak& known, std::span<const FocusSample> row, double noise) {
   if (row.size() < 4) return {};
   const auto n = static_cast<std::ptrdiff_t>(row.size());
@@ -208,19 +208,19 @@ inline std::optional<FocusPeak> bisected(const FocusPeak& known, std::span<const
   const double slope = (xy - x * y / w) / (xx - x * x / w);
   FocusPeak peak = known;
   peak.top = (y - slope * x) / w;
-  // Levels share samples: as if there were three of them on each side.
+  // Levels share samples, so they count as only three on each side.
   peak.error = std::abs(noise) * (errors / (2 * w)) * 2.2 / std::sqrt(6.0);
   peak.top = std::clamp(peak.top, at(std::max<std::ptrdiff_t>(best - 1, 0)).at, at(std::min(best + 1, n - 1)).at);
   return peak;
 }
 
-/// The top of a peak whose floor and width are known already, as samples near it say: a parabola through the logarithms
-/// of their heights above the floor, where its curvature may be off from the known one by kBend. The fewer and the
-/// nearer together they are, the more the known width counts; two determine the rest.
-/// samples: at least two different positions. noise: of single scores. Nothing if they do not bend down.
+/// The top of a peak whose floor and width are known already, from samples near it: a parabola through the logarithms
+/// of their heights above the floor, whose curvature may differ from the known one by kBend. The fewer and the
+/// closer together they are, the more the known width counts; two samples determine the rest.
+/// samples: at least two different positions. noise: of single scores. Empty if they do not curve down.
 inline std::optional<FocusPeak> refined(const FocusPeak& known, std::span<const FocusSample> samples, double noise) {
   constexpr double kBend = 0.3;    // standard deviation of the curvature's factor
-  constexpr double kModel = 0.01;  // what a peak differs from a bell, share of its height
+  constexpr double kModel = 0.01;  // deviation of a peak from a bell, share of its height
   double best = 0;
   for (const FocusSample& s : samples) best = std::max(best, s.score - known.floor);
   if (!(best > 0)) return {};

@@ -12,7 +12,7 @@ const char* name_of(Phase phase) {
 Loss loss_of(FocusWatch::Sign sign, const FocusPeak* shape, double reference, double level) {
   const Loss whole{Kind::kSweep, "the score changed and stayed changed"};
   if (!shape) return whole;
-  // The height of the scene as it was at rest, rather than as the search found it.
+  // Use the scene's height at rest rather than the one that the search found.
   FocusPeak now = *shape;
   now.height = std::max(reference - now.floor, kTuning.least_height * now.height);
   const double share = (level - now.floor) / now.height;
@@ -54,7 +54,7 @@ std::optional<double> Search::frame(const FocusFrame& f) {
 
 void Search::configure(const FocusSettings& settings) {
   const FocusSettings old = std::exchange(settings_, settings);
-  FocusSettings same = settings;  // as far as a search depends on it
+  FocusSettings same = settings;  // equals `old` if no search depends on the changes
   same.mode = old.mode;
   same.loss = old.loss;
   same.loss_frames = old.loss_frames;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where to move a lens, from nothing but the score of each frame: the search of an autofocus, and its watch.
+// Autofocus search, and its watch at rest: where to move a lens, from nothing but the score of each frame.
 //
 // The score of a scene as a function of the lens position has one main peak, where it is in focus, and may be nearly
 // flat far from it. So:
@@ -7,16 +7,16 @@
 //             each score credited to the position that its frame shows (motion.h), until it is clearly past a peak. Its
 //             step is a share of the range, as peaks do not narrow with finer steps. If noise hides the peak, it sweeps
 //             again in between, until the peak stands out or it is certain that there is none
-//   fine      few stops beside the top and at it (stops.h). The sweep has told the peak's shape, stops tell where it
-//   is:
-//             the top of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames as
-//             noise wants. All are approached from the same side, as long as the lens may have play (lens.h); what it
-//             has shows in a stop that is approached from the other side first
-//   settle    at the top; if what is seen there is less than what was seen on the way, the search goes on
+//   fine      a few stops beside the top and at it (stops.h). The sweep has shown the peak's shape; stops locate its
+//             top:
+//             that of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames as
+//             noise requires. All are approached from the same side, while the lens may have play (lens.h); its play
+//             shows in a stop that is approached from the other side first
+//   settle    at the top; if its score is lower than one seen on the way, the search continues
 //   focused   the watch (watch.h): a lasting change begins a search once the scene has come to rest: first beside the
 //             last peak, as far out as the loss of score says, and only if nothing is there in the whole range. A small
 //             loss that lasts is probed inside the depth of focus (state tracking). A search that ends where it began
-//             was useless: the next needs twice the patience, until all has been calm for a while
+//             was useless: the next waits twice as long, until all has been calm for a while
 //
 // All thresholds are in tuning.h.
 #pragma once
@@ -30,9 +30,9 @@
 
 namespace framequality {
 
-/// What a search has seen. Positions in the unit of FocusSettings.
+/// The scores that a search has seen. Positions in the unit of FocusSettings.
 struct FocusCurve {
-  std::vector<double> positions, scores;  ///< as many of each, by position
+  std::vector<double> positions, scores;  ///< of equal size, sorted by position
   double top = 0;                         ///< position of the peak's top, between steps
   double width = 0;                       ///< of the peak: half of it at half its height; 0: not known
   double certainty = 0;                   ///< standard error of the top; 0: not known
@@ -58,7 +58,7 @@ struct Loss {
   Kind kind;
   const char* cause;
   double distance = 0;  ///< steps from the last peak; 0 for the whole range
-  double share = 1;     ///< of the last peak's height, that is left
+  double share = 1;     ///< remaining share of the last peak's height
 };
 /// shape: of the last peak, null if there is none. reference, level: score when it was found, and now.
 Loss loss_of(FocusWatch::Sign sign, const FocusPeak* shape, double reference, double level);
@@ -74,54 +74,54 @@ enum class Remedy {
 /// is_best: no stop has seen more. retries: so far.
 Remedy remedy_for(bool may_have_play, bool trusts_sweep, bool is_best, int retries);
 
-/// Searches the position with the highest score and watches over it. Positions are in the unit of FocusSettings, scores
-/// in any unit; only their order and ratios count. Its only clock are the frames it is told of. Allocates while it
+/// Finds the position with the highest score and watches it. Positions are in the unit of FocusSettings, scores
+/// in any unit; only their order and ratios count. Its only clock is the frames passed to it. Allocates while it
 /// searches, not while it watches. Thread-safety: none.
 class Search {
  public:
-  /// position: where the lens is; NaN if that is not known.
+  /// position: of the lens; NaN if unknown.
   Search(const FocusSettings& settings, double position);
 
   /// One frame has arrived. Returns where the lens is to go now, if anywhere.
   std::optional<double> frame(const FocusFrame& f);
-  /// The same of a frame of which nothing but the score is known.
+  /// The same for a frame with nothing but a score.
   std::optional<double> frame(std::optional<double> score) { return frame(FocusFrame{.score = score}); }
 
   /// Starts a search of the whole range with the next frame, also in the middle of one.
   void trigger() { trigger("it was triggered"); }
-  /// Ends a search, and watching, where the lens is; only trigger() starts again.
+  /// Ends a search, or watching, with the lens where it is; only trigger() starts again.
   void cancel() { stand_by(FocusState::kIdle, "the search was cancelled"); }
-  /// Ends a search without result (no scores come, say). It is not tried again before trigger().
+  /// Ends a search without result, for example if no scores arrive. Only trigger() starts again.
   void give_up();
 
-  /// Takes effect at once. Another range, step or timing starts a search under way, or found in focus, anew.
+  /// Takes effect at once. A new range, step or timing restarts a search in progress, or one that found focus.
   void configure(const FocusSettings& settings);
 
   FocusState state() const { return state_; }
   Phase phase() const { return phase_; }
-  /// Why the last search began: "searched because ..."; why it goes where it went last, or has ended: "stops because
-  /// ...". Both are static strings.
+  /// Why the last search began ("searched because ..."), and why it made its last move or ended ("stops because
+  /// ..."). Both are static strings.
   const char* cause() const { return cause_; }
   const char* reason() const { return reason_; }
-  /// Where the lens was told to go, or was at first.
+  /// The last target, or the initial position.
   double position() const { return lens_.position(); }
-  /// Of the last frame that had one; 0 before the first.
+  /// Score of the last frame that had one; 0 before the first.
   double score() const { return lens_.score(); }
   /// Commands since the last search began, its own final one included.
   int moves() const { return lens_.commands() - commands_before_; }
-  /// Of the search that ended last.
+  /// Curve of the search that ended last.
   const FocusCurve& curve() const { return curve_; }
-  /// Frames between a command and the first that shows its position, as set or learned; nothing if not known.
+  /// Frames between a command and the first that shows its position, as set or learned; empty if unknown.
   std::optional<int> lag() const {
     return lens_.motion().lag_is_known() ? std::optional(lens_.motion().lag()) : std::nullopt;
   }
-  /// Play of the lens as set or learned, in the positions' unit; nothing if not known.
+  /// Play of the lens as set or learned, in the positions' unit; empty if unknown.
   std::optional<double> backlash() const {
     return lens_.play() ? std::optional(*lens_.play() * settings_.step) : std::nullopt;
   }
 
  private:
-  using Command = std::optional<double>;  ///< position that the lens is sent to, if any
+  using Command = std::optional<double>;  ///< position to send the lens to, if any
 
   // Begin and end.
   void trigger(const char* cause);
@@ -129,13 +129,13 @@ class Search {
   /// Neither searches nor watches.
   void stand_by(FocusState state, const char* reason);
   void clear();
-  /// No peak: back to where the search began.
+  /// Ends without a peak: back to where the search began.
   Command fail(const char* reason);
-  /// Where the lens is.
+  /// Ends the search where the lens is.
   Command finish(bool focused);
   void end(FocusState state);
   void watch_from_here();
-  /// The sweep has seen better than the stops, so that of a lens that is not at once where it is sent they tell little.
+  /// True if the sweep saw better than the stops, and these prove little: the lens is slow, or its lag or play unknown.
   bool is_less_than_swept() const;
   FocusPeak peak_found() const;
   void make_curve(const FocusPeak* peak);
@@ -151,11 +151,11 @@ class Search {
   /// What a peak of blur does not explain of the sweep.
   double noise_beside_blur() const;
   Command begin_leg();
-  // A frame in the phase of this name.
+  // Handle a frame in the phase of this name.
   Command to_leg();
   Command leg();
   Command leg_end();
-  /// To the next leg, another sweep in between, the first stop, or the end if there is no peak.
+  /// Goes to the next leg, another sweep in between, or the first stop; ends if there is no peak.
   Command leg_done();
 
   // Fine, settle.
@@ -163,17 +163,17 @@ class Search {
   /// After the sweep and each stop: to the next, or the end.
   Command refine();
   Command follow(const Choice& choice);
-  /// To a stop, past it first where the lens has play; directly: from wherever it is.
+  /// Goes to a stop, past it first if the lens has play; directly: from wherever it is.
   Command go(int at, bool directly = false);
   int frames_past(int distance) const;
-  /// To a stop that may be the end.
+  /// Goes to a stop that may be the end.
   Command settle(int at);
-  // A frame in the phase of this name.
+  // Handle a frame in the phase of this name.
   Command pass();
   Command stop();
-  /// A stop has enough frames.
+  /// Handles a stop that has enough frames.
   Command measured(const FocusSample& sample);
-  /// The end is not what was promised: the lens has play, or the scene has changed.
+  /// Handles a final score below the promised one: the lens has play, or the scene has changed.
   Command promise_broken(const FocusSample& sample, double promised);
   Command suspect_play(const FocusSample& sample);
   void learn_noise();
@@ -182,7 +182,7 @@ class Search {
   // Focused.
   Command watch(const FocusFrame& f);
   Command begin_beside(const Loss& loss);
-  /// Back to where focus was found last, or on to a search of the whole range.
+  /// Returns to the last focus, or starts a search of the whole range.
   Command nothing_here();
 
   struct Mean {
@@ -221,13 +221,13 @@ class Search {
   bool from_here_ = false;   ///< the sweep goes to both sides of where focus was last
   int target_ = 0;           ///< stop to come back to
   int passing_ = 0;          ///< frames until then
-  int retries_ = 0;          ///< of stops, after an end that was not what was promised
-  int times_slower_ = 0;     ///< sweeps after stops that did not find the last one's peak
+  int retries_ = 0;          ///< of stops, after a final score below the promised one
+  int times_slower_ = 0;     ///< finer sweeps, because the stops missed the peak
 
-  // From one search to the next.
-  std::optional<FocusPeak> shape_;  ///< of the last peak, and where the lens stands
+  // Kept from one search to the next.
+  std::optional<FocusPeak> shape_;  ///< of the last peak; its top is where the lens stands
   std::optional<int> ended_at_;     ///< step
-  int drift_ = 1;                   ///< sign: where focus went last
+  int drift_ = 1;                   ///< sign of the last change of focus
   WatchSettings noise_;             ///< of the frames of a sweep, as far as the watch takes it into account
   FocusCurve curve_;
 };

@@ -12,7 +12,7 @@ enum class FocusMode : int {
 
 enum class FocusState : int { kIdle, kCoarse, kFine, kSettle, kFocused, kFailed, kTracking };
 
-/// From which side positions are approached, so that the play of the lens does not count.
+/// Side from which positions are approached, so that the lens's play does not matter.
 enum class FocusApproach : int {
   kAuto,  ///< from the side that the sweep came from, as long as the lens has play, or may have
   kFromBelow,
@@ -24,7 +24,7 @@ struct FocusSettings {
   double step = 1;            ///< distance of neighbouring positions, > 0; the lens stands at min + i * step only
   double coarse_step = 0;     ///< of the sweep, >= step; 0: from the range, and the width of the last peak
   int lag_frames = -1;        ///< frames between a command and the first that shows its position; -1: learned
-  int settle_frames = 0;      ///< frames after a command in which the lens may still move, the lag's included; >= 0
+  int settle_frames = 0;      ///< frames after a command in which the lens may still move, lag included; >= 0
   int average_frames = 1;     ///< least number of scores that are averaged at each stop, >= 1
   bool stop_and_go = false;   ///< sweeps stop at each position, too
   double backlash = -1;       ///< play between motor and lens, in the positions' unit; -1: learned

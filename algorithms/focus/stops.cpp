@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The stops beside a peak: what they tell of it and of the lens's play, and where the next one is.
+// Stops beside a peak: what they show of it and of the lens's play, and the choice of the next one.
 #include "algorithms/focus/stops.h"
 
 #include <limits>
@@ -88,7 +88,7 @@ std::optional<FocusPeak> Stops::fitted_with_sweep(const View& view) const {
   const auto& [peak, noise] = view.expected;
   const std::vector<FocusSample>& row = view.sweep.row();
   const double wanted = view.expected.error_wanted();
-  // From both sides, or as near the top as noise lets it be: farther out a peak may lean to one side.
+  // Use both sides, or samples as near the top as noise allows: farther out a peak may lean to one side.
   std::optional<FocusPeak> fit;
   if (peak.width > kTuning.wide * view.sweep.stride()) fit = bisected(peak, row, noise);
   if (fit && fit->error <= wanted) return fit;
@@ -111,7 +111,7 @@ std::optional<FocusPeak> Stops::fitted_with_sweep(const View& view) const {
 bool Stops::contradicts(const FocusPeak& fit, const View& view) const {
   const double allowed = std::max(kTuning.contradicts * fit.height, view.expected.tolerance());
   return std::any_of(all_.begin(), all_.end(), [&](const FocusSample& s) {
-    // More than was expected is no wonder between the sweep's positions.
+    // Higher scores than expected are normal between the sweep's positions.
     return std::abs(s.at - fit.top) <= std::max(1.0, view.expected.peak.width) && fit.score(s.at) - s.score > allowed;
   });
 }
@@ -121,7 +121,7 @@ std::optional<PlaySeen> Stops::play_seen(const View& view) const {
   const FocusPeak& swept = view.expected.peak;
   if (!other_side_ || lens.play() || view.kind != Kind::kSweep) return {};
   if (lens.suspects_play() && empty()) return {};
-  // At an end of the range nothing is fitted yet: the sweep itself says where it saw this score.
+  // At an end of the range nothing is fitted yet: use where the sweep itself saw this score.
   const bool is_fitted = fit_.peak && (fit_.trusts_sweep || all_.size() >= 2);
   if (!is_fitted && !(lens.motion().lag_is_known() && !lens.is_slow() && empty())) return {};
   const FocusPeak& peak = is_fitted ? *fit_.peak : swept;
@@ -133,11 +133,11 @@ std::optional<PlaySeen> Stops::play_seen(const View& view) const {
   const double near = -view.sweep.distance(swept, share, -direction) - stood;
   const double far = view.sweep.distance(swept, share, direction) - stood;
   const bool tells = share > kTuning.tells_least && share < kTuning.tells_most;
-  if (lens.suspects_play()) {  // it is known then that it has some
+  if (lens.suspects_play()) {  // it certainly has some
     if (!tells) return PlaySeen{kTuning.deep * lens.last() / kTuning.deep_told};
     return PlaySeen{near > off && near > lens.refuted_play() + off ? near : std::max(far, 0.0)};
   }
-  // Behind the peak, where an end of the range is near, too little is seen to tell that there is none.
+  // Behind the peak, near an end of the range, too little is seen to rule out play.
   const bool is_behind = stood > 0;
   const double told = is_behind ? far : near;
   if (!tells || !(told > (is_behind ? off : -3 * off))) return PlaySeen{};
@@ -206,7 +206,7 @@ Choice Stops::first(const View& view) const {
     int far = beside(kTuning.side_far);
     if (far == near) far = lens.reachable(near - direction);
     if (std::abs(far - top) > w && (lens.at() - far) * direction > 0) return {kStop, reason, far, true};
-    // Where the range begins: behind the peak.
+    // Where the range begins: use a stop behind the peak.
     far = beside(-kTuning.side_behind);
     if ((lens.at() - far) * direction > kTuning.behind * w) return {kStop, reason, far, true};
   }
@@ -237,12 +237,12 @@ double Stops::believed_top(const View& view) const {
   const FocusPeak& peak = view.expected.peak;
   const double from = fit_.trusts_sweep ? peak.top : all_.front().at;
   const double to = fit_.trusts_sweep ? peak.top : all_.back().at;
-  // A parabola is believed as far as it is known to be one.
+  // Trust a parabola only near the scores it was fitted to.
   const double reach = kTuning.believed * peak.width;
   double top = fit_.peak ? fit_.peak->top : best().at == from ? from - reach : best().at == to ? to + reach : best().at;
   top = std::clamp(top, std::max(0.0, from - reach), std::min<double>(view.lens.last(), to + reach));
   if (view.kind == Kind::kSweep) return top;
-  // Step by step: what changes may be the scene rather than focus.
+  // Limit each step: the scene may be changing rather than focus.
   const double step = std::max(1.0, kTuning.local_reach * peak.width);
   top = std::clamp(top, best().at - step, best().at + step);
   const double all = kTuning.tracking_reach * peak.width;
@@ -257,14 +257,14 @@ std::optional<int> Stops::next(const View& view, double top) const {
                                                : kTuning.most_tracking_stops;
   if (made_ >= most) return {};
   const int there = lens.reachable(top);
-  // Beyond what was seen: there first.
+  // If the top lies beyond the stops, go there first.
   const bool is_beyond =
       top < all_.front().at - kTuning.beyond * width || top > all_.back().at + kTuning.beyond * width;
   if (!at(there) && is_beyond) return there;
   if (!fit_.peak || fit_.peak->error > view.expected.error_wanted())
     if (const std::optional<int> side = beside(view, top)) return side;
   if (width >= kTuning.few_width) return {};
-  // Few positions are near the top: all that could be it are seen.
+  // Few positions are near the top: visit all that could be it.
   const int highest = static_cast<int>(best().at);
   for (const int near : {there, highest + lens.direction(), highest - lens.direction()}) {
     if (near < 0 || near > lens.last() || at(near)) continue;
@@ -296,7 +296,7 @@ std::optional<int> Stops::between(const View& view, double top) const {
   if (!at(there) && std::abs(there - b->at) < std::max(left, right)) return there;
   const bool to_right = left <= near || (right > near && top >= b->at);
   const double gap = to_right ? right : left;
-  // A third of a wide gap: the top is nearer to the best one.
+  // Use a third of a wide gap: the top is nearer to the best stop.
   const double step = gap > 3 * near ? gap / 3 : gap / 2;
   return view.lens.reachable(b->at + (to_right ? 1 : -1) * std::max(1.0, step));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The stops beside a peak: what they and the sweep tell of its top, and where to stop next until that is certain.
+// Stops beside a peak: what they and the sweep show of its top, and where to stop next until that is certain.
 #pragma once
 
 #include "algorithms/focus/sweep.h"
@@ -41,11 +41,11 @@ struct Choice {
   bool directly = false;  ///< without approaching from the usual side
 };
 
-/// The peak as far as stops and sweep tell it.
+/// The peak as estimated from stops and sweep.
 struct Fit {
   std::optional<FocusPeak> peak;
   bool trusts_sweep = false;  ///< its positions are as certain as those of stops
-  bool contradicts = false;   ///< a stop, the sweep
+  bool contradicts = false;   ///< a stop contradicts the sweep
 };
 
 /// Play of the lens as observed.
@@ -53,30 +53,30 @@ struct PlaySeen {
   std::optional<double> play;  ///< steps; none if it cannot be observed
 };
 
-/// Positions are in steps, times in frames.
+/// The stops of a search. Positions are in steps, times in frames.
 class Stops {
  public:
-  /// A search begins. What the last one beside a peak was told stays: a sweep that turns into stops of that kind, as
-  /// its end is not what was promised, goes by it. Without, two clips of focus_bench come out a little worse, and two
+  /// Starts a search. Keeps the values of the last one beside a peak, which a sweep uses that turns into such stops
+  /// because its final score falls short. Without them, two clips of focus_bench come out a little worse, and two
   /// better.
   void clear();
-  /// After a sweep.
+  /// Starts the stops after a sweep.
   void begin(std::uint64_t now) { began_ = now; }
-  /// Beside the last peak. step: from the first to the second one. share_left: of the peak's height.
+  /// Starts stops beside the last peak. step: from the first to the second. share_left: of the peak's height.
   void begin_beside(std::uint64_t now, double step, double share_left) {
     began_ = now;
     step_ = step;
     share_left_ = share_left;
     from_other_side_ = false;
   }
-  /// Those so far show another scene, or were approached in the wrong way.
+  /// Discards all stops: they show another scene, or were approached from the wrong side.
   void forget() { all_.clear(); }
-  /// After stops that show another scene: anew from the one.
+  /// Restarts from one stop, because the others show another scene.
   void begin_again(const FocusSample& sample, double step);
-  /// No more of them: what was seen at one place is enough.
+  /// Makes no more stops: this sample is enough.
   void be_content_with(const FocusSample& sample);
 
-  /// The lens is sent to one.
+  /// Counts a stop that the lens is sent to.
   void go(bool from_other_side) {
     ++made_;
     from_other_side_ = from_other_side;
@@ -89,23 +89,23 @@ class Stops {
   bool empty() const { return all_.empty(); }
   const std::vector<FocusSample>& all() const { return all_; }  ///< by position, approached from the right side
   const FocusSample* at(int at) const;                          ///< null if there was none
-  const FocusSample& best() const { return best_of(all_); }     ///< of at least one
+  const FocusSample& best() const { return best_of(all_); }     ///< must not be empty()
   const std::optional<FocusSample>& other_side() const { return other_side_; }
   bool is_from_other_side() const { return from_other_side_; }
   bool is_first() const { return made_ == 1; }
 
-  /// Fits the peak to the stops, and to the sweep where its positions are certain: a lag that is known, and no stop
-  /// that contradicts.
+  /// Fits the peak to the stops, and also to the sweep if the lag is known and no stop contradicts
+  /// it.
   const Fit& make_fit(const View& view);
   const Fit& fit() const { return fit_; }
   void distrust_sweep() { distrusts_sweep_ = true; }
-  /// Score that the fit promises there, but no more than was seen: a peak may have an edge where the fit is round.
+  /// Score predicted there by the fit, capped at the highest seen: a peak may have an edge where the fit is round.
   double promised(int at, const Sweep& sweep) const;
 
-  /// What the stop from the other side tells of the lens's play; nothing until it is known where the peak is.
+  /// The lens's play, from the stop approached from the other side; empty until the peak is located.
   std::optional<PlaySeen> play_seen(const View& view) const;
 
-  /// With the fit made.
+  /// The next action; call make_fit() first.
   Choice choose(const View& view) const;
 
  private:
@@ -118,14 +118,14 @@ class Stops {
   bool misses_peak(const View& view) const;
 
   Choice first(const View& view) const;
-  /// With one stop: where the top is if the peak is as the sweep, or the last search, saw it.
+  /// Position after one stop: the top, if the peak is as the sweep, or the last search, saw it.
   int second(const View& view) const;
-  /// The top as far as what was seen is to be believed.
+  /// The top, limited to where the stops can be trusted.
   double believed_top(const View& view) const;
-  /// One more stop that the top needs, or all of a narrow peak.
+  /// One more stop to locate the top, or a position of a narrow peak.
   std::optional<int> next(const View& view, double top) const;
   std::optional<int> beside(const View& view, double top) const;
-  /// Where stops alone tell: the middle of the wider gap beside the best one, until its neighbours are near.
+  /// Next stop if the sweep is not trusted: in the wider gap beside the best one, until its neighbours are near.
   std::optional<int> between(const View& view, double top) const;
   Choice to_top(const View& view, int there, const char* reason) const;
 
@@ -133,8 +133,8 @@ class Stops {
   std::optional<FocusSample> other_side_;
   Fit fit_;
   bool distrusts_sweep_ = false;  ///< for the rest of this search
-  bool from_other_side_ = false;  ///< is how this stop is approached
-  int made_ = 0;                  ///< so far
+  bool from_other_side_ = false;  ///< this stop is approached from there
+  int made_ = 0;                  ///< stops so far
   int settled_ = 0;               ///< those of them at the top
   std::uint64_t began_ = 0;       ///< 0: long ago
   double step_ = 1, share_left_ = 1;

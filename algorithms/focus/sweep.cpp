@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A sweep over the range: where it goes, what it saw, and whether that is a peak.
+// A sweep over the range: its path, its scores, and whether they show a peak.
 #include "algorithms/focus/sweep.h"
 
 namespace framequality::focus {
@@ -16,7 +16,7 @@ int stride_of(const Pace& pace) {
           std::clamp(kTuning.swept_width * pace.width, kTuning.swept_least * spacing, kTuning.swept_most * spacing);
     if (pace.slew > 0) spacing = std::min(spacing, kTuning.swept_slew * pace.slew);
   }
-  // Within the range first: a coarse step of any size is no number of steps that an int would hold.
+  // Clamped before conversion: a coarse step of any size may exceed an int.
   return static_cast<int>(std::lround(std::clamp<double>(spacing, 1, std::max(1, pace.last))));
 }
 
@@ -78,7 +78,7 @@ bool Sweep::is_past(int lag) const {
   if (best->score < most || index <= leg_begin_ + static_cast<std::size_t>(lag) || index + 2 >= n) return false;
   const double now = trace_[n - 1].score, down = most - kTuning.past * (most - least);
   if (!(least > 0 && most > kTuning.past_peak * least && now < down && trace_[n - 2].score < most)) return false;
-  // Where noise made the least so little, or the best so high, there may be higher peaks to come.
+  // If noise alone explains the lowest or the highest score, higher peaks may follow.
   const double noise = trace_noise();
   return most - now > kTuning.past_noise * noise && most - 2 * noise > kTuning.past_peak * (least + 2 * noise);
 }
@@ -181,7 +181,7 @@ Verdict Sweep::verdict(int last, double noise) const {
                                      significance(row_, kTuning.windows[1] * stride_, noise));
   const bool is_flat = most - least <= kTuning.flat * std::max(std::abs(most), std::abs(least));
   if (!is_flat && stands_out >= kTuning.stands_out) return {Verdict::Is::kPeak, "a peak stands out of the noise"};
-  // Between the positions seen so far: for a narrow peak, and for certainty.
+  // Sweep again in between: to find a narrow peak, or to be certain.
   const bool has_room = static_cast<double>(stride_) / passes_ > kTuning.narrow_peak * std::sqrt(last / 2.0);
   const bool may_be = passes_ == 1 || stands_out >= kTuning.may_stand_out;
   if (passes_ < static_cast<int>(std::size(kTuning.offsets)) && (is_flat ? has_room : may_be))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A sweep over the range: its legs, what their frames show, and whether that is a peak.
+// A sweep over the range: its legs, the scores of their frames, and whether they show a peak.
 #pragma once
 
 #include "algorithms/focus/blur_peak.h"
@@ -17,7 +17,7 @@ struct Leg {
 
 /// Inputs for the distance between the commands of a sweep.
 struct Pace {
-  double wanted = 0;  ///< steps, as set; 0: it is chosen
+  double wanted = 0;  ///< steps, as set; 0: automatic
   int last = 0;       ///< step of the range
   bool stop_and_go = false;
   bool is_prompt = false;  ///< the lens is known to be at once where it is sent, without play
@@ -28,25 +28,25 @@ struct Pace {
 /// Distance between commands, steps, >= 1.
 int stride_of(const Pace& pace);
 
-/// The legs of a sweep: from the nearer end, from the side that is set, or, from_here, to both sides of where it is.
+/// The legs of a sweep: from the nearer end, from the set side, or, from_here, from the lens to both sides.
 std::vector<Leg> legs_of(const Lens& lens, const FocusSettings& settings, bool from_here);
 
 struct Verdict {
   enum class Is {
     kPeak,
-    kDoubt,  ///< another sweep, in between, is to tell
+    kDoubt,  ///< another sweep, in between, must decide
     kNothing
   } is;
   const char* reason;
 };
 
-/// Positions are in steps.
+/// Positions are in steps, scores in any unit.
 class Sweep {
  public:
-  /// Forgets all but the distance of commands.
+  /// Forgets everything except the stride.
   void clear();
   void begin(int stride, std::vector<Leg> legs);
-  /// Another sweep follows in between the positions seen so far, from the end that is nearer to `at`.
+  /// Starts another sweep between the positions seen so far, from the end nearer to `at`.
   void begin_between(int at, const Lens& lens);
   /// Another sweep follows from where the first one began, halfway between the positions that it saw.
   void begin_halfway(const Lens& lens);
@@ -56,9 +56,9 @@ class Sweep {
   const Leg& begin_leg();
   void drop_legs() { legs_.clear(); }
 
-  /// A frame, and its score.
+  /// Adds a frame and its score.
   void add(const Seen& seen) { trace_.push_back(seen); }
-  /// Where the lens is to go next, from there; nothing at the end of the leg.
+  /// The next position after `at`; empty at the end of the leg.
   std::optional<int> next(int at) const;
   /// True when the leg is clearly past a peak: the last two scores come down from it.
   bool is_past(int lag) const;
@@ -74,7 +74,7 @@ class Sweep {
 
   /// Credits scores to the positions that their frames show. False if there are none.
   bool credit(const FocusMotion& motion);
-  /// The same, for all legs are done.
+  /// The same, at the end of all legs.
   bool end(const FocusMotion& motion);
   Verdict verdict(int last, double noise) const;
   /// Standard deviation of single scores: an upper bound, as the curve's own bends count.
@@ -85,27 +85,27 @@ class Sweep {
   const std::vector<FocusSample>& row() const { return row_; }  ///< by position
   const FocusSample& best() const { return best_of(row_); }     ///< of a row that is not empty
   double highest() const { return extremes(trace_).second; }    ///< score of all frames, at least one
-  int lag() const { return lag_; }                              ///< with which scores were credited
+  int lag() const { return lag_; }                              ///< frames, as used to credit scores
   int stride() const { return stride_; }
   int start() const { return leg_.from; }  ///< of the last leg
-  /// What it saw there, or beside it; row: not empty.
+  /// Score seen nearest to `at`; the row must not be empty.
   double score_at(int at) const;
-  /// How far from the top of a peak, on one side of it, it saw this share of its height.
+  /// Distance from a peak's top, on one side, at which it saw this share of its height; steps.
   double distance(const FocusPeak& peak, double share, int side) const;
 
  private:
-  /// Of single scores, in the order of frames.
+  /// Standard deviation of single scores, in frame order.
   double trace_noise() const;
 
   std::vector<Leg> legs_;  ///< to come
   Leg leg_{};
   std::vector<Seen> trace_;    ///< all frames
-  std::size_t leg_begin_ = 0;  ///< of the trace
+  std::size_t leg_begin_ = 0;  ///< index in trace_
   std::vector<FocusSample> row_;
   int lag_ = 0;
   int stride_ = 1;
   int passes_ = 0;       ///< sweeps so far
-  int repeats_ = 0;      ///< scores of a position that had one,
+  int repeats_ = 0;      ///< scores at positions that had one,
   double repeated_ = 0;  ///< and the sum of their squared differences
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The numbers that a focus search decides by.
+// Thresholds of the focus search.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace framequality::focus {
 /// height, "deviations" standard deviations of single scores.
 ///
 /// Where the values come from: "theory" says that they follow from it. The others were chosen with the tables of
-/// focus_bench (docs/autofocus.md) that each part names, and the lenses of tests/focus/search_lens_test.cpp. Who
-/// changes one compares all rows.
+/// focus_bench (docs/autofocus.md) that each part names, and the lenses of tests/focus/search_lens_test.cpp. After
+/// changing one, compare all rows.
 struct Tuning {
   // --- Sweep: tables focusing, contrast, flat ------------------------------------------------------------------------
   double divisions = 20;         ///< commands over the range: narrower peaks are missed, and each takes a frame
@@ -31,71 +31,71 @@ struct Tuning {
   double moving = 0.05;          ///< share of all scores' range by which two differ that show a lens on its way
   double flat = 0.01;            ///< share of the score within which all lie where there is no peak
   double windows[2] = {1.5, 3};  ///< strides over which scores are averaged to see whether a peak stands out:
-  double stands_out = 7;         ///< deviations by which one does,
-  double may_stand_out = 3.5;    ///< and by which it may, so that another sweep is to tell
-  double narrow_peak = 1.2;      ///< times sqrt(range / 2): how near commands must be for a flat sweep to be believed
-  double offsets[4] = {0, 0.5, 0.25, 0.75};  ///< strides by which sweeps lie in between each other (theory: bisection)
-  int enough_repeats = 6;                    ///< scores of positions seen before from which noise is told,
-  double few_repeats = 1.3;                  ///< and how much more it may be
-  double from_here = 0.75;                   ///< strides: nearer than that to the last focus nothing new was found
+  double stands_out = 7;         ///< deviations from which one does,
+  double may_stand_out = 3.5;    ///< and from which it may, so that another sweep must decide
+  double narrow_peak = 1.2;      ///< times sqrt(range / 2): largest stride at which a flat sweep is believed
+  double offsets[4] = {0, 0.5, 0.25, 0.75};  ///< strides by which repeated sweeps are shifted (theory: bisection)
+  int enough_repeats = 6;                    ///< repeated scores of a position that suffice to estimate noise,
+  double few_repeats = 1.3;                  ///< and factor by which it may exceed that estimate
+  double from_here = 0.75;                   ///< strides: a peak nearer than this to the last focus is no new one
 
   // --- Lens: table lenses --------------------------------------------------------------------------------------------
-  double deep = 0.25;                  ///< share of the range: most play that is thought possible,
-  double deep_told = 1.2;              ///< times less is taken for play that cannot be told, for its spare comes on top
-  double no_play = 0.5;                ///< less does not show on a grid of steps (theory)
-  double spare_play = 0.1;             ///< share of the play that is passed on top of it, a step at least
-  double slow_time = 1.5;              ///< times the way at the speed learned is waited for a slow lens
-  int longest_settle = 40;             ///< that are waited for the lens to come to rest
-  int patient_settle = 6;              ///< that are waited for an answer while the lag is not known,
-  double seen_width = 0.5;             ///< if the way was longer than so many widths
+  double deep = 0.25;                  ///< share of the range: largest play considered possible,
+  double deep_told = 1.2;              ///< divided by this if play cannot be measured, as its spare comes on top
+  double no_play = 0.5;                ///< steps: less does not show on a grid of steps (theory)
+  double spare_play = 0.1;             ///< share of the play passed in addition to it, at least one step
+  double slow_time = 1.5;              ///< factor on a slow lens's learned travel time, to wait for it
+  int longest_settle = 40;             ///< frames to wait at most for the lens to come to rest
+  int patient_settle = 6;              ///< frames to wait for a response while the lag is unknown,
+  double seen_width = 0.5;             ///< if the move was longer than this many widths
   double seen_noise = 0.3;             ///< and the tolerance is below this share
-  int scene_moves = 3;                 ///< that a stop waits for a lens that is known to be at once there
-  double quiet = 0.1;                  ///< share of the score within which a sweep's frames show nothing,
-  double quiet_change = 0.15;          ///< and of their range within which two of them show the same
-  double far = 0.05, far_noise = 8;    ///< share of the score, deviations that a command's effect has at least,
-  double near = 0.08, near_noise = 4;  ///< share of the effect, deviations within which it is complete
-  double clean = 0.7;                  ///< share of the range by which one frame jumps if the lens took no time
-  std::size_t most_trail = 256;        ///< after a command that are kept
-  double tells_least = 0.05, tells_most = 0.9;  ///< shares between which a score tells a place on a flank
-  double play_stride = 0.15, play_width = 0.1;  ///< strides, widths: less of it is none, as it is below a step
+  int scene_moves = 3;                 ///< frames that a stop waits for a lens known to move instantly
+  double quiet = 0.1;                  ///< share of the score: frames that vary less show nothing,
+  double quiet_change = 0.15;          ///< and share of their range within which two of them are equal
+  double far = 0.05, far_noise = 8;    ///< share of the score, deviations: least effect of a command
+  double near = 0.08, near_noise = 4;  ///< share of the effect, deviations: within it, the lens has arrived
+  double clean = 0.7;                  ///< share of the range: a larger jump in one frame means no travel time
+  std::size_t most_trail = 256;        ///< frames kept after a command
+  double tells_least = 0.05, tells_most = 0.9;  ///< shares between which a score locates a place on a flank
+  double play_stride = 0.15, play_width = 0.1;  ///< strides, widths: smaller play counts as none
 
   // --- Noise: tables focusing, contrast ------------------------------------------------------------------------------
-  int some_changes = 2, enough_changes = 8;  ///< from frame to frame at rest that make noise less, and that tell it,
-  double few_changes = 1.5;                  ///< and what few of them may be below the mean
-  double same = 0.02, same_noise = 7;   ///< share, deviations within which scores show the same: 5 sqrt(2) (theory)
-  double frames_factor = 2.5;           ///< times width * noise / height: what a frame of noise moves the top by
-  double sure = 0.5, sure_width = 0.1;  ///< steps, widths that it should be moved by,
-  int most_frames = 8;                  ///< though a stop takes no more than so many
+  int some_changes = 2, enough_changes = 8;  ///< changes between frames at rest that may lower the noise, or define it,
+  double few_changes = 1.5;                  ///< and factor on the estimate from few of them
+  double same = 0.02, same_noise = 7;        ///< share, deviations within which scores are equal: 5 sqrt(2) (theory)
+  double frames_factor = 2.5;                ///< times width * noise / height: error of the top from one noisy frame
+  double sure = 0.5, sure_width = 0.1;       ///< steps, widths: largest error of the top accepted,
+  int most_frames = 8;                       ///< but a stop takes at most this many frames
 
   // --- Stops: tables focusing, contrast, lenses ----------------------------------------------------------------------
-  // Distances beside the top, widths: the first from the other side, the first, behind the top, and all later.
+  // Distances from the top, widths: first from the other side, first, behind the top, and all later.
   double side_far = 1.6, side_near = 0.75, side_behind = 1.2, side = 0.8;
-  double least_width = 0.7;  ///< steps that a width counts for at least there
-  double behind = 0.3;       ///< widths that the lens is beyond a stop behind the top for it to tell
-  double second_least = 0.1, second_most = 0.97;  ///< shares between which the first stop tells how far the top is,
-  double second_reach = 2;                        ///< widths at most
-  double wide = 1.2;                              ///< strides of width of a peak that is seen from both sides
-  double near_top[3] = {0.55, 0.8, 1.3};  ///< widths beside the top that a fit takes in, until it is certain enough
-  double side_seen = 0.4;                 ///< widths that the sweep must have seen on each side of the top
-  double certain = 0.4, certain_width = 0.03;  ///< steps, widths: standard error of the top that is small enough
-  double contradicts = 0.1;                   ///< share below what it should be with which a stop contradicts the sweep
-  double believed = 1.5;                      ///< widths beyond what was seen that a parabola is believed
-  double beyond = 0.3;                        ///< widths beyond what was seen where the top is looked for first
-  double has_side = 0.4;                      ///< of `side` that a stop is beside the top to count for its side
-  double few_width = 2.5;                     ///< steps: of narrower peaks the best position is seen, not computed,
-  double could_be_best = 0.15;                ///< share below the fit's top of positions that could be it
-  double gap = 2, gap_width = 0.12;           ///< steps, widths: neighbours of the best stop that are near
-  int most_stops = 10, more_stops = 4;        ///< of a sweep's search, so many more where stops alone tell
-  std::uint64_t most_time = 8;                ///< stops' time after which a search is to end,
-  double slow_noise = 0.05;                   ///< share: unless noise makes it slow
-  double nothing = 0.01, nothing_step = 0.8;  ///< share, steps that are not worth a move,
-  int fine = 90;                              ///< where there are so many steps
-  double agree = 0.06;                        ///< share that the end may be below what was promised
-  double fail = 0.4;                          ///< share without which it has failed
-  double less = 0.2, less_noise = 6;          ///< share, deviations that it may be below the sweep's best
-  double missed = 0.5;                        ///< share that stops must reach
-  int retries = 2;                            ///< after an end that was not what was promised, and of sweeps
-  double width_least = 0.6, width_most = 1.6;  ///< times the width expected that a fitted one is believed
+  double least_width = 0.7;                       ///< steps: least width assumed there
+  double behind = 0.3;                            ///< widths that the lens must be beyond a stop behind the top
+  double second_least = 0.1, second_most = 0.97;  ///< shares between which the first stop's score locates the top,
+  double second_reach = 2;                        ///< at most this many widths away
+  double wide = 1.2;                              ///< strides: wider peaks are fitted from both sides
+  double near_top[3] = {0.55, 0.8, 1.3};          ///< widths around the top used by a fit, until it is certain enough
+  double side_seen = 0.4;                         ///< widths that the sweep must cover on each side of the top
+  double certain = 0.4, certain_width = 0.03;     ///< steps, widths: standard error at which the top is certain enough
+  double contradicts = 0.1;                       ///< share of the height by which a stop below the fit contradicts it
+  double believed = 1.5;                          ///< widths beyond the stops within which a parabola is trusted
+  double beyond = 0.3;                            ///< widths beyond the stops from which on the top is visited first
+  double has_side = 0.4;                          ///< of `side`, from which on a stop counts as beside the top
+  double few_width = 2.5;                         ///< steps: the best position of narrower peaks is seen, not computed,
+  double could_be_best = 0.15;                    ///< share below the fit's top of positions that could be it
+  double gap = 2, gap_width = 0.12;               ///< steps, widths: nearer neighbours of the best stop are near
+  int most_stops = 10, more_stops = 4;            ///< after a sweep, and additional ones if the sweep is not trusted
+  std::uint64_t most_time = 8;                    ///< durations of a stop after which a search must end,
+  double slow_noise = 0.05;                       ///< unless noise exceeds this share and makes it slow
+  double nothing = 0.01, nothing_step = 0.8;      ///< share, steps: smaller gains are not worth a move,
+  int fine = 90;                                  ///< if the range has at least this many steps
+  double agree = 0.06;                            ///< share by which the final score may fall short of the promise
+  double fail = 0.4;                              ///< share of the promise below which the search has failed
+  double less = 0.2, less_noise = 6;              ///< share, deviations by which stops may fall short of the sweep
+  double missed = 0.5;                            ///< share of the sweep's peak that stops must reach
+  int retries = 2;                                ///< after a final score below the promise, and of sweeps
+  double width_least = 0.6, width_most = 1.6;     ///< limits of a fitted width, relative to the expected one
 
   // A peak as blur makes it (blur_peak.h): it takes in what is so near the best position, strides, or has that share of
   // its score, and no less than so many samples.
@@ -108,16 +108,16 @@ struct Tuning {
 
   // --- Beside the last peak: tables refocus, drift, moving -----------------------------------------------------------
   int most_local_stops = 7, most_tracking_stops = 5;
-  double local_step = 1, tracking_step = 0.6;    ///< widths of the first step at most,
-  double local_reach = 1.2;                      ///< of each later one,
-  double tracking_reach = 2;                     ///< and of all of tracking, from where focus was last
-  double higher_step = 0.6;                      ///< widths of the first step where the score has grown
-  double local_search = 2, tracking_search = 1;  ///< widths that the loss of score is taken for at most
-  double near_peak = 0.3;                        ///< share that is left near the last peak
-  double least_height = 0.1;                     ///< times the last one's height that a scene's is taken for
-  double level_near = 0.35;                      ///< share with which one stays where all is level
+  double local_step = 1, tracking_step = 0.6;    ///< widths: largest first step,
+  double local_reach = 1.2;                      ///< largest later step,
+  double tracking_reach = 2;                     ///< and largest distance in tracking, from the last focus
+  double higher_step = 0.6;                      ///< widths: first step if the score has grown
+  double local_search = 2, tracking_search = 1;  ///< widths: largest distance inferred from the loss of score
+  double near_peak = 0.3;                        ///< share of the height: with more left, the last peak is near
+  double least_height = 0.1;                     ///< least height assumed for a scene, relative to the last one's
+  double level_near = 0.35;                      ///< share left from which on the lens stays if all is level
   double level = 0.02, level_noise = 4;          ///< share, deviations within which all is level
-  double noise_gain = 2;  ///< times what noise adds to a score, for the texture that its estimate has in it
+  double noise_gain = 2;  ///< factor on noise's share of a score: estimates of noise include texture
 };
 
 inline constexpr Tuning kTuning;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A simulated lens: the image that belongs to each of its positions, late, slow, breathing, noisy and
-// flickering on request.
+// A simulated lens: the image at each of its positions, optionally late, slow, breathing, noisy and
+// flickering.
 //
 //   VirtualLens lens(320, 240, dead_leaves(320, 240, 1), {.best_position = 40, .drive = {.lag = 2}, .noise = 3});
-//   std::vector<std::uint8_t> picture(320 * 240);
-//   lens.render(position, picture.data());  // once for each frame, with the position that the lens is sent to by now
+//   std::vector<std::uint8_t> image(320 * 240);
+//   lens.render(position, image.data());  // once for each frame, with the position that the lens is sent to by now
 #pragma once
 
 #include "algorithms/focus/disk_blur.h"
@@ -24,13 +24,13 @@
 
 namespace framequality {
 
-/// A width x height picture of overlapping disks in 8-bit grey levels, rows touching: edges of all sizes, occlusion,
-/// and a spectrum as photographs have it. Lee, Mumford, Huang: Occlusion models for natural images, IJCV 2001.
+/// A width x height image of overlapping disks in 8-bit grey levels, no row padding: edges of all sizes, occlusion,
+/// and a spectrum like that of photographs. Lee, Mumford, Huang: Occlusion models for natural images, IJCV 2001.
 inline std::vector<std::uint8_t> dead_leaves(int width, int height, std::uint64_t seed) {
   std::vector<std::uint8_t> picture(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 128);
   SplitMix random(seed);
   constexpr double kSmallest = 2, kLargest = 60;
-  constexpr double kLayers = 6;  // leaves over each pixel, in the mean
+  constexpr double kLayers = 6;  // mean number over each pixel
   const double spread = 1 - kSmallest * kSmallest / (kLargest * kLargest);
   const double mean_area = std::numbers::pi * 2 * kSmallest * kSmallest * std::log(kLargest / kSmallest) / spread;
   const auto leaves = static_cast<int>(kLayers * width * height / mean_area) + 1;
@@ -49,36 +49,36 @@ inline std::vector<std::uint8_t> dead_leaves(int width, int height, std::uint64_
 }
 
 struct LensSettings {
-  double best_position = 50;   ///< of one still picture: where it is sharp
-  double blur_per_unit = 0.1;  ///< of one still picture: radius of the blur, pixels for one unit away from there
-  double breathing = 0;    ///< change of the picture's size for one unit above best_position, relative to that there
-  double shift = 0;        ///< position p shows what p - shift would show
-  DriveSettings drive{};   ///< how the lens follows what it is sent to
-  double noise = 0;        ///< sigma of Gaussian noise, 8-bit grey levels
-  double flicker = 0;      ///< exposure of each frame is random in 1 - flicker...1 + flicker
-  std::uint64_t seed = 0;  ///< of noise and flicker
+  double best_position = 50;   ///< for a still image: where it is sharp
+  double blur_per_unit = 0.1;  ///< for a still image: radius of the blur, pixels per unit of distance from there
+  double breathing = 0;        ///< relative change of the image's size per unit above best_position
+  double shift = 0;            ///< position p shows what p - shift would show
+  DriveSettings drive{};       ///< how the lens follows its targets
+  double noise = 0;            ///< sigma of Gaussian noise, 8-bit grey levels
+  double flicker = 0;          ///< exposure of each frame is random in 1 - flicker...1 + flicker
+  std::uint64_t seed = 0;      ///< of noise and flicker
 };
 
-/// The codes that black and white are stored as; between them codes are linear.
+/// Pixel values of black and white; values between them are linear.
 struct LumaRange {
   int black = 0, white = 255;
 };
 inline constexpr LumaRange kLimitedRange{16, 235};
 
 /// Renders 8-bit luma frames. Deterministic: the same settings and positions give the same frames.
-/// Thread-safety: one thread at a time. Renders from memory that it keeps, which grows when a position is the first
-/// that needs more; only a new position costs much.
+/// Thread-safety: one thread at a time. Reuses its memory, which grows at the first position
+/// that needs more; only a new position is expensive.
 class VirtualLens {
  public:
-  static constexpr double kLeastScale = 0.25, kMostScale = 4;  ///< breathing goes no further
-  using Pixels = std::vector<std::uint8_t>;                    ///< width x height, rows touching
+  static constexpr double kLeastScale = 0.25, kMostScale = 4;  ///< limits of breathing
+  using Pixels = std::vector<std::uint8_t>;                    ///< width x height, no row padding
 
-  /// One still picture, blurred by a disk away from its best position.
+  /// One still image, blurred by a disk away from its best position.
   VirtualLens(int width, int height, Pixels still, const LensSettings& settings = {})
       : VirtualLens(width, height, std::map<double, Pixels>{}, settings) {
     still_ = std::move(still);
   }
-  /// The pictures of a real focus sweep by position: the nearest is shown.
+  /// The images of a real focus sweep by position: the nearest is shown.
   VirtualLens(int width, int height, std::map<double, Pixels> sweep, const LensSettings& settings = {})
       : width_(width),
         height_(height),
@@ -93,20 +93,20 @@ class VirtualLens {
   int height() const { return height_; }
   /// Where the lens was at the end of the last frame.
   double shown() const { return drive_.position(); }
-  /// Goes on where another one stands, with its motor's way to go and its noise: the size of the pictures has changed.
+  /// Continues from another lens's state, its motor and noise included, when the image size has changed.
   void go_on_from(const VirtualLens& other) {
     drive_ = other.drive_;
     frame_ = other.frame_;
   }
-  /// For the next frame on.
+  /// Takes effect with the next frame.
   void configure(const LensSettings& settings) {
     settings_ = settings;
     drive_.configure(settings.drive);
   }
 
-  /// The next frame, `position` being where the lens has been sent by now. Until `drive.lag` frames are over, the lens
-  /// stands where the first frame found it. A frame that sees the lens move is the mean of LensDrive::kMoments pictures
-  /// on its way. stride: bytes; 0: rows touch.
+  /// Renders the next frame; `position`: the latest command. Until `drive.lag` frames are over, the lens
+  /// stands where the first frame found it. A frame during a move is the mean of LensDrive::kMoments images
+  /// on the way. stride: bytes; 0: no row padding.
   void render(double position, std::uint8_t* out, std::ptrdiff_t stride = 0, LumaRange range = {}) {
     if (stride == 0) stride = width_;
     const auto positions = drive_.frame(position);
@@ -125,7 +125,7 @@ class VirtualLens {
   }
 
  private:
-  /// What a plane is made of: a picture, the radius of its blur in its own pixels, and the scale after that.
+  /// Recipe of a plane: an image, the radius of its blur in its own pixels, and the scale applied afterwards.
   struct Look {
     const Pixels* picture = nullptr;
     double radius = 0, scale = 1;
@@ -139,7 +139,7 @@ class VirtualLens {
     if (!std::isnan(scale)) look.scale = std::clamp(scale, kLeastScale, kMostScale);
     if (sweep_.empty()) {
       look.picture = &still_;
-      // The blur has the radius that was asked for when it has been scaled.
+      // The blur has the requested radius once it has been scaled.
       look.radius = std::min(DiskBlur::kMaxRadius, std::abs(away) * settings_.blur_per_unit) / look.scale;
       return look;
     }
@@ -150,7 +150,7 @@ class VirtualLens {
     return look;
   }
 
-  /// Fills plane_ with the picture of this position, unless it is there already.
+  /// Fills plane_ with the image of this position, unless it is there already.
   void make_plane(double position) {
     const Look look = look_at(position);
     if (std::exchange(made_, look) == look) return;
@@ -158,12 +158,12 @@ class VirtualLens {
     if (look.scale != 1) magnify(look.scale);
   }
 
-  /// Two neighbours in a row or column, and how much of the second makes a pixel between them.
+  /// Two neighbours in a row or column, and the weight of the second for a pixel between them.
   struct Tap {
     std::size_t first, second;
     float share;
   };
-  /// What pixel i of `size` shows when these are scaled about their centre; beyond the edges, the edge.
+  /// Source of pixel i of `size` after scaling about the centre; beyond the edges, the edge.
   static Tap tap(int i, int size, double scale) {
     const double centre = (size - 1) / 2.0, at = std::clamp(centre + (i - centre) / scale, 0.0, size - 1.0);
     const auto first = static_cast<std::size_t>(at);
@@ -195,7 +195,7 @@ class VirtualLens {
     plane_.swap(scaled_);
   }
 
-  /// picture: sum of `count` planes in 1/256 codes.
+  /// picture: sum of `count` planes in 1/256 grey levels.
   template <class Code>
   void expose(const Code* picture, double count, std::uint8_t* out, std::ptrdiff_t stride, LumaRange range) {
     SplitMix random(SplitMix(settings_.seed).next() ^ SplitMix(~frame_).next());
@@ -223,7 +223,7 @@ class VirtualLens {
   }
 
   static constexpr unsigned kQuantileBits = 12;
-  /// So many values, equally likely, of mean 0 and variance 1, that are distributed as a Gaussian.
+  /// Equally likely values of mean 0 and variance 1, distributed as a Gaussian.
   static std::array<float, 1u << kQuantileBits> gaussian_quantiles() {
     std::array<float, 1u << kQuantileBits> table{};
     const double n = table.size();
@@ -249,7 +249,7 @@ class VirtualLens {
   LensSettings settings_;
   LensDrive drive_;
   DiskBlur blur_;
-  std::vector<std::uint16_t> plane_;  ///< a picture in 1/256 codes, and which
+  std::vector<std::uint16_t> plane_;  ///< an image in 1/256 grey levels, and which
   Look made_;
   std::vector<std::uint16_t> scaled_;  ///< the next plane_, while it is scaled
   std::vector<Tap> columns_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whether a lens at rest is still in focus, told from the scores of its frames.
+// Detection of lost focus while the lens is at rest, from the scores of its frames.
 //
-// Noise and light change scores as well as focus does. Where the frames tell how noisy and how light they are, what
-// these explain is no loss: noise adds to a score at most what the whole score was where nothing was in focus, and
+// Noise and light change scores as well as focus does. If a frame's noise and brightness are known, changes that they
+// explain are not losses: noise adds to a score at most the whole score of an unfocused scene, and
 // light scales it.
 #pragma once
 
@@ -15,13 +15,13 @@
 
 namespace framequality {
 
-/// What is known of a frame.
+/// The measurements of a frame, as far as known.
 struct FocusFrame {
-  std::optional<double> score;  ///< finite; nothing if it was not measured
+  std::optional<double> score;  ///< finite; empty if not measured
   double noise =
       std::numeric_limits<double>::quiet_NaN();  ///< its standard deviation, 8-bit grey levels; NaN: not known
   double mean = std::numeric_limits<double>::quiet_NaN();  ///< luma, 8-bit grey levels; NaN: not known
-  int light_power = 0;  ///< the score goes with this power of the light: 0 if it is normalized
+  int light_power = 0;  ///< the score scales with this power of the light; 0 if it is normalized
   std::uint64_t known = std::numeric_limits<std::uint64_t>::max();  ///< commands so far that it may show
 };
 
@@ -29,7 +29,7 @@ struct WatchSettings {
   double loss = 0.3;      ///< relative change of the score that loses focus, 0...1
   int loss_frames = 10;   ///< frames that it must last, >= 1
   bool tracking = true;   ///< smaller changes that last count too
-  double noise_gain = 0;  ///< most that noise adds to a score: so much times its variance, 8-bit grey levels
+  double noise_gain = 0;  ///< most that noise adds to a score, per unit of its variance, 8-bit grey levels^2
   double noise_least = 0, noise_most = 0;  ///< standard deviations that were estimated while nothing but focus changed:
                                            ///< texture counts as noise where it is in focus
 };
@@ -42,7 +42,7 @@ class FocusWatch {
     kLost      ///< a large one, and the scene has come to rest
   };
 
-  /// The lens has come to rest in another place, or the same one again.
+  /// Starts watching: the lens has come to rest, at a new position or the same one.
   void begin() {
     reference_ = {};
     recent_.clear();
@@ -52,14 +52,14 @@ class FocusWatch {
     base_ = {};
     calm_ = 0;
   }
-  /// The last search, or probe, ended where it began: the next needs more patience, until all has been calm.
+  /// If the last search, or probe, ended where it began, the next waits longer, until all has been calm.
   void was_useless(bool useless) { patience_ = useless ? std::min(2 * patience_, kMostPatience) : 1; }
   void probe_was_useless(bool useless) {
     probe_patience_ = useless ? std::min(2 * probe_patience_, kMostProbePatience) : std::max(1, probe_patience_ / 2);
     quiet_ = 0;
   }
 
-  /// A frame with a score.
+  /// Judges a frame that has a score.
   Sign frame(const FocusFrame& f, const WatchSettings& s) {
     const double score = *f.score;
     if (recent_.full()) recent_.pop();
@@ -73,7 +73,7 @@ class FocusWatch {
     const auto [low, high] = explained(f, s);
     const bool outside = is_outside(score, low, high, s.loss);
     if (std::exchange(was_outside_, outside) && !outside) {
-      // What passed by is not what is seen now.
+      // Forget frames of what passed by.
       recent_.clear();
       recent_.push({score, f.mean});
     }
@@ -93,7 +93,7 @@ class FocusWatch {
     waited_ = 0;
     if (outside) return Sign::kNone;
     if (!is_alike(low, high)) {
-      // Another light or noise that stays is what is compared with from now on.
+      // Light or noise that has changed for good becomes the new reference.
       if (++explained_ < kRebase) return Sign::kNone;
       begin();
       return Sign::kNone;
@@ -102,7 +102,7 @@ class FocusWatch {
     return s.tracking ? track(f) : Sign::kNone;
   }
 
-  /// What it sees now.
+  /// Mean score of the last frames.
   FocusSample level() const {
     const std::size_t n = std::min(kCalmFrames, recent_.size());
     FocusSample sample{.at = 0, .score = 0, .frames = static_cast<int>(n)};
@@ -111,7 +111,7 @@ class FocusWatch {
   }
   /// Standard deviation of single scores; 0 before it is known.
   double noise() const { return base_.frames ? base_.deviation : 0; }
-  /// Standard deviation of what it sees now, of the scene's own motion too.
+  /// Standard deviation of recent scores, including the scene's own motion.
   double unrest() const {
     Block all;
     for (std::size_t i = recent_.size() - std::min(kCalmFrames, recent_.size()); i < recent_.size(); ++i)
@@ -120,17 +120,17 @@ class FocusWatch {
     all.end();
     return all.deviation;
   }
-  /// What it saw first; 0 before it has seen enough.
+  /// Mean score of the first frames; 0 before there are enough.
   double reference() const { return reference_.score(); }
 
  private:
   static constexpr int kMostPatience = 16, kMostProbePatience = 16;
-  static constexpr int kCalm = 4;            ///< so many times patience without a frame of another scene halve it
+  static constexpr int kCalm = 4;            ///< times patience without a frame of another scene that halve it
   static constexpr int kLongestWait = 90;    ///< frames, for a scene that does not come to rest
   static constexpr double kSteady = 0.06;    ///< a score that has varied by less than this share is steady,
-  static constexpr double kSteadyNoise = 6;  ///< or by so many standard deviations
+  static constexpr double kSteadyNoise = 6;  ///< or by fewer standard deviations
   static constexpr double kSteadyLight = 0.04;
-  static constexpr double kOtherScene = 3;  ///< light so many times brighter or darker is that of another scene
+  static constexpr double kOtherScene = 3;  ///< a ratio of brightness beyond this means another scene
   static constexpr std::size_t kRecent = 8, kCalmFrames = 5;
   static constexpr int kBlock = 30, kRebase = 30;
   static constexpr double kSlip = 0.04, kSlipNoise = 6;          ///< of the recent frames
@@ -152,7 +152,7 @@ class FocusWatch {
     double variance() const { return noise_sum / frames; }  ///< of noise
     double mean() const { return mean_sum / frames; }
   };
-  /// Mean and standard deviation of a number of frames.
+  /// Mean and standard deviation of a block of scores.
   struct Block {
     double sum = 0, squares = 0, first = 0;
     int frames = 0;
@@ -174,7 +174,7 @@ class FocusWatch {
     return score < std::min(low * keep, low * grow) || score > std::max(high * keep, high * grow);
   }
 
-  /// Scores that the reference would have with this frame's noise and light.
+  /// Least and highest score of the reference under this frame's noise and light.
   std::pair<double, double> explained(const FocusFrame& f, const WatchSettings& s) const {
     double low = reference_.score(), high = low;
     const double mean = reference_.mean();
@@ -190,7 +190,7 @@ class FocusWatch {
     }
     return {low, high};
   }
-  /// Of noise, where what focus does to its estimate does not count; NaN if it is not known.
+  /// Noise variance without the effect of focus on its estimate; NaN if unknown.
   static double variance(double noise, const WatchSettings& s) {
     const double most = s.noise_most * s.noise_most, least = s.noise_least * s.noise_least;
     if (noise > s.noise_most) return noise * noise;

@@ -10,8 +10,8 @@ namespace framequality::halftone {
 
 inline constexpr int kMaskSide = 128;
 
-/// Threshold of a rank 0...kMaskSide^2 - 1 of the mask: 1...kWhite, evenly spread. strength draws all of them towards
-/// the middle, where 0 is plain rounding.
+/// Threshold of a rank 0...kMaskSide^2 - 1 of the mask: 1...kWhite, evenly spread. A lower strength moves all of them
+/// towards the middle; 0 is plain rounding.
 template <class I>
 FQ_HD I threshold_of(I rank, I strength) {
   constexpr int kRanks = kMaskSide * kMaskSide;
@@ -21,7 +21,7 @@ FQ_HD I threshold_of(I rank, I strength) {
 
 FQ_HD int threshold_of(int rank, int strength) { return threshold_of<int>(rank, strength); }
 
-/// Level of a tone: the one above it if what is left of it reaches the threshold.
+/// Level of a tone: rounded up if its remainder reaches the threshold.
 template <class I>
 FQ_HD I masked_level(I tone, I threshold, const Levels& levels) {
   const I below = tone / levels.step();

@@ -9,8 +9,8 @@
 
 namespace framequality::halftone {
 
-// Three channels are worked on in one 64-bit word, which every processor has: fields of 21 bits, red lowest. A field
-// never leaves its bits:
+// Three channels are processed in one 64-bit word: fields of 21 bits, red lowest. A field never overflows
+// its bits:
 //   tones          0...kFull, 13 bits
 //   kept errors    0...2 kErrorBias - 1, 13 bits; 16 times that + 8 is at most 131064, 17 bits
 //   interpolation  sums of tones times weights that sum to kNodeStep: 20 bits
@@ -42,13 +42,13 @@ FQ_HD constexpr std::uint32_t node_of(Triple t) {
 
 // --- Gamut ----------------------------------------------------------------------------------------------------------
 
-/// Tone that stands for a tone of the image: the table between its nodes, by the tetrahedron that holds the tone,
-/// rounded, halves up. Linear tables are met exactly.
+/// Mapped tone of a tone of the image: the table, interpolated in the tetrahedron that holds the tone,
+/// rounded, halves up. Linear tables are reproduced exactly.
 FQ_HD Triple mapped_tone(Triple tone, const Triple* table) {
   const std::uint32_t place = node_of(tone);
   const std::uint32_t r = tone & (kNodeStep - 1), g = tone >> kFieldBits & (kNodeStep - 1),
                       b = tone >> (2 * kFieldBits) & (kNodeStep - 1);
-  // On the way from one corner of the cell to the other, the channel that has gone furthest turns first.
+  // From one corner of the cell to the opposite one, the channel that has gone furthest turns first.
   const bool red_leads_green = r >= g, red_leads_blue = r >= b, green_leads_blue = g >= b;
   const std::uint32_t high = red_leads_green ? (red_leads_blue ? r : b) : (green_leads_blue ? g : b);
   const std::uint32_t low = red_leads_green ? (green_leads_blue ? b : g) : (red_leads_blue ? b : r);
@@ -92,7 +92,7 @@ struct DiffusedColour {
   Triple kept;
 };
 
-/// The share of the four neighbours' kept errors less the one of the pixel on the left: it is there earlier.
+/// Share of the kept errors of the three neighbours above, which are ready before that of the left one.
 FQ_HD Triple share_from_above(Triple above_left, Triple above, Triple above_right) {
   return above_left + 5 * above + 3 * above_right + triple(8);
 }

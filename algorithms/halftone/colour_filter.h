@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Interface of the filters that halftone to the colours of a palette: frames in, colours or their codes out.
+// Interface of the filters that halftone to the colours of a palette: frames in, colours or their numbers out.
 #pragma once
 
 #include "algorithms/halftone/colour.h"
@@ -15,7 +15,7 @@
 
 namespace framequality::halftone {
 
-/// How Y, U and V make R, G and B.
+/// The matrix from Y, U and V to R, G and B.
 enum class Matrix : std::uint8_t { kBt601, kBt709, kBt2020 };
 
 enum class ColourOutput : std::uint8_t {
@@ -24,13 +24,13 @@ enum class ColourOutput : std::uint8_t {
   kRgbx    ///< the same with a fourth byte, 255
 };
 
-/// May change from frame to frame.
+/// Settings for one frame; they may differ between frames.
 struct ColourSettings {
   Palette palette;
   Method method = Method::kFloydSteinberg;  ///< or kBlueNoise
   ColourOutput output = ColourOutput::kRgb;
   ToneSettings tone;               ///< of each channel; tone.light: kCode unless `linear`
-  bool linear = false;             ///< colours are mixed as light, not as codes
+  bool linear = false;             ///< colours are mixed as light, not as pixel values
   bool relative = true;            ///< as ColourBasis::relative
   bool serpentine = false;         ///< of Floyd-Steinberg: on one core
   int strength = kFullStrength;    ///< as Settings::strength
@@ -38,7 +38,7 @@ struct ColourSettings {
   bool operator==(const ColourSettings&) const = default;
 };
 
-/// Whether frames can be halftoned so.
+/// Whether these settings are supported.
 inline bool valid(const ColourSettings& s) {
   return s.palette.count >= 2 && s.palette.count <= kMostColours && s.method != Method::kToneDependent &&
          s.strength >= 0 && s.strength <= kFullStrength;
@@ -71,7 +71,7 @@ struct ColourTask {
   int fields = 1;  ///< as Task::fields
 };
 
-/// Every twin and every number of threads gives the same bits. Made for a PictureGeometry, whose layout may leave out
+/// Bit-identical on every twin, with any number of threads. Made for a PictureGeometry, whose layout may leave out
 /// planes of alpha.
 using ColourFilter = Worker<ColourTask, void>;
 

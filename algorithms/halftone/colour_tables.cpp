@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tables that colour halftoning reads: made of a palette once, on the host, for all devices.
+// Tables for colour halftoning, made from a palette once, on the host, for all devices.
 #include "algorithms/halftone/colour_tables.h"
 
 #include "algorithms/halftone/oklab.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kLightOne = 65535;
 
-/// sRGB light of a code 0...1 and beyond, rounded once: machines whose libraries differ must agree.
+/// Light of an sRGB value 0...1 and beyond, rounded once: machines whose libraries differ must agree.
 double light_of_code(double code) {
   const double light = std::floor(kLightOne * light_of(std::abs(code), Light::kSrgb) + 0.5) / kLightOne;
   return code < 0 ? -light : light;
@@ -43,7 +43,7 @@ double luminance_of(const Vector3& tone, bool linear) {
   return light_of_tones(tone, linear).dot({0.2126, 0.7152, 0.0722});
 }
 
-/// Where tones beyond the gamut are brought to its nearest point: lightness, and colour that weighs half of it.
+/// Space in which tones beyond the gamut move to its nearest point: lightness, and colour at half its weight.
 Vector3 opponent_of(const Vector3& tone, bool linear) {
   const Vector3 weights = linear ? Vector3{0.2126, 0.7152, 0.0722} : Vector3{0.299, 0.587, 0.114};
   const Vector3 v = tone * (1.0 / kFull);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tables that colour halftoning reads: made of a palette once, on the host, for all devices.
+// Tables for colour halftoning, made from a palette once, on the host, for all devices.
 #pragma once
 
 #include "algorithms/halftone/colour.h"
@@ -19,10 +19,10 @@ struct ColourBasis {
   bool operator==(const ColourBasis&) const = default;
 };
 
-/// Tone of an sRGB code of 8 bits, 0...kFull.
+/// Tone of an 8-bit sRGB value, 0...kFull.
 int palette_tone(int code, bool linear);
 
-/// Of error diffusion.
+/// Tables of error diffusion.
 struct ChoiceTables {
   std::vector<std::uint8_t> nearest;  ///< by cell_of(u + kErrorBias): the colour nearest in OKLab to the cell's middle
   std::array<Triple, kMostColours> minuend{};

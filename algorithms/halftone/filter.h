@@ -22,7 +22,7 @@ enum class Method : std::uint8_t {
 
 inline constexpr int kMaxSwathRows = 64;
 
-/// May change from frame to frame.
+/// Settings for one frame; they may differ between frames.
 struct Settings {
   Method method = Method::kFloydSteinberg;
   ToneSettings tone;
@@ -35,13 +35,13 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-/// Whether frames can be halftoned so.
+/// Whether these settings are supported.
 inline bool valid(const Settings& s) {
   return Levels::valid(s.levels) && s.strength >= 0 && s.strength <= kFullStrength && (!s.packed || s.levels == 2) &&
          (s.method != Method::kToneDependent || find_table(s.swath_rows));
 }
 
-/// A picture to be written, not owned: Levels::code() of every pixel, one byte each; or, packed, one bit each, 1 for
+/// An image to be written, not owned: Levels::code() of every pixel, one byte each; or, packed, one bit each, 1 for
 /// white, the highest bit of a byte leftmost, rows padded to whole bytes with 0.
 struct Target {
   std::uint8_t* row0 = nullptr;
@@ -68,10 +68,10 @@ struct Task {
   Frame frame;
   Target out;
   Settings settings;
-  int fields = 1;  ///< 2: two interleaved fields, rows y of field y mod 2, halftoned as pictures of their own
+  int fields = 1;  ///< 2: two interleaved fields, rows y of field y mod 2, halftoned as separate images
 };
 
-/// Every twin and every number of threads gives the same bits.
+/// Bit-identical on every twin, with any number of threads.
 using Filter = Worker<Task, void>;
 
 }  // namespace framequality::halftone

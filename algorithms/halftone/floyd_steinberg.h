@@ -9,14 +9,14 @@
 namespace framequality::halftone {
 
 // R. W. Floyd, L. Steinberg, An adaptive algorithm for spatial grey scale, Proc. SID 17 (1976), in raster order:
-//   s = 7 e[y][x-1] + e[y-1][x-1] + 5 e[y-1][x] + 3 e[y-1][x+1]     e outside the picture is 0
+//   s = 7 e[y][x-1] + e[y-1][x-1] + 5 e[y-1][x] + 3 e[y-1][x+1]     e outside the image is 0
 //   u = tone[y][x] + ((s + 8) >> 4)
 //   level = the one nearest to u (see Levels::bias)
 //   e[y][x] = weaken(u - level * step, strength)
 // Any order in which a pixel comes after the four that it reads gives the same bits.
 //
-// What is kept is the error plus Levels::bias(): with a = u + bias the level is a / step and what is kept is a % step,
-// and a picture's worth of errors fits 16 bits without a sign:
+// The kept value is the error plus Levels::bias(): with a = u + bias the level is a / step, the kept value a % step,
+// and all kept values fit 16 bits without a sign:
 //   kept errors are 0...step-1 (by induction: tones are 0...kWhite, the weights sum to 16);
 //   16 times that + 8 is at most 16 * 4079 + 8 = 65272, and since 16 * bias divides by 16,
 //   (sum of kept errors + 8) >> 4 is ((s + 8) >> 4) + bias;
@@ -28,7 +28,7 @@ struct Diffused {
   I level, kept;
 };
 
-/// kept_*: of the neighbours; `bias` for those outside the picture. weakens: false where strength is kFullStrength.
+/// kept_*: of the neighbours; `bias` for those outside the image. weakens: false where strength is kFullStrength.
 template <class I>
 FQ_HD Diffused<I> floyd_steinberg(I tone, I kept_left, I kept_above_left, I kept_above, I kept_above_right,
                                   const Levels& levels, I strength, bool weakens) {
@@ -38,9 +38,9 @@ FQ_HD Diffused<I> floyd_steinberg(I tone, I kept_left, I kept_above_left, I kept
   return {level, weakens ? weaken(kept - levels.bias(), strength) + levels.bias() : kept};
 }
 
-/// One row in plain steps. kept: the errors of the row above, replaced by this row's; columns -1...width, of which
-/// -1 and width are outside the picture and stay `bias`. serpentine: rows of odd y are run through from the right and
-/// what they pass on is mirrored, so that the row above, which ran the other way, has passed its 1/16 and 3/16 to where
+/// One row, pixel by pixel. kept: the errors of the row above, replaced by this row's; columns -1...width, of which
+/// -1 and width are outside the image and stay `bias`. serpentine: rows of odd y are processed from the right and
+/// their weights are mirrored, so that the row above, which ran the other way, has passed its 1/16 and 3/16 to where
 /// raster order would have put the 3/16 and 1/16.
 template <class Tone, class Put>
 FQ_HD void floyd_steinberg_row(int width, int y, bool serpentine, const Levels& levels, int strength,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// OKLab, the space in which colours are compared, by operations that all machines round alike.
+// OKLab, the space in which colours are compared, computed by operations that round alike on all machines.
 #pragma once
 
 #include <bit>
@@ -15,18 +15,18 @@ struct Vector3 {
   double dot(const Vector3& o) const { return x * o.x + y * o.y + z * o.z; }
 };
 
-/// Cube root to some 1e-10 of it. Libraries' own differ in the last bit.
+/// Cube root, relative error some 1e-10. Those of libraries differ in the last bit.
 inline double cube_root(double v) {
   if (v < 0) return -cube_root(-v);
   if (v < 1e-12) return 0;
-  // A third of the logarithm, which the bits of a number nearly are, then Newton's steps.
+  // A third of the logarithm, which the bits of a number approximate, then Newton's steps.
   auto root = std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) / 3 + 0x2a9f7893782da1ceu);
   for (int i = 0; i < 3; ++i) root -= (root - v / (root * root)) / 3;
   return root;
 }
 
-/// B. Ottosson, A perceptual color space for image processing (2020), of linear light, 1 = white. Light beyond 0...1
-/// goes on as it is there.
+/// B. Ottosson, A perceptual color space for image processing (2020), of linear light, 1 = white. Light may lie
+/// beyond 0...1.
 inline Vector3 oklab_of(const Vector3& rgb) {
   const double l = cube_root(0.4122214708 * rgb.x + 0.5363325363 * rgb.y + 0.0514459929 * rgb.z),
                m = cube_root(0.2119034982 * rgb.x + 0.6806995451 * rgb.y + 0.1073969566 * rgb.z),

@@ -55,7 +55,7 @@ std::string quoted(std::string_view entry) {
 
 [[noreturn]] void refuse(const std::string& text) { throw std::invalid_argument(text); }
 
-/// The number in all of the text, to the base.
+/// The whole text as a number in this base.
 int number_of(std::string_view text, int base) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Palettes of colour halftones: what the colours of a panel look like, and what number the panel takes for each.
+// Palettes of colour halftones: the colours of a panel as the eye sees them, and the panel's number for each.
 #pragma once
 
 #include <array>

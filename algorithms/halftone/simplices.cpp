@@ -18,7 +18,7 @@ constexpr double kTiny = 1e-9;
 Simplices::Simplices(std::span<const Vector3> points) : points_(points.begin(), points.end()) {
   for (std::size_t i = 0; i < points_.size(); ++i) {
     // Points on one sphere, such as the corners of a cube, have more than one triangulation. Lifting each by
-    // another small height leaves one.
+    // a different small height leaves one.
     const double apart = 1e-7 * static_cast<double>((i * i * 7 + i * 3) % 61);
     lifted_.push_back(points_[i].dot(points_[i]) + apart);
   }

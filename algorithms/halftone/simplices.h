@@ -17,17 +17,17 @@ struct Mixed {
   std::array<double, 4> weight{};
 };
 
-/// The mixtures of points, at most 32. Any position of them is right: in a plane, on a line.
+/// All mixtures of at most 32 points, which may lie in a plane or on a line.
 class Simplices {
  public:
   explicit Simplices(std::span<const Vector3> points);
 
-  /// The mixture nearest to a place: of it itself, where it lies among the points, by the corners of the Delaunay
-  /// simplex that holds it, which are near. Corners of no weight are left out.
+  /// The mixture nearest to a place: the place itself, if it lies among the points, from the corners of the Delaunay
+  /// simplex that holds it, which are near. Corners without weight are left out.
   Mixed nearest(const Vector3& place) const;
 
  private:
-  /// Corners, and what gives a place's weights: those of corners 1... are row . (place - origin), what is left is
+  /// Corners, and the rows that give a place's weights: those of corners 1... are row . (place - origin), the rest is
   /// corner 0's.
   struct Simplex {
     unsigned corners = 0;  ///< bit i: point i

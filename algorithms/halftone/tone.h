@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tones that halftoning works on, made from luma values, and the values of its levels.
+// Tones for halftoning, computed from luma values, and the values of the output levels.
 #pragma once
 
 #include "algorithms/host_device.h"
@@ -15,21 +15,21 @@ namespace framequality::halftone {
 /// Tones are in 1/16 of an 8-bit grey: 0 black ... kWhite white.
 inline constexpr int kWhite = 4080;
 
-/// What a code is proportional to: where errors are diffused.
+/// The quantity in which errors are diffused.
 enum class Light : std::uint8_t {
-  kCode,  ///< the code itself, as the display takes it
+  kCode,  ///< the pixel value itself, as the display receives it
   kSrgb,  ///< light by IEC 61966-2-1, what RGB and GRAY usually are
   kBt709  ///< light by the inverse of the OETF of ITU-R BT.709, BT.601 and BT.2020, for other video
 };
 
 struct ToneSettings {
-  bool limited = false;  ///< codes run from 16 to 235, times 2^(depth - 8); what lies outside is cut
+  bool limited = false;  ///< values run from 16 to 235, times 2^(depth - 8); others are clipped
   Light light = Light::kCode;
   bool invert = false;  ///< white becomes black
   bool operator==(const ToneSettings&) const = default;
 };
 
-/// Light of a value 0...1, 0...1.
+/// Light, 0...1, of a value 0...1.
 inline double light_of(double v, Light light) {
   switch (light) {
     case Light::kSrgb:
@@ -42,7 +42,7 @@ inline double light_of(double v, Light light) {
   return v;
 }
 
-/// Tone of a luma code of `depth` bits, 0...kWhite: its value expanded to the full range, rounded once, halves up.
+/// Tone of a luma value of `depth` bits, 0...kWhite: expanded to the full range, rounded once, halves up.
 inline int tone_of(std::uint32_t code, int depth, const ToneSettings& s) {
   const auto unit = static_cast<std::int64_t>(1) << (depth - 8);
   const std::int64_t black = s.limited ? 16 * unit : 0, range = s.limited ? 219 * unit : (1 << depth) - 1;
@@ -56,7 +56,7 @@ inline int tone_of(std::uint32_t code, int depth, const ToneSettings& s) {
   return s.invert ? kWhite - tone : tone;
 }
 
-/// Fills a table of the tones of all codes; its size is 2^depth.
+/// Fills a table of the tones of all pixel values; its size is 2^depth.
 inline void fill_tones(std::span<std::int16_t> table, int depth, const ToneSettings& settings) {
   for (std::uint32_t code = 0; code < table.size(); ++code)
     table[code] = static_cast<std::int16_t>(tone_of(code, depth, settings));
@@ -69,7 +69,7 @@ struct Levels {
   FQ_HD static bool valid(int count) { return count == 2 || count == 4 || count == 16; }
   /// Tones from one level to the next.
   FQ_HD constexpr int step() const { return kWhite / (count - 1); }
-  /// Eight-bit grey of a level: what a plane of GRAY8 holds.
+  /// 8-bit grey level of a level, as stored in GRAY8.
   FQ_HD constexpr int code(int level) const { return level * (255 / (count - 1)); }
   /// A tone u is rounded to level (u + bias()) / step(): to the nearest one, halves up; with 2 levels, classically, up
   /// from 128 grey on, which is 8/16 more than half.

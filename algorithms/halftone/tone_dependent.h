@@ -13,11 +13,11 @@ namespace framequality::halftone {
 // 2018; weights and thresholds by the method of P. Li, J. Allebach, Tone-dependent error diffusion, IEEE Trans. Image
 // Processing 13 (2004).
 //
-// A swath is `swath_rows` rows (the last one of a picture may be fewer). Columns are counted along the direction of the
+// A swath is `swath_rows` rows (the last one of an image may be fewer). Columns are counted along the direction of the
 // swath: from the left in swaths 0, 2, ..., from the right in the others. The published order visits row k of a swath
 // at column x at time t = x + kDelay * k, the upper row first within one t, so that a pixel may hand errors up to
-// kDelay columns back in the row below. Errors are added up exactly and rounded once, by who receives them: every
-// order in which a pixel comes after those that give to it has the same bits. Such are raster order inside the swath,
+// kDelay columns back in the row below. Errors are added up exactly and rounded once, by the receiving pixel: every
+// order in which a pixel comes after those that give to it yields the same bits. Examples are raster order in a swath,
 // and t = x + skew * k with skew > kDelay, whose rows do not depend on each other within one t.
 //
 // An error e goes to four places, (rows down, columns on), by the pixel's tone in 8-bit greys, the darker one of it and
@@ -26,7 +26,7 @@ namespace framequality::halftone {
 //   1...63    (0, 1)  (1, 0)  (1, -1)  (1, -kDelay)
 //   64...127  (0, 1)  (1, 1)  (1, 0)   (1, -1)
 // Columns beyond an end of the row are those of its end; what the last pixel of a row gives to (0, 1) it gives to (1,
-// 0), and what leaves the picture below is lost.
+// 0), and errors that leave the image below are lost.
 //   sum = of weight * error received, in 1/kWeightOne
 //   u = tone + ((sum + kWeightOne / 2) >> kWeightBits)
 //   level = the one up from the threshold: t_u where the pattern is 0, kWhite - t_u where it is 1 (in 1/kWhite of a
@@ -44,13 +44,13 @@ inline constexpr int kTones = 128;              // of 8-bit grey that have a row
 inline constexpr int kFirstMiddleTone = 64;
 inline constexpr int kPatternSide = 128;
 
-/// Row of the table.
+/// Weights and threshold of one tone.
 struct ToneRow {
   std::int16_t weight[4];  ///< in 1/kWeightOne, together exactly that
   std::int16_t threshold;  ///< t_u, in 1/16 grey: kWhite / 2 ... kWhite
 };
 
-/// What was trained together.
+/// Weights and thresholds of all tones, trained together for one swath height.
 struct ToneTable {
   std::int16_t swath_rows;
   ToneRow row[kTones];
@@ -60,7 +60,7 @@ struct Place {
   int down, on;
 };
 
-/// Where weight i of a tone 0...127 goes.
+/// Target of weight i of a tone 0...127.
 FQ_HD Place place_of(int tone, int i) {
   if (tone == 0) return {1, 0};
   if (i == 0) return {0, 1};
@@ -74,14 +74,14 @@ FQ_HD bool pattern_at(const std::uint32_t* pattern, int x, int y) {
   return pattern[i >> 5] >> (i & 31) & 1;
 }
 
-/// What one pixel becomes.
+/// Result of one pixel.
 struct ToneDiffused {
   int level;
   int error;  ///< after weaken()
   int tone;   ///< row of the table that its weights are from
 };
 
-/// sum: of what it received, in 1/kWeightOne. dot: the pattern's bit.
+/// sum: of the errors received, in 1/kWeightOne. dot: the pattern's bit.
 FQ_HD ToneDiffused tone_dependent(int tone, int sum, bool dot, const ToneRow* rows, const Levels& levels,
                                   int strength) {
   const int step = levels.step(), between = levels.count - 1;
@@ -101,7 +101,7 @@ FQ_HD ToneDiffused tone_dependent(int tone, int sum, bool dot, const ToneRow* ro
   return {level, weaken(e, strength), row};
 }
 
-/// Adds what the pixel at column x, counted along the swath, gives. add(down, column, share): share in 1/kWeightOne.
+/// Distributes the error of the pixel at column x, counted along the swath. add(down, column, share): in 1/kWeightOne.
 template <class Add>
 FQ_HD void give(const ToneDiffused& d, int x, int width, const ToneTable& table, Add&& add) {
   for (int i = 0; i < 4; ++i) {
@@ -116,7 +116,7 @@ FQ_HD void give(const ToneDiffused& d, int x, int width, const ToneTable& table,
 /// Whether the swath that holds row y runs from the right.
 FQ_HD bool runs_leftward(int y, int swath_rows) { return y / swath_rows % 2 != 0; }
 
-/// One row in plain steps. own, below: sums that this row and the next have received so far, by column of the picture;
+/// One row, pixel by pixel. own, below: sums that this row and the next have received so far, by column of the image;
 /// own is cleared.
 template <class Tone, class Put>
 FQ_HD void tone_dependent_row(int width, int y, int swath_rows, const ToneTable& table, const std::uint32_t* pattern,

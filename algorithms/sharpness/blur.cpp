@@ -8,11 +8,11 @@
 namespace framequality {
 namespace {
 
-// Directional frequency behind binomial5 from which on a picture is sharp, (rad/px)^2.
+// Directional frequency behind binomial5 above which an image is sharp, (rad/px)^2.
 constexpr double kSharpFrom = 0.24;
-// Directedness from which on blur is motion, at that frequency: of weak blur, which lowers one direction by little. Of
-// strong blur, and of a picture too sharp for one, scenes alone are as directed: per natural logarithm of the
-// frequency's distance it takes more.
+// Directedness above which blur counts as motion, at that frequency: weak blur lowers one direction by little. With
+// strong blur, and in images too sharp for any, scenes alone are as directed: the threshold grows per natural logarithm
+// of the frequency's distance.
 constexpr double kMotionFrom = 0.28, kMorePerLog = 0.2;
 // binomial5 adds this to 1 / ratio, in (px/rad)^2, and binomial3 half of it: the reciprocal behaves like a squared
 // width, and squared widths add up when an image is blurred twice.
@@ -41,7 +41,7 @@ Blur blur_of(const DirectionalRatios& measured, int radius) {
   const double directedness = 1 - std::exp(-std::sqrt(along * along + across * across));
   const double angle = std::atan2(across, along) / 2 * 180 / std::numbers::pi;
   blur.angle = angle < 0 ? angle + 180 : angle;
-  if (blur.angle >= 180) blur.angle = 0;  // a negative that was too small
+  if (blur.angle >= 180) blur.angle = 0;  // rounded from a tiny negative angle
   const double frequency = DirectionalFrequency::mean(r);
   if (directedness > kMotionFrom + kMorePerLog * std::fabs(std::log(frequency / kSharpFrom)))
     blur.kind = BlurKind::kMotion;

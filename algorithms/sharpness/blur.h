@@ -15,10 +15,10 @@ enum class BlurKind {
 
 struct Blur {
   BlurKind kind = BlurKind::kFlat;
-  /// 1 - smallest / largest mean square frequency, 0...1; 0 of a flat picture.
+  /// 1 - smallest / largest mean square frequency, 0...1; 0 for a flat image.
   double anisotropy = 0;
-  /// Direction that is blurred most: degrees from the x axis, counterclockwise as the picture is seen, 0 <= angle <
-  /// 180. Means little where anisotropy is small. 0 of a flat picture.
+  /// Direction of the strongest blur: degrees from the x axis, counterclockwise in the image as seen, 0 <= angle <
+  /// 180. Unreliable where anisotropy is small. 0 for a flat image.
   double angle = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The grid of cells that a region is split into. Kernels include it, and nothing that takes nvcc long.
+// The grid of cells that a region is split into. Kernels include it, so it includes nothing slow to compile.
 #pragma once
 
 #include "algorithms/host_device.h"

@@ -17,8 +17,8 @@ struct MeterTask {
   std::shared_ptr<const Plan> plan;
 };
 
-/// Collects plan.cells * plan.words integers, cell by cell, a cell's words being the metric's totals with the sum of
-/// samples behind them, or the histogram's bins.
+/// Collects plan.cells * plan.words integers, cell by cell: the metric's totals followed by the sum of
+/// samples, or the histogram's bins.
 using Meter = Worker<MeterTask, std::span<const std::int64_t>>;
 
 }  // namespace framequality

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The members of a metric and what they promise. Each metric is one header in metrics/ and one entry of the list in
+// The members of a metric and their contract. Each metric is one header in metrics/ and one entry of the list in
 // metrics.h.
 //
 // A metric is computed in three steps that every backend shares and none repeats:
-//   row(n)               what one sample's horizontal neighbourhood n (l, c, r, r2: the samples at x-1, x, x+1,
-//                        x+2) says; depends on one row only, so a backend walking down a column computes it once
+//   row(n)               features of one sample's horizontal neighbourhood n (l, c, r, r2: the samples at x-1, x, x+1,
+//                        x+2); depends on one row only, so a backend walking down a column computes it once
 //                        per row and keeps the last three
 //   pixel(up, mid, down) combines three such rows into what the pixel adds to the totals
 //   score(totals, n)     finishes the totals of a region of n pixels, on the host
 //   corrected(totals, n, inner, noise)
-//                        the same less the share of white noise, for metrics that it can be taken from: noise[i] is
-//                        what it adds to total i for each of the `inner` pixels that add to it
-// A metric that differs from the one it derives from in the last two alone names that one as its Totals: then the GPU's
+//                        the same without the share of white noise, for metrics that support it: noise[i] is its
+//                        contribution to total i from each of the `inner` pixels that add to it
+// A metric that differs from its base in the last two alone names that base as its Totals: then the GPU's
 // kernels are compiled once for both.
 // V is the backend's number: on the CPU a vector of 8-, 16- or 32-bit lanes, on the GPU an int or a register with two
 // samples in it, and where its products are listed (quadratic.h) a symbol. The declarations kGain and kPeak let a
@@ -27,7 +27,7 @@
 
 namespace framequality {
 
-/// The samples a pixel's share depends on: it exists where all of them lie inside the picture.
+/// The samples that a pixel's share depends on: it exists where all of them lie inside the image.
 struct Reach {
   int left = 0, right = 0, up = 0, down = 0;
 };
@@ -40,7 +40,7 @@ struct Peak {
 
 struct MetricInfo {
   const char* name;  ///< nick of the `metric` property
-  int power;         ///< of a code that the score grows with; 0: it does not depend on the codes' scale
+  int power;         ///< of the pixel value that the score grows with; 0: independent of the scale
   const char* unit;
   const char* formula;  ///< one line, g(x,y) a working sample, N the pixels of the region
   const char* summary;  ///< what it is good for, one line, with its source
@@ -68,7 +68,7 @@ inline constexpr int kFeaturesOf = [] {
   return static_cast<int>(sizeof(Row) / sizeof(Number));
 }();
 
-// What metrics ask of a number besides + and -; here for plain integers, in cpu/ and cuda/ for their own.
+// Operations that metrics need besides + and -; here for plain integers, in cpu/ and cuda/ for their own.
 FQ_HD constexpr int twice(int a) { return a + a; }
 FQ_HD constexpr int absolute(int a) { return a < 0 ? -a : a; }
 FQ_HD constexpr int minimum(int a, int b) { return a < b ? a : b; }
@@ -88,22 +88,22 @@ inline double mean_of(std::int64_t total, std::uint64_t n) {
   return n == 0 ? 0 : static_cast<double>(total) / static_cast<double>(n);
 }
 
-/// True if the share of noise can be taken from M's score.
+/// True if the share of noise can be subtracted from M's score.
 template <class M>
 inline constexpr bool kIsCorrected = requires(const std::int64_t* t, const double* noise) {
   M::corrected(t, std::uint64_t{}, std::uint64_t{}, noise);
 };
 
-/// Where less than this share of the noise's own energy is left when the noise has been taken off, there is nothing but
-/// noise: what is left is the error of the estimate.
+/// If less than this share of the noise's energy is left after subtracting the noise, the image is nothing but
+/// noise: the rest is the error of the estimate.
 inline constexpr double kLeastSignal = 0.15;
 
 /// Defaults that most metrics share.
 struct MetricBase {
   static constexpr bool kSigned = false;        ///< true: totals may be negative
   static constexpr bool kReflect = false;       ///< true: defined on all pixels, border reflected without its edge
-  static constexpr bool kCancelsLight = false;  ///< true: the same picture in less light scores the same
-  static constexpr int kNoiseTotals = 1;        ///< the last of the totals, which tell a picture from noise
+  static constexpr bool kCancelsLight = false;  ///< true: the same scene in less light scores the same
+  static constexpr int kNoiseTotals = 1;        ///< number of last totals that tell an image from noise
   static constexpr bool kHistogram = false;     ///< true: totals are 256 bins of the top 8 bits, no row() or pixel()
 };
 

@@ -15,13 +15,13 @@ struct MetricList {
   static constexpr int kCount = sizeof...(M);
 };
 
-/// Append-only: a metric's place is the value of the `metric` property.
+/// Append-only: a metric's index is the value of the `metric` property.
 using Metrics =
     MetricList<struct Variance, struct Roberts, struct Tenengrad, struct Laplacian, struct GrayDifference,
                struct GrayDifferenceProduct, struct MaxMin, struct Entropy, struct LaplacianVariance, struct Brenner,
                struct NormalizedVariance, struct VollathF4, struct MeanSquareFrequency, struct DirectionalFrequency>;
 
-/// Place of metric Wanted, which may be incomplete, in a list.
+/// Index of metric Wanted, which may be incomplete, in a list.
 template <class Wanted, class... M>
 constexpr int place_of(MetricList<M...>) {
   int place = 0;

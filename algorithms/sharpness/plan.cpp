@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which samples are measured, cell by cell, and whether their totals can overflow.
+// Choice of the samples to measure, cell by cell, and the check that their totals cannot overflow.
 #include "algorithms/sharpness/plan.h"
 
 #include "algorithms/sharpness/metrics/all.h"
@@ -13,25 +13,25 @@ namespace {
 
 /// Frame edge v (pixels) -> working samples of field p of `fields`, downscaled by k, clipped to 0...limit.
 int sample_edge(std::int64_t v, int p, int fields, int k, int limit) {
-  v = std::clamp<std::int64_t>(v, 0, std::numeric_limits<int>::max());  // keeps what follows from overflowing
+  v = std::clamp<std::int64_t>(v, 0, std::numeric_limits<int>::max());  // keeps the following from overflowing
   const std::int64_t rows = fields == 1 ? v : (v - p + 1) / 2;
   return static_cast<int>(std::clamp<std::int64_t>(std::max<std::int64_t>(rows, 0) / k, 0, limit));
 }
 
-/// a + b, held at the limits of the type.
+/// a + b, clamped to the type.
 std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
 
-/// A region of the frame, the whole one without, in pixels of its layout: of a mosaic the cells from the one that holds
-/// the first sample to before the one that holds the first beyond.
+/// A region, by default the whole frame, in pixels of its layout: of a mosaic, the cells from the one that holds
+/// the first sample to the one before the first sample beyond.
 Rect in_pixels(const Geometry& g, const std::optional<Rect>& region) {
   const int cell = g.layout.cell();
   if (!region) return {0, 0, g.width, g.height};
   if (cell == 1) return *region;
-  // Beyond the edges to the left and top nothing is measured, so that no edge is below 0.
+  // Nothing is measured beyond the left and top edges, so edges are clamped at 0.
   const auto edge = [&](std::int64_t v) { return std::max<std::int64_t>(v, 0) / cell; };
   const std::int64_t x = edge(region->x), y = edge(region->y);
   return {x, y, edge(saturating_add(region->x, region->width)) - x,
@@ -68,9 +68,9 @@ void plan_statistics(Plan& plan) {
                    " bits can overflow 64 bits; set a smaller roi, or statistics and noise-correction to false";
 }
 
-/// What a metric asks of a plan.
+/// Requirements of a metric on a plan.
 struct Needs {
-  Reach reach;            ///< samples around one that are read for it
+  Reach reach;            ///< neighbours read for a sample
   bool reflects = false;  ///< beyond the edges samples are mirrored, so that those at the edges count too
   int words = 0;          ///< totals of a cell
   Peak worst{1, 0};       ///< the largest that a sample can add to a total
@@ -128,7 +128,7 @@ void add(Plan& plan, const Grid& g, const Needs& needs) {
   plan.grids.push_back(g);
 }
 
-/// Refuses a plan where so many samples can overflow a total.
+/// Refuses a plan if this many samples can overflow a total.
 void bound(Plan& plan, std::uint64_t samples, const Peak& worst) {
   double most = static_cast<double>(worst.factor) * static_cast<double>(samples);
   for (int e = 0; e < worst.power; ++e) most *= plan.samples.largest();
@@ -138,8 +138,8 @@ void bound(Plan& plan, std::uint64_t samples, const Peak& worst) {
                    " bits can overflow its 64-bit totals; set a smaller roi, or downscale";
 }
 
-// Strips of directions that are measured for the statistics: so many over the height, and so high that they hold about
-// so many samples. The kind of a blur is known from fewer than a million; every pixel costs as much as the metric
+// Strips in which directions are measured for the statistics: their number over the height, and the samples that
+// they hold together. The kind of a blur is known from fewer than a million; every pixel costs as much as the metric
 // itself.
 constexpr int kStrips = 16;
 constexpr std::uint64_t kMostStripSamples = 1 << 19;

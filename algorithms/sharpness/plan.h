@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The measurement that is asked of each frame, resolved once per geometry and set of options: regions, zones, fields,
+// The measurement of each frame, resolved once per geometry and set of options: regions, zones, fields,
 // sample format.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Rect {
   bool operator==(const Rect&) const = default;
 };
 
-/// What a user asks for.
+/// User-facing settings, before they are checked against a frame's format.
 struct Request {
   int metric = kDefaultMetric;  ///< index into Metrics
   Prefilter prefilter = Prefilter::kNone;
@@ -32,7 +32,7 @@ struct Request {
   bool interlaced = false;        ///< each field is an image of its own; their totals are added
   bool limited = false;           ///< black and white are the 8-bit grey levels 16 and 235, not the ends of the range
   bool statistics = false;        ///< also measure noise, exposure and kind of blur of region 0
-  bool noise_correction = false;  ///< scores less the share of noise, which is measured then too
+  bool noise_correction = false;  ///< scores without the share of noise, which is then measured too
   int zone_columns = 1, zone_rows = 1;
   std::optional<Rect> roi = {};  ///< region 0; nullopt: the frame
   /// If not empty, only these parts of region 0 are scored: disjoint rectangles whose edges are multiples of downscale,
@@ -58,10 +58,10 @@ struct Plan {
   int cells = 0;                      ///< zones of region 0, then one for each extra region
   int words = 0;                      ///< totals of a cell, kWordsOf the metric
   std::vector<std::uint64_t> pixels;  ///< N of each cell, in working samples
-  std::vector<std::uint64_t>
-      inner;                  ///< of these, the pixels that add to the totals: all in the metric's reach is there
+  /// Of these, the pixels that add to the totals: all in the metric's reach exists.
+  std::vector<std::uint64_t> inner;
   StatisticsPlan statistics;  ///< of region 0; only if request.measures_statistics()
-  /// Another plan that frames are measured by too. It has no statistics and no companions of its own.
+  /// Another plan, measured on the same frames. It has no statistics and no companions of its own.
   struct Companion {
     std::shared_ptr<const Plan> plan;
     int at;  ///< where its totals begin in a frame's
@@ -82,7 +82,7 @@ struct Plan {
   }
 };
 
-/// Resolves a request. Any geometry and any rectangles are accepted: what lies outside the frame is clipped, a
+/// Resolves a request. Any geometry and any rectangles are accepted: parts outside the frame are clipped, a
 /// region with nothing left has N = 0.
 Plan make_plan(const Geometry& geometry, const Request& request);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Metrics that are sums of products of two samples, and which samples: found at compile time from row() and pixel().
+// Detection of metrics that are sums of products of two samples, at compile time, from row() and pixel().
 //
-// Summed over pixels without end, what counts of a product of two samples is how far apart they are:
+// Summed over an unbounded image, a product of two samples depends only on how far apart they are:
 //   total = sum over (dy, dx) of weight(dy, dx) * R(dy, dx) + slope * sum of g,
 //   R(dy, dx) = sum of g(y,x) * g(y+dy,x+dx), its lag
 // A backend that multiplies bytes four at a time computes that with far fewer operations than pixel by pixel.
@@ -11,8 +11,8 @@
 
 namespace framequality {
 
-/// What row() and pixel() are given in place of samples: a sum of the samples around a pixel, each times a whole
-/// number.
+/// Stands for a number in row() and pixel() in place of samples: a sum of the samples around a pixel, each times an
+/// integer.
 struct Symbol {
   /// Rows y-1...y+1, columns x-1...x+2.
   static constexpr int kRows = 3, kColumns = 4;
@@ -83,7 +83,7 @@ struct LagForm {
 
   FQ_HD constexpr int weight(int total, int dy, int dx) const { return weights[total][dy][dx + kAcross]; }
 
-  // What pixel() adds to.
+  // Called by pixel() to add to a total.
   template <int kTotal>
   FQ_HD constexpr void add(const Symbol& v) {
     is_quadratic = is_quadratic && v.kind == Symbol::Kind::kExact;
@@ -117,7 +117,7 @@ inline constexpr LagForm<kTotalsOf<M>> kLagForm = [] {
   return form;
 }();
 
-/// What white noise of variance 1 adds to total `total` of metric M for each pixel, behind the normalised binomial of
+/// Contribution per pixel of white noise of variance 1 to total `total` of metric M, behind a normalised binomial of
 /// this radius: smoothed noise has the autocorrelation of its filter, and that of a binomial is one of twice the order.
 template <class M>
 constexpr double noise_gain(int total, int radius) {

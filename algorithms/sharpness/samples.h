@@ -11,7 +11,7 @@ namespace framequality {
 /// Smoothing before the metric, each way, edge samples repeated: 1-2-1 or 1-4-6-4-1.
 enum class Prefilter : std::uint8_t { kNone, kBinomial3, kBinomial5 };
 
-/// The numbers behind working samples: codes of `depth` bits, summed over downscale x downscale pixels, then
+/// The numbers behind working samples: values of `depth` bits, summed over downscale x downscale pixels, then
 /// smoothed, are integers scaled by 2^a; they are rounded once, to `fraction` bits.
 struct SampleFormat {
   int depth = 8;
@@ -30,7 +30,7 @@ struct SampleFormat {
   bool operator==(const SampleFormat&) const = default;
 };
 
-/// Format of working samples for codes of `depth` bits (8...16). downscale: 1, 2 or 4.
+/// Format of working samples for pixels of `depth` bits (8...16). downscale: 1, 2 or 4.
 inline SampleFormat sample_format(int depth, Prefilter prefilter, int downscale) {
   SampleFormat s;
   s.depth = depth;

@@ -36,9 +36,9 @@ constexpr bool kHasGradient = requires {
   M::kGradientTotal;
 };
 
-/// True if nothing in the frame differs from white noise, whatever its distribution: the sum that the score is made of
-/// is no larger than noise of the residual's power would make it, rounding to whole codes being the least there is.
-/// That power sees a picture's finest detail as well, which a gradient sees less of than of coarser one: in sharp
+/// True if nothing in the frame differs from white noise, whatever its distribution: the score's sum is
+/// no larger than noise of the residual's power would make it; that power is at least the error of rounding.
+/// It includes an image's finest detail as well, which a gradient responds to less than to coarser detail: in sharp
 /// photographs the sum is more than 4 times as large without prefilter, 6 times behind binomial5; of first differences
 /// of neighbours twice, and 9 times behind binomial5.
 /// Unlike Statistics::noise it holds where noise is clipped, as behind a lens cap: of black pixels with some bright
@@ -58,7 +58,7 @@ bool is_noise(const Plan& plan, const RegionTotals& r, const Statistics& statist
   return sum <= (1 + kLeastSignal) * static_cast<double>(r.inner) * noise_sum;
 }
 
-/// Score of one region. corrects: the share of noise is taken off. nothing: the frame holds only noise, which scores 0
+/// Score of one region. corrects: the share of noise is subtracted. nothing: the frame holds only noise, which scores 0
 /// however dark the frame is.
 double finish(const Plan& plan, const RegionTotals& r, const Statistics& statistics, bool corrects, bool nothing) {
   if (r.n == 0 || nothing) return 0;
@@ -84,8 +84,8 @@ double finish(const Plan& plan, const RegionTotals& r, const Statistics& statist
   return v;
 }
 
-/// Energies of the gradient in level^2 of one region, noise taken off, and of that noise; 0 where next to
-/// nothing but noise is left. Nothing if the metric has none.
+/// Energies of the gradient in level^2 of one region, noise subtracted, and of that noise; 0 where next to
+/// nothing but noise is left. Empty if the metric has none.
 struct GradientEnergy {
   double energy = 0, noise = 0;
 };
@@ -140,7 +140,7 @@ class CellTotals {
   std::int64_t sum_[kHistogramBins] = {};
 };
 
-/// True if there is nothing but noise in region 0, where that is for the metric to tell.
+/// True if region 0 holds only noise, for metrics that can tell.
 bool is_nothing(const CellTotals& cells, const Statistics& statistics) {
   return with_metric(cells.plan().request.metric, [&](auto m) {
     using M = decltype(m);
@@ -171,7 +171,7 @@ bool take_least(const CellTotals& cells, const Statistics& statistics, bool corr
   const auto take = [&](const RegionTotals& r, double& least) {
     if (r.inner == 0) return false;
     const double score = finish(plan, r, statistics, corrects, false);
-    // Corrected, 0 is what nothing but noise scores.
+    // With correction, 0 means only noise.
     if (corrects && score == 0) return false;
     if (!(score < least) && !(corrects && least == 0)) return false;
     least = score;

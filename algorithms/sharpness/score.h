@@ -22,7 +22,7 @@ struct Scores {
   /// Energy of the gradient, which is the score of `tenengrad`, less the share of white noise: of region 0 and of its
   /// zones. Unit: level^2. At least 0; only for metrics that have it besides their score, with statistics.
   std::optional<double> gradient_energy;
-  double gradient_noise = 0;  ///< the share that has been taken off, level^2: zones that hold less are none too sure
+  double gradient_noise = 0;  ///< the share that was subtracted, level^2: zones with less energy are unreliable
   std::vector<double> zone_gradient_energies;
   /// Of region 0, with the metric directional-frequency at the scale of its score, and with statistics. Noise is taken
   /// off where the plan measures it.
@@ -32,8 +32,8 @@ struct Scores {
 /// Scores of a frame from what Meter::collect returned for it.
 Scores finish(const Plan& plan, std::span<const std::int64_t> totals);
 
-/// Mean of the `count` highest of the zones' scores, or of all if there are fewer: how sharp a subject is that fills
-/// that many zones. 0 of no zones.
+/// Mean of the `count` highest of the zones' scores, or of all if there are fewer: the sharpness of a subject that
+/// fills this many zones. 0 without zones.
 double sharpest_zones(std::span<const double> zones, int count);
 
 }  // namespace framequality

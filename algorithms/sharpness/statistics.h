@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The statistics of a frame besides its sharpness: how noisy it is, and how it is exposed.
+// Statistics of a frame besides its sharpness: noise and exposure.
 //
-// Noise is estimated from the residual of Immerkaer, r = | 1 -2 1; -2 4 -2; 1 -2 1 | * g of luma codes g, which cancels
-// whatever is linear along rows or columns and leaves 6 sigma of white noise. A picture's own detail adds to it; noise
-// lies on all of the picture alike and detail does not, so that the picture is cut into blocks and the mean residual of
+// Noise is estimated from the residual of Immerkaer, r = | 1 -2 1; -2 4 -2; 1 -2 1 | * g of luma g, which cancels
+// whatever is linear along rows or columns and leaves 6 sigma of white noise. An image's own detail adds to it; noise
+// covers the whole image alike and detail does not, so the image is cut into blocks and the mean residual of
 // the block at the lower quartile counts. Grain and the finest texture of a scene are noise to it: docs/metrics.md.
-// A thousand blocks, evenly spread, say that as well as all of them do: in pictures of more than twice as many every
-// n-th group of four counts (noise of sigma 2 to 20: 0.4% off in the mean, 0.9% at most, in 19 pictures of 1080p), at a
+// A thousand blocks, evenly spread, estimate it as well as all of them: in images of more than twice as many every
+// n-th group of four counts (noise of sigma 2 to 20: 0.4% off in the mean, 0.9% at most, in 19 images of 1080p), at a
 // seventh of the time.
 // Source: Immerkaer, Computer Vision and Image Understanding 64 (1996), eq. 2-4; the quartile and the groups are ours.
 #pragma once
@@ -27,10 +27,10 @@ inline constexpr int kNoiseBlockPixels = kNoiseBlock * kNoiseBlock;
 inline constexpr int kNoiseGroup = 4;
 /// Blocks that are enough: of n whole blocks every max(1, n / kNoiseBlocksEnough)-th group counts.
 inline constexpr int kNoiseBlocksEnough = 1024;
-/// Where a group has no block.
+/// Marks a group's place without a block.
 inline constexpr std::uint32_t kNoBlock = 0xffffffff;
 
-/// The part of one field that statistics are made of. Unit: luma codes, rows of the field; x1 and y1 are past the end.
+/// The part of one field used for statistics. Unit: pixels, rows of the field; x1 and y1 are past the end.
 /// Nothing outside is read: residuals exist in x0+1...x1-2, y0+1...y1-2, blocks of them begin at the first.
 struct StatisticsGrid {
   int field = 0;
@@ -46,9 +46,9 @@ struct StatisticsGrid {
 
 /// Words of statistics behind a frame's totals.
 enum StatisticsWord {
-  kLumaSum,          ///< of all codes
-  kBlackCount,       ///< codes at black or below
-  kWhiteCount,       ///< codes at white or above
+  kLumaSum,          ///< of all luma values
+  kBlackCount,       ///< pixels at black or below
+  kWhiteCount,       ///< pixels at white or above
   kResidual,         ///< |r| of the block at the lower quartile; without a whole block, of all residuals
   kSquaredResidual,  ///< r^2 of all blocks that count, or of all residuals; unsigned
   kStatisticsWords
@@ -63,12 +63,12 @@ struct StatisticsPlan {
   int step = 1;                 ///< of groups
   int blocks = 0;               ///< that count
   int sums = 0;                 ///< places of blocks' sums; those that are no block's hold kNoBlock
-  std::uint64_t pixels = 0;     ///< codes
+  std::uint64_t pixels = 0;     ///< of all grids
   std::uint64_t residuals = 0;  ///< of kSquaredResidual
 
   void add(const StatisticsGrid& g) { grid[grids++] = g; }
 
-  /// Chooses blocks, once all grids are there.
+  /// Chooses blocks. Call once all grids are set.
   void choose_blocks() {
     int whole = 0;
     std::uint64_t all = 0;
@@ -92,24 +92,24 @@ struct StatisticsPlan {
     residuals = blocks > 0 ? static_cast<std::uint64_t>(blocks) * kNoiseBlockPixels : all;
   }
 
-  /// Place of the block that counts, of all blocks by their sums, the smallest first.
+  /// Rank of the block that counts, of all blocks by their sums, the smallest first.
   FQ_HD int rank() const { return (blocks - 1) / 4; }
 
-  /// True if kSquaredResidual may not hold the squares of codes of this depth.
+  /// True if kSquaredResidual could overflow at this depth.
   bool overflows(int depth) const {
     const double largest = 8 * (std::ldexp(1.0, depth) - 1);
     return largest * largest * static_cast<double>(residuals) >= 0x1p64;
   }
 };
 
-/// |r| at the middle of three rows of three codes.
+/// |r| at the middle of three rows of three pixels.
 template <class I>
 FQ_HD constexpr I noise_residual(const I (&up)[3], const I (&mid)[3], const I (&down)[3]) {
   const I r = up[0] - 2 * up[1] + up[2] - 2 * (mid[0] - 2 * mid[1] + mid[2]) + down[0] - 2 * down[1] + down[2];
   return choose(r < 0, -r, r);
 }
 
-/// Codes of `depth` bits that count as black, that and all below, and as white, that and all above.
+/// Values of `depth` bits: all up to `black` count as black, all from `white` on as white.
 struct ClipCodes {
   int black, white;
 };
@@ -119,16 +119,16 @@ FQ_HD constexpr ClipCodes clip_codes(int depth, bool limited) {
 
 /// Noise and exposure of one frame or roi. 0 where there are no pixels.
 struct Statistics {
-  double noise = 0;      ///< standard deviation of white noise, 8-bit grey levels; 0 if smaller than 3x3
-  double rms_noise = 0;  ///< what it would be were all that the residual sees noise: no less than the noise there is
-  double mean = 0;       ///< luma, 8-bit grey levels, black included
+  double noise = 0;          ///< standard deviation of white noise, 8-bit grey levels; 0 if smaller than 3x3
+  double rms_noise = 0;      ///< upper bound: the noise if the whole residual were noise
+  double mean = 0;           ///< luma, 8-bit grey levels, black included
   double clipped_black = 0;  ///< share of the pixels, 0...1
   double clipped_white = 0;
 };
 
 /// From the kStatisticsWords of a frame.
 inline Statistics finish_statistics(const StatisticsPlan& plan, int depth, std::span<const std::int64_t> words) {
-  /// What the lower quartile of block means is of their mean in white Gaussian noise: measured.
+  /// Ratio of the lower quartile of block means to their mean in white Gaussian noise: measured.
   constexpr double kQuartile = 0.942;
   constexpr double kHalfPi = 1.57079632679489661923;
   constexpr double kResidualOfNoise = 6;  // the root of the sum of squares of the residual's weights

@@ -17,14 +17,14 @@ namespace framequality::text {
 using Number = Expression<Lanes>;
 
 /// A metric as text: `Row`, a structure of Vs; `Row make_row(V l, V c, V r, V r2)`; and the body of pixel(), where Rows
-/// up, mid and down are there. What pixel() adds to total i is ADDi(v) or ADD_PRODUCTi(a, b).
+/// up, mid and down are in scope. pixel() adds to total i by ADDi(v) or ADD_PRODUCTi(a, b).
 struct MetricText {
   std::string row, pixel;
 };
 
 namespace detail {
 
-/// The samples that row() asks for.
+/// The samples that row() reads.
 struct Neighbours {
   Number l() const { return Number::leaf("l"); }
   Number c() const { return Number::leaf("c"); }
@@ -32,7 +32,7 @@ struct Neighbours {
   Number r2() const { return Number::leaf("r2"); }
 };
 
-/// The totals, as pixel() sees them: writes down what is added.
+/// The totals, as pixel() sees them: records additions.
 class Sink {
  public:
   explicit Sink(const std::string& indent) : indent_(indent) {}

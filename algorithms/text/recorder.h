@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Numbers that write down what is done to them: functions that are templates of their numbers run on these, and come
+// Numbers that record the operations on them: functions that are templates of their numbers run on these, and come
 // out as functions of OpenCL C. So devices that compile text at run time compute with the same source as all others.
 #pragma once
 
@@ -28,8 +28,8 @@ class Recorder {
 
   static Recorder& in_use() { return *current(); }
 
-  /// A value: each $ of the expression stands for the next operand. type: of the constant that holds it; empty: what
-  /// has a name, is a constant or a condition is written where it is used. Returns its number.
+  /// A value: each $ of the expression stands for the next operand. type: of the constant that holds it; empty: a
+  /// name, constant or condition, written where it is used. Returns its number.
   int value(const char* type, const std::string& expression, std::initializer_list<int> operands = {}) {
     const auto [known, is_new] = known_.try_emplace({type, expression, operands}, static_cast<int>(nodes_.size()));
     if (is_new) nodes_.push_back({type, expression, operands, {}});
@@ -93,7 +93,7 @@ struct Unsigned {
   using Constant = std::uint32_t;
   static std::string constant(Constant v) { return std::to_string(v) + "u"; }
 };
-/// `F`: float, or a vector of floats, whatever the program says.
+/// `F`: float, or a vector of floats, as the program defines.
 struct Real {
   static constexpr char kName[] = "F";
   using Constant = float;
@@ -107,7 +107,7 @@ struct Real {
 struct Bits : Signed {
   static constexpr char kName[] = "I";
 };
-/// `V`, a metric's numbers: a vector of whatever type the program says. Metrics have no constants.
+/// `V`, a metric's numbers: a vector of the type that the program defines. Metrics have no constants.
 struct Lanes {
   static constexpr char kName[] = "V";
   struct Constant {};
@@ -168,7 +168,7 @@ struct Expression {
 
   friend Expression constant(Expression, Constant v) { return constant(v); }
 
-  // What the maths asks of a number besides: functions of the program that the text becomes a part of.
+  // Further operations of the maths: functions of the program that the text becomes a part of.
   friend Expression twice(Expression a) { return a + a; }
   friend Expression absolute(Expression a) { return make("absolute($)", {a.node}); }
   friend Expression minimum(Expression a, Expression b) { return make("minimum($, $)", {a.node, b.node}); }

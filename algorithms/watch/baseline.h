@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The usual image of a camera at each level of light, learned from its readings.
 //
-// Every figure is a slow quantile: a value that goes up by a small step when a reading lies above it and down when one
+// Every number is a slow quantile: a value that goes up by a small step when a reading lies above it and down when one
 // lies below, each in proportion to time, so that it comes to rest where the wanted share of readings lies below and
 // never moves faster than its rate, whatever it sees. (Robbins, Monro, Annals of Mathematical Statistics 22 (1951);
 // with steps of one size they follow slow change.) The first values are quantiles of the first readings.
-// A camera by night is another one than by day, hence the levels: octaves of mean luma.
+// A camera behaves differently by night and by day, hence the levels: octaves of mean luma.
 #pragma once
 
 #include "algorithms/saturate.h"
@@ -21,15 +21,15 @@
 
 namespace framequality {
 
-/// Octaves of the mean luma above black, in 8-bit grey levels: below 2, 2...4, ..., 128 and above. One where it is not
-/// known.
+/// Octaves of the mean luma above black, in 8-bit grey levels: below 2, 2...4, ..., 128 and above. One if the mean is
+/// unknown.
 inline constexpr int kLightLevels = 8;
-/// No logarithm is above it.
+/// Upper bound of all logarithms.
 inline constexpr double kHighest = 200;
 
-/// How the zones of a picture differ from each other: binary logarithms of what they hold, over the square of the
-/// light, none lower than the floor, which is what noise leaves uncertain. Empty if there are too few or nothing is in
-/// them.
+/// Differences between an image's zones: binary logarithms of their energy, over the square of the
+/// light, none below the floor, under which noise hides them. Empty if there are too few zones or all are
+/// empty.
 class Pattern {
  public:
   void set(const WatchedFrame& f) {
@@ -51,8 +51,8 @@ class Pattern {
   std::span<const double> logs() const { return logs_; }
   double floor() const { return floor_; }
 
-  /// 1 - Pearson's correlation with another that is as if none of its zones lay below `floor`: 0 of one pattern, about
-  /// 1 of any two. Nothing if one is empty or flat. b_unit: b holds logarithms over this, a sum of 1 / b_unit of them.
+  /// 1 - Pearson's correlation with another pattern, whose zones are raised to `floor`: 0 if equal, about
+  /// 1 if unrelated. Empty if one is empty or flat. b_unit: b holds logarithms over this, a sum of 1 / b_unit of them.
   std::optional<double> difference(std::span<const double> b, double floor, double b_unit = 1) const {
     if (logs_.empty() || logs_.size() != b.size()) return std::nullopt;
     floor = std::max(floor, floor_);
@@ -66,7 +66,7 @@ class Pattern {
       aa += x * x, bb += y * y, ab += x * y;
     }
     if (aa < kFlat * kFlat * n || bb < kFlat * kFlat * n) return std::nullopt;
-    return std::max(0.0, 1 - ab / std::sqrt(aa * bb));  // rounding can make it less
+    return std::max(0.0, 1 - ab / std::sqrt(aa * bb));  // rounding can make it negative
   }
 
   /// Standard deviation of the logarithms, none of them below the floor.
@@ -78,8 +78,8 @@ class Pattern {
     return logs.empty() ? 0 : std::sqrt(squares / n);
   }
 
-  /// How the zones differ from others, in octaves: what they have in common, the median, is taken off. Not empty, and
-  /// as many; valid until the next call.
+  /// Differences of the zones from others, in octaves, less their median, the common part. Not empty, and
+  /// of equal size; valid until the next call.
   std::span<const double> differences(std::span<const double> from, double floor) {
     floor = std::max(floor, floor_);
     differences_.resize(logs_.size());
@@ -89,19 +89,19 @@ class Pattern {
     for (double& d : differences_) d -= common;
     return differences_;
   }
-  /// Share of the zones, 0...1, that differ by more than half an octave once what all have in common is taken off.
+  /// Share of the zones, 0...1, that differ by more than half an octave after removing the common part.
   double changed(std::span<const double> from, double floor) {
     const std::span<const double> all = differences(from, floor);
     const auto count = std::count_if(all.begin(), all.end(), [](double v) { return std::abs(v) > kChanged; });
     return static_cast<double>(count) / static_cast<double>(all.size());
   }
-  /// Median of the logarithms; there are some.
+  /// Median of the logarithms. There must be some.
   double median() { return median_of(logs_); }
 
   /// Zones judged one by one, each by how much it varies by itself.
   struct ZoneChanges {
     int calm = 0;       ///< zones that hold something and vary little
-    double other = 0;   ///< share of these that differ by more than that
+    double other = 0;   ///< share of these that differ by more than usual
     double softer = 0;  ///< share that has lost most of its detail
   };
   /// spread: standard deviations by zone, in octaves.
@@ -110,7 +110,7 @@ class Pattern {
     if (from.size() != logs_.size() || spread.size() != logs_.size()) return c;
     const std::span<const double> all = differences(from, floor);
     floor = std::max(floor, floor_);
-    // What all have in common is taken from the sharper half: half of a lens that is smeared is no common loss.
+    // Use the common part of the sharper half: a smear on half of the lens is not a common loss.
     sorted_.assign(all.begin(), all.end());
     const auto upper =
         sorted_.begin() + static_cast<std::ptrdiff_t>(kCommonOf * static_cast<double>(sorted_.size() - 1));
@@ -128,14 +128,14 @@ class Pattern {
   }
 
  private:
-  static constexpr std::size_t kFewest = 12;   ///< zones that make a pattern: chance makes fewer look alike
+  static constexpr std::size_t kFewest = 12;   ///< least zones of a pattern: fewer look alike by chance
   static constexpr double kNoiseFloor = 0.5;   ///< of the energy of noise
   static constexpr double kLeastFloor = 1e-3;  ///< of the mean
-  static constexpr double kFlat = 0.15;        ///< standard deviation of the logarithms: of a picture alike everywhere
+  static constexpr double kFlat = 0.15;        ///< standard deviation of the logarithms: of a uniform image
   static constexpr double kChanged = 0.5;
-  static constexpr double kLively = 0.5;     ///< standard deviation, octaves: above it a zone says nothing
+  static constexpr double kLively = 0.5;     ///< standard deviation, octaves: zones above it are ignored
   static constexpr double kAbove = 1;        ///< octaves above the floor that a zone usually is, to say something
-  static constexpr double kTimesSpread = 3;  ///< standard deviations that are another picture
+  static constexpr double kTimesSpread = 3;  ///< standard deviations from which on a zone differs
   static constexpr double kSofter = 1;       ///< octaves
   static constexpr double kCommonOf = 0.7;   ///< quantile
 
@@ -150,16 +150,16 @@ class Pattern {
   double floor_ = 0;
 };
 
-/// What is known of one level of light. Logarithms are binary.
+/// Learned values of one light level. Logarithms are binary.
 struct LevelBaseline {
-  double seconds = 0;   ///< of readings that it was learned from
-  double score = 0;     ///< logarithm of the median
-  double low = 0;       ///< the same of what 2% of the readings lie below
-  double noise = 0;     ///< logarithm of the median; standard deviation, 8-bit grey levels
-  double energy = 0;    ///< the same of the gradient's energy over the square of the mean luma; what is known of it
-  double restless = 0;  ///< what 98% of differences of patterns lie below
-  double activity = 0;  ///< what 5% of readings' distances from all before lie below; 0: some repeat exactly
-  double longest_still = 0;     ///< s that the picture stood still at most
+  double seconds = 0;           ///< of readings that it was learned from
+  double score = 0;             ///< logarithm of the median
+  double low = 0;               ///< logarithm of the 2% quantile
+  double noise = 0;             ///< logarithm of the median; standard deviation, 8-bit grey levels
+  double energy = 0;            ///< the same of the gradient's energy over the square of the mean luma
+  double restless = 0;          ///< 98% quantile of the differences of patterns
+  double activity = 0;          ///< 5% quantile of readings' distances from all before; 0: some repeat exactly
+  double longest_still = 0;     ///< s: the longest that the image stood still
   std::vector<double> pattern;  ///< logarithms; empty if there are no zones
   std::vector<double> spread;   ///< of each zone, octaves: standard deviation; empty if it is not known
   double floor = -kHighest;     ///< of the pattern
@@ -167,18 +167,18 @@ struct LevelBaseline {
   bool learned() const { return seconds > 0; }
 };
 
-/// One reading of how the picture compares, as far as it is known.
+/// How one reading compares with the baseline, as far as known.
 struct Likeness {
   double noise = kUnknown, energy = kUnknown;  ///< as in LevelBaseline
   std::optional<double> difference;            ///< of the pattern from the level's
-  double distance = kUnknown;                  ///< from all readings of the last while, by zone in octaves
-  double still = 0;                            ///< s that it had stood still, where that is over
+  double distance = kUnknown;                  ///< from the nearest recent reading, by zone in octaves
+  double still = 0;                            ///< s: length of a standstill that has just ended
 };
 
-/// Levels of light, and learning them. Memory: constant once the number of zones is known.
+/// Light levels and how they are learned. Memory: constant once the number of zones is known.
 class Baseline {
  public:
-  /// Level of a mean luma; a little above or below it the level before is kept.
+  /// Level of a mean luma; near a boundary `before` is kept.
   int level_of(double mean, int before) const {
     if (!(mean >= 0)) return 0;
     const auto at = [](double m) { return std::min(saturated<int>(std::log2(std::max(m, 1.0))), kLightLevels - 1); };
@@ -186,7 +186,7 @@ class Baseline {
     return at(mean);
   }
 
-  /// What readings of this level are compared with: its own or, before that is learned, the nearest level's; null if
+  /// Baseline for readings of this level: its own or, before that is learned, the nearest level's; null if
   /// nothing is learned yet.
   const LevelBaseline* nearest(int level) const {
     for (int away = 0; away < kLightLevels; ++away)
@@ -198,7 +198,7 @@ class Baseline {
   bool knows(int level) const { return levels_[static_cast<std::size_t>(level)].learned(); }
   bool empty() const { return nearest(0) == nullptr; }
 
-  /// Learns from a reading with nothing wrong. learn: s of a level's readings that make its baseline.
+  /// Learns from a reading without faults. learn: s of a level's readings that make its baseline.
   void learn(int level, const Reading& reading, Pattern& pattern, const Likeness& likeness, double learn) {
     LevelBaseline& l = levels_[static_cast<std::size_t>(level)];
     if (l.learned())
@@ -211,7 +211,7 @@ class Baseline {
     const auto at = static_cast<std::size_t>(level);
     return knows(level) ? levels_[at].seconds : begun_[at].seconds;
   }
-  /// Seconds learned of the level that is furthest.
+  /// Seconds learned of the most advanced level.
   double progress() const {
     double most = 0;
     for (int level = 0; level < kLightLevels; ++level) most = std::max(most, progress(level));
@@ -222,7 +222,7 @@ class Baseline {
     levels_ = {};
     forget_begun();
   }
-  /// What was begun and is not learned yet.
+  /// Discards levels that are not learned yet.
   void forget_begun() {
     for (First& f : begun_) f.clear();
   }
@@ -240,9 +240,9 @@ class Baseline {
   // followed.
   static constexpr double kScoreRate = 0.0144, kNoiseRate = 0.2, kRestlessRate = 0.3;
   static constexpr double kPatternTime = kHour;  ///< s: shadows go round with the sun
-  /// Octaves, of the zones of a baseline that does not say how they vary: too much for them to be judged.
+  /// Octaves, for zones of a baseline without spreads: too much for them to be judged.
   static constexpr double kUnknownSpread = 1;
-  /// How much faster a baseline follows that was learned from little: as if so many seconds were its first.
+  /// How much faster a baseline follows that was learned from little, and the seconds over which that fades.
   static constexpr double kYoung = 600, kYoungRate = 20;
 
   /// The first readings of a level, thinned out where they are many.
@@ -294,7 +294,7 @@ class Baseline {
     step(l.energy, likeness.energy, 0.5, 2 * kNoiseRate * young, seconds);
     if (likeness.difference) step(l.restless, *likeness.difference, 0.98, kRestlessRate * young, seconds);
     l.restless = std::max(0.0, l.restless);
-    // Of activity only less is learned: a quiet night is no reason to call the next day frozen.
+    // Learn only less activity: a quiet night must not make the next day look frozen.
     if (likeness.distance < l.activity) l.activity += (likeness.distance - l.activity) * 0.02;
     l.longest_still = std::max(l.longest_still, likeness.still);
     if (l.pattern.empty()) {
@@ -382,7 +382,7 @@ class Baseline {
   }
 
   std::array<LevelBaseline, kLightLevels> levels_;
-  /// Of each level: light that goes back and forth between two, as where cars pass, takes nothing from either.
+  /// One per level, so that light that alternates between two, as where cars pass, disturbs neither.
   std::array<First, kLightLevels> begun_;
 };
 

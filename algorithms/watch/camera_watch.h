@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// State of a fixed camera, judged from what a meter says of its frames: good, or with which fault.
+// State of a fixed camera, judged from the measurements of its frames: good, or a fault.
 //
-// Readings of a quarter of a second are held against the baseline of their light. A fault is told once it has lasted
-// for the hold time, and is over once it has been away for the recovery time; what comes and goes counts down twice as
-// fast as up, so that somebody who walks past the lens is no fault and single good frames do not hide one. Thresholds
-// of coming and going differ.
+// Readings of a quarter of a second are compared with the baseline of their light. A fault is reported after it lasted
+// for the hold time, and ends after it was absent for the recovery time; intermittent signs count down twice as
+// fast as up, so that somebody who walks past the lens is not a fault and single good frames do not hide one. The
+// thresholds of beginning and end differ.
 //
-// Which figure tells which fault: a defocused lens takes the fine detail (the score), and leaves the pattern of
+// How faults show: a defocused lens takes the fine detail (the score), and leaves the pattern of
 // contrast over the zones, the light and the noise as they are; a cover takes all contrast; a moved camera shows
 // another pattern, as sharp as before; a frozen one shows what it has shown before, noise included, in three zones of
-// four (clocks that are drawn into the picture run on). All faults that a reading shows are counted; the one that
-// explains the others is told.
+// four (clocks that are drawn into the image run on). All faults that a reading shows are counted; the one that
+// explains the others is reported.
 #pragma once
 
 #include "algorithms/ring.h"
@@ -42,7 +42,7 @@ inline constexpr int kCameraStates = 10;
 inline constexpr int kFirstFault = static_cast<int>(CameraState::kDefocused);
 inline constexpr int kFaults = kCameraStates - kFirstFault;
 constexpr bool is_fault(CameraState s) { return static_cast<int>(s) >= kFirstFault; }
-/// Of a set of faults.
+/// Bit of a fault in a set of faults.
 constexpr unsigned fault_bit(CameraState s) { return 1U << (static_cast<int>(s) - kFirstFault); }
 inline constexpr unsigned kAllFaults = (1U << kFaults) - 1;
 
@@ -56,14 +56,14 @@ struct CameraWatchSettings {
   double overexposed_share = 0.5;            ///< of the pixels that are white
 };
 
-/// The figures of a reading. NaN: not known.
+/// The numbers of a reading. NaN: not known.
 struct CameraFigures {
   double score = kUnknown, baseline = kUnknown, ratio = kUnknown;
-  double least_ratio = kUnknown;  ///< below it is defocused
+  double least_ratio = kUnknown;  ///< ratio below which it is defocused
   double noise = kUnknown, usual_noise = kUnknown;
   double mean = kUnknown, clipped_black = kUnknown, clipped_white = kUnknown;
   double contrast = kUnknown;    ///< energy of the gradient over its baseline, both relative to the light
-  double difference = kUnknown;  ///< of the pattern of zones: 0 the same ... 1 another
+  double difference = kUnknown;  ///< of the pattern of zones: 0 the same ... 1 unrelated
   double changed = kUnknown;     ///< share of the zones
   double spread = kUnknown;      ///< of the pattern over the usual one's: how alike the zones are
   int calm = 0;                  ///< zones that usually vary little
@@ -75,24 +75,24 @@ struct CameraFigures {
   double swing = 0;              ///< turns of the mean luma, 1/s
 };
 
-/// How far a watch is that has learned nothing yet.
+/// Progress of a watch that has not learned anything yet.
 struct LearningProgress {
-  double seconds = 0;                    ///< that it has taken
+  double seconds = 0;                    ///< since it began
   double learned = 0;                    ///< s learned of the light level that is furthest
-  std::optional<CameraState> hindrance;  ///< what the picture looked like most often when it was not learned
-  double hindered = 0;                   ///< s that it looked so
+  std::optional<CameraState> hindrance;  ///< the fault that most often prevented learning
+  double hindered = 0;                   ///< s that it did so
 };
 
-/// A change of state, or one that lasts.
+/// A change of state, or a reminder that it lasts.
 struct CameraNews {
   CameraState state, previous;
   bool repeated = false;
-  double seconds = 0;  ///< since the fault began; where one is over: that it lasted
+  double seconds = 0;  ///< since the fault began; at its end, its duration
 };
 
 class CameraWatch {
  public:
-  /// Takes a frame. Times are running times; one that runs backwards begins counting anew, and keeps what was learned.
+  /// Judges a frame. Times are running times; one that runs backwards restarts counting, and keeps what was learned.
   std::optional<CameraNews> frame(const WatchedFrame& frame, const CameraWatchSettings& settings) {
     std::optional<CameraNews> news;
     if (averager_.add(frame)) news = judge(averager_.reading(), settings);
@@ -100,13 +100,13 @@ class CameraWatch {
   }
 
   CameraState state() const { return state_; }
-  /// Of the last reading.
+  /// Numbers of the last reading.
   const CameraFigures& figures() const { return figures_; }
-  /// s that the state has lasted, or its fault.
+  /// Duration of the state, or of its fault, s.
   double seconds() const { return seconds_; }
   LearningProgress progress() const;
 
-  /// Learns all anew.
+  /// Starts learning again.
   void relearn() {
     baseline_.forget();
     begin_anew();
@@ -115,7 +115,7 @@ class CameraWatch {
     is_slow_told_ = false;
     hindered_ = {};
   }
-  /// What follows is another stretch of the same camera's frames. What was begun to be learned stays.
+  /// Starts another stretch of the same camera's frames. Learning in progress is kept.
   void begin_anew() {
     averager_.forget();
     recent_.clear();
@@ -126,7 +126,7 @@ class CameraWatch {
 
   Baseline& baseline() { return baseline_; }
   const Baseline& baseline() const { return baseline_; }
-  /// The baseline was given, not learned.
+  /// Accepts a baseline that was given, not learned.
   void know() {
     if (!baseline_.empty() && state_ == CameraState::kLearning) state_ = CameraState::kGood;
   }
@@ -140,7 +140,7 @@ class CameraWatch {
   };
 
   static constexpr std::size_t kRecent = 64;
-  /// s: a fault; the remainder is for compilers, which see that a state may be none.
+  /// s: a fault; the remainder is for compilers, which do not know that.
   static std::size_t index_of(CameraState s) {
     return static_cast<std::size_t>(static_cast<int>(s) - kFirstFault) % kFaults;
   }
@@ -151,16 +151,16 @@ class CameraWatch {
   std::optional<CameraNews> judge(const Reading& r, const CameraWatchSettings& s);
   /// Fills figures_.
   Likeness compare(const Reading& r, const LevelBaseline* b, const CameraWatchSettings& s);
-  /// What a reading says of a fault; b: null as long as nothing is learned.
+  /// Evidence of a fault in a reading; b: null until a baseline is learned.
   Sign sign_of(CameraState fault, const Reading& r, const LevelBaseline* b, const CameraWatchSettings& s) const;
   std::optional<CameraNews> change(const Reading& r, const CameraWatchSettings& s);
-  /// What to report, if anything, while there is neither a baseline nor a fault.
+  /// The report due, if any, while there is neither a baseline nor a fault.
   std::optional<CameraNews> keep_learning(const Reading& r, const CameraWatchSettings& s);
   std::optional<CameraNews> repeat(const Reading& r, const CameraWatchSettings& s);
   CameraNews become(CameraState state, double lasted);
   void remember();
 
-  /// How far a reading is from the nearest recent one, in octaves: what all zones but one of four differ by, and all.
+  /// Distance of a reading from the nearest recent one, in octaves: of all zones but one in four, and of all.
   /// NaN without readings.
   struct Distance {
     double most = kUnknown, all = kUnknown;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Evidence for each fault in a reading, against the baseline. Where numbers are not explained they were found with
-// watch_bench: faults told in time and false alarms, on photographs and clips.
+// Evidence for each fault in a reading, against the baseline. Thresholds without an explanation were found with
+// watch_bench: faults detected in time and false alarms, on photographs and clips.
 #include "algorithms/watch/camera_watch.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace framequality {
 
 namespace {
 
-// Where two of a pair stand, the second one, which is milder, ends the fault.
+// Of each pair, the second, milder threshold ends the fault.
 
 // Defocused.
 constexpr double kBelowLow = 0.85;  ///< of the usual low quantile, where scores vary by themselves,
@@ -18,8 +18,8 @@ constexpr double kWidest = 0.7;     ///< of min_ratio at most
 
 // Covered.
 constexpr double kFaded = 0.05, kFadedEnd = 0.1;      ///< of the usual contrast, and
-constexpr double kBlurred = 0.3, kBlurredEnd = 0.45;  ///< of the usual score, or another pattern than the usual
-constexpr double kAnother = 0.5;                      ///< is one of this difference
+constexpr double kBlurred = 0.3, kBlurredEnd = 0.45;  ///< of the usual score, or an unusual pattern,
+constexpr double kAnother = 0.5;                      ///< which differs by this
 constexpr double kUnrest = 0.25;     ///< difference from the reading before, of a pattern that is noise
 constexpr double kAlikeNoise = 0.5;  ///< of the usual spread of the zones, if it is restless
 constexpr double kAlike = 0.15;      ///< the same if it is not
@@ -35,14 +35,14 @@ constexpr double kExact = 1e-9;      ///< octaves: exact numbers that are averag
 constexpr double kStill = 0.125;     ///< of the least distance that readings usually have, if that is more than
 constexpr double kActive = 1e-5;     ///< octaves
 constexpr double kLonger = 2;        ///< times as long as it stood still by itself
-constexpr std::size_t kStillOf = 4;  ///< all but one zone of so many
+constexpr std::size_t kStillOf = 4;  ///< all zones but one in this many
 
 // Moved.
 constexpr double kOther = 0.3;           ///< difference of the patterns
 constexpr double kOtherUnsure = 0.45;    ///< the same in a light that is not learned
 constexpr double kOtherThanUsual = 2.2;  ///< times the usual difference at least
 constexpr double kOtherEnd = 0.7;        ///< of these
-constexpr double kMostZones = 0.45;      ///< share that has changed: what parks covers less
+constexpr double kMostZones = 0.45;      ///< share that has changed: parked cars cover less
 constexpr double kMostZonesEnd = 0.3;    ///< the same of two patterns that have nothing in common
 constexpr double kMuchWhite = 0.25;      ///< share of the pixels
 // Smeared: part of the lens, so that only the zones behind it lose detail. Judged by zones that are calm by themselves.
@@ -56,10 +56,10 @@ constexpr double kSwing = 1.5, kSwingEnd = 1.2;  ///< turns a second
 
 // Noisy.
 constexpr double kNoisier = 1.3;   ///< of the usual noise, in addition to it, and
-constexpr double kNoise = 6;       ///< codes at least
+constexpr double kNoise = 6;       ///< grey levels at least
 constexpr double kNoiseEnd = 0.7;  ///< of these
 
-/// Octaves between two figures; 0 if neither is known.
+/// Octaves between two numbers; 0 if neither is known.
 double apart(double a, double b) {
   return std::isnan(a) && std::isnan(b) ? 0 : std::abs(std::log2((std::abs(a) + kExact) / (std::abs(b) + kExact)));
 }
@@ -105,10 +105,10 @@ Likeness CameraWatch::compare(const Reading& r, const LevelBaseline* b, const Ca
       if (is_judged && zones.softer >= kMostlySofter * zones.other) figures_.smeared = zones.softer;
     }
   }
-  // Where the zones of a picture never rest by themselves, most of them are enough; else it must be all.
+  // If the zones of an image never rest by themselves, most of them are enough; else all must be still.
   const bool is_still =
       from_recent.all <= kExact || (b && b->activity > kActive && is.distance <= kStill * b->activity);
-  if (!is_still) is.still = still_;  // by itself, and is over
+  if (!is_still) is.still = still_;  // a natural standstill, now over
   figures_.still = still_ = is_still ? still_ + r.seconds : 0;
   return is;
 }
@@ -125,7 +125,7 @@ CameraWatch::Distance CameraWatch::distance() {
       for (std::size_t z = 0; z < pattern_.size(); ++z) {
         const double now = pattern_.logs()[z], before = other.logs[z], change = std::abs(now - before);
         d.all = std::max(d.all, change);
-        // What lies on the floor says nothing.
+        // Zones on the floor carry no information.
         if (now > pattern_.floor() || before > other.floor) changes_.push_back(change);
       }
       d.most = kUnknown;
@@ -143,7 +143,7 @@ CameraWatch::Distance CameraWatch::distance() {
 }
 void CameraWatch::remember() {
   if (recent_.full()) recent_.pop();
-  Recent& now = recent_.next();  // with the memory of an old one
+  Recent& now = recent_.next();  // reuses the memory of an old one
   now.score = score();
   now.noise = figures_.noise;
   now.mean = figures_.mean;
@@ -167,9 +167,9 @@ CameraWatch::Sign CameraWatch::sign_of(CameraState fault, const Reading& r, cons
     }
     case CameraState::kCovered: {
       if (f.score == 0) return kBad;
-      // Noise that has not been taken off, or was coded, lies on all zones alike, and on others the next moment.
+      // Noise that was not subtracted, or was compressed, covers all zones alike and changes every moment.
       const double unrest = b ? std::max(kUnrest, kOtherThanUsual * b->restless) : kUnrest;
-      const bool other = is.difference > kAnother;  // than the usual picture: fog leaves it alike
+      const bool other = is.difference > kAnother;  // unlike the usual pattern; fog leaves it alike
       const double alike = is.unrest > unrest ? kAlikeNoise : kAlike;
       const bool faded = is.contrast < kFaded && (is.ratio < kBlurred || other),
                  still_faded = is.contrast < kFadedEnd && (is.ratio < kBlurredEnd || other);
@@ -183,10 +183,10 @@ CameraWatch::Sign CameraWatch::sign_of(CameraState fault, const Reading& r, cons
     }
     case CameraState::kMoved: {
       if (!b) return kClear;
-      // What is blurred or white says little of where the camera looks.
+      // A blurred or white image says little about where the camera looks.
       if (!(is.ratio >= is.least_ratio) || is.clipped_white > kMuchWhite) return kBetween;
       const double other = std::max(own ? kOther : kOtherUnsure, kOtherThanUsual * b->restless);
-      // A picture that has nothing in common with the usual one is another even where many zones hold as much by
+      // An image unrelated to the usual one is another view even where many zones hold as much by
       // chance.
       const double most = is.difference > 2 * other ? kMostZonesEnd : kMostZones;
       if (is.smeared >= kSoftZonesEnd && is.softer >= kAllSofter * is.other) return kBetween;
@@ -200,7 +200,7 @@ CameraWatch::Sign CameraWatch::sign_of(CameraState fault, const Reading& r, cons
       return sign(r.swing > kSwing, r.swing < kSwingEnd);
     case CameraState::kNoisy: {
       if (!own) return kClear;
-      // What has come in addition.
+      // The noise added to the usual one.
       const double most = std::max(kNoise, kNoisier * is.usual_noise),
                    more = std::sqrt(std::max(0.0, is.noise * is.noise - is.usual_noise * is.usual_noise));
       return sign(more > most, !(more > kNoiseEnd * most));

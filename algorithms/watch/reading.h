@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Averages of a camera's frames over a quarter of a second, which the watch judges by.
+// Averages of a camera's frames over a quarter of a second, the input of the watch.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace framequality {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// What a meter says of one frame. NaN and empty: not known.
+/// Measurements of one frame. NaN and empty: not known.
 struct WatchedFrame {
   std::int64_t time = 0;            ///< running time, ns
   double score = 0;                 ///< finite; 0: nothing but noise
@@ -24,7 +24,7 @@ struct WatchedFrame {
   double clipped_white = kUnknown;  ///< share of the pixels
   double clipped_black = kUnknown;  ///< the same
   double energy = kUnknown;         ///< of the gradient, level^2
-  double energy_noise = kUnknown;   ///< that noise would have, which has been taken off it
+  double energy_noise = kUnknown;   ///< energy of the noise, already subtracted from it
   std::span<const double> zones;    ///< the same by zone; scores by zone where energies are not known
   double range = 255;               ///< of luma, from black to white, 8-bit grey levels
 };
@@ -32,25 +32,25 @@ struct WatchedFrame {
 /// The mean of the frames of a quarter of a second, or a single frame where they come more slowly.
 struct Reading {
   WatchedFrame frame;  ///< the means, of zones too; its time is that of the first frame
-  double seconds = 0;  ///< that it stands for
-  int frames = 0;      ///< it is the mean of
+  double seconds = 0;  ///< duration
+  int frames = 0;      ///< number of frames averaged
   double swing = 0;    ///< of `mean`: turns up and down by more than a little, each second
 };
 
-/// Makes readings of frames. Memory grows to the most zones that there ever were and stays.
+/// Averages frames into readings. Memory grows to the largest number of zones and is kept.
 class Averager {
  public:
-  /// Takes a frame in; true if a reading is complete with the ones before it.
+  /// Adds a frame; true if the frames before it make a complete reading.
   bool add(const WatchedFrame& f) {
     const double since = first_ ? 0 : seconds_between(last_, f.time);
     const bool starts = first_ || since < 0 || f.zones.size() != sums_.zones_sum.size();
     if (starts && !first_) {
-      // Another stream, or time that runs backwards: what was begun is of no use.
+      // Another stream, or time that runs backwards: discard the reading in progress.
       forget();
     }
     bool complete = false;
     if (!starts) {
-      // One gap is not the distance of frames from now on.
+      // A single gap must not become the distance of frames.
       distance_ = distance_ > 0 ? distance_ + (std::min(since, 4 * distance_) - distance_) / 8 : since;
       if (sums_.frames > 0 && seconds_between(sums_.begin, f.time) >= kSpan - distance_ / 2) {
         finish(f.time);
@@ -64,7 +64,7 @@ class Averager {
     return complete;
   }
 
-  /// The last complete one; valid until the next call.
+  /// The last complete reading; valid until the next call.
   const Reading& reading() const { return reading_; }
 
   void forget() {
@@ -81,7 +81,7 @@ class Averager {
   static constexpr double kSpan = 0.25;   ///< s
   static constexpr double kLongest = 3;   ///< distances of frames that it lasts beyond them at most: else it is a gap
   static constexpr double kTurn = 0.025;  ///< of the mean luma, and
-  static constexpr double kTurnCodes = 0.75;  ///< codes: smaller swings are none
+  static constexpr double kTurnCodes = 0.75;  ///< grey levels: smaller swings do not count
   static constexpr double kForget = 0.5;      ///< s: turns are counted over about as long
 
   struct Sums {

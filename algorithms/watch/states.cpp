@@ -14,7 +14,7 @@ constexpr CameraState kOrder[] = {CameraState::kDark,       CameraState::kOverex
                                   CameraState::kFrozen,     CameraState::kMoved,       CameraState::kDefocused,
                                   CameraState::kFlickering, CameraState::kNoisy};
 constexpr double kSlow = 2;  ///< times learn_time; learning that takes longer is reported
-constexpr double kDown = 2;  ///< a count falls by so many times the time that it is not bad
+constexpr double kDown = 2;  ///< a count falls this many times as fast as it rises
 
 int rank(CameraState fault) {
   int i = 0;
@@ -34,14 +34,14 @@ std::optional<CameraNews> CameraWatch::judge(const Reading& r, const CameraWatch
   for (const CameraState fault : kOrder) {
     Count& c = count(fault);
     c.sign = s.faults & fault_bit(fault) ? sign_of(fault, r, b, s) : kClear;
-    // Between the two thresholds what is there stays, and what is not does not come.
+    // Between the two thresholds a fault persists but does not begin.
     if (c.sign == kBetween && c.held == 0 && state_ != fault) c.sign = kClear;
     if (c.held > 0 || c.sign == kBad) c.lasted += r.seconds;
     const double most = static_cast<double>(s.hold_time) * 1e-9;
     if (c.sign == kBad) c.held = std::min(most, c.held + r.seconds);
     if (c.sign == kClear) c.held = std::max(0.0, c.held - kDown * r.seconds);
     if (c.held == 0 && c.sign != kBad) c.lasted = 0;
-    // The time that it has stood still is its own count: pictures that codecs repeat do not add up.
+    // A standstill counts its own time: frames that codecs repeat must not add up.
     if (fault == CameraState::kFrozen) c.held = c.sign == kBad ? most : 0, c.lasted = still_;
     if (c.held == 0 && c.sign == kClear) continue;
     calm = false;
@@ -64,7 +64,7 @@ std::optional<CameraNews> CameraWatch::change(const Reading& r, const CameraWatc
       held = fault;
       break;
     }
-  // One that explains it and began a moment later.
+  // Prefer a fault that explains it and began a moment later.
   if (held)
     for (const CameraState fault : kOrder) {
       if (fault == *held) break;
@@ -79,7 +79,7 @@ std::optional<CameraNews> CameraWatch::change(const Reading& r, const CameraWatc
     if (state_ != CameraState::kLearning) return std::nullopt;
     return baseline_.empty() ? keep_learning(r, s) : become(CameraState::kGood, 0);
   }
-  if (!(s.faults & fault_bit(state_))) count(state_) = {};  // not watched for any more
+  if (!(s.faults & fault_bit(state_))) count(state_) = {};  // no longer watched for
   const bool explains = held && *held != state_ && rank(*held) < rank(state_);
   if (explains) return become(*held, count(*held).lasted);
   cleared_ = count(state_).sign == kClear ? cleared_ + r.seconds : std::max(0.0, cleared_ - kDown * r.seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All metrics with their maths, for the backends and whoever finishes totals. Others need the names in metrics.h alone.
+// All metrics with their maths, for backends and code that finishes totals. Others need the names in metrics.h alone.
 #pragma once
 
 #include "algorithms/sharpness/metrics.h"

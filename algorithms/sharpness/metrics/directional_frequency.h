@@ -38,7 +38,7 @@ struct DirectionalFrequency : MetricBase {
   static constexpr Peak kPeak[] = {{4, 2}, {4, 2}, {4, 2}, {4, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
   static constexpr int kDirections = DirectionalRatios::kDirections;
   static constexpr int kNoiseTotals = kDirections;
-  /// Of the share of noise: what the divisor has at least, and what the dividend keeps.
+  /// Relative to the share of noise: the least divisor, and what the dividend keeps.
   static constexpr double kFloor = 3, kLeast = 0.05;
 
   template <class V>
@@ -63,7 +63,7 @@ struct DirectionalFrequency : MetricBase {
     totals.template add_product<kDirections + kDirection>(slope, slope);
   }
 
-  /// noise: what white noise adds to each total for each of the `inner` pixels; null: nothing.
+  /// noise: contribution of white noise to each total per `inner` pixel; null: none.
   static DirectionalRatios ratios(const std::int64_t* t, std::uint64_t inner, const double* noise) {
     DirectionalRatios r;
     for (int d = 0; d < kDirections; ++d) {

@@ -6,7 +6,7 @@
 
 namespace framequality {
 
-/// What both grey-difference metrics know of a row.
+/// Row features shared by both grey-difference metrics.
 struct ForwardDifference : MetricBase {
   static constexpr Reach kReach{.left = 0, .right = 1, .up = 0, .down = 1};
   static constexpr int kGain = 0;
@@ -21,7 +21,7 @@ struct ForwardDifference : MetricBase {
   static double score(const std::int64_t* t, std::uint64_t n) { return mean_of(t[0], n); }
 };
 
-/// Mean of |difference to the right neighbour| + |to the lower one|. Unit: code. 0 if w or h < 2.
+/// Mean of |difference to the right neighbour| + |to the lower one|. Unit: level. 0 if w or h < 2.
 /// Source: Jarvis, Microscope 24 (1976), sum-modulus-difference.
 struct GrayDifference : ForwardDifference {
   static constexpr MetricInfo kInfo{"gray-difference", 1, "level", "sum |g - g(x+1,y)| + |g - g(x,y+1)|, / N",

@@ -6,7 +6,7 @@
 
 namespace framequality {
 
-/// Mean of |second difference along x| + |along y| over the interior. Unit: code. 0 if w or h < 3.
+/// Mean of |second difference along x| + |along y| over the interior. Unit: level. 0 if w or h < 3.
 /// Source: Nayar, Nakagawa, IEEE PAMI 16 (1994), eq. 9, step 1, no threshold.
 struct Laplacian : MetricBase {
   static constexpr MetricInfo kInfo{

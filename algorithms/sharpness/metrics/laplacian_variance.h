@@ -6,7 +6,7 @@
 
 namespace framequality {
 
-/// Variance over all pixels of l + r + u + d - 4c, the border reflected without repeating the edge; a picture one
+/// Variance over all pixels of l + r + u + d - 4c, the border reflected without repeating the edge; an image one
 /// sample wide or high repeats it. Unit: level^2. Equals OpenCV's Laplacian(g, CV_64F), then numpy's var(), to about 15
 /// digits: sums here are exact integers, those of var() are rounded.
 /// Source: Pech-Pacheco et al., ICPR 2000, LAP4.

@@ -6,7 +6,7 @@
 
 namespace framequality {
 
-/// Mean of max - min over 3x3 squares, interior pixels. Unit: code. 0 if w or h < 3.
+/// Mean of max - min over 3x3 squares, interior pixels. Unit: level. 0 if w or h < 3.
 /// Source: morphological gradient with a 3x3 square; Rivest, Soille, Beucher, J. Electronic Imaging 2 (1993), eq. 1.
 struct MaxMin : MetricBase {
   static constexpr MetricInfo kInfo{"max-min", 1, "level", "sum (max - min over 3x3), / N",

@@ -8,7 +8,7 @@ namespace framequality {
 
 /// 64 sum L^2 / sum (Gx^2 + Gy^2) over the interior, L the 4-neighbour Laplacian and G the 3x3 Sobel gradient, which is
 /// 8 times a derivative. A wave of frequency w has an L of w^2 and a gradient of w times its amplitude, so this is the
-/// mean of w^2 over the picture, each wave counted by the energy of its gradient: how fine edges are, whatever their
+/// mean of w^2 over the image, each wave counted by the energy of its gradient: how fine edges are, whatever their
 /// contrast, the light and how many there are. Unit: (rad/px)^2, px a working sample; at least 0. 0 without a
 /// gradient, and if w or h < 3.
 /// Source: the ratio of Subbarao's energies (Subbarao, Choi, Nikzad, Optical Engineering 32 (1993), EOL / EOG); in one

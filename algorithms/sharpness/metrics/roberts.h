@@ -6,7 +6,7 @@
 
 namespace framequality {
 
-/// Sum of the absolute diagonal differences, per pixel; the last row and column add nothing. Unit: code.
+/// Sum of the absolute diagonal differences, per pixel; the last row and column add nothing. Unit: level.
 /// 0 if narrower or lower than 2. Source: Roberts, Machine Perception of Three-Dimensional Solids (1963).
 struct Roberts : MetricBase {
   static constexpr MetricInfo kInfo{

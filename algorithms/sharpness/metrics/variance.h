@@ -31,7 +31,7 @@ struct Variance : MetricBase {
   static double score(const std::int64_t* t, std::uint64_t n) { return exact_variance(t[0], t[1], n); }
 };
 
-/// Variance divided by the mean; 0 for a black frame. Unit: code. Source: Groen et al. 1985, F10.
+/// Variance divided by the mean; 0 for a black frame. Unit: level. Source: Groen et al. 1985, F10.
 struct NormalizedVariance : Variance {
   using Totals = Variance;
   static constexpr MetricInfo kInfo{
