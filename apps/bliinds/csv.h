@@ -10,7 +10,7 @@ namespace framequality::tools {
 /// One record, ended by LF. Fields are quoted where they have to be.
 std::string csv_record(const std::vector<std::string>& fields);
 
-/// The shortest digits that read back as this very number.
+/// The shortest digits that read back as the same number.
 std::string digits(double value);
 
 }  // namespace framequality::tools

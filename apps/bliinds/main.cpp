@@ -92,7 +92,7 @@ std::string help() {
          "\nOptions of score:\n" + lines(score_keys(options)) + kDetails;
 }
 
-/// Takes the options that this command has; the rest are files, all of them after `--`.
+/// Parses the options of this command; the rest are files, including everything after `--`.
 Options parse_options(const std::string& command, const std::vector<std::string>& words) {
   Options options;
   std::vector<Key> keys = shared_keys(options.measure);
@@ -140,7 +140,7 @@ void print(const std::string& text) {
     throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));
 }
 
-/// Exit status: files that fail are named, and the others done.
+/// Measures all files, also after one fails, which is reported. Returns the exit status.
 int measure_files(const Options& options, bool features) {
   require_meter(options.measure);
   std::vector<std::string> header{"name", "frame"};
@@ -168,7 +168,7 @@ int measure_files(const Options& options, bool features) {
   return status;
 }
 
-/// True if help is asked for, and not by a file of that name.
+/// True if help is requested, and not a file of that name.
 bool wants_help(const std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
   return std::any_of(words.begin(), end, [](const std::string& w) { return w == "-h" || w == "--help"; });

@@ -25,7 +25,7 @@ using namespace apps;
 namespace {
 
 constexpr char kElement[] = "bliindsmeter";
-constexpr char kNothing[] = "no-video";  // message: the file has been looked through
+constexpr char kNothing[] = "no-video";  // message: no video stream was found
 constexpr int kInFlight = 2;             // CUDA: the next frames are copied while one is measured
 
 /// A meter with these options, floating.
@@ -38,13 +38,13 @@ GstElement* make_meter(const MeasureOptions& options) {
   return meter;
 }
 
-/// Links the first picture that uridecodebin finds; others, of another angle, stay unlinked.
+/// Links the first video stream that uridecodebin finds; others, of another angle, stay unlinked.
 void link_video(GstElement*, GstPad* pad, gpointer to) {
   const Owned<GstPad> sink(gst_element_get_static_pad(GST_ELEMENT(to), "sink"));
   if (!gst_pad_is_linked(sink.get())) gst_pad_link(pad, sink.get());
 }
 
-/// Says on the bus that no picture will come: some files make uridecodebin neither an error nor a pad.
+/// Posts that there is no video: for some files, uridecodebin reports neither an error nor a pad.
 void end_without_video(GstElement* source, gpointer to) {
   const Owned<GstPad> sink(gst_element_get_static_pad(GST_ELEMENT(to), "sink"));
   if (!gst_pad_is_linked(sink.get()))
@@ -65,7 +65,7 @@ Owned<GstElement> make_pipeline(const char* uri, const MeasureOptions& options) 
   GstElement* filter = add(make_element("capsfilter"));
   GstElement* meter = add(make_meter(options));
   GstElement* sink = add(make_element("fakesink"));
-  // Of any features: libav's decoders also make format:Interlaced, and uridecodebin wants all that a decoder makes.
+  // Of any features: libav's decoders also output format:Interlaced, and uridecodebin needs caps for all output.
   const Owned<GstCaps> video(gst_caps_from_string("video/x-raw(ANY)"));
   g_object_set(source, "uri", uri, "caps", video.get(), "expose-all-streams", FALSE, nullptr);
   gst_util_set_object_arg(G_OBJECT(filter), "caps", "video/x-raw");
@@ -89,7 +89,7 @@ struct Stalled : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Where the stream is; anything that is not the same twice while frames go through the pipeline.
+/// Stream position; any value that changes while frames go through the pipeline.
 gint64 place_in(GstElement* pipeline) {
   gint64 position = -1;
   (void)gst_element_query_position(pipeline, GST_FORMAT_TIME, &position);
@@ -103,7 +103,7 @@ bool is_from_meter(GstMessage* message) {
   return factory && std::string_view(GST_OBJECT_NAME(factory)) == kElement;
 }
 
-/// Reads the bus to the end of the stream; the number of frames.
+/// Reads the bus to the end of the stream; returns the number of frames.
 std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& file, int stall_timeout,
                 const std::function<void(const Measured&)>& each) {
   const Owned<GstBus> bus(gst_element_get_bus(pipeline));
@@ -116,10 +116,10 @@ std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& fil
     if (message) {
       idle_seconds = 0;
     } else {
-      // Not at once: its error may be on its way.
+      // Wait once more: its error may be on its way.
       if (idle_seconds++ > 0 && decoding.has_given_up()) throw std::runtime_error(decoding.emptiness());
       if (stall_timeout == 0 || idle_seconds < stall_timeout) continue;
-      // With an interval there may be nothing to tell for long.
+      // With an interval there may be no message for long.
       if (const gint64 now = place_in(pipeline); std::exchange(place, now) != now) {
         idle_seconds = 0;
         continue;
@@ -135,7 +135,7 @@ std::size_t run(GstElement* pipeline, Decoding& decoding, const std::string& fil
         ++frames;
         break;
       case GST_MESSAGE_WARNING:
-        // Decoders warn of every damaged frame, and of sound that nobody decodes.
+        // Decoders warn about every damaged frame, and about sound that nobody decodes.
         if (!is_from_meter(message.get())) break;
         std::cerr << shown_name(file) << ": warning: " << complaint_of(message.get()).text << '\n';
         break;
@@ -160,7 +160,7 @@ void require_meter(const MeasureOptions& options) {
 
 void measure(const std::string& file, const MeasureOptions& options, const std::function<void(const Measured&)>& each) {
   const std::string uri = uri_of(file);
-  // However this ends, nothing goes on behind it.
+  // However this ends, the pipeline must be stopped.
   struct Reading {
     Decoding decoding;
     Owned<GstElement> pipeline;
@@ -180,9 +180,9 @@ void measure(const std::string& file, const MeasureOptions& options, const std::
     if (run(pipeline, reading->decoding, file, options.stall_timeout, each) == 0)
       throw std::runtime_error("none of its frames could be measured");
   } catch (const Stalled&) {
-    // Unless it is stuck, which is not waited for.
+    // Stops the pipeline, unless it is stuck.
     expect_stuck_threads();
-    // Without a thread to wait in, it is left alone.
+    // Without a thread to wait in, it is abandoned.
     auto* const stuck = reading.release();
     (void)try_detached([stuck] { delete stuck; });
     throw;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The command line of a program, read and explained by its table of keys.
+// The command line of a program, parsed and documented by its table of keys.
 #include "apps/common/command_line.h"
 
 #include "apps/common/nearest.h"
@@ -18,7 +18,7 @@ namespace {
 
 using Strings = std::unique_ptr<char*, decltype(&g_strfreev)>;
 
-/// What GLib found of one option, or of the arguments.
+/// GLib's result for one option, or for the arguments.
 struct Found {
   gboolean flag = FALSE;
   gchar* text = nullptr;
@@ -59,7 +59,7 @@ GOptionEntry entry(const Key& key, Found& into) {
   }
 }
 
-/// Of the option that the error is about: GLib names it at the end of its text.
+/// The known option nearest to the one in the error: GLib names it at the end of its text.
 std::string suggested_option(const std::string& error, char** words, const std::vector<Key>& keys) {
   std::vector<std::string> known = {"--help"};
   for (const Key& key : keys)
@@ -73,7 +73,7 @@ std::string suggested_option(const std::string& error, char** words, const std::
   return "";
 }
 
-/// All of the text as a number.
+/// The whole text as a number.
 template <class Number>
 bool is_number(const std::string& text, Number& number) {
   const char* end = text.data() + text.size();
@@ -115,7 +115,7 @@ CommandLine::CommandLine(int argc, char** argv, const Help& help, const std::vec
   if (library == Library::kGStreamer) g_option_context_add_group(context.get(), gst_init_get_option_group());
   g_option_context_set_summary(context.get(), help.summary);
   g_option_context_set_description(context.get(), help.description.c_str());
-  // What GLib removes from the words must still be there to suggest another.
+  // Keep the words that GLib removes, to suggest another.
   const Strings words(g_strdupv(argv), g_strfreev);
   GError* error = nullptr;
   if (!g_option_context_parse(context.get(), &argc, &argv, &error)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The command line of a program, read and explained by its table of keys.
+// The command line of a program, parsed and documented by its table of keys.
 #pragma once
 
 #include "apps/common/keys.h"
@@ -11,7 +11,7 @@
 
 namespace framequality::apps {
 
-/// What --help says besides the options.
+/// The texts of --help besides the options.
 struct Help {
   const char* arguments;    ///< "FILE..."
   const char* about;        ///< what the program is for, in a few words
@@ -19,29 +19,29 @@ struct Help {
   std::string description;  ///< after them: paragraphs, and sections that begin with a line "Title:"
 };
 
-/// What a program is made with.
+/// The library that a program initialises.
 enum class Library { kNone, kGStreamer };
 
-/// Sets what an option is given. Throws UsageError, which says what it accepts.
+/// Sets an option's value. Throws UsageError, which says what it accepts.
 void set_option(const Key& option, const std::string& text);
 
 class CommandLine {
  public:
   /// Reads the options of the table, and the library's own; initialises it. Sets nothing yet. --help prints and exits.
-  /// Throws UsageError with the nearest option for one that there is not.
+  /// Throws UsageError with the nearest option for an unknown one.
   CommandLine(int argc, char** argv, const Help& help, const std::vector<Key>& keys,
               Library library = Library::kGStreamer);
 
   bool has(std::string_view option) const { return given_.contains(option); }
-  /// All that is no option, as bytes.
+  /// All arguments that are not options, as bytes.
   const std::vector<std::string>& arguments() const { return arguments_; }
 
-  /// Sets what was given, in the order of the table, flags first: others may have other defaults then. With --version
-  /// nothing else counts. Throws UsageError for a value that its key does not accept.
+  /// Sets the given values, in the order of the table, flags first: others may have other defaults then. With --version
+  /// everything else is ignored. Throws UsageError for a value that its key does not accept.
   void apply(const std::vector<Key>& keys) const;
 
  private:
-  std::map<std::string, std::vector<std::string>, std::less<>> given_;  ///< values by option; none of a flag
+  std::map<std::string, std::vector<std::string>, std::less<>> given_;  ///< values by option; empty for a flag
   std::vector<std::string> arguments_;
 };
 

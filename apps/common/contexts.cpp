@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GPUs' contexts, one of each for all pipelines: one of its own takes each half a second and hundreds of MB.
+// GPUs' contexts, shared by all pipelines: each further one would take half a second and hundreds of MB.
 #include "apps/common/contexts.h"
 
 #include "apps/common/reach.h"
@@ -16,12 +16,12 @@ namespace framequality::apps {
 namespace {
 
 constexpr char kCuda[] = "gst.cuda.context";
-// Who was to make one may have failed, or may have no GPU.
+// The element expected to make one may have failed, or have no GPU.
 constexpr std::chrono::seconds kPatience{10};
 
 struct Entry {
   GstContext* context = nullptr;
-  std::optional<std::chrono::steady_clock::time_point> awaited;  ///< until then somebody is making one
+  std::optional<std::chrono::steady_clock::time_point> awaited;  ///< until then an element is making one
 };
 
 struct Shared {

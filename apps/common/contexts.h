@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GPUs' contexts, one of each for all pipelines: one of its own takes each half a second and hundreds of MB.
+// GPUs' contexts, shared by all pipelines: each further one would take half a second and hundreds of MB.
 #pragma once
 
 #include <gst/gst.h>
 
 namespace framequality::apps {
 
-/// For bus sync handlers: answers NEED_CONTEXT of elements on a GPU with the context that another one made, or that is
-/// being made, and keeps what HAVE_CONTEXT brings. `gpu`: the one that the message's pipeline runs on, by its CUDA id;
-/// -1 where that is left to its elements. Any thread; waits for the first context, some seconds at most.
+/// For bus sync handlers: answers NEED_CONTEXT of elements on a GPU with the context that another one made, or is
+/// making, and stores the one of HAVE_CONTEXT. `gpu`: CUDA id of the one that the message's pipeline runs on;
+/// -1 if its elements choose. Any thread; waits for the first context, some seconds at most.
 void share_context(GstMessage* message, int gpu = -1);
 
-/// Makes that the sync handler of a bus, which has no other.
+/// Installs that as the sync handler of a bus that has none.
 void share_contexts_of(GstBus* bus, int gpu = -1);
 
-/// Nobody is to wait any more, not for a server that is asked either (reach.h): the program ends. Any thread.
+/// Ends all waiting, also for servers that are being checked (reach.h), because the program ends. Any thread.
 void end_waiting();
 
-/// Lets go of them, once no pipeline is left. True if there was one.
+/// Releases all contexts; call it when no pipeline is left. True if there was one.
 bool drop_contexts();
 
 }  // namespace framequality::apps

@@ -26,7 +26,7 @@ bool is_a(GstElement* element, const char* kind) {
   return klass && std::string_view(klass).find(kind) != std::string_view::npos && !GST_IS_BIN(element);
 }
 
-/// The compression of a TIFF file's first picture (TIFF 6.0, section 8, tag 259); 0 if there is none to be found.
+/// The compression of a TIFF file's first image (TIFF 6.0, section 8, tag 259); 0 if none is found.
 int tiff_compression(GstBuffer* file) {
   constexpr std::size_t kHeader = 8, kEntry = 12;
   constexpr std::uint32_t kCompression = 259;
@@ -47,7 +47,7 @@ int tiff_compression(GstBuffer* file) {
   return 0;
 }
 
-/// libav decodes these without an error, to one gray.
+/// libav decodes these without an error, to uniform gray.
 bool is_jpeg_in_tiff(GstElement* decoder, GstBuffer* file) {
   constexpr int kOldJpeg = 6, kJpeg = 7;
   if (factory_of(decoder) != "avdec_tiff") return false;
@@ -55,7 +55,7 @@ bool is_jpeg_in_tiff(GstElement* decoder, GstBuffer* file) {
   return compression == kOldJpeg || compression == kJpeg;
 }
 
-/// A picture that comes in blocks, until it is whole.
+/// An image that arrives in blocks, until it is whole.
 struct Blocks {
   Blocks() = default;
   Blocks(const Blocks&) = delete;
@@ -89,7 +89,7 @@ GstPadProbeReturn gather(GstPad* pad, GstPadProbeInfo* info, gpointer to) {
   return GST_PAD_PROBE_OK;
 }
 
-/// libav's decoders take each buffer for a whole picture, but files come in blocks, and there is no parser for these.
+/// libav's decoders take each buffer as a whole image, but files come in blocks, and there is no parser for these.
 void put_together(GstElement* decoder) {
   const Owned<GstPad> sink(gst_element_get_static_pad(decoder, "sink"));
   gst_pad_add_probe(sink.get(),
@@ -103,10 +103,10 @@ void rank(const char* factory, guint from, guint to) {
 }
 
 void choose_decoders() {
-  // decodebin does not take it by itself. After all others, of equal rank but earlier names, it is better than nothing:
-  // it makes 8 bits of 16.
+  // decodebin does not use it by itself. After all others, of equal rank but earlier names, it is better than nothing:
+  // it reduces 16 bits to 8.
   rank("gdkpixbufdec", GST_RANK_NONE, GST_RANK_MARGINAL);
-  // It never ends: libav reads on and on at the end of the file. Better a reason than a scan that stands still.
+  // It never ends: libav keeps reading at the end of the file. Better an error than a scan that hangs.
   rank("avdemux_gif", GST_RANK_MARGINAL, GST_RANK_NONE);
 }
 
@@ -155,7 +155,7 @@ void Decoding::hear(GstMessage* message) {
   detail.remove_prefix(std::min(detail.rfind('|') + 1, detail.size()));
   const std::string name(detail.substr(0, detail.find(',')));
   g_free(all);
-  // What goes without it is not missed.
+  // Streams other than video are not missed.
   for (const char* other : {"decoder-audio/", "decoder-text/", "decoder-subpicture/", "decoder-application/x-subtitle"})
     if (name.starts_with(other)) return;
   gchar* what = gst_missing_plugin_message_get_description(message);
@@ -199,7 +199,7 @@ std::string Decoding::cause(const Complaint& complaint) const {
       text += ' ' + factory;
       on_gpu = on_gpu || factory.starts_with("nv");
     }
-    // What they said themselves is among the details; decodebin's own words tell nothing new.
+    // Their own texts are among the details; decodebin's add nothing.
     const std::string& why = complaint.details;
     if (!why.empty() && why.find("uitable plugin") == why.npos && !why.starts_with("Missing decoder") &&
         !why.starts_with("Couldn't set "))

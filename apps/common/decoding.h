@@ -14,8 +14,8 @@
 
 namespace framequality::apps {
 
-/// Watches the decoders that come into a pipeline, from before its start until after its end. BMP and TIFF pictures are
-/// put together for libav's decoders, which no parser does, and go to GdkPixbuf's where those are not installed.
+/// Watches the decoders that enter a pipeline, from before its start until after its end. BMP and TIFF images are
+/// reassembled for libav's decoders, because no parser does, or go to GdkPixbuf's if those are not installed.
 class Decoding {
  public:
   Decoding() = default;
@@ -23,19 +23,19 @@ class Decoding {
   Decoding(const Decoding&) = delete;
   Decoding& operator=(const Decoding&) = delete;
 
-  /// Before the pipeline starts; this outlives it.
+  /// Call before the pipeline starts; this outlives it.
   void watch(GstElement* pipeline);
-  /// A message of its bus, of type ELEMENT.
+  /// Takes in a message of its bus, of type ELEMENT.
   void hear(GstMessage* message);
-  /// What an error or warning of it says, in one line: cause() where there is one.
+  /// The text of an error or warning of it, in one line: cause() if there is one.
   std::string reason(GstMessage* message) const;
-  /// What is behind an error of it: what is missing and which package has it, what cannot be decoded at all, or what
-  /// did not start. Empty if the error itself says all there is.
+  /// The cause behind an error of it: what is missing and which package has it, what cannot be decoded at all, or what
+  /// did not start. Empty if the error itself says everything.
   std::string cause(const Complaint& complaint) const;
-  /// The demuxer has stopped and found no stream. Its error may be lost: decodebin drops those that come while it still
+  /// True if the demuxer stopped without finding a stream. Its error may be lost: decodebin drops errors while it
   /// starts a demuxer.
   bool has_given_up() const;
-  /// What there is to say of a file without video.
+  /// The reason why a file has no video.
   std::string emptiness() const;
 
  private:
@@ -44,11 +44,11 @@ class Decoding {
   static void on_type(GstElement* finder, guint probability, GstCaps* caps, gpointer self);
 
   std::vector<std::string> missing_,
-      details_;  ///< what GStreamer says would be needed for video, for people and programs
+      details_;  ///< GStreamer's descriptions of what video needs, for people and programs
   std::atomic<bool> is_heif_ = false;
   mutable std::mutex mutex_;
   Owned<GstElement> demuxer_;         ///< the first one
-  std::vector<std::string> dropped_;  ///< decoders that were tried and taken out again
+  std::vector<std::string> dropped_;  ///< decoders that were tried and removed again
 };
 
 }  // namespace framequality::apps

@@ -22,7 +22,7 @@ struct Listed {
   int id = 0;
   bool usable = false;
 
-  /// A driver's words may be no text.
+  /// A driver's text may not be UTF-8.
   static std::string word(const GstStructure* s, const char* field) {
     const gchar* text = gst_structure_get_string(s, field);
     return text ? printable(text) : "";
@@ -48,7 +48,7 @@ struct Work {
   }
 };
 
-/// Mean time that the meter takes for a frame of 1920x1080 in the memory that it offers its source, in microseconds;
+/// Mean time in which the meter measures a frame of 1920x1080 in the memory that it offers its source, in microseconds;
 /// negative if it fails, with the reason in `fault`.
 double microseconds(const Listed& device, std::string& fault) {
   const Owned<GstElement> pipeline(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
@@ -65,7 +65,7 @@ double microseconds(const Listed& device, std::string& fault) {
   g_object_set(meter, "post-messages", FALSE, nullptr);
   gst_bin_add_many(GST_BIN(pipeline.get()), source, filter, meter, sink, nullptr);
   gst_element_link_many(source, filter, meter, sink, nullptr);
-  // What the first frames cost, compilers and pinning among it, is over by then.
+  // The costs of the first frames, such as compiling and pinning, are over by then.
   struct Begin {
     GstElement* meter;
     int frames = 0;

@@ -4,8 +4,8 @@
 
 namespace framequality::apps {
 
-/// Prints a line for each device: its name, whether it can be used, and the time that it takes for a frame. Returns the
-/// program's exit status. Throws std::runtime_error without the meter's element.
+/// Prints a line for each device: its name, whether it can be used, and its time per frame. Returns the
+/// program's exit status. Throws std::runtime_error if the meter's element is missing.
 int print_devices();
 
 }  // namespace framequality::apps

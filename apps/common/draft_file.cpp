@@ -19,7 +19,7 @@ namespace framequality::apps {
 namespace {
 
 constexpr mode_t kForAll = 0666;
-// Asked before there are threads: it can only be read by setting it.
+// Read before there are threads: reading the umask means setting it.
 const mode_t kMask = [] {
   const mode_t mask = umask(0);
   umask(mask);
@@ -43,7 +43,7 @@ bool write_all(int descriptor, std::string_view content) {
 
 void sync_folder(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // One may be allowed to write in a folder, not to read it.
+  // A folder may be writable but not readable.
   if (descriptor < 0) return;
   const int reason = fsync(descriptor) == 0 ? 0 : errno;
   close(descriptor);
@@ -51,7 +51,7 @@ void sync_folder(const std::string& folder) {
 }
 
 DraftFile::DraftFile(std::string path) : path_(std::move(path)) {
-  // What cannot be replaced would only be noticed at the very end; and root would replace /dev/null.
+  // Otherwise only the last step would fail; and root would replace /dev/null.
   struct stat about = {};
   if (stat(path_.c_str(), &about) != 0 || S_ISREG(about.st_mode)) return;
   if (S_ISDIR(about.st_mode)) fail(path_, EISDIR);
@@ -67,7 +67,7 @@ DraftFile::DraftFile(std::string path, std::string_view content) : DraftFile(std
 DraftFile DraftFile::open(std::string path, std::string_view prefix) {
   DraftFile file(std::move(path));
   file.create(file.folder() + '/' + std::string(prefix));
-  // Nobody else waits for it; some file systems know no locks.
+  // Nobody else waits for it; some file systems do not support locks.
   (void)flock(file.descriptor_, LOCK_EX | LOCK_NB);
   return file;
 }
@@ -87,7 +87,7 @@ void DraftFile::create(std::string name) {
   descriptor_ = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0) fail(path_, errno);
   draft_ = std::move(name);
-  // mkostemp's files are private; a report is for whom the umask allows.
+  // mkostemp's files are private; a report gets the permissions that the umask allows.
   if (fchmod(descriptor_, kForAll & ~kMask) != 0) fail(path_, errno);
 }
 
@@ -116,7 +116,7 @@ bool DraftFile::publish_new() {
   if (descriptor_ < 0) descriptor_ = ::open(draft_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor_ < 0 || fsync(descriptor_) != 0) fail(path_, errno);
   bool is_new = renameat2(AT_FDCWD, draft_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0;
-  // Some file systems cannot do it in one step.
+  // Some file systems do not support this in one step.
   if (!is_new && errno == EINVAL) {
     struct stat about = {};
     if (lstat(path_.c_str(), &about) == 0)

@@ -7,32 +7,32 @@
 
 namespace framequality::apps {
 
-/// What is renamed in a folder is there after a power failure too. Where a file system knows no such thing, does
-/// nothing. Throws std::runtime_error with path and reason.
+/// Makes renames in a folder survive a power failure. Does nothing if the file system does not support it.
+/// Throws std::runtime_error with path and reason.
 void sync_folder(const std::string& folder);
 
-/// A file being written under another name in its folder; gone again unless it is published. Whatever ends the program
-/// or the machine, the file that has the name is a whole one.
+/// A file being written under another name in its folder; removed unless it is published. Even if the program or the
+/// machine crashes, the file that has the name is complete.
 class DraftFile {
  public:
-  /// Writes it. Throws std::runtime_error with path and reason.
+  /// Writes `content`. Throws std::runtime_error with path and reason.
   DraftFile(std::string path, std::string_view content);
-  /// An empty one that stays open for append(), and locked with flock() while it is a draft; it is called `prefix` and
-  /// six characters meanwhile. Throws as above.
+  /// An empty draft that stays open for append(), locked with flock(); its name meanwhile is `prefix` and
+  /// six characters. Throws as above.
   static DraftFile open(std::string path, std::string_view prefix);
   ~DraftFile();
   DraftFile(DraftFile&& other) noexcept;
   DraftFile& operator=(DraftFile&& other) = delete;
   DraftFile(const DraftFile&) = delete;
   DraftFile& operator=(const DraftFile&) = delete;
-  /// Only of an open one. Throws std::runtime_error with path and reason.
+  /// Only for an open one. Throws std::runtime_error with path and reason.
   void append(std::string_view content);
-  /// Gives it its name, in place of a file that has it, once its data are on the disk. Throws std::runtime_error with
+  /// Renames it to its path, replacing any file there, once its data are on the disk. Throws std::runtime_error with
   /// path and reason.
   void publish();
-  /// The same unless something has the name, which is never replaced: false then.
+  /// The same, but never replaces a file: returns false if the path exists.
   bool publish_new();
-  /// As publish(), and the caller calls sync_folder(), after many of them perhaps.
+  /// As publish(), but leaves sync_folder() to the caller, for example after many files.
   void publish_unsynced();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Elements by name.
+// Creation of elements by name.
 #include "apps/common/element.h"
 
 #include "apps/common/contexts.h"
@@ -35,7 +35,7 @@ std::string try_device(GstElement* meter) {
   const Owned<GstBus> bus(gst_bus_new());
   int gpu = -1;
   g_object_get(meter, "cuda-device-id", &gpu, nullptr);
-  // The context that it makes is that of all meters and decoders to come.
+  // Its context is shared by all later meters and decoders.
   share_contexts_of(bus.get(), gpu);
   gst_element_set_bus(meter, bus.get());
   const bool ready = gst_element_set_state(meter, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;

@@ -29,7 +29,7 @@ using Held = std::unique_ptr<T, Unref>;
 
 constexpr std::string_view kMark("Exif\0\0", 6);
 
-/// A clip's date becomes its frame's. A mere day stays.
+/// Turns a clip's date into its frame's. A date without a time is kept.
 void advance(GstTagList* tags, std::uint64_t by) {
   GstDateTime* found = nullptr;
   if (!gst_tag_list_get_date_time(tags, GST_TAG_DATE_TIME, &found)) return;
@@ -48,7 +48,7 @@ void advance(GstTagList* tags, std::uint64_t by) {
 std::string exif_of(const GstTagList* clip, std::optional<std::uint64_t> time, const std::string& description) {
   const Held<GstTagList> tags(clip ? gst_tag_list_copy(clip) : gst_tag_list_new_empty());
   if (time) advance(tags.get(), *time);
-  // A maker's own data, of any size; its offsets would be wrong here.
+  // A maker's own data, of any size, whose offsets would be wrong here.
   gst_tag_list_remove_tag(tags.get(), GST_TAG_APPLICATION_DATA);
   gst_tag_list_add(tags.get(), GST_TAG_MERGE_REPLACE, GST_TAG_IMAGE_ORIENTATION, "rotate-0", GST_TAG_DESCRIPTION,
                    description.c_str(), nullptr);
@@ -78,7 +78,7 @@ std::string exif_in_jpeg(std::string_view bytes) {
 
 namespace {
 
-/// In its eXIf chunk, wherever that stands. `size`: bytes of the file.
+/// The EXIF block from a PNG's eXIf chunk, wherever it is. `size`: bytes of the file.
 std::string exif_in_png(std::ifstream& file, std::uint64_t size) {
   std::array<unsigned char, 8> head{};
   for (std::uint64_t at = 8; at + head.size() <= size;) {
@@ -100,14 +100,14 @@ std::string exif_in_png(std::ifstream& file, std::uint64_t size) {
 ExifBlock exif_in(const std::string& path) {
   constexpr std::size_t kHead = 1 << 18;  // bytes: a few segments of a JPEG, the directories of raw files
   std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) return {};  // what a pipe gives is for the decoder
+  if (!std::filesystem::is_regular_file(path, none)) return {};  // a pipe's data are for the decoder
   std::ifstream file(path, std::ios::binary);
   std::string head(kHead, '\0');
   file.read(head.data(), kHead);
   head.resize(static_cast<std::size_t>(file.gcount()));
   file.clear();
   if (head.starts_with("\x89PNG\r\n")) return {exif_in_png(file, std::filesystem::file_size(path, none))};
-  // Olympus and Panasonic have signs of their own behind the order of the bytes.
+  // Olympus and Panasonic use their own marks after the byte order.
   if (head.starts_with("MM\0*"sv) || head.starts_with("II*\0"sv) || head.starts_with("IIU\0"sv) ||
       head.starts_with("IIRO") || head.starts_with("IIRS"))
     return {head};
@@ -116,7 +116,7 @@ ExifBlock exif_in(const std::string& path) {
 
 std::unique_ptr<GstTagList, UnrefTags> tags_of_exif(const std::string& block) {
   if (block.empty()) return nullptr;
-  // Of the date of a clock that was never set GStreamer makes a tag that holds nothing, and complains whenever it is
+  // From the date of a clock that was never set, GStreamer makes an empty tag, and complains whenever it is
   // copied.
   constexpr std::string_view kUnset = "0000:00:00 00:00:00", kReal = "1970:01:01 00:00:00";
   std::string sound = block;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// JSON documents: values as the programs write them, and the text of a document.
+// JSON documents: values in the form the programs write, and the text of a document.
 #include "apps/common/json.h"
 
 #include "apps/common/text.h"
@@ -14,7 +14,7 @@ namespace framequality::apps {
 
 namespace {
 
-constexpr int kCurveDigits = 5;                // more than a plot of it shows
+constexpr int kCurveDigits = 5;                // more than a plot can show
 constexpr double kWhole = 9007199254740992.0;  // 2^53: whole numbers below it are doubles
 
 double to_double(const std::string& digits) {
@@ -23,7 +23,7 @@ double to_double(const std::string& digits) {
   return value;
 }
 
-/// Escapes what the library leaves as it is: DEL, and the control characters and line ends of Unicode.
+/// Escapes characters that the library does not: DEL, and the control characters and line ends of Unicode.
 std::string escaped(const std::string& json) {
   std::string text;
   text.reserve(json.size());

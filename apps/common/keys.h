@@ -14,21 +14,21 @@
 
 namespace framequality::apps {
 
-/// A value as it stands in a configuration file; std::monostate is of a kind that no key accepts.
+/// A value of a configuration file; std::monostate: of a kind that no key accepts.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                            std::vector<std::string>>;
 
-/// How an option is written. Of kTexts and kPaths each occurrence counts, of the others the last.
+/// How an option is written. kTexts and kPaths collect all occurrences, the others use the last.
 enum class Kind { kFlag, kNumber, kText, kPath, kTexts, kPaths };
 
-/// What a key accepts, and where it puts it.
+/// The values a key accepts, and where they are stored.
 struct Setter {
   Kind kind;
-  std::string takes;                            ///< what is accepted, for people
-  std::function<bool(const Value& value)> set;  ///< false, and nothing is set, if the value is not that
-  std::vector<std::string> words = {};          ///< all that is accepted, if they are words
+  std::string takes;                            ///< description of accepted values, for users
+  std::function<bool(const Value& value)> set;  ///< false, and nothing is set, if the value is not accepted
+  std::vector<std::string> words = {};          ///< all accepted values, if they are words
 
-  /// With another text about what is accepted.
+  /// The same with another description of accepted values.
   Setter as(std::string text) && {
     takes = std::move(text);
     return std::move(*this);
@@ -51,30 +51,30 @@ struct Key {
 };
 
 // --- Setters
-// ---------------------------------------------------------------------------------------------------------- Each sets
-// the variable that it was made with.
+// Each sets the variable that it was made with, which must outlive it,
+// if the value is accepted.
 
 Setter flag(bool& target);
-/// Of a key that others are set by: `on()` runs if it is true.
+/// For a key that sets others: `on()` runs if it is true.
 Setter flag(bool& target, std::function<void()> on);
-/// Whatever it is, also empty: what uses it says what is wrong with it.
+/// Accepts any text, even an empty one: its user reports what is wrong with it.
 Setter anything(std::string& target, Kind kind = Kind::kText);
 Setter text(std::string& target);  ///< not empty
 Setter text(std::optional<std::string>& target);
 Setter path(std::string& target);
-/// One of the words, which have | between them.
+/// One of the words, which are separated by |.
 Setter word(std::string& target, std::string_view words);
-/// A text that `set` understands.
+/// A text that `set` accepts.
 Setter parsed(std::string takes, std::function<bool(const std::string& text)> set);
 
 /// "a, b or c".
 std::string listed(const std::vector<std::string>& words);
 std::vector<std::string> split_words(std::string_view words);
 std::optional<double> to_number(const Value& value);
-/// A list of texts, or one text; empty if it is neither.
+/// A list of texts, or one text as a list; empty if it is neither.
 std::vector<std::string> to_texts(const Value& value);
 
-/// The enumerator of type E whose place is that of the word; E counts from 0.
+/// The enumerator of type E at the word's index; E counts from 0.
 template <class E>
 Setter word(E& target, std::string_view words) {
   const std::vector<std::string> known = split_words(words);
@@ -96,7 +96,7 @@ Setter count(Number& target, std::int64_t least, std::int64_t most) {
   const auto set = [&target, least, most](const Value& value) {
     const auto* given = std::get_if<std::int64_t>(&value);
     if (!given || *given < least || *given > most) return false;
-    // Through an optional's value where the target is one.
+    // If the target is an optional, use its value's type.
     if constexpr (requires { typename Number::value_type; })
       target = static_cast<typename Number::value_type>(*given);
     else
@@ -120,18 +120,18 @@ Setter seconds_from(std::int64_t least, Time& target) {
 }
 
 // --- Tables
-// -----------------------------------------------------------------------------------------------------------
+// Lists of rows, and searches in them.
 
 /// One table after the other.
 std::vector<Key> joined(std::vector<Key> keys, std::vector<Key> more);
 
-/// Null if there is none.
+/// The row with this name; null if there is none.
 const Key* find_key(const std::vector<Key>& keys, std::string_view name);
 
-/// "; did you mean 'tcp'?" for a value, or one in a list, that is none of the words; empty if none is near.
+/// "; did you mean 'tcp'?" for a value, or one in a list, that is not one of the words; empty if none is near.
 std::string suggested_word(const Key& key, const Value& value);
 
-/// Text for --help about the keys that only the configuration file has: a line each.
+/// Text for --help about keys that only the configuration file accepts: a line each.
 std::string help_of_file_keys(const std::vector<Key>& keys);
 
 }  // namespace framequality::apps

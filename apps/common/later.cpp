@@ -11,7 +11,7 @@ guint call_later(std::function<void()> what) {
   return g_idle_add_full(
       G_PRIORITY_DEFAULT_IDLE,
       [](gpointer call) -> gboolean {
-        // It may destroy what it was made for.
+        // The call may destroy the object that it was made for.
         const auto now = *static_cast<std::function<void()>*>(call);
         now();
         return G_SOURCE_REMOVE;
@@ -22,7 +22,7 @@ guint call_later(std::function<void()> what) {
 
 void LaterCalls::add(std::function<void()> what) {
   const std::lock_guard lock(mutex_);
-  // Those that were made need not be remembered.
+  // Calls already made need not be remembered.
   std::erase_if(all_, [](guint id) { return !g_main_context_find_source_by_id(nullptr, id); });
   all_.push_back(call_later(std::move(what)));
 }

@@ -10,7 +10,7 @@
 
 namespace framequality::apps {
 
-/// Calls it from the default main context, when that has nothing more urgent to do. Any thread.
+/// Runs `what` in the default main context, when that has nothing more urgent to do. Any thread.
 guint call_later(std::function<void()> what);
 
 /// The same for calls that must not be made once their object is gone. Destroyed in the main thread.
@@ -21,9 +21,9 @@ class LaterCalls {
   LaterCalls(const LaterCalls&) = delete;
   LaterCalls& operator=(const LaterCalls&) = delete;
 
-  /// Any thread.
+  /// Adds a call. Any thread.
   void add(std::function<void()> what);
-  /// None that was added is made any more. Main thread.
+  /// Drops all calls that were not made yet. Main thread.
   void drop();
 
  private:

@@ -8,12 +8,12 @@ namespace framequality::apps {
 
 namespace {
 
-/// The line that GStreamer puts first: where in its sources, and which element, as "file.c(12): function (): /path:".
+/// Whether a line is a location, which GStreamer puts first: "file.c(12): function (): /path:".
 bool is_location(const std::string& line) {
   return g_regex_match_simple(R"(^.+\(\d+\): .+ \(\): /)", line.c_str(), G_REGEX_RAW, static_cast<GRegexMatchFlags>(0));
 }
 
-/// The last line that is about the matter.
+/// The last line that is not a location.
 std::string last_line(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find_last_of('\n');

@@ -13,13 +13,13 @@ struct Complaint {
   GQuark domain = 0;
   int code = 0;
   std::string text;     ///< without a full stop
-  std::string details;  ///< the last line of what it says to developers, which tells more where `text` is the same for
+  std::string details;  ///< the last line for developers, which is more specific where `text` is the same for
                         ///< everything; never a place in GStreamer's sources; may be empty
 
   bool is(GQuark d, int c) const { return domain == d && code == c; }
 };
 
-/// Of a message of type ERROR or WARNING.
+/// The text of a message of type ERROR or WARNING.
 Complaint complaint_of(GstMessage* message);
 
 }  // namespace framequality::apps

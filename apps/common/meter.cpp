@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The element that measures, found and set up as any application would.
+// Creation and setup of the measuring element, as any application would do it.
 #include "apps/common/meter.h"
 
 #include "apps/common/element.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kElement[] = "sharpnessmeter";
 
-/// Sets an enum property by nick; the element itself knows which there are.
+/// Sets an enum property by nick; the element itself knows the valid ones.
 void set_choice(GstElement* meter, const char* property, const std::string& nick) {
   GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(meter), property);
   GEnumClass* choices = G_PARAM_SPEC_ENUM(spec)->enum_class;

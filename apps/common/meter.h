@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The element that measures, found and set up as any application would.
+// Creation and setup of the measuring element, as any application would do it.
 #pragma once
 
 #include "apps/common/owned.h"
@@ -11,7 +11,7 @@
 
 namespace framequality::apps {
 
-/// What and how to measure: properties of sharpnessmeter by the same names.
+/// Settings of a measurement: properties of sharpnessmeter by the same names.
 struct MeterOptions {
   std::string metric = "tenengrad", prefilter = "binomial3", normalize = "none", device = "auto";
   bool noise_correction = false, statistics = false, displacement = false;
@@ -24,22 +24,22 @@ struct MeterOptions {
   std::uint64_t interval = 0;  ///< ns
 };
 
-/// The words that its property `device` takes, with | between them; without OpenCL for those that need doubles.
+/// The values of its property `device`, separated by |; without OpenCL for programs that need doubles.
 inline constexpr char kDevices[] = "auto|cpu|cuda|opencl", kDoubleDevices[] = "auto|cpu|cuda";
 
 /// The metadata it attaches to frames.
 inline constexpr char kMeterMeta[] = "GstSharpnessMeta";
 
-/// A meter with these options; floating. Throws std::runtime_error if there is no such element, UsageError if an option
-/// has a value that the element does not know.
+/// A meter with these options; floating. Throws std::runtime_error if the element is missing, UsageError if an option
+/// has a value that the element does not support.
 GstElement* make_meter(const MeterOptions& options);
 
 struct MeterFacts {
-  std::string device;  ///< what it measures on; empty if that is left to the element
+  std::string device;  ///< the device that it measures on; empty if the element chooses
   std::string plugin_version;
 };
 
-/// Makes a meter once to see that it works: as make_meter, and std::runtime_error without the device asked for. With
+/// Makes a meter once to check that it works: throws as make_meter, and std::runtime_error without its device. With
 /// device=auto no device is looked for: to begin on a GPU takes a good part of a second.
 MeterFacts try_meter(const MeterOptions& options);
 

@@ -13,7 +13,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 int sign(std::size_t a, std::size_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 
-/// Takes the digits that the text begins with, and says how many of them are leading zeros.
+/// Removes the digits at the beginning of the text, and counts the leading zeros.
 std::string_view take_number(std::string_view& text, std::size_t& zeros) {
   const auto end = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
   // The last digit counts, even if it is a zero.
@@ -23,7 +23,7 @@ std::string_view take_number(std::string_view& text, std::size_t& zeros) {
   return digits;
 }
 
-/// Of one part of a path: negative, 0 or positive.
+/// Compares one part of two paths: negative, 0 or positive.
 int compare(std::string_view a, std::string_view b) {
   int by_zeros = 0;
   while (!a.empty() && !b.empty()) {

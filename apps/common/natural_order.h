@@ -6,8 +6,8 @@
 
 namespace framequality::apps {
 
-/// Orders paths part by part, as a folder's files would be listed. Within a part digits count by their value, of equal
-/// values the one with fewer leading zeros comes first, everything else goes by its bytes. Different names are never
+/// Orders paths part by part, as a folder's files would be listed. Digits in a part are compared by value, for equal
+/// values the one with fewer leading zeros comes first, everything else by bytes. Different names are never
 /// equal.
 bool natural_less(std::string_view a, std::string_view b);
 

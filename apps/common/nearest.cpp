@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The known name that a mistyped one was probably meant to be.
+// The known name that is nearest to a mistyped one.
 #include "apps/common/nearest.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace framequality {
 
 namespace {
 
-constexpr std::size_t kLongest = 64;  // nobody mistypes more
+constexpr std::size_t kLongest = 64;  // longer names are not mistyped
 constexpr std::size_t kLeastBeginning = 3;
 
 std::string lower(std::string_view text) {

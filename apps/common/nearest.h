@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The known name that a mistyped one was probably meant to be.
+// The known name that is nearest to a mistyped one.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace framequality {
 
 /// "; did you mean 'metric'?" for the known name with the fewest mistakes: letters added, left out, replaced, or
-/// swapped with their neighbour; upper case is no mistake. A name that `text` is the beginning of, three letters at
-/// least, is as good as one with one mistake. Empty if all have more than a third of their letters wrong. Bytes are
+/// swapped with their neighbour; case is ignored. A name that starts with `text`, three letters at
+/// least, counts like one with one mistake. Empty if all have more than a third of their letters wrong. Bytes are
 /// letters.
 std::string suggestion(std::string_view text, const std::vector<std::string>& known);
 

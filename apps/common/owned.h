@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Owning pointers to what GStreamer hands over.
+// Owning pointers for objects that GStreamer hands over.
 #pragma once
 
 #include <gst/gst.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The packages of Debian and Ubuntu that have what GStreamer misses.
+// The packages of Debian and Ubuntu with the parts that GStreamer misses.
 #include "apps/common/packages.h"
 
 #include <algorithm>
@@ -13,11 +13,11 @@ constexpr char kBase[] = "gstreamer1.0-plugins-base", kGood[] = "gstreamer1.0-pl
                kLibav[] = "gstreamer1.0-libav", kCore[] = "libgstreamer1.0-0", kNone[] = "";
 
 struct Entry {
-  std::string_view missing;  ///< with a * at its end: all that begin so; the first that fits counts
+  std::string_view missing;  ///< with a * at its end: a prefix; the first match counts
   const char* package;
 };
 
-// As in Debian 12 and 13 and Ubuntu 24.04; tests compare it with what is installed.
+// As in Debian 12 and 13 and Ubuntu 24.04; tests compare it with the installed packages.
 constexpr Entry kTable[] = {
     {"element-uridecodebin", kBase},
     {"element-decodebin", kBase},
@@ -86,7 +86,7 @@ constexpr Entry kTable[] = {
     {"decoder-application/vnd.rn-realmedia", kUgly},
     {"decoder-image/tiff", kLibav},
     {"decoder-image/bmp", kLibav},
-    {"decoder-image/*", kNone},  // GIF: its reader is not let, see decoding.cpp
+    {"decoder-image/*", kNone},  // GIF: its reader is disabled, see decoding.cpp
     {"decoder-video/*", kLibav},
 };
 

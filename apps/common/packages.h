@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The packages of Debian and Ubuntu that have what GStreamer misses.
+// The packages of Debian and Ubuntu with the parts that GStreamer misses.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace framequality::apps {
 
-/// The package with an element, a reader of URLs or a decoder, called as GStreamer does for installers:
+/// The package with an element, a reader of URLs or a decoder, named as GStreamer names it for installers:
 /// "element-uridecodebin", "urisource-rtsp", "decoder-video/x-h264". Empty if there is none, or none is known.
 std::string package_of(std::string_view missing);
 

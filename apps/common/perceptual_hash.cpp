@@ -12,7 +12,7 @@ namespace framequality::apps {
 namespace {
 
 constexpr int kSide = 32, kLow = 8;  // pixels; frequencies each way
-constexpr int kLongest = 256;        // pixels of the raster that is averaged
+constexpr int kLongest = 256;        // pixels of the averaged raster's longer side
 using Square = std::array<std::array<double, kSide>, kSide>;
 
 double luma_at(const Raster& raster, int x, int y) {
@@ -21,7 +21,7 @@ double luma_at(const Raster& raster, int x, int y) {
   return raster.is_gray() ? at[0] : 0.299 * at[0] + 0.587 * at[1] + 0.114 * at[2];
 }
 
-/// Means of 32x32 boxes, which share pixels where there are fewer than that.
+/// Means of 32x32 boxes, which share pixels if the image has fewer.
 Square averaged(const Raster& raster) {
   Square means{};
   const auto bounds = [](int i, int length) {
@@ -58,7 +58,7 @@ std::uint64_t perceptual_hash(const Raster& raster) {
   for (int y = 0; y < kSide; ++y)
     for (int k = 0; k < kLow; ++k)
       for (int x = 0; x < kSide; ++x) across[y][k] += means[y][x] * table[k][x];
-  // Rounded: what of a flat image is not 0 comes from the arithmetic.
+  // Rounded, because arithmetic leaves values near 0 for a flat image.
   std::array<long, std::size_t{kLow} * kLow> low{};
   for (int v = 0; v < kLow; ++v)
     for (int k = 0; k < kLow; ++k) {

@@ -13,7 +13,7 @@ namespace framequality::apps {
 
 PlainFile::PlainFile(const std::string& path)
     : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)) {
-  // FreeBSD's is EMLINK.
+  // FreeBSD returns EMLINK.
   if (descriptor_ < 0 && (errno == ELOOP || errno == EMLINK))
     throw std::runtime_error("it is a symbolic link, and those are not followed");
   if (descriptor_ < 0) throw std::runtime_error(std::strerror(errno));

@@ -7,8 +7,8 @@
 
 namespace framequality::apps {
 
-/// An ordinary file, open for reading. Of the path's parts only the last may be somebody else's: a symbolic link there
-/// is not followed, and what is no file is not waited for.
+/// An ordinary file, open for reading. Only the last part of the path may be somebody else's: a symbolic link there
+/// is not followed, and anything other than a file is refused without waiting.
 class PlainFile {
  public:
   /// Throws std::runtime_error with the reason.
@@ -18,7 +18,7 @@ class PlainFile {
   PlainFile& operator=(const PlainFile&) = delete;
 
   std::uint64_t size() const { return size_; }  ///< bytes, when it was opened
-  /// As much as there is room for in `buffer`, unless the file ends; the count of bytes. Throws std::runtime_error with
+  /// Fills `buffer`, unless the file ends; returns the number of bytes. Throws std::runtime_error with
   /// the reason.
   std::size_t read(std::string& buffer) const;
 

@@ -58,8 +58,8 @@ void end_soon(int status) {
 }
 
 int leave(int status) {
-  // Threads of the driver, of which decoders leave some behind, crash when what they use is taken down around them, by
-  // gst_deinit() or by what exit() calls.
+  // Threads of the driver, some of which decoders leave behind, crash when their data are destroyed, by
+  // gst_deinit() or by exit().
   if (has_stuck_threads || dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY)) {
     std::fflush(nullptr);
     _exit(status);

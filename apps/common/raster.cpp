@@ -13,7 +13,7 @@ namespace framequality::apps {
 
 namespace {
 
-constexpr double kLongestSide = 32767;  // of what is scaled up: the shape that a damaged file claims may be absurd
+constexpr double kLongestSide = 32767;  // limit of scaling up: a damaged file may claim any shape
 
 std::runtime_error failure(const char* what) {
   return std::runtime_error(std::string("cannot write an image: ") + what);
@@ -51,7 +51,7 @@ bool is_in_system_memory(GstCaps* caps) {
   return !features || gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
 }
 
-/// Width and height in square pixels, before it is turned.
+/// Width and height in square pixels, before turning.
 std::pair<int, int> shape(const GstVideoInfo& info, int longest) {
   double width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
   const int n = GST_VIDEO_INFO_PAR_N(&info), d = GST_VIDEO_INFO_PAR_D(&info);
@@ -68,7 +68,7 @@ GstVideoFormat target(const GstVideoInfo& info, bool deep) {
   return deep ? GST_VIDEO_FORMAT_RGBA64_BE : GST_VIDEO_FORMAT_RGB;
 }
 
-/// Gray of 16...235, or as much of 16 bits, becomes full range. GStreamer's converter would leave it.
+/// Expands gray of 16...235, or its equivalent in 16 bits, to full range. GStreamer's converter would leave it.
 void fill_range(Raster& raster) {
   const int scale = raster.is_deep() ? 256 : 1, black = 16 * scale, range = 219 * scale, white = 256 * scale - 1;
   const auto full = [&](int value) {
@@ -120,7 +120,7 @@ Raster converted(GstBuffer* frame, GstVideoInfo from, const View& view) {
   return raster;
 }
 
-/// Where a turned picture's pixels come from: the first, and bytes to the one on its right and the one below.
+/// Source of a turned image's pixels: the first, and bytes to its right neighbour and to the one below.
 struct Walk {
   std::ptrdiff_t first = 0, right = 0, down = 0;
 };
@@ -196,10 +196,10 @@ Owned<GstSample> copy_of(GstSample* sample) {
   const Owned<GstCaps> plain_caps(gst_caps_copy(caps));
   gst_caps_set_features(plain_caps.get(), 0, nullptr);
   const GstVideoInfo plain = info_of(plain_caps.get());
-  // Written before the sample shares it: a buffer of two owners cannot be.
+  // Written before the sample shares it: a buffer with two owners is read-only.
   const Buffer copy(gst_buffer_new_allocate(nullptr, plain.size, nullptr));
   {
-    // Mapping memory of any kind to read brings it here.
+    // Mapping to read copies memory of any kind to here.
     Mapped from(info, gst_sample_get_buffer(sample), GST_MAP_READ), to(plain, copy.get(), GST_MAP_WRITE);
     if (!gst_video_frame_copy(to.get(), from.get())) throw failure("the frame cannot be read");
   }

@@ -10,7 +10,7 @@ namespace framequality::apps {
 /// The common extensions of raw files, in lower case and without a dot.
 extern const std::string_view kRawExtensions[17];
 
-/// The name has one of them, in upper or lower case.
+/// Whether the name has one of them, in upper or lower case.
 bool is_raw_name(const std::string& path);
 
 }  // namespace framequality::apps

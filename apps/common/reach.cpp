@@ -22,7 +22,7 @@ struct Scheme {
   std::string_view name;
   std::uint16_t port;
 };
-// Those that begin with a TCP connection, and where to if the URL does not say.
+// Schemes that begin with a TCP connection, and their default ports.
 constexpr Scheme kSchemes[] = {{"rtsp", 554},   {"rtspt", 554},  {"rtspu", 554},  {"rtsph", 554}, {"rtsps", 322},
                                {"rtspst", 322}, {"rtspsu", 322}, {"rtspsh", 322}, {"http", 80},   {"https", 443},
                                {"rtmp", 1935},  {"rtmpt", 80},   {"rtmpe", 1935}, {"rtmpte", 80}, {"rtmps", 443},
@@ -43,7 +43,7 @@ std::optional<Server> server_of(const std::string& url) {
   for (const Scheme& known : kSchemes) {
     if (g_ascii_strcasecmp(scheme, std::string(known.name).c_str()) != 0) continue;
     const guint port = gst_uri_get_port(uri.get());
-    // In http://user:12/34@host the sources see a host called user: what they see as its port is half a password.
+    // In http://user:12/34@host, sources see a host called user: their port is half a password.
     const auto parts = split_url(url);
     const bool is_torn = parts && parts->has_late_at();
     return Server{host, port == GST_URI_NO_PORT ? known.port : static_cast<std::uint16_t>(port), !is_torn};
@@ -51,7 +51,7 @@ std::optional<Server> server_of(const std::string& url) {
   return std::nullopt;
 }
 
-/// Where sources go by another way than straight on.
+/// Whether a proxy is set, so that sources do not connect directly.
 bool has_proxy() {
   for (const char* name : {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
     if (const gchar* value = g_getenv(name); value && *value) return true;
@@ -74,7 +74,7 @@ std::string words_of(const GError* error) {
   return error->message;
 }
 
-/// Why there is no connection; empty if there is one, nothing if nobody waits for the answer any more.
+/// Why there is no connection; empty if there is one, none if nobody waits for the answer any more.
 std::optional<std::string> ask(const Server& server) {
   const Owned<GSocketClient> client(g_socket_client_new());
   g_socket_client_set_timeout(client.get(), kPatience);
@@ -119,7 +119,7 @@ std::string why_unreachable(GstMessage* error) {
   const std::string name = server->has_name ? ' ' + name_of(*server) : "";
   if (!why) return "";
   if (!why->empty()) return "cannot connect" + (name.empty() ? "" : " to" + name) + ": " + *why + "; is the camera on?";
-  // What the source says itself is more than that, unless it only says that it stopped.
+  // The source's own text is more specific, unless it only says that it stopped.
   const Complaint complaint = complaint_of(error);
   const bool is_mute =
       complaint.is(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && complaint.details.ends_with("error (-5)");

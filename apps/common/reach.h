@@ -8,15 +8,15 @@
 
 namespace framequality::apps {
 
-/// "cannot connect to 10.0.0.8:80: connection refused; is the camera on?" for an error of a source with the URL of a
-/// server that cannot be connected to, and that it can where the error does not say more; empty otherwise. Sources
-/// seldom say why: the server is asked, by TCP, which takes some seconds at most. Any thread.
+/// "cannot connect to 10.0.0.8:80: connection refused; is the camera on?" for an error of a source whose server
+/// cannot be connected to, or a note that it can if the error is not specific; empty otherwise. Sources
+/// seldom say why, so this connects to the server by TCP, which takes some seconds at most. Any thread.
 std::string why_unreachable(GstMessage* error);
 
-/// For bus sync handlers: posts an error that says so in the place of `message`. True if it did: then drop that.
+/// For bus sync handlers: replaces `message` by an error with that text. True if it did: then drop `message`.
 bool explain_unreachable(GstBus* bus, GstMessage* message);
 
-/// No server is to be waited for any more: the program ends. Any thread.
+/// Ends all waiting for servers, because the program ends. Any thread.
 void end_asking();
 
 }  // namespace framequality::apps

@@ -21,8 +21,8 @@ namespace {
 constexpr int kVersion = 1;
 constexpr std::size_t kHashDigits = 12;
 constexpr std::uint64_t kLongest = 4 << 20;  // bytes
-constexpr int kDeepest = 8;                  // of brackets in brackets
-constexpr std::string_view kEnd = "]}\n";    // of a record that is whole: its curve
+constexpr int kDeepest = 8;                  // nested brackets
+constexpr std::string_view kEnd = "]}\n";    // of a complete record: the end of its curve
 std::string content(const std::string& path) {
   const PlainFile file(path);
   if (file.size() > kLongest) throw std::runtime_error("it is too large for a record");
@@ -31,7 +31,7 @@ std::string content(const std::string& path) {
   return text;
 }
 
-/// The members of an object, each of the type asked for. They throw std::runtime_error with the name.
+/// The members of an object, with checked types. They throw std::runtime_error with the name.
 class Fields {
  public:
   explicit Fields(const Json& json, const char* what) : json_(json) {
@@ -119,7 +119,7 @@ std::vector<std::array<double, 3>> curve_of(const Fields& all) {
   return curve;
 }
 
-/// The document; without `curve` only the members before that, which is last and most of it.
+/// The document; without `curve` only the members before it, which is last and the largest.
 Json document(const std::string& text, bool curve) {
   struct Enough {};
   const bool can_stop = !curve && text.ends_with(kEnd);
@@ -142,7 +142,7 @@ Json document(const std::string& text, bool curve) {
   } catch (const Enough&) {
     return members;
   } catch (const Json::exception& e) {
-    // Behind the library's name of the error, which is in brackets.
+    // The text after the library's name of the error, which is in brackets.
     const std::string reason = e.what();
     throw std::runtime_error("invalid JSON: " + reason.substr(std::min(reason.find("] "), reason.size() - 2) + 2));
   }

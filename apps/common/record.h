@@ -23,18 +23,18 @@ struct ScoreFacts {
   double median = 0;
 };
 
-/// A record is written after its table: where there is one, the table was complete.
+/// A record is written after its table: if it exists, the table was complete.
 struct Record {
-  std::string file;                      ///< as it was given, UTF-8
-  std::optional<std::uint64_t> size;     ///< bytes; none if it was no local file, or not there
+  std::string file;                      ///< as given, UTF-8
+  std::optional<std::uint64_t> size;     ///< bytes; none if it was not a local file, or missing
   std::optional<std::int64_t> modified;  ///< ns since 1970, when the scan began
-  std::string program;                   ///< version of the one that wrote it
-  /// Everything that decides what the rows say, by name; values are JSON.
+  std::string program;                   ///< version of the program that wrote it
+  /// All options that affect the rows, by name; values are JSON.
   std::map<std::string, std::string> options;
   std::string unit;                               ///< of the scores, for people
-  std::string table;                              ///< its name in the folder
+  std::string table;                              ///< its file name in the folder
   std::uint64_t bytes = 0, rows = 0, frames = 0;  ///< of the table; in the table; decoded
-  std::string error;                              ///< empty, or why the file is not in the table to its end
+  std::string error;                              ///< why the table does not have the whole file; empty if it does
   double seconds = 0;                             ///< spent on it
   int width = 0, height = 0;                      ///< pixels
   double rate = 0;                                ///< frames/s, 0 if unknown or variable
@@ -48,18 +48,18 @@ struct Record {
 inline constexpr std::size_t kCurveSteps = 200;  ///< at most
 inline constexpr char kRecordEnding[] = ".json";
 
-/// What table and record of a file are called before their endings: different for every name of a file, the same for a
-/// name in whatever list it stands.
+/// File name, without extension, of a file's table and record: different for every name of a file, the same for a
+/// name in any list.
 std::string record_stem(std::string_view file);
 
-/// True for what a record may be called.
+/// True if a record may have this name.
 bool is_record_name(std::string_view name);
 
-/// The record as it is written.
+/// The record as a JSON document.
 std::string record_json(const Record& record);
 
-/// Reads one; without `curve` faster, for many of them. Throws std::runtime_error with path and reason if there is
-/// none, or it is none, whatever it holds instead.
+/// Reads a record; without `curve` faster, for many of them. Throws std::runtime_error with path and reason if it is
+/// missing or not a record, whatever it holds instead.
 Record read_record(const std::string& path, bool curve = true);
 
 }  // namespace framequality::apps

@@ -18,7 +18,7 @@ Signals::Signals(std::function<void(int)> came)
 }
 
 Signals::~Signals() {
-  // Quitting a loop that does not run yet would be forgotten.
+  // Quitting a loop that is not running yet has no effect.
   GSource* quit = g_idle_source_new();
   g_source_set_callback(
       quit,
@@ -41,7 +41,7 @@ void Signals::watch(int signal) {
     Signals* self;
     int signal;
   };
-  // GLib restores what the signal does by default when its source is gone.
+  // GLib restores the signal's default action when its source is gone.
   GSource* source = g_unix_signal_source_new(signal);
   g_source_set_callback(
       source,

@@ -9,8 +9,8 @@
 
 namespace framequality::apps {
 
-/// Waits for SIGINT, SIGTERM and SIGHUP in a thread of its own, so that they are heeded whatever the main loop waits
-/// for. One that whoever started the program wants ignored stays ignored. The second of a kind ends the program at
+/// Waits for SIGINT, SIGTERM and SIGHUP in a thread of its own, so that they work whatever the main loop waits
+/// for. A signal that was ignored when the program started stays ignored. The second of a kind ends the program at
 /// once.
 class Signals {
  public:

@@ -55,7 +55,7 @@ using Context = std::unique_ptr<heif_context, Release<heif_context, heif_context
 using Handle = std::unique_ptr<heif_image_handle, Release<heif_image_handle, release_handle>>;
 using Image = std::unique_ptr<heif_image, Release<heif_image, release_image>>;
 
-/// The block of the primary image, without the offset that stands before it; empty if there is none.
+/// The EXIF block of the primary image, without the offset before it; empty if there is none.
 std::string exif_of_heif(const heif_image_handle* handle) {
   constexpr std::size_t kOffset = 4;
   heif_item_id id = 0;
@@ -67,7 +67,7 @@ std::string exif_of_heif(const heif_image_handle* handle) {
   return begin < block.size() ? block.substr(begin) : "";
 }
 
-/// Full range where the file says nothing, as JPEG has it.
+/// Colours, with full range unless the file says otherwise, as in JPEG.
 GstVideoColorimetry colours_of(const heif_image_handle* handle) {
   GstVideoColorimetry colours = {GST_VIDEO_COLOR_RANGE_0_255, GST_VIDEO_COLOR_MATRIX_BT601, GST_VIDEO_TRANSFER_SRGB,
                                  GST_VIDEO_COLOR_PRIMARIES_BT709};
@@ -126,7 +126,7 @@ Still heif_still(const std::string& path) {
   check(heif_context_get_primary_image_handle(context.get(), &found));
   const Handle handle(found);
   heif_image* decoded = nullptr;
-  // It turns the image as the file says.
+  // It also turns the image as the file says.
   check(heif_decode_image(handle.get(), &decoded, heif_colorspace_YCbCr, heif_chroma_420, nullptr));
   const Image image(decoded);
   Still still = frame_of(image.get(), colours_of(handle.get()));
@@ -137,7 +137,7 @@ Still heif_still(const std::string& path) {
 #endif
 #if FQ_HAVE_RAW
 
-/// dcraw's numbers.
+/// Orientation for dcraw's numbers.
 const char* orientation_of(int flip) {
   switch (flip) {
     case 3:

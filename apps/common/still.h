@@ -20,16 +20,16 @@ struct UnrefBytes {
 struct Still {
   Owned<GstCaps> caps;                          ///< raw video, upright; or image/jpeg
   std::unique_ptr<GstBuffer, UnrefBytes> data;  ///< one frame, or one file
-  const char* orientation = "rotate-0";         ///< how the frame is to be turned, as a tag has it
+  const char* orientation = "rotate-0";         ///< how the frame has to be turned, as in a tag
   Taken taken = {};
 };
 
-/// What this build can read, with libheif and with LibRaw.
+/// File types that this build reads, with libheif and with LibRaw.
 extern const bool kReadsHeif, kReadsRaw;
 
 /// The primary image of a HEIF file, known by its first bytes; the largest preview of a raw file, known by its name.
-/// None if it is another file, or none of this machine. Throws std::runtime_error with the reason: it is damaged, or
-/// what would have to be installed.
+/// None if it is another file, or this build cannot read it. Throws std::runtime_error with the reason: damage, or
+/// a missing package.
 std::optional<Still> read_still(const std::string& path);
 
 }  // namespace framequality::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// When and with which camera a photograph was taken, as its EXIF block says.
+// Time and camera of a photograph, from its EXIF block.
 #include "apps/common/taken.h"
 
 #include <glib.h>
@@ -27,11 +27,11 @@ enum Tag : std::uint16_t {
   kDigitized = 0x9004,
   kSerial = 0xa431,
 };
-// Date, and its parts of a second; the best first.
+// Dates, and their fractions of a second; the best first.
 constexpr std::array<std::array<std::uint16_t, 2>, 3> kDates{
     {{kTaken, 0x9291}, {kDigitized, 0x9292}, {kChanged, 0x9290}}};
 
-/// Numbers and directories of a TIFF file. Nothing is read behind its end.
+/// Numbers and directories of a TIFF file. Nothing is read past its end.
 class Tiff {
  public:
   explicit Tiff(std::string_view bytes) : bytes_(bytes), big_(bytes.starts_with("MM")) {
@@ -77,7 +77,7 @@ class Tiff {
   std::map<std::uint16_t, std::size_t> pointers_;
 };
 
-/// "2024:05:06 07:08:09", some with other separators; ns since 1970. None if it is no possible time.
+/// "2024:05:06 07:08:09", some with other separators; ns since 1970. None if it is not a valid time.
 std::optional<std::uint64_t> time_of(const std::string& date) {
   std::array<int, 6> parts{};
   auto& [year, month, day, hour, minute, second] = parts;
@@ -88,12 +88,12 @@ std::optional<std::uint64_t> time_of(const std::string& date) {
   if (!time) return std::nullopt;
   const gint64 seconds = g_date_time_to_unix(time);
   g_date_time_unref(time);
-  // 1970-01-01 is what a clock that was never set shows.
+  // A clock that was never set shows 1970-01-01.
   if (seconds < gint64{24} * 60 * 60) return std::nullopt;
   return static_cast<std::uint64_t>(seconds) * kSecond;
 }
 
-/// "05" is 50 ms: digits behind the point.
+/// ns of the digits after the decimal point: "05" is 50 ms.
 std::uint64_t part_of_second(const std::string& digits) {
   std::uint64_t part = 0, unit = kSecond;
   for (const char c : digits) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// When and with which camera a photograph was taken, as its EXIF block says.
+// Time and camera of a photograph, from its EXIF block.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace framequality::apps {
 
 struct Taken {
-  std::optional<std::uint64_t> time;  ///< ns since 1970 on the camera's clock, with parts of a second where it has them
+  std::optional<std::uint64_t> time;  ///< ns since 1970 on the camera's clock, with fractions of a second if present
   std::string camera;                 ///< maker, model and serial number; the same for photographs of one camera
   std::string fault;                  ///< why there is no time
 };
@@ -20,7 +20,7 @@ struct Taken {
 /// and their parts of a second.
 Taken taken_of(std::string_view exif, std::uint64_t latest);
 
-/// The same, up to a day from now: clocks of cameras know no time zone.
+/// The same with `latest` a day from now: clocks of cameras know no time zone.
 Taken taken_of(std::string_view exif);
 
 }  // namespace framequality::apps

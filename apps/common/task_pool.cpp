@@ -33,7 +33,7 @@ bool TaskPool::try_submit(Task task) {
   return !ending_ && tasks_.size() < most_waiting_ && put(task);
 }
 
-/// False, and the task is as it was, if there is no thread for it.
+/// False, with the task unchanged, if no thread can be started.
 bool TaskPool::put(Task& task) {
   if (tasks_.size() >= idle_ && threads_.size() < most_threads_) {
     try {
@@ -94,7 +94,7 @@ void TaskGroup::run(TaskPool::Task& task) {
     } catch (const std::exception& e) {
       reason = e.what();
     }
-    // What the task holds goes before anybody is told that it is done.
+    // Free the task's data before reporting it as done.
     task = {};
     lock.lock();
     if (!reason.empty() && !std::exchange(stopped_, true)) {

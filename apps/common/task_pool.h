@@ -14,19 +14,19 @@
 
 namespace framequality::apps {
 
-/// Does tasks in their order, a few at once, with a bound on how many wait: what they hold may be large. Its threads
-/// begin with the first tasks; if the system gives fewer, there are fewer. Thread-safe.
+/// Runs tasks in order, a few at once, with a bound on waiting ones, whose data may be large. Its threads
+/// start with the first tasks; if the system allows fewer, there are fewer. Thread-safe.
 class TaskPool {
  public:
-  using Task = std::packaged_task<void()>;  ///< which may be moved only, and keeps exceptions from the threads
+  using Task = std::packaged_task<void()>;  ///< move-only; keeps exceptions out of the threads
   TaskPool(std::size_t threads, std::size_t most_waiting) : most_threads_(threads), most_waiting_(most_waiting) {}
-  ~TaskPool();  ///< what waits is not done
+  ~TaskPool();  ///< waiting tasks are dropped
   TaskPool(const TaskPool&) = delete;
   TaskPool& operator=(const TaskPool&) = delete;
 
-  /// Waits while as many wait as may. Does the task itself if the system gives no thread at all.
+  /// Waits while the queue is full. Runs the task itself if the system gives no thread at all.
   void submit(Task task);
-  /// False if as many wait as may, or the system gives no thread at all.
+  /// False if the queue is full, or the system gives no thread at all.
   bool try_submit(Task task);
 
  private:
@@ -42,18 +42,18 @@ class TaskPool {
   bool ending_ = false;
 };
 
-/// Tasks of a pool that belong together. The pool outlives it.
+/// Tasks of a pool that are waited for together. The pool outlives it.
 class TaskGroup {
  public:
   /// `failed` is called with the reason of the first task that throws, in its thread.
   TaskGroup(TaskPool& pool, std::function<void(const std::string&)> failed);
-  ~TaskGroup();  ///< waits; what has not begun is left out
+  ~TaskGroup();  ///< waits for running tasks; drops the others
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  /// Waits for room in the pool. From one thread at a time. After a failure tasks are left out.
+  /// Waits for room in the pool. From one thread at a time. After a failure tasks are dropped.
   void add(TaskPool::Task task);
-  /// Waits for all. True if all were done.
+  /// Waits for all. True if none failed.
   bool finish();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Names, numbers and times as text that CSV, terminals and file systems take as they are meant.
+// Names, numbers and times as text that is safe in CSV, terminals and file systems.
 #include "apps/common/text.h"
 
 #include <glib.h>
@@ -30,7 +30,7 @@ void each_character(std::string_view bytes, Character&& character, Broken&& brok
   while (!bytes.empty()) {
     const gunichar c = g_utf8_get_char_validated(bytes.data(), static_cast<gssize>(bytes.size()));
     std::size_t length = 1;
-    // GLib's answer for a NUL inside the length is not one code for all versions.
+    // GLib's result for a NUL within the length differs between versions.
     if (bytes.front() == '\0' || c == static_cast<gunichar>(-1) || c == static_cast<gunichar>(-2)) {
       broken(static_cast<unsigned char>(bytes.front()));
     } else {
@@ -139,7 +139,7 @@ std::string base_name(std::string_view path) {
       path,
       [&](gunichar c, std::string_view utf8) {
         const bool leading = name.empty() && (c == '.' || c == '-');
-        // Besides separators what other file systems refuse and shells would expand.
+        // Besides separators, characters that other file systems refuse and shells would expand.
         const bool awkward =
             is_control(c) ||
             (c < 0x80 && std::string_view("\\:*?\"'<>|`$").find(static_cast<char>(c)) != std::string_view::npos);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kPatience = 100;  // ms
 
-/// Of this process; 0 if that is not known.
+/// Threads of this process; 0 if unknown.
 int thread_count() {
   std::ifstream status("/proc/self/status");
   int count = 0;
@@ -30,7 +30,7 @@ int thread_count() {
 
 }  // namespace
 
-// Where we get none GStreamer gets none either, and waits at its end for tasks that nobody does.
+// If this gets no thread, GStreamer gets none either, and waits at its end for tasks that never run.
 
 std::thread make_thread(std::function<void()> work) {
   try {
@@ -58,7 +58,7 @@ bool has_threads(std::size_t count) {
   threads.reserve(count);
   bool all = true;
   {
-    // All of them at once.
+    // Start all of them at once.
     const std::lock_guard lock(mutex);
     try {
       while (threads.size() < count) threads.emplace_back([&mutex] { const std::lock_guard wait(mutex); });
@@ -67,7 +67,7 @@ bool has_threads(std::size_t count) {
     }
   }
   for (std::thread& thread : threads) thread.join();
-  // One that is joined counts until the kernel has done with it.
+  // A joined thread counts until the kernel has removed it.
   for (int i = 0; i < kPatience && thread_count() > before; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Files as GStreamer wants them named.
+// File names as the URIs that GStreamer needs.
 #include "apps/common/uri.h"
 
 #include "apps/common/url.h"

@@ -30,7 +30,7 @@ bool all_digits(std::string_view text) {
 
 bool is_scheme_character(char c) { return g_ascii_isalnum(c) || c == '+' || c == '-' || c == '.'; }
 
-/// The part behind "://".
+/// Splits the part after "://".
 Url split_rest(std::string_view rest) {
   Url url;
   const auto authority = rest.substr(0, rest.find_first_of(kTailBegins));
@@ -48,24 +48,24 @@ Url split_rest(std::string_view rest) {
   return url;
 }
 
-/// Whether what follows an @ may be a host. Of names, as they stand in paths (ch@1), a short number is none: it would
-/// be an address of a network that has no hosts.
+/// Whether the text after an @ may be a host. Short numbers, as in path names (ch@1), are not: they
+/// would be addresses of a network without hosts.
 bool may_be_host(std::string_view text) {
   const auto name = text.substr(0, text.find_first_of("/?#&"));
   return name.size() > 3 || !all_digits(name) || name.find_first_not_of('0') == kNone;
 }
 
-/// Whether user info may end at an @ in here, behind `colon`.
+/// Whether user info may end at an @ in here, after `colon`.
 bool may_end_user_info(std::string_view text, std::size_t colon) {
   for (auto at = text.find('@', colon); at != kNone; at = text.find('@', at + 1))
     if (may_be_host(text.substr(at + 1))) return true;
   return false;
 }
 
-/// Where the user info of what follows "://" ends, if the / ? or # that ends the authority may be of a password.
+/// End of the user info after "://", if the / ? or # that ends the authority may belong to a password.
 std::size_t late_user_info_end(std::string_view rest, const Url& url) {
   const auto colon = rest.find(':'), last = rest.rfind('@');
-  // No user is called as an address is. Without a colon there is no password.
+  // A user name never looks like an address. Without a colon there is no password.
   if (!url.has_late_at() || (url.has_ip_address() && url.has_valid_port())) return kNone;
   if (!url.has_user_info && colon > last) return kNone;
   return may_end_user_info(url.tail, 0) ? last : kNone;
@@ -77,7 +77,7 @@ std::string without_password(std::string_view user_info) {
   return std::string(user_info.substr(0, colon == kNone ? 0 : colon + 1)).append(kMask);
 }
 
-/// The part behind "://", without its password.
+/// The part after "://", without its password.
 std::string masked(std::string_view rest) {
   const Url url = split_rest(rest);
   std::string result;
@@ -101,7 +101,7 @@ std::string masked(std::string_view rest) {
       .append(server.tail.substr(last));
 }
 
-/// The length of a URL, less what precedes "://" with it, that a text begins with; `before`: the character before the
+/// Length of the URL at the beginning of a text, excluding its part before "://"; `before`: the character before the
 /// URL.
 std::size_t url_length(std::string_view text, char before) {
   auto length = std::min(text.find_first_of(kUrlEnds), text.size());
@@ -112,7 +112,7 @@ std::size_t url_length(std::string_view text, char before) {
   }
   const auto word = text.substr(0, length);
   if (word.find('@') != kNone || split_rest(word).has_valid_port()) return length;
-  // The colon is of a user info: one with a space in it.
+  // The colon belongs to user info with a space in it.
   const auto line = text.substr(0, std::min(text.find('\n'), text.find(kScheme)));
   const auto at = line.rfind('@');
   return at == kNone ? length : std::min(line.find_first_of(kUrlEnds, at), line.size());
@@ -136,14 +136,14 @@ std::string without_user_info(std::string_view text) {
   return result.append(text);
 }
 
-/// Whether a text goes on with "&name=", which ends the value before.
+/// Whether a text starts with "&name=", which ends the value before.
 bool begins_parameter(std::string_view text) {
   const auto end =
       std::find_if_not(text.begin() + 1, text.end(), [](char c) { return is_scheme_character(c) || c == '_'; });
   return end != text.end() && end != text.begin() + 1 && *end == '=';
 }
 
-/// The end of the value that begins here: of a quoted one behind its quote.
+/// Length of the value at the beginning, including the quotes of a quoted one.
 std::size_t value_length(std::string_view value) {
   if (!value.empty() && (value.front() == '"' || value.front() == '\'')) {
     for (std::size_t i = 1; i < value.size(); ++i) {

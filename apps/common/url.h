@@ -24,34 +24,34 @@ struct Url {
   /// No port, an empty one, or one from 1 to 65535.
   bool has_valid_port() const;
   bool has_ip_address() const;
-  /// An @ behind the first / ? or #: part of the tail, unless that / ? or # is of a password that was not
+  /// An @ after the first / ? or #: part of the tail, unless that / ? or # belongs to a password that was not
   /// percent-encoded.
   bool has_late_at() const { return tail.find('@') != tail.npos; }
 };
 
-/// None if the text is no URL with "://".
+/// The parts; none if the text is not a URL with "://".
 std::optional<Url> split_url(std::string_view text);
 
-/// A number from 0 to 65535; none if the text is anything else, if only by a sign or a space.
+/// A number from 0 to 65535; none for any other text, even with a sign or a space.
 std::optional<std::uint16_t> port_number(std::string_view text);
 
-/// A text that is one URL, for people: *** for its password, or for all of a user info without a colon, and for values
-/// in its query called password and the like. Of a URL that is ambiguous, since / ? # or @ in it were not
-/// percent-encoded, everything that may be a password, and so perhaps a part of the host and the path. A text that is
-/// no URL may be one that was mistyped.
+/// A text that is one URL, for display: *** for its password, or for all user info without a colon, and for values
+/// of parameters called password and the like. In a URL made ambiguous by / ? # or @ that were not
+/// percent-encoded, everything that may be a password is masked, perhaps with parts of host and path. A text that is
+/// not a URL may be a mistyped one.
 std::string shown_url(std::string_view url);
 
-/// The same for all URLs in a text, and for values behind names such as password= and user-pw= in it. Where a URL ends
+/// The same for all URLs in a text, and for values after names such as password= and user-pw=. The end of a URL
 /// is guessed.
 std::string without_url_passwords(std::string_view text);
 
-/// What may be a password, or a part of one, of a URL that is ambiguous as above: what shows parts of the URL has to
+/// All parts of an ambiguous URL that may belong to a password: code that shows parts of the URL must
 /// mask these too.
 std::vector<std::string> doubtful_parts(const Url& url);
 
-/// %41 and the like as the bytes they stand for; anything else stays.
+/// %41 and the like decoded to bytes; anything else is kept.
 std::string percent_decoded(std::string_view text);
-/// All bytes but unreserved ones (RFC 3986) as %41 and the like.
+/// All bytes except unreserved ones (RFC 3986) as %41 and the like.
 std::string percent_encoded(std::string_view text);
 
 }  // namespace framequality::apps

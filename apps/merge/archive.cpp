@@ -24,7 +24,7 @@ namespace framequality::apps::merge {
 
 namespace {
 
-constexpr unsigned kReaders = 16;  // of records at once: on a network's file system each takes its time
+constexpr unsigned kReaders = 16;  // records read at once: a network's file system takes its time for each
 
 std::vector<Entry> find_records(const std::vector<std::string>& folders) {
   std::vector<Entry> entries;
@@ -37,7 +37,7 @@ std::vector<Entry> find_records(const std::vector<std::string>& folders) {
   return entries;
 }
 
-/// Calls `read` for each entry, from many threads; throws what the first of them in the list threw.
+/// Calls `read` for each entry, from many threads; rethrows the exception of the first failed entry in the list.
 template <class Read>
 void read_all(std::vector<Entry>& entries, Read&& read) {
   std::atomic<std::size_t> next = 0;
@@ -59,7 +59,7 @@ void read_all(std::vector<Entry>& entries, Read&& read) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// A record cannot name a file elsewhere.
+/// Checks that a record names no file elsewhere.
 void check_table(const Entry& entry) {
   const std::string_view stem = std::string_view(entry.name).substr(0, entry.name.size() - sizeof(kRecordEnding) + 1);
   const std::string_view table = entry.record.table;
@@ -84,9 +84,9 @@ std::string difference(const std::map<std::string, std::string>& a, const std::m
   return "";
 }
 
-/// The one of two records of a file that counts.
+/// The record to use of two records of a file.
 const Entry& better(const Entry& a, const Entry& b) {
-  // One of a machine that did not see the file says nothing against the other.
+  // The record of a machine that did not find the file does not count against the other.
   if (!a.record.error.empty() && !a.record.size) return b;
   if (!b.record.error.empty() && !b.record.size) return a;
   const bool same_file = a.record.size == b.record.size && a.record.modified == b.record.modified;
@@ -109,7 +109,7 @@ Archive read_archive(const std::vector<std::string>& folders) {
   std::vector<Entry> all = find_records(folders);
   if (all.empty()) throw std::runtime_error("no records of framequality-scan --output found");
   Archive archive;
-  // The first to be read stands for all, so that the others need not keep theirs.
+  // Keep the first record for all, so that the others need not be kept.
   const Record first = read_record(all.front().record_path(), false);
   archive.options = first.options;
   archive.unit = first.unit;

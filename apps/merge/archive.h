@@ -29,7 +29,7 @@ struct Archive {
   std::size_t failed() const;
 };
 
-/// Reads all records of these folders. Throws std::runtime_error if there are none, if one is none, if options differ,
+/// Reads all records of these folders. Throws std::runtime_error if there are none or invalid ones, if options differ,
 /// and if a file has two records of different times or tables.
 Archive read_archive(const std::vector<std::string>& folders);
 

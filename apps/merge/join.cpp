@@ -19,7 +19,7 @@ constexpr std::size_t kAtOnce = 1 << 20;  // bytes; longer than any header
   throw std::runtime_error("cannot read the table " + printable(entry.table_path()) + ": " + reason);
 }
 
-/// What `action` gives; what it throws with the table's name.
+/// Result of `action`; adds the table's name to what it throws.
 template <class F>
 auto of_table(const Entry& entry, F&& action) {
   try {

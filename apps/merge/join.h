@@ -9,11 +9,11 @@
 
 namespace framequality::apps::merge {
 
-/// Every table is there and has the size that its record says. Throws std::runtime_error with the path if not.
+/// Checks that every table exists and has its record's size. Throws std::runtime_error with the path if not.
 void check_tables(const Archive& archive);
 
-/// Gives all tables to `append`, bit by bit, with the header of the first only. Throws std::runtime_error if one cannot
-/// be read, has changed or has another header, and what `append` throws.
+/// Passes all tables to `append`, piece by piece, with the header of the first only. Throws std::runtime_error if one
+/// cannot be read, has changed or has another header, and what `append` throws.
 void join_tables(const Archive& archive, const std::function<void(std::string_view)>& append);
 
 }  // namespace framequality::apps::merge

@@ -49,7 +49,7 @@ void merge(const Options& options) {
     complain("warning: versions " + printable(archive.programs.front()) + " to " + printable(archive.programs.back()) +
              " of framequality-scan wrote these tables");
   check_tables(archive);
-  // All of them, or none but the table on stdout.
+  // All of them are published, or none except the table on stdout.
   std::optional<DraftFile> table, errors, report;
   if (!options.errors.empty()) errors.emplace(options.errors, error_list(archive));
   if (!options.report.empty()) report.emplace(options.report, report_page(archive, options));
@@ -87,7 +87,7 @@ int run(int argc, char** argv) {
 }  // namespace framequality::apps::merge
 
 int main(int argc, char** argv) {
-  // Characters as the user's terminal has them, but numbers and messages as everywhere.
+  // Characters as in the user's terminal, but numbers and messages as everywhere.
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();

@@ -12,8 +12,8 @@ namespace framequality::apps::merge {
 struct Options {
   std::string output;  ///< file; empty: stdout
   std::string errors, report;
-  int details = 12;                       ///< files with a plot of their own in the report, lowest and highest each
-  std::vector<std::string> detail_names;  ///< instead of these
+  int details = 12;                       ///< files with a plot of their own in the report: the lowest and the highest
+  std::vector<std::string> detail_names;  ///< files to plot instead
   bool quiet = false, version = false;
   std::vector<std::string> folders;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The report of an archive: one HTML page that holds everything it shows, however large the archive is.
+// The report of an archive: one self-contained HTML page, however large the archive is.
 #include "apps/merge/report.h"
 
 #include "apps/common/json.h"
@@ -22,14 +22,14 @@ constexpr std::size_t kListed = 200;       // files at each end, and failed ones
 constexpr std::size_t kLongestText = 200;  // characters of a name or a reason
 constexpr std::size_t kSparkSteps = 40;
 constexpr std::size_t kBars = 40;
-constexpr double kWide = 30;  // a range of scores that only a logarithmic scale shows
+constexpr double kWide = 30;  // range of scores from which on the scale is logarithmic
 constexpr int kDigits = 6;    // more than a plot can show
 constexpr char kDataMark[] = "\"@DATA@\"";
 constexpr double kNs = 1e-9;
 
 Json text(const std::string& bytes) { return json_text(shortened(bytes, kLongestText)); }
 
-/// Every so many steps as one.
+/// The curve, merged into at most kSparkSteps steps.
 Json spark(const std::vector<std::array<double, 3>>& curve) {
   const std::size_t steps = std::min(curve.size(), kSparkSteps);
   Json means = Json::array();
@@ -87,7 +87,7 @@ Entries extremes(const Entries& measured, std::size_t count, bool highest) {
   const auto end = some.begin() + static_cast<std::ptrdiff_t>(std::min(count, some.size()));
   std::partial_sort(some.begin(), end, some.end(), [highest](const Entry* a, const Entry* b) {
     const double x = a->record.scores->median, y = b->record.scores->median;
-    // As they stand in the archive where they are equal.
+    // Equal ones keep their order in the archive.
     return x == y ? a < b : highest ? x > y : x < y;
   });
   some.erase(end, some.end());
@@ -175,7 +175,7 @@ Histogram histogram(const std::vector<double>& values) {
   const auto scaled = [&](double value) { return result.logarithmic ? std::log(value) : value; };
   const double begin = scaled(*low), width = scaled(*high) / 2 - begin / 2;
   for (const double value : values) {
-    // Halves, since the range of any two doubles may be none.
+    // Halves, since the range of any two doubles may overflow.
     const double place =
         width > 0 ? (scaled(value) / 2 - begin / 2) / width * static_cast<double>(result.counts.size()) : 0;
     ++result.counts[std::min(static_cast<std::size_t>(std::max(place, 0.0)), result.counts.size() - 1)];
@@ -191,7 +191,7 @@ std::string report_page(const Archive& archive, const Options& options) {
     measured.push_back(&entry);
     medians.push_back(entry.record.scores->median);
   }
-  // Two tables of the ends, or one of all.
+  // Show two tables of the extremes, or one of all.
   const bool all = measured.size() <= 2 * kListed;
   const auto metric = archive.options.find("metric");
   const Json json = {{"made", local_time()},

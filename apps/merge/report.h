@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The report of an archive: one HTML page that holds everything it shows, however large the archive is.
+// The report of an archive: one self-contained HTML page, however large the archive is.
 #pragma once
 
 #include "apps/merge/archive.h"
@@ -10,17 +10,17 @@
 
 namespace framequality::apps::merge {
 
-/// How many values lie in each of equally wide steps from low to high.
+/// Number of values in each of equally wide steps from low to high.
 struct Histogram {
   double low = 0, high = 0;
   bool logarithmic = false;  ///< the steps are equal factors
   std::vector<std::size_t> counts;
 };
 
-/// Of finite values; without any it has no counts. Logarithmic if that shows more.
+/// Histogram of finite values; empty without any. Logarithmic if that shows more.
 Histogram histogram(const std::vector<double>& values);
 
-/// Throws std::runtime_error if a record cannot be read, or options.detail_names has a file that is not there.
+/// Throws std::runtime_error if a record cannot be read, or options.detail_names has an unknown file.
 std::string report_page(const Archive& archive, const Options& options);
 
 }  // namespace framequality::apps::merge

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A run of framequality-scan: which file is scanned when and where, and what becomes of the results.
+// A run of framequality-scan: when and where each file is scanned, and what happens to the results.
 #include "apps/scan/app.h"
 
 #include "apps/common/contexts.h"
@@ -38,11 +38,11 @@ namespace framequality::apps::scan {
 
 namespace {
 
-// Squares on a 16:9 picture. They hardly cost time.
+// Squares on a 16:9 image. They hardly cost time.
 constexpr int kReportColumns = 16, kReportRows = 9;
 constexpr std::size_t kPlenty = 16;  // files whose threads are looked for at once
 
-/// The zones of a report are measured even if the table has none. The GPU is the one that is tried first.
+/// The zones of a report are measured even if the table has none. Uses the GPU that is tried first.
 MeterOptions meter_of(const Options& options) {
   MeterOptions meter = options.meter;
   if (!options.gpus.empty()) meter.cuda_device_id = options.gpus.front();
@@ -53,7 +53,7 @@ MeterOptions meter_of(const Options& options) {
   return meter;
 }
 
-/// How much of the work each file is.
+/// Each file's share of the work.
 std::vector<double> weights(const std::vector<Input>& inputs, const OutputFolder* folder) {
   std::vector<double> sizes;
   for (const Input& input : inputs) {
@@ -97,10 +97,10 @@ class App {
   App(const App&) = delete;
   App& operator=(const App&) = delete;
 
-  /// The exit status.
+  /// Runs everything; returns the exit status.
   int run() {
     check_outputs(options_);
-    // Part 0 of the output.
+    // The header is part 0 of the output.
     if (!folder_) output_.add(0, table_.head());
     output_.finish(0);
     signals_ = std::make_unique<Signals>([this](int signal) { heed(signal); });
@@ -111,11 +111,11 @@ class App {
     start_jobs();
     if (ended_ == jobs_.size()) place();
     if (!placed_) g_main_loop_run(loop_);
-    // Streams stop before the last rows are written; nothing waits for a reader of stdout then but the rows themselves.
+    // Streams stop before the last rows are written; then only the rows themselves wait for a reader of stdout.
     output_.release();
     end_waiting();
     const bool complete = placed_;
-    if (options_.progress == ProgressFormat::kJson) redraw();  // how it ended
+    if (options_.progress == ProgressFormat::kJson) redraw();  // the final state
     take_finished();
     jobs_.clear();
     FileScan::wait_for_retired();
@@ -133,17 +133,17 @@ class App {
 
   void heed(int signal) {
     signal_ = signal;
-    // The main loop may itself wait for a reader of stdout that does not read.
+    // The main loop itself may be waiting for a reader of stdout that does not read.
     output_.release();
     g_idle_add(call<&App::quit>, this);
   }
 
-  /// Files first, then further parts of long ones.
+  /// Starts files first, then further parts of long ones.
   void start_jobs() {
     while (next_ < jobs_.size() && next_ - ended_ < machine_.files() && machine_.has_place() && may_begin())
       start_job(next_++);
     std::erase_if(long_files_, [this](std::size_t i) { return !jobs_[i]; });
-    // Each in its turn, so that they share what is free.
+    // In turn, so that they share the free places.
     for (bool any = true; any && machine_.has_spare();) {
       any = false;
       for (const std::size_t i : long_files_) {
@@ -158,7 +158,7 @@ class App {
     }
   }
 
-  /// Where threads are scarce, a file waits for others: looking for threads must take none from a file that is being
+  /// Where threads are scarce, a file waits for others: probing for threads must take none from a file that is being
   /// opened.
   bool may_begin() {
     if (next_ == ended_ && !has_plenty_)
@@ -203,7 +203,7 @@ class App {
   gboolean refill() {
     const std::size_t ended = ended_;
     start_jobs();
-    // What was left to do was done already.
+    // Its remaining work was done already.
     if (ended_ > ended && ended_ == jobs_.size()) g_idle_add(call<&App::place>, this);
     return G_SOURCE_REMOVE;
   }
@@ -245,7 +245,7 @@ class App {
     return G_SOURCE_REMOVE;
   }
 
-  /// One chosen picture at a time, so that signals are heeded in between.
+  /// Places one chosen image at a time, so that signals are handled in between.
   gboolean place() {
     try {
       if (signal_ == 0 && !has_failed()) {
@@ -260,7 +260,7 @@ class App {
     return G_SOURCE_REMOVE;
   }
 
-  /// In the order of the files; `all`: also those that would wait for another.
+  /// Prints in the order of the files; `all`: also those that would wait for another.
   void print_texts(bool all) {
     for (; printed_ < texts_.size() && (all || texts_[printed_]); ++printed_)
       if (texts_[printed_] && !texts_[printed_]->empty()) console_.line(*texts_[printed_]);
@@ -279,7 +279,7 @@ class App {
     return all;
   }
 
-  /// A set's scores can be made again by who knows how they were made.
+  /// Prints the options that reproduce a set's scores.
   void say_how() {
     if (!options_.set || options_.quiet) return;
     const MeterOptions& m = options_.meter;
@@ -322,14 +322,14 @@ class App {
     return G_SOURCE_CONTINUE;
   }
 
-  /// Ends it all, for this reason; an empty one stands for the output's error. Any thread.
+  /// Ends the run with this reason; an empty one stands for the output's error. Any thread.
   void fail(const std::string& reason) {
     {
       const std::lock_guard lock(mutex_);
       failing_ = true;
       if (fatal_.empty()) fatal_ = reason;
     }
-    // Not quit here and now: the loop may not run yet.
+    // Not quit directly: the loop may not be running yet.
     g_idle_add(call<&App::quit>, this);
   }
 
@@ -343,7 +343,7 @@ class App {
     return G_SOURCE_REMOVE;
   }
 
-  /// With the devices that measured.
+  /// The facts, including the devices that measured.
   MeterFacts facts() const {
     MeterFacts facts = facts_;
     if (!devices_.empty()) facts.device.clear();
@@ -351,7 +351,7 @@ class App {
     return facts;
   }
 
-  /// What a run that was ended from outside leaves.
+  /// Text about the results that an interrupted run keeps.
   std::string kept() const {
     std::string text = (signal_ == SIGINT ? "interrupted: " : "terminated: ") + std::to_string(ended_) + " of " +
                        std::to_string(texts_.size()) + " files finished";
@@ -405,7 +405,7 @@ class App {
   const std::unique_ptr<OutputFolder> folder_;  ///< null: one table on stdout
   const std::vector<double> weights_;
   const std::unique_ptr<TaskPool> picture_threads_ = make_picture_threads();
-  std::vector<std::unique_ptr<Job>> jobs_;  ///< by file; null before and after
+  std::vector<std::unique_ptr<Job>> jobs_;  ///< by file; null before and after the scan
   std::vector<std::optional<std::string>> texts_;
   std::vector<std::string> parts_;  ///< of the report
   std::set<std::string> devices_;   ///< that measured
@@ -414,7 +414,7 @@ class App {
   bool placed_ = false;
   std::vector<std::size_t> finished_;
   std::vector<guint> sources_;
-  std::vector<std::size_t> long_files_;  ///< that can be cut
+  std::vector<std::size_t> long_files_;  ///< those that can be cut
   std::size_t next_ = 0, ended_ = 0, printed_ = 0;
   std::atomic<int> signal_ = 0;
   std::size_t failed_ = 0;
@@ -427,7 +427,7 @@ class App {
   Console console_;
   GMainLoop* loop_;
   OrderedOutput output_;
-  std::unique_ptr<Signals> signals_;  ///< the last: it uses the rest
+  std::unique_ptr<Signals> signals_;  ///< last: it uses the rest
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Choice of images among all inputs, of each by itself or of the set, and their export.
+// Choice of images among all inputs, per input or of the set, and their export.
 #include "apps/scan/choices.h"
 
 #include "apps/common/text.h"
@@ -14,7 +14,7 @@ namespace framequality::apps::scan {
 
 namespace {
 
-/// As the pictures of a clip are chosen, where none are made.
+/// The moments chosen of a clip, for runs that make no images.
 std::vector<Moment> chosen_of(const Options& options, const Result& result) {
   if (result.moments.empty() || !options.picks()) return {};
   const Windows clip = result.timed ? Windows{result.moments.front().time, result.length} : Windows{0, result.decoded};
@@ -49,7 +49,7 @@ Choices::Part Choices::part_of(std::size_t index, const Result& result) const {
   part.candidates = result.moments.size();
   part.damaged = static_cast<std::uint64_t>(std::ranges::count_if(result.moments, &Moment::damaged));
   const auto add = [&](const Moment& m, const std::string& path, int width, int height) {
-    // A picture is a clip of one frame here: not chosen among others, and so no original to keep.
+    // A photograph is a clip of one frame here: not chosen among others, so no original to keep.
     part.chosen.push_back({index, false, path, result.name, m.frame,
                            result.timed && !video.picture ? std::optional(m.time) : std::nullopt, m.score, width,
                            height, m.travel});
@@ -97,7 +97,7 @@ std::optional<Choices::Video> Choices::next_video() {
   const std::vector<ChosenFrame>& all = selected_->chosen;
   while (pictured_ < all.size() && all[pictured_].picture) ++pictured_;
   if (pictured_ == all.size()) return std::nullopt;
-  // The frames of an input stand together, in their order.
+  // The frames of an input are adjacent, in order.
   Video video{all[pictured_].input, true, {}};
   for (; pictured_ < all.size() && all[pictured_].input == video.input; ++pictured_) {
     const ChosenFrame& frame = all[pictured_];
@@ -109,7 +109,7 @@ std::optional<Choices::Video> Choices::next_video() {
 
 void Choices::set_pictures(std::size_t input, const std::vector<Picture>& pictures) {
   exported_ += pictures.size();
-  // Both in the order of frames; those of an input stand together.
+  // Both in the order of frames; those of an input are adjacent.
   auto frame = std::find_if(selected_->chosen.begin(), selected_->chosen.end(),
                             [input](const ChosenFrame& f) { return f.input == input; });
   for (const Picture& picture : pictures) {

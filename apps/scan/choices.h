@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Choice of images among all inputs, of each by itself or of the set, and their export.
+// Choice of images among all inputs, per input or of the set, and their export.
 #pragma once
 
 #include "apps/scan/job.h"
@@ -12,14 +12,14 @@
 
 namespace framequality::apps::scan {
 
-/// Main thread only.
+/// Collects results and chooses among them. Main thread only.
 class Choices {
  public:
   /// `options` outlives it.
   explicit Choices(const Options& options);
-  /// Input `index` is done; in any order. Throws std::runtime_error if it has not what the choice needs.
+  /// Takes the result of input `index`, in any order. Throws std::runtime_error if it lacks data for the choice.
   void add(std::size_t index, Result&& result);
-  /// All were added. One of the chosen pictures gets into the export's folder; false if that is complete. Call it until
+  /// After the last add(): places one chosen image in the export's folder; false once it is complete. Call it until
   /// then. Throws std::runtime_error.
   bool place_next();
   /// A video of the set, and its chosen frames, ascending.
@@ -28,18 +28,18 @@ class Choices {
     bool timed;
     std::vector<Moment> moments;
   };
-  /// After place_next(): the next one whose frames are to become pictures.
+  /// After place_next(): the next video whose frames must become images.
   std::optional<Video> next_video();
-  /// Those that became pictures.
+  /// Records the frames that became images.
   void set_pictures(std::size_t input, const std::vector<Picture>& pictures);
-  /// All pictures are in their places.
+  /// The choice, once all images are in place.
   const Selected& selected() const { return *selected_; }
   std::size_t failed() const { return failed_; }
-  /// The pictures that are in the export's folder, at any time.
+  /// Number of images in the export's folder, at any time.
   std::size_t exported() const { return exported_; }
 
  private:
-  /// Of one input.
+  /// The choice of one input.
   struct Part {
     std::vector<ChosenFrame> chosen;
     std::optional<RejectedInput> rejected;
@@ -51,7 +51,7 @@ class Choices {
   const Options& options_;
   std::optional<Set> set_;
   std::vector<Part> parts_;
-  std::size_t failed_ = 0, exported_ = 0, placed_ = 0, pictured_ = 0;  ///< chosen ones that were seen to
+  std::size_t failed_ = 0, exported_ = 0, placed_ = 0, pictured_ = 0;  ///< counts of chosen ones
   std::optional<Selected> selected_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The elements that come into the pipeline of a scan: which are let in, and what is read off them.
+// Handling of elements that join a scan's pipeline: which are let in, and what they reveal.
 #include "apps/scan/gpus.h"
 #include "apps/scan/scanner.h"
 
@@ -11,7 +11,7 @@ namespace framequality::apps::scan {
 
 namespace {
 
-// Demuxers that know the keyframes and give every frame its time.
+// Demuxers that know keyframes and give every frame its time.
 constexpr std::string_view kIndexed[] = {"qtdemux", "matroskademux"};
 constexpr char kCudaId[] = "cuda-device-id";
 
@@ -28,7 +28,7 @@ void raise_to(std::atomic<std::uint64_t>& highest, std::uint64_t value) {
 }  // namespace
 
 gint FileScan::on_select(GstElement*, GstPad*, GstCaps* caps, GstElementFactory* factory, gpointer self) {
-  // GstAutoplugSelectResult, which no header has.
+  // GstAutoplugSelectResult, which is in no header.
   constexpr gint kTry = 0, kSkip = 2;
   const auto* scan = static_cast<FileScan*>(self);
   const int gpu = gpu_of(factory);
@@ -41,7 +41,7 @@ void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) 
   auto* scan = static_cast<FileScan*>(self);
   GstElementFactory* factory = gst_element_get_factory(element);
   if (int gpu = factory ? gpu_of(factory) : -1; gpu >= 0) {
-    // Now that it is loaded it knows better than its name.
+    // Once loaded, it knows its GPU better than its name tells.
     if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), kCudaId)) {
       GValue id = G_VALUE_INIT;
       g_value_init(&id, G_TYPE_INT);
@@ -55,7 +55,7 @@ void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) 
   if (!is_demuxer(element)) return;
   const std::string_view name = factory ? GST_OBJECT_NAME(factory) : "";
   if (std::find(std::begin(kIndexed), std::end(kIndexed), name) != std::end(kIndexed)) scan->has_index_ = true;
-  // Nobody links streams other than video, but their data passes here all the same.
+  // Nobody links streams other than video, but their data still pass here.
   const auto watch_pad = +[](GstElement*, GstPad* pad, gpointer to) {
     const auto see = +[](GstPad*, GstPadProbeInfo* info, gpointer into) {
       const GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
@@ -80,7 +80,7 @@ void FileScan::on_element(GstBin*, GstBin*, GstElement* element, gpointer self) 
   g_signal_connect(element, "pad-added", G_CALLBACK(watch_pad), self);
 }
 
-/// One that did not start.
+/// A decoder that did not start was removed.
 void FileScan::on_element_removed(GstBin*, GstBin*, GstElement* element, gpointer self) {
   GstElementFactory* factory = gst_element_get_factory(element);
   if (factory && gpu_of(factory) >= 0) static_cast<FileScan*>(self)->decoder_gpu_ = -1;
@@ -88,7 +88,7 @@ void FileScan::on_element_removed(GstBin*, GstBin*, GstElement* element, gpointe
 
 void FileScan::on_type(GstElement*, guint, GstCaps* caps, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
-  // The first is the file's, others are of what is in it.
+  // The first type is the file's, others belong to its contents.
   if (!scan->typed_.exchange(true))
     scan->image_ = g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "image/");
 }
@@ -108,7 +108,7 @@ void FileScan::start_meter() {
   else if (decoder_gpu_ >= 0)
     g_object_set(meter_, kCudaId, decoder_gpu_.load(), nullptr);
   gst_element_set_locked_state(meter_, FALSE);
-  // Why it fails is on the bus.
+  // The bus has the reason for a failure.
   gst_element_sync_state_with_parent(meter_);
 }
 

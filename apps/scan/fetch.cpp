@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames of a file that was scanned before, read once more for their images.
+// A second reading of a scanned file, for the images of its frames.
 #include "apps/scan/fetch.h"
 
 #include "apps/common/pictures.h"
@@ -14,14 +14,14 @@ namespace framequality::apps::scan {
 
 namespace {
 
-// On a GPU each is one more decoder, beside those of other files.
+// Each is one more decoder on a GPU, in addition to those of other files.
 constexpr std::size_t kMostReaders = 4, kMostGpuReaders = 2;
-// To go on decoding costs less than to seek.
+// Decoding on costs less than seeking.
 constexpr std::uint64_t kNear = 2 * GST_SECOND;
-// More than the usual distance of keyframes (x264: 250 frames): decoders may make nothing of an open GOP that they
-// begin with.
+// More than the usual distance of keyframes (x264: 250 frames): decoders may output nothing of an open GOP at
+// their beginning.
 constexpr std::uint64_t kLead = 12 * GST_SECOND;
-// Frames that wait for one before them.
+// Frames that wait for an earlier one.
 constexpr std::size_t kMostKept = 12;
 constexpr char kLost[] = "a chosen frame could not be found again";
 
@@ -36,7 +36,7 @@ Fetch::Fetch(std::string name, const MeterOptions& meter, int gpu, int stall_tim
       wanted_(std::move(wanted)),
       calls_(std::move(calls)),
       seeks_(timed) {
-  // Those measured before may lie between the measured ones of where a reader begins.
+  // Frames measured before may lie between those that a reader with an interval measures.
   meter_.interval = 0;
 }
 
@@ -52,7 +52,7 @@ Fetch::~Fetch() {
 
 void Fetch::start() {
   const std::size_t readers = seeks_ ? std::min(gpu_ >= 0 ? kMostGpuReaders : kMostReaders, wanted_.size()) : 1;
-  // All are there before the first one runs.
+  // Create all before the first one runs.
   for (std::size_t i = 0; i < readers; ++i) add_reader();
   for (const auto& reader : readers_)
     reader->scan->start(seeks_ ? std::optional(place_for(reader->target)) : std::nullopt);
@@ -79,12 +79,12 @@ void Fetch::add_reader() {
   reader.scan = std::make_unique<FileScan>(name_, meter_, gpu_, stall_timeout_, std::move(calls));
 }
 
-/// Where to seek to for a frame.
+/// The time to seek to for a frame.
 std::uint64_t Fetch::place_for(std::size_t target) const {
   return wanted_[target].time - std::min(wanted_[target].time, lead_);
 }
 
-/// Further back, then without seeking. What was told before stays told.
+/// Seeks further back, then reads from the beginning. Frames already reported are not repeated.
 void Fetch::start_again() {
   for (auto& reader : readers_) FileScan::retire(std::move(reader->scan));
   old_.insert(old_.end(), std::move_iterator(readers_.begin()), std::move_iterator(readers_.end()));
@@ -120,7 +120,7 @@ bool Fetch::take(Reader& reader, const Measured& frame) {
   return false;
 }
 
-/// Keeps a frame, and tells all whose turn it is.
+/// Keeps a frame, and reports all whose turn it is.
 void Fetch::keep(std::size_t target, const Measured& frame) {
   const Owned<GstSample> sample(gst_sample_new(frame.buffer, frame.caps, nullptr, nullptr));
   Kept found{frame.row, copy_of(sample.get()), frame.video};
@@ -142,7 +142,7 @@ void Fetch::keep(std::size_t target, const Measured& frame) {
     });
 }
 
-/// Any thread.
+/// Ends with an error. Any thread.
 void Fetch::fail(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(is_over_, true)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The list of files to scan: where it comes from, which part of it is ours, what their images are called.
+// The list of files to scan: its sources, this run's part of it, and the names of their images.
 #include "apps/scan/files.h"
 
 #include "apps/common/program.h"
@@ -25,28 +25,28 @@ constexpr std::size_t kLongestName = 255;
 constexpr std::size_t kAtOnce = 1 << 16, kLongestListed = 1 << 14;  // paths have 4096 bytes at most; URLs may have more
 constexpr std::size_t kLongestList = 256 << 20;
 
-/// clip~2.mp4: sorts behind clip.mp4, or close to it.
+/// clip~2.mp4: sorts after clip.mp4, or close to it.
 std::string numbered(const std::string& name, int number, const std::string& extension = "") {
   const std::string end = '~' + std::to_string(number) + extension;
   const std::size_t room = kLongestName - std::min(kLongestName, end.size());
   if (name.size() <= room) return name + end;
-  // Not in the middle of a character.
+  // Do not cut inside a character.
   const gchar* cut = nullptr;
   g_utf8_validate(name.data(), static_cast<gssize>(room), &cut);
   return name.substr(0, static_cast<std::size_t>(cut - name.data())) + end;
 }
 
-/// Memory cards know no difference between IMG_1.JPG and img_1.jpg.
+/// File systems of memory cards do not distinguish IMG_1.JPG and img_1.jpg.
 std::string folded(std::string name) {
   for (char& c : name) c = g_ascii_tolower(c);
   return name;
 }
 
-/// What each file is called in the export if it is a picture.
+/// Each file's name in the export if it is a photograph.
 std::vector<std::string> export_names(const std::vector<std::string>& names, const std::string& export_dir) {
   std::vector<std::string> files(names.size());
   std::set<std::string> taken;
-  // Nothing must take the place of an original that lies in the export's folder.
+  // Nothing must replace an original in the export's folder.
   std::map<fs::path, bool> is_export;
   for (std::size_t i = 0; i < names.size() && !export_dir.empty(); ++i) {
     const fs::path path = names[i];
@@ -125,7 +125,7 @@ std::vector<Input> choose_inputs(const std::vector<std::string>& addresses, cons
   std::set<std::string> taken;
   std::map<std::string, int> copies;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    // Over the whole list, so that shards that export to one folder do not meet either.
+    // Over the whole list, so that shards that export to one folder do not collide either.
     const std::string wanted = addresses[i] == kStandardInput ? "stdin" : base_name(names[i]);
     std::string base = wanted;
     for (int& copy = copies[wanted]; !taken.insert(base).second;) base = numbered(wanted, ++copy + 1);

@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Containers of video among all the documents and archives.
+// Containers of video among all the types for documents and archives.
 constexpr std::array<std::string_view, 4> kContainers = {"application/ogg", "application/mxf", "application/x-3gp",
                                                          "application/vnd.rn-realmedia"};
-// Sound in a container that can hold video too, and names that mean many things.
+// Sound in containers that can hold video too, and ambiguous extensions.
 constexpr std::array<std::string_view, 8> kNoPictures = {"mka", "wma", "oga", "spx", "axa", "ra", "ram", "dat"};
-// Common names that no type finder has. Where a decoder is missing its lack is said; left out it would go unnoticed.
+// Common extensions that no type finder has. A missing decoder is then reported instead of the file being skipped.
 constexpr std::array<std::string_view, 11> kUnnamed = {"m2ts", "m2t",  "vob",  "y4m", "nut", "3g2",
                                                        "heic", "heif", "avif", "jxl", "jxr"};
 
@@ -48,11 +48,11 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// A link to a file is one; a FIFO, which would wait for ever, is none.
+/// True for files and links to files; false for a FIFO, which would wait forever.
 bool is_file(const fs::directory_entry& entry) {
   std::error_code error;
   if (entry.is_regular_file(error)) return true;
-  // A link to nothing: its error belongs into the table's run.
+  // A link to nothing is kept: its error belongs in the run's table.
   return entry.is_symlink(error) && !entry.exists(error);
 }
 
@@ -66,7 +66,7 @@ void collect(const fs::path& folder, const std::set<std::string, std::less<>>& e
     const std::string name = entry.path().filename().native();
     std::error_code unknown;
     if (name.front() != '.') {
-      // What kind it is comes with the listing: most file systems need no further look at each file.
+      // The listing includes the kind: most file systems need no further look at each file.
       if (entry.is_directory(unknown)) {
         if (!entry.is_symlink(unknown)) below.push_back(entry.path());
       } else if (const auto dot = name.rfind('.');
@@ -78,7 +78,7 @@ void collect(const fs::path& folder, const std::set<std::string, std::less<>>& e
     }
     at.increment(error);
   }
-  // Not lost silently: it fails where it would have been.
+  // Not dropped silently: scanning it reports the error.
   if (error) found.push_back(folder.native());
   for (const fs::path& folder_below : below) collect(folder_below, extensions, found, skipped);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The GPUs that decode here.
+// GPUs that decode video on this machine.
 #include "apps/scan/gpus.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace framequality::apps::scan {
 namespace {
 
 constexpr char kPlugin[] = "nvcodec";
-// An engine waits while a stream's next pictures are fetched and parsed: another one keeps it busy.
+// An engine idles while a stream's next frames are fetched and parsed: a second stream keeps it busy.
 constexpr int kStreamsPerEngine = 2, kMostStreams = 32;
-constexpr int kUsualEngines = 2;  // where the driver does not count them
-// A 4K stream of ten bits: 25 MB for each of some twenty pictures. Contexts and kernels aside.
+constexpr int kUsualEngines = 2;  // if the driver does not count them
+// A 4K stream of ten bits: 25 MB for each of some twenty frames, without contexts and kernels.
 constexpr std::size_t kBytesPerStream = 600'000'000;
 
-/// nvh264dec is the first one's, nvh265device1dec and nvh264sldevice2dec those of others.
+/// CUDA id in a factory's name: nvh264dec is the first GPU's, nvh265device1dec and nvh264sldevice2dec other GPUs'.
 int gpu_in_name(std::string_view name) {
   constexpr std::string_view kMark = "device";
   const auto at = name.rfind(kMark);
@@ -29,8 +29,8 @@ int gpu_in_name(std::string_view name) {
   return gpu;
 }
 
-// What of NVIDIA's driver is asked, declared as in its public headers (CUDA driver API; Video Codec SDK, nvcuvid.h).
-// Loaded at run time: the program works without.
+// Types of NVIDIA's driver, declared as in its public headers (CUDA driver API; Video Codec SDK, nvcuvid.h).
+// Loaded at run time: the program works without it.
 struct DecodeCaps {
   int codec, chroma;
   unsigned depth_minus_8, reserved1[3];
@@ -47,7 +47,7 @@ constexpr int kH264 = 4, kChroma420 = 1;
 class Library {
  public:
   explicit Library(const char* name) : handle_(dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {}
-  // Never closed: a driver leaves threads behind.
+  // Never closed: drivers leave threads behind.
   template <class F>
   bool find(F*& function, const char* name) const {
     function = handle_ ? reinterpret_cast<F*>(dlsym(handle_, name)) : nullptr;
@@ -58,7 +58,7 @@ class Library {
   void* handle_;
 };
 
-/// 0 where it cannot be found out.
+/// The number of streams; 0 if it cannot be determined.
 int ask_driver(int gpu) {
   const Library cuda("libcuda.so.1"), video("libnvcuvid.so.1");
   int (*init)(unsigned) = nullptr;

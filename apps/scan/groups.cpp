@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which photographs of a set show the same: bursts, and near-duplicates.
+// Groups of similar photographs in a set: bursts, and near-duplicates.
 #include "apps/scan/groups.h"
 
 #include "apps/common/perceptual_hash.h"
@@ -14,7 +14,7 @@ namespace framequality::apps::scan {
 
 namespace {
 
-/// Sets that are joined; each is named by its first member.
+/// Disjoint sets that can be joined; each is named by its first member.
 class Joined {
  public:
   explicit Joined(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
@@ -32,7 +32,7 @@ class Joined {
   std::vector<std::size_t> parent_;
 };
 
-/// By time, of each camera by itself: photographers of one event have clocks of their own.
+/// By time, separately for each camera: photographers of one event have different clocks.
 void join_bursts(const std::vector<Likeness>& inputs, std::uint64_t gap, Joined& joined) {
   std::map<std::string, std::vector<std::size_t>> cameras;
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -45,7 +45,7 @@ void join_bursts(const std::vector<Likeness>& inputs, std::uint64_t gap, Joined&
   }
 }
 
-/// What has no time lies where the list has it.
+/// Photographs without a time join the burst around them in the list.
 void join_timeless(const std::vector<Likeness>& inputs, Joined& joined) {
   std::optional<std::size_t> before;
   std::vector<std::size_t> between;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All that is done with one file: its rows, its summary, its images, its part of the report.
+// All work on one file: its rows, its summary, its images, its part of the report.
 #include "apps/scan/job.h"
 
 #include "apps/common/perceptual_hash.h"
@@ -15,9 +15,9 @@ namespace {
 
 constexpr gint64 kFlushAfter = G_USEC_PER_SEC / 5;
 constexpr std::size_t kFlushBytes = 1 << 16;
-// ns of a file that one scan is given. Shorter ones cost as much to find as to read, longer ones keep rows waiting.
+// Length of a scan's part of a file, ns. Shorter ones cost as much to find as to read, longer ones delay rows.
 constexpr std::uint64_t kShortestPart = 8 * GST_SECOND, kLongestPart = 60 * GST_SECOND;
-constexpr int kFutile = 3;  // cuts in a row that found no further keyframe
+constexpr int kFutile = 3;  // cuts in a row without a further keyframe
 
 std::uint64_t distance(std::uint64_t a, std::uint64_t b) { return a < b ? b - a : a - b; }
 
@@ -139,7 +139,7 @@ std::uint64_t Job::frames() const {
 }
 
 double Job::done() const {
-  // Pictures that are fetched afterwards take a small part of the time.
+  // Images fetched afterwards take a small part of the time.
   constexpr double kScanPart = 0.9;
   if (fetch_) return kScanPart + (1 - kScanPart) * fetch_->done();
   if (scans_.empty()) return 0;
@@ -154,12 +154,12 @@ void Job::opened(const Running& running) {
   outlet_.decoded(on_gpu_);
   duration_ = running.scan->duration();
   rate_ = running.scan->rate();
-  // Which frames an interval measures depends on where one begins.
+  // An interval's frames depend on where it begins.
   may_cut_ = running.scan->can_cut() && meter_.interval == 0 && !stretches_;
   if (may_cut_) outlet_.cuttable();
 }
 
-/// Where a further scan should begin, if that is worth it. The parts get shorter towards the end, so that all scans end
+/// Where a further scan should begin, if worthwhile. Parts get shorter towards the end, so that all scans end
 /// together.
 std::optional<std::uint64_t> Job::next_bound() const {
   if (!may_cut_ || segments_.futile() >= kFutile || segments_.open() > 2 * scans_.size() + 2) return std::nullopt;
@@ -167,7 +167,7 @@ std::optional<std::uint64_t> Job::next_bound() const {
   if (begin >= duration_) return std::nullopt;
   const std::uint64_t part = std::clamp((duration_ - begin) / (2 * (scans_.size() + 1)), kShortestPart, kLongestPart);
   const std::uint64_t bound = segments_.next_bound(part);
-  // It may have come to its end meanwhile, and the bound be as large as can be.
+  // The scan may have ended meanwhile, with the largest possible bound.
   if (bound >= duration_ || duration_ - bound < kShortestPart / 2) return std::nullopt;
   return bound;
 }
@@ -199,8 +199,8 @@ void Job::scan_stands(std::size_t segment) {
   if (running->is_done) use_again(*running);
 }
 
-/// Not before the scan stands still: until then its thread may tell rows, which waits for a reader of the output as
-/// long as it takes, and its frames are of the segment that it had.
+/// Call this only once the scan stands still: until then its thread may report rows, which waits for a reader of the
+/// output without limit, and its frames are of its previous segment.
 void Job::use_again(Running& running) {
   const auto bound = running.is_broken ? std::nullopt : next_bound();
   if (!bound) {
@@ -214,7 +214,7 @@ void Job::use_again(Running& running) {
 
 void Job::failed(Running& running, const std::string& why) {
   running.is_broken = true;
-  // Perhaps of the GPU's memory; the scans that run may have enough of it.
+  // Perhaps for lack of GPU memory; the running scans may have enough of it.
   if (is_cut_) may_cut_ = false;
   const std::size_t segment = running.segment;
   segments_.end(segment, why);
@@ -225,7 +225,7 @@ void Job::free_scan(const Running& over) {
   const auto at = std::find_if(scans_.begin(), scans_.end(), [&](const auto& r) { return r.get() == &over; });
   const std::unique_ptr<Running> running = std::move(*at);
   scans_.erase(at);
-  // This may be gone by then.
+  // This may be destroyed by then.
   FileScan::retire(std::move(running->scan), [freed = outlet_.freed, gpu = running->gpu] { freed(gpu); });
 }
 
@@ -255,7 +255,7 @@ void Job::scans_ended(std::size_t segment, const std::string& error) {
   fetch_pictures();
 }
 
-/// Where frames did not come by in order, or the container did not say how long the video is, or not the truth.
+/// For frames that came out of order, or a missing or wrong duration in the container.
 void Job::fetch_pictures() {
   const bool timed = result_.timed;
   const Windows clip = timed ? Windows{result_.moments.front().time, result_.length} : Windows{0, result_.decoded};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All that is done with one file: its rows, its summary, its images, its part of the report.
+// All work on one file: its rows, its summary, its images, its part of the report.
 #pragma once
 
 #include "apps/common/later.h"
@@ -20,9 +20,9 @@
 
 namespace framequality::apps::scan {
 
-/// What is known of a file when it is done.
+/// The result of a file.
 struct Result {
-  std::string name, error;      ///< error: empty, or why it is not complete
+  std::string name, error;      ///< error: why it is incomplete, or empty
   std::vector<Moment> moments;  ///< every measured frame
   bool timed = true;            ///< the frames have times
   std::uint64_t decoded = 0;    ///< frames, measured or not
@@ -41,35 +41,35 @@ class Job {
     RowOutput& output;
     TaskPool& picture_threads;
     std::function<void(const std::string& text)> warned;  ///< main thread
-    std::function<void(const std::string& text)> failed;  ///< any thread: nothing can go on
-    std::function<void(bool on_gpu)> decoded;             ///< main thread: the first frame is there
+    std::function<void(const std::string& text)> failed;  ///< any thread: a fatal error
+    std::function<void(bool on_gpu)> decoded;             ///< main thread: the first frame has arrived
     std::function<void()> cuttable;                       ///< main thread: add_scan() can be called
-    std::function<void(int gpu)> freed;  ///< main thread: a scan that ran there is gone. Perhaps after this
+    std::function<void(int gpu)> freed;  ///< main thread: a scan on that GPU is gone. Perhaps after this
     std::function<void()> ended;         ///< main thread
   };
-  /// `index`: of the file in the output. `gpu`: where its first scan runs, -1 for none in particular. `options` and
-  /// what the outlet refers to outlive the job.
+  /// `index`: of the file in the output. `gpu`: where its first scan runs, -1 for no particular one. `options` and
+  /// everything that the outlet refers to outlive the job.
   Job(Input input, std::size_t index, const Options& options, const MeterOptions& meter, int gpu, Outlet outlet);
-  /// Stops. Rows that were measured go out, pictures that are not complete go.
+  /// Stops. Measured rows are written, incomplete images are removed.
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  /// Needs the default main context to run.
+  /// Starts; needs the default main context to run.
   void start();
-  /// Scans a further part of the file at the same time, on this GPU; false if there is none that is worth it.
+  /// Scans a further part of the file at the same time, on this GPU; false if no part is worth it.
   bool add_scan(int gpu);
   std::size_t scans() const { return scans_.size(); }
   bool is_on_gpu() const { return on_gpu_; }
 
-  /// Frames decoded so far, and the part of the work that is done, 0...1.
+  /// Frames decoded so far, and the share of the work that is done, 0...1.
   std::uint64_t frames() const;
   double done() const;
-  /// Once ended.
+  /// The result; valid once ended.
   Result& result() { return result_; }
 
  private:
-  /// A scan, and the segment of the file that it is at.
+  /// A scan, and its current segment of the file.
   struct Running {
     int gpu;
     std::atomic<std::size_t> segment;
@@ -104,19 +104,19 @@ class Job {
   const Outlet outlet_;
   const std::string prefix_;
   const bool once_;                           ///< the input cannot be read again
-  const bool wants_pictures_, needs_length_;  ///< needs_length_: of the clip, to choose them
+  const bool wants_pictures_, needs_length_;  ///< needs_length_: of the clip, to choose images
   Result result_;
   std::string text_;  ///< rows on their way out
   gint64 begun_ = 0, flushed_ = 0;
-  std::uint64_t end_ = 0;                ///< ns: of the last frame
-  std::uint64_t assumed_ = 0;            ///< ns: length that the windows were made for
+  std::uint64_t end_ = 0;                ///< ns: end of the last frame
+  std::uint64_t assumed_ = 0;            ///< ns: length assumed for the windows
   std::uint64_t latest_ = 0;             ///< ns: of the first scan
   std::atomic<std::uint64_t> told_ = 0;  ///< rows
   std::atomic<bool> is_cut_ = false;
   bool may_cut_ = false, on_gpu_ = false;
-  std::uint64_t duration_ = 0;          ///< ns
-  double rate_ = 0;                     ///< frames per second; 0: unknown
-  std::optional<Stretches> stretches_;  ///< with --every N%: frames have to come by in order
+  std::uint64_t duration_ = 0;                                         ///< ns
+  double rate_ = 0;                                                    ///< frames per second; 0: unknown
+  std::optional<Stretches> stretches_;                                 ///< with --every N%: frames must come in order
   std::vector<std::pair<std::optional<Travel>, std::uint64_t>> ways_;  ///< of the rows; Moment::travel and place
   std::unique_ptr<Picks> picks_;
   std::unique_ptr<Fetch> fetch_;

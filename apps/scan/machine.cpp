@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How much this machine scans at once, and where.
+// Number and placement of the scans that this machine runs at once.
 #include "apps/scan/machine.h"
 
 #include "apps/common/later.h"
@@ -16,7 +16,7 @@ namespace {
 
 // Decoders of the usual codecs use several cores for one file.
 constexpr int kCoresPerFile = 2, kMostFiles = 16;
-constexpr int kFirstStreams = 4;  // of a GPU, until it is known how many it decodes well
+constexpr int kFirstStreams = 4;  // of a GPU, until its capacity is known
 
 int places_of_processor() { return std::clamp(host::usable_cores() / kCoresPerFile, 1, kMostFiles); }
 
@@ -42,7 +42,7 @@ Machine::Machine(const Options& options, std::function<void()> more)
 
 void Machine::saw_decoder(bool on_gpu) {
   if (!chooses_ || gpus_.empty() || asked_) return;
-  if (!on_gpu) {  // pictures, perhaps, or what GPUs do not decode
+  if (!on_gpu) {  // images, perhaps, or formats that GPUs do not decode
     if (places_ >= places_of_processor()) return;
     set_places(places_of_processor());
     more_();
@@ -51,8 +51,8 @@ void Machine::saw_decoder(bool on_gpu) {
   asked_ = true;
   const int count = static_cast<int>(gpus_.size());
   set_places(kFirstStreams * count);
-  // GPUs of one machine are alike. The answer comes to the main loop, which does not run any more once this is gone.
-  // Without a thread to ask in, the few places are all.
+  // GPUs of one machine are alike. The answer goes to the main loop, which no longer runs once this is gone.
+  // Without a thread to ask in, the few places must do.
   (void)try_detached([this, count, gpu = gpus_.begin()->first] {
     const int streams = streams_of(gpu);
     call_later([this, places = streams * count] {
@@ -65,7 +65,7 @@ void Machine::saw_decoder(bool on_gpu) {
 void Machine::set_places(int places) {
   files_ = places;
   places_ = places * segments_.value_or(1);
-  // One stream nearly fills an engine. To open one more decoder than engines costs more than it gives, but at the end
+  // One stream nearly fills an engine. More decoders than engines cost more than they gain, except at the end
   // of a file.
   spare_ = segments_ || gpus_.empty() ? places_ : std::max(1, places_ * 4 / 7);
 }

@@ -41,7 +41,7 @@ int run(int argc, char** argv) {
 }  // namespace framequality::apps::scan
 
 int main(int argc, char** argv) {
-  // Characters as the user's terminal has them, but numbers and messages as everywhere.
+  // Characters as in the user's terminal, but numbers and messages as everywhere.
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The manifest: what was chosen and what was not, as JSON for programs that use the images next.
+// The manifest: all chosen and rejected images, as JSON for programs that use them next.
 #include "apps/scan/manifest.h"
 
 #include "apps/common/json.h"
@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kVersionOfFormat = 1;
-constexpr int kDigits = 6;  // of what is for people
+constexpr int kDigits = 6;  // of numbers for people
 
-/// The folder that holds it, without links: `..` behind a link to a folder leads elsewhere.
+/// The folder of a file, without links: `..` after a link to a folder leads elsewhere.
 fs::path folder_of(const fs::path& file) {
   std::error_code error;
   const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
@@ -35,7 +35,7 @@ std::string relative(const std::string& file, const fs::path& folder) {
   return (folder_of(path) / path.filename()).lexically_relative(folder).native();
 }
 
-/// An item a line: people and `diff` read it too.
+/// One item per line, for people and `diff`.
 template <class Range, class F>
 std::string lines_of(const Range& range, F&& item) {
   std::vector<std::string> lines;

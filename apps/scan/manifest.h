@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The manifest: what was chosen and what was not, as JSON for programs that use the images next.
+// The manifest: all chosen and rejected images, as JSON for programs that use them next.
 #pragma once
 
 #include "apps/common/meter.h"
@@ -13,21 +13,21 @@
 
 namespace framequality::apps::scan {
 
-/// A frame that was chosen.
+/// A chosen frame.
 struct ChosenFrame {
-  std::size_t input = 0;  ///< its place among them
-  bool picture = false;   ///< the input is a picture itself
-  std::string path;       ///< its picture's file; empty if there is none
+  std::size_t input = 0;  ///< its index
+  bool picture = false;   ///< the input is a photograph
+  std::string path;       ///< its image file; empty if there is none
   std::string source;     ///< the input, as given
   std::uint64_t frame = 0;
   std::optional<std::uint64_t> time;  ///< ns
   double score = 0;
-  int width = 0, height = 0;              ///< pixels, as stored in the picture
+  int width = 0, height = 0;              ///< pixels, as stored in the image
   std::optional<Travel> travel = {};      ///< where it was measured
   std::optional<std::size_t> group = {};  ///< of the set, from 0, where it has groups
 };
 
-/// A picture that was not, or an input of which nothing was.
+/// A rejected photograph, or a video without any chosen frame.
 struct RejectedInput {
   std::string source;
   std::optional<std::uint64_t> frame, time;  ///< of its best frame, if it has any; ns
@@ -46,7 +46,7 @@ struct Selected {
   std::string note = {};                 ///< what there is to say of the groups
 };
 
-/// Figures of a run.
+/// Numbers of a run.
 struct RunFacts {
   std::size_t files = 0, failed = 0;
   std::uint64_t frames = 0;  ///< decoded
@@ -56,10 +56,10 @@ struct RunFacts {
   std::string started;    ///< RFC 3339
 };
 
-/// Now, with the offset of the local time.
+/// The current time, with the offset of local time.
 std::string rfc3339_now();
 
-/// What goes into the file `path`: its folder is where paths of pictures begin.
+/// The manifest for the file `path`: paths of images are relative to its folder.
 std::string manifest(const std::string& path, const Options& options, const MeterOptions& meter,
                      const MeterFacts& facts, const Selected& selected, const RunFacts& run);
 

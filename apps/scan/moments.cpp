@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which moments of a clip to show, and what its scores have in common.
+// Choice of moments of a clip, and statistics of its scores.
 #include "apps/scan/moments.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::uint64_t Stretches::next(const Travel& travel, std::optional<std::uint64_t>
   }
   const bool is_cut = first_ && travel.shot != first_->shot;
   if (!first_ || is_cut || part >= 1) {
-    // One left out in between: what was chosen at the end of a shot is never too close to the beginning of the next.
+    // One in between is left out, so that a choice at the end of a shot is never too close to the next shot's start.
     if (first_) stretch_ += is_cut ? 2 : 1;
     first_ = travel;
     begin_ = now;
@@ -58,7 +58,7 @@ std::vector<std::size_t> choose_of_windows(const std::vector<Moment>& moments, s
                                            const Windows& windows, std::uint64_t apart, bool highest) {
   WindowChoice choice(windows, apart, highest);
   std::vector<std::size_t> chosen;
-  bool open = false;  // the last one may still be bettered
+  bool open = false;  // a later frame may still beat the last one
   for (std::size_t i = 0; i < moments.size(); ++i) {
     if (moments[i].damaged) continue;
     const auto step = choice.offer(moments[i].*position, moments[i].score);

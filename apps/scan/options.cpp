@@ -33,9 +33,9 @@ constexpr int kMaxEvery = 1'000'000'000, kMaxStall = 1'000'000;
 constexpr double kMaxInterval = 1e6, kLeastEvery = 1e-3;  // s
 constexpr double kLeastTravel = 0.1;                      // %
 constexpr double kMostGap = 24 * 60 * 60;                 // s
-constexpr int kMostDistance = 31;                         // of 64 bits; images that share nothing differ in 32
+constexpr int kMostDistance = 31;                         // of 64 bits; unrelated images differ in 32
 
-/// All of the text as whole numbers from `lowest` to `highest` with `between` between them; none if it is anything
+/// The whole text as whole numbers from `lowest` to `highest`, separated by `between`; none for anything
 /// else.
 template <std::size_t N>
 std::optional<std::array<int, N>> whole_numbers(std::string_view text, char between, int lowest, int highest) {
@@ -51,7 +51,7 @@ std::optional<std::array<int, N>> whole_numbers(std::string_view text, char betw
   return numbers;
 }
 
-/// The list, of standard input or a file.
+/// The list from standard input or a file.
 std::string list_in(const std::string& path, bool null) {
   std::ifstream file;
   const bool is_input = path == "-";
@@ -63,8 +63,8 @@ std::string list_in(const std::string& path, bool null) {
   return list;
 }
 
-// --- What single options accept
-// ---------------------------------------------------------------------------------------
+// --- Values of single options
+// Each returns a setter that reports what it accepts.
 
 Setter downscale(int& factor) {
   Setter setter = count(factor, 0, 4).as("0, 1, 2 or 4");
@@ -126,7 +126,7 @@ Setter burst_gap(std::uint64_t& gap) {
   });
 }
 
-/// 0,2: no number twice.
+/// 0,2: numbers without duplicates.
 Setter gpus(std::vector<int>& gpus) {
   return parsed("GPU numbers separated by commas, such as 0,2", [&gpus](const std::string& text) {
     std::vector<int> all;
@@ -152,15 +152,15 @@ Setter shard(Shard& shard) {
 }
 
 // --- The table
-// --------------------------------------------------------------------------------------------------------
+// All options, in the order of --help.
 
-/// What does not go into the options as it is.
+/// Values that need processing before they become options.
 struct Lists {
   std::string from;  ///< file with more names
   bool null = false;
 };
 
-/// Recipe of docs/metrics.md for comparing scenes and images of different sizes.
+/// Recipe from docs/metrics.md for comparing scenes and images of different sizes.
 void compare_scenes(MeterOptions& m) {
   m.metric = "directional-frequency";
   m.prefilter = "binomial5";
@@ -248,7 +248,7 @@ Help help() {
           "  framequality-scan -q --files-from list --null --shard 3/16 --output tables --resume --keep-going"};
 }
 
-/// What makes no sense together.
+/// Rejects options that exclude each other.
 void check(const Options& options, const CommandLine& line) {
   const std::pair<const char*, bool> of_set[] = {
       {"burst-gap", options.burst_gap > 0}, {"similar", options.similar}, {"xmp", options.xmp}};
@@ -277,7 +277,7 @@ void check(const Options& options, const CommandLine& line) {
   if (line.has("null") && !line.has("files-from")) throw UsageError("--null needs --files-from FILE");
 }
 
-/// It comes by once.
+/// Standard input can be read only once.
 void check_standard_input(const Options& options, const std::vector<std::string>& names, const Lists& lists) {
   const auto count = std::count(names.begin(), names.end(), kStandardInput);
   if (count == 0) return;

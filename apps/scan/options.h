@@ -14,13 +14,13 @@
 namespace framequality::apps::scan {
 
 enum class Format { kCsv, kJsonLines };
-/// What the sharpest frames of a video are written as.
+/// Format of images made from frames of a video.
 enum class PictureFormat { kPng, kJpeg };
-/// How chosen pictures that are files of their own get into the export's folder.
+/// How chosen photographs get into the export's folder.
 enum class Originals { kCopy, kHardLink, kSymbolicLink };
 enum class ProgressFormat { kBar, kJson };
 
-/// "The best of every so many": frames of a video, pictures of a set, ns, or shares of the diagonal that the image
+/// "The best of every N": frames of a video, photographs of a set, ns, or shares of the diagonal that the image
 /// moves by. One of them is not 0.
 struct Every {
   std::uint64_t frames = 0, time = 0;
@@ -33,31 +33,31 @@ struct Options {
   Originals originals = Originals::kCopy;
   ProgressFormat progress = ProgressFormat::kBar;
   MeterOptions meter;
-  int best = 0;                 ///< pictures of each clip, or of the set
+  int best = 0;                 ///< images per clip, or of the set
   int similar_distance = 14;    ///< bits of the perceptual hash
   std::optional<Every> every;   ///< instead of best
   std::uint64_t max_gap = 0;    ///< ns that a stretch of every->travel may last; 0: any time
-  std::uint64_t burst_gap = 0;  ///< ns between photographs of one burst; 0: bursts are no groups
+  std::uint64_t burst_gap = 0;  ///< ns between photographs of one burst; 0: no bursts
   bool set = false;             ///< all inputs are one sequence
   bool similar = false;         ///< near-duplicates are groups
-  bool xmp = false;             ///< ratings go beside the originals
+  bool xmp = false;             ///< ratings go next to the originals
   bool resume = false, keep_going = false, quiet = false, version = false, devices = false;
   std::string export_dir, report, manifest;
   std::string output;           ///< folder for a table of each file; empty: one table on stdout
-  std::optional<int> jobs;      ///< files at once; else what suits the machine
-  std::optional<int> segments;  ///< of one long file at once; else what suits the machine
-  std::vector<int> gpus;        ///< CUDA ids; empty: all there are
-  int stall_timeout = 60;       ///< seconds of a file of which nothing comes; 0: for ever
+  std::optional<int> jobs;      ///< files at once; none: as fits the machine
+  std::optional<int> segments;  ///< parts of one long file at once; none: as fits the machine
+  std::vector<int> gpus;        ///< CUDA ids; empty: all
+  int stall_timeout = 60;       ///< seconds without data before giving up on a file; 0: never
   Shard shard;
-  std::string skipped;        ///< what folders hold that is no input, for people
+  std::string skipped;        ///< files in folders that are not inputs, for users
   std::vector<Input> inputs;  ///< of the shard; may be none
 
-  /// Of each group of the set the best is chosen.
+  /// Whether the best of each group of the set is chosen.
   bool groups() const { return burst_gap > 0 || similar; }
-  /// Frames are to be chosen.
+  /// Whether frames are chosen.
   bool picks() const { return best > 0 || every || groups(); }
   bool follows_travel() const { return every && every->travel > 0; }
-  /// Of each clip by itself, as files.
+  /// Whether each clip's choices are exported as files.
   bool exports_clips() const { return picks() && !set && !export_dir.empty(); }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Chosen files that are images themselves: as they are, never encoded again.
+// Placement of chosen photographs in a folder: unchanged, never encoded again.
 #include "apps/scan/originals.h"
 
 #include "apps/common/text.h"
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr mode_t kPermissions = 07777;
 constexpr int kTries = 100;
 
-/// A name that nobody else uses beside `path`; what gets it is gone again unless it was renamed.
+/// A unique name next to `path`; a file created there is removed unless it is renamed.
 class Draft {
  public:
   explicit Draft(std::string name) : name_(std::move(name)) {}
@@ -76,7 +76,7 @@ int copy_to(const std::string& source, const std::string& path) {
   return result_of(std::rename(draft.name(), path.c_str()));
 }
 
-/// `link` makes a link of a name, and returns 0 or -1 and errno.
+/// `link` makes a link of a name, and returns 0, or -1 and errno.
 template <class Link>
 int link_to(const std::string& path, Link&& link) {
   for (int i = 0; i < kTries; ++i) {
@@ -87,7 +87,7 @@ int link_to(const std::string& path, Link&& link) {
       if (errno == EEXIST) continue;
       return errno;
     }
-    // Renaming one hard link of a file to another does nothing at all: the draft has to go in any case.
+    // Renaming one hard link of a file to another does nothing at all, so the draft is removed in any case.
     const Draft draft(name);
     return result_of(std::rename(draft.name(), path.c_str()));
   }
@@ -96,7 +96,7 @@ int link_to(const std::string& path, Link&& link) {
 
 bool same(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-/// That `path` is the source itself, by this name or another spelling of its folder.
+/// Whether `path` is the source itself, by this name or another spelling of its folder.
 bool is_itself(const std::string& source, const std::string& path) {
   const auto folder_of = [](const std::string& name) {
     const fs::path folder = fs::path(name).parent_path();

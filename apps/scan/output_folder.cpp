@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// --output: a table and a record of each file in one folder, whatever happens, and what is there need not be done
-// again.
+// --output: a table and a record of each file in one folder, safe against crashes, so that finished files need not be
+// scanned again.
 #include "apps/scan/output_folder.h"
 
 #include "apps/common/json.h"
@@ -35,10 +35,10 @@ constexpr char kDraft[] = ".framequality-";
 constexpr std::size_t kBootDigits = 8, kRandom = 6;
 constexpr time_t kSettled = 60, kAbandoned = 86'400;  // s
 constexpr std::size_t kMostKept = 64;                 // files that wait for the disk
-constexpr unsigned kReaders = 16;  // of records at once: on a network's file system each takes its time
+constexpr unsigned kReaders = 16;  // records read at once: a network's file system takes its time for each
 constexpr char kEndings[][7] = {".csv", ".jsonl"};
 
-/// What drafts of this run are called: a lock on one is seen by all programs of this kernel, others' perhaps not.
+/// Prefix of this run's drafts: all programs of this kernel see a lock on one, other machines perhaps not.
 const std::string& draft_prefix() {
   static const std::string prefix = [] {
     std::string boot(kBootDigits, '0');
@@ -51,7 +51,7 @@ const std::string& draft_prefix() {
   return prefix;
 }
 
-/// Removes what no living program writes any more: locked by nobody on this machine, or a day old.
+/// Removes a draft that no running program writes: locked by nobody on this machine, or a day old.
 void clear_draft(const std::string& folder, const std::string& name) {
   if (!name.starts_with(kDraft) || name.size() != draft_prefix().size() + kRandom) return;
   const std::string path = folder + '/' + name;
@@ -127,7 +127,7 @@ std::map<std::string, std::string> record_options(const Options& options) {
       {"roi", dump(meter.roi ? Json(*meter.roi) : Json())},
       {"interval_ns", std::to_string(meter.interval)},
   };
-  // Not of those who never set it, whose records were made before it was an option.
+  // Not at its default: older records do not have this option.
   if (meter.significant_bits != 0) all["significant_bits"] = std::to_string(meter.significant_bits);
   return all;
 }
@@ -142,7 +142,7 @@ OutputFolder::OutputFolder(const Options& options, std::function<void(const std:
       held_(options.inputs.size()) {
   if (g_mkdir_with_parents(options.output.c_str(), 0777) != 0)
     throw std::runtime_error("cannot make the folder " + printable(options.output) + ": " + std::strerror(errno));
-  (void)DraftFile::open(options.output + "/table", draft_prefix());  // fails now if nothing can be written there
+  (void)DraftFile::open(options.output + "/table", draft_prefix());  // fails now if the folder is not writable
   const std::unordered_set<std::string> there = clear();
   leave_out_copies();
   if (options.resume) find_done(there);
@@ -156,7 +156,7 @@ OutputFolder::~OutputFolder() {
   }
 }
 
-// --- What is there --------------------------------------------------------------------------------------------------
+// --- Existing tables ------------------------------------------------------------------------------------------------
 
 OutputFolder::State OutputFolder::state_of(const std::string& name) {
   struct stat about = {};
@@ -170,7 +170,7 @@ OutputFolder::State OutputFolder::state_of(const std::string& name) {
           std::int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec};
 }
 
-/// The names of the records; one listing, since asking for each of 100,000 would take long.
+/// The names of the records, from one listing: looking up each of 100,000 would take long.
 std::unordered_set<std::string> OutputFolder::clear() const {
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(options_.output.c_str()), closedir);
   if (!listing) throw std::runtime_error("cannot read " + printable(options_.output) + ": " + std::strerror(errno));
@@ -213,11 +213,11 @@ void OutputFolder::look_at(std::size_t index, const std::string& stem) {
     const State state = state_of(name);
     done_[index] = state == State{record.size, record.modified} ? 1 : 0;
     held_[index] = record.size && !state.size ? 1 : 0;
-  } catch (const std::runtime_error&) {  // a record that is none is replaced
+  } catch (const std::runtime_error&) {  // an invalid record is replaced
   }
 }
 
-// --- What is being written ------------------------------------------------------------------------------------------
+// --- Tables being written -------------------------------------------------------------------------------------------
 
 void OutputFolder::begin(std::size_t index) {
   try {
@@ -264,7 +264,7 @@ bool OutputFolder::keep(std::size_t index, const Result& result) {
   if (found == drafts_.end()) return true;
   const std::unique_ptr<Draft> draft = std::move(found->second);
   drafts_.erase(found);
-  // A file system that is not mounted today does not cost the tables of yesterday.
+  // A file system that is not mounted today must not cost yesterday's tables.
   if (broken_ || (held_[index] != 0 && !result.error.empty() && !draft->state.size)) return true;
   Record record = record_of(result);
   record.size = draft->state.size;
@@ -326,7 +326,7 @@ void OutputFolder::run() {
   }
 }
 
-/// Each step is on the disk before the next begins, so that no record ever speaks of another table.
+/// Each step reaches the disk before the next begins, so that no record ever describes another table.
 void OutputFolder::publish(std::deque<Kept>& batch) const {
   const auto path = [&](const Kept& kept, std::string_view ending) {
     return options_.output + '/' + kept.stem + std::string(ending);
@@ -334,7 +334,7 @@ void OutputFolder::publish(std::deque<Kept>& batch) const {
   bool replaced = false;
   for (const Kept& kept : batch)
     for (const std::string_view ending : {kRecordEnding, kEndings[0], kEndings[1]}) {
-      // The table gives way to the new one by itself.
+      // The new table replaces it by itself.
       if (ending == ending_) continue;
       if (unlink(path(kept, ending).c_str()) == 0)
         replaced = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// --output: a table and a record of each file in one folder, whatever happens, and what is there need not be done
-// again.
+// --output: a table and a record of each file in one folder, safe against crashes, so that finished files need not be
+// scanned again.
 #pragma once
 
 #include "apps/common/draft_file.h"
@@ -23,37 +23,37 @@
 
 namespace framequality::apps::scan {
 
-/// Everything that decides what the rows of a file say, as records hold it.
+/// All options that affect the rows of a file, as in records.
 std::map<std::string, std::string> record_options(const Options& options);
 
-/// Rows go to drafts; tables and records get their names from a thread of its own, the disk being slow. Several
-/// programs on several machines may use one folder. Files are called by their index in the list.
+/// Rows go to drafts; a thread of its own publishes tables and records, because the disk is slow. Several
+/// programs on several machines may use one folder. Files are identified by their index in the list.
 class OutputFolder final : public RowOutput {
  public:
-  /// Makes the folder, clears away what killed runs left, and with options.resume looks for what is done. `failed` is
-  /// called from any thread when something cannot be written: no file after it would fare better. Throws
+  /// Makes the folder, removes drafts of killed runs, and with options.resume looks for finished files. `failed` is
+  /// called from any thread when writing fails: no later file would succeed. Throws
   /// std::runtime_error.
   OutputFolder(const Options& options, std::function<void(const std::string& text)> failed);
   ~OutputFolder() override;
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  /// Nothing to do: it is in the folder, or stands in the list already.
+  /// True if nothing is left to do: it is in the folder, or earlier in the list.
   bool is_done(std::size_t index) const { return done_[index] != 0; }
 
-  /// Main thread: its scan begins.
+  /// Main thread: the file's scan begins.
   void begin(std::size_t index);
   void add(std::size_t index, std::string_view text) override;
   void finish(std::size_t) override {}
-  /// Main thread: its scan is over, with or without an error. False if the file is another than it was at the
+  /// Main thread: the file's scan is over, with or without an error. False if the file changed since the
   /// beginning.
   bool keep(std::size_t index, const Result& result);
-  /// Waits for the tables that were kept; those that were not are given up. If `complete`, writes the list of errors
+  /// Waits for the tables that were kept; the others are discarded. If `complete`, writes the list of errors
   /// then. Throws std::runtime_error.
   void close(bool complete);
 
  private:
-  /// What tells that a file is the one it was; none of what is not there or not local.
+  /// Identifies an unchanged file; empty for one that is missing or not local.
   struct State {
     std::optional<std::uint64_t> size;
     std::optional<std::int64_t> modified;
@@ -83,7 +83,7 @@ class OutputFolder final : public RowOutput {
   const std::map<std::string, std::string> record_options_;
   const std::string head_, ending_;
   std::vector<char> done_;  ///< not bits: threads set them
-  std::vector<char> held_;  ///< the folder has its table, but the file is gone
+  std::vector<char> held_;  ///< the folder has its table, but the file is missing
   std::map<std::size_t, std::string> errors_;
 
   std::mutex mutex_;

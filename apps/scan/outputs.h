@@ -11,11 +11,11 @@
 
 namespace framequality::apps::scan {
 
-/// Makes the export's folder, and fails now, not after hours, if nothing can be written there or elsewhere. Throws
+/// Makes the export's folder, and fails now rather than after hours if any output is not writable. Throws
 /// std::runtime_error with path and reason.
 void check_outputs(const Options& options);
 
-/// Writes them, and returns the lines that there are to say. `parts`: of the report. Throws as above.
+/// Writes them, and returns the lines to print. `parts`: of the report. Throws as above.
 std::vector<std::string> write_outputs(const Options& options, const MeterOptions& meter, const MeterFacts& facts,
                                        const std::vector<std::string>& parts, const Selected& selected,
                                        const RunFacts& run);

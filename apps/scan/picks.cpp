@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The images of one file: chosen while its frames come by, made in other threads.
+// The images of one file: chosen while its frames arrive, made in other threads.
 #include "apps/scan/picks.h"
 
 #include "apps/common/exif.h"
@@ -24,7 +24,7 @@ constexpr int kReportWindows = 24;
 constexpr std::size_t kReportMoments = 6;
 constexpr int kThumbnail = 480;  // pixels
 constexpr int kThumbnailQuality = 85, kQuality = 95;
-// Of all photographs in a report, so that its size is bounded; and of each.
+// Bytes of all photographs in a report, to bound its size; and of each.
 constexpr std::size_t kReportBytes = 1'200'000, kFewestBytes = 3'000, kMostBytes = 60'000;
 constexpr double kBitsPerPixel = 1.2;  // of a small photograph of quality 70
 
@@ -100,7 +100,7 @@ Picks::Picks(const Options& options, const Input& input, const Windows& clip, bo
     pickers_.emplace_back(WindowChoice(windows, windows.half(), true),
                           [this](const Moment& at, GstSample* frame) { export_frame(at, frame); });
   }
-  // Of standard input nobody knows where its parts end.
+  // The parts of standard input are not known in advance.
   if (!options.report.empty() && input.address != kStandardInput) {
     windows.count = kReportWindows;
     const auto keep = [this](std::deque<Thumbnail>& in) {
@@ -122,7 +122,7 @@ void Picks::begin(std::uint64_t frame, std::uint64_t position) {
 }
 
 std::uint64_t Picks::every_place(std::uint64_t frame, std::uint64_t position) const {
-  // Where frames have no times, no second ever ends.
+  // Without times, a window in seconds never ends.
   return options_.every->frames > 0 ? frame : timed_ ? position : 0;
 }
 
@@ -163,7 +163,7 @@ void Picks::export_frame(const Moment& moment, GstSample* frame) {
   tasks_.add(TaskPool::Task(std::move(make)));
 }
 
-/// A report of many photographs shows each in less detail: its share of the page's bytes.
+/// A report of many photographs shows each in less detail: each gets its share of the page's bytes.
 void Picks::keep_photograph(const Moment& moment, GstSample* frame) {
   const std::size_t bytes = std::clamp(kReportBytes / options_.inputs.size(), kFewestBytes, kMostBytes);
   const double pixels = static_cast<double>(bytes) * 8 / kBitsPerPixel;

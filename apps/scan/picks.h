@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The images of one file: chosen while its frames come by, made in other threads.
+// The images of one file: chosen while its frames arrive, made in other threads.
 #pragma once
 
 #include "apps/common/draft_file.h"
@@ -15,7 +15,7 @@
 
 namespace framequality::apps::scan {
 
-/// A frame with its picture.
+/// A frame with its image.
 struct Thumbnail {
   Moment moment;
   std::string jpeg;
@@ -30,42 +30,42 @@ struct Picture {
 
 struct Chosen {
   std::vector<Picture> pictures;       ///< in the order of the clip
-  std::vector<Thumbnail> best, worst;  ///< most extreme first; only for a report; of a single frame only the best
+  std::vector<Thumbnail> best, worst;  ///< most extreme first; only for a report; of a single frame only `best`
 };
 
-/// Threads for the pictures of all files. They wait for frames, and streams wait for them: no more frames are kept than
-/// they work on and as many again.
+/// Threads for the images of all files. They wait for frames, and streams wait for them: at most twice as many frames
+/// are kept as they work on.
 std::unique_ptr<TaskPool> make_picture_threads();
 
-/// What --best or --every chooses of a clip's frames. `clip`: in ns if the frames are `timed`, else in frames. As
+/// The frames of a clip that --best or --every chooses. `clip`: in ns if the frames are `timed`, else in frames. As
 /// indices.
 std::vector<std::size_t> chosen_of_clip(const Options& options, const std::vector<Moment>& moments, const Windows& clip,
                                         bool timed);
 
-/// All frames that Picks makes pictures of, ascending: it chooses the same if it is offered no others.
+/// All frames that Picks makes images of, ascending: it chooses the same if it is offered no others.
 std::vector<Moment> pictured_of_clip(const Options& options, const std::vector<Moment>& moments, const Windows& clip,
                                      bool timed);
 
-/// Of --best, --every and --report. offer() and add() are for one thread at a time; frames are copied before they
-/// return, so that decoders, which own few, get theirs back. They throw std::runtime_error if a frame cannot be read.
+/// Images for --best, --every and --report. offer() and add() are for one thread at a time; frames are copied before
+/// they return, because decoders own few. They throw std::runtime_error if a frame cannot be read.
 class Picks {
  public:
-  /// What options.every asks for from the first frame on, else options.best of `clip`; the report's of `clip` too.
-  /// `clip`: in ns if the frames are `timed`, else in frames. `failed`: any thread; a picture cannot be made or
-  /// written, and why. Options and pool outlive this.
+  /// Chooses by options.every from the first frame on, else options.best of `clip`; the report's of `clip` too.
+  /// `clip`: in ns if the frames are `timed`, else in frames. `failed`: any thread; why an image cannot be made or
+  /// written. Options and pool outlive this.
   Picks(const Options& options, const Input& input, const Windows& clip, bool timed, TaskPool& pool,
         std::function<void(const std::string&)> failed);
-  ~Picks() = default;  ///< pictures that are not published go
+  ~Picks() = default;  ///< unpublished images are removed
   Picks(const Picks&) = delete;
   Picks& operator=(const Picks&) = delete;
 
-  /// The first frame's number and place in the clip, where it may not be offered.
+  /// Number and place of the clip's first frame, if that may not be offered.
   void begin(std::uint64_t frame, std::uint64_t position);
-  /// The next frame, and its place in the clip.
+  /// Offers the next frame, and its place in the clip.
   void offer(const Measured& frame, std::uint64_t position);
-  /// A frame that was chosen before: it is exported whatever else is offered.
+  /// Adds a frame that was chosen before: it is exported whatever else is offered.
   void add(const Moment& moment, GstSample* frame, const VideoFacts& video);
-  /// All frames have come by. Waits for the pictures; the files get their names. `length`: of the clip, ns. Nothing is
+  /// Ends the choice. Waits for the images; the files get their names. `length`: of the clip, ns. Nothing is
   /// published or returned after a failure. Throws std::runtime_error if a file cannot get its name.
   Chosen finish(std::uint64_t length);
 
@@ -90,10 +90,10 @@ class Picks {
   std::uint64_t offered_ = 0;
   GstVideoOrientationMethod orientation_ = GST_VIDEO_ORIENTATION_IDENTITY;
   std::shared_ptr<GstTagList> tags_;
-  // Tasks fill in what was put here for them; a deque's entries stay where they are.
+  // Tasks write results into these; a deque's entries do not move.
   std::deque<Export> exports_;
   std::deque<Thumbnail> best_, worst_;
-  TaskGroup tasks_;  ///< the last: it waits for those that use the others
+  TaskGroup tasks_;  ///< last: it waits for tasks that use the others
 };
 
 }  // namespace framequality::apps::scan

@@ -50,7 +50,7 @@ std::string bar_text(const Standing& standing, double rate, double left, std::si
                      std::to_string(std::llround(rate)) + " frames/s";
   if (left >= 0) tail += "  " + whole_seconds(left) + " left";
   const std::size_t fixed = head.size() + tail.size() + 1;
-  // The name gives way first, then the bar.
+  // Shorten the name first, then the bar.
   const std::size_t spare = width > fixed ? width - fixed : 0;
   const std::size_t bar = spare > kShortestBar + kShortestName ? std::min(kLongestBar, spare - kShortestName) : 0;
   const std::size_t name = std::min(kLongestName, spare - std::min(spare, bar));
@@ -98,7 +98,7 @@ void Console::show(const Standing& standing) {
   if (now > drawn_at_) {
     const double latest = static_cast<double>(standing.frames - std::min(standing.frames, drawn_frames_)) *
                           G_USEC_PER_SEC / static_cast<double>(now - drawn_at_);
-    // A mean over all draws at first, over the last ones later.
+    // The mean of all draws at first, later of the last ones.
     rate_ += (latest - rate_) / static_cast<double>(draws_ = std::min(draws_ + 1, kDrawsInRate));
     drawn_at_ = now;
     drawn_frames_ = standing.frames;

@@ -8,11 +8,11 @@
 
 namespace framequality::apps::scan {
 
-/// How far it all is.
+/// Progress of the whole run.
 struct Standing {
-  std::string name;                   ///< of a file being scanned
+  std::string name;                   ///< of the file being scanned
   std::size_t number, files;          ///< its place in the list, from 1
-  double done;                        ///< of everything, 0...1
+  double done;                        ///< share of everything, 0...1
   std::uint64_t frames;               ///< decoded so far
   std::size_t ended = 0, failed = 0;  ///< files; those that failed are among those that ended
 };
@@ -24,19 +24,19 @@ std::string bar_text(const Standing& standing, double rate, double left, std::si
 /// The same as one JSON object without an end of line.
 std::string progress_json(const Standing& standing, double rate, double left);
 
-/// Main thread only.
+/// Prints on stderr. Main thread only.
 class Console {
  public:
-  /// kBar: one is shown if stderr is a terminal. kJson: every line is a JSON object.
+  /// kBar: shows a bar if stderr is a terminal. kJson: every line is a JSON object.
   enum class Kind { kPlain, kBar, kJson };
   explicit Console(Kind kind);
   ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  /// How often show() is to be called, in ms; 0: not at all.
+  /// Period at which to call show(), in ms; 0: never.
   unsigned interval() const;
-  /// A line of its own.
+  /// Prints a line.
   void line(const std::string& text);
   void show(const Standing& standing);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The report: one HTML page that holds everything it shows.
+// The report: one self-contained HTML page.
 #include "apps/scan/report.h"
 
 #include "algorithms/sharpness/metrics.h"
@@ -21,7 +21,7 @@ namespace {
 constexpr int kDigits = 6;  // more than a plot can show
 constexpr char kDataMark[] = "\"@DATA@\"";
 
-/// What `of` says of each moment.
+/// The value of `of` for each moment.
 template <class F>
 Json column(const std::vector<Moment>& moments, F&& of) {
   Json values = Json::array();
@@ -29,7 +29,7 @@ Json column(const std::vector<Moment>& moments, F&& of) {
   return values;
 }
 
-/// Whole numbers as the difference of each from the one before.
+/// Whole numbers as differences from their predecessors.
 template <class F>
 Json differences(const std::vector<Moment>& moments, F&& of) {
   return column(moments, [&of, last = std::int64_t{0}](const Moment& m) mutable {
@@ -70,7 +70,7 @@ Json chosen(const Selected& selected) {
   return json;
 }
 
-/// Why nothing of an input was chosen, by its name.
+/// Reasons for rejections, by input name.
 Json reasons(const Selected& selected) {
   Json json = Json::object();
   for (const RejectedInput& r : selected.rejected) json[json_text(r.source).get<std::string>()] = json_text(r.reason);

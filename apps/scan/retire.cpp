@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The end of scans, which nobody waits for.
+// Destruction of scans without waiting for them.
 #include "apps/common/program.h"
 #include "apps/common/threads.h"
 #include "apps/scan/scanner.h"
@@ -46,7 +46,7 @@ void FileScan::retire(std::unique_ptr<FileScan> scan, std::function<void()> gone
     retired().changed.notify_all();
   };
   if (try_detached(destroy)) return;
-  // Better that all wait for it than none go on; but for one that is stuck they would wait for ever.
+  // Waiting for one is better than stopping all; but a stuck scan would make all wait forever.
   static auto* const left_alone = new std::vector<std::shared_ptr<std::unique_ptr<FileScan>>>;
   if (stuck)
     left_alone->push_back(held);

@@ -25,7 +25,7 @@ namespace framequality::apps::scan {
 namespace {
 
 constexpr guint kDecodedAhead = 8;  // frames between decoder and meter, so that both have work
-// A file that ends this much before the end that its container gives is taken for cut off.
+// A file that ends this long before its container's duration counts as cut off.
 constexpr std::uint64_t kLeastShortfall = GST_SECOND / 2;
 constexpr std::uint64_t kShortfallPart = 20;
 
@@ -42,9 +42,9 @@ FileScan::~FileScan() {
 
 void FileScan::start(std::optional<std::uint64_t> from) {
   from_ = from;
-  listening_ = !from;  // what comes before the seek only shows that it can be done
+  listening_ = !from;  // before a seek, frames only show that seeking is possible
   clock_ = g_timeout_add_seconds(1, on_second, this);
-  // In a thread of its own: opening a file and a decoder takes tens of milliseconds, and many files are begun at once.
+  // In a thread of its own: opening a file and a decoder takes tens of milliseconds, and many files begin at once.
   try {
     starter_ = make_thread([this, state = from ? GST_STATE_PAUSED : GST_STATE_PLAYING] { set_going(state); });
   } catch (const std::runtime_error& e) {
@@ -57,7 +57,7 @@ void FileScan::set_going(GstState state) {
   try {
     build();
     if (gst_element_set_state(pipeline_.get(), state) != GST_STATE_CHANGE_FAILURE) return;
-    // The reason is on the bus, and before it, unless the main loop was faster, what is missing.
+    // The bus has the reason, preceded by what is missing, unless the main loop was faster.
     const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
     constexpr auto kTelling = static_cast<GstMessageType>(GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR);
     early_error_ = "GStreamer cannot open it";
@@ -85,7 +85,7 @@ void FileScan::build() {
   MeterOptions options = options_;
   options.cuda_device_id = gpu_;
   meter_ = make_meter(options);
-  // It does not choose a device before it is known what the file is: start_meter().
+  // It must not choose a device before the file's type is known: start_meter().
   gst_element_set_locked_state(meter_, TRUE);
   gst_bin_add_many(GST_BIN(pipeline_.get()), convert_, queue, meter_, sink, nullptr);
   if (!gst_element_link_many(convert_, queue, meter_, sink, nullptr)) throw std::runtime_error("cannot link the meter");
@@ -114,7 +114,7 @@ void FileScan::build() {
 
 GstBusSyncReply FileScan::on_sync_message(GstBus* bus, GstMessage* message, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
-  // Noted before the end of the stream that often follows.
+  // Noted before the end of stream that often follows.
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) scan->has_failed_ = true;
   if (explain_unreachable(bus, message)) {
     gst_message_unref(message);
@@ -149,7 +149,7 @@ void FileScan::take_event(GstEvent* event) {
       break;
     }
     case GST_EVENT_FLUSH_STOP:
-      // What comes now is what seek() asked for.
+      // From now on frames belong to the seek().
       listening_ = true;
       intact_ = false;
       frames_ = 0;
@@ -176,7 +176,7 @@ void FileScan::take_caps(GstCaps* caps) {
   video_.format = GST_VIDEO_INFO_NAME(&info);
 }
 
-/// Those of the file and those of the stream come one after the other.
+/// Tags of the file and of the stream arrive one after the other.
 void FileScan::take_tags(const GstTagList* tags) {
   GstTagList* all =
       video_.tags ? gst_tag_list_merge(video_.tags.get(), tags, GST_TAG_MERGE_REPLACE) : gst_tag_list_copy(tags);
@@ -185,7 +185,7 @@ void FileScan::take_tags(const GstTagList* tags) {
   gst_video_orientation_from_tag(all, &video_.orientation);
 }
 
-/// What a file says of itself that decoders do not pass on, and its image where GStreamer decodes none.
+/// Metadata that decoders do not pass on, and the image if GStreamer cannot decode it.
 std::optional<Still> FileScan::look_at_photograph() {
   if (name_ == kStandardInput) return std::nullopt;
   const std::unique_ptr<gchar, decltype(&g_free)> path(g_filename_from_uri(uri_of(name_).c_str(), nullptr, nullptr),
@@ -205,14 +205,14 @@ std::optional<Still> FileScan::look_at_photograph() {
   return still;
 }
 
-/// Decoders do not pass it on.
+/// Stores EXIF data, which decoders do not pass on.
 void FileScan::take_exif(const ExifBlock& block) {
   video_.taken = taken_of(block.bytes);
   if (!block.of_jpeg) return;
   if (const auto tags = tags_of_exif(block.bytes)) take_tags(tags.get());
 }
 
-/// At the first frame.
+/// Called at the first frame.
 void FileScan::look_at_file(GstPad* pad) {
   gint64 duration = 0;
   if (gst_pad_query_duration(pad, GST_FORMAT_TIME, &duration) && duration > 0) {
@@ -232,11 +232,11 @@ void FileScan::measure(GstPad* pad, GstBuffer* buffer) {
   std::unique_lock lock(mutex_);
   ++progress_;
   if (!listening_ || ending_) return;
-  // What libavcodec 7 makes of an open GOP until the next keyframe.
+  // libavcodec 7 outputs this for an open GOP until the next keyframe.
   if (!intact_ && GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) return;
   intact_ = true;
   const std::uint64_t frame = frames_++;
-  if (frame == 0) read_end_ = 0;  // before, an index was looked for, perhaps at the end
+  if (frame == 0) read_end_ = 0;  // earlier reads looked for an index, perhaps at the end
   if (!has_opened_.exchange(true)) look_at_file(pad);
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kMeterMeta);
   if (!meta) return;  // between two measured frames of an interval
@@ -288,7 +288,7 @@ void FileScan::seek(std::uint64_t time) {
     listening_ = held_ = false;
     changed_.notify_all();
   }
-  if (from_) {  // it has not even begun
+  if (from_) {  // it has not begun yet
     from_ = time;
     return;
   }
@@ -317,8 +317,8 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
       return G_SOURCE_CONTINUE;
     }
     case GST_MESSAGE_WARNING: {
-      // The meter's are about the options; decoders warn of every damaged frame. A GPU that nobody asked for may be
-      // gone since GStreamer's registry was made.
+      // The meter warns about options; decoders warn about every damaged frame. A GPU that nobody chose may
+      // have gone since GStreamer's registry was made.
       const bool is_gpus = scan->options_.cuda_device_id < 0 &&
                            complaint_of(message).is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
       if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_) && !is_gpus)
@@ -340,14 +340,14 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
   }
 }
 
-/// Demuxers of damaged files may stop without an error or an end, and would be waited for for ever.
+/// Detects demuxers of damaged files that stop without an error or an end, and would be waited for forever.
 gboolean FileScan::on_second(gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
   const std::uint64_t progress = scan->progress_;
-  // Seconds that this was called in, so that those of a machine asleep do not count.
+  // Counts calls rather than time, so that a machine's sleep does not count.
   if (std::exchange(scan->progress_seen_, progress) != progress || scan->waits_for_us_) scan->idle_seconds_ = 0;
   if (scan->waits_for_us_) return G_SOURCE_CONTINUE;
-  // Not at once: its error may be on its way.
+  // Wait once more: its error may be on its way.
   if (scan->idle_seconds_++ > 0 && scan->decoding_.has_given_up()) {
     scan->clock_ = 0;
     scan->fail(scan->decoding_.emptiness());
@@ -361,12 +361,12 @@ gboolean FileScan::on_second(gpointer self) {
   return G_SOURCE_REMOVE;
 }
 
-/// What there is to say of a file that ended too early; empty if it did not.
+/// How much a file that ended too early lacks; empty if it is complete.
 std::string FileScan::shortfall() const {
   if (!video_.duration || video_end_ == 0) return "";
   const std::uint64_t whole = *video_.duration, end = std::max<std::uint64_t>(video_end_, data_end_);
   if (end + std::max(kLeastShortfall, whole / kShortfallPart) >= whole) return "";
-  // Demuxers end with the video: if there is more in the file, it is sound that goes on for longer.
+  // Demuxers end with the video: data left in the file are sound that lasts longer.
   struct stat about = {};
   if (streams_ > 1 && read_end_ > 0 && stat(name_.c_str(), &about) == 0 &&
       read_end_ < static_cast<std::uint64_t>(about.st_size))
@@ -375,7 +375,7 @@ std::string FileScan::shortfall() const {
 }
 
 VideoFacts FileScan::video() const {
-  // Tags may still come, at any time.
+  // Tags may still arrive, at any time.
   const std::lock_guard lock(mutex_);
   VideoFacts facts = video_;
   facts.codec = codec_;
@@ -383,7 +383,7 @@ VideoFacts FileScan::video() const {
   return facts;
 }
 
-/// Nothing is called from here on.
+/// Nothing is called from now on.
 void FileScan::silence() {
   if (starter_.joinable() && !stalled_) starter_.join();
   for (guint* source : {&watch_, &clock_})
@@ -393,24 +393,24 @@ void FileScan::silence() {
     ending_ = true;
     changed_.notify_all();
   }
-  later_.drop();  // nothing adds to it any more
+  later_.drop();  // nothing is added any more
 }
 
 void FileScan::stop() {
   if (!pipeline_) return;
-  // A pipeline that fails to start moves locked elements, too, but does not move them back.
+  // A pipeline that fails to start also moves locked elements, but does not move them back.
   if (meter_) gst_element_set_locked_state(meter_, FALSE);
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
   pipeline_.reset();
 }
 
-/// What GStreamer says of a URI may repeat it.
+/// Hides the URI's password: GStreamer's texts may repeat the URI.
 std::string FileScan::shown(const std::string& text) const {
   return split_url(name_) ? without_url_passwords(text) : text;
 }
 
 void FileScan::fail(const std::string& why) {
-  // It may destroy this, and itself with it.
+  // The call may destroy this, and itself with it.
   const auto failed = calls_.failed;
   const bool unknown = name_ == kStandardInput && frames_ == 0;
   failed(shown(why) +

@@ -12,15 +12,15 @@ namespace framequality::apps::scan {
 
 namespace {
 
-// Pictures that are predicted from others across a keyframe follow it closely, within a decoder's store of pictures.
+// Frames predicted across a keyframe follow it closely, within a decoder's store of reference frames.
 constexpr std::size_t kOverlap = 8;
-/// GST_DEBUG=framequality-scan:5 tells what became of each cut.
+/// GST_DEBUG=framequality-scan:5 logs the result of each cut.
 GstDebugCategory* category() {
   static GstDebugCategory* const made = _gst_debug_category_new("framequality-scan", 0, "scanning of files");
   return made;
 }
 
-constexpr std::size_t kMostKept = 20'000;  // rows of a segment that wait for those before
+constexpr std::size_t kMostKept = 20'000;  // rows of a segment that wait for earlier ones
 
 }  // namespace
 
@@ -73,7 +73,7 @@ bool Segments::take(std::size_t id, const Row& row) {
   const std::uint64_t time = row.time.value_or(s.latest);
   if (!s.start) begin(s, time);
   if (s.state != State::kOpen) {
-    // Without it the one before may be the last, and over.
+    // Without it, the segment before may be the last, and over.
     settle();
     tell(lock);
     return false;
@@ -89,11 +89,11 @@ bool Segments::take(std::size_t id, const Row& row) {
   return kept && s.state == State::kOpen;
 }
 
-/// The first frame of a segment: from now on the one before knows where to end.
+/// The first frame of a segment: now the one before knows where to end.
 void Segments::begin(Segment& s, std::uint64_t time) {
   s.start = s.latest = time;
   GST_CAT_DEBUG(category(), "segment %zu begins at %" GST_TIME_FORMAT, s.id, GST_TIME_ARGS(time));
-  // A keyframe that the one before began with too: its frames would all be taken twice.
+  // The one before began at the same keyframe: all its frames would be measured twice.
   if (Segment* p = before(s); p && p->start && *p->start >= time) {
     ++futile_;
     drop(s);
@@ -115,7 +115,7 @@ bool Segments::place(std::unique_lock<std::mutex>& lock, Segment& s, const Row& 
     }
     const auto& theirs = n->rows.rows;
     if (theirs.empty() || (theirs.back().time < time && n->state == State::kOpen)) {
-      // One that waits itself, with more rows than are ever kept, has times that make no sense.
+      // A waiting segment with more rows than are ever kept has impossible times.
       if (n->has_ended || theirs.size() >= kMostKept)
         drop(*n);
       else
@@ -130,7 +130,7 @@ bool Segments::place(std::unique_lock<std::mutex>& lock, Segment& s, const Row& 
                                    theirs.begin());
     const std::size_t i = s.matched_from + compared;
     if (i >= theirs.size()) {
-      // It was handed over itself, after a few frames that all were the same.
+      // It was replaced itself, after a few equal frames.
       if (compared > 0) {
         hand_over(s);
         return false;
@@ -157,7 +157,7 @@ bool Segments::place(std::unique_lock<std::mutex>& lock, Segment& s, const Row& 
 void Segments::hand_over(Segment& s) {
   Segment& n = *s.next;
   n.skip = s.matched_from;
-  // Numbers of the same frame, here and there. The next one's first frames may come before the match.
+  // Numbers of the same frame in both. The next one's first frames may precede the match.
   n.base = s.overlap.rows.front().frame - n.rows.rows[s.matched_from].frame;
   s.overlap = {};
   s.state = State::kDone;
@@ -197,12 +197,12 @@ void Segments::end(std::size_t id, const std::string& error) {
   tell(lock);
 }
 
-/// What follows from segments that have ended.
+/// Handles segments that have ended.
 void Segments::settle() {
   for (Segment* s = current_; s;) {
     Segment* n = s->next;
     if (s->state == State::kOpen && n && n->has_ended && (!n->start || !n->error.empty())) {
-      // It read nothing, or not to its end: perhaps there was no memory for one more decoder. The one before goes on.
+      // It read nothing, or not to its end, perhaps for lack of memory for a decoder. The one before continues.
       if (!n->start) ++futile_;
       drop(*n);
       continue;
@@ -218,14 +218,14 @@ void Segments::settle() {
   }
 }
 
-/// Tells what is next to be told, unless another thread does.
+/// Reports the rows that are next, unless another thread does.
 void Segments::tell(std::unique_lock<std::mutex>& lock) {
   if (telling_ || is_over_) return;
   telling_ = true;
   while (current_ && !is_over_) {
     Segment& s = *current_;
     if (s.rows.rows.size() > s.skip) {
-      // Moved out: others may add meanwhile. What is compared with the one before is not needed any more.
+      // Moved out: others may add meanwhile. Rows compared with the one before are no longer needed.
       const Rows rows = std::exchange(s.rows, {});
       const std::size_t skip = std::exchange(s.skip, 0);
       const std::uint64_t base = s.base;
@@ -269,7 +269,7 @@ std::uint64_t Segments::next_bound(std::uint64_t apart) const {
   const std::lock_guard lock(mutex_);
   const Segment* last = current_;
   while (last && last->next) last = last->next;
-  // Nothing comes after the end.
+  // No segment begins after the end.
   if (is_over_ || (last && last->has_ended)) return std::numeric_limits<std::uint64_t>::max();
   return last ? std::max(last->bound, last->latest) + apart : 0;
 }

@@ -15,19 +15,19 @@
 
 namespace framequality::apps::scan {
 
-/// Puts together what one scan from the beginning would give, from scans that begin at keyframes. Each goes on over the
-/// first frames of the next one, and ends only when these came out the same, in time and score to the last bit; if not
-/// (a keyframe that is none, times that depend on where one begins, damage), the next one is dropped and the scan
-/// before it goes on in its place. So a cut can cost time, but not change a row.
+/// Assembles the rows of one scan from the beginning, from scans that begin at keyframes. Each continues over the
+/// first frames of the next one, and ends only if these are the same, in time and score to the last bit; if not
+/// (a false keyframe, times that depend on where one begins, damage), the next one is dropped and the scan
+/// before it continues in its place. So a cut can cost time, but never changes a row.
 ///
 /// Thread-safe: take() is called in the streaming threads of the scans, the rest in the main thread.
 class Segments {
  public:
-  /// A row of the file, in order and with the number that it has in the file. By one thread at a time.
+  /// Receives the file's rows, in order and with their numbers in the file. One thread at a time.
   using OnRow = std::function<void(const Row&)>;
-  /// Segment `id` needs no more frames. By any thread.
+  /// Segment `id` needs no more frames. Any thread.
   using OnDone = std::function<void(std::size_t id)>;
-  /// All rows have been told; error: of the scan that came to the end of the file. By any thread.
+  /// All rows have been reported; error: of the scan that reached the end of the file. Any thread.
   using OnEnd = std::function<void(std::size_t id, const std::string& error)>;
 
   Segments(OnRow on_row, OnDone on_done, OnEnd on_end);
@@ -35,24 +35,24 @@ class Segments {
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
-  /// A further scan, after all others, that is to begin at the last keyframe up to `bound`, in ns; 0 for the first.
+  /// Adds a scan after all others, to begin at the last keyframe up to `bound`, in ns; 0 for the first.
   std::size_t add(std::uint64_t bound);
-  /// The next frame of a segment, frame numbers from 0 where it begins. False: it is done, and this row not needed.
-  /// Waits for the rows to compare with, and where far too many are kept.
+  /// Takes the next frame of a segment, numbered from 0 where it begins. False: the segment is done without this row.
+  /// Waits for rows to compare with, and while far too many are kept.
   bool take(std::size_t id, const Row& row);
-  /// The scan of a segment came to the end of the file, or to an error.
+  /// The scan of a segment reached the end of the file, or an error.
   void end(std::size_t id, const std::string& error);
-  /// Nobody waits any more, nothing is told any more.
+  /// Ends all waiting and reporting.
   void cancel();
 
   /// Where the next segment may begin, at least `apart` ns after the last one's beginning and its latest frame; the
   /// largest number if the end of the file has been read.
   std::uint64_t next_bound(std::uint64_t apart) const;
-  /// Segments whose rows have not all been told.
+  /// Segments whose rows have not all been reported.
   std::size_t open() const;
-  /// Frames taken by all of them, also those that had to be taken twice.
+  /// Frames taken by all segments, including those taken twice.
   std::uint64_t frames() const;
-  /// Segments in a row that began no later than the one before, or not at all: there are no keyframes to cut at.
+  /// Segments in a row that began no later than the one before, or not at all: there are no more keyframes to cut at.
   int futile() const;
 
  private:
@@ -63,7 +63,7 @@ class Segments {
     bool damaged;
     std::uint64_t duration;
   };
-  /// Rows, with all zones in one block.
+  /// Rows, with the zones of all in one block.
   struct Rows {
     std::vector<Kept> rows;
     std::vector<double> zones;
@@ -81,11 +81,11 @@ class Segments {
     std::string error;
     std::optional<std::uint64_t> start;  ///< ns, of its first frame
     std::uint64_t latest = 0;            ///< ns
-    Rows rows;                           ///< not told yet
-    Rows overlap;                        ///< those that belong to the next one too, while they are compared
+    Rows rows;                           ///< not reported yet
+    Rows overlap;                        ///< rows that belong to the next one too, while they are compared
     std::size_t matched_from = 0;        ///< the row of the next one that `overlap` begins with
-    std::uint64_t base = 0;              ///< number of its first frame in the file, once it is its turn
-    std::size_t skip = 0;                ///< rows that the one before has told
+    std::uint64_t base = 0;              ///< number of its first frame in the file, once its turn has come
+    std::size_t skip = 0;                ///< rows already reported by the one before
     Segment* next = nullptr;
   };
 
@@ -105,7 +105,7 @@ class Segments {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Segment>> all_;
-  Segment* current_ = nullptr;  ///< whose rows are told
+  Segment* current_ = nullptr;  ///< the one whose rows are being reported
   bool telling_ = false, is_over_ = false;
   std::uint64_t frames_ = 0;
   int futile_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which members of a set are chosen, and why the others are not.
+// Choice among the members of a set, and reasons for the others.
 #include "apps/scan/selection.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Fate = Verdict::Fate;
 
-/// The candidates chosen of one video, by position.
+/// The chosen candidates of one video, by position.
 using Positions = std::map<std::uint64_t, std::size_t>;
 
 std::optional<std::size_t> neighbour(const Positions& chosen, std::uint64_t position, std::uint64_t apart) {
@@ -28,7 +28,7 @@ Verdict lost_to(const std::vector<Candidate>& candidates, std::size_t loser, std
   return {candidates[loser].score < candidates[winner].score ? Fate::kLower : Fate::kLater, winner};
 }
 
-/// The highest score of those for which `group_of` says the same.
+/// The highest score of the candidates in each group of `group_of`.
 template <class F>
 std::vector<Verdict> choose_of_each(const std::vector<Candidate>& candidates, F&& group_of) {
   std::map<decltype(group_of(candidates.front())), std::size_t> winners;

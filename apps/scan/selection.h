@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which members of a set are chosen, and why the others are not.
+// Choice among the members of a set, and reasons for the others.
 #pragma once
 
 #include "apps/scan/options.h"
@@ -10,17 +10,17 @@
 
 namespace framequality::apps::scan {
 
-/// One that may be chosen: a picture, or a measured frame of a video.
+/// A candidate: a photograph, or a measured frame of a video.
 struct Candidate {
-  std::size_t input;       ///< which of the set it is of
-  std::uint64_t place;     ///< in the whole sequence, from 0; frames that were not measured have places too
-  std::uint64_t position;  ///< of a frame in its video: ns, or its number where the video has no times
+  std::size_t input;       ///< index in the set
+  std::uint64_t place;     ///< in the whole sequence, from 0; unmeasured frames have places too
+  std::uint64_t position;  ///< of a frame in its video: ns, or its number if the video has no times
   double score;
   std::size_t clock = 0;   ///< positions count in time with those of the same clock
   std::size_t moment = 0;  ///< which of the input's measured frames
 };
 
-/// What became of a candidate.
+/// The decision on a candidate.
 struct Verdict {
   enum class Fate : std::uint8_t {
     kChosen,
@@ -32,22 +32,22 @@ struct Verdict {
   std::size_t other = 0;  ///< index of the chosen candidate that it lost to; its own if chosen
 };
 
-/// The `count` highest scores, of equal ones the earlier, no two of input i closer together than apart[i] (in the unit
-/// of its positions). One verdict for each candidate. The losers of all lost to the last one chosen.
+/// Chooses the `count` highest scores, the earlier among equals, no two of input i closer than apart[i] (in the unit
+/// of its positions). One verdict per candidate. All others lost to the last one chosen.
 std::vector<Verdict> choose_best(const std::vector<Candidate>& candidates, std::size_t count,
                                  const std::vector<std::uint64_t>& apart);
 
-/// The highest score of every so many places of the sequence, or of every so many ns of each clock; of equal ones the
-/// earlier. One verdict for each candidate.
+/// Chooses the highest score of every N places of the sequence, or of every N ns of each clock; the earlier among
+/// equals. One verdict per candidate.
 std::vector<Verdict> choose_every(const std::vector<Candidate>& candidates, const Every& every);
 
-/// The highest score of each group, whose number groups[input] is; of equal ones the earlier. With `count` above 0 only
-/// the so many highest of them are chosen. One verdict for each candidate.
+/// Chooses the highest score of each group, numbered groups[input]; the earlier among equals. With `count` above 0
+/// only the `count` highest of them. One verdict per candidate.
 std::vector<Verdict> choose_of_groups(const std::vector<Candidate>& candidates, const std::vector<std::size_t>& groups,
                                       std::size_t count);
 
-/// How far chosen frames of a video must lie apart so that the best of a set are no row of neighbours: half of what
-/// each would have if `count` shared all videos of the set evenly, so that there is always room for `count`. `lengths`
+/// Least distance of a video's chosen frames, so that the best of a set are not neighbours: half of what
+/// each would have if `count` were spread over all videos of the set, so that there is room for `count`. `lengths`
 /// of all videos that count in the same unit.
 std::uint64_t least_distance(const std::vector<std::uint64_t>& lengths, std::size_t count);
 

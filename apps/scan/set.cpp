@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All inputs as one sequence: what is chosen of it once everything was scanned.
+// All inputs as one sequence, and the choice from it once everything has been scanned.
 #include "apps/scan/set.h"
 
 #include "apps/common/text.h"
@@ -15,7 +15,7 @@ namespace framequality::apps::scan {
 
 namespace {
 
-/// When a picture was taken, as its camera's clock had it; ns since 1970.
+/// Time when a photograph was taken, on its camera's clock; ns since 1970.
 std::optional<std::uint64_t> time_taken(const GstTagList* tags) {
   GstDateTime* date = nullptr;
   if (!tags || !gst_tag_list_get_date_time(tags, GST_TAG_DATE_TIME, &date)) return std::nullopt;
@@ -131,7 +131,7 @@ std::optional<std::size_t> Set::group_of(std::size_t input) const {
   return groups_.empty() ? std::nullopt : std::optional(groups_[input]);
 }
 
-/// Photographs that no burst could be found for are no silent matter.
+/// A note about photographs for which no burst could be found.
 std::string Set::note() const {
   std::size_t photographs = 0;
   std::set<std::size_t> groups;
@@ -152,7 +152,7 @@ const Moment& Set::moment_of(std::size_t candidate) const {
 }
 
 std::optional<std::uint64_t> Set::time_of(std::size_t candidate) const {
-  // When a picture was taken is no time of a clip.
+  // The time when a photograph was taken is not a clip's time.
   const Member& member = members_[candidates_[candidate].input];
   if (member.picture || !member.timed) return std::nullopt;
   return moment_of(candidate).time;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All inputs as one sequence: what is chosen of it once everything was scanned.
+// All inputs as one sequence, and the choice from it once everything has been scanned.
 #pragma once
 
 #include "apps/scan/groups.h"
@@ -14,13 +14,13 @@
 
 namespace framequality::apps::scan {
 
-/// What has to be remembered of an input that was scanned.
+/// The data kept of a scanned input.
 struct Member {
   Member() = default;
   explicit Member(Result&& result);
 
-  bool picture = false;  ///< it is a picture itself, not a frame of a video
-  bool timed = true;     ///< its frames have times; of a picture, when it was taken
+  bool picture = false;  ///< it is a photograph, not a video
+  bool timed = true;     ///< its frames have times; for a photograph, when it was taken
   int width = 0, height = 0;
   std::uint64_t length = 0, decoded = 0;  ///< ns; frames
   std::vector<Moment> moments;
@@ -32,9 +32,9 @@ class Set {
  public:
   /// `options` outlives it.
   explicit Set(const Options& options) : options_(options), members_(options.inputs.size()) {}
-  /// Input `index` was scanned; in any order. Throws std::runtime_error if it has not what the choice needs.
+  /// Adds the scanned input `index`; in any order. Throws std::runtime_error if it lacks data for the choice.
   void add(std::size_t index, Member member);
-  /// All were added: what is chosen, and what is not; pictures with their own paths, frames of videos without. Once.
+  /// After the last add(): what is chosen and rejected; photographs with their paths, frames of videos without. Once.
   Selected choose();
 
  private:
@@ -50,9 +50,9 @@ class Set {
   const Options& options_;
   std::vector<Member> members_;
   std::vector<Candidate> candidates_;  ///< input by input
-  std::vector<std::size_t> first_;     ///< candidate of each input
+  std::vector<std::size_t> first_;     ///< first candidate of each input
   std::vector<Verdict> verdicts_;
-  std::vector<std::size_t> groups_;  ///< of each input; empty without
+  std::vector<std::size_t> groups_;  ///< of each input; empty without groups
 };
 
 }  // namespace framequality::apps::scan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Images of the frames of videos that were chosen of a set.
+// Images of frames that were chosen of a set's videos.
 #include "apps/scan/set_pictures.h"
 
 #include "apps/common/text.h"

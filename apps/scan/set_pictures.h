@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Images of the frames of videos that were chosen of a set.
+// Images of frames that were chosen of a set's videos.
 #pragma once
 
 #include "apps/scan/choices.h"
@@ -13,22 +13,22 @@
 
 namespace framequality::apps::scan {
 
-/// Reads one video after the other. Main thread only; it needs the default main context to run.
+/// Reads videos one by one. Main thread only; needs the default main context to run.
 class SetPictures {
  public:
   struct Calls {
     std::function<void(const std::string& name, const std::string& text)> warned;
-    std::function<void(const std::string& why)> failed;  ///< any thread: nothing can go on
-    std::function<void()> ended;                         ///< one is done: next() can be called
+    std::function<void(const std::string& why)> failed;  ///< any thread: a fatal error
+    std::function<void()> ended;                         ///< one video is done: next() can be called
   };
-  /// What it refers to outlives it.
+  /// All references must outlive it.
   SetPictures(const Options& options, const MeterOptions& meter, TaskPool& threads, Machine& machine, Choices& choices,
               Calls calls);
   ~SetPictures();
   SetPictures(const SetPictures&) = delete;
   SetPictures& operator=(const SetPictures&) = delete;
 
-  /// Begins with the next video; false if all are done.
+  /// Starts the next video; false if all are done.
   bool next();
 
  private:

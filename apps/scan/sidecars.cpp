@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ratings of photographs for other programs: XMP files beside the originals.
+// Ratings of photographs for other programs: XMP files next to the originals.
 #include "apps/scan/sidecars.h"
 
 #include "apps/common/draft_file.h"
@@ -20,7 +20,7 @@ constexpr int kChosen = 5, kOther = 1, kMost = 5;
 
 enum class Found { kNothing, kOurs, kSame, kForeign };
 
-/// What is at `path`, as seen by who would write `wanted`. A link is never followed.
+/// The kind of file at `path`, before `wanted` is written there. A link is never followed.
 Found look_at(const std::string& path, const std::string& wanted) {
   struct stat about = {};
   if (lstat(path.c_str(), &about) != 0) return Found::kNothing;
@@ -40,7 +40,7 @@ void rate(const std::string& photograph, int rating, SidecarCounts& counts) {
   const std::string path = sidecar_path(photograph), content = sidecar(rating);
   switch (look_at(path, content)) {
     case Found::kNothing:
-      // Somebody else may be writing it now.
+      // Another program may be writing it now.
       if (DraftFile(path, content).publish_new())
         ++counts.written;
       else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ratings of photographs for other programs: XMP files beside the originals.
+// Ratings of photographs for other programs: XMP files next to the originals.
 #pragma once
 
 #include "apps/scan/manifest.h"
@@ -10,22 +10,22 @@
 
 namespace framequality::apps::scan {
 
-/// The sidecar of a photograph where Lightroom, darktable and digiKam look for it: IMG_1.xmp for raw files, which is
-/// the only kind that Lightroom reads one of; IMG_1.JPG.xmp for all others, so that a JPEG and a raw file of one name
+/// The sidecar of a photograph where Lightroom, darktable and digiKam look for it: IMG_1.xmp for raw files, the
+/// only kind for which Lightroom reads one; IMG_1.JPG.xmp for all others, so that a JPEG and a raw file of one name
 /// do not share it.
 std::string sidecar_path(const std::string& photograph);
 
-/// An XMP packet with this rating, 1...5: the bytes depend on nothing else.
+/// An XMP packet with this rating, 1...5; the same bytes for the same rating.
 std::string sidecar(int rating);
 
-/// What became of the sidecars.
+/// Numbers and names of the sidecars written and kept.
 struct SidecarCounts {
   std::size_t written = 0, same = 0;
-  std::vector<std::string> kept;  ///< files that were there and are not ours
+  std::vector<std::string> kept;  ///< existing files of other programs
 };
 
-/// Five stars for the photographs that were chosen, one for the others; none for those that cannot be read, and none
-/// for videos. Only a file that holds nothing but what sidecar() makes is replaced. Blocks while it writes. Throws
+/// Five stars for chosen photographs, one for the others; none for unreadable ones, and none
+/// for videos. Only replaces files that hold nothing but what sidecar() makes. Blocks while it writes. Throws
 /// std::runtime_error with path and reason.
 SidecarCounts write_sidecars(const Selected& selected);
 

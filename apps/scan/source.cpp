@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where the frames of a scan come from: a file or URI, standard input, or a photograph that GStreamer does not decode.
+// The source of a scan's frames: a file or URI, standard input, or a photograph that GStreamer does not decode.
 #include "apps/scan/source.h"
 
 #include "apps/common/element.h"

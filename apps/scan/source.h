@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where the frames of a scan come from: a file or URI, standard input, or a photograph that GStreamer does not decode.
+// The source of a scan's frames: a file or URI, standard input, or a photograph that GStreamer does not decode.
 #pragma once
 
 #include "apps/common/still.h"
@@ -14,8 +14,8 @@ namespace framequality::apps::scan {
 /// The name that stands for standard input, as Input::address.
 inline constexpr char kStandardInput[] = "-";
 
-/// The element that decodes what is in `name`, in the pipeline already, with what feeds it: a uridecodebin, or a
-/// decodebin, which has the same signals. `still`: what read_still() made of the file; its data are given away. Throws
+/// The decoding element for `name`, already in the pipeline, with its source: a uridecodebin, or a
+/// decodebin, which has the same signals. `still`: from read_still(); its data are moved out. Throws
 /// std::runtime_error with the reason.
 GstElement* add_source(GstBin* pipeline, const std::string& name, std::optional<Still>& still);
 

@@ -9,7 +9,7 @@
 
 namespace framequality::apps::scan {
 
-/// Name, number of frames, length and speed, and the scores' range with its places; of an image its score. No newline
+/// Name, number of frames, length and speed, and the range of scores with places; for an image, its score. No newline
 /// at the end. The result has at least one frame.
 std::string summary(const Result& result, const MeterOptions& meter);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table of scores: its rows as text, and the way to stdout that keeps every file's rows together and in order.
+// The table of scores: its rows as text, and output to stdout that keeps every file's rows together and in order.
 #include "apps/scan/table.h"
 
 #include "apps/common/json.h"
@@ -120,9 +120,9 @@ void OrderedOutput::run() {
   while (error_ == 0 && current_ < parts_.size()) {
     Part& part = parts_[current_];
     if (part.text.empty()) {
-      // When all is over, what was added of later files follows, finished or not.
+      // At the end, text of later files follows, finished or not.
       if (part.finished || closed_) {
-        std::string().swap(part.text);  // its memory goes too
+        std::string().swap(part.text);  // frees its memory too
         ++current_;
       } else {
         to_write_.wait(lock);

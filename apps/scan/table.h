@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table of scores: its rows as text, and the way to stdout that keeps every file's rows together and in order.
+// The table of scores: its rows as text, and output to stdout that keeps every file's rows together and in order.
 #pragma once
 
 #include "apps/common/json.h"
@@ -24,7 +24,7 @@ struct Row {
   std::optional<std::uint64_t> time;  ///< ns
   double score;
   std::span<const double> zones;  ///< row by row; empty without zones
-  std::uint64_t duration = 0;     ///< ns; 0: unknown. Not in the table, nor are:
+  std::uint64_t duration = 0;     ///< ns; 0: unknown. Not in the table, like the following
   std::optional<Travel> travel = {};
   std::uint64_t place = 0;  ///< see Moment
   bool damaged = false;     ///< decoded from incomplete data: never chosen; in the table
@@ -36,7 +36,7 @@ class Table {
   Table(Format format, const MeterOptions& meter);
   /// The header of a CSV table, nothing for JSON lines.
   std::string head() const;
-  /// What all rows of a file have in common, for append().
+  /// The columns shared by all rows of a file, for append().
   std::string prefix(const std::string& file) const;
   /// Appends one line.
   void append(std::string& text, const std::string& prefix, const Row& row) const;
@@ -49,34 +49,34 @@ class Table {
   std::size_t columns_, rows_;
 };
 
-/// Where the rows of files go. Thread-safe.
+/// Destination of the rows of files. Thread-safe.
 class RowOutput {
  public:
   RowOutput() = default;
   virtual ~RowOutput() = default;
   RowOutput(const RowOutput&) = delete;
   RowOutput& operator=(const RowOutput&) = delete;
-  /// Text of file `index`.
+  /// Adds text of file `index`.
   virtual void add(std::size_t index, std::string_view text) = 0;
-  /// There will be no more of file `index`.
+  /// Ends the text of file `index`.
   virtual void finish(std::size_t index) = 0;
 };
 
 /// Writes the text of many files to one descriptor, file by file, from a thread of its own.
 class OrderedOutput final : public RowOutput {
  public:
-  /// `failed` is called once, from that thread, when writing fails; error() then says why.
+  /// `failed` is called once, from that thread, when writing fails; error() then has the reason.
   OrderedOutput(int descriptor, std::size_t files, std::function<void()> failed);
   ~OrderedOutput() override;
   OrderedOutput(const OrderedOutput&) = delete;
   OrderedOutput& operator=(const OrderedOutput&) = delete;
 
-  /// Waits while much of the file being written is still to be written.
+  /// Waits while too much of the file being written is pending.
   void add(std::size_t index, std::string_view text) override;
   void finish(std::size_t index) override;
-  /// Nobody waits in add() from here on, whatever has to be kept.
+  /// Ends all waiting in add(), however much has to be kept.
   void release();
-  /// Writes everything that was added; add() must not be called again. Returns error().
+  /// Writes everything that was added; do not call add() again. Returns error().
   int close();
   /// errno of the write that failed, else 0.
   int error() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The frames of a clip that are worth showing: the sharpest or blurriest of each part of it.
+// The frames of a clip that are worth showing: the sharpest or blurriest of each of its windows.
 #include "apps/scan/window_pick.h"
 
 #include <utility>

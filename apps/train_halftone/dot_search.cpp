@@ -11,7 +11,7 @@
 namespace framequality::tools {
 namespace {
 
-/// The eye's response is followed so far; there it has fallen below 1/500.
+/// Distance to which the eye's response is modelled; there it has fallen below 1/500.
 constexpr int kReach = 24, kWidth = 2 * kReach + 1;
 constexpr int kMostPasses = 40;
 
@@ -64,7 +64,7 @@ class Search {
     return eye;
   }
   int wrapped(int v) const { return v & (side_ - 1); }
-  /// Correlation of the eye and the error. Rows are padded so that updates run straight.
+  /// Correlation of the eye with the error. Rows are padded so that updates are contiguous.
   float seen(int x, int y) const { return seen_[static_cast<std::size_t>(y * pitch_ + x + kReach)]; }
 
   void toggle(int x, int y) {
@@ -75,7 +75,7 @@ class Search {
       float* row = &seen_[static_cast<std::size_t>(wrapped(y + dy) * pitch_)];
       const float* e = &eye().at[static_cast<std::size_t>((dy + kReach) * kWidth)];
       for (int i = 0; i < kWidth; ++i) row[x + i] += sign * e[i];
-      // What fell into a pad belongs to the other end.
+      // Values in a pad belong to the other end.
       if (x < kReach)
         for (int i = 0; i < kReach - x; ++i) {
           row[side_ + x + i] += sign * e[i];
@@ -100,7 +100,7 @@ class Search {
         const float change = 2 * (peak - eye()(dx, dy)) + 2 * sign * (own - seen(nx, ny));
         if (change < best) best = change, best_x = nx, best_y = ny;
       }
-    // Rounding must not keep the search going round.
+    // Rounding must not make the search endless.
     if (best > -1e-4F) return false;
     toggle(x, y);
     toggle(best_x, best_y);

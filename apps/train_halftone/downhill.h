@@ -16,7 +16,7 @@ struct Minimum {
   double value = 0;
 };
 
-/// A local minimum of f near `start`; f is called about `evaluations` times. steps: first edges of the simplex. Done
+/// A local minimum of f near `start`; f is called about `evaluations` times. steps: first edges of the simplex. Stops
 /// earlier once all edges are shorter than `edge`.
 template <std::size_t N, class F>
 Minimum<N> search_downhill(F&& f, const std::array<double, N>& start, const std::array<double, N>& steps,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// framequality-train-halftone: makes the tables of the halftoning methods, and measures how good halftones are.
+// framequality-train-halftone: trains the tables of the halftoning methods, and measures the quality of halftones.
 #include "algorithms/halftone/filter.h"
 #include "algorithms/halftone/tables.h"
 #include "apps/common/nearest.h"
@@ -49,7 +49,7 @@ all:
 Progress goes to stderr. Exit status: 0 done, 1 the output failed, 2 wrong usage.
 )";
 
-/// A wrong command line.
+/// Invalid command line.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -108,7 +108,7 @@ void print(const std::string& text) {
     throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));
 }
 
-/// A bar on stderr.
+/// A progress bar on stderr.
 class Progress {
  public:
   void operator()(int done, int all) {
@@ -197,7 +197,7 @@ int run(const std::vector<std::string>& words) {
     throw UsageError(command.empty() ? "pattern, mask, table or evaluate?"
                                      : "no command '" + command + "'" + suggestion(command, kCommands));
   const Options o = parse_options(command, {words.begin() + 1, words.end()});
-  // Without --threads, which changes nothing.
+  // Without --threads, which does not affect results.
   std::string line = "framequality-train-halftone " + command;
   if (command == "table") line += " --swath-rows " + std::to_string(o.swath_rows);
   line += " --seed " + std::to_string(o.seed);

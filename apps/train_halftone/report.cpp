@@ -76,7 +76,7 @@ Dots patch_of(std::size_t method, int tone, std::uint64_t seed) {
   }
 }
 
-/// What one tone adds to every method.
+/// The quality of every method at one tone.
 std::vector<Quality> of_tone(int tone, std::uint64_t seed, Analyser& analyser) {
   const double a = tone / 255.0;
   const Spectrum dots = analyser.reference(reference_patterns(tone, kPatterns, kPatternSide, seed), a);

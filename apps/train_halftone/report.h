@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How good halftones are: every method by the same measure.
+// Quality of halftones: every method by the same measure.
 #pragma once
 
 #include "algorithms/halftone/tone_dependent.h"
@@ -19,8 +19,8 @@ struct Quality {
   double tone_error = 0;  ///< the largest, of the evaluated part, as a share of white
 };
 
-/// Of Floyd-Steinberg, its serpentine variant, the blue noise mask, white noise and every table. tone_step: of the 127
-/// darker tones, every tone_step-th from 1 on. seed: of the reference patterns; not one used in training.
+/// Quality of Floyd-Steinberg, its serpentine variant, the blue noise mask, white noise and every table. tone_step: of
+/// the 127 darker tones, every tone_step-th from 1. seed: of the reference patterns; use one not used in training.
 std::vector<Quality> evaluate(int tone_step, std::uint64_t seed, int threads,
                               const std::function<void(int, int)>& progress);
 

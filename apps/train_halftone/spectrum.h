@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Spectra of halftones of one tone: what training compares and evaluation reports.
+// Spectra of halftones of one tone, compared by training and reported by evaluation.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace framequality::tools {
 
-/// A binary picture; dot(x, y) is 0 or 1.
+/// A binary image; dot(x, y) is 0 or 1.
 struct Dots {
   int width = 0, height = 0;
   std::vector<std::uint8_t> values;
@@ -22,7 +22,7 @@ struct Dots {
 };
 
 inline constexpr int kSegment = 128, kHop = 64;
-/// The part of a picture that is looked at, and what it keeps away from where diffusion begins.
+/// The evaluated part of an image, and its distance from where diffusion begins.
 inline constexpr int kEvaluated = 576, kTopMargin = 64, kSideMargin = 32;
 inline constexpr int kPatchWidth = kEvaluated + 2 * kSideMargin, kPatchHeight = kEvaluated + kTopMargin;
 
@@ -32,11 +32,11 @@ struct Spectrum {
   std::vector<float> power;      ///< over a (1 - a)
 };
 
-/// Makes spectra. Owns what that needs; one per thread.
+/// Computes spectra. Owns all buffers; one per thread.
 class Analyser {
  public:
   Analyser();
-  /// Spectrum of the evaluated part of a patch of the tone a, 0 < a < 1.
+  /// Spectrum of the evaluated part of a patch of tone a, 0 < a < 1.
   Spectrum patch(const Dots& dots, double a);
   /// Mean spectrum of periodic patterns, made symmetric to both axes and diagonals.
   Spectrum reference(std::span<const Dots> patterns, double a);

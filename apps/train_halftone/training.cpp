@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every tone's search: diffuse a patch, compare its spectrum with that of dot patterns, go downhill.
+// The search for each tone: diffuse a patch, compare its spectrum with that of dot patterns, go downhill.
 #include "apps/train_halftone/training.h"
 
 #include "apps/train_halftone/dot_search.h"
@@ -20,7 +20,7 @@ using namespace halftone;
 constexpr int kGroup = 16;
 /// w1, w2, w3 and t_u, as shares of one.
 using Point = std::array<double, 4>;
-/// What no point outside of the simplex of weights can reach.
+/// A cost that no point in the simplex of weights can reach.
 constexpr double kOutside = 1e3;
 
 ToneRow row_of(const Point& p) {
@@ -62,7 +62,7 @@ class ToneSearch {
     const Spectrum reference = analyser_.reference(patterns, a);
     const auto f = [&](const Point& p) {
       const ToneRow row = row_of(p);
-      // How far outside, so that the simplex finds back.
+      // How far outside, so that the search returns.
       int outside = std::max(0, kWhite / 2 - row.threshold) + std::max(0, row.threshold - kWhite);
       for (const int w : row.weight) outside += std::max(0, -w);
       if (outside > 0) return kOutside + outside;

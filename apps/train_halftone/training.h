@@ -29,8 +29,8 @@ std::vector<Dots> reference_patterns(int tone, int count, int side, std::uint64_
 Dots tone_dependent_patch(int tone, const halftone::ToneTable& table, const std::uint32_t* pattern);
 
 /// Finds the row of every tone from first_tone to last_tone; the others are those of Floyd and Steinberg. Each tone
-/// starts from the one found before it in its group of 16, so that neighbours stay alike; groups are dealt to threads,
-/// whose number changes nothing. progress(done, all) is called from any of them, one at a time.
+/// starts from the one before it in its group of 16, so that neighbours stay similar; groups are dealt to threads,
+/// whose number does not affect the result. progress(done, all) is called from any of them, one at a time.
 halftone::ToneTable train_tones(const TrainingOptions& options, const std::uint32_t* pattern,
                                 const std::function<void(int, int)>& progress);
 

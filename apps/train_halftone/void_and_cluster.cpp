@@ -11,7 +11,7 @@ namespace framequality::tools {
 namespace {
 
 constexpr double kSigma = 1.5;
-/// Where the Gaussian has fallen below 1e-11.
+/// Distance at which the Gaussian has fallen below 1e-11.
 constexpr int kReach = 11;
 
 class Pattern {
@@ -33,8 +33,8 @@ class Pattern {
             (on_[i] ? 1 : -1) * std::exp(-(dx * dx + dy * dy) / (2 * kSigma * kSigma));
   }
 
-  /// The pixel that is on in the tightest cluster, or off in the largest void. Where the smaller value is void to one
-  /// who looks for places to set, the filtered complement is a constant less this.
+  /// The set pixel in the tightest cluster, or the unset one in the largest void. For voids, the filtered
+  /// complement is a constant less this, so the smallest value is searched.
   std::size_t extreme(bool cluster) const {
     std::size_t best = size();
     for (std::size_t i = 0; i < size(); ++i)
@@ -74,7 +74,7 @@ std::vector<std::uint16_t> void_and_cluster(int side, std::uint64_t seed) {
     rest.flip(i);
     ranks[i] = static_cast<std::uint16_t>(rest.count());
   }
-  // From one half on Ulichney takes the tightest cluster of the pixels that are off, which is the same one: their
+  // From one half on, Ulichney uses the tightest cluster of unset pixels, which is the same one: their
   // filtered pattern is a constant less this one.
   while (pattern.count() < pattern.size()) {
     const std::size_t i = pattern.extreme(false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a camera's video comes from.
+// The source of a camera's video.
 #include "apps/watch/address.h"
 
 #include "apps/common/packages.h"
@@ -23,7 +23,7 @@ constexpr std::size_t kLongestFileName = 80;
 
 bool is_name_character(char c) { return g_ascii_isalnum(c) || c == '-' || c == '_'; }
 
-/// Throws std::runtime_error with what to write instead; with nothing of the URL, which may be a part of a password.
+/// Throws std::runtime_error with the right form, but nothing of the URL, which may be a part of a password.
 void check_server(const Url& url, bool needs_host) {
   if (url.host.starts_with('[') && !url.has_ip_address())
     throw std::runtime_error("the text in [ ] is not an IPv6 address, as in rtsp://[fd00::1]:554/stream");
@@ -83,7 +83,7 @@ void set_address(CameraSettings& camera, const std::string& address) {
   struct stat about = {};
   const bool there = stat(path.c_str(), &about) == 0;
   const int reason = errno;
-  // One that is not there yet may be plugged in.
+  // A missing device may be plugged in later.
   if (there ? S_ISCHR(about.st_mode) : path.starts_with("/dev/video"))
     camera.uri = "v4l2://" + path;
   else if (there)
@@ -96,7 +96,7 @@ void set_address(CameraSettings& camera, const std::string& address) {
 
 std::string name_of(const CameraSettings& camera) {
   if (camera.is_file) return valid_utf8(base_name(camera.source));
-  // What is shown of a URL, which is masked; a device's path is not in it.
+  // The displayed URL, which is masked; a device's path is not in it.
   const std::string_view shown = split_url(camera.source) ? camera.source : camera.uri;
   const auto user_info = shown.rfind("***@");
   std::string_view name = shown.substr(user_info == shown.npos ? shown.find("://") + 3 : user_info + 4);

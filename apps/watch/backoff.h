@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How long to wait before the next attempt.
+// Delays before reconnecting.
 #pragma once
 
 #include "algorithms/split_mix.h"
@@ -9,7 +9,7 @@
 
 namespace framequality::apps::watch {
 
-/// 1, 2, 4 ... 60 s, each 20% shorter or longer at random: cameras that went together do not all come back at once.
+/// 1, 2, 4 ... 60 s, with 20% jitter: cameras that failed together do not all come back at once.
 class Backoff {
  public:
   explicit Backoff(std::uint64_t seed) : random_(seed) {}
@@ -20,7 +20,7 @@ class Backoff {
     seconds_ = std::min(2 * seconds_, kLongest);
     return static_cast<std::uint64_t>(wait * 1e9);
   }
-  /// It went well for a while.
+  /// Restarts at the shortest delay.
   void reset() { seconds_ = kShortest; }
 
  private:

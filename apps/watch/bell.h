@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A bell that threads ring to wake one that polls.
+// A signal by which threads wake a polling one.
 #pragma once
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 
 namespace framequality::apps::watch {
 
-/// Rings that nobody has heard yet are one.
+/// Rings that nobody has heard yet count as one.
 class Bell {
  public:
   /// Throws std::runtime_error with the reason.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One camera: its pipeline, and what becomes of it.
+// One camera: its pipeline, reconnection and reports.
 #include "apps/watch/camera.h"
 
 #include "apps/common/text.h"
@@ -13,9 +13,9 @@ namespace framequality::apps::watch {
 
 namespace {
 
-// UDP may be tried in vain first, and a keyframe may be seconds away.
+// UDP may fail first, and the next keyframe may be seconds away.
 constexpr gint64 kConnectTime = gint64{10} * G_USEC_PER_SEC;
-constexpr gint64 kProven = gint64{30} * G_USEC_PER_SEC;  // of frames: the next failure begins at the shortest wait
+constexpr gint64 kProven = gint64{30} * G_USEC_PER_SEC;  // of frames: after this, the delay starts over
 constexpr std::size_t kHistory = 120, kCounts = 6;
 constexpr int kTicksPerPoint = 2;
 constexpr std::uint64_t kRepeat = 60 * GST_SECOND;
@@ -130,7 +130,7 @@ void Camera::begin_running() {
   counts_.clear();
   remember_figures();
   if (!was_lost || !is_condition(state_)) return;
-  // What was wrong before it was lost still is.
+  // A condition from before the loss still holds.
   reason_ = secrets_.hide(condition_reason_);
   Event still;
   still.state = state_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One camera: its pipeline, and what becomes of it.
+// One camera: its pipeline, reconnection and reports.
 #pragma once
 
 #include "apps/watch/backoff.h"
@@ -18,16 +18,16 @@
 
 namespace framequality::apps::watch {
 
-/// Connects, notices that nothing comes any more, connects again. What measures and what learns stays when the source
+/// Connects, detects that frames have stopped, and reconnects. Measuring and learning elements stay when the source
 /// is replaced, so nothing that was learned is lost. In the main thread; it needs the default main context to run.
 class Camera {
  public:
   struct Outlet {
     std::function<void(Event event)> happened;  ///< main thread
     Tap::OnPicture picture;                     ///< any thread
-    bool pictures_of_events = false;            ///< an event's `picture` says which will come
+    bool pictures_of_events = false;            ///< an event's `picture` announces its image
   };
-  /// `baseline`: a file that keeps what was learned, or empty. Throws std::runtime_error if an element is missing.
+  /// `baseline`: a file that stores learned values, or empty. Throws std::runtime_error if an element is missing.
   Camera(const CameraSettings& settings, const std::string& baseline, std::uint64_t seed, const Secrets& secrets,
          Chores& chores, Outlet outlet);
   ~Camera() = default;
@@ -35,9 +35,9 @@ class Camera {
   Camera& operator=(const Camera&) = delete;
 
   void start();
-  /// To be called about once a second.
+  /// Call it about once a second.
   void tick();
-  /// A file that ended, and whether it did so before its time.
+  /// True if a file has ended, and whether too early.
   bool is_over() const { return phase_ == Phase::kOver; }
   bool has_failed() const { return failed_; }
   CameraStatus status() const;
@@ -65,7 +65,7 @@ class Camera {
   gint64 due_ = 0, begun_ = 0, lost_since_ = 0, lost_told_ = 0;  ///< µs of g_get_monotonic_time()
   std::uint64_t frames_before_ = 0, reconnects_ = 0;
 
-  // For the status.
+  // Shown in the status.
   std::string state_ = "connecting", reason_;
   std::string condition_reason_;  ///< of the last condition, not masked
   gint64 since_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Threads for what may block for long.
+// Threads for work that may block for long.
 #pragma once
 
 #include "apps/common/threads.h"
@@ -18,12 +18,12 @@ namespace framequality::apps::watch {
 class Chores {
  public:
   using Work = std::function<void()>;
-  /// Does it in another thread; false, without calling it, if there is none.
+  /// Runs it in another thread; false, without calling it, if none can be started.
   using Detach = std::function<bool(const Work& work)>;
   explicit Chores(Detach detach = try_detached) : detach_(std::move(detach)) {}
 
-  /// Whether one more source may begin. Where threads are scarce, one in a second: looking for threads takes them from
-  /// others that begin. Main thread.
+  /// Whether one more source may begin: if threads are scarce, one per second, because probing for threads takes them
+  /// from others that begin. Main thread.
   bool has_room() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_look_) return has_plenty_;
@@ -31,7 +31,7 @@ class Chores {
     has_plenty_ = has_threads(kPlenty);
     return has_plenty_ || has_threads(kThreadsToBegin);
   }
-  /// False if there is no thread for it: it is not run.
+  /// False, without running it, if no thread can be started.
   bool try_run(Work work) {
     count(1);
     // It may outlive this object.
@@ -39,7 +39,7 @@ class Chores {
     count(-1);
     return false;
   }
-  /// Runs it. If there is no thread for it, in one that has done its own, or when retry() finds one.
+  /// Runs it; if no thread can be started, later in one that has finished its work, or when retry() finds one.
   void run(Work work) {
     {
       const std::lock_guard lock(state_->mutex);
@@ -48,7 +48,7 @@ class Chores {
     }
     retry();
   }
-  /// Looks for threads for what waits for one.
+  /// Starts threads for waiting work, if possible.
   void retry() {
     while (Work work = next(*state_))
       if (!detach_([state = state_, work]() mutable { serve(*state, std::move(work)); })) {
@@ -57,7 +57,7 @@ class Chores {
         return;
       }
   }
-  /// True once all of it is done; false if that takes longer.
+  /// True once all work is done; false if that takes longer.
   bool wait(std::chrono::milliseconds patience) {
     std::unique_lock lock(state_->mutex);
     return state_->less.wait_for(lock, patience, [this] { return state_->count == 0; });
@@ -68,7 +68,7 @@ class Chores {
     std::mutex mutex;
     std::condition_variable less;
     std::deque<Work> waiting;
-    int count = 0;  ///< of pieces that run or wait
+    int count = 0;  ///< running and waiting pieces
   };
   void count(int more) {
     const std::lock_guard lock(state_->mutex);

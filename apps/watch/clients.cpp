@@ -50,7 +50,7 @@ Client* Clients::surplus() {
 }
 
 Client* Clients::stalest(const std::function<bool(const Client&)>& among) {
-  // Those that wait for us are not to blame.
+  // Clients that wait for our answer are not to blame.
   const auto blame = [](const Client& client) { return std::pair(client.waiting != nullptr, client.since); };
   Client* found = nullptr;
   for (Client& client : all_)

@@ -14,21 +14,21 @@ struct MHD_Connection;
 
 namespace framequality::apps::watch {
 
-/// Times are µs of g_get_monotonic_time().
+/// An open connection. Times are µs of g_get_monotonic_time().
 struct Client {
   int socket = -1;
-  std::string network;   ///< who it is, as far as limits are concerned
+  std::string network;   ///< the client, as far as limits are concerned
   gint64 since = 0;      ///< when it connected, its request was read, or its answer was sent, whichever came last
   bool closing = false;  ///< shut down, and not counted any more
   MHD_Connection* waiting = nullptr;  ///< suspended until there is an answer; or null
 };
 
-/// A client that is slow, or many connections of one, must keep nobody else out: a new connection is always taken, and
+/// A slow client, or many connections of one, must not lock out others: a new connection is always accepted, and
 /// if there are too many, the one that has made no progress for longest goes. One thread.
 class Clients {
  public:
   static constexpr std::size_t kMost = 128, kMostOfOne = 64;
-  /// To send a whole request, and again to receive the whole answer; how often a byte comes does not matter.
+  /// Time to send a whole request, and again to receive the whole answer; single bytes do not extend it.
   static constexpr gint64 kPatience = gint64{15} * G_USEC_PER_SEC;
 
   explicit Clients(gint64 patience = kPatience) : patience_(patience) {}
@@ -36,16 +36,16 @@ class Clients {
   Client& add(int socket, const sockaddr* address, gint64 now);
   void remove(const Client& client);
 
-  /// One that has to close so that the limits hold; null if they hold.
+  /// A connection that has to close so that the limits hold; null if they hold.
   Client* surplus();
-  /// The one that has made no progress for longest; null if there is none.
+  /// The connection without progress for longest; null if there is none.
   Client* stalest() {
     return stalest([](const Client&) { return true; });
   }
-  /// One whose time is over; null if there is none.
+  /// A connection whose time is over; null if there is none.
   Client* late(gint64 now);
   bool anyone_waits() const;
-  /// When the next one's time is over; G_MAXINT64 if there is none.
+  /// Time when the next one must close; G_MAXINT64 if there is none.
   gint64 due() const;
 
   std::list<Client>& all() { return all_; }
@@ -56,8 +56,8 @@ class Clients {
   std::list<Client> all_;
 };
 
-/// Addresses that one client can choose among are one: an IPv4 address, also when mapped into IPv6, or the /64 network
-/// of an IPv6 address.
+/// Addresses that one client can choose among count as one: an IPv4 address, even if mapped to IPv6, or the /64
+/// network of an IPv6 address.
 std::string network_of(const sockaddr& address);
 
 }  // namespace framequality::apps::watch

@@ -57,7 +57,7 @@ Value value_of(const toml::node& node) {
   return std::monostate();
 }
 
-/// As it stands in the file, more or less.
+/// Approximate text of a value in the file.
 std::string shown(const toml::node& node) {
   std::ostringstream text;
   if (node.is_table())
@@ -66,11 +66,11 @@ std::string shown(const toml::node& node) {
     text << *node.as_array();
   else
     node.visit([&](const auto& value) { text << toml::node_view<const toml::node>(value); });
-  // Masked while it is whole.
+  // Masked before it is shortened.
   return shortened(without_url_passwords(text.str()), 60);
 }
 
-/// That there is no such key among these.
+/// The error text for an unknown key, with a suggestion.
 std::string unknown_key(std::string_view name, const std::vector<std::string>& known) {
   std::string fault = "unknown key '" + printable(name) + "'";
   for (const std::string& key : known) fault.append(&key == &known.front() ? "; known keys: " : ", ").append(key);
@@ -81,7 +81,7 @@ void demand_name(const std::string& name) {
   const auto length = g_utf8_strlen(name.c_str(), static_cast<gssize>(name.size()));
   if (name.empty() || printable(name) != name || static_cast<std::size_t>(length) > kLongestName)
     throw std::runtime_error("name must have 1 to 100 characters, without control characters");
-  // As part of an address they would be resolved before they are sent.
+  // In a URL path they would be resolved before being sent.
   if (name == "." || name == "..") throw std::runtime_error("name must not be '.' or '..'");
 }
 
@@ -96,7 +96,7 @@ struct Config::Document {
   }
   std::string resolved(const std::string& name) const { return name.starts_with('/') ? name : folder + name; }
 
-  /// Sets what the table says with these keys, but for the names in `others`. What is wrong goes to `faults`.
+  /// Sets values of these keys from the table, except names in `others`. Adds errors to `faults`.
   void read(const toml::table& from, const std::vector<Key>& keys, const std::vector<std::string_view>& others,
             std::vector<std::string>& faults) const {
     std::vector<std::string> known;

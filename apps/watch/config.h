@@ -9,20 +9,20 @@
 
 namespace framequality::apps::watch {
 
-/// What is wrong with one camera keeps that camera out; what is wrong elsewhere throws UsageError. Texts name file,
-/// line and key, and what would be accepted. Paths in it are relative to its folder.
+/// An error in one camera excludes that camera; other errors throw UsageError. Texts name file,
+/// line and key, and accepted values. Paths in it are relative to its folder.
 class Config {
  public:
-  /// Reads the file. Throws UsageError if it is no TOML, std::runtime_error if it cannot be read.
+  /// Reads the file. Throws UsageError if it is not TOML, std::runtime_error if it cannot be read.
   explicit Config(const std::string& path);
   ~Config();
   Config(const Config&) = delete;
   Config& operator=(const Config&) = delete;
 
-  /// What it says of the whole program, and of all cameras.
+  /// Applies its settings for the whole program.
   void read_program(Settings& settings) const;
   void read_defaults(CameraSettings& defaults) const;
-  /// Adds its cameras to those that are there, or to the rejected ones.
+  /// Adds its cameras to the existing ones, or to the rejected ones.
   void read_cameras(Settings& settings, const CameraSettings& defaults) const;
 
  private:
@@ -30,7 +30,7 @@ class Config {
   std::unique_ptr<Document> document_;
 };
 
-/// Adds a camera whose address is known, under a name that no other has: its own or, if that is empty, one made of its
+/// Adds a camera whose address is known, under a unique name: its own or, if that is empty, one made from its
 /// address, both without passwords of URLs. Throws std::runtime_error with the reason, which may hold passwords.
 void add_camera(Settings& settings, CameraSettings camera);
 

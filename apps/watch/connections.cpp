@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// TCP connections of an RTSP source, which GStreamer makes and keeps to itself.
+// TCP connections of an RTSP source, which GStreamer does not expose.
 #include "apps/watch/connections.h"
 
 #include <cstddef>
@@ -20,7 +20,7 @@ GQuark quark() {
   return name;
 }
 
-/// 0 where they are not counted.
+/// Bytes received so far; 0 if the system does not count them.
 std::uint64_t bytes_received(GSocket* socket) {
 #if __has_include(<linux/tcp.h>)
   tcp_info info = {};
@@ -35,12 +35,12 @@ std::uint64_t bytes_received(GSocket* socket) {
   return 0;
 }
 
-/// What has come and was not read yet goes too: megabytes, which the reader would take some seconds for.
+/// Discards data that has arrived but was not read, which would keep the reader busy for seconds.
 void abort_connection(GSocket* socket) {
   if (g_socket_is_closed(socket)) return;
   const sockaddr none = {.sa_family = AF_UNSPEC, .sa_data = {}};
   (void)connect(g_socket_get_fd(socket), &none, sizeof(none));
-  // Where a connection cannot be dissolved.
+  // For systems that cannot abort a connection.
   (void)g_socket_shutdown(socket, TRUE, TRUE, nullptr);
 }
 
@@ -51,7 +51,7 @@ Connections::~Connections() {
 }
 
 void Connections::follow(GstElement* source, const std::shared_ptr<Connections>& connections) {
-  // All connections of the process come by here, in the threads that make them.
+  // All connections of the process are seen here, in the threads that make them.
   static const gulong hook =
       g_signal_add_emission_hook(g_signal_lookup("event", G_TYPE_FROM_CLASS(g_type_class_ref(G_TYPE_SOCKET_CLIENT))), 0,
                                  on_event, nullptr, nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// TCP connections of an RTSP source, which GStreamer makes and keeps to itself.
+// TCP connections of an RTSP source, which GStreamer does not expose.
 #pragma once
 
 #include <gio/gio.h>
@@ -13,8 +13,8 @@
 
 namespace framequality::apps::watch {
 
-/// GStreamer's reader of RTSP replies keeps all headers, looks at nothing else while they come, and so cannot be
-/// stopped as long as a server sends them. Who has its connections can end it. Thread-safe.
+/// GStreamer's reader of RTSP replies keeps all headers, checks nothing else meanwhile, and so cannot be
+/// stopped as long as a server sends them. Closing its connections can end it. Thread-safe.
 class Connections {
  public:
   Connections() = default;
@@ -22,14 +22,14 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  /// Gets to know the connections that this element, an rtspsrc, makes, if note() sees its messages.
+  /// Tracks the connections that this element, an rtspsrc, makes, if note() sees its messages.
   static void follow(GstElement* source, const std::shared_ptr<Connections>& connections);
-  /// A message of type PROGRESS, in the thread that posts it, which is the one that connects next.
+  /// Handles a message of type PROGRESS, in the thread that posts it, which connects next.
   static void note(GstMessage* message);
 
-  /// Bytes that came before the server had described its streams; 0 afterwards, and where the system does not count.
+  /// Bytes received before the server described its streams; 0 afterwards, or if the system does not count.
   std::uint64_t undescribed_bytes() const;
-  /// Ends all of them, and those to come.
+  /// Ends all current and future connections.
   void end();
 
  private:

@@ -11,7 +11,7 @@ namespace framequality::apps::watch {
 
 namespace {
 
-// Each holds a frame: decoders own few, and memory ends.
+// Each holds a frame: decoders own few, and memory is limited.
 constexpr std::size_t kMostTasks = 16;
 constexpr int kQuality = 85;
 

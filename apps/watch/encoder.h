@@ -12,11 +12,11 @@ namespace framequality::apps::watch {
 
 class Encoder {
  public:
-  /// `error` is empty, or says why `jpeg` is. Called in the encoder's thread.
+  /// `error`: empty, or why `jpeg` is empty. Called in the encoder's thread.
   using OnDone = std::function<void(const std::string& jpeg, const std::string& error)>;
-  Encoder();  ///< what waits when it goes is not done
+  Encoder();  ///< frames that still wait at its end are dropped
 
-  /// At most `longest` pixels long and high. From any thread; false if too many wait already.
+  /// At most `longest` pixels on the longer side. From any thread; false if too many wait already.
   bool submit(Owned<GstSample> frame, int longest, OnDone done);
 
  private:

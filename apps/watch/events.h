@@ -10,7 +10,7 @@
 
 namespace framequality::apps::watch {
 
-/// The figures that camerawatch gives; only finite ones are known.
+/// The numbers from camerawatch; only finite ones are known.
 struct Figures {
   std::optional<double> score, baseline, ratio, noise, mean;
 };
@@ -19,16 +19,16 @@ struct Event {
   gint64 time = 0;  ///< µs since 1970
   std::string camera, state, previous, reason;
   bool repeated = false;
-  std::optional<std::uint64_t> duration;  ///< ns since it began; of what is over how long it lasted
+  std::optional<std::uint64_t> duration;  ///< ns since it began; at its end, how long it lasted
   Figures figures;
   std::string snapshot;  ///< a file's path; empty: none
-  guint32 picture = 0;   ///< the wish for it; 0: none
+  guint32 picture = 0;   ///< seqnum of its request; 0: none
 };
 
-/// "2026-11-23T01:02:03.456Z"; µs since 1970.
+/// "2026-11-23T01:02:03.456Z"; `time`: µs since 1970.
 std::string utc(gint64 time);
 
-/// One line, with its end.
+/// One line, including its end.
 std::string json_line(const Event& event);
 
 }  // namespace framequality::apps::watch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The names by which this server may be addressed.
+// Host names that this server accepts.
 #include "apps/watch/hosts.h"
 
 #include "apps/common/text.h"
@@ -29,8 +29,8 @@ bool is_port(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return g_ascii_isdigit(c); });
 }
 
-/// Without its port; none if there is something else behind the host. Of [::1] what is in the brackets, which then is
-/// an address of IPv6 or nothing.
+/// The host without its port; none if anything else follows. For [::1], the part in brackets, which must be
+/// an IPv6 address.
 std::optional<std::string> host_of(std::string_view header) {
   std::string_view host = header, rest;
   if (host.starts_with('[')) {
@@ -38,7 +38,7 @@ std::optional<std::string> host_of(std::string_view header) {
     if (end == std::string_view::npos) return std::nullopt;
     rest = host.substr(end + 1);
     host = host.substr(1, end - 1);
-    // fe80::1%eth0: the zone is the client's affair.
+    // fe80::1%eth0: the zone only concerns the client.
     host = host.substr(0, host.find('%'));
     if (!is_address(AF_INET6, std::string(host))) return std::nullopt;
   } else if (const auto colon = host.rfind(':'); colon != std::string_view::npos) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The names by which this server may be addressed.
+// Host names that this server accepts.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace framequality::apps::watch {
 
-/// Keeps out web pages of strangers that make a name of theirs point to this server (DNS rebinding): the browser then
-/// takes its answers for the page's own, but sends the stranger's name in Host.
+/// Rejects pages of other sites that point their name to this server (DNS rebinding): the browser then
+/// treats its answers as the page's own, but sends the site's name in Host.
 class Hosts {
  public:
-  /// `names` in addition to this machine's own; `listen`: ADDRESS:PORT, whose name is one, too.
+  /// `names`: in addition to this machine's own; `listen`: ADDRESS:PORT, whose name is accepted, too.
   explicit Hosts(const std::vector<std::string>& names, std::string_view listen = {});
 
   /// Whether a Host header, with or without a port, names this server: any IP address, localhost and names below it,
@@ -25,12 +25,12 @@ class Hosts {
   std::set<std::string, std::less<>> names_;
 };
 
-/// The name in the form that is compared: lower case, in ASCII also when international, without the dot at its end.
-/// None if it is no host name.
+/// The name as it is compared: lower case, ASCII even if international, without a final dot.
+/// None if it is not a host name.
 std::optional<std::string> host_name(std::string_view text);
 
-/// This machine's name, with and without domain: as gethostname() has it, with .local, and with the domains that the
-/// resolver adds to short names. Asks no other machine.
+/// This machine's names, with and without domain: from gethostname(), with .local, and with the domains that the
+/// resolver adds to short names. Does not query other machines.
 std::vector<std::string> own_host_names();
 
 }  // namespace framequality::apps::watch

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMaxThreads = 64, kMaxSnapshots = 1'000'000;
 
-/// Adds to those that are there: one by one on the command line.
+/// Adds names to the list: one per option on the command line.
 Setter hosts(std::vector<std::string>& hosts) {
   const auto set = [&hosts](const Value& value) {
     const std::vector<std::string> names = to_texts(value);

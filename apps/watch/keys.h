@@ -11,7 +11,7 @@
 
 namespace framequality::apps::watch {
 
-/// What a [[camera]] says of where its frames come from, before it is checked.
+/// The source keys of a [[camera]], before they are checked.
 struct AddressSettings {
   std::optional<std::string> name, url, pipeline, user, password_file;
 };

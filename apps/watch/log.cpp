@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where events are written: a file, or stdout.
+// The event log: a file, or stdout.
 #include "apps/watch/log.h"
 
 #include "apps/common/text.h"
@@ -25,7 +25,7 @@ constexpr int kPoll = 100;  // ms
 constexpr mode_t kForAll = 0666;
 
 int opened(const std::string& path) {
-  // Without O_NONBLOCK a named pipe that nobody reads would hold us here.
+  // Without O_NONBLOCK, opening a named pipe without a reader would block.
   return open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kForAll);
 }
 
@@ -77,7 +77,7 @@ void Log::work() {
       lock.lock();
     }
     if (lines_.empty() || ending_) continue;
-    // The first line stays there meanwhile: only this thread takes lines away.
+    // Unlocked, the first line stays in place: only this thread removes lines.
     const std::string& line = lines_.front();
     lock.unlock();
     const Outcome outcome = write_some(line);
@@ -98,15 +98,15 @@ void Log::work() {
 
 void Log::open_file() {
   const int fresh = opened(path_);
-  // Better the old one than none.
+  // The old file is better than none.
   if (fresh < 0) return complain("cannot write " + printable(path_) + ": " + std::strerror(errno));
   ::close(std::exchange(descriptor_, fresh));
-  // The rest of a line would be none in another file.
+  // The rest of a line must not start another file.
   written_ = 0;
 }
 
 Log::Outcome Log::write_some(const std::string& line) {
-  // So much a pipe takes at once when it takes anything: a reader that stops reading must not hold the thread.
+  // A pipe that is ready takes this much: a reader that stops reading must not block the thread.
   pollfd ready{descriptor_, POLLOUT, 0};
   if (poll(&ready, 1, kPoll) == 0) return Outcome::kPart;
   const ssize_t count =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where events are written: a file, or stdout.
+// The event log: a file, or stdout.
 #pragma once
 
 #include <chrono>
@@ -12,24 +12,24 @@
 
 namespace framequality::apps::watch {
 
-/// Appends lines in a thread of its own: no disk and no reader of stdout holds up the cameras. What cannot be written
-/// is tried again; if too much waits, the newest lines are lost. Lines come out whole.
+/// Appends lines in a thread of its own: no disk and no reader of stdout holds up the cameras. Failed writes
+/// are retried; if too much waits, the newest lines are lost. Lines are never split.
 class Log {
  public:
-  /// What went wrong, once until it goes well again, from the log's thread. `reader_left`: nobody reads stdout any
-  /// more.
+  /// Reports an error, once until writing works again, in the log's thread. `reader_left`: stdout was closed by its
+  /// reader.
   using OnTrouble = std::function<void(const std::string& text, bool reader_left)>;
   /// `path` is empty for stdout. Throws std::runtime_error with path and reason.
   Log(std::string path, OnTrouble on_trouble);
-  ~Log();  ///< as close(), with little patience
+  ~Log();  ///< as close(), but waits only briefly
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// `line` with its end.
+  /// `line`: including its end.
   void write(std::string line);
-  /// Opens the file anew, which may have another name by now.
+  /// Reopens the file, which may have been renamed.
   void reopen();
-  /// Writes what waits, if it can be written in this time.
+  /// Writes waiting lines for at most this time.
   void close(std::chrono::milliseconds patience);
 
  private:
@@ -46,9 +46,9 @@ class Log {
   std::deque<std::string> lines_;
   std::size_t bytes_ = 0, lost_ = 0;
   bool ending_ = false, reopen_ = false;
-  // The thread's.
+  // Used by the thread only.
   int descriptor_ = -1;
-  std::size_t written_ = 0;  ///< of the first line
+  std::size_t written_ = 0;  ///< bytes of the first line
   bool troubled_ = false;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// framequality-watch: watches cameras, tells what goes wrong with them, and serves a page.
+// framequality-watch: watches cameras, reports faults, and serves a page.
 #include "apps/common/program.h"
 #include "apps/common/url.h"
 #include "apps/common/version.h"
@@ -39,7 +39,7 @@ int run(int argc, char** argv) {
 }  // namespace framequality::apps::watch
 
 int main(int argc, char** argv) {
-  // Characters as the user's terminal has them, but numbers and messages as everywhere.
+  // Characters as in the user's terminal, but numbers and messages as everywhere.
   std::setlocale(LC_CTYPE, "");
   std::signal(SIGPIPE, SIG_IGN);
   framequality::apps::keep_standard_descriptors();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How all cameras are at one moment, as OpenMetrics text.
+// Status of all cameras as OpenMetrics text.
 #include "apps/common/text.h"
 #include "apps/common/version.h"
 #include "apps/watch/states.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kPrefix[] = "framequality_camera_";
 
-/// A label's value with its quotes.
+/// A label's value in quotes.
 std::string quoted(std::string_view value) {
   std::string text = "\"";
   for (const char c : valid_utf8(value)) {

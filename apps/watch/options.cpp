@@ -54,7 +54,7 @@ Help help(const std::vector<Key>& program, const std::vector<Key>& cameras) {
           "  framequality-watch --config /etc/framequality/watch.toml --log /var/log/framequality.jsonl"};
 }
 
-/// "NAME=URL", or a URL, which may hold = later on.
+/// Adds "NAME=URL", or a URL, which may contain = later on.
 void add_argument(Settings& settings, const CameraSettings& defaults, std::string_view argument) {
   CameraSettings camera = defaults;
   if (const auto equals = argument.find('='); equals < argument.find_first_of("/:?") && equals > 0) {

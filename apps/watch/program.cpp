@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The program: all cameras, and what is reported of them.
+// The program: all cameras, and their reports.
 #include "apps/watch/program.h"
 
 #include "apps/common/contexts.h"
@@ -28,7 +28,7 @@ constexpr gint64 kPicturePatience = gint64{3} * G_USEC_PER_SEC;
 constexpr std::size_t kMostPending = 64;
 constexpr std::chrono::milliseconds kEndPatience{1500}, kLogPatience{500};
 
-/// Runs it in the main loop, from any thread.
+/// Runs an action in the main loop; any thread.
 void in_main_loop(std::function<void()> action) {
   g_idle_add_full(
       G_PRIORITY_DEFAULT,
@@ -92,7 +92,7 @@ Program::~Program() {
   g_main_loop_unref(loop_);
 }
 
-/// A name that no other camera of the page has.
+/// A name that is unique on the page.
 std::string Program::unique_name(const std::string& wanted) const {
   const auto is_taken = [this](const std::string& name) {
     return std::any_of(settings_.cameras.begin(), settings_.cameras.end(),
@@ -105,7 +105,7 @@ std::string Program::unique_name(const std::string& wanted) const {
 }
 
 int Program::run() {
-  // Before the program says that it serves: from then on others may stop it, or rotate its log.
+  // Before announcing that it serves: from then on others may stop it, or rotate its log.
   heed<SIGINT>();
   heed<SIGTERM>();
   heed<SIGHUP>();
@@ -141,7 +141,7 @@ int Program::run() {
   const int result = status();
   end_soon(result);
   stop();
-  // Threads that a dead server or a device holds would meet a library that is gone.
+  // Threads blocked by a dead server or a device would use unloaded libraries.
   if (!chores_.wait(kEndPatience)) _exit(result);
   return result;
 }
@@ -156,10 +156,10 @@ int Program::status() const {
 
 template <int signal>
 void Program::heed() {
-  // Whoever started the program, nohup for example, may want it ignored.
+  // Signals that the program's starter ignores, such as nohup, stay ignored.
   struct sigaction now = {};
   if (sigaction(signal, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
-  // A second signal of a kind ends the program at once: GLib restores what it does by default.
+  // A second signal of a kind ends the program at once: GLib restores the default action.
   g_unix_signal_add(
       signal,
       [](gpointer self) -> gboolean {
@@ -187,7 +187,7 @@ void Program::tick() {
     write_out(i);
   }
   post_status();
-  // Their last events are out by then.
+  // Their last events have been logged by then.
   const bool over = std::all_of(cameras_.begin(), cameras_.end(), [](const auto& camera) { return camera->is_over(); });
   const bool all_out = std::all_of(pending_.begin(), pending_.end(), [](const auto& queue) { return queue.empty(); });
   if (over && all_out) quit();
@@ -198,13 +198,13 @@ void Program::post_status() {
   Status status;
   status.time = g_get_real_time();
   status.made = g_get_monotonic_time();
-  // Thumbnails know cameras by their place here.
+  // Thumbnails identify cameras by their index here.
   for (const auto& camera : cameras_) status.cameras.push_back(camera->status());
   status.cameras.insert(status.cameras.end(), rejected_.begin(), rejected_.end());
   board_.post(std::move(status));
 }
 
-// --- Events and pictures --------------------------------------------------------------------------------------------
+// --- Events and images ----------------------------------------------------------------------------------------------
 
 void Program::take_event(std::size_t camera, Event event) {
   auto& queue = pending_[camera];
@@ -221,9 +221,9 @@ void Program::write_out(std::size_t camera) {
     log_->write(json_line(queue.front().event));
 }
 
-/// In a streaming thread, which is not to be held up.
+/// Called in a streaming thread, which must not be held up.
 void Program::take_picture(std::size_t camera, Owned<GstSample> frame, const Wish& wish) {
-  // A busy encoder gets a later frame.
+  // If the encoder is busy, a later frame is used.
   if (wish.event == 0) {
     const auto put = [this, camera](const std::string& jpeg, const std::string&) {
       thumbnails_.put(camera, jpeg, g_get_monotonic_time());
@@ -271,7 +271,7 @@ void Program::stop() {
   end_waiting();
   if (!encoder_) return;
   server_.reset();
-  // Without their sources nothing holds up the rest, which writes what was learned.
+  // With the sources gone, nothing delays the rest, which saves learned values.
   cameras_.clear();
   encoder_.reset();
   for (std::size_t i = 0; i < pending_.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The program: all cameras, and what is reported of them.
+// The program: all cameras, and their reports.
 #pragma once
 
 #include "apps/watch/bell.h"
@@ -26,20 +26,20 @@ inline constexpr char kName[] = "framequality-watch";
 
 class Program {
  public:
-  /// Throws std::runtime_error if something that is asked for cannot be. `settings` outlives this.
+  /// Throws std::runtime_error if a requested feature is unavailable. `settings` outlives this.
   explicit Program(const Settings& settings);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Until a signal, or until all cameras are files that ended. The exit status.
+  /// Runs until a signal, or until all cameras are files that ended. Returns the exit status.
   int run();
 
  private:
-  /// An event on its way out.
+  /// An event waiting to be logged.
   struct Pending {
     Event event;
-    bool waits;    ///< for its picture
+    bool waits;    ///< for its image
     gint64 until;  ///< µs of g_get_monotonic_time()
   };
   template <int signal>
@@ -64,7 +64,7 @@ class Program {
   Chores chores_;
   Board board_;
   const Hosts hosts_;
-  const Bell fresh_;  ///< a thumbnail is there
+  const Bell fresh_;  ///< rings for a new thumbnail
   std::vector<std::shared_ptr<Tap>> taps_;
   Thumbnails thumbnails_;
   std::unique_ptr<Snapshots> snapshots_;

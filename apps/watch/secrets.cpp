@@ -25,13 +25,13 @@ void Secrets::add(std::string_view password) {
   for (std::string form : {std::string(password), decoded, percent_encoded(decoded), printable(password)})
     if (!form.empty() && std::find(known_.begin(), known_.end(), form) == known_.end())
       known_.push_back(std::move(form));
-  // One may hold another.
+  // One may contain another.
   std::stable_sort(known_.begin(), known_.end(),
                    [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
 }
 
 std::string Secrets::hide(std::string_view text) const {
-  // By place first: what stands in a URL goes whole, whatever it is made of.
+  // By position first: a password in a URL is removed whole, whatever its characters.
   std::string result = without_url_passwords(text);
   for (const std::string& secret : known_) {
     const bool plain = secret.size() < kShort && std::all_of(secret.begin(), secret.end(), is_word);

@@ -10,10 +10,10 @@ namespace framequality::apps::watch {
 
 class Secrets {
  public:
-  /// It is hidden as it is here, percent-decoded, percent-encoded, and as printable() shows it. An empty one is none.
+  /// Hides it as given, percent-decoded, percent-encoded, and as printable() shows it. Empty ones are ignored.
   void add(std::string_view password);
-  /// The text without the known passwords and without those that without_url_passwords() finds. A short password of
-  /// letters and digits only where none adjoins: each "a" would go else.
+  /// The text without the known passwords and those that without_url_passwords() finds. Short passwords of
+  /// letters and digits are hidden only as whole words: otherwise each "a" could go.
   std::string hide(std::string_view text) const;
 
  private:

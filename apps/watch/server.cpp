@@ -28,14 +28,14 @@ namespace framequality::apps::watch {
 namespace {
 
 constexpr int kBacklog = 128;
-// New connections of one turn: few, so that the requests of those before are read before they count as stale.
+// New connections per turn: few, so that earlier requests are read before they count as stale.
 constexpr int kAcceptedAtOnce = 16;
-// What is shut down stays with libmicrohttpd for a moment.
+// Closed connections stay with libmicrohttpd for a moment.
 constexpr unsigned kMostConnections = 2 * Clients::kMost;
-constexpr gint64 kRest = G_USEC_PER_SEC / 4;      // when there is no descriptor for a new connection
-constexpr gint64 kAskAgain = G_USEC_PER_SEC / 4;  // for answers that were not there yet
+constexpr gint64 kRest = G_USEC_PER_SEC / 4;      // if there is no descriptor for a new connection
+constexpr gint64 kAskAgain = G_USEC_PER_SEC / 4;  // for answers that were not ready
 constexpr gint64 kLongestWait = gint64{60} * G_USEC_PER_SEC;
-// The page's script and style are in it; nothing comes from elsewhere.
+// The page contains its script and style; nothing is loaded from elsewhere.
 constexpr char kPolicy[] =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'";
@@ -44,12 +44,12 @@ std::runtime_error failure(const std::string& listen, const std::string& reason)
   return std::runtime_error("cannot listen on " + printable(listen) + ": " + reason);
 }
 
-/// A listening socket, and where it listens.
+/// A listening socket, and its address.
 std::pair<int, std::string> open_socket(const std::string& listen_on) {
   const auto colon = listen_on.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == listen_on.size())
     throw failure(listen_on, "the address must be ADDRESS:PORT, such as 127.0.0.1:9640 or [::1]:9640");
-  // getaddrinfo() takes larger numbers, and opens another port.
+  // getaddrinfo() accepts larger numbers, and opens another port.
   if (!port_number(listen_on.substr(colon + 1))) throw failure(listen_on, "the port must be a number from 0 to 65535");
   std::string host = listen_on.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -78,7 +78,7 @@ std::pair<int, std::string> open_socket(const std::string& listen_on) {
 }
 
 MHD_Result queue(MHD_Connection* connection, const Reply& reply) {
-  // MHD_create_response_from_buffer() wants memory that it could change; it copies this.
+  // MHD_create_response_from_buffer() wants writable memory, but copies it.
   MHD_Response* response =
       MHD_create_response_from_buffer(reply.body.size(), const_cast<char*>(reply.body.data()), MHD_RESPMEM_MUST_COPY);
   if (!response) return MHD_NO;
@@ -97,7 +97,7 @@ MHD_Result queue(MHD_Connection* connection, const Reply& reply) {
 
 class Server::Loop {
  public:
-  /// Closes the listening socket in the end, unless it throws: std::runtime_error with the reason.
+  /// Takes over the listening socket unless it throws std::runtime_error with the reason.
   Loop(int listener, const Bell& fresh, OnGet on_get, gint64 patience);
   ~Loop();
   Loop(const Loop&) = delete;
@@ -137,8 +137,8 @@ class Server::Loop {
 
 Server::Loop::Loop(int listener, const Bell& fresh, OnGet on_get, gint64 patience)
     : listener_(listener), fresh_(fresh), on_get_(std::move(on_get)), clients_(patience) {
-  // It gets its connections from here: by itself it tries again without rest when descriptors are out, and a limit of
-  // it keeps everybody out who comes later.
+  // Connections are accepted here: libmicrohttpd retries without pause when descriptors run out, and its limit
+  // locks out all newcomers.
   daemon_.reset(MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr,
                                  nullptr, on_request, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection, this,
                                  MHD_OPTION_NOTIFY_COMPLETED, on_completed, this, MHD_OPTION_CONNECTION_LIMIT,
@@ -147,8 +147,8 @@ Server::Loop::Loop(int listener, const Bell& fresh, OnGet on_get, gint64 patienc
   thread_ = std::thread([this] { run(); });
 }
 
-/// libmicrohttpd is stopped once its thread has ended: while another one runs it (0.9.75), a request that it refuses
-/// itself (too long, no HTTP) can end the program.
+/// libmicrohttpd is stopped after its thread has ended: while another one runs it (0.9.75), a request that it refuses
+/// itself (too long, not HTTP) can crash the program.
 Server::Loop::~Loop() {
   if (thread_.joinable()) {
     end_.ring();
@@ -173,7 +173,7 @@ void Server::Loop::run() {
   }
 }
 
-/// In ms.
+/// Timeout for poll(), ms.
 int Server::Loop::wait_time() const {
   MHD_UNSIGNED_LONG_LONG limit = 0;
   if (MHD_get_timeout(daemon_.get(), &limit) == MHD_YES && limit == 0) return 0;
@@ -193,15 +193,15 @@ void Server::Loop::accept_some() {
     const int socket = accept4(listener_, address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (socket < 0) {
       if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
-      // No descriptor, or no memory. Those of this turn have not been read yet.
+      // No descriptor, or no memory. First read the connections of this turn.
       if (i > 0) return;
       if (Client* stalest = clients_.stalest())
         close(*stalest);
       else
-        rests_until_ = g_get_monotonic_time() + kRest;  // poll() would say at once that a client waits
+        rests_until_ = g_get_monotonic_time() + kRest;  // poll() would return at once for the waiting client
       return;
     }
-    // If that fails, the socket is closed.
+    // If it fails, it closes the socket.
     (void)MHD_add_connection(daemon_.get(), socket, address, size);
   }
 }
@@ -212,14 +212,14 @@ void Server::Loop::close_surplus_and_late() {
   while (Client* client = clients_.late(now)) close(*client);
 }
 
-/// libmicrohttpd notices that, and does the rest.
+/// libmicrohttpd notices the shutdown, and does the rest.
 void Server::Loop::close(Client& client) {
   client.closing = true;
   (void)shutdown(client.socket, SHUT_RDWR);
   if (MHD_Connection* waiting = std::exchange(client.waiting, nullptr)) MHD_resume_connection(waiting);
 }
 
-/// Those for whom there is still no answer wait again.
+/// Resumes waiting clients; those without an answer wait again.
 void Server::Loop::ask_again() {
   for (Client& client : clients_.all())
     if (MHD_Connection* waiting = std::exchange(client.waiting, nullptr)) MHD_resume_connection(waiting);
@@ -250,12 +250,12 @@ MHD_Result Server::Loop::on_request(void* self, MHD_Connection* connection, cons
                                     const char*, const char*, size_t* upload_size, void** seen) {
   Client* client = client_of(connection);
   if (!client || client->closing) return MHD_NO;
-  // Nothing is accepted.
+  // Uploads are refused.
   if (*upload_size > 0) {
     *upload_size = 0;
     return MHD_YES;
   }
-  // First there is the head alone; a reply to that would end the connection.
+  // The first call has only the head; a reply to it would end the connection.
   if (!*seen) {
     *seen = client;
     client->since = g_get_monotonic_time();

@@ -13,15 +13,15 @@
 
 namespace framequality::apps::watch {
 
-/// Answers GET and HEAD in one thread of its own, in which nothing may block. Clients holds the limits.
+/// Answers GET and HEAD in a thread of its own, in which nothing may block. Clients enforces the limits.
 class Server {
  public:
-  /// None: there is no answer yet. It is asked for again when the bell rings, and a few times a second.
+  /// None: not ready. The server asks again when the bell rings, and a few times a second.
   using OnGet = std::function<std::optional<Reply>(const Request& request)>;
-  /// `listen`: ADDRESS:PORT, [ADDRESS]:PORT for IPv6; port 0 is any that is free. `fresh` outlives this. Throws
+  /// `listen`: ADDRESS:PORT, [ADDRESS]:PORT for IPv6; port 0 means any free one. `fresh` outlives this. Throws
   /// std::runtime_error with the reason.
   Server(const std::string& listen, const Bell& fresh, OnGet on_get, gint64 patience = Clients::kPatience);
-  ~Server();  ///< connections that are open are closed
+  ~Server();  ///< closes open connections
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 

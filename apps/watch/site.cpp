@@ -48,7 +48,7 @@ Reply foreign(std::string_view host) {
 std::optional<Reply> answer(const Request& request, const Hosts& hosts, const Board& board, Thumbnails& thumbnails) {
   const std::string_view path = request.path;
   const auto status = board.status();
-  // It shows nothing, and supervisors use any name.
+  // It reveals nothing, and supervisors use any host name.
   if (path == "/healthz") return health(*status);
   if (request.host && !hosts.knows(*request.host)) return foreign(*request.host);
   if (path == "/") return Reply{200, "text/html; charset=utf-8", kPage};

@@ -14,7 +14,7 @@ namespace framequality::apps::watch {
 
 struct Request {
   std::string_view path;                 ///< percent-decoded
-  std::optional<std::string_view> host;  ///< the header, if there is one
+  std::optional<std::string_view> host;  ///< the Host header, if any
 };
 
 struct Reply {
@@ -22,7 +22,7 @@ struct Reply {
   std::string type = "text/plain; charset=utf-8", body;
 };
 
-/// The answer to a GET. Paths are names of what there is, never of files. None: a thumbnail is on its way. From any
+/// The answer to a GET. Paths never name files. None: a thumbnail is being made. From any
 /// thread; does not block.
 std::optional<Reply> answer(const Request& request, const Hosts& hosts, const Board& board, Thumbnails& thumbnails);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder of images that never grows beyond its bounds.
+// A folder of images with bounded size.
 #include "apps/watch/snapshots.h"
 
 #include "apps/common/draft_file.h"
@@ -30,11 +30,11 @@ constexpr char kMark[] = "framequality-watch";
 constexpr char kEnding[] = ".jpg";
 constexpr std::string_view kTimeShape = "00000000T000000.000Z";
 constexpr std::size_t kRandom = 7;  // ".XXXXXX" of a draft
-constexpr std::size_t kHead = 6;    // bytes of a JPEG before the text of a comment that comes first
+constexpr std::size_t kHead = 6;    // bytes of a JPEG before the text of its first comment
 constexpr std::size_t kDigits = 16;
-constexpr std::uint64_t kMostNumber = 1'000'000'000'000'000;  // with room for more of as many digits
+constexpr std::uint64_t kMostNumber = 1'000'000'000'000'000;  // leaves room for more of as many digits
 
-/// The time in a name as we give them, maybe with ~2 behind it; none if it is another.
+/// The time in a name in our form, perhaps followed by ~2; none for other names.
 std::optional<std::string> time_in(std::string_view name) {
   if (!name.ends_with(kEnding)) return std::nullopt;
   name.remove_suffix(sizeof(kEnding) - 1);
@@ -50,7 +50,7 @@ std::optional<std::string> time_in(std::string_view name) {
   return std::string(time);
 }
 
-/// The JPEG with a comment that says whose it is, and which.
+/// The JPEG with a comment that marks it as ours, with its number.
 std::string marked(std::string_view jpeg, std::uint64_t number) {
   if (jpeg.size() < 2) throw std::runtime_error("cannot encode a snapshot: the encoder returned nothing");
   std::string comment = std::to_string(number);
@@ -61,7 +61,7 @@ std::string marked(std::string_view jpeg, std::uint64_t number) {
   return text.append(comment).append(jpeg.substr(2));
 }
 
-/// The number in the mark of one of ours, 0 if its mark has none; none if it is somebody else's.
+/// The number in the mark of one of ours, 0 if its mark has none; none if it is another program's.
 std::optional<std::uint64_t> number_of(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<std::uint64_t> number_of(const std::string& path) {
   const auto comment = text.substr(kHead);
   if (!comment.starts_with(kMark)) return std::nullopt;
   const auto digits = comment.substr(sizeof(kMark) - 1);
-  // What follows the mark without a number is the picture.
+  // Without a number, image data follow the mark.
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return static_cast<unsigned char>(text[5]) == 2 + comment.size() && digits.size() == kDigits &&
@@ -88,7 +88,7 @@ Snapshots::Snapshots(std::string folder, std::uint64_t most, std::uint64_t most_
     : folder_(std::move(folder)), most_(most), most_bytes_(most_bytes) {
   if (g_mkdir_with_parents(folder_.c_str(), 0777) != 0)
     throw std::runtime_error("cannot make the folder " + printable(folder_) + ": " + std::strerror(errno));
-  const DraftFile attempt(folder_ + "/" + kMark, "");  // fails now if nothing can be written there
+  const DraftFile attempt(folder_ + "/" + kMark, "");  // fails now if the folder is not writable
   find();
   make_room(0);
 }
@@ -99,7 +99,7 @@ void Snapshots::find() {
   while (const dirent* entry = readdir(listing.get())) {
     const std::string name = entry->d_name, path = folder_ + '/' + name;
     struct stat about = {};
-    // A run that was killed may have left a draft.
+    // A killed run may have left a draft.
     const bool draft = name.size() > kRandom && name[name.size() - kRandom] == '.' &&
                        time_in(std::string_view(name).substr(0, name.size() - kRandom));
     const auto time = time_in(name);
@@ -118,7 +118,7 @@ void Snapshots::find() {
 
 void Snapshots::remove(const File& file) {
   const std::string path = folder_ + '/' + file.name;
-  // Who has put another file in its place keeps it.
+  // A file that replaced ours is kept.
   if (number_of(path) && unlink(path.c_str()) != 0 && errno != ENOENT)
     throw std::runtime_error("cannot remove " + printable(path) + ": " + std::strerror(errno));
 }
@@ -146,7 +146,7 @@ std::string Snapshots::save(std::string_view camera, gint64 time, std::string_vi
   make_room(content.size());
   std::string path = folder_ + '/' + name;
   struct stat about = {};
-  // Two of one name within a millisecond, or somebody else's.
+  // A second one within a millisecond, or another program's.
   if (lstat(path.c_str(), &about) == 0)
     throw std::runtime_error("cannot write " + printable(path) + ": it already exists");
   DraftFile(path, content).publish();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder of images that never grows beyond its bounds.
+// A folder of images with bounded size.
 #pragma once
 
 #include <glib.h>
@@ -12,20 +12,20 @@
 
 namespace framequality::apps::watch {
 
-/// Holds the pictures of changes of state that were written last: gate-20261123T010203.456Z-defocused.jpg. Removes only
-/// what it wrote itself, now or in an earlier run: files that are called so and say in a comment of the JPEG that they
-/// are from here. That comment also numbers them: clocks, and so times in names and of files, may go back.
+/// Keeps the newest images of state changes: gate-20261123T010203.456Z-defocused.jpg. Removes only
+/// files that it wrote itself, now or in an earlier run: those with names of this form and a mark in a comment of the
+/// JPEG. That comment also numbers them, because clocks, and so times in names and of files, may go back.
 class Snapshots {
  public:
-  /// Makes the folder if it is not there, and finds what is in it. Throws std::runtime_error with path and reason.
+  /// Makes the folder if it is missing, and lists its files. Throws std::runtime_error with path and reason.
   Snapshots(std::string folder, std::uint64_t most, std::uint64_t most_bytes);
 
-  /// Writes a picture, those that were written first make room. Its path. Throws std::runtime_error with path and
+  /// Writes an image, after removing the oldest to make room. Returns its path. Throws std::runtime_error with path and
   /// reason. From any thread.
   std::string save(std::string_view camera, gint64 time, std::string_view state, std::string_view jpeg);
 
  private:
-  /// Sorted as they were written. Those of versions that gave no numbers have 0; they go by the time in the name.
+  /// In the order of writing. Files of versions without numbers have 0 and are sorted by the time in their name.
   struct File {
     std::uint64_t number;
     std::string time, name;

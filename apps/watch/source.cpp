@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a pipeline's frames come from: one video stream, decoded.
+// The source of a pipeline's frames: one video stream, decoded.
 #include "apps/watch/source.h"
 
 #include "apps/common/element.h"
@@ -18,8 +18,8 @@ namespace framequality::apps::watch {
 
 namespace {
 
-constexpr guint kLatency = 200;                                // ms that packets may come out of order
-constexpr guint64 kTcpSilence = guint64{10} * G_USEC_PER_SEC;  // then a server is taken for dead
+constexpr guint kLatency = 200;                                // ms that packets may arrive out of order
+constexpr guint64 kTcpSilence = guint64{10} * G_USEC_PER_SEC;  // after this, a server counts as dead
 constexpr guint kHttpSilence = 10;                             // s
 
 bool has(GstElement* element, const char* property) {
@@ -30,7 +30,7 @@ void set_text(GstElement* element, const char* property, const std::string& text
   if (!text.empty() && has(element, property)) g_object_set(element, property, text.c_str(), nullptr);
 }
 
-/// The camera's sound, and the metadata that some send, are not even asked for.
+/// Selects video: sound, and the metadata that some cameras send, are not requested.
 gboolean is_video(GstElement*, guint, GstCaps* caps, gpointer) {
   const gchar* media = gst_structure_get_string(gst_caps_get_structure(caps, 0), "media");
   return !media || std::string_view(media) == "video";
@@ -58,11 +58,11 @@ struct Inner {
   std::shared_ptr<Connections> connections;
 };
 
-/// Many small streams: threads of their own would cost each decoder more than they gain.
+/// With many small streams, decoder threads would cost more than they gain.
 void set_up_inner(GstBin*, GstBin*, GstElement* element, gpointer data) {
   const auto& inner = *static_cast<const Inner*>(data);
   if (std::string_view(G_OBJECT_TYPE_NAME(element)) == "GstRTSPSrc") Connections::follow(element, inner.connections);
-  // JPEGs over HTTP: without it the demuxer waits for other streams until some megabytes have come.
+  // JPEGs over HTTP: without this the demuxer waits for other streams until some megabytes have arrived.
   if (std::string_view(G_OBJECT_TYPE_NAME(element)) == "GstMultipartDemux")
     g_object_set(element, "single-stream", TRUE, nullptr);
   const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
@@ -85,7 +85,7 @@ void on_no_more_pads(GstElement* decoder, gpointer bin) {
   if (!target) GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE, ("it has no video"), (nullptr));
 }
 
-/// What follows outlives the stream: it must not see its end.
+/// Downstream elements outlive the stream, so they must not see its end.
 GstPadProbeReturn keep_end(GstPad* pad, GstPadProbeInfo* info, gpointer) {
   if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) != GST_EVENT_EOS) return GST_PAD_PROBE_OK;
   const Owned<GstElement> bin(gst_pad_get_parent_element(pad));
@@ -95,7 +95,7 @@ GstPadProbeReturn keep_end(GstPad* pad, GstPadProbeInfo* info, gpointer) {
   return GST_PAD_PROBE_DROP;
 }
 
-/// JPEGs over HTTP come without times: a frame's is then when it came.
+/// JPEGs over HTTP have no timestamps: use the time of arrival.
 GstPadProbeReturn give_time(GstPad* pad, GstPadProbeInfo* info, gpointer) {
   if (GST_BUFFER_PTS_IS_VALID(GST_PAD_PROBE_INFO_BUFFER(info))) return GST_PAD_PROBE_OK;
   const Owned<GstElement> bin(gst_pad_get_parent_element(pad));
@@ -118,7 +118,7 @@ GstPadProbeReturn give_time(GstPad* pad, GstPadProbeInfo* info, gpointer) {
 
 GstElement* described(const std::string& description) {
   GError* error = nullptr;
-  // What is encoded or no video finds nothing to link to.
+  // Encoded data or other media find nothing to link to.
   const std::string whole = description + " ! capsfilter caps=\"video/x-raw(ANY)\" name=framequality-end";
   const std::unique_ptr<GstParseContext, decltype(&gst_parse_context_free)> context(gst_parse_context_new(),
                                                                                     gst_parse_context_free);
@@ -151,7 +151,7 @@ GstElement* decoded(const CameraSettings& camera, GstElement* bin) {
 
 Owned<GstElement> make_source(const CameraSettings& camera, const std::shared_ptr<Connections>& connections) {
   Owned<GstElement> bin(GST_ELEMENT(gst_object_ref_sink(gst_bin_new(nullptr))));
-  // What goes on inside must not take the pipeline out of its state.
+  // State changes inside must not change the pipeline's state.
   g_object_set(bin.get(), "async-handling", TRUE, nullptr);
   g_signal_connect_data(
       bin.get(), "deep-element-added", G_CALLBACK(set_up_inner), new Inner{camera.decoder_threads, connections},

@@ -8,13 +8,13 @@
 
 namespace framequality::apps::watch {
 
-/// What element camerawatch finds wrong with a picture; the flags of its property watch-for.
+/// Conditions that element camerawatch detects; the flags of its property watch-for.
 inline constexpr std::array<std::string_view, 8> kConditions = {"defocused", "covered", "dark",       "overexposed",
                                                                 "frozen",    "moved",   "flickering", "noisy"};
-/// States of its own, and those that the program adds. `connecting` is before the first frame and no event.
+/// Its other states, and those that the program adds. `connecting`: before the first frame, not an event.
 inline constexpr std::array<std::string_view, 6> kOtherStates = {"learning", "good",  "connecting",
                                                                  "lost",     "ended", "error"};
-/// States that events have besides these.
+/// States used in events only.
 inline constexpr std::array<std::string_view, 2> kEventStates = {"connected", "recovered"};
 
 inline bool is_condition(std::string_view name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How all cameras are at one moment, as JSON.
+// Status of all cameras as JSON.
 #include "apps/watch/status.h"
 
 #include "apps/common/json.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How all cameras are at one moment, and what is served of it.
+// Status of all cameras, and the documents served from it.
 #pragma once
 
 #include "apps/watch/events.h"
@@ -16,7 +16,7 @@ namespace framequality::apps::watch {
 
 struct CameraStatus {
   std::string name, source, state, reason;
-  gint64 since = 0;  ///< µs since 1970: of the state
+  gint64 since = 0;  ///< µs since 1970: start of the state
   Figures figures;
   std::optional<double> frame_rate, last_frame_age;  ///< s
   std::uint64_t frames = 0, reconnects = 0;
@@ -30,13 +30,13 @@ struct Status {
   std::vector<CameraStatus> cameras;
 };
 
-/// /status.json.
+/// The document of /status.json.
 std::string status_json(const Status& status);
 
-/// /metrics: OpenMetrics 1.0.
+/// The document of /metrics: OpenMetrics 1.0.
 std::string open_metrics(const Status& status);
 
-/// Hands the newest status from the main loop to who asks, in any thread.
+/// Passes the newest status from the main loop to readers in any thread.
 class Board {
  public:
   void post(Status status) {

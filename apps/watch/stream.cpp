@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pipeline of one camera: a source that may be lost and found again, and what measures and learns behind it, which
+// The pipeline of one camera: a replaceable source, and the elements that measure and learn behind it, which
 // stays.
 #include "apps/watch/stream.h"
 
@@ -25,8 +25,8 @@ namespace {
 
 constexpr char kElement[] = "camerawatch";
 constexpr int kMostLingering = 3;
-constexpr gint64 kLeaveTime = gint64{3} * G_USEC_PER_SEC;  // to say good-bye to a server in
-// A server's replies until then have some kB, and GStreamer needs up to 20 times as much for their headers.
+constexpr gint64 kLeaveTime = gint64{3} * G_USEC_PER_SEC;  // to say goodbye to a server
+// Until then a server's replies have some kB, and GStreamer needs up to 20 times as much for their headers.
 constexpr std::uint64_t kMostUndescribed = 1 << 20;
 
 std::optional<double> figure(const GstStructure* fields, const char* name) {
@@ -45,7 +45,7 @@ std::string text_in(const GstStructure* fields, const char* name) {
   return text ? text : "";
 }
 
-/// Of a message of camerawatch.
+/// The event in a message of camerawatch.
 Event event_of(GstMessage* message) {
   const GstStructure* fields = gst_message_get_structure(message);
   Event event;
@@ -62,7 +62,7 @@ Event event_of(GstMessage* message) {
   return event;
 }
 
-/// What an error or a warning says, in one line.
+/// The text of an error or a warning, in one line.
 std::string text_of(const Complaint& complaint) {
   if (complaint.details.empty() || complaint.domain == GST_CORE_ERROR) return complaint.text;
   return complaint.text + " (" + complaint.details + ')';
@@ -97,7 +97,7 @@ class Stream::Source {
   Decoding decoding_;
   const Owned<GstElement> element_;
   const std::shared_ptr<Connections> connections_;
-  std::mutex mutex_;  ///< state changes may block, and come from threads of their own
+  std::mutex mutex_;  ///< state changes may block, and happen in threads of their own
   bool stopped_ = false;
 };
 
@@ -134,12 +134,12 @@ void Stream::make_tail() {
   if (watch.resume_ratio) g_object_set(watcher_, "resume-ratio", *watch.resume_ratio, nullptr);
   if (watch.watch_for) gst_util_set_object_arg(G_OBJECT(watcher_), "watch-for", watch.watch_for->c_str());
   if (!baseline_.empty()) g_object_set(watcher_, "baseline-location", baseline_.c_str(), nullptr);
-  // Not async: it would wait for a first frame, which may never come.
+  // Not async: it would wait for a first frame, which may never arrive.
   g_object_set(sink, "sync", gboolean{settings_.realtime && settings_.is_file}, "async", FALSE, "enable-last-sample",
                FALSE, nullptr);
   const Owned<GstPad> seen(gst_element_get_static_pad(watcher_, "src"));
   tap_->attach(seen.get());
-  // A source's clock would go with the source.
+  // A source's clock would vanish with the source.
   const Owned<GstClock> clock(gst_system_clock_obtain());
   gst_pipeline_use_clock(GST_PIPELINE(pipeline_.get()), clock.get());
   const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
@@ -152,7 +152,7 @@ void Stream::make_tail() {
 void Stream::drop_tail() {
   if (bus_watch_ != 0) g_source_remove(std::exchange(bus_watch_, 0));
   if (!pipeline_) return;
-  // Nothing in it blocks: the source is gone.
+  // This does not block: the source is gone.
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
   const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
   gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
@@ -176,7 +176,7 @@ void Stream::open() {
     gst_pad_set_offset(pad.get(), static_cast<gint64>(gst_element_get_current_running_time(pipeline_.get())));
   }
   if (chores_.try_run([source = source_] { source->start(); })) return;
-  // What has never begun ends at once.
+  // A source that never began ends at once.
   gst_bin_remove(GST_BIN(pipeline_.get()), source_->element());
   std::exchange(source_, nullptr)->stop();
   throw std::runtime_error(kNoThread);
@@ -216,7 +216,7 @@ std::pair<std::string, Figures> Stream::now() const {
   return found;
 }
 
-/// In the thread that posts. The frame that made the news is still in the element, and comes by next.
+/// Called in the posting thread. The frame behind the message is still in the element, and passes next.
 GstBusSyncReply Stream::on_sync_message(GstBus* bus, GstMessage* message, gpointer self) {
   const auto* stream = static_cast<Stream*>(self);
   switch (GST_MESSAGE_TYPE(message)) {
@@ -241,7 +241,7 @@ GstBusSyncReply Stream::on_sync_message(GstBus* bus, GstMessage* message, gpoint
       share_context(message);
       break;
   }
-  // Nobody is to be woken for what nobody reads. Who drops a message owns it.
+  // Do not wake the main loop for unread messages. Dropping a message means owning it.
   gst_message_unref(message);
   return GST_BUS_DROP;
 }
@@ -253,7 +253,7 @@ gboolean Stream::on_message(GstBus*, GstMessage* message, gpointer self) {
 
 void Stream::take(GstMessage* message) {
   GstObject* from = GST_MESSAGE_SRC(message);
-  // Of the source that is there, not of one that is gone.
+  // From the current source, not an earlier one.
   const bool of_source = source_ && from && gst_object_has_as_ancestor(from, GST_OBJECT(source_->element()));
   const bool of_tail = from && !of_source && gst_object_has_as_ancestor(from, GST_OBJECT(pipeline_.get()));
   switch (GST_MESSAGE_TYPE(message)) {
@@ -269,7 +269,7 @@ void Stream::take(GstMessage* message) {
       if (of_source && gst_message_has_name(message, kEndMessage)) outlet_.ended();
       break;
     case GST_MESSAGE_WARNING:
-      // Decoders warn of every damaged frame.
+      // Decoders warn about every damaged frame.
       if (from == GST_OBJECT(watcher_) || from == GST_OBJECT(meter_)) outlet_.warned(text_of(complaint_of(message)));
       break;
     case GST_MESSAGE_ERROR:

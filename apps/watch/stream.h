@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pipeline of one camera: a source that may be lost and found again, and what measures and learns behind it, which
+// The pipeline of one camera: a replaceable source, and the elements that measure and learn behind it, which
 // stays.
 #pragma once
 
@@ -20,33 +20,33 @@
 namespace framequality::apps::watch {
 
 /// source ! videoconvert ! sharpnessmeter ! camerawatch ! fakesink. In the main thread, and no call waits for a source;
-/// it needs the default main context to run. An error of what stays has that made anew with the next source.
+/// it needs the default main context to run. After an error of the other elements, the next source gets new ones.
 class Stream {
  public:
-  /// Main thread; texts are GStreamer's, which may hold passwords.
+  /// Called in the main thread; texts are GStreamer's, which may contain passwords.
   struct Outlet {
-    std::function<void(Event event)> news;  ///< of camerawatch; `picture` says which will come, if `wants_pictures`
+    std::function<void(Event event)> news;  ///< of camerawatch; with `wants_pictures`, `picture` announces its image
     std::function<void(const std::string& text)> warned;
-    std::function<void(const std::string& text)> failed;  ///< nothing more comes
+    std::function<void(const std::string& text)> failed;  ///< no more frames come
     std::function<void()> ended;                          ///< the same
     bool wants_pictures = false;
   };
-  /// `settings` and `chores` outlive this. `baseline`: a file that keeps what was learned, or empty. Throws
+  /// `settings` and `chores` outlive this. `baseline`: a file that stores learned values, or empty. Throws
   /// std::runtime_error if an element is missing.
   Stream(const CameraSettings& settings, const std::string& baseline, Chores& chores, std::shared_ptr<Tap> tap,
          Outlet outlet);
-  ~Stream();  ///< closes, and writes what was learned
+  ~Stream();  ///< closes, and saves learned values
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Has a source connect. Throws std::runtime_error with the reason.
+  /// Starts connecting a source. Throws std::runtime_error with the reason.
   void open();
-  /// Takes the source away; it stops when it can.
+  /// Removes the source, which stops as soon as it can.
   void close();
-  /// To be called about once a second: ends the connections of sources that do not stop, and of one whose server sends
-  /// too much without describing its streams. Why that one gives nothing then; else empty.
+  /// Call about once a second: ends connections of sources that do not stop, and of one whose server sends
+  /// too much without describing its streams. Returns the reason in that case; else empty.
   std::string tend();
-  /// The state that camerawatch sees, empty if none, and its figures.
+  /// The state seen by camerawatch, empty if none, and its numbers.
   std::pair<std::string, Figures> now() const;
 
  private:
@@ -72,7 +72,7 @@ class Stream {
     std::weak_ptr<Connections> connections;
   };
   std::vector<Leaving> leaving_;
-  /// Sources that are still stopping.
+  /// Number of sources that are still stopping.
   std::shared_ptr<std::atomic<int>> lingering_ = std::make_shared<std::atomic<int>>(0);
 };
 

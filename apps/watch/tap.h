@@ -15,23 +15,23 @@
 
 namespace framequality::apps::watch {
 
-/// A picture that is wanted.
+/// A request for an image.
 struct Wish {
-  guint32 event = 0;  ///< seqnum of the message that it belongs to; 0: a thumbnail
+  guint32 event = 0;  ///< seqnum of its event's message; 0: a thumbnail
   std::string state;  ///< of the event
   gint64 time = 0;    ///< µs since 1970
 };
 
-/// Counts frames, and gives one away when it is asked for: none is held.
+/// Counts frames, and hands one out on request: none is held.
 class Tap : public std::enable_shared_from_this<Tap> {
  public:
   /// Called in the streaming thread; it must not block.
   using OnPicture = std::function<void(Owned<GstSample> frame, const Wish& wish)>;
   explicit Tap(OnPicture on_picture) : on_picture_(std::move(on_picture)) {}
 
-  /// Looks at this pad from now on.
+  /// Observes this pad from now on.
   void attach(GstPad* pad);
-  /// The next frame is wanted. Of thumbnails one is enough.
+  /// Requests the next frame. One thumbnail request is enough.
   void wish(Wish wish);
 
   std::uint64_t frames() const { return frames_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The small images of the live page: made when they are asked for, and at most once a second.
+// The small images of the live page: made on request, and at most once a second.
 #include "apps/watch/thumbnails.h"
 
 namespace framequality::apps::watch {
@@ -11,7 +11,7 @@ constexpr gint64 kFresh = G_USEC_PER_SEC, kPatience = gint64{2} * G_USEC_PER_SEC
 }  // namespace
 
 std::optional<std::string> Thumbnails::get(std::size_t camera, bool has_frames, gint64 now) {
-  // Cameras whose configuration is wrong have a place in the status, but none here.
+  // Cameras with a wrong configuration have an index in the status, but none here.
   if (camera >= images_.size()) return "";
   std::unique_lock lock(mutex_);
   Image& image = images_[camera];
@@ -19,7 +19,7 @@ std::optional<std::string> Thumbnails::get(std::size_t camera, bool has_frames, 
   if (image.wanted == 0) image.wanted = now;
   std::optional<std::string> found;
   if (now - image.wanted >= kPatience) found = image.jpeg;
-  // Once is enough for all who wait, but what is asked of a pipeline can get lost.
+  // One request is enough for all who wait, but requests to a pipeline can get lost.
   if (image.asked == 0 || now - image.asked >= kFresh) {
     image.asked = now;
     lock.unlock();
