@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Choice among the instruction sets that kernels were compiled for. Not for files of kernels: what is inline here must
-// not be compiled for one machine alone.
+// Choice among the instruction sets that kernels were compiled for. Not for kernel files: inline code here must
+// not be compiled for one instruction set alone.
 #pragma once
 
 #include <array>
@@ -25,15 +25,15 @@ inline constexpr std::size_t kInstructionSets = 3;
 inline constexpr std::size_t kInstructionSets = 1;
 #endif
 
-/// What a room has for each instruction set: a function that returns its table of kernels.
+/// A room's functions that return its table of kernels, one for each instruction set.
 template <class Kernels>
 using KernelTables = std::array<const Kernels& (*)(), kInstructionSets>;
 
-/// Instruction sets that this build carries and this machine runs, best first; the last is "baseline".
+/// Instruction sets in this build that this machine supports, best first; the last is "baseline".
 std::vector<std::string_view> instruction_sets();
 
-/// Place in KernelTables of one of instruction_sets(), or, if `isa` is empty, of the best. Throws std::invalid_argument
-/// if there is none of this name.
+/// Index in KernelTables of one of instruction_sets(), or, if `isa` is empty, of the best. Throws std::invalid_argument
+/// for an unknown one.
 std::size_t find_instruction_set(std::string_view isa);
 
 /// A room's kernels for one of instruction_sets() or, if `isa` is empty, for the best. Throws as

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of luma values from pixels of any layout, in loops that compilers turn into vectors. Every file that includes it
-// has functions of its own, made for its instruction set.
+// Rows of luma values from pixels of any layout, in loops that compilers vectorise. Every file that includes it
+// gets its own functions, compiled for its instruction set.
 #pragma once
 
 #include "algorithms/layout.h"
@@ -14,14 +14,14 @@
 namespace framequality::cpu {
 namespace {
 
-/// Stores code i of a row.
+/// Stores value i of a row.
 template <class Out>
 FQ_HD void put(std::uint8_t* __restrict out, int i, std::uint32_t code) {
   const auto v = static_cast<Out>(code);
   std::memcpy(out + static_cast<std::size_t>(i) * sizeof(Out), &v, sizeof v);
 }
 
-/// Where a component lies in a pixel that is loaded as one little-endian word.
+/// Position of a component in a pixel loaded as one little-endian word.
 struct Field {
   int position;  ///< bits below it
   int shift;
@@ -35,7 +35,7 @@ FQ_HD std::uint32_t code_of(Pixel pixel, const Field& f) {
   return v >> f.shift & f.mask;
 }
 
-/// n luma codes of pixels that are Pixel words in memory; p: the first.
+/// Luma of n pixels stored as Pixel words; p: the first.
 template <class Pixel, class Out, bool kBigEndian>
 FQ_HD void luma_words(const PixelLayout& l, const std::uint8_t* __restrict p, int n, std::uint8_t* __restrict out) {
   const std::uint32_t mask = (1u << l.depth) - 1;
@@ -55,7 +55,7 @@ FQ_HD void luma_words(const PixelLayout& l, const std::uint8_t* __restrict p, in
   }
 }
 
-/// n luma codes of three planes of Sample words.
+/// Luma of n pixels in three planes of Sample words.
 template <class Sample, bool kBigEndian>
 FQ_HD void luma_planes(const PixelLayout& l, const std::uint8_t* __restrict r, const std::uint8_t* __restrict g,
                        const std::uint8_t* __restrict b, int n, std::uint8_t* __restrict out) {
@@ -68,7 +68,7 @@ FQ_HD void luma_planes(const PixelLayout& l, const std::uint8_t* __restrict r, c
   for (int i = 0; i < n; ++i) put<Sample>(out, i, luma_of(code(r, i), code(g, i), code(b, i)));
 }
 
-/// The same of bytes; n: at least a vector's.
+/// The same for bytes; n: at least a vector's.
 FQ_HD void luma_byte_planes(const std::uint8_t* __restrict r, const std::uint8_t* __restrict g,
                             const std::uint8_t* __restrict b, int n, std::uint8_t* __restrict out) {
   // luma_of() in 16 bits: weights are 256 high + low, so (256 H + L + 16384) >> 15 of their sums H and L is
@@ -79,7 +79,7 @@ FQ_HD void luma_byte_planes(const std::uint8_t* __restrict r, const std::uint8_t
                low = weigh_pairs<70, 35>(reinterpret_cast<U8v>(rg)) - blue * 105;
     return (high + 64 + reinterpret_cast<U16v>(reinterpret_cast<S16v>(low) >> 8)) >> 7;
   };
-  // Even columns and odd ones apart. The last vector ends with the row.
+  // Even and odd columns separately. The last vector ends with the row.
   for (int i = 0; i < n; i += kVec) {
     const std::ptrdiff_t at = i + kVec <= n ? i : n - kVec;
     const auto red = load<U16v>(r + at), green = load<U16v>(g + at), blue = load<U16v>(b + at);
@@ -88,7 +88,7 @@ FQ_HD void luma_byte_planes(const std::uint8_t* __restrict r, const std::uint8_t
   }
 }
 
-/// n luma codes of 24-bit pixels, green in the middle.
+/// Luma of n 24-bit pixels, green in the middle.
 template <bool kRedFirst>
 FQ_HD void luma_triples(const std::uint8_t* __restrict p, int n, std::uint8_t* __restrict out) {
   for (int i = 0; i < n; ++i)
@@ -100,7 +100,7 @@ FQ_HD void luma_triples(const std::uint8_t* __restrict p, int n, std::uint8_t* _
 template <class Sample>
 using Pixels = std::conditional_t<sizeof(Sample) == 1, U32v, U64v>;
 
-/// Pixels from memory where they are kSamples samples wide.
+/// Loads pixels of kSamples samples.
 template <class Sample, int kSamples>
 FQ_HD Pixels<Sample> load_pixels(const std::uint8_t* p) {
   static_assert(kSamples == 3 || kSamples == 4);
@@ -110,7 +110,7 @@ FQ_HD Pixels<Sample> load_pixels(const std::uint8_t* p) {
 #ifdef __AVX2__
     const __m128i spread = sizeof(Sample) == 1 ? _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1)
                                                : _mm_setr_epi8(0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11, -1, -1);
-    // Each 16 bytes take 12; none is read behind the last.
+    // Each 16 bytes use 12; nothing is read past the last.
 #ifdef __AVX512BW__
     const __m512i lanes = _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11),
                                                    _mm512_maskz_loadu_epi32(0xfff, p));
@@ -132,7 +132,7 @@ FQ_HD Pixels<Sample> load_pixels(const std::uint8_t* p) {
   }
 }
 
-/// Weights of the four samples of a pixel, 16 bits each, that of the first lowest.
+/// Weights of the four samples of a pixel, 16 bits each, the first one's lowest.
 template <class Sample>
 FQ_HD std::uint64_t luma_weights(const PixelLayout& l) {
   constexpr int kBits = 16 / sizeof(Sample);
@@ -140,7 +140,7 @@ FQ_HD std::uint64_t luma_weights(const PixelLayout& l) {
          std::uint64_t{kBlueWeight} << kBits * l.offset[2];
 }
 
-/// Luma codes of pixels of bytes, in their lanes.
+/// Luma of pixels of bytes, in their lanes.
 template <bool kRgb>
 class ByteCodes {
  public:
@@ -198,12 +198,12 @@ class WordCodes {
 };
 #endif
 
-/// n luma codes of pixels that are kSamples samples wide; n: at least a vector's. The last vector ends with the row.
+/// Luma of n pixels of kSamples samples; n: at least a vector's. The last vector ends with the row.
 template <int kSamples, class Codes>
 FQ_HD void luma_pixels(const Codes& codes, const std::uint8_t* __restrict p, int n, std::uint8_t* __restrict out) {
   using Sample = typename Codes::Sample;
   constexpr int kBytes = sizeof(Sample), kCount = kVec / kBytes;
-  constexpr int kAhead = 1024;  // how far memory is asked for: prefetchers stop at the end of a page
+  constexpr int kAhead = 1024;  // prefetch distance, because hardware prefetchers stop at the end of a page
   for (int i = 0; i < n; i += kCount) {
     const std::ptrdiff_t at = i + kCount <= n ? i : n - kCount;
     const std::uint8_t* from = p + at * kSamples * kBytes;
@@ -225,7 +225,7 @@ FQ_HD bool luma_pixels(const PixelLayout& l, const std::uint8_t* p, int n, std::
   return true;
 }
 
-/// luma_fast() of pixels of three or four samples, in parts of whole vectors.
+/// luma_fast() for pixels of three or four samples, in parts of whole vectors.
 bool luma_vectors(const PixelLayout& l, const std::uint8_t* p, int n, std::uint8_t* out) {
   const bool is_rgb = l.kind == PixelLayout::Kind::kRgb;
   if (n < kVec / l.word_bytes || (l.pixel_stride != 3 * l.word_bytes && l.pixel_stride != 4 * l.word_bytes))
@@ -261,7 +261,7 @@ void luma_parts(const PixelLayout& l, const std::uint8_t* __restrict p, int n, s
   }
 }
 
-/// n luma codes of cells of a mosaic of 16-bit samples; red: the row with R, blue: with B.
+/// Luma of n cells of a mosaic of 16-bit samples; red: the row with R, blue: with B.
 template <bool kBigEndian>
 FQ_HD void luma_cells(const PixelLayout& l, const std::uint8_t* __restrict red, const std::uint8_t* __restrict blue,
                       int n, std::uint8_t* __restrict out) {
@@ -282,12 +282,12 @@ FQ_HD void luma_cells(const PixelLayout& l, const std::uint8_t* __restrict red, 
   }
 }
 
-/// The same of bytes, in 16 bits throughout. kBlue: place of B in its row.
+/// The same for bytes, in 16 bits throughout. kBlue: position of B in its row.
 template <int kBlue>
 FQ_HD void luma_byte_cells(const std::uint8_t* __restrict red, const std::uint8_t* __restrict blue, int n,
                            std::uint8_t* __restrict out) {
   int i = 0;
-  // Compilers do not find the instruction that weighs and adds two bytes. The last vector ends with the row.
+  // Compilers do not find the instruction that multiplies and adds two bytes. The last vector ends with the row.
 #if defined(__AVX512BW__)
   const __m512i of_red = _mm512_set1_epi16(38 << 8 | 38),
                 of_blue = _mm512_set1_epi16(kBlue ? 14 << 8 | 38 : 38 << 8 | 14);
@@ -307,7 +307,7 @@ FQ_HD void luma_byte_cells(const std::uint8_t* __restrict red, const std::uint8_
   };
   for (; i < n && n >= 32; i += 32) {
     const std::ptrdiff_t at = i + 32 <= n ? i : n - 32;
-    // Packing puts the middle quarters in each other's place.
+    // Packing swaps the middle quarters.
     store(out + at, _mm256_permute4x64_epi64(_mm256_packus_epi16(codes(at), codes(at + 16)), 0xd8));
   }
 #endif
@@ -322,7 +322,7 @@ FQ_HD void luma_byte_cells(const std::uint8_t* __restrict red, const std::uint8_
   }
 }
 
-/// n luma codes of a mosaic from cell x on.
+/// Luma of n cells of a mosaic from cell x on.
 void luma_mosaic(const PixelLayout& l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
   const std::uint8_t *red = rows[l.plane[0]] + static_cast<std::size_t>(x) * l.pixel_stride,
                      *blue = rows[l.plane[2]] + static_cast<std::size_t>(x) * l.pixel_stride;
@@ -332,7 +332,7 @@ void luma_mosaic(const PixelLayout& l, const std::uint8_t* const* rows, int x, i
     (l.offset[2] ? luma_byte_cells<1> : luma_byte_cells<0>)(red, blue, n, out);
 }
 
-/// n luma codes from pixel x on of GRAY10_LE32: three to a word.
+/// Luma of n pixels from x on of GRAY10_LE32: three to a word.
 void luma_tens(const std::uint8_t* row, int x, int n, std::uint8_t* __restrict out) {
   const std::uint8_t* p = row + static_cast<std::size_t>(x / 3) * 4;
   int i = -(x % 3);
@@ -344,7 +344,7 @@ void luma_tens(const std::uint8_t* row, int x, int n, std::uint8_t* __restrict o
   }
 }
 
-/// Vectorised forms of luma(); false if there is none for the layout. They read whole pixels.
+/// Vectorised forms of luma(); false if the layout has none. They read whole pixels.
 bool luma_fast(const PixelLayout& l, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out) {
   using Kind = PixelLayout::Kind;
   const std::uint8_t* p = rows[0] + static_cast<std::size_t>(x) * l.pixel_stride;
@@ -394,7 +394,7 @@ void luma(const PixelLayout& l, const std::uint8_t* const* rows, int x, int n, s
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   if (l.kind == PixelLayout::Kind::kGray10x3) return luma_tens(rows[0], x, n, out);
   if (l.kind == PixelLayout::Kind::kBayer) return luma_mosaic(l, rows, x, n, out);
-  // The last pixel of a row may end before the word that holds it.
+  // The last pixel of a row may end before its word does.
   if (luma_fast(l, rows, x, n - 1, out)) i = n - 1;
 #endif
   for (; i < n; ++i) {

@@ -62,7 +62,7 @@ FQ_HD U64v sum_bytes(U8v v) {
 #endif
 }
 
-/// acc + the bytes of v, some to each lane: less than 2^22 vectors may be added. What lane they go to is unspecified.
+/// acc + the bytes of v, some to each lane: less than 2^22 vectors may be added. Which lane gets a byte is unspecified.
 FQ_HD U32v add_bytes(U32v acc, U8v v) {
 #if defined(__AVX512VNNI__)
   return reinterpret_cast<U32v>(
@@ -130,7 +130,7 @@ FQ_HD S16v abs_shorts(S16v a) {
 #endif
 }
 
-/// a + b for lanes that may hold unsigned values: no overflow in the language's eyes.
+/// a + b for lanes that may hold unsigned values, without undefined overflow.
 FQ_HD S32v wrapping_add(S32v a, S32v b) {
   return reinterpret_cast<S32v>(reinterpret_cast<U32v>(a) + reinterpret_cast<U32v>(b));
 }
@@ -167,7 +167,7 @@ FQ_HD U16v weigh_pairs(U8v v) {
 #endif
 }
 
-/// The same of nothing before it.
+/// The same without an accumulator.
 FQ_HD S32v dot(S16v a, S16v b) {
 #if defined(__AVX512BW__)
   return reinterpret_cast<S32v>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
@@ -252,7 +252,7 @@ FQ_HD S16v pairs() {
   return reinterpret_cast<S16v>(S32v{} + (high * 65536 + low));
 }
 
-/// v where m is all ones, 0 where m is 0. AVX-512 does that on the way when v is computed.
+/// v where m is all ones, 0 where m is 0. AVX-512 merges this into the instruction that computes v.
 FQ_HD S16v kept(S16v v, S16v m) {
 #if defined(__AVX512BW__)
   return reinterpret_cast<S16v>(
@@ -270,7 +270,7 @@ FQ_HD S32v kept(S32v v, S32v m) {
 #endif
 }
 
-/// Element i of the result is element i + step of v; where v has none, it may be any.
+/// Element i of the result is element i + step of v; undefined where v has none.
 template <int step, class V, int... i>
 FQ_HD V moved(V v, std::integer_sequence<int, i...>) {
   constexpr int kCount = sizeof...(i);

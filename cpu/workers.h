@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Threads that share one object's work, each with a number, so that each can have memory of its own.
+// Threads that share one object's work, each with a number, so that each can have buffers of its own.
 #pragma once
 
 #include <condition_variable>
@@ -20,8 +20,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   int count() const { return static_cast<int>(threads_.size()) + 1; }
 
-  /// Calls work(i) for i = 0...threads-1 at once, 0 here; returns when the last call has. work must not throw. threads:
-  /// 1...count(); 1 wakes nobody.
+  /// Calls work(i) for i = 0...threads-1 at once, 0 in this thread; returns after the last call. work must not throw.
+  /// threads: 1...count(); 1 wakes no thread.
   template <class F>
   void run(int threads, F&& work) {
     begin(

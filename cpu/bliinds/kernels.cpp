@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The inner loops of BLIINDS-II. This file is compiled once for each instruction set, named by FQ_ISA.
 //
-// A vector holds as many neighbouring blocks: all it needs lies side by side once each row is parted by column mod 3.
+// A vector holds neighbouring blocks, whose pixels are adjacent once each row is split by column mod 3.
 // Sums run over kSumLanes lanes on every machine, so that all instruction sets give the same bits.
 #include "cpu/bliinds/kernels.h"
 
@@ -25,7 +25,7 @@ FQ_HD Doubles load_doubles(const double* p) {
   return v;
 }
 
-/// The number T of block.h: one double of as many blocks.
+/// The number T of block.h: one double for each of several blocks.
 struct Lanes {
   Doubles v;
   Lanes() = default;
@@ -75,13 +75,13 @@ void repeat(const std::uint8_t* codes, int n, std::uint8_t* __restrict out) {
     for (int k = 0; k < kTimes; ++k) put<T>(out, kTimes * i + k, code_at<T>(codes, i));
 }
 
-/// What red_code() says, in numbers that become vectors: 8 bits need no more than 32 for the sum; that of deeper codes
-/// is exact in doubles too, and above 0 what is cut off is what a shift cuts off.
+/// red_code() in vector arithmetic: for 8 bits, 32 suffice for the sum; that of deeper values
+/// is exact in doubles too, and above 0 truncation equals a shift.
 template <class T>
 void red(const bliinds::RedOfYuv& red, const std::uint8_t* y, const std::uint8_t* v, int n, double unit,
          double* __restrict out) {
   using Sum = std::conditional_t<sizeof(T) == 1, int, double>;
-  constexpr int kAbove = 1 << 17;  // codes that make any sum positive
+  constexpr int kAbove = 1 << 17;  // makes any sum positive
   const int y_zero = red.y_zero, v_zero = red.v_zero, most = (1 << red.v.depth) - 1;
   const Sum y_gain = red.y_gain, v_gain = red.v_gain, half = 1 << (bliinds::kRedBits - 1);
   for (int i = 0; i < n; ++i) {
@@ -206,7 +206,7 @@ double above(const double* values, int n, int bin, double* inside, int* found) {
       sum[k] += reinterpret_cast<Doubles>(reinterpret_cast<S64v>(v) & (v >= end));
       inside_bin |= (v >= first) & (v < end);
     }
-    // Few values lie in the one bin: most vectors are passed over.
+    // Few values lie in the one bin: most vectors are skipped.
     if (any(inside_bin))
       for (int k = 0; k < kSumLanes; ++k) take(values[i + k]);
   }

@@ -10,30 +10,30 @@
 
 namespace framequality::cpu {
 
-/// Doubles that a kernel may read or write behind the last of a row.
+/// Doubles that a kernel may read or write past the end of a row.
 inline constexpr int kBliindsSlack = 8;
-/// Bytes that a kernel may read behind the last code of a row.
+/// Bytes that a kernel may read past the last pixel of a row.
 inline constexpr int kCodeSlack = 128;
 
-/// Places in a histogram of values >= 0 by their exponent and first five bits, from 2^-44 to 2^20; values beyond fall
+/// Bins of a histogram of values >= 0 by their exponent and first five bits, from 2^-44 to 2^20; values beyond fall
 /// into the first or the last.
 inline constexpr int kValueBits = 5, kValueBins = 64 << kValueBits;
 
 struct BliindsKernels {
-  /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
+  /// Luma of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
   void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
-  /// out[i] = code i times unit; [0] bytes, [1] native words.
+  /// out[i] = luma i times unit; [0] bytes, [1] native words.
   void (*widen[2])(const std::uint8_t* codes, int n, double unit, double* out);
-  /// The same of red made from code i of Y and of V.
+  /// The same for red from Y and V.
   void (*red[2])(const bliinds::RedOfYuv&, const std::uint8_t* y, const std::uint8_t* v, int n, double unit,
                  double* out);
-  /// Each of n codes as often as a sample of V is wide; by [halvings of V's width - 1][bytes, native words].
+  /// Repeats each of n samples of V over its width; by [halvings of V's width - 1][bytes, native words].
   void (*repeat[2][2])(const std::uint8_t* codes, int n, std::uint8_t* out);
   /// out[k][i] = row[3 i + k]; out: three rows of `pitch` doubles, one after the other.
   void (*part)(const double* row, int n, std::int64_t pitch, double* out);
-  /// n pixels of half size from three rows whose first column is the one left of the picture. scratch: 2 n + 2.
+  /// n pixels of half size from three rows whose first column is the one left of the image. scratch: 2 n + 2.
   void (*halve)(const double* above, const double* middle, const double* below, int n, double* scratch, double* out);
-  /// Statistics of the n blocks of a row from five rows as part() leaves them.
+  /// Statistics of the n blocks of a row from five rows made by part().
   void (*blocks)(const double* const (&rows)[5], std::int64_t pitch, int n, double* zeta, double* rho, double* energy,
                  double* orient);
   void (*shapes)(const bliinds::ShapeTable& table, const double* rho, int n, std::uint16_t* out);

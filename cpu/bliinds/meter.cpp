@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host twin of BLIINDS-II: rows run once through all three scales, only block values are kept.
+// The host twin of BLIINDS-II: rows pass once through all three scales, only block values are kept.
 #include "cpu/bliinds/meter.h"
 
 #include "cpu/bliinds/kernels.h"
@@ -17,10 +17,10 @@ namespace {
 
 using namespace bliinds;
 
-/// Values that are summed in one go. Sums of so many, added up, stay within 1e-13 of the exact one.
+/// Values that are summed in one go: sums of this many, added up, stay within 1e-13 of the exact one.
 constexpr int kChunk = 2048;
 
-/// What pooling needs besides the values.
+/// Buffers for pooling.
 struct Scratch {
   explicit Scratch(std::size_t blocks) : inside(blocks + kBliindsSlack) {}
   std::vector<std::uint32_t> bins = std::vector<std::uint32_t>(kValueBins);
@@ -28,7 +28,7 @@ struct Scratch {
   std::vector<double> inside;
 };
 
-/// One scale of a picture. Takes rows from the top, measures a row of blocks as soon as its five rows are there, and
+/// One scale of an image. Takes rows from the top, measures a row of blocks as soon as its five rows are there, and
 /// hands rows of half size to the next scale.
 class Level {
  public:
@@ -55,7 +55,7 @@ class Level {
     std::fill_n(parted_row(0), 3 * pitch_, 0.0);
   }
 
-  /// Where the next row's pixels go.
+  /// Destination of the next row's pixels.
   double* slot() { return row(pushed_) + 1; }
 
   void push() {
@@ -70,7 +70,7 @@ class Level {
     if (pushed_ >= kBlock - 1 && (pushed_ - (kBlock - 1)) % kStride == 0) measure((pushed_ - (kBlock - 1)) / kStride);
   }
 
-  /// Adds the rows of zeros below the picture.
+  /// Adds the rows of zeros below the image.
   void finish() {
     while (pushed_ < kStride * scale_.rows() + 1) {
       std::fill_n(slot(), scale_.width, 0.0);
@@ -103,7 +103,7 @@ class Level {
     const std::size_t at = static_cast<std::size_t>(r) * static_cast<std::size_t>(n);
     const double* rows[kBlock];
     for (int y = 0; y < kBlock; ++y) rows[y] = parted_row(kStride * r + y);
-    // What a vector writes behind the row's end, the next row overwrites.
+    // Vectors that write past the row's end are overwritten by the next row.
     kernels_.blocks(rows, pitch_, n, values_[kZeta].data() + at, rho_.data(), values_[kEnergy].data() + at,
                     values_[kOrient].data() + at);
     kernels_.shapes(shape_table_, rho_.data(), n, shape_.data() + at);
@@ -209,7 +209,7 @@ class BliindsMeter final : public bliinds::Meter {
  private:
   std::array<Level*, kScales> levels() { return {&first_, &second_, &third_}; }
 
-  /// The pixels of row y.
+  /// Writes the pixels of row y.
   void fill(const Task& task, int y, double* out) {
     const Geometry& g = input_.geometry;
     const PixelLayout layout = channel_layout(g.layout, task.channel);
@@ -221,7 +221,7 @@ class BliindsMeter final : public bliinds::Meter {
     kernels_.red[words](input_.red, codes, v_codes, g.width, unit, out);
   }
 
-  /// The codes of a row of V, one for each pixel.
+  /// A row of V, one sample for each pixel.
   const std::uint8_t* v_row(const Task& task, int row) {
     if (row == v_row_) return v_codes_;  // as for the row before
     v_row_ = row;
@@ -238,7 +238,7 @@ class BliindsMeter final : public bliinds::Meter {
     return v_codes_ = repeated_.data();
   }
 
-  /// The n codes of a row: where they lie, or extracted.
+  /// The n luma values of a row: in place, or extracted.
   const std::uint8_t* row_of(const PixelLayout& layout, const Frame& frame, int y, int n,
                              std::vector<std::uint8_t>& extracted) const {
     const std::uint8_t* planes[3] = {};
@@ -252,8 +252,8 @@ class BliindsMeter final : public bliinds::Meter {
   const BliindsKernels& kernels_;
   std::optional<Task> pending_;
   std::vector<std::uint8_t> codes_, chroma_, repeated_;
-  int v_row_ = -1;                         ///< the row of V last looked at
-  const std::uint8_t* v_codes_ = nullptr;  ///< its codes
+  int v_row_ = -1;                         ///< the row of V in v_codes_
+  const std::uint8_t* v_codes_ = nullptr;  ///< its samples
   Level third_, second_, first_;
   Scratch scratch_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host twin of the denoisers: what is prepared once for each frame, and what each thread does when.
+// The host twin of the denoisers: per-frame preparation, and the work of each thread.
 #include "cpu/denoise/filter.h"
 
 #include "algorithms/denoise/noise.h"
@@ -22,9 +22,9 @@ namespace {
 using namespace denoise;
 
 constexpr int kMaxFields = 2;
-constexpr int kRowsAtOnce = 32;  // that a thread prepares or copies
+constexpr int kRowsAtOnce = 32;  // rows that a thread prepares or copies at once
 
-/// The narrowest numbers that hold the distances of a pass.
+/// The narrowest type that holds the distances of a pass.
 Distances distances_of(const PictureLayout& layout, const Settings& s, const Pass& pass) {
   const double side = 2 * s.patch_radius + 1, largest = layout.largest();
   const double most = pass.count * side * side * largest * largest;
@@ -71,14 +71,14 @@ class CpuDenoiser final : public Filter {
     std::uint64_t serial = 0;
     DenoisePlane plane[3][kMaxFields];
   };
-  /// What one thread has for itself.
+  /// Buffers of one thread.
   struct Own {
     TileFilter tiles;
     std::vector<std::uint16_t> codes;
     std::vector<float> fine, coarse;
     std::vector<std::int32_t> clipped;
   };
-  /// Rows of a component that are to be prepared.
+  /// Rows of a component to prepare.
   struct Filling {
     std::size_t frame;
     int component, field, first, last;
@@ -89,7 +89,7 @@ class CpuDenoiser final : public Filter {
     std::size_t first;  ///< of its blocks in blocks_
   };
 
-  /// Calls work(i, what the thread has for itself) for i = 0...count-1, on all threads.
+  /// Calls work(i, the thread's buffers) for i = 0...count-1, on all threads.
   template <class F>
   void share(std::size_t count, const F& work) {
     std::atomic<std::size_t> next = 0;
@@ -126,7 +126,7 @@ class CpuDenoiser final : public Filter {
     return fits;
   }
 
-  /// Gives each frame of the window a slot: the one that was filled for it, or one that nobody in the window has.
+  /// Gives each frame of the window a slot: the one already filled for it, or one that no frame of the window uses.
   void choose_slots() {
     if (slots_.size() < window_.size()) slots_.resize(window_.size());
     slot_of_.assign(window_.size(), nullptr);
@@ -167,7 +167,7 @@ class CpuDenoiser final : public Filter {
     return {frame.plane[component.plane] + component.offset + field * stride, fields_ * stride, component.pixel_stride};
   }
 
-  /// Whether filtering writes every byte of plane p, so that nothing of it need be copied.
+  /// Whether filtering writes every byte of plane p, so that it need not be copied.
   bool written_whole(int p) const {
     bool whole = false;
     each_plane([&](int i, int k, int) {
@@ -271,7 +271,7 @@ class CpuDenoiser final : public Filter {
     }
   }
 
-  /// Puts the noise of each job's planes into its weights, where it is asked for.
+  /// Puts the noise of each job's planes into its weights, where required.
   void estimate() {
     parts_.clear();
     std::size_t blocks = 0;

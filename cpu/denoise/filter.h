@@ -11,7 +11,7 @@ namespace framequality::cpu {
 
 /// A filter for frames of `geometry` in host memory. Filters in collect(); one frame may be pending at a time.
 /// threads: how many filter a frame at once, 0 for as many as the machine has cores; the result is the same.
-/// isa: one of instruction_sets(), or empty for the best; all give the same codes.
+/// isa: one of instruction_sets(), or empty for the best; results are bit-identical.
 std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry& geometry, int threads = 0,
                                                std::string_view isa = {});
 

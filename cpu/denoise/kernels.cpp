@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The inner loops of the denoisers. This file is compiled once for each instruction set, named by FQ_ISA.
 //
-// Every float is made by the operations of weight.h in their order, so all instruction sets give the same bits.
+// Every float is computed by the operations of weight.h in their order, so all instruction sets give the same bits.
 // Distances are exact integers, whatever the order of their sums.
 #include "cpu/denoise/kernels.h"
 
@@ -101,7 +101,7 @@ void slide_wide(const float* entering, const float* other_entering, const float*
     slide_doubles<true>(entering, other_entering, nullptr, nullptr, n, columns);
 }
 
-/// To the nearest float.
+/// Converts to the nearest float.
 template <Distances kKind>
 FQ_HD F32v to_float(U32v v) {
 #if defined(__AVX512BW__)
@@ -113,13 +113,13 @@ FQ_HD F32v to_float(U32v v) {
 #endif
 }
 
-/// Distances of a row, one vector after the other, from sums over columns.
+/// Distances of a row, vector by vector, from sums over columns.
 template <Distances kKind, int kRadius>
 struct RowDistances {
   const std::uint32_t* columns;
 #if defined(__AVX512BW__)
-  // Sums of 1, 2, 4 and 8 columns, each made of two of the ones before, and of the vectors behind that the next level
-  // needs. A load that is not aligned costs twice what moving lanes between registers does.
+  // Sums of 1, 2, 4 and 8 columns, each made from two of the previous, and of the following vectors that the next level
+  // needs. An unaligned load costs twice as much as moving lanes between registers.
   static constexpr int kTop = kRadius == 0 ? 0 : kRadius == 1 ? 1 : kRadius < 4 ? 2 : 3;
   __m512i level[kTop + 1][kTop + 1] = {};
 
@@ -183,8 +183,8 @@ struct RowDistances<Distances::kWide, kRadius> {
   }
 };
 
-/// Neighbouring vectors that every operation goes through before the next, which waits for it: cores do not look far
-/// enough ahead to find as much to do by themselves.
+/// Neighbouring vectors that each operation processes before the next, dependent one: cores do not look far
+/// enough ahead to find this parallelism themselves.
 template <int kVectors>
 struct Batch {
   F32v v[kVectors];
@@ -223,7 +223,7 @@ FQ_HD Batch<kVectors> operator-(float a, const Batch<kVectors>& b) {
   return FQ_BATCH(a - b.v[j]);
 }
 
-/// As exponent() and exp2_minus(): the same operations but for pairs of signs that cancel.
+/// As exponent() and exp2_minus(), with the same operations except pairs of signs that cancel.
 /// kPlain: floor and spatial are 0, the scale is finite.
 template <bool kPlain, int kVectors>
 FQ_HD Batch<kVectors> weights_of(const Batch<kVectors>& distances, const denoise::Weights& w, float spatial) {
@@ -301,7 +301,7 @@ FQ_HD void add_vectors(const Term* terms, int count, std::ptrdiff_t at, const Co
 
 template <int kPlanes, bool kLargest>
 void add_terms(const Term* terms, int count, int n, const Collected& c) {
-  // Enough sums at once to hide how long one addition takes, few enough for 16 registers.
+  // Enough sums at once to hide the latency of an addition, few enough for 16 registers.
   constexpr int kVectors = kVec == 64 || kPlanes == 1 ? 4 : 2;
   int i = 0;
   for (; i + (kVectors - 1) * kLanesOf < n; i += kVectors * kLanesOf)
@@ -323,7 +323,7 @@ void finish(const float* values, const float* weights, int n, int depth, float* 
     const F32v mean = load_at<F32v>(values + i) / load_at<F32v>(weights + i) + middle;
     store(means + i, mean);
     const F32v code = minimum(maximum(mean, F32v{}), F32v{} + largest);
-    // 2^23 more leaves no fraction bits: rounds to the nearest integer, ties to even, into the low bits.
+    // Adding 2^23 removes fraction bits: rounds to the nearest integer, ties to even, into the low bits.
     const U32v bits = reinterpret_cast<U32v>(code + 8388608.0f) & 0xffff;
     store(codes + i, __builtin_convertvector(bits, U16half));
   }
@@ -334,7 +334,7 @@ void noise(const float* const rows[5], int n, float lowest, float highest, const
   for (int i = 0; i < n - 2 * denoise::kNoiseReach; i += kLanesOf) {
     const auto value = [&](int row, int column) { return load_at<F32v>(rows[row] + i + column); };
     const F32v own = value(2, 2);
-    // The weights of a residual add up to 0, so values serve as well as codes.
+    // A residual's weights add up to 0, so the offset of `values` cancels.
     const F32v fine = denoise::noise_residual(value(1, 1), value(1, 2), value(1, 3), value(2, 1), own, value(2, 3),
                                               value(3, 1), value(3, 2), value(3, 3));
     const F32v coarse = denoise::noise_residual(value(0, 0), value(0, 2), value(0, 4), value(2, 0), own, value(2, 4),

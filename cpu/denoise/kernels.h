@@ -8,24 +8,24 @@
 
 namespace framequality::cpu {
 
-/// Numbers behind the last of a row that loops may read or write: every buffer of theirs has as many more.
+/// Numbers that loops may read or write past the end of a row: all their buffers have this many more.
 inline constexpr int kDenoiseSlack = 64;
 
-/// Where distances are added up: 32 bits that hold a sign, 32 bits that do not, or doubles; exact in each.
+/// Type in which distances are added up: signed 32 bits, unsigned 32 bits, or doubles; exact in each.
 enum class Distances : std::uint8_t { kInt, kUnsigned, kWide };
 inline constexpr int kDistances = 3;
 
-/// What a pixel takes from one offset: weight i times value i of each plane, for pixel i of the row.
+/// One offset's contribution to a pixel: weight i times value i of each plane, for pixel i of the row.
 struct Term {
   const float* weights;
   const float* values[3];
 };
 
-/// What a row of pixels has collected so far.
+/// The sums of a row of pixels so far.
 struct Collected {
   float* weights;
   float* values[3];
-  float* largest;  ///< weight; null if nobody asks
+  float* largest;  ///< weight; null if not needed
 };
 
 /// Sums of columns of pixels.
@@ -37,12 +37,12 @@ struct NoiseSums {
 struct DenoiseKernels {
   /// values[i] = codes[i] - middle.
   void (*widen)(const std::uint16_t* codes, int n, int middle, float* values);
-  /// pairs[i] = the code that enters a patch (low half) and the one that leaves it, each of at most 15 bits.
+  /// pairs[i] = the sample that enters a patch (low half) and the one that leaves it, each of at most 15 bits.
   void (*pair)(const std::uint16_t* entering, const std::uint16_t* leaving, int n, std::uint32_t* pairs);
-  /// Moves sums over the rows of patches down by one row: adds the squared differences of the codes that enter and,
-  /// unless grows is true, takes off those that leave.
+  /// Moves sums over the rows of patches down by one row: adds the squared differences of entering samples and,
+  /// unless grows is true, subtracts those of leaving ones.
   void (*slide)(const std::uint32_t* own, const std::uint32_t* other, int n, bool grows, std::uint32_t* columns);
-  /// The same of values of 16 bits. leaving, other_leaving: null if the sums grow.
+  /// The same for values of 16 bits. leaving, other_leaving: null if the sums grow.
   void (*slide_wide)(const float* entering, const float* other_entering, const float* leaving,
                      const float* other_leaving, int n, double* columns);
   /// weights[i] of the distance columns[i] + ... + columns[i + 2 * patch radius]; columns: 32 bits or doubles.
@@ -51,10 +51,10 @@ struct DenoiseKernels {
   Weigh weigh[kDistances][denoise::kMaxPatchRadius + 1];
   /// Adds all terms, in their order, to n pixels of 1...3 planes.
   void (*add[3])(const Term* terms, int count, int n, const Collected&);
-  /// The means of a row's values in one plane, and their codes.
+  /// The means of a row's values in one plane, and the resulting samples.
   void (*finish)(const float* values, const float* weights, int n, int depth, float* means, std::uint16_t* codes);
-  /// Adds what noise.h sums up of pixels 2...n-3 of the middle one of five rows of n, pixel 2 first: |residuals|, and 1
-  /// for each value that is lowest or highest. Exact for 16 rows.
+  /// Adds the sums of noise.h for pixels 2...n-3 of the middle one of five rows of n, pixel 2 first: |residuals|, and 1
+  /// for each value that is lowest or highest. Exact for up to 16 rows.
   void (*noise)(const float* const rows[5], int n, float lowest, float highest, const NoiseSums& sums);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads samples of any layout into rows with a border.
+// Reading of samples of any layout into rows with a border.
 #include "cpu/denoise/plane.h"
 
 namespace framequality::cpu {
@@ -29,7 +29,7 @@ void read_row(const PictureLayout& layout, const SampleRows& source, const Denoi
 
 void DenoisePlane::reshape(const Shape& shape) {
   shape_ = shape;
-  // Vectors begin inside the last row, so they may end behind it.
+  // Vectors begin inside the last row, so they may end past it.
   const std::size_t size = static_cast<std::size_t>(shape.rows()) * pitch(shape) + kDenoiseSlack;
   values_.resize(size);
   pairs_.resize(shape.wide ? 0 : size);
@@ -44,7 +44,7 @@ void DenoisePlane::fill(const DenoiseKernels& kernels, const PictureLayout& layo
     read_row(layout, source, shape_, row - reach, entering);
     kernels.widen(entering, width, 1 << (layout.depth - 1), values_.data() + to);
     if (shape_.wide) continue;
-    // Patches around the first rows only grow: what leaves them is never looked at.
+    // Patches around the first rows only grow: the rows that leave them are never read.
     if (row >= side) read_row(layout, source, shape_, row - side - reach, leaving);
     kernels.pair(entering, row >= side ? leaving : entering, width, pairs_.data() + to);
   }

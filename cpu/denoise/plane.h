@@ -11,29 +11,29 @@
 
 namespace framequality::cpu {
 
-/// Samples in a picture's memory: row y begins at data + y * stride, sample x of it step * x bytes later.
+/// Samples in an image's memory: row y begins at data + y * stride, sample x of it step * x bytes later.
 struct SampleRows {
   const std::uint8_t* data;
   std::ptrdiff_t stride, step;
 };
 
-/// Rows and columns beyond 0...width-1, 0...height-1 are bordered ones, as far as patches and searches reach.
+/// Rows and columns outside 0...width-1, 0...height-1 are the border, as wide as patches and searches reach.
 class DenoisePlane {
  public:
   struct Shape {
     int width = 0, height = 0, search = 0, patch = 0;
     denoise::Border border = denoise::Border::kSymmetric;
-    bool wide = false;  ///< no pairs: codes do not fit 15 bits, or sums of squares not 32
+    bool wide = false;  ///< no pairs: samples do not fit 15 bits, or sums of squares not 32
     int reach() const { return search + patch; }
-    /// With the border.
+    /// Rows including the border.
     int rows() const { return height + 2 * reach(); }
     bool operator==(const Shape&) const = default;
   };
 
-  /// Makes room, which allocates if there was never as much.
+  /// Makes room; allocates only to grow.
   void reshape(const Shape& shape);
   const Shape& shape() const { return shape_; }
-  /// Holds nothing of any frame until it is given a shape again.
+  /// Discards all contents until it gets a shape again.
   void forget() { shape_ = {}; }
 
   /// Fills rows first...last-1 of rows(). scratch: scratch_size() of the caller's own.
@@ -41,9 +41,9 @@ class DenoisePlane {
             std::uint16_t* scratch);
   static std::size_t scratch_size(const Shape& shape) { return 2 * pitch(shape); }
 
-  /// Code less 2^(depth - 1) of pixel x of row y, and on.
+  /// Values, samples less 2^(depth - 1), from pixel x of row y on.
   const float* values(int x, int y) const { return values_.data() + at(x, y); }
-  /// Codes of row y + patch, which a patch around row y takes in, and of row y - patch - 1, which it leaves.
+  /// Samples of row y + patch, which enters a patch around row y, and of row y - patch - 1, which leaves it.
   const std::uint32_t* pairs(int x, int y) const { return pairs_.data() + at(x, y + shape_.patch); }
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Walks over the offsets of a search window, rows of a tile at a time.
+// Iteration over the offsets of a search window, rows of a tile at a time.
 //
-// A distance serves twice, as w(p, t) = w(p + t, -t), so only half of the offsets are gone through. For each row ty of
+// A distance is used twice, as w(p, t) = w(p + t, -t), so only half of the offsets are visited. For each row ty of
 // offsets, all its tx are weighed row by row down the tile. Weights are kept for ty more rows: then a pixel's +t and -t
-// are both there, and it takes all tx of the row in the order of weight.h with its sums in registers.
+// are both available, and it adds all tx of the row in the order of weight.h with its sums in registers.
 #include "cpu/denoise/tile.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace denoise;
 
-// Weights of a row of offsets fill this many columns. Rows and sums of a tile stay in 1 MiB of cache.
+// Columns for which the weights of a row of offsets are kept. Rows and sums of a tile stay in 1 MiB of cache.
 constexpr int kWeighed = 256;
 constexpr int kTileRows = 64;
 constexpr int kPitch = kWeighed + kDenoiseSlack;
@@ -58,7 +58,7 @@ void TileFilter::reserve(int search_radius) {
   grow(codes_, kPitch);
 }
 
-/// A tile in the making.
+/// The state of a tile being filtered.
 struct TileFilter::Walk {
   TileFilter& f;
   const DenoiseKernels& k;
@@ -77,9 +77,9 @@ struct TileFilter::Walk {
     return {row(0), {row(1), row(2), row(3)}, job.center == CenterWeight::kMax ? row(4) : nullptr};
   }
 
-  /// Weights of n pixels from x on of row y, whose sums over columns stand at row y - 1, or nowhere if y is the first.
+  /// Weights of n pixels from x on of row y; sums over columns are those of row y - 1, or missing if y is the first.
   void weigh(const DenoisePlanes& other, int x, int y, int n, int tx, int ty, bool first, float* out) const {
-    // 32-bit sums take half of the room.
+    // 32-bit sums need only half of the room.
     double* const columns = f.columns_.data() + std::ptrdiff_t{tx + search} * kColumnsPitch;
     const int begin = x - patch, count = n + 2 * patch, start = first ? y - 2 * patch : y;
     if (first) std::fill_n(columns, kColumnsPitch, 0.0);
@@ -128,7 +128,7 @@ struct TileFilter::Walk {
       const int slot = (y - above) % slots, old = (y - ty - above + slots) % slots;
       int count = 0;
       for (int tx = ty ? -search : 1; tx <= search; ++tx) {
-        // Of pixels that are in the tile, or that the offset takes there.
+        // Pixels that are in the tile, or that the offset moves there.
         const int left = std::max(tx, 0);
         weigh(job.own, tile.x0 - left, y, width() + std::abs(tx), tx, ty, y == above, weights(slot, tx));
         if (y < tile.y0) continue;

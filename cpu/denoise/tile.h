@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Filters one rectangle of a plane: the unit of work of a thread, small enough for its core's cache.
+// Filter for one rectangle of a plane: the unit of work of a thread, small enough for its core's cache.
 #pragma once
 
 #include "algorithms/picture.h"
@@ -28,7 +28,7 @@ struct DenoiseJob {
   struct Output {
     std::uint8_t* data = nullptr;  ///< of the field's first sample
     std::ptrdiff_t stride = 0, step = 0;
-    float* means = nullptr;  ///< null: nowhere
+    float* means = nullptr;  ///< null: not wanted
     std::ptrdiff_t means_stride = 0;
   } out[3];
 };
@@ -45,10 +45,10 @@ struct Tiling {
   Tile tile(int i) const;
 };
 
-/// What one thread needs to filter tiles. Thread-safety: one thread at a time.
+/// Buffers of one thread that filters tiles. Thread-safety: one thread at a time.
 class TileFilter {
  public:
-  /// Makes room, which allocates if there was never as much.
+  /// Makes room; allocates only to grow.
   void reserve(int search_radius);
   void filter(const DenoiseKernels& kernels, const DenoiseJob& job, const Tile& tile);
 

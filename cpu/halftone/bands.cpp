@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A thread takes every n-th band and stays behind the one above, whose progress it follows.
+// Each thread processes every n-th band and stays behind the one above, whose progress it follows.
 #include "cpu/halftone/bands.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace halftone;
 
 namespace {
 
-/// Steps between two looks at the band above. Fewer let more threads work on narrow pictures, more wait less often.
+/// Steps between two checks of the band above. Fewer let more threads work on narrow images, more wait less often.
 constexpr int kChunkSteps = 128;
 static_assert(kChunkSteps % kMostRows == 0);
 
@@ -36,7 +36,7 @@ void read_tones(const ToneSource& source, const HalftoneKernels& kernels, int y,
 }
 
 std::optional<ToneFormula> formula_of(const std::int16_t* tones, const ToneSettings& settings) {
-  // 4080 / 219 is 18 + 0.6301, whose double is to be rounded down: its fraction is off by less than any of 1/73.
+  // 4080 / 219 is 18 + 0.6301, whose double must be rounded down: its fraction is off by less than any of 1/73.
   const ToneFormula f =
       settings.limited ? ToneFormula{16, 219, 18, 41297, settings.invert} : ToneFormula{0, 255, 16, 0, settings.invert};
   for (int code = 0; code < 256; ++code) {
@@ -91,7 +91,7 @@ void BandDiffusion::run_band(const Job& job, int band, Scratch& scratch) {
   b.above = kept_row(band - 1);
   b.below = kept_row(band);
   for (int r = 0; r < lanes; ++r) {
-    // Rows below the picture read its last one and write to where nobody looks.
+    // Rows below the image read its last one and write to scratch memory.
     const int y = y0 + std::min(r, rows - 1);
     std::uint8_t* own = &scratch.rows[static_cast<std::size_t>(r) * static_cast<std::size_t>(width) * 2];
     const std::uint8_t* planes[3] = {};
@@ -111,7 +111,7 @@ void BandDiffusion::run_band(const Job& job, int band, Scratch& scratch) {
   for (int chunk = 0; chunk < job.chunks; ++chunk) {
     const int t0 = chunk * kChunkSteps, t1 = std::min(t0 + kChunkSteps, job.steps);
     if (band > 0) {
-      // The last step reads column t1 of the row above, which is done 2 (lanes - 1) steps after the first row's.
+      // The last step reads column t1 of the row above, which is ready 2 (lanes - 1) steps after the first row's.
       const int needed = std::min(t1 + 2 * (lanes - 1) + 1, job.steps);
       wavefront_.await(band - 1, (needed + kChunkSteps - 1) / kChunkSteps);
     }

@@ -12,14 +12,14 @@
 
 namespace framequality::cpu {
 
-/// One field of a frame, and how its codes become tones.
+/// One field of a frame, and the conversion of its samples to tones.
 struct ToneSource {
   const PixelLayout* layout = nullptr;
   const std::uint8_t* plane[3] = {};
   std::ptrdiff_t stride[3] = {};
   int width = 0, height = 0;
-  const std::int16_t* tones = nullptr;  ///< by code
-  std::optional<ToneFormula> formula;   ///< of the same table
+  const std::int16_t* tones = nullptr;  ///< by pixel value
+  std::optional<ToneFormula> formula;   ///< equal to the table
 
   void rows_at(int y, const std::uint8_t* (&rows)[3]) const {
     for (int p = 0; p < layout->planes(); ++p) rows[p] = plane[p] + stride[p] * y;
@@ -33,17 +33,17 @@ void read_tones(const ToneSource& source, const HalftoneKernels& kernels, int y,
 /// The formula of a table of 256 tones, if it has one.
 std::optional<ToneFormula> formula_of(const std::int16_t* tones, const halftone::ToneSettings& settings);
 
-/// Diffuses with the vectors of one instruction set, which has some. Everything is allocated when it is made.
+/// Diffuses with vectors of an instruction set that has some. Everything is allocated in the constructor.
 class BandDiffusion {
  public:
   BandDiffusion(int width, const HalftoneKernels& kernels, int threads);
 
-  /// Raster order, not serpentine. threads: of the workers, that take part.
+  /// Raster order, not serpentine. threads: how many of the workers take part.
   void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers,
            int threads);
 
  private:
-  /// Of one thread.
+  /// Buffers of one thread.
   struct Scratch {
     std::vector<std::uint8_t> codes, rows, out;
   };

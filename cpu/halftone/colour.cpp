@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host twin of halftoning to the colours of a palette. A thread takes every n-th group of rows and stays behind the
-// one above, whose progress it follows; rows of the mask follow nothing.
+// The host twin of halftoning to the colours of a palette. Each thread processes every n-th group of rows and stays
+// behind the one above, whose progress it follows; rows of the mask are independent.
 #include "cpu/halftone/colour.h"
 
 #include "algorithms/halftone/colour_codes.h"
@@ -25,7 +25,7 @@ namespace {
 using namespace halftone;
 
 constexpr int kMostThreads = 16;
-/// Steps between two looks at the group above.
+/// Steps between two checks of the group above.
 constexpr int kChunkSteps = 256;
 
 class CpuColourHalftone final : public ColourFilter {
@@ -68,7 +68,7 @@ class CpuColourHalftone final : public ColourFilter {
   }
 
  private:
-  /// Of one thread: rows, with a column before and behind them.
+  /// Buffers of one thread: rows, with a column before and after them.
   struct Scratch {
     std::vector<Triple> tones, kept;
     std::vector<std::uint8_t> colours;
@@ -122,7 +122,7 @@ class CpuColourHalftone final : public ColourFilter {
     }
     codes_.read(rows, g_.width, tones);
   }
-  /// Tones that can be mixed, as error diffusion needs them.
+  /// Tones mapped to mixable ones, for error diffusion.
   void read_mapped(const Field& f, int y, Triple* tones) const {
     read(f, y, tones);
     if (!f.task.settings.relative) return;
@@ -185,7 +185,7 @@ class CpuColourHalftone final : public ColourFilter {
     }
     for (int chunk = 0; chunk * kChunkSteps < steps; ++chunk) {
       const int t0 = chunk * kChunkSteps, t1 = std::min(t0 + kChunkSteps, steps);
-      // Column t1 of the row above is complete when its group has gone as far as that row lies behind.
+      // Column t1 of the row above is complete once its group has advanced by that row's delay.
       const int needed = std::min(t1 + 1 + kColourSkew * (kColourRows - 1), steps);
       if (index > 0) wavefront_.await(index - 1, (needed + kChunkSteps - 1) / kChunkSteps);
       diffuse_colours(group, choice_->view(), f.task.settings.strength, t0, t1);

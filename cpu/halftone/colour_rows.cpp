@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of colour halftones: from tones to places in the palette, and from those to what a panel or a screen takes.
+// Rows of colour halftones: from tones to palette indices, and from those to output pixels.
 #include "cpu/halftone/colour_rows.h"
 
 #include "algorithms/halftone/colour_codes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of colour halftones: from tones to places in the palette, and from those to what a panel or a screen takes.
+// Rows of colour halftones: from tones to palette indices, and from those to output pixels.
 #pragma once
 
 #include "algorithms/halftone/colour.h"
@@ -9,16 +9,16 @@
 
 namespace framequality::cpu {
 
-/// Rows diffused together, each kColourSkew columns behind the one above: a core has more to do than wait for one
+/// Rows diffused together, each kColourSkew columns behind the one above, to keep a core busy while it waits for one
 /// row's errors.
 inline constexpr int kColourRows = 4, kColourSkew = 2;
 
-/// A group of rows under way.
+/// A group of rows in progress.
 struct ColourGroup {
   int rows;  ///< 1...kColourRows
   int width;
   const halftone::Triple* tones[kColourRows];
-  std::uint8_t* colours[kColourRows];  ///< places in the palette
+  std::uint8_t* colours[kColourRows];  ///< palette indices
   /// Kept errors of the row above the group and of its rows; columns -1 and width are the bias.
   halftone::Triple* kept[kColourRows + 1];
 };
@@ -30,7 +30,7 @@ void diffuse_colours(const ColourGroup& group, const halftone::ColourChoice& cho
 void diffuse_serpentine(const halftone::Triple* tones, int width, int y, const halftone::ColourChoice& choice,
                         int strength, halftone::Triple* kept, std::uint8_t* colours);
 
-/// Writes a row of places in the palette as the settings want it.
+/// Converts a row of palette indices to the output format of the settings.
 void write_colours(const std::uint8_t* colours, int width, const halftone::ColourSettings& settings, std::uint8_t* out);
 
 }  // namespace framequality::cpu

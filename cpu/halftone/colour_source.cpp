@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of a frame of any layout as the tones that colour halftoning works on.
+// Rows of a frame of any layout as tones for colour halftoning.
 #include "cpu/halftone/colour_source.h"
 
 #include "algorithms/halftone/colour_codes.h"

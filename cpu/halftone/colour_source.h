@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of a frame of any layout as the tones that colour halftoning works on.
+// Rows of a frame of any layout as tones for colour halftoning.
 #pragma once
 
 #include "algorithms/halftone/colour_filter.h"
@@ -10,7 +10,7 @@
 
 namespace framequality::cpu {
 
-/// What turns codes into tones: made when settings change, read by all threads.
+/// Tables from pixel values to tones: made when settings change, read by all threads.
 class ColourCodes {
  public:
   explicit ColourCodes(const PictureLayout& layout) : layout_(layout) {}

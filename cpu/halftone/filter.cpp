@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host twin of halftoning: which method runs on what.
+// The host twin of halftoning: choice of method and threads.
 #include "cpu/halftone/filter.h"
 
 #include "algorithms/halftone/floyd_steinberg.h"
@@ -32,7 +32,7 @@ void with_levels(int levels, F&& f) {
     f(std::integral_constant<int, 16>());
 }
 
-/// More would only wait: a row must be some way behind the one above.
+/// More would only wait: a row must stay some way behind the one above.
 constexpr int kMostThreads = 16;
 
 class CpuHalftone final : public Filter {
@@ -88,16 +88,16 @@ class CpuHalftone final : public Filter {
   }
 
  private:
-  /// Those that have enough to do to pay for being woken: near a millisecond of work each. Rows of the mask wait for
-  /// nobody, and a tenth is enough: two threads of an EPYC with AVX-512 took as long as one for 8 million pixels of few
-  /// levels compared as they lie, and for 1 million where there are 16 levels or luma is made first.
+  /// Threads with enough work to pay for waking them: nearly a millisecond each. Rows of the mask are
+  /// independent, a tenth will do: two threads of an EPYC with AVX-512 took as long as one for 8 million pixels at few
+  /// levels compared in place, and for 1 million with 16 levels or with luma to compute first.
   int useful_threads(const ToneSource& source) const {
     if (!adapts_) return workers_.count();
     const bool swaths = settings_.method == Method::kToneDependent, masked = settings_.method == Method::kBlueNoise;
     const std::int64_t mask_share = mask_.is_direct() && settings_.levels < 16 ? 4'000'000 : 1'000'000;
     const auto pixels = static_cast<std::int64_t>(source.width) * source.height;
     const std::int64_t paying = pixels / (swaths ? 200'000 : masked ? mask_share : 2'000'000);
-    // Rows of a swath follow each other closely, the swaths not at all.
+    // Rows of a swath follow each other closely, swaths do not.
     return static_cast<int>(std::clamp<std::int64_t>(
         swaths ? std::min<std::int64_t>(paying, settings_.swath_rows / 4) : paying, 1, workers_.count()));
   }
@@ -140,8 +140,8 @@ class CpuHalftone final : public Filter {
   std::optional<BandDiffusion> bands_;
   SwathDiffusion swaths_;
   MaskComparison mask_;
-  std::vector<std::int16_t> tones_;  ///< by code
-  // Rows of the plain steps.
+  std::vector<std::int16_t> tones_;  ///< by luma value
+  // Rows for scalar code.
   std::vector<std::uint8_t> codes_, greys_;
   std::vector<std::int16_t> row_tones_;
   std::vector<std::uint16_t> kept_;

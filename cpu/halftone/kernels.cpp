@@ -16,12 +16,12 @@ namespace {
 
 using namespace halftone;
 
-/// Bits of eight codes, the first one highest.
+/// Top bits of eight values, the first one highest.
 FQ_HD std::uint8_t pack_eight(const std::uint8_t* codes) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   std::uint64_t v;
   std::memcpy(&v, codes, sizeof v);
-  // Each product bit that reaches the top byte comes from one code only.
+  // Each product bit that reaches the top byte comes from one value only.
   return static_cast<std::uint8_t>((v & 0x0101010101010101u) * 0x8040201008040201u >> 56);
 #else
   int bits = 0;
@@ -72,7 +72,7 @@ class Diffusion {
   void run(int t0, int count) {
     if (t0 == 0) above_ = Shift()(above_, band_.above[0]);
     for (int t = t0; t < t0 + count; t += kRows) {
-      // Whether every row's columns lie inside the picture.
+      // Whether every row's columns lie inside the image.
       if (t - 2 * (kRows - 1) >= 0 && t + kRows <= band_.width)
         block<false>(t);
       else
@@ -90,7 +90,7 @@ class Diffusion {
   /// Lane i holds row kRows - 1 - i: so the last row's error is stored last.
   static int row_of(int lane) { return kRows - 1 - lane; }
 
-  /// Columns of row r that block t covers, as far as they are in the picture.
+  /// Columns of row r that block t covers, clipped to the image.
   struct Span {
     int column, skip, count;
   };
@@ -128,7 +128,7 @@ class Diffusion {
     transpose(low);
     if constexpr (kTones) transpose(high);
   }
-  /// The low bytes of words, which narrow() would not cut off but saturate.
+  /// The low bytes of words; narrow() would saturate instead.
   static Words low_bytes(Words v) { return right<8>(left<8>(v)); }
 
   template <bool kEdge>
@@ -157,7 +157,7 @@ class Diffusion {
     const Words black = splat(f.black), range = splat(f.range), whole = splat(f.whole), fraction = splat(f.fraction);
     const Words flip = splat(f.invert ? -1 : 0), base = splat(f.invert ? kWhite + 1 : 0);
     const Words bias = splat(kBias);
-    // Columns are counted from the last row's first, for words to hold them whatever the width.
+    // Columns are relative to the last row's first, so that words hold them at any width.
     const int first = t0 - 2 * (kRows - 1), most = 4 * kRows;
     const Words begin = splat(first > 0 ? 0 : -first),
                 end = splat(band_.width - first > most ? most : band_.width - first);
@@ -179,7 +179,7 @@ class Diffusion {
       const Words share = right<4>(sum), a = plus(tone, share);
       Words kept;
       if constexpr (kClassic) {
-        // Of a and a - step, the one that is not negative or too large.
+        // Of a and a - step, the one in range.
         kept = minimum(a, plus(minus(tone, splat(kStep)), share));
         low[j] = differ(a, kept);
       } else {
@@ -195,7 +195,7 @@ class Diffusion {
         kept = select(greater(end, column), kept, bias);
         column = plus(column, splat(1));
       }
-      // Lane 0 is the last row; what the other lanes write is overwritten by the next steps.
+      // Lane 0 is the last row; values of the other lanes are overwritten by the next steps.
       if (!kEdge || t >= 2 * (kRows - 1)) store_words(band_.below + (t - 2 * (kRows - 1)), kept);
       above_left = above;
       above = above_right;
@@ -231,7 +231,7 @@ void diffuse(const DiffusionBand& band, DiffusionState& state, int t0, int count
 
 void pack(const std::uint8_t* codes, int n, std::uint8_t* out) {
   int i = 0;
-  // Bytes are turned round in groups of eight, for the lowest bit of a byte is its last pixel.
+  // Bytes are reversed in groups of eight, because the lowest bit of a byte is its last pixel.
   const __m256i turn = _mm256_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0,
                                         15, 14, 13, 12, 11, 10, 9, 8);
   for (; i + 32 <= n; i += 32) {
@@ -259,7 +259,7 @@ FQ_HD std::uint8_t masked_colour(const MaskedColours& row, int x) {
 }
 
 #ifdef __AVX2__
-/// Places of four pixels, a 64-bit lane each.
+/// Palette indices of four pixels, a 64-bit lane each.
 FQ_HD __m256i four_masked_colours(const MaskedColours& row, int x) {
   const auto lanes = [](const std::uint64_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
   const auto each = [](std::int64_t v) { return _mm256_set1_epi64x(v); };
@@ -270,7 +270,7 @@ FQ_HD __m256i four_masked_colours(const MaskedColours& row, int x) {
                 blue = _mm256_and_si256(_mm256_srli_epi64(tone, 2 * kFieldBits + kNodeBits - 12), each(63 << 12));
   const __m256i node = _mm256_or_si256(red, _mm256_or_si256(green, blue));
   const __m256i mixture = _mm256_i64gather_epi64(reinterpret_cast<const long long*>(row.mixed), node, 8);
-  // Each threshold below the mask's moves on by the 4 bits of a colour.
+  // Each threshold below the mask's advances by the 4 bits of a colour.
   const __m256i beyond = _mm256_cmpgt_epi16(lanes(row.threshold + at), mixture);
   const __m256i bits = _mm256_sad_epu8(_mm256_and_si256(beyond, each(0x0004000400040000)), _mm256_setzero_si256());
   return _mm256_and_si256(_mm256_srlv_epi64(mixture, bits), each(15));
@@ -296,14 +296,14 @@ void mask_colours(const MaskedColours& row, std::uint8_t* out) {
 typedef std::int8_t S8v __attribute__((vector_size(kVec)));
 typedef std::uint8_t U8half __attribute__((vector_size(kVec / 2)));
 
-/// V: of as wide lanes as samples are.
+/// V: with lanes as wide as samples.
 template <class V, int kLevels>
 FQ_HD void mask_vector(const std::uint8_t* samples, V bits, V flip, const std::uint8_t* last_below, std::uint8_t* out) {
   constexpr std::ptrdiff_t kLane = sizeof(V{}[0]), kPitch = kMaskSide * kLane;
   const V v = (load<V>(samples) & bits) ^ flip;
   V level{};
   for (int i = 0; i < kLevels - 1; ++i) level -= reinterpret_cast<V>(v > load<V>(last_below + i * kPitch));
-  // White is all ones, as what a comparison gives. A byte's product does not leave it, so that words take two.
+  // White is all ones, like the result of a comparison. A byte's product stays within it, so a word holds two.
   const U16v grey = kLevels == 2 ? reinterpret_cast<U16v>(-level)
                                  : reinterpret_cast<U16v>(level) * static_cast<std::uint16_t>(Levels{kLevels}.code(1));
   if constexpr (kLane == 1)

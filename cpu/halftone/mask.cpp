@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning by the blue-noise mask: codes are compared with the codes at which levels begin.
+// Halftoning by the blue-noise mask: pixel values are compared with those at which levels begin.
 #include "cpu/halftone/mask.h"
 
 #include "algorithms/halftone/blue_noise.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMostLevels = 16;
 
-/// Whether samples lie side by side, whatever else is in their words.
+/// Whether samples are adjacent, whatever the other bits of their words.
 bool lies_close(const PixelLayout& l) {
   return l.kind == PixelLayout::Kind::kLuma && l.offset[0] == 0 && l.pixel_stride == l.word_bytes &&
          l.word_bytes == (l.depth == 8 ? 1 : 2) && l.big_endian == (std::endian::native == std::endian::big);
@@ -49,9 +49,9 @@ void MaskComparison::fill(const std::int16_t* tones, const Basis& basis) {
   const std::uint32_t mirror = basis.tone.invert ? (1u << depth_) - 1 : 0;
   last_below_.resize(static_cast<std::size_t>(basis.levels - 1) * kMaskSide * kMaskSide * sizeof(Code));
   std::array<Code, kWhite + 1> by_threshold{};
-  // Levels rise with tones and tones with codes, and a level begins later the higher its threshold is, but before the
-  // next level does: so the code at which one begins only moves on. It is never 0, for black has no dots, nor beyond
-  // the last, for white has all of them.
+  // Levels increase with tones and tones with values, and a level begins later the higher its threshold is, but before
+  // the next level does: so the value at which one begins only increases. It is never 0, for black has no dots, nor
+  // beyond the last, for white has all of them.
   std::uint32_t code = 0;
   for (int level = 1; level < basis.levels; ++level) {
     for (int t = 1; t <= kWhite; ++t) {
@@ -79,14 +79,14 @@ void MaskComparison::run(const ToneSource& source, const Target& out, const Sett
       fill<std::uint8_t>(source.tones, basis);
     basis_ = basis;
   }
-  // Inverted pictures are compared mirrored: tones rise along their codes from the last one down.
+  // Inverted images are compared mirrored: tones increase from the last value down.
   const auto bits = static_cast<std::uint16_t>(((1u << depth_) - 1) << shift_);
   const std::uint16_t sign = words_ ? kSign<std::uint16_t> : kSign<std::uint8_t>;
   const auto flip = static_cast<std::uint16_t>(settings.tone.invert ? sign ^ bits : sign);
   const std::size_t pitch = last_below_.size() / kMaskSide;
   workers.run(threads, [&](int thread) {
     Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
-    // Rows one after another: memory is fetched ahead in its own order.
+    // Consecutive rows for each thread: memory is prefetched in its own order.
     const auto first = [&](int i) { return static_cast<int>(std::int64_t{source.height} * i / threads); };
     for (int y = first(thread); y < first(thread + 1); ++y) {
       const std::uint8_t* rows[3] = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning by the blue-noise mask: codes are compared with the codes at which levels begin.
+// Halftoning by the blue-noise mask: pixel values are compared with those at which levels begin.
 #pragma once
 
 #include "algorithms/halftone/filter.h"
@@ -14,24 +14,24 @@
 
 namespace framequality::cpu {
 
-/// Everything is allocated when it is made: at most 480 KiB and three bytes for each column and thread.
+/// Everything is allocated in the constructor: at most 480 KiB and three bytes for each column and thread.
 class MaskComparison {
  public:
   MaskComparison(const PixelLayout& layout, int width, const HalftoneKernels& kernels, int threads);
 
-  /// Whether frames are compared as they lie, with no row of luma made first.
+  /// Whether frames are compared in place, without computing luma first.
   bool is_direct() const { return is_direct_; }
 
-  /// threads: of the workers, that take part.
+  /// threads: how many of the workers take part.
   void run(const ToneSource& source, const halftone::Target& out, const halftone::Settings& settings, Workers& workers,
            int threads);
 
  private:
-  /// Of one thread: a row.
+  /// A row buffer of one thread.
   struct Scratch {
     std::vector<std::uint8_t> codes, out;
   };
-  /// What the table depends on.
+  /// The inputs of the table.
   struct Basis {
     halftone::ToneSettings tone;
     int levels, strength;
@@ -42,7 +42,7 @@ class MaskComparison {
 
   const HalftoneKernels& kernels_;
   const bool is_direct_, words_;
-  const int depth_, shift_;  ///< where a code's bits lie in a sample
+  const int depth_, shift_;  ///< position of a value's bits in a sample
   std::optional<Basis> basis_;
   LineVector<std::uint8_t> last_below_;  ///< for each row of the mask, MaskedRow::last_below
   std::vector<Scratch> scratch_;

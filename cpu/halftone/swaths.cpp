@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A thread takes every n-th group of rows and stays behind the one above, whose progress it follows.
+// Each thread processes every n-th group of rows and stays behind the one above, whose progress it follows.
 #include "cpu/halftone/swaths.h"
 
 #include "algorithms/halftone/tables.h"
@@ -12,10 +12,10 @@ using namespace halftone;
 
 namespace {
 
-/// Steps between two looks at the group above.
+/// Steps between two checks of the group above.
 constexpr int kChunkSteps = 256;
 constexpr int kGreys = 256;
-/// Columns from an end of a row within which shares may have to be turned back into the picture.
+/// Columns from an end of a row within which shares may have to be turned back into the image.
 constexpr int kEdge = kDelay;
 
 }  // namespace
@@ -64,7 +64,7 @@ void SwathDiffusion::run(const ToneSource& source, const Target& out, const Sett
                 swath_groups, full * swath_groups + (rest + kRows - 1) / kRows,
                 steps,        (steps + kChunkSteps - 1) / kChunkSteps};
   std::fill(handed_down_.begin(), handed_down_.end(), 0);
-  // The groups of a swath follow each other closely, the swaths not at all.
+  // The groups of a swath follow each other closely, swaths do not.
   wavefront_.begin(threads, job.chunks);
   workers.run(threads, [&](int thread) {
     Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
@@ -92,7 +92,7 @@ void SwathDiffusion::run_group(const Job& job, int index, Scratch& scratch) {
   for (int chunk = 0; chunk < job.chunks; ++chunk) {
     const int t0 = chunk * kChunkSteps, t1 = std::min(t0 + kChunkSteps, job.steps);
     if (index > 0) {
-      // Column t1 - 1 of the row above is complete when that row has gone kDelay columns further; the swath above runs
+      // Column t1 - 1 of the row above is complete once that row is kDelay columns further; the swath above runs
       // the other way.
       const int needed = in_swath == 0 ? job.steps : std::min(t1 + kSkew * kRows, job.steps);
       wavefront_.await(index - 1, (needed + kChunkSteps - 1) / kChunkSteps);
@@ -117,7 +117,7 @@ void SwathDiffusion::diffuse(const Job& job, Group& group, int t0, int t1) const
     signs[r] = &signs_[static_cast<std::size_t>((group.y + r) % kPatternSide) * kPatternSide];
   const int strength = job.settings.strength;
   for (int t = t0; t < t1; ++t) {
-    // All rows away from both ends.
+    // All rows are away from both ends.
     const bool inner = kLevels == 2 && group.rows == kRows && t - kSkew * (kRows - 1) >= kEdge && t + kEdge < width_;
     if (inner && group.direction > 0) {
       for (int r = 0; r < kRows; ++r) inner_pixel<1>(group, r, t - kSkew * r, strength, signs[r]);

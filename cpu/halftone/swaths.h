@@ -13,7 +13,7 @@
 
 namespace framequality::cpu {
 
-/// Everything is allocated when it is made.
+/// Everything is allocated in the constructor.
 class SwathDiffusion {
  public:
   SwathDiffusion(int width, const HalftoneKernels& kernels, int threads);
@@ -22,21 +22,21 @@ class SwathDiffusion {
            int threads);
 
  private:
-  /// Rows that run together, each kSkew columns behind the one above: a core has more to do than wait for one row's
+  /// Rows that run together, each kSkew columns behind the one above, to keep a core busy while it waits for one row's
   /// errors.
   static constexpr int kRows = 4, kSkew = halftone::kDelay + 1;
 
-  /// What a pixel of one 8-bit grey needs.
+  /// The parameters of one 8-bit grey.
   struct Grey {
     std::int32_t weight[4];
     std::int32_t on[3];   ///< columns on, in the row below, for weights 1...3
     std::int32_t margin;  ///< t_u less the middle
   };
-  /// Of one thread.
+  /// Buffers of one thread.
   struct Scratch {
     std::vector<std::uint8_t> codes, out[kRows];
     std::vector<std::int16_t> tones[kRows];
-    std::vector<std::int32_t> sums[kRows - 1];  ///< that the group's own rows hand down
+    std::vector<std::int32_t> sums[kRows - 1];  ///< passed down by the group's own rows
   };
   struct Job {
     const ToneSource& source;
@@ -46,13 +46,13 @@ class SwathDiffusion {
     int swath_groups, groups;
     int steps, chunks;  ///< of a group
   };
-  /// A group that is being worked on.
+  /// A group in progress.
   struct Group {
     int y, rows, direction;  ///< first row; 1 rightward, -1 leftward
     std::int32_t* sums[kRows + 1];
     std::uint8_t* out[kRows];
     const std::int16_t* tones[kRows];
-    std::int32_t carry[kRows];  ///< what the pixel before gave to the next one in the row
+    std::int32_t carry[kRows];  ///< errors from a pixel to the next one in the row
   };
   void run_group(const Job& job, int index, Scratch& scratch);
   template <int kLevels>

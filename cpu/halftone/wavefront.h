@@ -8,26 +8,26 @@
 
 namespace framequality::cpu {
 
-/// Strip i belongs to thread i % threads, which takes its strips in order. So strip i + 1, the only one that reads what
-/// i leaves, has ended before the same thread begins strip i + 1 + threads: that may write to the place of strip i.
+/// Strip i belongs to thread i % threads, which processes its strips in order. So strip i + 1, the only reader of i's
+/// results, has ended before the same thread begins strip i + 1 + threads: that may write to the place of strip i.
 class Wavefront {
  public:
-  /// For at most so many threads.
+  /// For at most this many threads.
   explicit Wavefront(int threads) : done_(static_cast<std::size_t>(threads) + 1) {}
-  /// threads + 1.
+  /// Number of places: threads + 1.
   std::size_t places() const { return done_.size(); }
-  /// Where strip i's things lie; -1 is above the first.
+  /// Place of strip i's data; -1 is above the first.
   std::size_t place(int strip) const {
     return static_cast<std::size_t>(strip + used_) % static_cast<std::size_t>(used_);
   }
 
-  /// A picture whose strips all have so many chunks, worked on by so many threads.
+  /// Starts an image whose strips all have this many chunks, with this many threads.
   void begin(int threads, int chunks) {
     used_ = threads + 1;
     chunks_ = chunks;
     for (std::atomic<int>& d : done_) d.store(0, std::memory_order_relaxed);
   }
-  /// Chunks 0...chunk of the strip are complete.
+  /// Marks chunks 0...chunk of the strip as complete.
   void complete(int strip, int chunk) {
     std::atomic<int>& d = done_[place(strip)];
     d.store(strip * chunks_ + chunk + 1, std::memory_order_release);

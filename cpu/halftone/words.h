@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Vectors of 16-bit words, an image row to each, and bytes for kernels.cpp: by the names of what they do.
+// Vectors of 16-bit words, one image row per lane, and bytes, for kernels.cpp, named after their operations.
 // Everything is in an unnamed namespace: code built for one instruction set must not leak into another.
 #pragma once
 
@@ -51,7 +51,7 @@ FQ_HD Words lane_numbers() {
   for (int i = 0; i < kRows; ++i) n[i] = static_cast<std::int16_t>(i);
   return load_words(n);
 }
-/// Every lane from the next one, the last from `last`.
+/// Every lane moves to its predecessor; the last becomes `last`.
 struct Shift {
   Words next = plus(lane_numbers(), splat(1));
   Words operator()(Words v, std::uint16_t last) const {
@@ -103,8 +103,8 @@ struct Shift {
 };
 #endif
 
-/// Transposes 16 x 16 bytes in each 128 bits: four times, vectors i and i + 8 are interleaved, which turns the digits
-/// of (row, column) round by one.
+/// Transposes 16 x 16 bytes in each 128 bits: four times, vectors i and i + 8 are interleaved, which rotates the digits
+/// of (row, column) by one.
 template <class V>
 FQ_HD void transpose_16(V (&v)[16]) {
   for (int round = 0; round < 4; ++round) {

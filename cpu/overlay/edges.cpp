@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kStripe = 4;  // pixels
 
-/// Where row y of the picture begins in stripes_.
+/// Start of row y's stripes in stripes_.
 int phase(int y) { return (y & 2 * kStripe ? ~y : y) & (2 * kStripe - 1); }
 
-/// Marks pixels 1...n-2 of a row, given it and its neighbours; returns whether there are any. limit: square of Sobel's
-/// magnitude. In two loops that compilers turn into vectors.
+/// Marks pixels 1...n-2 of a row, given its neighbours; returns whether there are any. limit: square of Sobel's
+/// magnitude. In two loops that compilers vectorise.
 bool mark_row(const std::uint8_t* __restrict above, const std::uint8_t* __restrict row,
               const std::uint8_t* __restrict below, int n, std::int32_t limit, const std::uint32_t* __restrict marks,
               std::uint32_t* __restrict out) {

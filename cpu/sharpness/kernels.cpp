@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The inner loops of the host twin. This file is compiled once for each instruction set, named by FQ_ISA.
 //
-// A vector of columns walks down a block of rows with the last three rows' features in registers, so each row's
+// A vector of columns moves down a block of rows with the last three rows' features in registers, so each row's
 // horizontal work is done once: see algorithms/sharpness/metric.h. Columns at the ends of a range are masked, not
 // looped over.
 #include "cpu/sharpness/kernels.h"
@@ -18,7 +18,7 @@
 namespace framequality::cpu {
 namespace {
 
-/// Rows that 32-bit lanes can take before a flush; each lane sums four words of a row, over its chains of accumulators.
+/// Rows that 32-bit lanes can hold before a flush; each lane sums four words of a row, over its chains of accumulators.
 template <class M, class L>
 FQ_HD int rows_per_flush(int largest) {
   if constexpr (!kIsNarrow<L>) return 1 << 20;
@@ -69,14 +69,14 @@ FQ_HD void walk(const Block& b, std::ptrdiff_t at, int flush_rows, int& room, S&
   }
 }
 
-/// Columns x0...x1-1 of a block in whole vectors; returns where they end.
+/// Columns x0...x1-1 of a block in whole vectors; returns their end.
 template <class M, class L, class S>
 FQ_HD int measure_vectors(const Block& b, int x0, int x1, int flush_rows, int& room, S& sums) {
   int x = x0;
   if constexpr (M::kReach.up || M::kReach.down) {
     for (; x + L::kCount <= x1; x += L::kCount) walk<M, L>(b, L::offset(x), flush_rows, room, sums);
   } else {
-    // Nothing is shared between rows: memory is read in its own order. A vector counts as one more row.
+    // Nothing is shared between rows, so memory is read in its own order. A vector counts as one more row.
     for (int y = 0; y < b.count; ++y)
       for (x = x0; x + L::kCount <= x1;) {
         const int whole = (x1 - x) / L::kCount;
@@ -105,7 +105,7 @@ void measure(const Block& b, std::int64_t* totals) {
   const int x = measure_vectors<M, L>(b, b.x0, whole, flush_rows, room, sums);
   sums.flush();
   if (x < b.x1) {
-    // The last vector may start before x0, as far left as its loads must stay inside the row.
+    // The last vector may start before x0, as far left as needed to keep its loads inside the row.
     const int limit = b.readable - M::kReach.right - L::kCount;
     const int start = x < limit ? x : limit;
     Sums<Last, kTotalsOf<M>, M::kSigned, true> rest;
@@ -218,7 +218,7 @@ void prefilter(const std::uint8_t* const* rows, int radius, int count, int n, in
     prefilter_block<In, Sum, 2>(rows, count, n, shift, out, reinterpret_cast<Sum*>(scratch));
 }
 
-/// As prefilter(), for bytes. Rows of samples are split into even and odd columns, as they come. Columns past n are
+/// As prefilter(), for bytes. Rows of samples are split into even and odd columns as they are made. Columns past n are
 /// written up to the next multiple of kVec.
 template <int kRadius>
 FQ_HD void prefilter_bytes_block(const std::uint8_t* const* rows, int count, int n, std::uint16_t* const* out) {
@@ -250,11 +250,11 @@ FQ_HD void walk_prefiltered(const Block& b, std::ptrdiff_t at, Filter filter, in
   using Row = typename M::template Row<L>;
   constexpr int kTaps = 2 * Filter::kRadius;
   constexpr int kFirst = M::kReach.up ? -1 : 0, kBelow = M::kReach.down ? 1 : 0;
-  // Rows are prefiltered one ahead of where they are measured if those are many instructions: neither waits for the
+  // Long prefilters run one row ahead of the measurement: neither waits for the
   // other.
   constexpr bool kAhead = M::kReach.down || std::is_same_v<L, SplitInts>;
   constexpr int kStart = kFirst + kTaps + Filter::kLate;
-  // For what comes late the last row is prefiltered again.
+  // For late samples, the last row is prefiltered again.
   const int last = b.count - 1 + kBelow + kTaps;
   const auto values = [&](int y) { return b.rows[y < last ? y : last] + at; };
 #pragma GCC unroll 1  // for the size of the code
@@ -283,7 +283,7 @@ FQ_HD void walk_prefiltered(const Block& b, std::ptrdiff_t at, Filter filter, in
   }
 }
 
-/// Prefilter and metric without a sample in memory. Vectors overlap by the metric's reach: columns whose neighbours
+/// Prefilters and measures without storing samples. Vectors overlap by the metric's reach: columns whose neighbours
 /// are in another vector are masked.
 template <class M, class Filter>
 FQ_HD void measure_with(const Block& b, const Filter& filter, std::int64_t* totals) {
@@ -294,7 +294,7 @@ FQ_HD void measure_with(const Block& b, const Filter& filter, std::int64_t* tota
   Sums<L, kTotalsOf<M>, M::kSigned, true> sums;
   sums.mask = lane_mask<L>(kLeft, kLeft + kColumns);
   for (int x = b.x0; x < b.x1; x += kColumns) {
-    // The last vector may start before x0, as far left as its loads must stay inside the row.
+    // The last vector may start before x0, as far left as needed to keep its loads inside the row.
     const int limit = b.readable - 2 * Filter::kRadius - L::kCount;
     const int start = x - kLeft < limit ? x - kLeft : limit;
     if (x + kColumns > b.x1) sums.mask = lane_mask<L>(x - start, b.x1 - start);
@@ -317,8 +317,8 @@ void mean_prefiltered(const Block& b, const PrefilterFormat& s, std::int64_t* su
   measure_prefiltered<Mean, Filter>(b, s, sum);
 }
 
-/// Where that is faster than a prefilter to memory. Neighbours are moved within a vector: narrower ones hold too few
-/// 16-bit lanes, or need two instructions. 32-bit ones gain by what words in pairs save, given an instruction for it.
+/// True where this is faster than a prefilter to memory. Neighbours move within a vector: narrower ones hold too few
+/// 16-bit lanes, or need two instructions. 32-bit ones gain by processing words in pairs, given an instruction for it.
 template <class M>
 FQ_HD void fill_prefiltered([[maybe_unused]] SharpnessKernels::MeasurePrefiltered (&row)[kLanes]) {
   if constexpr (!M::kHistogram) {

@@ -21,7 +21,7 @@ enum class Lane : std::uint8_t {
 inline constexpr int kLanes = 6;
 inline constexpr int kSplitBytes = 704;
 
-/// Columns that a vector may touch beyond a tile's own: every buffer of samples has as many behind its last.
+/// Columns that a vector may touch beyond a tile's own: every buffer of samples has this many after its last.
 inline constexpr int kSlack = 128;
 
 /// Where a sample of kLow and kHigh lies: (word & mask) >> shift.
@@ -45,12 +45,12 @@ struct Block {
   WordFormat words;
 };
 
-/// How values become samples: binomial taps each way, then (sum + half) >> shift.
+/// Conversion of values to samples: binomial taps each way, then (sum + half) >> shift.
 struct PrefilterFormat {
   int radius = 0;  ///< of the binomial: 1 or 2
   int shift = 0;
   int half = 0;
-  std::uint16_t mask = 0;  ///< bits of a word that are its value
+  std::uint16_t mask = 0;  ///< bits of a word that hold its value
 };
 
 /// Counters of a histogram: eight of each bin, then one of each pair of bins.
@@ -58,13 +58,13 @@ inline constexpr int kSingleCounters = 8 * kHistogramBins;
 inline constexpr int kCounters = kSingleCounters + kHistogramBins * kHistogramBins;
 
 struct SharpnessKernels {
-  int vector_bytes;  ///< of values that measure_prefiltered takes at once
+  int vector_bytes;  ///< of the values that measure_prefiltered processes at once
   /// Adds the block's totals to the metric's, or its counts to 256 bins.
   using Measure = void (*)(const Block&, std::int64_t* totals);
   Measure measure[kMetricCount][kLanes];
-  /// As measure, of samples that are made on the way: sample (x, y) of the block from values x...x+2*radius of rows
+  /// As measure, of samples computed on the fly: sample (x, y) of the block from values x...x+2*radius of rows
   /// y...y+2*radius, of which columns 0...readable-1 may be loaded, at least 2*radius more than a vector's. In place of
-  /// kSplit from bytes that are 8-bit codes, of kShort and kInt from words. Null where prefilter and measure are
+  /// kSplit from bytes that are 8-bit luma, of kShort and kInt from words. Null where prefilter and measure are
   /// faster.
   using MeasurePrefiltered = void (*)(const Block&, const PrefilterFormat&, std::int64_t* totals);
   MeasurePrefiltered measure_prefiltered[kMetricCount][kLanes];
@@ -78,9 +78,9 @@ struct SharpnessKernels {
   /// Adds what was counted to bins, and clears the counters.
   void (*fold)(std::uint32_t* counters, bool has_pairs, std::int64_t* bins);
 
-  /// Luma codes of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
+  /// Luma of pixels x...x+n-1, as bytes if the depth is 8, else as words. rows: the row in each plane.
   void (*luma)(const PixelLayout&, const std::uint8_t* const* rows, int x, int n, std::uint8_t* out);
-  /// out[i] = sum of k x k codes; [0] bytes to words, [1] words to words, [2] words to 32 bits. rows: k rows.
+  /// out[i] = sum of k x k luma values; [0] bytes to words, [1] words to words, [2] words to 32 bits. rows: k rows.
   void (*box[3])(const std::uint8_t* const* rows, int k, int n, std::uint8_t* out);
   /// Binomial prefilter of radius 1 or 2 and rounding, from values scaled by 2^a to samples: output row i reads rows
   /// i...i+2*radius, column x reads columns x...x+2*radius. scratch: (count + 4) * (n + kSlack) 32-bit words.

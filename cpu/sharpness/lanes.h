@@ -33,9 +33,9 @@ struct Bytes {
   FQ_HD static std::ptrdiff_t offset(int x) { return x; }
 };
 
-/// Where kVec columns of samples that fit 15 bits come from.
+/// Storage of kVec columns of samples that fit 15 bits.
 enum class Source {
-  kBytes,  ///< bytes: even columns and odd ones are parted with an AND and a shift
+  kBytes,  ///< bytes: even and odd columns are separated with an AND and a shift
   kWords,  ///< words: the first half and the second
   kSplit,  ///< words, each row's even columns first and its odd ones kSplitBytes later; loads start at even columns
   kLow,    ///< words with other bits above the sample
@@ -43,13 +43,13 @@ enum class Source {
   kInner,  ///< words with other bits on both sides
 };
 
-/// kVec columns as two vectors of signed words; from bytes and split rows a is the even columns and b the odd ones.
+/// kVec columns as two vectors of signed words; from bytes and split rows, a has the even columns and b the odd ones.
 template <Source kSource>
 struct Words {
   static constexpr int kCount = kVec;
   S16v a, b;
   using Mask = Words;
-  // Columns that are masked away may hold anything: their overflow must not be the language's business.
+  // Masked columns may hold anything: their overflow must not be undefined behaviour.
   FQ_HD static S16v plus(S16v x, S16v y) {
     return reinterpret_cast<S16v>(reinterpret_cast<U16v>(x) + reinterpret_cast<U16v>(y));
   }
@@ -65,7 +65,7 @@ struct Words {
   FQ_HD friend Words maximum(Words x, Words y) { return {max_shorts(x.a, y.a), max_shorts(x.b, y.b)}; }
   FQ_HD Words masked(Words m) const { return {kept(a, m.a), kept(b, m.b)}; }
 
-  /// The samples at columns d, d+2, ... and d+1, d+3, ... of those at p (kWords: d, d+1, ... and on).
+  /// The samples at columns d, d+2, ... and d+1, d+3, ... of those at p (kWords: d, d+1, ... and so on).
   template <int d>
   FQ_HD static Words at(const std::uint8_t* p) {
     if constexpr (kSource == Source::kWords)
@@ -146,7 +146,7 @@ struct Ints {
   FQ_HD static std::ptrdiff_t offset(int x) { return std::ptrdiff_t{x} * 2; }
 };
 
-/// kVec / 2 columns of words of up to 16 bits, in 32-bit lanes: a is the even columns and b the odd ones.
+/// kVec / 2 columns of words of up to 16 bits, in 32-bit lanes: a has the even columns and b the odd ones.
 struct SplitInts {
   static constexpr int kCount = kVec / 2;
   S32v a, b;
@@ -167,7 +167,7 @@ struct SplitInts {
   FQ_HD static int column_b(int i) { return 2 * i + 1; }
 };
 
-/// The neighbourhood of split columns that are in registers. A neighbour beyond the vector's own columns may be any.
+/// The neighbourhood of split columns in registers. A neighbour beyond the vector's own columns is undefined.
 template <class L>
 struct Within {
   L v;
@@ -203,15 +203,15 @@ FQ_HD typename L::Mask lane_mask(int first, int last) {
 template <class L>
 inline constexpr bool kIsNarrow = !std::is_same_v<L, Ints> && !std::is_same_v<L, SplitInts>;
 
-/// Accumulators of each of so many totals. A fused dot product waits four cycles for the one before it: of few totals
-/// two alternate, more would not leave registers enough.
+/// Accumulators per total. A fused dot product waits four cycles for the one before it: with few totals
+/// two alternate, more would exceed the registers.
 #ifdef __AVX512VNNI__
 constexpr int chains(int totals) { return totals <= 2 ? 2 : 1; }
 #else
 constexpr int chains(int) { return 1; }
 #endif
 
-/// Totals of a metric in vectors. 32-bit lanes take what a few rows add; flush() moves them to 64 bits in time.
+/// Totals of a metric in vectors. 32-bit lanes hold the sums of a few rows; flush() moves them to 64 bits in time.
 template <class L, int kTotals, bool kSigned, bool kMasked>
 struct Sums {
   static constexpr int kChains = chains(kTotals);
@@ -239,7 +239,7 @@ struct Sums {
   }
   template <int i>
   FQ_HD void add_product(L x, L y) {
-    // Both, so that a square remains one.
+    // Both operands, so that a square remains one.
     if constexpr (kMasked) x = x.masked(mask), y = y.masked(mask);
     if constexpr (std::is_same_v<L, SplitInts>) {
       wide[i] += wide_products(x.a, y.a) + wide_products(x.b, y.b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The walk over a plan's regions, tile by tile, that hands blocks of sample rows to the host's kernels.
+// The iteration over a plan's regions, tile by tile, that passes blocks of sample rows to the host's kernels.
 #include "cpu/sharpness/meter.h"
 
 #include "algorithms/sharpness/metrics/all.h"
@@ -25,17 +25,17 @@ constexpr int kBlockRows = 48;
 constexpr int kWordBlockRows = 28;
 /// Columns of a tile whose samples are more than codes, its neighbours included: eight 64-byte vectors.
 constexpr int kTileColumns = 512;
-/// Samples of a cell from which counting pairs pays for folding 65,536 counters (7 us, 0.15 ns a sample saved).
+/// Samples of a cell from which on counting pairs pays for folding 65,536 counters (7 us, 0.15 ns a sample saved).
 constexpr std::uint64_t kPairsFrom = 1 << 16;
 constexpr int kVectorColumns = 64;  // of the widest vector
-constexpr int kOverrun = 4;         // bytes that the prefilter reads behind its last vector
+constexpr int kOverrun = 4;         // bytes that the prefilter reads past its last vector
 constexpr int kMaxRadius = 2, kMaxDownscale = 4;
 constexpr int kHaloRows = 2;    // at most one row up and one down
 constexpr int kValueBytes = 4;  // of the widest values
 constexpr std::size_t kPitch = kSplitBytes;
 static_assert(kPitch >= kTileColumns + 2 * kMaxRadius + kSlack && kPitch % 64 == 0);
 
-/// Byte rows of one tile, one after the other, with room for a vector to overrun.
+/// Byte rows of one tile, with room for a vector to overrun.
 class RowBuffer {
  public:
   RowBuffer(int rows, std::size_t columns, std::size_t bytes)
@@ -166,7 +166,7 @@ class CpuMeter final : public Meter {
     }
 
    private:
-    /// True if samples of rows y0...y1-1 are made as they are measured, none of them in memory; not what reflects
+    /// True if samples of rows y0...y1-1 are computed on the fly and not stored, which excludes rows that reflect
     /// them.
     bool measures_values(int y0, int y1) const {
       return route_.path == SamplePath::kAsMeasured && !(M::kReflect && (y0 == 0 || y1 == height_));
@@ -179,8 +179,8 @@ class CpuMeter final : public Meter {
       return static_cast<int>(kPitch) * (samples_.downscale == 1 ? kValueBytes / route_.value_bytes : 1);
     }
 
-    /// Columns of a tile of rows y0...y1-1 that starts at x. Tiles at the picture's edges, where rows have to be copied
-    /// to repeat the edge, are kept small when the others can be prefiltered where they lie.
+    /// Columns of a tile of rows y0...y1-1 that starts at x. Tiles at the image's edges, where rows have to be copied
+    /// to repeat the edge, are kept small when the others can be prefiltered in place.
     int tile_columns(int x, int y0, int y1) const {
       if (is_in_place()) return width_;
       if (route_.reads_frame && measures_values(y0, y1)) {
@@ -232,7 +232,7 @@ class CpuMeter final : public Meter {
       if (route_.exposes && grid_.first_cell == 0) meter_.statistics_.expose(rows, y1 - y0, x0, x1);
     }
 
-    /// As measure_tile(), without samples in memory.
+    /// As measure_tile(), without storing samples.
     void prefilter_tile(int x0, int x1, int y0, int y1) {
       const int left = std::max(0, x0 - reach_.left), right = std::min(width_, x1 + reach_.right);
       const int first = std::max(0, y0 - reach_.up), taps = 2 * samples_.radius;
@@ -262,7 +262,7 @@ class CpuMeter final : public Meter {
     int metric() const { return plan_.request.metric; }
     int lane() const { return static_cast<int>(route_.lane); }
 
-    /// Calls f with blocks that together hold the samples of b, for what does not care who neighbours whom.
+    /// Calls f with blocks that together hold the samples of b, for measurements without neighbourhoods.
     template <class F>
     void in_any_order(const Block& b, F&& f) {
       if (!route_.is_split()) return f(b);
@@ -278,7 +278,7 @@ class CpuMeter final : public Meter {
       return v < 0 ? -v : v >= n ? 2 * n - 2 - v : v;
     }
 
-    /// A column whose horizontal neighbours are reflected, with plain integers.
+    /// Measures a column with reflected neighbours, with plain integers.
     void reflected_column(const Block& b, int x, int left) {
       PlainSums sink{totals_};
       const auto row = [&](int y) {
@@ -300,7 +300,7 @@ class CpuMeter final : public Meter {
     /// loaded; x0 may be -1, never to be measured.
     int make_samples(int x0, int x1, int y0, int y1) {
       const int r = samples_.radius, n = x1 - x0;
-      // Bytes are prefiltered where they lie if no vector can reach past their row.
+      // Bytes are prefiltered in place if no vector can reach past their row.
       const int room = (n + kVectorColumns - 1) / kVectorColumns * kVectorColumns + kOverrun;
       const int readable =
           make_values(x0, x1, y0, y1, route_.is_split() ? room : width_ + 1, route_.reads_frame && route_.is_split());
@@ -323,8 +323,8 @@ class CpuMeter final : public Meter {
     }
 
     /// Points values_ at rows y0-radius...y1-1+radius of columns x0-radius...x1-1+radius before the prefilter, the
-    /// picture's edges repeated, and returns how many columns may be loaded. is_raw: the frame's own bytes or words;
-    /// they stay where they lie if the row has `room` columns from the first on.
+    /// image's edges repeated, and returns how many columns may be loaded. is_raw: the frame's own bytes or words;
+    /// they are used in place if the row has `room` columns from the first on.
     int make_values(int x0, int x1, int y0, int y1, int room, bool is_raw) {
       const int r = samples_.radius, x = x0 - r;
       const int top = std::max(0, y0 - r), bottom = std::min(height_, y1 + r);
@@ -371,7 +371,7 @@ class CpuMeter final : public Meter {
         repeat_edges<std::uint32_t>(body, n, left, right);
     }
 
-    /// Repeats the first of n values `left` times before it and the last one `right` times behind it.
+    /// Repeats the first of n values `left` times before it and the last one `right` times after it.
     template <class T>
     static void repeat_edges(std::uint8_t* values, int n, int left, int right) {
       T* v = reinterpret_cast<T*>(values);
@@ -379,7 +379,7 @@ class CpuMeter final : public Meter {
       for (int i = 0; i < right; ++i) v[n + i] = v[n - 1];
     }
 
-    /// Columns x...x+n-1 of row y of luma codes, box-summed by the downscale.
+    /// Columns x...x+n-1 of row y of luma, box-summed by the downscale.
     void scaled_row(int y, int x, int n, std::uint8_t* out) {
       const int k = samples_.downscale;
       const std::uint8_t* codes[kMaxDownscale] = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The prefilter of a vector of columns that walks down a block. Everything is in an unnamed namespace, as in
+// The prefilter of a vector of columns that moves down a block. Everything is in an unnamed namespace, as in
 // simd.h.
 #pragma once
 
@@ -47,7 +47,7 @@ struct BytePrefilter {
   static constexpr int kRadius = radius, kLate = 0;
   using Samples = Words<Source::kSplit>;
   static constexpr int kValueBytes = 1;
-  static constexpr int kShift = kRadius == 1 ? 0 : 4;  // as sample_format() has it for 8-bit codes
+  static constexpr int kShift = kRadius == 1 ? 0 : 4;  // as sample_format() for 8-bit luma
   Cascade<kRadius, U16v> even, odd;
 
   FQ_HD explicit BytePrefilter(const PrefilterFormat&) {}
@@ -61,16 +61,16 @@ struct BytePrefilter {
   }
 };
 
-/// The same for kVec / 2 columns of words. Where there are registers for it samples come a row late, which cuts the
+/// The same for kVec / 2 columns of words. If registers allow, samples come a row late, which cuts the
 /// long chain of instructions from values to samples in two: neither waits for the other.
 template <int radius>
 struct WordPrefilter {
   static constexpr int kRadius = radius, kLate = kVec == 64 ? 1 : 0;
   using Samples = SplitInts;
   static constexpr int kValueBytes = 2;
-  // Words are multiplied as signed ones: as many less, weighed by all taps, is added again.
+  // Words are multiplied as signed ones: this bias, weighted by all taps, is added back.
   static constexpr int kBias = 1 << 15;
-  S32v even_taps{}, odd_taps{};  // of the row that is late
+  S32v even_taps{}, odd_taps{};  // of the late row
   Cascade<kRadius, S32v> even, odd;
   const std::uint16_t mask;
   const int half, shift;

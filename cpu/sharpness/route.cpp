@@ -8,10 +8,10 @@
 namespace framequality::cpu {
 namespace {
 
-/// Bits that values have more than codes.
+/// Bits that values have in addition to those of luma.
 int scale_bits(const SampleFormat& s) { return s.downscale == 4 ? 4 : s.downscale == 2 ? 2 : 0; }
 
-/// True if codes are the frame's bytes or words, but for bits beside the code.
+/// True if luma is the frame's bytes or words, except for unused bits.
 bool is_bare(const PixelLayout& l, int code_bytes) {
   return l.kind == PixelLayout::Kind::kLuma && l.offset[0] == 0 && l.pixel_stride == l.word_bytes &&
          l.word_bytes == code_bytes && !l.big_endian;
@@ -39,7 +39,7 @@ Lane lane_of(const Plan& plan, const Route& r) {
                      [&](auto m) { return word_lane<decltype(m)>(static_cast<int>(plan.samples.largest())); });
 }
 
-/// True if there are kernels that prefilter as they measure, where that is faster.
+/// True if there are kernels that prefilter while measuring, and they are faster.
 bool has_kernels(const Plan& plan, const Route& r, const SharpnessKernels& kernels) {
   const auto lane = static_cast<int>(r.lane);
   return r.value_bytes <= 2 && kernels.measure_prefiltered[plan.request.metric][lane] != nullptr &&
@@ -54,14 +54,14 @@ SamplePath path_of(const Plan& plan, const Route& r, const SharpnessKernels& ker
   return in_place && plan.geometry.width >= kSlack ? SamplePath::kInPlace : SamplePath::kCodes;
 }
 
-/// SharpnessKernels::prefilter[]: the one for values of this width whose sums fit.
+/// Index in SharpnessKernels::prefilter[] for values of this width whose sums fit.
 int prefilter_kernel(const SampleFormat& s, int value_bytes) {
   if (value_bytes == 4) return 3;
   if (value_bytes == 1) return 0;
   return s.bits() + s.shift <= 16 ? 1 : 2;
 }
 
-/// Words are taken as they lie, with the bits beside the code.
+/// Words are read as stored, with unused bits.
 PrefilterFormat prefilter_format(const SampleFormat& s, const PixelLayout& layout, bool reads_frame) {
   const int below = reads_frame ? layout.shift : 0, bits = reads_frame ? layout.depth : 16;
   return {s.radius, s.shift + below, s.shift ? 1 << (s.shift - 1 + below) : 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The route of a plan's frames through the host's kernels: where samples come from and how wide they are.
+// The route of a plan's frames through the host's kernels: the source and width of samples.
 #pragma once
 
 #include "algorithms/sharpness/plan.h"
@@ -10,7 +10,7 @@
 
 namespace framequality::cpu {
 
-/// Where working samples come from. Luma codes, summed by the downscale, are values; rounded or prefiltered, samples.
+/// Source of working samples. Luma, summed by the downscale, is called values; rounded or prefiltered, samples.
 enum class SamplePath : std::uint8_t {
   kInPlace,      ///< samples are the frame's own bytes or words, or some bits of these
   kCodes,        ///< codes are brought into a buffer, for other layouts and frames narrower than a vector may touch
@@ -19,12 +19,12 @@ enum class SamplePath : std::uint8_t {
   kAsMeasured,   ///< values are prefiltered as they are measured; as kPrefiltered at edges that a metric reflects
 };
 
-/// One value for all regions, cells and tiles of a plan.
+/// One route for all regions, cells and tiles of a plan.
 struct Route {
   SamplePath path = SamplePath::kInPlace;
-  Lane lane = Lane::kByte;   ///< that measures samples; kSplit: their buffer is in its layout
-  bool reads_frame = false;  ///< values may stay where the frame has them, as bytes, or words with bits beside the code
-  bool exposes = false;      ///< samples are codes whose exposure is taken when they are measured
+  Lane lane = Lane::kByte;   ///< measures samples; kSplit: their buffer has its layout
+  bool reads_frame = false;  ///< values may be used in place, as bytes, or as words with unused bits
+  bool exposes = false;      ///< samples are luma whose exposure is measured with them
   int code_bytes = 1, value_bytes = 1, sample_bytes = 1;
   WordFormat words;           ///< of kLow and kHigh
   PrefilterFormat prefilter;  ///< of kAsMeasured
@@ -36,7 +36,7 @@ struct Route {
 /// The route of a plan's frames through these kernels.
 Route route(const Plan& plan, const SharpnessKernels& kernels);
 
-/// For logs, such as "samples as measured, values in place, lanes split".
+/// Text for logs, such as "samples as measured, values in place, lanes split".
 std::string to_string(const Route& route);
 
 }  // namespace framequality::cpu

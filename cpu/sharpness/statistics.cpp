@@ -24,7 +24,7 @@ void StatisticsMeter::begin(const Plan& plan, const Frame& frame, bool is_expose
   made_.fill(-1);
 }
 
-/// Codes of row y of the grid's field from x0 on, as bytes or words, in a buffer.
+/// Luma of row y of the grid's field from x0 on, as bytes or words, in a buffer.
 const std::uint8_t* StatisticsMeter::make_row(const StatisticsGrid& grid, int y) {
   const PixelLayout& layout = plan_->geometry.layout;
   const std::ptrdiff_t line = std::ptrdiff_t{y} * plan_->fields + grid.field;
@@ -52,7 +52,7 @@ void StatisticsMeter::measure_band(Pass& pass) {
   const int first = grid.y0 + pass.bands * kNoiseBlock, in_row = grid.groups_in_row(), step = plan_->statistics.step;
   const std::uint8_t* rows[kBandRows];
   for (int i = 0; i < kBandRows; ++i) rows[i] = row(pass, first + i);
-  // The groups of this row that count: those whose numbers are multiples of the step. All of them are one run.
+  // The groups of this row that count: those whose numbers are multiples of the step. They form one run.
   const int i = (pass.bands * in_row + step - 1) / step, column = (i * step - pass.bands * in_row) * kNoiseGroup;
   std::uint32_t* sums = sums_.data() + grid.first_sum + static_cast<std::ptrdiff_t>(i) * kNoiseGroup;
   kernels_.residuals[static_cast<int>(code_)](rows, column, step == 1 ? grid.columns : step * kNoiseGroup,
@@ -71,7 +71,7 @@ void StatisticsMeter::advance(int field, int end) {
   }
 }
 
-/// All residuals of pictures that are less than a block high or wide.
+/// All residuals of images that are less than a block high or wide.
 void StatisticsMeter::sum_all(const Pass& pass) {
   const StatisticsGrid& grid = pass.grid;
   const auto code = [&](const std::uint8_t* p, int x) -> int {

@@ -15,21 +15,21 @@
 
 namespace framequality::cpu {
 
-/// Measures one frame after the other.
+/// Measures frames one by one.
 class StatisticsMeter {
  public:
-  /// luma: codes from pixels, of the same instruction set.
+  /// luma: kernels of the same instruction set that extract luma.
   StatisticsMeter(const StatisticsKernels& kernels, const SharpnessKernels& luma) : kernels_(kernels), luma_(luma) {}
 
-  /// Begins with a frame. plan and frame outlive what follows. is_exposed: expose() is called for all of the roi.
+  /// Starts a frame. plan and frame outlive the measurement. is_exposed: expose() is called for all of the roi.
   void begin(const Plan& plan, const Frame& frame, bool is_exposed);
-  /// Takes the exposure of codes x0...x1-1 of `count` rows: bytes or words that the metric has just read.
+  /// Adds the exposure of luma x0...x1-1 of `count` rows: bytes or words that the metric has just read.
   void expose(const std::uint8_t* const* rows, int count, int x0, int x1) {
     kernels_.expose[static_cast<int>(code_)](rows, count, x0, x1 - x0, clip_, words_.data());
   }
-  /// Measures the bands that end at row `end` of a field, or before it: rows that are in the cache now.
+  /// Measures the bands of a field that end at or before row `end`, whose rows are in the cache.
   void advance(int field, int end);
-  /// Measures what is left. words: kStatisticsWords, which are written.
+  /// Measures the rest. words: kStatisticsWords, which are written.
   void finish(std::span<std::int64_t> words);
 
  private:
@@ -37,7 +37,7 @@ class StatisticsMeter {
     StatisticsGrid grid;
     int bands = 0;                         ///< done
     int y = 0;                             ///< first row that is not exposed
-    const std::uint8_t* origin = nullptr;  ///< code (x0, 0) of the field, where codes are bytes or words side by side
+    const std::uint8_t* origin = nullptr;  ///< luma (x0, 0) of the field, if luma is adjacent bytes or words
     std::ptrdiff_t stride = 0;             ///< from there to row 1
   };
 
@@ -58,8 +58,8 @@ class StatisticsMeter {
   std::array<Pass, 2> passes_;
   std::array<std::uint64_t, kStatisticsWords> words_{};
   std::vector<std::uint32_t> sums_;               ///< of |r| over each block
-  std::vector<std::uint8_t> codes_;               ///< rows that have to be made
-  std::array<std::ptrdiff_t, kBandRows> made_{};  ///< row of the frame in each of their places
+  std::vector<std::uint8_t> codes_;               ///< rows of extracted luma
+  std::array<std::ptrdiff_t, kBandRows> made_{};  ///< row of the frame in each slot
 };
 
 }  // namespace framequality::cpu

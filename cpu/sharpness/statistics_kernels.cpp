@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The inner loops of the statistics. This file is compiled once for each instruction set, named by FQ_ISA.
 //
-// A vector of columns walks down the 18 rows of a band of blocks. Rows are bent first, l - 2c + r, and the last row's
-// bend and the step to it stay in registers: the residual is a step less the step before it. No code right of the last
-// block's is read.
+// A vector of columns moves down the 18 rows of a band of blocks. Differences l - 2c + r, "bends", come first; the
+// last row's bend and the step to it stay in registers: the residual is a step less the step before it. Nothing right
+// of the last block is read.
 #include "cpu/sharpness/statistics_kernels.h"
 
 #include "cpu/simd.h"
@@ -14,7 +14,7 @@
 namespace framequality::cpu {
 namespace {
 
-/// Lanes first...last-1 of a vector have ones.
+/// Lanes first...last-1 of a vector are all ones.
 template <class V>
 FQ_HD V lanes(int first, int last) {
   V m{};
@@ -25,9 +25,9 @@ FQ_HD V lanes(int first, int last) {
   return m;
 }
 
-// Each has kColumns residuals at once: bend() of a row, the residual from two steps, and what becomes of |r| and r^2.
+// Each has kColumns residuals at once: bend() of a row, the residual from two steps, and sums of |r| and r^2.
 
-/// Bytes: even and odd residuals in words of their own.
+/// Bytes: even and odd residuals in separate words.
 struct ByteColumns {
   static constexpr int kColumns = kVec, kBytes = 1;
   struct Bend {
@@ -115,7 +115,7 @@ struct WordColumns {
   }
 };
 
-/// kColumns residuals of a band from column x on; of these the mask counts, if there is one.
+/// kColumns residuals of a band from column x on; the mask, if there is one, selects those that count.
 template <class C, bool kMasked>
 FQ_HD void walk(const std::uint8_t* const* rows, int x, const typename C::Mask& mask, std::uint32_t* sums,
                 S64v& squares) {
@@ -144,7 +144,7 @@ FQ_HD void sum_run(const std::uint8_t* const* rows, int x, int blocks, std::uint
   int i = 0;
   for (; i + C::kColumns <= width; i += C::kColumns)
     walk<C, false>(rows, x + i, typename C::Mask{}, sums + i / kNoiseBlock, all);
-  if (i < width && width >= C::kColumns) {  // again some columns that have been counted, without counting them
+  if (i < width && width >= C::kColumns) {  // repeats columns already counted, masked
     const int start = width - C::kColumns;
     walk<C, true>(rows, x + start, C::mask(i - start, C::kColumns), sums + start / kNoiseBlock, all);
   } else if (i < width) {
@@ -196,8 +196,8 @@ FQ_HD void expose_codes(const std::uint8_t* p, int n, ClipCodes clip, std::uint6
   words[kWhiteCount] += white;
 }
 
-/// Most pictures clip in few places: codes are only summed and looked through for clipped ones, which, moved down by
-/// those that are black, are the largest; if there are some, all are counted.
+/// Most images clip in few places: luma is only summed and checked for clipped pixels, which, shifted down by
+/// the black level, are the largest; if there are some, all are counted.
 void expose_bytes(const std::uint8_t* const* rows, int count, int x, int n, ClipCodes clip, std::uint64_t* words) {
   const auto above_black = static_cast<std::uint8_t>(clip.black + 1),
              clipped = static_cast<std::uint8_t>(clip.white - clip.black - 1);
@@ -218,7 +218,7 @@ void expose_bytes(const std::uint8_t* const* rows, int count, int x, int n, Clip
     if (whole < n) expose_codes<std::uint8_t>(p + whole, n - whole, clip, words);
   }
   if (any_from(most, clipped)) {
-    constexpr int kMost = 255 * kVec;  // counts of so many vectors fit a byte
+    constexpr int kMost = 255 * kVec;  // counts of this many vectors fit a byte
     for (int y = 0; y < count; ++y)
       for (int from = 0; from < whole; from += kMost) {
         U8v blacks{}, whites{};
@@ -237,7 +237,7 @@ void expose_bytes(const std::uint8_t* const* rows, int count, int x, int n, Clip
 }
 
 void expose_words(const std::uint8_t* const* rows, int count, int x, int n, ClipCodes clip, std::uint64_t* words) {
-  constexpr int kRun = 1 << 15;  // sums of so many words fit 32 bits
+  constexpr int kRun = 1 << 15;  // sums of this many words fit 32 bits
   for (int y = 0; y < count; ++y)
     for (int i = 0; i < n; i += kRun)
       expose_codes<std::uint16_t>(rows[y] + (std::ptrdiff_t{x} + i) * 2, n - i < kRun ? n - i : kRun, clip, words);

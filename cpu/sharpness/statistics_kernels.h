@@ -8,10 +8,10 @@
 
 namespace framequality::cpu {
 
-/// Rows of codes that a band of blocks is made of.
+/// Rows of luma that a band of blocks reads.
 inline constexpr int kBandRows = kNoiseBlock + 2;
 
-/// How codes lie in memory.
+/// Storage of luma in memory.
 enum class Code : std::uint8_t {
   kByte,   ///< bytes
   kShort,  ///< 16-bit words of at most 12 bits
@@ -21,11 +21,11 @@ inline constexpr int kCodes = 3;
 
 struct StatisticsKernels {
   /// Sums of |r| over runs of blocks side by side: at block column `first`, and then every `step` columns up to
-  /// `columns`, `run` blocks or as many as are left; they go to sums one after the other. r^2 over all of them is added
-  /// to squares. rows: kBandRows of columns * kNoiseBlock + 2 codes; none beyond is read.
+  /// `columns`, `run` blocks or as many as are left; they go to `sums` one by one. r^2 over all of them is added
+  /// to squares. rows: kBandRows of columns * kNoiseBlock + 2 pixels; none beyond is read.
   void (*residuals[kCodes])(const std::uint8_t* const* rows, int first, int step, int run, int columns,
                             std::uint32_t* sums, std::uint64_t& squares);
-  /// Adds what n codes from code x on of each of `count` rows add to words[kLumaSum], [kBlackCount], [kWhiteCount].
+  /// Adds the shares of n pixels from x on of each of `count` rows to words[kLumaSum], [kBlackCount], [kWhiteCount].
   void (*expose[kCodes])(const std::uint8_t* const* rows, int count, int x, int n, ClipCodes clip,
                          std::uint64_t* words);
 };
