@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Devices by name, and what happens when one fails.
+// Devices by name, and fall-back when one fails.
 #include "c/internal.h"
 #include "device/error.h"
 #include "engine/choose.h"
@@ -90,7 +90,7 @@ void Runner::stays(const std::string& /*reason*/) { weighs_ = false; }
 void Runner::set(const Place& place) {
   place_ = place;
   name_ = name_of(place);
-  // After a fall-back the failed device's worker may have to be destroyed yet.
+  // After a fall-back, the failed device's worker may still have to be destroyed.
   if (place.backend->context) keeper_ = place.backend;
 }
 

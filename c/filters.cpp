@@ -97,7 +97,7 @@ halftone::Settings settings_of(const fq_halftone_options& o) {
   return s;
 }
 
-/// By name, or of its colours.
+/// A palette by name, or from a list of colours.
 halftone::Palette palette_of(const char* text) {
   require(text != nullptr, "palette is NULL");
   const std::string_view wanted = text;
@@ -116,7 +116,7 @@ halftone::Palette palette_of(const char* text) {
   }
 }
 
-/// greys: what the options say without the palette.
+/// greys: the options without the palette.
 halftone::ColourSettings colours_of(const fq_halftone_options& o, const halftone::Settings& greys) {
   require_range("options->output", o.output, FQ_HALFTONE_RGB, FQ_HALFTONE_RGBX);
   require_range("options->absolute", o.absolute, 0, 1);
@@ -150,7 +150,7 @@ struct fq_bliinds : OneShot<Geometry, bliinds::Task, bliinds::Features> {
 struct fq_denoiser : OneShot<PictureGeometry, denoise::Task, void> {
   fq_denoiser(const char* device, int threads)
       : OneShot(Runner(device, [](const Backend& b) { return b.denoise != nullptr; }), threads, make_denoiser) {}
-  std::uint64_t serial = 0;  ///< of images: each one is another
+  std::uint64_t serial = 0;  ///< of images: each counts as new
 };
 struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
   using Colours = OneShot<PictureGeometry, halftone::ColourTask, void>;
@@ -171,7 +171,7 @@ struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
   }
 
  private:
-  // The handle is for all methods; who names a device gets those that it has.
+  // The handle is for all methods; a named device has only those that its backend supports.
   static bool is_auto(const char* device) { return device && std::string_view(device) == "auto"; }
   static bool some_method(const Backend& b) { return b.halftone != nullptr; }
   static bool any_method(const Backend& b) { return b.halftone != nullptr && b.diffuses_by_tone; }
@@ -221,7 +221,7 @@ void filter_colours(fq_halftoner* halftoner, const Image& in, const halftone::Co
       {in.frame(), {static_cast<std::uint8_t*>(to.plane[0]), to.stride[0], Memory::kHost}, settings, 1}, false);
 }
 
-/// An image that a handle's device reads.
+/// An image that the handle's device can read.
 template <class Handle>
 Image readable(Handle* handle, const fq_image* given) {
   require(handle != nullptr, "the handle is NULL");

@@ -51,7 +51,7 @@ fq_image checked(const fq_image* given) {
     if (!i.plane[p]) refuse("image->plane" + name + " is NULL");
     if (i.height == 1) i.stride[p] = static_cast<std::ptrdiff_t>(row);
     require_range(("image->stride" + name).c_str(), i.stride[p], -kMostStride, kMostStride);
-    // Rows on top of each other are odd, but a broadcast array has them.
+    // Overlapping rows are unusual, but broadcast arrays have them.
     if (i.stride[p] != 0 && std::abs(i.stride[p]) < row)
       refuse("image->stride" + name + " is " + std::to_string(i.stride[p]) + ", but a row needs " +
              std::to_string(row) + " bytes");
@@ -96,7 +96,7 @@ Frame frame_of(const fq_image& i) {
     f.memory = Memory::kCuda;
     f.queue = i.stream;
   }
-  // The rows of a mosaic by turns are two planes.
+  // A mosaic's even and odd rows are two planes.
   const int planes = is_bayer(i) ? 2 : planes_of(i);
   for (int p = 0; p < planes; ++p) {
     const int from = is_bayer(i) ? 0 : p;

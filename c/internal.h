@@ -35,7 +35,7 @@ inline void require(bool valid, const char* text) {
 /// Refuses a member that is not in `least`...`most`.
 void require_range(const char* member, std::int64_t value, std::int64_t least, std::int64_t most);
 
-/// The status of the exception that is being handled; keeps its text for fq_last_error().
+/// The status of the current exception; keeps its text for fq_last_error().
 int failure() noexcept;
 
 /// Calls f; an exception becomes a status, since none may cross into C.
@@ -54,7 +54,7 @@ int guarded(F&& f) noexcept {
 }
 
 void require_size(std::size_t size, const char* name);
-/// A caller's struct as this library knows it: members that an older header lacks are those of `defaults`.
+/// A caller's struct as this library knows it: members that an older header lacks are taken from `defaults`.
 template <class T>
 T known(const T* given, const T& defaults, const char* name) {
   static_assert(sizeof(T) % 8 == 0, "padding would be read as a newer header's member");
@@ -65,7 +65,7 @@ T known(const T* given, const T& defaults, const char* name) {
   all.size = sizeof(T);
   return all;
 }
-/// Fills as much of a caller's struct as its header knows. Never writes the size, which other threads may be reading.
+/// Fills the members of a caller's struct that its header has. Never writes the size: other threads may be reading it.
 template <class T>
 void give(T* to, const T& from, const char* name) {
   if (!to) refuse(std::string(name) + " is NULL");
@@ -82,9 +82,9 @@ class Image {
   const Geometry& geometry() const { return geometry_; }
   const Frame& frame() const { return frame_; }
   bool is_on_device() const { return frame_.memory != Memory::kHost; }
-  /// For denoisers, which write images too. Refuses mosaics and gaps between pixels.
+  /// The geometry for denoisers, which write images too. Refuses mosaics and gaps between pixels.
   PictureGeometry picture_geometry() const;
-  /// For reading all colours. Not for mosaics.
+  /// The geometry for reading all colours. Not for mosaics.
   PictureGeometry colour_geometry() const;
   bool is_mosaic() const { return geometry_.layout.kind == PixelLayout::Kind::kBayer; }
   int width() const { return image_.width; }
@@ -99,23 +99,23 @@ class Image {
 /// Memory that a filter writes, checked: `height` rows of row_bytes in each of its planes.
 fq_target known_target(const fq_target* target, int planes, std::size_t row_bytes, int height);
 
-/// A device by its name in this interface, and what happens when it fails.
+/// A device by its name in this interface, and the fall-back when it fails.
 class Runner : public SessionHost {
  public:
-  /// makes: whether a backend has the worker that is needed. weighs: "auto" begins on the CPU and finds out whether a
+  /// makes: whether a backend has the required worker. weighs: "auto" begins on the CPU and finds out whether a
   /// device is cheaper; else it is the best device at once. Throws Error if there is no such device.
   Runner(const char* device, bool (*makes)(const Backend&), bool weighs = false);
 
   const Place& place() const { return place_; }
-  /// Such as "cuda:0".
+  /// The device's name, such as "cuda:0".
   const std::string& name() const { return name_; }
-  /// The device that may be cheaper for the session that begins; nothing if the place is settled.
+  /// The device that may be cheaper for a new session; empty if the place is settled.
   std::optional<Prospect> prospect();
-  /// True if the place is not settled, but is from now on: images lie in this memory, which the device reads.
+  /// Settles the place, if it is not yet, on a device that reads this memory, where images lie. True if it did.
   bool settle(Memory memory);
   /// Refuses an image in the memory of a device that this one cannot read.
   void require_readable(const Image& image) const;
-  /// Images in device memory are pending, which no other device can read.
+  /// Marks pending images as lying in device memory, which no other device can read.
   void hold(bool on_device) { on_device_ = on_device; }
 
   bool enter() override;
@@ -131,9 +131,9 @@ class Runner : public SessionHost {
   std::string name_;
   bool (*makes_)(const Backend&);
   bool may_fall_back_ = false, on_device_ = false, weighs_ = false;
-  std::optional<Place> found_;       ///< the device that may be cheaper, once it has been looked for
-  const Backend* keeper_ = nullptr;  ///< that saves contexts, if any of the places so far has one
-  void* context_ = nullptr;          ///< the caller's
+  std::optional<Place> found_;       ///< the device that may be cheaper, once found
+  const Backend* keeper_ = nullptr;  ///< the backend that saves contexts, if any of the places so far has one
+  void* context_ = nullptr;          ///< the caller's current one
 };
 
 /// A handle that works on one image at a time: a runner, and a session for the geometry seen last.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sharpness: a session for the geometry seen last, and plans for the options seen last.
+// Sharpness: a session for the latest geometry, and plans for the latest options.
 #include "algorithms/sharpness/meter.h"
 
 #include "algorithms/sharpness/mask.h"
@@ -90,7 +90,7 @@ bool is_same(const fq_options& a, const fq_options& b) {
           (a.roi.x == b.roi.x && a.roi.y == b.roi.y && a.roi.width == b.roi.width && a.roi.height == b.roi.height));
 }
 
-/// The plans of the options seen last, for one geometry: making one costs as much as measuring a small image.
+/// The plans of the latest options, for one geometry: making one costs as much as measuring a small image.
 class Plans {
  public:
   void clear() { plans_ = {}; }
@@ -123,7 +123,7 @@ class Plans {
   std::size_t next_ = 0;
 };
 
-/// Exposure of the pixels that count: the statistics of a plan are those of the mask's bounding box.
+/// Exposure of the masked pixels: a plan's statistics are those of the mask's bounding box.
 void expose_masked(const Plan& plan, const Frame& frame, fq_result& result) {
   const PixelLayout& layout = plan.geometry.layout;
   const ClipCodes clip = clip_codes(layout.depth, plan.request.limited);
@@ -213,7 +213,7 @@ struct fq_meter {
 
   fq_result collect(double* zones, std::size_t zone_count) {
     if (pending.empty()) throw StateError("no image is pending: submit one first");
-    // Before the image is gone.
+    // Read before the image is removed.
     const auto count = static_cast<std::size_t>(pending.front().plan->zones());
     if (zones && zone_count < count)
       refuse("there is room for " + std::to_string(zone_count) + " zones of " + std::to_string(count));
@@ -250,7 +250,7 @@ struct fq_meter {
 
 namespace {
 
-/// Before anything is done whose result would be lost.
+/// Checked before any work whose result would be lost.
 void require_result(const fq_result* result) {
   require(result != nullptr, "result is NULL");
   require_size(result->size, "result");
