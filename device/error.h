@@ -11,10 +11,10 @@ namespace framequality {
 enum class Fault {
   kNoDevice,     ///< no driver, a driver too old, or no usable device
   kOutOfMemory,  ///< device or pinned memory ran out; the context lives
-  kDeviceLost,   ///< anything else: the context must be taken for dead
+  kDeviceLost,   ///< anything else: assume that the context is dead
 };
 
-/// A failed call of a device's interface: what() holds the call, the driver's words and the source line.
+/// A failed call of a device's interface: what() has the call, the driver's text and the source line.
 class Error : public std::runtime_error {
  public:
   Error(Fault fault, const std::string& what) : std::runtime_error(what), fault(fault) {}
@@ -31,7 +31,7 @@ auto with_recovery(F&& body, G&& recover) {
   }
 }
 
-/// body()'s result, or `failure` if it throws: for functions that say no more by contract.
+/// body()'s result, or `failure` if it throws: for functions that return no more by contract.
 template <class R, class F>
 R guard(R failure, F&& body) noexcept {
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kinds of memory that a frame's pixels lie in.
+// Kinds of memory that hold a frame's pixels.
 #pragma once
 
 #include <cstdint>

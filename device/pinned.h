@@ -10,8 +10,8 @@
 
 namespace framequality {
 
-/// Page-aligned host memory, which the place's device reads by itself if its backend does that and lets it. It stays
-/// readable when the device's other contexts are gone. Throws std::bad_alloc. Any thread.
+/// Page-aligned host memory, which the place's device reads by itself if its backend supports and permits it. It stays
+/// readable after the device's other contexts are gone. Throws std::bad_alloc. Any thread.
 class PinnedBytes {
  public:
   PinnedBytes(std::size_t bytes, const Place& place)
@@ -34,7 +34,7 @@ class PinnedBytes {
     constexpr auto kSize = static_cast<std::size_t>(kPage);
     return (bytes + (bytes == 0 ? 1 : 0) + kSize - 1) / kSize * kSize;
   }
-  std::shared_ptr<void> allocated_;  ///< by the backend; null: by us
+  std::shared_ptr<void> allocated_;  ///< by the backend; null: by this class
   void* data_;
   Place place_;
   bool pinned_;
