@@ -11,8 +11,8 @@ namespace framequality {
 
 using ModelPtr = std::shared_ptr<const bliinds::Model>;
 
-/// The model in a file, in the text form of bliinds::parse_model(); of an empty name the published one. Throws
-/// std::invalid_argument with line and reason, whose bytes are as the file has them.
+/// The model in a file, in the text form of bliinds::parse_model(); the published one for an empty name. Throws
+/// std::invalid_argument with line and reason, which may contain any bytes of the file.
 ModelPtr load_model(const std::string& location);
 
 }  // namespace framequality

@@ -8,7 +8,7 @@ namespace framequality {
 
 namespace {
 
-/// Why the backend cannot be used, whatever devices it has; empty: it can.
+/// Why the backend cannot be used, whatever its devices; empty if it can.
 std::string obstacle(const Wish& wish, const Backend& backend) {
   if (wish.unsupported && !is_cpu(backend)) return wish.unsupported;
   if (wish.makes && !wish.makes(backend)) return std::string(backend.title) + " does not support this: use device=auto";
@@ -38,7 +38,7 @@ Choice choose(const Wish& wish) {
       }
       reason = std::move(found.reason);
     }
-    if (choice.reason.find(reason) != std::string::npos) continue;  // what is unsupported is so for several
+    if (choice.reason.find(reason) != std::string::npos) continue;  // several may lack the same feature
     choice.reason += (choice.reason.empty() ? "" : "; ") + reason;
   }
   return choice;

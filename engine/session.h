@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A stream's worker at its place, which moves where another place turns out to be cheaper and, after a fault, to the
-// next one, which works anew on what the device had.
+// A stream's worker at its place, which moves if another place turns out to be cheaper and, after a fault, to the
+// next one, which repeats the failed device's pending tasks.
 #pragma once
 
 #include "algorithms/ring.h"
@@ -24,36 +24,36 @@
 
 namespace framequality {
 
-/// What a session asks of whoever runs it.
+/// Callbacks of a session to its owner.
 class SessionHost {
  public:
   /// Makes the context of frames in a device's memory current until leave(). False if there is none, and nothing to
   /// leave. May throw.
   virtual bool enter() = 0;
   virtual void leave() noexcept = 0;
-  /// Where work goes on after a device has failed at `failed`. Throws if it does not go on.
+  /// Next place after a device has failed at `failed`. Throws if work cannot continue.
   virtual Place fall_back(const Error& fault, const Place& failed) = 0;
-  /// Tasks go there from now on; it may move again. Those that another place has are collected first. In no context.
+  /// Tasks go there from now on; it may move again. Tasks of another place are collected first. In no context.
   virtual void moved(const Place& /*to*/) {}
-  /// No device can be used: work stays on the CPU for good.
+  /// Reports that no device can be used: work stays on the CPU for good.
   virtual void stays(const std::string& /*reason*/) {}
 
  protected:
   ~SessionHost() = default;
 };
 
-/// A device that may be cheaper than the CPU, which a session begins on.
+/// A device that may be cheaper than the CPU, on which a session begins.
 struct Prospect {
   std::function<Choice()> look;  ///< finds it; called once, in a thread of its own
   Weighing::Time opening = Weighing::kOpening;
 };
 
-/// Whoever submits a task keeps what it points to until it has been collected. Throws what workers and the host throw.
+/// Callers keep a task's data alive until it has been collected. Throws what workers and the host throw.
 /// Thread-safety: one thread at a time.
 template <class Task, class Result>
 class Session {
  public:
-  /// A worker at this place that takes `depth` tasks before the first is collected. With a prospect also called in
+  /// A worker at this place that accepts `depth` tasks before the first is collected. With a prospect, also called in
   /// another thread.
   using Make = std::function<std::unique_ptr<Worker<Task, Result>>(const Place& place, int depth)>;
 
@@ -71,7 +71,7 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session() { release(); }
 
-  /// Begins with a task. On the CPU that is left to collect(), since it would be done in this thread.
+  /// Starts a task. On the CPU the work is left to collect(), since it would be done in this thread anyway.
   void submit(const Task& task) {
     if (weighing_) weigh();
     if (tasks_.full()) tasks_.reserve(2 * tasks_.capacity());
@@ -90,7 +90,7 @@ class Session {
         });
   }
 
-  /// The result of `oldest`, the task submitted first of those not collected.
+  /// The result of `oldest`, the earliest submitted task that has not been collected.
   Result collect(const Task& oldest) {
     const Visit visit(host_);
     const Begun begun = tasks_.pop();  // also if it fails
@@ -105,19 +105,19 @@ class Session {
                          });
   }
 
-  /// True if the task collected last had to be worked on anew.
+  /// True if the last collected task had to be repeated.
   bool replayed() const { return replayed_; }
-  /// Where it was worked on.
+  /// Place of that task's work.
   const Place& place() const { return worked_at_; }
-  /// True if tasks are begun with before those in front of them are collected, so that it pays to submit several.
+  /// True if tasks start before earlier ones are collected, so that it pays to submit several.
   bool overlaps() const { return overlaps_; }
 
-  /// What comes is other work, which may be cheaper at another place.
+  /// Announces different work, which may be cheaper at another place.
   void renew() {
     if (weighing_) weighing_->renew();
   }
 
-  /// Waits until the worker has let go of all tasks, and forgets them.
+  /// Waits until the worker has released all tasks, and forgets them.
   void drop() noexcept {
     if (!tasks_.empty()) host::log(host::LogLevel::kDebug, "dropping %d tasks", static_cast<int>(tasks_.size()));
     guard(false, [&] {
@@ -145,7 +145,7 @@ class Session {
   }
 
  private:
-  /// The host's context is current while this lives.
+  /// Keeps the host's context current while this lives.
   class Visit {
    public:
     explicit Visit(SessionHost& host) : host_(host), entered_(host.enter()) {}
@@ -160,10 +160,10 @@ class Session {
     bool entered_;
   };
 
-  /// How far a task has come.
+  /// Progress of a task.
   enum class Way : std::uint8_t {
     kBegun,      ///< the device has it
-    kPostponed,  ///< it is worked on when it is collected
+    kPostponed,  ///< processed when it is collected
     kReplayed,   ///< the same, after a device that failed had it
   };
   struct Begun {
@@ -177,14 +177,14 @@ class Session {
     std::unique_ptr<Worker<Task, Result>> worker;
   };
 
-  /// What came of looking for a device.
+  /// The result of looking for a device.
   struct Opened {
     Choice choice;
     Post post;
     std::optional<Error> fault;
   };
 
-  /// Adds the time of its life to what a task has cost.
+  /// Adds its lifetime to a task's cost.
   class Charge {
    public:
     Charge(Session& session, const Begun& begun) : session_(session), begun_(begun), begin_(session.time()) {}
@@ -215,7 +215,7 @@ class Session {
               overlaps_ ? depth_ : 1);
   }
   void release() noexcept {
-    // What is being opened is waited for and closed in another thread: the context of this one stays what it is.
+    // A device being opened is awaited and closed in another thread, so that this one's context stays unchanged.
     if (opening_.valid())
       guard(false, [&] {
         std::async(std::launch::async, [this] { opening_.get(); }).get();
@@ -233,7 +233,7 @@ class Session {
 
   // --- The cheaper place
 
-  /// Moves if the other place is to work on the next task.
+  /// Moves if the next task belongs to the other place.
   void weigh() {
     if (opening_.valid())
       finish_opening();
@@ -263,7 +263,7 @@ class Session {
       } catch (const Error& fault) {
         opened.fault = fault;
       } catch (const std::exception& e) {
-        opened.choice.reason = e.what();  // whatever the host lacks for a device, the CPU has what it needs
+        opened.choice.reason = e.what();  // whatever the host lacks for a device, the CPU can still work
       }
       return opened;
     };
@@ -272,7 +272,7 @@ class Session {
       opening_ = std::async(std::launch::async, open);
       return true;
     });
-    if (!begun) weighing_.reset();  // the system has no thread for it
+    if (!begun) weighing_.reset();  // no thread could be started
   }
   void finish_opening() {
     if (opening_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
@@ -291,14 +291,14 @@ class Session {
 
   // --- Faults
 
-  /// The tasks that the device has will be worked on at the next place.
+  /// Moves the device's pending tasks to the next place.
   void fall_back(const Error& fault, const Place& failed) {
     move_on(fault, failed);
     for (std::size_t i = 0; i < tasks_.size(); ++i)
       if (tasks_[i].way == Way::kBegun) tasks_[i].way = Way::kReplayed;
   }
-  /// Tasks are no longer begun with before they are collected: those that come are behind those to be replayed. If it
-  /// throws, the worker is there still, and drop() waits for it.
+  /// From now on tasks start only when collected: new ones are behind those to be replayed. If it
+  /// throws, the worker is kept, and drop() waits for it.
   void move_on(const Error& fault, const Place& failed) {
     const Place next = host_.fall_back(fault, failed);
     host::log(host::LogLevel::kInfo, "%s failed (%s): %s continues, with the %d tasks in flight", failed.backend->title,
@@ -330,7 +330,7 @@ class Session {
     return work(task);
   }
 
-  /// Logs how a worker goes about its tasks, where that has changed.
+  /// Logs a worker's route when it has changed.
   void tell_route(const Post& post) {
     if (!host::is_logged(host::LogLevel::kDebug)) return;
     std::string now = post.worker->route();
@@ -343,14 +343,14 @@ class Session {
   int depth_;
   Make make_;
   std::optional<Prospect> prospect_;
-  Post device_;            ///< begins with tasks when they are submitted
-  Post late_;              ///< works on them when they are collected: the CPU, or another device after a fault
+  Post device_;            ///< starts tasks when they are submitted
+  Post late_;              ///< processes tasks when they are collected: the CPU, or another device after a fault
   bool overlaps_ = false;  ///< the next task goes to device_
   bool replayed_ = false;
   Place worked_at_;
-  std::string route_;                 ///< as it was logged
+  std::string route_;                 ///< the last one logged
   Ring<Begun> tasks_;                 ///< submitted and not collected
-  std::optional<Weighing> weighing_;  ///< none: it does not move but after a fault
+  std::optional<Weighing> weighing_;  ///< none: it moves only after a fault
   std::future<Opened> opening_;       ///< valid: a device is being opened
 };
 

@@ -9,10 +9,10 @@
 
 namespace framequality {
 
-/// Decides by what tasks have cost where the next one goes.
+/// Decides from the cost of past tasks where the next one goes.
 ///
-/// A stream begins on the CPU, which has nothing to prepare. To open a device (driver, context, kernels, memory) takes
-/// about kOpening, whatever comes of it, so it is opened as soon as the CPU has worked for that long: whoever rents
+/// A stream begins on the CPU, which needs no preparation. To open a device (driver, context, kernels, memory) takes
+/// about kOpening, even in vain, so it is opened as soon as the CPU has worked for that long: whoever rents
 /// until the rent has reached the price has never paid more than twice what was necessary. Two tasks in succession of
 /// kHeavy open it at once. Meanwhile the CPU continues.
 ///
@@ -20,7 +20,7 @@ namespace framequality {
 /// takes a few frames to arrive, so the first kWarmUp windows do not count. The median of the last one, compared with
 /// the CPU's last, says where the stream stays.
 ///
-/// Costs change (another plan, other programs), so the loser is tried again and again, ever more rarely. A trial that
+/// Costs change (another plan, other programs), so the loser is tried again, at growing intervals. A trial that
 /// took time T comes again after kPatience * T of work, then after twice that, and so on: trials take at most
 /// 1 / kPatience, 2.5% of the time. With a challenger that must be kMargin cheaper, 7%, a stream is at worst
 /// 1.075 * 1.025 - 1 = 10% slower than at the better place.
@@ -32,39 +32,39 @@ class Weighing {
   enum class Side : std::uint8_t { kCpu, kDevice };
 
   static constexpr Time kOpening = std::chrono::milliseconds(300);
-  /// To make workers on a device that is open.
+  /// Time to make workers on a device that is open.
   static constexpr Time kReopening = std::chrono::milliseconds(20);
   /// A frame at 60 a second: a core that needs longer cannot wait for the device while a camera is running.
   static constexpr Time kHeavy = std::chrono::microseconds(16667);
   static constexpr std::size_t kWindow = 16;  ///< tasks whose median counts
   static constexpr int kWarmUp = 2;           ///< windows
   static constexpr double kMargin = 0.93;
-  /// A trial ends with the first window that is so many times above the winner's: not even memory that is not pinned
-  /// yet puts a GPU that could win so far behind, and a device may be an emulator.
+  /// A trial ends with the first window that costs this many times the winner's: not even memory that is not pinned
+  /// yet slows a potential winner that much, and a device may be an emulator.
   static constexpr double kLost = 4;
   static constexpr int kPatience = 40, kMostPatience = 640;
-  /// The work is taken for another if its cost has changed by this factor; the loser is then tried again after
-  /// kHaste * T, and patience begins anew.
+  /// The work counts as different if its cost has changed by this factor; the loser is then tried again after
+  /// kHaste * T, and patience restarts.
   static constexpr double kChange = 1.5;
   static constexpr int kHaste = 20;
-  /// A CPU that is so many times slower is not tried again before the work changes: at 60 ms a task that would stall a
+  /// A CPU this many times slower is not tried again before the work changes: at 60 ms a task that would stall a
   /// live stream for a second.
   static constexpr double kHopeless = 2;
 
-  /// opening: how much work of the CPU the device is worth, kOpening or kReopening.
+  /// opening: CPU time that opening the device may cost, kOpening or kReopening.
   explicit Weighing(Time opening) : opening_(opening) {}
 
   /// True from when the device should be opened until it has been.
   bool wants_device() const { return !is_open_ && (worked_ >= opening_ || heavy_ >= 2); }
-  /// The device can be used from now on: the trial begins.
+  /// Starts the trial: the device can be used from now on.
   void open();
-  /// Where the next task goes.
+  /// Side of the next task.
   Side side() const { return side_; }
-  /// What comes is other work: what is known of the loser's cost no longer holds.
+  /// Announces different work: the known cost of the loser no longer holds.
   void renew() { costs_[index(other(home_))] = {}; }
-  /// A task on this side has cost so much.
+  /// Adds the cost of a task on this side.
   void add(Side side, Time cost);
-  /// Median cost of a task on a side when it worked last; 0: unknown.
+  /// Median cost of a task on a side when it last worked; 0: unknown.
   Time cost(Side side) const { return costs_[index(side)]; }
 
  private:
@@ -91,9 +91,9 @@ class Weighing {
   int patience_ = kPatience / 2;
 };
 
-/// The time, for costs.
+/// The current time, for costs.
 Weighing::Time weighing_time();
-/// For tests: what weighing_time() says from now on; null: the steady clock.
+/// For tests: replaces weighing_time(); null: the steady clock.
 void use_weighing_clock(Weighing::Time (*clock)());
 
 }  // namespace framequality
