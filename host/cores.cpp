@@ -50,7 +50,7 @@ int least_cores(const fs::path& root, fs::path path, int (*cores)(const fs::path
   }
 }
 
-/// True if `cpu` is in a list with commas.
+/// True if "cpu" is in a comma-separated list.
 bool has_cpu(const std::string& controllers) {
   std::istringstream list(controllers);
   for (std::string name; std::getline(list, name, ',');)
@@ -60,7 +60,7 @@ bool has_cpu(const std::string& controllers) {
 
 /// CPUs that the affinity of this thread allows; 0 if the system does not say.
 int affine_cores() {
-  // More CPUs than a plain cpu_set_t holds are an EINVAL.
+  // sched_getaffinity() fails with EINVAL if there are more CPUs than the set holds.
   for (std::size_t cpus = CPU_SETSIZE; cpus <= std::size_t{1} << 20; cpus *= 2) {
     const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
     std::vector<unsigned long> words((bytes + sizeof(unsigned long) - 1) / sizeof(unsigned long));
@@ -85,7 +85,7 @@ int quota_cores(const fs::path& membership, const fs::path& mount) {
     const fs::path path = line.substr(second + 1);
     if (controllers.empty()) {
       limit(least_cores(mount, path, v2_cores));
-      limit(least_cores(mount / "unified", path, v2_cores));  // where v1 and v2 are mounted side by side
+      limit(least_cores(mount / "unified", path, v2_cores));  // if v1 and v2 are mounted side by side
     } else if (has_cpu(controllers)) {
       limit(least_cores(mount / controllers, path, v1_cores));
       limit(least_cores(mount / "cpu", path, v1_cores));

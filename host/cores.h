@@ -7,7 +7,7 @@
 namespace framequality::host {
 
 /// The least of the calling thread's CPU affinity (sched_getaffinity) and the CPU quotas, rounded up, of the process's
-/// control group and those above it. At least 1. Reads a few small files; asked anew each time.
+/// control group and those above it. At least 1. Reads a few small files each time.
 int usable_cores();
 
 /// The quota part of it, for tests: cores that the control groups of `membership` (a file like /proc/self/cgroup, v1

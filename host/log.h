@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The engine's log: what it decided and why, for whoever wants to hear it. Knows neither GStreamer nor a file.
+// The engine's log: decisions and reasons, for an optional sink. Independent of GStreamer and files.
 #pragma once
 
 namespace framequality::host {
 
-/// How loud a line is, by GStreamer's numbers. kLog is for what happens with every frame, the others are not.
+/// Levels, by GStreamer's numbers. kLog is for events of every frame, the others are rarer.
 enum class LogLevel { kWarning = 2, kInfo = 4, kDebug = 5, kLog = 6 };
 
-/// Where a line comes from. Not std::source_location, which clang 14 cannot make of GCC 12's library.
+/// Source of a line. Not std::source_location, which clang 14 cannot compile from GCC 12's library.
 struct Caller {
   const char* file;
   const char* function;
   int line;
 };
 
-/// Takes lines. Both functions are called from any thread, also at the same time, and must not throw.
+/// Receives lines. Both functions are called from any thread, also at the same time, and must not throw.
 struct LogSink {
   bool (*wants)(LogLevel level) noexcept;
   void (*write)(LogLevel level, const Caller& from, const char* text) noexcept;
 };
 
-/// All lines go there from now on; null, as at the beginning: nowhere. The sink is never copied and must stay.
+/// Sends all lines there from now on; null, as initially: nowhere. The sink is not copied and must outlive its use.
 void set_log_sink(const LogSink* sink) noexcept;
 
-/// A level, with the place of the call that names it.
+/// A level, with the caller's location.
 struct LogFrom {
   // NOLINTNEXTLINE(google-explicit-constructor): log(LogLevel::kDebug, ...) is how it is called
   LogFrom(LogLevel level, const char* file = __builtin_FILE(), const char* function = __builtin_FUNCTION(),
@@ -33,10 +33,10 @@ struct LogFrom {
   Caller from;
 };
 
-/// True if a line of this level is wanted: for what costs something to put together.
+/// True if lines of this level are wanted: check before costly formatting.
 bool is_logged(LogLevel level) noexcept;
 
-/// One line, as printf() takes it, cut at 500 characters. Where nobody wants it, it costs a comparison.
+/// Writes one line, formatted as by printf(), cut at 500 characters. Unwanted lines cost a comparison.
 [[gnu::format(printf, 2, 3)]] void log(LogFrom from, const char* format, ...) noexcept;
 
 }  // namespace framequality::host
