@@ -19,7 +19,7 @@ Object attribute(PyObject* object, const char* name) {
   return value;
 }
 
-/// A format of the struct module, of a single element. Kind O if it is anything else.
+/// The type of a struct-module format of a single element. Kind O if it is anything else.
 Dtype dtype_of_format(const char* format, Py_ssize_t item_bytes) {
   Dtype type{.bits = static_cast<int>(item_bytes * 8)};
   if (*format == '>' || *format == '!') type.big_endian = item_bytes > 1;
@@ -64,7 +64,7 @@ int read_sizes(PyObject* tuple, Py_ssize_t* sizes) {
 
 /// Whether the object is a masked array of numpy, whose buffer has the masked pixels too.
 bool is_masked(PyObject* object) {
-  static PyObject* plain = nullptr;  // the type seen last that is not
+  static PyObject* plain = nullptr;  // last type seen that is not masked
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (type == plain) return false;
   if (attribute(type, "harden_mask")) return true;
@@ -139,7 +139,7 @@ bool Array::open_buffer(PyObject* object) {
     return false;
   }
   if (PyObject_GetBuffer(object, &view_, PyBUF_RECORDS_RO) != 0) {
-    // numpy has no format for bfloat16, datetime64 and the like.
+    // numpy has no buffer format for bfloat16, datetime64 and the like.
     if (PyErr_ExceptionMatches(PyExc_BufferError) || !PyErr_ExceptionMatches(PyExc_ValueError)) return false;
     PyErr_Clear();
     const Object type = attribute(object, "dtype");
@@ -295,11 +295,11 @@ bool Array::open_interface(PyObject* object, PyObject* interface, bool on_device
   return true;
 }
 
-/// A tensor of PyTorch in GPU memory, without __dlpack__(), which takes 13 us of Python. False without an exception if
-/// it is none, or has to be opened the other way.
+/// Opens a PyTorch tensor in GPU memory, without the 13 us of __dlpack__(). False without an exception if
+/// it is not one, or has to be opened the other way.
 bool Array::open_torch(PyObject* object) {
   static PyObject* torch_tensor = nullptr;  // its type, once seen
-  static PyObject* raw_stream = nullptr;    // what PyTorch's own compiler asks for the current stream
+  static PyObject* raw_stream = nullptr;    // used by PyTorch's own compiler to get the current stream
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (type != torch_tensor) {
     const Object module = attribute(type, "__module__"), name = attribute(type, "__name__");
@@ -332,7 +332,7 @@ bool Array::open_torch(PyObject* object) {
 bool Array::open(PyObject* object) {
   if (PyObject_CheckBuffer(object)) {
     if (open_buffer(object)) return true;
-    // Some arrays in GPU memory, such as CuPy's, have a buffer only to refuse it.
+    // Some arrays in GPU memory, such as CuPy's, have a buffer interface only to refuse it.
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
     const bool is_on_gpu = static_cast<bool>(attribute(object, "__cuda_array_interface__"));

@@ -14,7 +14,7 @@ struct Dtype {
   bool big_endian = false;
 };
 
-/// Keeps an object's memory alive, and knows what it is. Neither copied nor moved: Python's buffers may point into
+/// Keeps an object's memory alive, and describes it. Neither copied nor moved: Python's buffers may point into
 /// themselves. All members need the GIL.
 class Array {
  public:
@@ -31,7 +31,7 @@ class Array {
   bool open(PyObject* object);
   /// One item along the first axis of another array, which must outlive this one.
   void open_item(const Array& batch, Py_ssize_t index);
-  /// Whether open() may succeed without making an array of the object first.
+  /// Whether open() may succeed without first converting the object to an array.
   static bool has_buffer(PyObject* object) { return PyObject_CheckBuffer(object) != 0; }
 
   const char* data = nullptr;

@@ -23,7 +23,7 @@ PyObject* raise_status(int status) {
 
 namespace {
 
-/// The known name that is spelled most like the given one, or null. No exception is set.
+/// The known name closest in spelling to the given one, or null. No exception is set.
 Object nearest(PyObject* given, const char* known) {
   const Object text(PyUnicode_FromString(known));
   const Object comma(PyUnicode_FromString(", "));

@@ -13,7 +13,7 @@ namespace {
 
 int open_bliinds(const char* device, int, fq_bliinds** handle) { return fq_bliinds_open(device, nullptr, handle); }
 
-// Number: threads.
+// The number is that of threads.
 using Bliinds = Handles<fq_bliinds, open_bliinds, fq_bliinds_close>;
 using Denoisers = Handles<fq_denoiser, fq_denoiser_open, fq_denoiser_close>;
 using Halftoners = Handles<fq_halftoner, fq_halftoner_open, fq_halftoner_close>;
@@ -73,7 +73,7 @@ fq_target target_of(const fq_image& image) {
   return target;
 }
 
-/// Format of the struct module.
+/// Sample type as a format of the struct module.
 const char* format_of(Sample sample) {
   switch (sample) {
     case Sample::kUint8:
@@ -107,7 +107,7 @@ bool read_denoise_options(PyObject* tuple, fq_denoise_options& o, int& threads) 
        {std::pair{patch_radius, &o.patch_radius}, std::pair{search_radius, &o.search_radius}}) {
     if (value == Py_None) continue;
     const long radius = PyErr_Occurred() ? 0 : PyLong_AsLong(value);
-    *to = radius < 0 || radius > 1000 ? -1 : static_cast<std::int32_t>(radius);  // the library names the range
+    *to = radius < 0 || radius > 1000 ? -1 : static_cast<std::int32_t>(radius);  // the library's error names the range
   }
   return !PyErr_Occurred();
 }

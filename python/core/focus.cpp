@@ -17,7 +17,7 @@ struct Focus {
 
 fq_focus* focus_of(PyObject* self) { return reinterpret_cast<Focus*>(self)->focus; }
 
-/// A slot of a heap type, as the function that it is.
+/// A slot of a heap type, with its function type.
 template <class Function>
 Function slot(PyTypeObject* type, int number) {
   return reinterpret_cast<Function>(PyType_GetSlot(type, number));

@@ -9,11 +9,11 @@
 
 namespace core {
 
-/// How often this process has been forked from the one that loaded the module. A child owns neither the threads of its
+/// Number of forks since the process that loaded the module. A child owns neither the threads of its
 /// parent's handles nor their GPU contexts: it must not use or close them.
 inline unsigned generation = 0;
 
-/// One handle for each device. Number: what else a handle is opened with; another one replaces the handle.
+/// One handle for each device. Number: the other parameter of opening; another value replaces the handle.
 template <class Handle, int (*open)(const char*, int, Handle**), void (*close)(Handle*)>
 class Handles {
  public:
@@ -24,7 +24,7 @@ class Handles {
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
 
-  /// The status of opening the handle, if it is not open yet.
+  /// Opens the handle if necessary, and returns the status.
   int get(const char* device, int number, Handle*& handle) {
     for (int i = 0; i < count_; ++i) {
       Entry& e = entries_[i];
@@ -47,7 +47,7 @@ class Handles {
     return FQ_OK;
   }
 
-  /// After a call with the handle: one whose device is lost is closed, so that the next call opens another.
+  /// Call it after using the handle: one whose device is lost is closed, so that the next call opens another.
   void settle(Handle* handle, int status) {
     if (status != FQ_ERROR_DEVICE_LOST) return;
     for (int i = 0; i < count_; ++i)

@@ -170,7 +170,7 @@ bool Image::read_type() {
 bool Image::describe(const Pixels& p, fq_image& image) const {
   const std::ptrdiff_t word = bytes_of(p.sample);
   const bool is_filter = use_ == Use::kFilter;
-  const std::ptrdiff_t column = p.columns > 1 ? p.column_stride : 0;  // of a single one: any
+  const std::ptrdiff_t column = p.columns > 1 ? p.column_stride : 0;  // any, if there is one
   const std::ptrdiff_t row = p.rows > 1 ? p.row_stride : 0;
   const std::ptrdiff_t channel = p.channels > 1 ? p.channel_stride : word;
   if (word == 2 &&
@@ -240,7 +240,7 @@ void Image::prepare() noexcept {
       } else {
         copy_pixels(source_, data, p.row_stride, p.column_stride, p.channel_stride);
       }
-      (void)describe(p, picture);  // of contiguous memory, always
+      (void)describe(p, picture);  // always succeeds for contiguous memory
     }
     if (source_.sample == Sample::kUint16 && reading_->bits != 0 && reading_->bits < 16)
       fault_ = check_bits(source_, reading_->bits);

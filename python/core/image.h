@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Arrays as images of the C library: where they lie if it can read them there, else copied or converted.
+// Arrays as images of the C library: in place if it can read them there, else copied or converted.
 #pragma once
 
 #include "c/framequality.h"
@@ -34,7 +34,7 @@ class Image {
     kFilter  ///< `picture` then has the layout of a contiguous array of the same shape, and all channels
   };
 
-  /// Returns false and sets an exception if the object is no image.
+  /// Returns false and sets an exception if the object is not an image.
   bool open(PyObject* object, const Reading& reading, Use use);
   bool open_item(const Array& batch, Py_ssize_t index, const Reading& reading);
   /// Whether prepare() takes time: it copies, converts or checks all pixels.
@@ -46,12 +46,12 @@ class Image {
   bool raise_fault() const;
 
   [[nodiscard]] bool is_on_device() const { return array_.place != Array::Place::kHost; }
-  /// Name of the device to work on, given the option; null with an exception if the array is on another one. Valid as
+  /// Name of the device to use, given the option; null with an exception if the array is on another one. Valid as
   /// long as this and the reading are.
   const char* device(const Reading& reading);
 
   [[nodiscard]] const Array& array() const { return array_; }
-  /// The pixels as the caller has them.
+  /// The pixels of the caller.
   [[nodiscard]] const Pixels& source() const { return source_; }
   /// An array like the source at other memory, contiguous, with another type of samples.
   [[nodiscard]] Pixels contiguous(const char* data, Sample sample) const;

@@ -15,7 +15,7 @@ struct CloseMask {
 };
 using Mask = std::unique_ptr<fq_mask, CloseMask>;
 
-/// A mask of an image of `width` x `height` pixels; null with an exception if the object is none.
+/// A mask of an image of `width` x `height` pixels; null with an exception if the object is not one.
 Mask open_mask(PyObject* object, int width, int height);
 
 }  // namespace core

@@ -24,7 +24,7 @@ Meters& deep_meters() {
 }
 
 void fix_exposure(const Image& image, const Options& options, fq_result& result) {
-  // White is code 65280 of 16 bits, which the library does not take for clipped.
+  // White is level 65280 of 16 bits, which the library does not count as clipped.
   if (is_float(image.source().sample) && !options.measuring.limited)
     result.clipped_white = std::numeric_limits<double>::quiet_NaN();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// This thread's meters, and what the package changes in their results.
+// This thread's meters, and corrections of their results.
 #pragma once
 
 #include "python/core/handles.h"
@@ -8,13 +8,13 @@
 
 namespace core {
 
-/// Number: images that may be in flight.
+/// The number is that of images in flight.
 using Meters = Handles<fq_meter, fq_meter_open, fq_meter_close>;
 Meters& meters();
-/// Others, for many images in flight: they hold more memory.
+/// Separate meters for many images in flight: they need more memory.
 Meters& deep_meters();
 
-/// Takes out of the result what the conversion of floats has made wrong.
+/// Corrects results that the conversion of floats has distorted.
 void fix_exposure(const Image& image, const Options& options, fq_result& result);
 
 }  // namespace core

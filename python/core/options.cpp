@@ -55,7 +55,7 @@ int find_key(PyObject* name) {
   return -1;
 }
 
-/// An integer in lo...hi. False with an exception if it is none.
+/// An integer in lo...hi. False with an exception for anything else.
 bool read_integer(const char* what, PyObject* value, long lo, long hi, long& out) {
   int overflow = 0;
   out = PyLong_AsLongAndOverflow(value, &overflow);
@@ -69,7 +69,7 @@ bool read_integer(const char* what, PyObject* value, long lo, long hi, long& out
   return false;
 }
 
-/// `count` items of a sequence that is to have so many. Null with an exception saying `what` if it has not.
+/// `count` items of a sequence of this length. Null with an exception saying `what` for anything else.
 Object items_of(const char* what, PyObject* value, Py_ssize_t count) {
   Object tuple(PySequence_Check(value) && !PyUnicode_Check(value) ? PySequence_Tuple(value) : nullptr);
   if (tuple && PyTuple_Size(tuple.get()) == count) return tuple;

@@ -18,7 +18,7 @@ T sized() {
   return t;
 }
 
-/// How pixels are to be read, and where.
+/// Options for reading pixels, and the device.
 struct Reading {
   bool bgr = false;
   int bayer = -1;  ///< fq_format, or -1
@@ -36,7 +36,7 @@ struct Options {
   long threads = 0;
 };
 
-/// Which keywords a function has.
+/// The set of keywords that a function has.
 enum class Keywords {
   kMeasure,  ///< all that measure() has
   kScore,    ///< the same without zones
@@ -50,7 +50,7 @@ enum class Keywords {
 bool parse(Options& options, Keywords keywords, const char* function, Py_ssize_t positional, PyObject* const* args,
            Py_ssize_t count, PyObject* names, const char* also = "");
 
-/// Place of a name in a list of them that are separated by ", ". Returns -1 and sets an exception if it is not there.
+/// Index of a name in a list separated by ", ". Returns -1 and sets an exception if it is not there.
 int choose(const char* what, PyObject* name, const char* known);
 
 /// Makes the names of keywords, once. False with an exception if that fails.

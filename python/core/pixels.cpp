@@ -28,7 +28,7 @@ void copy_words(const Pixels& from, char* data, std::ptrdiff_t row_stride, std::
   const std::ptrdiff_t row_bytes = from.columns * from.channels * word;
   const bool whole_rows = from.channel_stride == channel_stride && from.column_stride == column_stride &&
                           column_stride == from.channels * word && (from.channels == 1 || channel_stride == word);
-  // Transposed images: rows in groups, so that each cache line of the source is read once.
+  // For transposed images, copy rows in groups, so that each cache line of the source is read once.
   const std::ptrdiff_t group = std::abs(from.column_stride) > std::abs(from.row_stride) ? 32 : 1;
   for (std::ptrdiff_t top = 0; top < from.rows; top += group) {
     const std::ptrdiff_t rows = std::min(group, from.rows - top);
@@ -73,7 +73,7 @@ std::uint16_t float_to_half(float f) {
   return static_cast<std::uint16_t>(sign | ((rounded >> 13U) - (112U << 10U)));
 }
 
-/// One sample as it lies in memory, in the byte order of this machine.
+/// One sample in memory, in the byte order of this machine.
 template <class Word>
 Word load(const char* data, bool swap) {
   Word word;
@@ -102,7 +102,7 @@ struct DoubleSample {
 template <class Number>
 constexpr Number kRound = std::is_same_v<Number, float> ? 12582912.0F : 6755399441055744.0;
 
-/// Contiguous native floats to codes. Returns false if one is no number in lo...hi; its code is then anything.
+/// Contiguous native floats to integers. Returns false if one is not a number in lo...hi; its result is undefined.
 template <class S>
 bool convert(const char* from, std::ptrdiff_t count, Range range, std::uint16_t* codes) {
   using Number = typename S::Number;
@@ -114,7 +114,7 @@ bool convert(const char* from, std::ptrdiff_t count, Range range, std::uint16_t*
     typename S::Word word;
     std::memcpy(&word, from + i * static_cast<std::ptrdiff_t>(sizeof word), sizeof word);
     const Number v = S::number(word);
-    bad |= Bits{v >= lo} ^ Bits { 1 };  // NaN is neither
+    bad |= Bits{v >= lo} ^ Bits { 1 };  // NaN fails both
     bad |= Bits{v <= hi} ^ Bits { 1 };
     codes[i] = static_cast<std::uint16_t>(std::bit_cast<Bits>((v - lo) * scale + kRound<Number>));
   }

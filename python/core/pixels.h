@@ -34,29 +34,29 @@ struct Pixels {
   bool big_endian = false;
 };
 
-/// How float pixels become codes of 16 bits: lo 0, hi kWhite, linear, rounded to nearest. White is 255 * 256, so that
+/// Range of float pixels for 16-bit levels: lo 0, hi kWhite, linear, rounded to nearest. White is 255 * 256, so that
 /// an image scores the same as bytes and as these bytes divided by 255.
 struct Range {
   static constexpr double kWhite = 65280;
   double lo = 0, hi = 1;
 };
 
-/// What conversion or checking found wrong.
+/// A fault found while converting or checking.
 struct Fault {
   enum class Kind { kNone, kNan, kRange, kBits } kind = Kind::kNone;
-  double least = 0, most = 0;  ///< kRange: of all pixels that are numbers
+  double least = 0, most = 0;  ///< kRange: of all pixels other than NaN
   int value = 0;               ///< kBits: a value that has too many bits
 };
 
-/// Copies samples as they are, byte order included, to memory with strides `to` of the same shape.
+/// Copies samples unchanged, byte order included, to memory with strides `to` of the same shape.
 void copy_pixels(const Pixels& from, char* data, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride,
                  std::ptrdiff_t channel_stride);
 
-/// Converts floats to native 16-bit codes at `data`, with strides as in copy_pixels().
+/// Converts floats to native 16-bit levels at `data`, with strides as in copy_pixels().
 Fault floats_to_codes(const Pixels& from, Range range, char* data, std::ptrdiff_t row_stride,
                       std::ptrdiff_t column_stride, std::ptrdiff_t channel_stride);
 
-/// The inverse, over contiguous samples: `count` codes to floats of a kind and byte order.
+/// The inverse, over contiguous samples: `count` levels to floats of a kind and byte order.
 void codes_to_floats(const std::uint16_t* codes, std::ptrdiff_t count, Range range, Sample sample, bool big_endian,
                      char* data);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Scores of many images: in parallel on the CPU, one after the other with several in flight on GPUs.
+// Scores of many images: in parallel on the CPU, one by one with several in flight on GPUs.
 #include "python/core/errors.h"
 #include "python/core/image.h"
 #include "python/core/mask.h"
@@ -23,7 +23,7 @@ constexpr int kInFlight = 4;
 /// The images of a call, all open.
 struct Batch {
   std::deque<Image> images;  // neither copied nor moved
-  Array array;               // that they are items of, if they are
+  Array array;               // whose items they are, if any
   Object sequence;
   Mask mask;
   Py_ssize_t first = 0;
@@ -75,7 +75,7 @@ bool Batch::open(PyObject* object, Options& options) {
   return true;
 }
 
-/// prepare() of all images, on as many threads as there are. Without the GIL.
+/// prepare() of all images, on as many threads as the system gives. Without the GIL.
 void prepare_all(std::deque<Image>& images, long threads) noexcept {
   if (std::none_of(images.begin(), images.end(), [](const Image& i) { return i.needs_work(); })) return;
   const std::size_t all = threads > 0 ? static_cast<std::size_t>(threads) : std::thread::hardware_concurrency();
@@ -88,7 +88,7 @@ void prepare_all(std::deque<Image>& images, long threads) noexcept {
   if (others) try {
       for (std::size_t i = 0; i < helpers; ++i) others[i] = std::thread(work);
     } catch (const std::system_error&) {
-      // The system gives no more threads: those that there are do it.
+      // No more threads: continue with those that exist.
     }
   work();
   for (std::size_t i = 0; others && i < helpers; ++i)
@@ -128,13 +128,13 @@ bool may_follow(const fq_image& a, const fq_image& b) {
          a.bits == b.bits && a.flags == b.flags && a.pixel_stride == b.pixel_stride && !a.plane[1] == !b.plane[1];
 }
 
-/// Images that a meter works on. Without the GIL.
+/// Images in flight on a meter. Without the GIL.
 class Ring {
  public:
   Ring(Batch& batch, const Options& options, std::vector<fq_result>& results)
       : batch_(batch), options_(options), results_(results) {}
 
-  /// Stops at the first image that fails: status, failed and meter then say which.
+  /// Stops at the first image that fails: status, failed and meter then identify it.
   void run(const std::vector<const char*>& devices) noexcept {
     const char* current = nullptr;
     for (std::size_t i = 0; i < batch_.images.size(); ++i) {
