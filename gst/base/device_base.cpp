@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The base of all elements that compute on a device: where, in whose CUDA context, and with how many frames in flight.
+// The base of all elements that compute on a device: its place, CUDA context, and number of frames in flight.
 #include "gst/base/device_base.h"
 
 #include "gst/base/device_choice.h"
@@ -23,13 +23,13 @@ G_DEFINE_ABSTRACT_TYPE(FqDeviceBase, fq_device_base, GST_TYPE_BASE_TRANSFORM)
 // --- Latency --------------------------------------------------------------------------------------------------------
 
 bool framequality::has_frame_rate(const GstVideoInfo& info) {
-  // With a variable one the info has the highest.
+  // With a variable one, the info has the highest.
   return GST_VIDEO_INFO_FPS_N(&info) > 0 && !GST_VIDEO_INFO_FLAG_IS_SET(&info, GST_VIDEO_FLAG_VARIABLE_FPS);
 }
 
 int framequality::frames_in_flight(FqDeviceBase* self, const GstVideoInfo& info) {
-  // Frames are held back for the duration of so many frames, which only a fixed frame rate tells. The CPU works in this
-  // very thread, so that holding frames back would gain nothing; but the latency is not to change with every move.
+  // Frames are held back for the duration of this many frames, which needs a fixed frame rate. The CPU works in this
+  // very thread, where holding frames back would gain nothing; but the latency must not change with every move.
   const DeviceState& d = *self->device;
   return has_frame_rate(info) && (d.weighs || !is_cpu(*place_of(self).backend)) ? d.chosen_for.in_flight : 0;
 }
@@ -77,7 +77,7 @@ GstFlowReturn framequality::drain_frames(FqDeviceBase* self) noexcept {
   return flow;
 }
 
-/// A stream for these caps and the significant bits as they are now; false if the caps are not supported.
+/// Makes a stream for these caps and the current significant bits; false if the caps are not supported.
 static bool make_stream(FqDeviceBase* self, GstCaps* in, GstCaps* out) {
   DeviceState& d = *self->device;
   d.significant_bits = d.settings.get().significant_bits;
@@ -96,9 +96,9 @@ static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
   FqDeviceBase* self = device_base(trans);
   DeviceState& d = *self->device;
   CapsPtr& failed = d.failed;
-  // Pads offer the caps again with every event and frame that follows: one error is enough.
+  // Pads repeat the caps with every event and frame that follows: one error is enough.
   if (failed && gst_caps_is_equal(failed.get(), in)) return FALSE;
-  drain_frames(self);  // also when it is not a caps event that brings new caps
+  drain_frames(self);  // new caps do not always come with a caps event
   d.stream.reset();
   if (d.broken) return FALSE;
   failed.reset(gst_caps_ref(in));
@@ -117,17 +117,17 @@ static GstFlowReturn generate_output(GstBaseTransform* trans, GstBuffer** out) {
   DeviceState& d = *self->device;
   *out = nullptr;
   BufferPtr buffer(std::exchange(trans->queued_buf, nullptr));
-  // What failed while an event was on its way has been said.
+  // Errors during an event have been posted already.
   if (d.broken) return GST_FLOW_ERROR;
   const GstFlowReturn flow = guard(element(self), GST_FLOW_ERROR, [&] {
     return d.stream ? d.stream->take(std::move(buffer), out) : GST_FLOW_NOT_NEGOTIATED;
   });
-  // One error is enough: an EOS that follows must not meet the same frames again.
+  // One error is enough: a following EOS must not meet the same frames again.
   if (flow == GST_FLOW_ERROR && d.stream) d.stream->drop();
   return flow;
 }
 
-/// Works in the CUDA context of this buffer's memory from now on, which may be another one than the last buffer's.
+/// Works in the CUDA context of this buffer's memory from now on, which may differ from the last buffer's.
 static GstFlowReturn follow_context(FqDeviceBase* self, GstBuffer* buffer) {
   DeviceState& d = *self->device;
   if (!d.stream || d.stream->memory() == Memory::kHost || d.broken) return GST_FLOW_OK;
@@ -135,7 +135,7 @@ static GstFlowReturn follow_context(FqDeviceBase* self, GstBuffer* buffer) {
     if (d.context.owns(buffer)) return GST_FLOW_OK;
     const GstFlowReturn drained = drain_frames(self);
     if (drained != GST_FLOW_OK) return drained;
-    std::unique_ptr<Stream> stream = std::move(d.stream);  // one that cannot change has no worker: it goes
+    std::unique_ptr<Stream> stream = std::move(d.stream);  // one that cannot change has no worker: it is released
     stream->change_context(buffer);
     d.stream = std::move(stream);
     return GST_FLOW_OK;
@@ -144,7 +144,7 @@ static GstFlowReturn follow_context(FqDeviceBase* self, GstBuffer* buffer) {
   return flow;
 }
 
-/// Reads the words of frames by the significant bits that are asked for from now on.
+/// Applies the requested significant bits from now on.
 static GstFlowReturn follow_significant_bits(FqDeviceBase* self) {
   DeviceState& d = *self->device;
   if (!d.stream || d.broken || d.settings.get().significant_bits == d.significant_bits) return GST_FLOW_OK;
@@ -154,13 +154,13 @@ static GstFlowReturn follow_significant_bits(FqDeviceBase* self) {
   return guard(element(self), GST_FLOW_ERROR, [&] {
     const CapsPtr in(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self)));
     const CapsPtr out(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(self)));
-    // Without caps the pads are shut down.
+    // Without caps, the pads are shutting down.
     return in && out && make_stream(self, in.get(), out.get()) ? GST_FLOW_OK : GST_FLOW_FLUSHING;
   });
 }
 
 static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_discont, GstBuffer* buffer) {
-  // Between frames: who gets the event may send caps into this element at once.
+  // Between frames: an event's receiver may send caps into this element at once.
   if (std::exchange(device_base(trans)->device->renegotiates, false)) gst_base_transform_reconfigure_sink(trans);
   GstFlowReturn flow = follow_significant_bits(device_base(trans));
   if (flow == GST_FLOW_OK) flow = follow_context(device_base(trans), buffer);
@@ -170,8 +170,8 @@ static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_di
   return flow;
 }
 
-/// Why frames of these caps are refused and what to put upstream instead; empty where "not among the offered caps" says
-/// it all.
+/// Why frames of these caps are refused and what to put upstream instead; empty where "not among the offered caps"
+/// is sufficient.
 static std::string refusal_of(GstBaseTransform* trans, GstCaps* caps) {
   if (!gst_caps_is_fixed(caps)) return {};
   const GstStructure* s = gst_caps_get_structure(caps, 0);
@@ -198,19 +198,19 @@ static std::string refusal_of(GstBaseTransform* trans, GstCaps* caps) {
              : what + "), which is not supported here: put bayer2rgb upstream";
 }
 
-/// Accepts caps that are about to be refused, so that set_caps() can post the reason.
+/// Accepts caps that will be refused, so that set_caps() can post the reason.
 static gboolean accept_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps) {
   return (direction == GST_PAD_SINK && !refusal_of(trans, caps).empty()) ||
          GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->accept_caps(trans, direction, caps);
 }
 
-/// Caps pass as they are, but frames in GPU memory can only come where a GPU works. Who can deliver system memory is
-/// asked for that: some decoders would choose DMA buffers in preference, which may be slow to read.
+/// Caps pass unchanged, but frames in GPU memory can only be used on a GPU. System memory is requested where it is
+/// available: some decoders would prefer DMA buffers, which may be slow to read.
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
   DeviceState& d = *device_base(trans)->device;
   const DeviceSettings settings = d.settings.get();
   const Wish wish = wish_of(device_base(trans), settings, unsupported_reason(device_base(trans)));
-  std::optional<Place> place;  // where it is settled
+  std::optional<Place> place;  // the place, if it is settled
   {
     const std::lock_guard lock(d.mutex);
     if (!d.weighs) place = d.place;
@@ -238,7 +238,7 @@ static gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQue
   FqDeviceBase* self = device_base(trans);
   DeviceState& d = *self->device;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && d.context.answer(element(self), query)) return TRUE;
-  // Who asks for a drain wants its buffers back.
+  // A DRAIN query means that upstream wants its buffers back.
   if (direction == GST_PAD_SINK && gst_query_type_get_flags(GST_QUERY_TYPE(query)) & GST_QUERY_TYPE_SERIALIZED)
     drain_frames(self);
   if (!GST_BASE_TRANSFORM_CLASS(fq_device_base_parent_class)->query(trans, direction, query)) return FALSE;
@@ -322,7 +322,7 @@ static void get_active_device(FqDeviceBase* self, GValue* value) {
   g_value_set_string(value, self->device->place ? self->device->place->backend->name : "");
 }
 
-/// All devices of all backends. Starts their drivers, and tries each.
+/// All devices of all backends. Starts their drivers, and tests each device.
 static GstStructure* list_devices(FqDeviceBase*) {
   GValue list = G_VALUE_INIT;
   gst_value_array_init(&list, 0);

@@ -13,14 +13,14 @@ namespace framequality {
 
 namespace {
 
-/// "a, b or c", or another last word.
+/// "a, b or c", or with another last word.
 std::string listed(const std::vector<std::string>& words, const char* last) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 < words.size() ? ", " : last) + words[i];
   return text;
 }
 
-/// All backends by the number of their value, which does not change when others come between them.
+/// All backends by the number of their value, which does not change when others are inserted.
 std::vector<const Backend*> by_number() {
   const auto all = backends();
   std::vector<const Backend*> sorted(all.begin(), all.end());
@@ -41,7 +41,7 @@ GType fq_device_choice_get_type() {
       if (!is_cpu(*backend)) better.emplace_back(backend->title);
     const std::string best =
         listed(better, " or ") + " where a usable device is cheaper, else " + cpu_place().backend->title;
-    // GLib keeps all of it for good.
+    // GLib keeps all of it forever.
     static auto& values = *new std::vector<GEnumValue>;
     values.push_back({static_cast<int>(DeviceChoice::kAuto), g_strdup(best.c_str()), "auto"});
     for (const Backend* backend : by_number()) {

@@ -6,10 +6,10 @@
 
 namespace framequality {
 
-/// The others are those of Backend::number.
+/// The other values are those of Backend::number.
 enum class DeviceChoice { kAuto = 0 };
 
-/// What the property `active-device` is; stays valid.
+/// Description of the property `active-device`; stays valid.
 const char* active_device_text();
 
 }  // namespace framequality

@@ -19,7 +19,7 @@ constexpr int kMaxThreads = 256;
 
 // --- Stream ---------------------------------------------------------------------------------------------------------
 
-/// Pictures, on both sides the same.
+/// Frames that PictureLayout supports, the same on both sides.
 static bool parse_caps(GstCaps* in, GstCaps* out, FilterFormat& format) {
   GstVideoInfo& info = format.in;
   if (!read_info(info, in) || has_separate_fields(info) || !gst_video_info_from_caps(&format.out, out)) return false;
@@ -40,13 +40,13 @@ static std::unique_ptr<Stream> make_stream(FqDeviceBase* base, GstCaps* in, GstC
   return klass->make_stream(self, format, self->state->settings.get().threads);
 }
 
-/// The output is in system memory where the input is in DMA buffers.
+/// The output is in system memory if the input is in DMA buffers.
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
   const CapsPtr across = direction == GST_PAD_SINK ? out_of_dma_buffers(caps) : also_in_dma_buffers(caps);
   return GST_BASE_TRANSFORM_CLASS(fq_filter_base_parent_class)->transform_caps(trans, direction, across.get(), filter);
 }
 
-/// Drains, because frames before and after this belong to different scenes or times.
+/// Drains, because earlier and later frames belong to different scenes or times.
 static void part(FqFilterBase* self) {
   drain_frames(&self->parent);
   if (Stream* stream = self->parent.device->stream.get()) stream->forget_past();
@@ -55,7 +55,7 @@ static void part(FqFilterBase* self) {
 static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   FqFilterBase* self = filter_base(trans);
   switch (GST_EVENT_TYPE(event)) {
-    // Events that say something about the stream, and do not part what is before them from what is after.
+    // Events about the stream, which do not separate earlier from later frames.
     case GST_EVENT_TAG:
     case GST_EVENT_TOC:
     case GST_EVENT_SINK_MESSAGE:
@@ -86,7 +86,7 @@ static GstFlowReturn submit_input_buffer(GstBaseTransform* trans, gboolean is_di
   return flow;
 }
 
-/// Never called, but without it GstBaseTransform takes an element to work in place.
+/// Never called, but without it GstBaseTransform assumes an in-place element.
 static GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) { return GST_FLOW_NOT_SUPPORTED; }
 
 static gboolean start(GstBaseTransform* trans) {
@@ -102,7 +102,7 @@ BufferPtr framequality::make_output(FqFilterBase* self, const FilterFormat& form
   auto* trans = GST_BASE_TRANSFORM_CAST(self);
   GstBufferPool* pool = gst_base_transform_get_buffer_pool(trans);
   GstBuffer* out = nullptr;
-  flow = GST_FLOW_FLUSHING;  // without a pool the pad is shut down
+  flow = GST_FLOW_FLUSHING;  // without a pool, the pad is shutting down
   if (pool) {
     flow =
         gst_buffer_pool_set_active(pool, TRUE) ? gst_buffer_pool_acquire_buffer(pool, &out, nullptr) : GST_FLOW_ERROR;
@@ -118,7 +118,7 @@ BufferPtr framequality::make_output(FqFilterBase* self, const FilterFormat& form
 
 // --- Metadata -------------------------------------------------------------------------------------------------------
 
-/// True if metadata of this kind holds for the output too: size, orientation and meaning of the picture are the same.
+/// True if metadata of this kind also applies to the output: the image's size, orientation and meaning are the same.
 static bool still_holds(GType api) {
   const gchar* const* tags = gst_meta_api_type_get_tags(api);
   for (; tags && *tags; ++tags) {

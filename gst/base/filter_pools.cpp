@@ -17,7 +17,7 @@ GstBaseTransformClass* parent_class() {
   return GST_BASE_TRANSFORM_CLASS(g_type_class_peek_parent(g_type_class_peek(FQ_TYPE_FILTER_BASE)));
 }
 
-/// Completes a query of ours: a pool is there, large enough, and tells strides if downstream reads them.
+/// Completes our query: it gets a large enough pool, and announces strides if downstream reads them.
 void complete_pool(GstQuery* query, const GstVideoInfo& info, bool strides) {
   GstBufferPool* pool = nullptr;
   guint size = 0, min = 0, max = 0;
@@ -26,7 +26,7 @@ void complete_pool(GstQuery* query, const GstVideoInfo& info, bool strides) {
   const bool raw = GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_ENCODED;
   if (!pool) pool = raw ? gst_video_buffer_pool_new() : gst_buffer_pool_new();
   size = std::max(size, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)));
-  // A GstVideoMeta has no planes where GStreamer has no name for the pixels.
+  // A GstVideoMeta has no planes if GStreamer has no name for the pixels.
   if (strides && raw && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META)) {
     GstCaps* caps = nullptr;
     gst_query_parse_allocation(query, &caps, nullptr);
@@ -47,7 +47,7 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   if (!d.stream) return FALSE;
   const FilterFormat& format = self->state->format;
   const bool strides = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-  // Outputs that are being written while downstream has as many as it wants.
+  // Outputs that are being written while downstream holds as many as it wants.
   const auto written = static_cast<guint>(d.stream->in_flight()) + 1;
   reserve_held_buffers(query, written);
   if (format.out_memory != Memory::kHost)
@@ -62,7 +62,7 @@ gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery
   FqFilterBase* self = filter_base(trans);
   DeviceState& d = *self->parent.device;
   if (!d.stream || !parent_class()->propose_allocation(trans, decided, query)) return FALSE;
-  if (!d.stream) return FALSE;  // downstream was asked, and who answers may end the stream
+  if (!d.stream) return FALSE;  // downstream may end the stream while it answers
   const guint held = d.stream->most_held();
   if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
@@ -74,7 +74,7 @@ gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decided, GstQuery
   } else if (d.stream->memory() == Memory::kHost) {
     offer_pinned_pool(query, held, place_of(&self->parent));
   }
-  // Who brings a pool of its own still has to know how many of its buffers stay here.
+  // An upstream with its own pool still has to know how many of its buffers stay here.
   GstVideoInfo info;
   if (gst_query_get_n_allocation_pools(query) == 0 && held > 1 && caps && read_info(info, caps))
     gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), held, 0);

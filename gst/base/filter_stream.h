@@ -16,26 +16,26 @@
 
 namespace framequality {
 
-/// A frame to be filtered: the frames around it, what it is made of, and where it goes.
+/// A frame to filter: its neighbouring frames, inputs and output.
 struct FilterWindow {
   std::array<NumberedFrame, 2 * kMaxRadius + 1> frames;
   std::size_t count = 0, center = 0;
   Canvas out;
-  int fields = 1;  ///< 2: two interleaved fields, pictures of their own
+  int fields = 1;  ///< 2: two interleaved fields, separate images
 
   std::span<const NumberedFrame> window() const { return std::span(frames).first(count); }
 };
 
-/// Kind: the part that each filtering element brings itself, made from (Element*, const FilterFormat&, int threads),
+/// Kind: the part specific to each filtering element, made from (Element*, const FilterFormat&, int threads),
 /// threads being of the CPU, 0 for all cores:
 ///   Task, Settings      of its worker, whose results are void
-///   make(place, depth)  a worker, as Session asks for it
-///   settings()          the options as they are now
+///   make(place, depth)  a worker, as Session requires it
+///   settings()          the current options
 ///   task(window, settings)
 template <class Kind>
 class FilterStream final : public Stream {
  public:
-  /// radius: frames before and after one that it is made of, 0...kMaxRadius.
+  /// radius: frames before and after one that its output depends on, 0...kMaxRadius.
   template <class Element>
   FilterStream(Element* element, const FilterFormat& format, int threads, int radius)
       : Stream(&element->parent.parent, format.in, format.memory, radius, "Filtering", ""),
@@ -45,7 +45,7 @@ class FilterStream final : public Stream {
                  [this](const Place& place, int depth) { return kind_.make(place, depth); }) {}
 
   /// Pushes frames itself: GstBaseTransform would mark the next one that it pushes as discontinuous, which with frames
-  /// held back is another one than the one that came so.
+  /// held back is not the one that arrived so.
   GstFlowReturn take(BufferPtr buffer, GstBuffer**) override {
     if (!buffer) return GST_FLOW_OK;
     bool& missed = filter()->state->missed;
@@ -53,7 +53,7 @@ class FilterStream final : public Stream {
     if (follows_gap || GST_BUFFER_IS_DISCONT(buffer.get())) {
       const GstFlowReturn drained = drain_frames(element());
       if (drained != GST_FLOW_OK) {
-        missed = true;  // who goes on nevertheless is told with the next frame
+        missed = true;  // reported with the next frame if upstream continues
         return drained;
       }
       forget_past();
@@ -62,7 +62,7 @@ class FilterStream final : public Stream {
     while (submitted_ + static_cast<std::uint64_t>(radius()) < taken()) {
       const GstFlowReturn flow = submit_next();
       if (flow == GST_FLOW_OK) continue;
-      drop();  // no buffer was to be had for it
+      drop();  // no buffer was available for it
       missed = true;
       return flow;
     }
@@ -72,11 +72,11 @@ class FilterStream final : public Stream {
     return flow;
   }
 
-  /// Those after the last frames taken are missing.
+  /// The frames after the last ones taken are missing.
   BufferPtr finish() override {
     while (submitted_ < taken() && submitted_ - finished_ <= static_cast<std::uint64_t>(in_flight())) {
       if (submit_next() == GST_FLOW_OK) continue;
-      drop();  // the pad is shut down
+      drop();  // the pad is shutting down
       return nullptr;
     }
     return finished_ < submitted_ ? finish_oldest() : nullptr;
@@ -84,12 +84,12 @@ class FilterStream final : public Stream {
 
   void drop() noexcept override {
     session_.drop();
-    first_ = finished_ = submitted_ = taken() + 1;  // the number of one that was not taken is not used again
+    first_ = finished_ = submitted_ = taken() + 1;  // the number of a frame that was not taken is not reused
     while (!frames_.empty()) frames_.pop().clear();
     frames_.next().clear();
   }
 
-  /// Releases frames that have left and are kept for those after them.
+  /// Releases frames that have left and are kept for later ones.
   void forget_past() override {
     for (; first_ < finished_; ++first_) frames_.pop().clear();
   }
@@ -97,18 +97,18 @@ class FilterStream final : public Stream {
   void change_context(GstBuffer* buffer) override {
     forget_past();
     session_.rebuild([&] { element()->device->context.adopt(buffer); });
-    // Output buffers in GPU memory have to come from the new context too.
+    // Output buffers in GPU memory must also come from the new context.
     if (format_.out_memory != Memory::kHost) gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM_CAST(element()));
   }
 
  private:
-  /// A frame from when it is taken until no other frame is made of it.
+  /// A frame from its arrival until no other frame depends on it.
   struct Taken {
-    BufferPtr in, out;  ///< out: from when it is submitted until it leaves
+    BufferPtr in, out;  ///< out: from submission until it leaves
     std::optional<MappedPicture> source;
     std::optional<MappedCanvas> target;
     bool follows_gap = false;  ///< frames are missing before it
-    FilterWindow window;       ///< from when it is submitted
+    FilterWindow window;       ///< from submission on
     typename Kind::Settings settings;
 
     void clear() {
@@ -125,7 +125,7 @@ class FilterStream final : public Stream {
 
   void hold(BufferPtr buffer, bool follows_gap) {
     Taken& frame = frames_.next();
-    frame.clear();  // of one that failed
+    frame.clear();  // contents of a failed one
     frame.in = std::move(buffer);
     frame.follows_gap = follows_gap;
     prepare_to_read(frame.in.get());
@@ -134,7 +134,7 @@ class FilterStream final : public Stream {
     frames_.push();
   }
 
-  /// Begins to filter the next frame, made of those around it that are there.
+  /// Starts filtering the next frame, from those around it that are available.
   GstFlowReturn submit_next() {
     Taken& frame = at(submitted_);
     GstFlowReturn flow = GST_FLOW_OK;
@@ -159,7 +159,7 @@ class FilterStream final : public Stream {
     return GST_FLOW_OK;
   }
 
-  /// Waits until the oldest frame is complete; its buffer.
+  /// Waits until the oldest frame is complete; returns its buffer.
   BufferPtr finish_oldest() {
     Taken& frame = at(finished_);
     {

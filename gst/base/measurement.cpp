@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A frame's measurement as pipelines see it: when one is due, its fields, its message and its metadata.
+// The measurement of a frame for pipelines: when it is due, its fields, its message and its metadata.
 #include "gst/base/measurement.h"
 
 #include "gst/object/guard.h"

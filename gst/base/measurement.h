@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A frame's measurement as pipelines see it: when one is due, its fields, its message and its metadata.
+// The measurement of a frame for pipelines: when it is due, its fields, its message and its metadata.
 #pragma once
 
 #include "gst/base/meter_base.h"
@@ -9,18 +9,18 @@
 
 namespace framequality {
 
-/// Warning messages that are posted once for each caps: a member of what is made for them.
+/// Warning messages that are posted once per caps: a member of objects made for them.
 class Warnings {
  public:
-  /// which: 0...31, of this text.
+  /// which: number of this text, 0...31.
   void once(FqMeterBase* self, unsigned which, const std::string& text);
 
  private:
   unsigned said_ = 0;
 };
 
-/// True if a frame of this time is to be measured: the first since start, caps, flush or segment, and those `interval`
-/// after the last. Time that runs backwards starts anew.
+/// True if a frame of this time must be measured: the first since start, caps, flush or segment, and those `interval`
+/// after the last. Time that runs backwards starts over.
 bool is_due(FqMeterBase* self, GstClockTime interval, GstClockTime pts);
 
 // A result's fields are written once, where they are to stay: into the buffer's meta, which a message copies, or into

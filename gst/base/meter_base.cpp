@@ -31,7 +31,7 @@ static std::unique_ptr<Stream> make_stream(FqDeviceBase* base, GstCaps* in, GstC
   return FQ_METER_BASE_GET_CLASS(base)->make_stream(meter(base), format);
 }
 
-/// Downstream is asked first, and what it offers is kept, so that buffers go there uncopied too; its pools only have to
+/// Forwards downstream's offer, so that buffers also go there uncopied; its pools only have to
 /// be larger by the frames in flight.
 static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery* query) {
   const gboolean answered = gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query);
@@ -52,7 +52,7 @@ static gboolean propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery*
   return TRUE;
 }
 
-/// What was measured before is no measurement of these frames.
+/// Earlier measurements do not apply to these frames.
 static gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
   meter(trans)->state->last_pts = GST_CLOCK_TIME_NONE;
   return GST_BASE_TRANSFORM_CLASS(fq_meter_base_parent_class)->set_caps(trans, in, out);
@@ -112,7 +112,7 @@ static void install_properties(FqMeterBaseClass* klass) {
 
 static void fq_meter_base_init(FqMeterBase* self) {
   self->state = new MeterState;
-  // The pixels are not ours to change; MeterStream gives buffers a new header when they get metadata. Allocation
+  // Pixels must not change; MeterStream gives buffers a new header when they get metadata. Allocation
   // queries go straight downstream.
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
 }

@@ -10,11 +10,11 @@
 
 namespace framequality {
 
-/// What the frames of one stream have in common, from its caps.
+/// The format shared by all frames of a stream, from its caps.
 struct StreamFormat {
   GstVideoInfo info;
   Geometry geometry;
-  Memory memory = Memory::kHost;  ///< that frames lie in
+  Memory memory = Memory::kHost;  ///< where frames lie
 };
 
 struct MeterSettings {
@@ -43,13 +43,13 @@ struct FqMeterBase {
   framequality::MeterState* state;
 };
 
-/// A subclass sets these and the category in its class_init, beside its element metadata; it has the pad templates of
+/// A subclass sets these and the category in its class_init, with its element metadata; it has the pad templates of
 /// the base.
 struct FqMeterBaseClass {
   FqDeviceBaseClass parent_class;
   const char* message_name;  ///< of the message's structure
   const char* meta_name;     ///< of the custom meta, registered
-  /// A MeterStream for frames of this format. May throw what guard() takes.
+  /// A MeterStream for frames of this format. May throw what guard() catches.
   std::unique_ptr<framequality::Stream> (*make_stream)(FqMeterBase* self, const framequality::StreamFormat& format);
 };
 

@@ -14,11 +14,11 @@
 
 namespace framequality {
 
-/// Kind: the part that each measuring element brings itself, made from (Element*, const StreamFormat&):
+/// Kind: the part specific to each measuring element, made from (Element*, const StreamFormat&):
 ///   Task, Result        of its worker; Task has a Frame `frame`
-///   Notes               what it has to know of a frame until it is measured, beside the task
-///   make(place, depth)  a worker, as Session asks for it: in another thread too
-///   prepare(buffer, task, notes)  fills both in, but for task.frame, with the options as they are now; false: the
+///   Notes               data kept for a frame until it is measured, besides the task
+///   make(place, depth)  a worker, as Session requires it; also called in another thread
+///   prepare(buffer, task, notes)  fills both, except task.frame, with the current options; false: the
 ///                       frame cannot be measured and passes without a score. May throw ElementError
 ///   is_other_work()     optional: true if what prepare() saw last may cost more or less than what it saw before
 ///   extents(task)       what is read of the frame's planes
@@ -39,8 +39,8 @@ class MeterStream final : public Stream {
             prospect()) {}
 
   GstFlowReturn take(BufferPtr buffer, GstBuffer** out) override {
-    // GstBaseTransform gives the flag to the next buffer that leaves through here. That must be this one, and now: if
-    // an event drove it out later, the flag would go to another one as well.
+    // GstBaseTransform gives the flag to the next buffer that leaves through here, which must be this one, now: if
+    // an event drove it out later, another one would get the flag as well.
     const bool discont = buffer && GST_BUFFER_IS_DISCONT(buffer.get());
     GstFlowReturn flow = GST_FLOW_OK;
     if (discont) flow = drain_frames(element());
@@ -57,7 +57,7 @@ class MeterStream final : public Stream {
     StructurePtr message = held.measured ? finish_measuring(held) : nullptr;
     BufferPtr buffer = std::move(held.buffer);
     held_.pop().clear();
-    // Last: what a synchronous handler of the bus sends into the element drains what is held.
+    // Last, because events from a synchronous bus handler drain the held frames.
     if (message) post_result(meter(), std::move(message));
     return buffer;
   }
@@ -65,7 +65,7 @@ class MeterStream final : public Stream {
   void drop() noexcept override {
     session_.drop();
     while (!held_.empty()) held_.pop().clear();
-    held_.next().clear();  // the one that could not be taken, if any
+    held_.next().clear();  // contents of one that could not be taken
   }
 
  private:
@@ -76,7 +76,7 @@ class MeterStream final : public Stream {
     std::optional<MappedPicture> mapped;  ///< of `buffer`
     typename Kind::Task task;
     typename Kind::Notes notes;
-    MeterSettings outputs;  ///< as they were when the frame came
+    MeterSettings outputs;  ///< as they were when the frame arrived
 
     void clear() {
       task = {};
@@ -118,10 +118,10 @@ class MeterStream final : public Stream {
     set_device(result, session_.place());
   }
 
-  /// Takes a frame in: it is being measured, or waits its turn unmeasured.
+  /// Holds a frame, which is being measured, or waits its turn unmeasured.
   void hold(BufferPtr buffer) {
     Held& held = held_.next();
-    held.clear();  // of one that failed
+    held.clear();  // contents of a failed one
     held.buffer = std::move(buffer);
     held.outputs = meter()->state->settings.get();
     if (is_due(meter(), held.outputs.interval, GST_BUFFER_PTS(held.buffer.get()))) begin(held);

@@ -36,7 +36,7 @@ Wish framequality::wish_of(FqDeviceBase* self, const DeviceSettings& settings, c
           unsupported, makes_of(self)};
 }
 
-/// The error for a device that was named and cannot be used.
+/// The error for a named device that cannot be used.
 static ElementError not_found(const DeviceSettings& settings, const std::string& reason) {
   std::string text;
   for (const Backend* backend : backends())
@@ -45,7 +45,7 @@ static ElementError not_found(const DeviceSettings& settings, const std::string&
   return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text + reason};
 }
 
-/// True if the cheaper place is to be found out: nobody has said what it is to be, and there is a choice.
+/// True if the cheaper place must be determined: the user has not chosen one, and there is a choice.
 static bool may_weigh(FqDeviceBase* self, const DeviceSettings& settings, const char* unsupported) {
   const Wish wish = wish_of(self, settings, unsupported);
   const auto all = backends();
@@ -96,7 +96,7 @@ void framequality::choose_place(FqDeviceBase* self) {
     GST_CAT_INFO_OBJECT(category(self), self, "using %s: device=cpu", backend->title);
   } else {
     GST_CAT_INFO_OBJECT(category(self), self, "using %s: %s", backend->title, choice.reason.c_str());
-    // A device that is named is expected to work; one that is left to us is not.
+    // A named device is expected to work; an automatic one is not.
     if (!unsupported && settings.cuda_device_id >= 0)
       post(element(self), GST_MESSAGE_WARNING,
            {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
@@ -122,9 +122,9 @@ Place framequality::leave_device(FqDeviceBase* self, Memory memory, const Error&
   return *next;
 }
 
-// --- Where, as it turns out -----------------------------------------------------------------------------------------
+// --- Weighing -------------------------------------------------------------------------------------------------------
 
-/// The device of frames that only a device reads, or the CPU, where streams of all others begin.
+/// Starts on the device of frames that only a device reads, or on the CPU for all others.
 void framequality::begin_weighing(FqDeviceBase* self, Memory memory) {
   DeviceState& d = *self->device;
   if (!d.weighs) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The device that an element works on: chosen on the way to READY, weighed against the CPU while frames come, left
+// The device that an element works on: chosen on the way to READY, weighed against the CPU during streaming, left
 // after a fault.
 #pragma once
 
@@ -13,28 +13,28 @@ namespace framequality {
 
 void set_place(FqDeviceBase* self, std::optional<Place> place);
 
-/// Why only the CPU can do what is asked for, or null; see FqDeviceBaseClass.
+/// Why only the CPU supports the current settings, or null; see FqDeviceBaseClass.
 const char* unsupported_reason(FqDeviceBase* self);
 
-/// What to choose a device by. `settings` must outlive it.
+/// The criteria for choosing a device. `settings` must outlive it.
 Wish wish_of(FqDeviceBase* self, const DeviceSettings& settings, const char* unsupported);
 
-/// Chooses the device again if what decides on it has changed. Throws ElementError if none can be used.
+/// Chooses the device again if the criteria have changed. Throws ElementError if none can be used.
 void choose_place(FqDeviceBase* self);
 
-/// The device of frames that only a device reads, or the CPU, where streams of all others begin.
+/// Starts on the device of frames that only a device reads, or on the CPU for all others.
 void begin_weighing(FqDeviceBase* self, Memory memory);
 
 /// Leaves a device for good after a fault, with a warning that `what` continues elsewhere, with this promise. Throws
-/// the fault where frames cannot be worked on elsewhere, or the user asked for this device alone.
+/// the fault if frames cannot be processed elsewhere, or the user chose this device alone.
 Place leave_device(FqDeviceBase* self, Memory memory, const Error& fault, const Place& failed, const char* what,
                    const char* promise);
 
-/// The device that may be cheaper than the CPU for the stream that begins; nothing if the place is settled.
+/// The device that may be cheaper than the CPU for a new stream; empty if the place is settled.
 std::optional<Prospect> prospect_of(FqDeviceBase* self);
-/// Work goes on at another place, for now.
+/// Records a move to another place, for now.
 void count_move(FqDeviceBase* self, const Place& to);
-/// Work stays on the CPU, because no device can be used.
+/// Keeps work on the CPU, because no device can be used.
 void stay_on_cpu(FqDeviceBase* self, const std::string& reason);
 
 }  // namespace framequality

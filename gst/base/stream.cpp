@@ -71,7 +71,7 @@ Place Stream::fall_back(const Error& fault, const Place& failed) {
 
 void Stream::moved(const Place& to) {
   count_move(element_, to);
-  // What upstream was offered on the CPU is not what a device reads fastest. It is asked once: pinned memory is as good
+  // The CPU's offer to upstream is not what a device reads fastest. Ask once: pinned memory is equally good
   // for the CPU, and stays.
   if (!std::exchange(has_moved_, true)) element_->device->renegotiates = element_->device->wants_pool;
 }

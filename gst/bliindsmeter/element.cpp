@@ -62,7 +62,7 @@ struct Settings {
 
 struct ModelFile {
   std::string location;
-  bool is_loaded = false;  ///< Settings::model is what `location` names: from READY on
+  bool is_loaded = false;  ///< Settings::model is the file `location`: from READY on
 };
 
 enum Warning : unsigned { kTooSmall, kInterlaced };
@@ -73,7 +73,7 @@ const char* nick_of(Channel channel) { return channel == Channel::kRed ? "red" :
 
 struct BliindsState {
   Shared<Settings> settings;
-  Shared<ModelFile> file;  ///< changes first where both do
+  Shared<ModelFile> file;  ///< changes before the settings
 };
 
 }  // namespace framequality
@@ -167,7 +167,7 @@ std::unique_ptr<Stream> make_stream(FqMeterBase* self, const StreamFormat& forma
 
 // --- Model ----------------------------------------------------------------------------------------------------------
 
-/// Text for people, whatever its bytes.
+/// Text for display, from any bytes.
 static std::string readable(const char* bytes) {
   const TextPtr valid(g_utf8_make_valid(bytes, -1));
   return valid.get();
@@ -183,7 +183,7 @@ static ModelPtr model_in(const std::string& location) {
   }
 }
 
-/// Takes a model that was read from `location`, if that is what is wanted still.
+/// Stores a model read from `location`, if that is still the wanted one.
 static bool take(BliindsState& s, const std::string& location, ModelPtr model) {
   return s.file.change([&](ModelFile& file) {
     file.is_loaded = location == file.location;
@@ -192,7 +192,7 @@ static bool take(BliindsState& s, const std::string& location, ModelPtr model) {
   });
 }
 
-/// Reads the model with no lock held, however often another one is asked for meanwhile. True, or throws.
+/// Reads the model without holding a lock, again if the location changes meanwhile. True, or throws.
 static bool load(BliindsState& s) {
   for (;;) {
     const ModelFile file = s.file.get();
@@ -200,7 +200,7 @@ static bool load(BliindsState& s) {
   }
 }
 
-/// Takes the model when the element starts; a bad one keeps it from starting.
+/// Loads the model when the element starts; a bad one keeps it from starting.
 static GstStateChangeReturn change_state(GstElement* element, GstStateChange transition) {
   BliindsState& s = *reinterpret_cast<GstBliindsMeter*>(element)->state;
   if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
@@ -214,7 +214,7 @@ static GstStateChangeReturn change_state(GstElement* element, GstStateChange tra
   return result;
 }
 
-/// Takes a name now and its model at once or, in NULL, later. A started element does not stop for a bad one.
+/// Sets a name now, and its model at once or, in NULL, later. A started element keeps running with a bad one.
 static void change_model(GstBliindsMeter* self, const std::string& location) {
   BliindsState& s = *self->state;
   const bool is_later = s.file.change([&](ModelFile& file) {
@@ -222,7 +222,7 @@ static void change_model(GstBliindsMeter* self, const std::string& location) {
     return !file.is_loaded;
   });
   if (is_later) return;
-  ModelPtr model;  // read with no lock held: frames go on meanwhile
+  ModelPtr model;  // read without holding a lock: frames continue meanwhile
   try {
     model = model_in(location);
   } catch (const ElementError& e) {

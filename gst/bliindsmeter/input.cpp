@@ -9,7 +9,7 @@ namespace framequality {
 
 namespace {
 
-/// Without a matrix of Y and colour differences Y is red, as in GStreamer's own conversion.
+/// With an identity matrix, Y is red, as in GStreamer's own conversion.
 bliinds::RedOfYuv red_of(const GstVideoInfo& info, const PixelLayout& y) {
   const PictureLayout::Component v = component_of(*info.finfo, 2);
   bliinds::RedOfYuv red;
@@ -21,7 +21,7 @@ bliinds::RedOfYuv red_of(const GstVideoInfo& info, const PixelLayout& y) {
   red.y_shift = v.y_shift;
   gint zero[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
   gst_video_color_range_offsets(info.colorimetry.range, info.finfo, zero, scale);
-  // The samples may have fewer bits than the format's.
+  // Samples may have fewer bits than the format.
   const int fewer = static_cast<int>(info.finfo->depth[0]) - y.depth;
   for (int c = 0; c < 3; ++c) {
     zero[c] >>= fewer;
@@ -51,7 +51,7 @@ PlaneExtents extents_of(const bliinds::Input& input, bliinds::Channel channel) {
     const auto [row_bytes, rows] = bliinds::channel_extent(input, channel, p);
     if (row_bytes == 0) continue;
     extents.count = static_cast<std::size_t>(p) + 1;
-    // Whole pixels, of which the watch for significant bits sees all components.
+    // Whole pixels, because the check of significant bits reads all components.
     const std::size_t whole =
         p < input.geometry.layout.planes() ? input.geometry.layout.row_bytes(p, input.geometry.width) : std::size_t{0};
     extents.plane[static_cast<std::size_t>(p)] = {std::max(row_bytes, whole), rows};

@@ -7,10 +7,10 @@
 
 namespace framequality {
 
-/// Frames of these caps; red by their matrix and range. GStreamer has a default for both where caps say none.
+/// The input for frames of these caps; red by their matrix and range. GStreamer has a default for both.
 bliinds::Input input_of(const GstVideoInfo& info, const Geometry& geometry);
 
-/// What of a frame's planes the channel needs.
+/// The part of a frame's planes that the channel needs.
 PlaneExtents extents_of(const bliinds::Input& input, bliinds::Channel channel);
 
 }  // namespace framequality

@@ -22,7 +22,7 @@ namespace {
   throw ElementError(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
 }
 
-/// True of what frame_layout_of() says of a mosaic's caps: other encoded video is not taken.
+/// True for the info that frame_layout_of() makes of a mosaic's caps: other encoded video is not accepted.
 bool is_mosaic(const GstVideoInfo& info) { return GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED; }
 
 std::string size_of(const GstVideoInfo& info) {
@@ -34,7 +34,7 @@ std::string where(const GstVideoInfo& info, int plane) {
   return "Plane " + std::to_string(plane) + " of a frame of " + size_of(info);
 }
 
-/// True if the formats' samples are bytes or 16-bit words of 8...16 bits, alike in the first `count` components.
+/// True if the format's samples are bytes or 16-bit words of 8...16 bits, equal in the first `count` components.
 bool has_plain_samples(const GstVideoFormatInfo& f, int count) {
   if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) || GST_VIDEO_FORMAT_INFO_IS_TILED(&f) ||
       GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f) ||
@@ -50,7 +50,7 @@ bool has_plain_samples(const GstVideoFormatInfo& f, int count) {
 }
 
 bool is_big_endian(const GstVideoFormatInfo& f) {
-  // The formats that others unpack to are in host order and carry no flag.
+  // Formats that others unpack to are in host order and carry no flag.
   return f.depth[0] > 8 &&
          (f.unpack_format == f.format ? G_BYTE_ORDER == G_BIG_ENDIAN : !(f.flags & GST_VIDEO_FORMAT_FLAG_LE));
 }
@@ -83,7 +83,7 @@ std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& f) {
 
 namespace {
 
-/// Of a mosaic by its name: the order of its colours, then none for 8 bits, or the depth and the order of the bytes.
+/// A mosaic's layout from its name: the order of its colours, then nothing for 8 bits, or depth and byte order.
 std::optional<PixelLayout> layout_of_mosaic(const std::string& name) {
   constexpr std::string_view kOrders[] = {"rggb", "grbg", "gbrg", "bggr"};  // bit 0: column of R, bit 1: its row
   const auto order = std::find(std::begin(kOrders), std::end(kOrders), name.substr(0, 4));
@@ -130,9 +130,9 @@ std::optional<PixelLayout> frame_layout_of(GstCaps* caps, GstVideoInfo* info) {
 PictureLayout::Component component_of(const GstVideoFormatInfo& f, int c) {
   const unsigned word_bytes = f.depth[0] > 8 ? 2 : 1;
   unsigned offset = f.poffset[c];
-  // GStreamer 1.22 gives V's place in 16-bit semi-planar formats in words.
+  // GStreamer 1.22 gives V's offset in 16-bit semi-planar formats in words.
   if (offset % word_bytes != 0) offset *= word_bytes;
-  // It takes U for V in VYUY, and says 0 for Y, U and V of Y212 and Y216, which are packed as YUY2.
+  // It swaps U and V in VYUY, and has offset 0 for Y, U and V of Y212 and Y216, which are packed as YUY2.
   if (f.format == GST_VIDEO_FORMAT_VYUY && c > 0) offset = c == 1 ? 2 : 0;
   if (c > 0 && f.plane[c] == f.plane[0] && f.poffset[c] == f.poffset[0]) offset = (c == 1 ? 1 : 3) * word_bytes;
   return {static_cast<std::uint8_t>(f.plane[c]), static_cast<std::uint8_t>(offset),
@@ -222,8 +222,8 @@ void MappedPlanes::check_size(const GstVideoInfo& info) const {
 
 namespace {
 
-/// Bytes from row to row of a mosaic in a buffer of this size, which no GstVideoMeta tells: as bayer2rgb has it, or
-/// without gaps, as some cameras send it; else, as a driver's rows may be longer, what makes them fill the buffer.
+/// Row stride, in bytes, of a mosaic in a buffer of this size without GstVideoMeta: as in bayer2rgb, or
+/// without gaps, as some cameras send it; else, as a driver's rows may be longer, the stride that fills the buffer.
 std::ptrdiff_t mosaic_stride(const GstVideoInfo& info, gsize size) {
   const auto usual = static_cast<gsize>(GST_VIDEO_INFO_PLANE_STRIDE(&info, 0));
   const auto width = static_cast<gsize>(GST_VIDEO_INFO_WIDTH(&info)),
@@ -253,7 +253,7 @@ MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::spa
     const gsize bytes = bytes_of(info, p, extent);
     if (!maps_.meta) map_plain_plane(info, p, bytes);
 
-    // A map function of the meta's own may hand out other memory than the buffer's: it answers for its size.
+    // The meta's own map function may return other memory than the buffer's: it is responsible for its size.
     const auto begin = reinterpret_cast<std::uintptr_t>(maps_.plane[p].data), end = begin + maps_.plane[p].size;
     const auto first = reinterpret_cast<std::uintptr_t>(data[p]);
     if (maps_.meta && (first < begin || first >= end)) continue;
@@ -265,7 +265,7 @@ MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::spa
   }
 }
 
-/// What a plane takes from its first byte, or the lowest of its rows, to its last.
+/// Bytes of a plane from its first byte, or the lowest of its rows, to its last.
 gsize MappedPlanes::bytes_of(const GstVideoInfo& info, int plane, const Extent& extent) const {
   const auto [row, rows, tile] = extent;
   const std::ptrdiff_t given = stride[plane];
@@ -305,7 +305,7 @@ void MappedPlanes::map_plain_plane(const GstVideoInfo& info, int plane, gsize ne
   const gsize offset = GST_VIDEO_INFO_PLANE_OFFSET(&info, plane);
   guint first = 0, count = 0;
   gsize skip = 0;
-  // Only the memories that hold the plane: mapping all of a buffer made of several would copy it.
+  // Only the memories that hold the plane: mapping a whole buffer of several would copy it.
   if (!gst_buffer_find_memory(maps_.buffer, offset, needed, &first, &count, &skip))
     refuse("Plane " + std::to_string(plane) + " needs " + std::to_string(needed) + " bytes at " +
            std::to_string(offset) + ", but the buffer has " + std::to_string(gst_buffer_get_size(maps_.buffer)));
@@ -359,7 +359,7 @@ PlaneExtents::PlaneExtents(const GstVideoInfo& info) : count(GST_VIDEO_INFO_N_PL
     if (GST_VIDEO_FORMAT_INFO_IS_TILED(&f))
       plane[p] = {static_cast<gsize>(GST_VIDEO_TILE_X_TILES(stride)), static_cast<int>(GST_VIDEO_TILE_Y_TILES(stride)),
                   f.tile_info[p].size};
-    // Words that hold several samples: GStreamer goes through whole ones.
+    // Words that hold several samples: GStreamer reads whole ones.
     else if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) || f.pixel_stride[0] == 0)
       plane[p].row_bytes = static_cast<gsize>(stride);
   }

@@ -16,7 +16,7 @@
 namespace framequality {
 
 // clang-format off: versions of it disagree here.
-// What newer GStreamers have formats for.
+// Formats of newer GStreamer versions.
 #if GST_CHECK_VERSION(1, 24, 0)
 #define FQ_PICTURE_FORMATS_1_24 ", RBGA, GBR_16LE, GBR_16BE"
 #define FQ_LUMA_FORMATS_1_24                                                                                          \
@@ -35,8 +35,8 @@ namespace framequality {
 #define FQ_LUMA_FORMATS_1_26
 #endif
 
-// Every format whose luma, or R, G and B, are whole bytes or 16-bit words of 8...16 bits, and GRAY10_LE32. Not here
-// are those that GStreamer describes in other words than it packs them (v216, r210, Y210, Y410, Y412_*, Y416_*,
+// Every format whose luma, or R, G and B, are whole bytes or 16-bit words of 8...16 bits, and GRAY10_LE32. Excluded
+// are those whose description in GStreamer differs from their packing (v216, r210, Y210, Y410, Y412_*, Y416_*,
 // *10A2_LE) and those packed or tiled otherwise.
 #define FQ_LUMA_FORMATS                                                                                             \
   "{ GRAY8, GRAY10_LE32, GRAY16_LE, GRAY16_BE, NV12, NV21, NV16, NV61, NV24, I420, YV12, Y42B, Y444, Y41B, YUV9, "  \
@@ -48,7 +48,7 @@ namespace framequality {
   "ARGB64_LE, ARGB64_BE, RGBA64_LE, RGBA64_BE, BGRA64_LE, BGRA64_BE, ABGR64_LE, ABGR64_BE" FQ_LUMA_FORMATS_1_24     \
       FQ_LUMA_FORMATS_1_26 " }"
 
-// Those of them that hold nothing but the samples that filters write, with alpha or filler in the pixel at most.
+// Those of them with only samples that filters write, and at most alpha or filler in the pixel.
 #define FQ_PICTURE_FORMATS                                                                                          \
   "{ GRAY8, GRAY16_LE, GRAY16_BE, NV12, NV21, NV16, NV61, NV24, I420, YV12, Y42B, Y444, Y41B, YUV9, YVU9, YUY2, "   \
   "UYVY, YVYU, VYUY, AYUV, VUYA, v308, IYU2, P010_10LE, P010_10BE, P012_LE, P012_BE, P016_LE, P016_BE, I420_10LE, " \
@@ -59,47 +59,47 @@ namespace framequality {
 
 // clang-format on
 
-/// Caps of frames in these formats in system memory and, where it can be, of others in GPU memory.
+/// Caps of frames in these formats in system memory and, if supported, of others in GPU memory.
 #define FQ_CAPS(formats) GST_VIDEO_CAPS_MAKE(formats) FQ_GPU_CAPS
-/// Caps of the frames that a MappedFrame can be made of.
+/// Caps of frames that MappedFrame accepts.
 #define FQ_LUMA_CAPS FQ_CAPS(FQ_LUMA_FORMATS)
-/// Caps of the frames that a MappedPicture can be made of.
+/// Caps of frames that MappedPicture accepts.
 #define FQ_PICTURE_CAPS FQ_CAPS(FQ_PICTURE_FORMATS)
 
-// Bayer mosaics in whole bytes or 16-bit words, by the names that bayer2rgb has for them: without a number since ever,
-// with one from GStreamer 1.24 on. To older ones they are names as well, which some cameras' elements use there too.
+// Bayer mosaics in whole bytes or 16-bit words, by the names in bayer2rgb: all versions have those without a number,
+// GStreamer 1.24 those with one. Older versions accept any name, and some cameras' elements use them there too.
 #define FQ_BAYER_ORDERS(depth) "bggr" depth ", gbrg" depth ", grbg" depth ", rggb" depth
 #define FQ_BAYER_DEPTHS(order) \
   FQ_BAYER_ORDERS("10" order)  \
   ", " FQ_BAYER_ORDERS("12" order) ", " FQ_BAYER_ORDERS("14" order) ", " FQ_BAYER_ORDERS("16" order)
-/// Caps of the mosaics that a MappedPicture can be made of: they have a whole cell.
+/// Caps of mosaics that MappedPicture accepts: at least one cell.
 #define FQ_BAYER_CAPS                                                                                     \
   "video/x-bayer, format=(string){ " FQ_BAYER_ORDERS("") ", " FQ_BAYER_DEPTHS("le") ", " FQ_BAYER_DEPTHS( \
       "be") " }, width=(int)[ 2, max ], height=(int)[ 2, max ], framerate=(fraction)[ 0, max ]"
 
-/// Where luma lies in a format of FQ_LUMA_FORMATS; nullopt for formats packed in a way that PixelLayout cannot say.
+/// Layout of luma in a format of FQ_LUMA_FORMATS; nullopt for packings that PixelLayout cannot express.
 std::optional<PixelLayout> layout_of(const GstVideoFormatInfo& format);
 
-/// Where luma lies in frames of FQ_LUMA_CAPS or FQ_BAYER_CAPS, and their GstVideoInfo; nullopt as layout_of(). The info
-/// of a mosaic, of which GStreamer knows the size alone, has the format ENCODED, and the stride and size that bayer2rgb
-/// takes for granted.
+/// Layout of luma in frames of FQ_LUMA_CAPS or FQ_BAYER_CAPS, and their GstVideoInfo; nullopt as layout_of(). The info
+/// of a mosaic, for which GStreamer has only the size, has the format ENCODED, and the stride and size that bayer2rgb
+/// assumes.
 std::optional<PixelLayout> frame_layout_of(GstCaps* caps, GstVideoInfo* info);
 
-/// Where the samples of component c lie in a format of FQ_LUMA_FORMATS.
+/// Layout of component c's samples in a format of FQ_LUMA_FORMATS.
 PictureLayout::Component component_of(const GstVideoFormatInfo& format, int c);
 
-/// Where all samples lie in a format of FQ_PICTURE_FORMATS; nullopt for formats that PictureLayout cannot say, or that
-/// have alpha in a plane of its own.
+/// Layout of all samples in a format of FQ_PICTURE_FORMATS; nullopt if PictureLayout cannot express it, or if
+/// alpha has a plane of its own.
 std::optional<PictureLayout> picture_layout_of(const GstVideoFormatInfo& format);
 
-/// Where the samples of gray, or of all colours, lie in a format of FQ_LUMA_FORMATS, for reading: planes of alpha are
-/// left out. nullopt as picture_layout_of().
+/// Layout of gray, or of all colours, in a format of FQ_LUMA_FORMATS, for reading: planes of alpha are
+/// omitted. nullopt as picture_layout_of().
 std::optional<PictureLayout> colour_layout_of(const GstVideoFormatInfo& format);
 
-/// Size and layout of frames, if there is a PictureLayout of their format and anything in them.
+/// Size and layout of frames, if their format has a PictureLayout and they are not empty.
 std::optional<PictureGeometry> picture_geometry_of(const GstVideoInfo& info);
 
-/// True if each buffer holds one field, or two one after the other: elements here do not take such.
+/// True if each buffer holds one field, or two one after the other, which elements here do not accept.
 bool has_separate_fields(const GstVideoInfo& info);
 
 /// True if the frame is two interleaved fields: by caps, or with interlace-mode=mixed by the buffer's flag.
@@ -108,15 +108,15 @@ bool is_interlaced(const GstVideoInfo& info, GstBuffer* buffer);
 /// Planes of a buffer, mapped while this lives. The buffer must outlive it.
 class MappedPlanes {
  public:
-  /// What of a plane is used: rows of so many bytes or, of formats in tiles, rows of so many tiles. No rows: the plane
+  /// The used part of a plane: rows in bytes or, for tiled formats, rows in tiles. No rows: the plane
   /// is not mapped.
   struct Extent {
     gsize row_bytes;
     int rows;
-    gsize tile_bytes = 0;  ///< 0: no tiles
+    gsize tile_bytes = 0;  ///< 0: not tiled
   };
-  /// Honours GstVideoMeta; a mosaic without one, or with one of no planes, has rows as its buffer's size says, if these
-  /// could be its rows. access: GST_MAP_READ or GST_MAP_WRITE. memory: what the planes lie in; they are mapped there.
+  /// Honours GstVideoMeta; a mosaic without one, or with one without planes, gets its rows from its buffer's size, if
+  /// that is possible. access: GST_MAP_READ or GST_MAP_WRITE. memory: where the planes lie; they are mapped there.
   /// Throws ElementError with the numbers if a plane's extent does not lie within the buffer (STREAM/FORMAT) or the
   /// memory cannot be mapped (RESOURCE/READ or WRITE); nothing has been read or written then.
   MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes, GstMapFlags access,
@@ -126,7 +126,7 @@ class MappedPlanes {
   std::ptrdiff_t stride[GST_VIDEO_MAX_PLANES] = {};
 
  private:
-  /// Maps of planes; unmapped in the end, also when the rest of the frame is refused.
+  /// Maps of planes, unmapped at the end, also if the rest of the frame is refused.
   struct Maps {
     Maps(GstBuffer* buffer, GstMapFlags flags)
         : buffer(buffer), meta(gst_buffer_get_video_meta(buffer)), flags(flags) {}
@@ -137,7 +137,7 @@ class MappedPlanes {
     GstVideoMeta* meta;  ///< maps the planes, if there is one
     GstMapFlags flags;
     GstMapInfo plane[GST_VIDEO_MAX_PLANES];
-    unsigned mapped = 0;  ///< bit p: plane p is
+    unsigned mapped = 0;  ///< bit p: plane p is mapped
   };
   void check_size(const GstVideoInfo& info) const;
   gsize bytes_of(const GstVideoInfo& info, int plane, const Extent& extent) const;
@@ -148,12 +148,12 @@ class MappedPlanes {
   Maps maps_;
 };
 
-/// What of the planes of all frames of one geometry is read or written.
+/// The part of the planes of all frames of one geometry that is read or written.
 struct PlaneExtents {
   PlaneExtents() = default;
   /// All planes.
   explicit(false) PlaneExtents(const PictureGeometry& geometry);
-  /// Those that hold luma.
+  /// The planes with luma.
   explicit(false) PlaneExtents(const Geometry& geometry);
   /// All planes of any format, as far as GStreamer's own functions read and write them.
   explicit(false) PlaneExtents(const GstVideoInfo& info);
@@ -175,7 +175,7 @@ class MappedFrame {
   Frame frame_;
 };
 
-/// Planes of a buffer, mapped for reading; a mosaic's rows by turns as two planes.
+/// Planes of a buffer, mapped for reading; a mosaic's even and odd rows as two planes.
 class MappedPicture {
  public:
   /// info: of frames with these extents. Throws what MappedPlanes throws.
@@ -201,7 +201,7 @@ class MappedCanvas {
 };
 
 /// A writable buffer of any format, mapped for reading and writing, for GStreamer's own functions. As
-/// gst_video_frame_map(), which believes what GstVideoMeta says.
+/// gst_video_frame_map(), which trusts GstVideoMeta.
 class MappedVideoFrame {
  public:
   /// Throws what MappedPlanes throws.

@@ -15,7 +15,7 @@ struct Planes {
   std::array<gsize, GST_VIDEO_MAX_PLANES> stride{}, offset{};
 };
 
-/// Rows with nothing between them; returns the size.
+/// Lays out rows without gaps; returns the size.
 gsize lay_out_tight(const GstVideoInfo& info, Planes& planes) {
   const PlaneExtents extents(info);
   gsize size = 0;
@@ -27,7 +27,7 @@ gsize lay_out_tight(const GstVideoInfo& info, Planes& planes) {
   return size;
 }
 
-/// GStreamer's layout with all rows longer in proportion; false if no strides give this size.
+/// Lays out as GStreamer with all rows longer in proportion; false if no strides give this size.
 bool lay_out_wider(const GstVideoInfo& info, gsize size, Planes& planes) {
   for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&info); ++p) {
     const gsize stride = static_cast<gsize>(GST_VIDEO_INFO_PLANE_STRIDE(&info, p)),
@@ -50,7 +50,7 @@ std::string list(const std::array<gsize, GST_VIDEO_MAX_PLANES>& numbers, guint c
 std::string padding_hint(const GstVideoInfo& info, gsize size) {
   if (GST_VIDEO_FORMAT_INFO_IS_TILED(info.finfo) || GST_VIDEO_FORMAT_INFO_HAS_PALETTE(info.finfo)) return {};
   Planes planes;
-  // Twice the size is rather two frames.
+  // Twice the size more likely means two frames.
   const bool lies_so = size < info.size ? lay_out_tight(info, planes) == size
                                         : size > info.size && size < 2 * info.size && lay_out_wider(info, size, planes);
   if (!lies_so) return {};

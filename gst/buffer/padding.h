@@ -8,9 +8,9 @@
 
 namespace framequality {
 
-/// Frames of these caps come in buffers of `size` bytes that have no GstVideoMeta, so that they are read as GStreamer
-/// lays them out. A sentence that says how their rows may lie instead, and what to put upstream then; empty if the size
-/// is that of no other distance of rows.
+/// Frames of these caps in buffers of `size` bytes without GstVideoMeta are read in GStreamer's default
+/// layout. Returns a sentence about how their rows may lie instead, and what to put upstream; empty if the size
+/// fits no other row stride.
 std::string padding_hint(const GstVideoInfo& info, gsize size);
 
 }  // namespace framequality

@@ -28,7 +28,7 @@ SignificantBitsCheck::SignificantBitsCheck(GstElement* element, const GstVideoIn
     : element_(element), bits_(bits) {
   const std::optional<PixelLayout> layout = layout_of(*info.finfo);
   if (!layout) return;
-  // Cameras deliver gray and RGB. YUV comes from decoders and converters, who fill the words: there, dark is dark.
+  // Cameras deliver gray and RGB. YUV comes from decoders and converters, which fill the words: there, dark is dark.
   if (bits != 0 || !GST_VIDEO_INFO_IS_YUV(&info))
     used_ = UsedBits({GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), *layout}, bits);
   if (bits != 0 && !has_full_words(*layout) && bits != layout->depth)

@@ -12,7 +12,7 @@ inline constexpr char kSignificantBitsText[] =
     "Use this many low bits of each word, 9 to 16, and ignore those above, in formats of 16 bits such as GRAY16_LE: "
     "for cameras that deliver 10 or 12. 0 = as the format says";
 
-/// True if significant-bits can be this; otherwise warns that the old value stays, and why.
+/// True if significant-bits may have this value; otherwise warns that the old one is kept, and why.
 bool accepts_significant_bits(gpointer element, unsigned bits);
 
 /// Warning messages about the frames of one stream and its significant bits.
@@ -21,8 +21,8 @@ class SignificantBitsCheck {
   SignificantBitsCheck() = default;
   /// bits: the property's value. Warns at once if it has no effect on these frames.
   SignificantBitsCheck(GstElement* element, const GstVideoInfo& info, unsigned bits);
-  /// Looks at the next frame, or past it. Warns once if its words use fewer or more bits than have been said; of YUV
-  /// only if more. Frames in GPU memory are not looked at.
+  /// Checks the next frame, or skips it. Warns once if its words use fewer or more bits than declared; for YUV
+  /// only if more. Frames in GPU memory are not checked.
   void look(const Frame& frame);
 
  private:

@@ -35,7 +35,7 @@ std::string sum_of(std::string_view text) {
   return sum.get();
 }
 
-/// A level's figures with their keys, least and greatest value.
+/// A level's numbers with their keys, least and greatest value.
 struct Figure {
   const char* key;
   double LevelBaseline::*member;
@@ -54,7 +54,7 @@ constexpr Figure kFigures[] = {{"seconds", &LevelBaseline::seconds, 0, kMostSeco
 
 [[noreturn]] void refuse(const std::string& why) { throw BadBaseline(why); }
 
-/// NaN, which stands for what is not known, is left out.
+/// Reads a number; missing means unknown, NaN.
 double number(GKeyFile* keys, const std::string& group, const Figure& f) {
   if (!g_key_file_has_key(keys, group.c_str(), f.key, nullptr)) return kUnknown;
   GError* error = nullptr;
@@ -81,7 +81,7 @@ std::string word(GKeyFile* keys, const char* key) {
 LevelBaseline level_from(GKeyFile* keys, const std::string& group, std::size_t zones) {
   LevelBaseline level;
   for (const Figure& f : kFigures) level.*f.member = number(keys, group, f);
-  // These can be unknown; the others are always there.
+  // These may be unknown; the others are always present.
   for (const auto member : {&LevelBaseline::seconds, &LevelBaseline::score, &LevelBaseline::low, &LevelBaseline::floor,
                             &LevelBaseline::restless, &LevelBaseline::activity, &LevelBaseline::longest_still})
     if (std::isnan(level.*member)) refuse("[" + group + "] is incomplete");
@@ -95,7 +95,7 @@ LevelBaseline level_from(GKeyFile* keys, const std::string& group, std::size_t z
     if (!(std::abs(values.get()[i]) <= kMostLog)) refuse("[" + group + "] has no valid pattern");
     level.pattern.push_back(values.get()[i]);
   }
-  // Up to version 0.2 files did not have it.
+  // Files up to version 0.2 do not have it.
   if (!g_key_file_has_key(keys, group.c_str(), "spread", nullptr)) return level;
   const std::unique_ptr<double, decltype(&g_free)> spread(
       g_key_file_get_double_list(keys, group.c_str(), "spread", &n, nullptr), g_free);
@@ -108,7 +108,7 @@ LevelBaseline level_from(GKeyFile* keys, const std::string& group, std::size_t z
   return level;
 }
 
-/// The text without its last line, which has to be the sum of the rest.
+/// The text without its last line, which must be the sum of the rest.
 std::string_view checked(std::string_view text) {
   const std::size_t at = text.rfind(kSum);
   if (at == std::string_view::npos || (at > 0 && text[at - 1] != '\n')) refuse("it is not a camerawatch baseline");

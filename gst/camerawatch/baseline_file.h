@@ -9,27 +9,27 @@
 
 namespace framequality {
 
-/// What scores have to have in common to be compared.
+/// The properties that scores must share to be comparable.
 struct ScoreKind {
   std::string metric, normalize;
   unsigned width = 0, height = 0, zone_columns = 1, zone_rows = 1;
   bool operator==(const ScoreKind&) const = default;
 };
 
-/// A file that is no baseline, or a damaged one: what() says in one line what is wrong with it, without its path.
+/// An invalid or damaged baseline file: what() describes the fault in one line, without its path.
 class BadBaseline : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The text of a file, and back. from_text() takes any bytes; it throws BadBaseline.
+/// The text of a file, and back. from_text() accepts any bytes; it throws BadBaseline.
 std::string to_text(const Baseline& baseline, const ScoreKind& kind);
 void from_text(const std::string& text, Baseline& baseline, ScoreKind& kind);
 
 /// False if there is no such file. Throws BadBaseline, also if it cannot be read.
 bool load_baseline(const std::string& path, Baseline& baseline, ScoreKind& kind);
 
-/// Writes it whole or not at all. Returns what went wrong, empty if nothing did.
+/// Writes it whole or not at all. Returns the error, empty if there was none.
 std::string save_baseline(const std::string& path, const std::string& text);
 
 }  // namespace framequality

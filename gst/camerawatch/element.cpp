@@ -84,7 +84,7 @@ static gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
 }
 
 static gboolean start(GstBaseTransform* trans) {
-  // The pad takes what comes already.
+  // The pad may already receive data.
   const StreamLock streaming(GST_BASE_TRANSFORM_SINK_PAD(trans));
   return guard(GST_ELEMENT_CAST(trans), FALSE, [&] {
     stream_of(trans).start();

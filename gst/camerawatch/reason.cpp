@@ -11,7 +11,7 @@ namespace framequality {
 
 namespace {
 
-/// Enough significant digits to tell the numbers apart; with a point in every locale.
+/// Enough significant digits to distinguish the numbers; with a point in every locale.
 std::string text_of(double v) {
   std::array<char, G_ASCII_DTOSTR_BUF_SIZE> text{};
   return g_ascii_formatd(text.data(), static_cast<int>(text.size()), std::abs(v) >= 100 ? "%.0f" : "%.3g", v);

@@ -11,7 +11,7 @@ namespace framequality {
 /// Nick of a state: `good`, `defocused` ...
 const char* nick_of(CameraState state);
 
-/// English, one line, no full stop.
+/// The reason, in English, one line, no full stop.
 std::string reason_of(const CameraNews& news, const CameraWatch& watch, const CameraWatchSettings& settings);
 
 }  // namespace framequality

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The watch over one stream: metadata in, messages out, and the file that what was learned is kept in.
+// The watch over one stream: metadata in, messages out, and the file that stores learned values.
 #include "gst/camerawatch/stream.h"
 
 #include "algorithms/saturate.h"
@@ -26,9 +26,9 @@ namespace framequality {
 namespace {
 
 constexpr GstClockTime kSaveInterval = GstClockTime{600} * GST_SECOND;
-constexpr std::uint64_t kPatience = 100;  ///< frames without a score, with none before, that are worth a warning
+constexpr std::uint64_t kPatience = 100;  ///< initial frames without a score before a warning
 
-/// Of the zones: an array of double. What is no number is left out.
+/// Reads the zones, an array of double. Other values are skipped.
 void read_array(const GValue* array, std::vector<double>& to) {
   to.clear();
   if (!array || !GST_VALUE_HOLDS_ARRAY(array)) return;
@@ -82,7 +82,7 @@ void CameraWatchStream::take_caps(GstCaps* caps) {
   GstVideoInfo info;
   const double black = std::exchange(black_, 0);
   range_ = 255;
-  // Frames in any memory, and even of a format that is not known, say how their luma is coded.
+  // Frames in any memory, even of unknown formats, declare their luma range.
   const GstStructure* s = gst_caps_get_structure(caps, 0);
   bool limited = false;
   GstVideoColorimetry colorimetry;
@@ -95,7 +95,7 @@ void CameraWatchStream::take_caps(GstCaps* caps) {
   GST_DEBUG_OBJECT(element_, "caps: luma from %g, over a range of %g%s", black_, range_,
                    black_ != black ? ": another range, learning from scratch" : "");
   if (black_ == black) return;
-  // Luma of the two ranges is not comparable; of other sizes the scores say so.
+  // Luma of the two ranges is not comparable; for other sizes, the scores indicate it.
   watch_.begin_anew();
   watch_.baseline().forget_begun();
 }
@@ -139,7 +139,7 @@ bool CameraWatchStream::read(const GstStructure* fields, GstBuffer* buffer, cons
   if (std::isnan(score) || !GST_CLOCK_TIME_IS_VALID(running)) return false;
   const GValue* energies = gst_structure_get_value(fields, "zone-gradient-energies");
   read_array(energies ? energies : gst_structure_get_value(fields, "zones"), zones_);
-  // Beyond 292 years time stands still: differences of it fit.
+  // After 292 years time stands still, so that its differences fit.
   frame_.time = static_cast<std::int64_t>(std::min<GstClockTime>(running, G_MAXINT64));
   frame_.score = score;
   frame_.noise = number_in(fields, "noise");
@@ -229,7 +229,7 @@ void CameraWatchStream::File::write(GstElement* element, const std::string& path
          {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, "Cannot write the baseline: " + failure});
 }
 
-/// A disk can take long, and the stream does not wait for it: but at its end.
+/// A disk can be slow, and the stream does not wait for it, except at its end.
 void CameraWatchStream::save(bool wait) {
   if (location_.empty() || watch_.baseline().empty()) return;
   const std::string text = to_text(watch_.baseline(), kind_);
@@ -245,7 +245,7 @@ void CameraWatchStream::save(bool wait) {
       gst_object_unref(element);
     }).detach();
   } catch (const std::system_error&) {
-    // The system gives no thread. The next time it may.
+    // No thread could be started. Next time it may.
     gst_object_unref(element_);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The watch over one stream: metadata in, messages out, and the file that what was learned is kept in.
+// The watch over one stream: metadata in, messages out, and the file that stores learned values.
 #pragma once
 
 #include "algorithms/watch/camera_watch.h"
@@ -18,18 +18,18 @@
 
 namespace framequality {
 
-/// What users set.
+/// The element's settings.
 struct CameraWatchOptions {
   CameraWatchSettings watch;
-  std::string baseline_location;  ///< empty: what is learned is not kept
+  std::string baseline_location;  ///< empty: the baseline is not stored
 };
 
-/// What is known by now; any thread may have a copy.
+/// The current status; any thread may have a copy.
 struct CameraStatus {
   CameraState state = CameraState::kLearning;
-  double seconds = 0;  ///< that it has lasted
+  double seconds = 0;  ///< duration so far
   CameraFigures figures;
-  double black = 0;  ///< code of it: figures.mean is above it
+  double black = 0;  ///< pixel value of black: figures.mean is relative to it
   std::uint64_t frames = 0, unscored = 0;
 };
 
@@ -44,23 +44,23 @@ class CameraWatchStream {
   CameraStatus status() const { return status_.get(); }
   void relearn() { relearn_ = true; }
 
-  /// Loads the baseline. A file that cannot be taken is said in a warning, and is not written to either.
+  /// Loads the baseline. An unusable file causes a warning, and is not written to either.
   void start();
-  /// Saves it.
+  /// Saves the baseline.
   void stop();
 
   void take_caps(GstCaps* caps);
   void frame(GstBuffer* buffer, const GstSegment& segment);
-  /// What follows is another stretch of time.
+  /// Starts another stretch of time.
   void begin_anew() { watch_.begin_anew(); }
 
  private:
-  /// Written by one thread at a time, the newest last.
+  /// A file written by one thread at a time, the newest text last.
   struct File {
     /// Any thread; may take long.
     void write(GstElement* element, const std::string& path, const std::string& text, std::uint64_t number);
     std::mutex mutex;
-    std::uint64_t written = 0;  ///< number of the text that it holds
+    std::uint64_t written = 0;  ///< number of the stored text
     bool has_warned = false;
   };
 
@@ -88,9 +88,9 @@ class CameraWatchStream {
   bool warned_unscored_ = false, warned_missing_ = false;
 
   std::shared_ptr<File> file_;
-  std::string location_;     ///< empty: nothing is kept
-  ScoreKind kind_;           ///< that the baseline is of; without a metric as long as none was seen
-  std::uint64_t texts_ = 0;  ///< handed over to be written
+  std::string location_;     ///< empty: not stored
+  ScoreKind kind_;           ///< of the baseline; without a metric until one is seen
+  std::uint64_t texts_ = 0;  ///< number of texts handed over for writing
   int saved_levels_ = 0;
   GstClockTime saved_ = GST_CLOCK_TIME_NONE;  ///< running time
 };

@@ -12,7 +12,7 @@ namespace framequality {
 
 static_assert(denoise::kMaxTemporalRadius <= kMaxRadius);
 
-/// The Kind of a FilterStream. Element: has Shared `settings` of which settings_of() makes denoise::Settings.
+/// The Kind of a FilterStream. Element: has Shared `settings` that settings_of() converts to denoise::Settings.
 template <class Element>
 class Denoising {
  public:

@@ -23,7 +23,7 @@ using ElementPtr = std::unique_ptr<GstElement, Unref>;
   throw ElementError(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "actuator=" + actuator + ": " + reason);
 }
 
-/// A GValue that is cleared.
+/// A GValue that clears itself.
 struct Value {
   GValue it = G_VALUE_INIT;
   explicit Value(GType type) { g_value_init(&it, type); }
@@ -32,9 +32,9 @@ struct Value {
   ~Value() { g_value_unset(&it); }
 };
 
-/// Numbers that a property takes.
+/// The numbers that a property accepts.
 struct Numbers {
-  double min, max;  ///< the least and the most that may be set
+  double min, max;  ///< least and largest value
   Travel travel;
   bool whole;
 };
@@ -44,7 +44,7 @@ Numbers numbers(T min, T max) {
   using Limits = std::numeric_limits<T>;
   constexpr double kExact = 9007199254740992;  // 2^53: whole numbers up to here are exact in double
   Numbers n{static_cast<double>(min), static_cast<double>(max), {}, Limits::is_integer};
-  // The limits of the type say nothing about the lens.
+  // A type's limits say nothing about the lens.
   if (min != Limits::lowest() || !Limits::is_signed) n.travel.min = n.min;
   if (max != Limits::max()) n.travel.max = n.max;
   if (n.whole) {
@@ -55,7 +55,7 @@ Numbers numbers(T min, T max) {
   return n;
 }
 
-/// None if the property is no number.
+/// None if the property is not a number.
 std::optional<Numbers> numbers_of(GParamSpec* spec) {
 #define FQ_NUMBERS(TYPE)            \
   if (G_IS_PARAM_SPEC_##TYPE(spec)) \
@@ -107,8 +107,8 @@ class PropertyActuator final : public Actuator {
   Numbers numbers_;
 };
 
-/// Sets the whole structure again, so that the element notices: v4l2src sends all of `extra-controls` to its device
-/// then.
+/// Sets the whole structure again, so that the element notices: v4l2src then sends all of `extra-controls` to its
+/// device.
 class FieldActuator final : public Actuator {
  public:
   FieldActuator(ElementPtr element, const char* property, std::string field)
@@ -144,7 +144,7 @@ class FieldActuator final : public Actuator {
   std::string field_;
 };
 
-/// Any element of the pipeline that `from` is in, however deep; null if it has none of this name.
+/// Any element of the pipeline that contains `from`, at any depth; null if it has none of this name.
 ElementPtr find_element(GstElement* from, const std::string& name) {
   std::unique_ptr<GstObject, Unref> top(GST_OBJECT(gst_object_ref(from)));
   while (GstObject* parent = gst_object_get_parent(top.get())) top.reset(parent);
@@ -195,7 +195,7 @@ std::unique_ptr<Actuator> find_actuator(GstElement* from, const std::string& nam
   const std::size_t last = name.rfind('.');
   if (last == std::string::npos || last == 0 || last + 1 == name.size())
     refuse(name, "expected element.property, element.property.field or /dev/videoN");
-  // Names of elements may have dots, those of properties not.
+  // Names of elements may contain dots, those of properties not.
   const std::string head = name.substr(0, last), tail = name.substr(last + 1);
   if (ElementPtr element = find_element(from, head)) return find_property(name, std::move(element), tail);
   const std::size_t first = head.rfind('.');

@@ -12,12 +12,12 @@ namespace framequality {
 
 /// Positions that a lens can take, in its own unit.
 struct Travel {
-  double min = -std::numeric_limits<double>::infinity();  ///< infinite: not known
+  double min = -std::numeric_limits<double>::infinity();  ///< infinite: unknown
   double max = std::numeric_limits<double>::infinity();
   double step = 0;  ///< distance of neighbouring positions; 0: any position
 };
 
-/// Thread-safety: one thread at a time, with no lock held: what it calls may take any time and call back.
+/// Thread-safety: one thread at a time, with no lock held: its calls may take any time and call back.
 class Actuator {
  public:
   Actuator() = default;
@@ -26,9 +26,9 @@ class Actuator {
   virtual ~Actuator() = default;
 
   virtual Travel travel() const = 0;
-  /// Where the lens is, NaN if that cannot be told.
+  /// Position of the lens, NaN if unknown.
   virtual double position() = 0;
-  /// Sends the lens to the nearest position it can take; returns when the command is given. Throws ElementError.
+  /// Sends the lens to the nearest position it can take; returns when the command has been sent. Throws ElementError.
   virtual void move(double position) = 0;
 };
 

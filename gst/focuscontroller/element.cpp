@@ -77,7 +77,7 @@ static FocusLoop& loop_of(gpointer instance) { return *static_cast<GstFocusContr
 
 // --- Stream ---------------------------------------------------------------------------------------------------------
 
-/// The power of the light that these scores go with; 0 if that is not known.
+/// The power of the light that these scores scale with; 0 if unknown.
 static int light_power(const GstStructure* fields) {
   const char *normalize = gst_structure_get_string(fields, "normalize"),
              *metric = gst_structure_get_string(fields, "metric");
@@ -86,7 +86,7 @@ static int light_power(const GstStructure* fields) {
   return info ? info->power : 0;
 }
 
-/// What the meter says of a frame.
+/// The meter's measurements of a frame.
 static FocusFrame seen_in(GstBuffer* buffer) {
   FocusFrame seen;
   const GstStructure* fields = score_fields(buffer, kSharpnessMeta);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The autofocus loop of one stream: scores in, a lens moved, what happens told on the bus.
+// The autofocus loop of one stream: scores in, a lens moved, events reported on the bus.
 #include "gst/focuscontroller/loop.h"
 
 #include "gst/object/guard.h"
@@ -18,7 +18,7 @@ namespace framequality {
 
 namespace {
 
-constexpr double kDivisions = 100;  // steps of a range that has none of its own
+constexpr double kDivisions = 100;  // divisions of a range without its own step
 constexpr double kMostPositions = 1e6;
 
 [[noreturn]] void refuse(const std::string& text) {
@@ -59,9 +59,9 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
   const GstClockTime running = running_time_of(segment, GST_BUFFER_PTS(buffer));
   std::optional<double> to;
   bool used = false;
-  // Frames while the lens travels are none to the search: it must not send it on.
+  // Hide frames from the search while the lens travels: it must not send it on.
   if (const std::optional<std::uint64_t> known = commands_before(running)) {
-    // A frame that shows neither the last move nor more of them than the one before brings nothing new.
+    // A frame that shows neither the last move nor more of them than the one before is not used.
     used = seen.score && (*known == commands_ || *known > known_);
     seen.known = known_ = *known;
     const char* const before = search_->reason();
@@ -100,7 +100,7 @@ void FocusLoop::reset() {
   status_ = {};
 }
 
-/// No search has moved the lens yet.
+/// Resets counts: no search has moved the lens yet.
 void FocusLoop::forget_commands() {
   commands_ = known_ = 0;
   last_ = GST_CLOCK_TIME_NONE;
@@ -109,7 +109,7 @@ void FocusLoop::forget_commands() {
   given_.clear();
 }
 
-/// Brings the search up to what users have set and asked for since the last frame.
+/// Applies options and requests since the last frame to the search.
 void FocusLoop::take_options() {
   std::optional<FocusOptions> fresh;
   if (is_new_.exchange(false) || !search_) fresh = options_.get();
@@ -127,7 +127,7 @@ void FocusLoop::take_options() {
       actuator_ = taken_.actuator.empty() ? nullptr : find_actuator(element_, taken_.actuator);
       search_.emplace(settings_of(taken_), actuator_ ? actuator_->position() : Range::quiet_NaN());
     } else if (!(taken_.search.min > taken_.search.max)) {
-      // Else one end of the range has been set, and the other one is to follow.
+      // Otherwise one end of the range has been set, and the other one will follow.
       search_->configure(settings_of(taken_));
     }
     const std::lock_guard lock(mutex_);
@@ -137,7 +137,7 @@ void FocusLoop::take_options() {
   if (command == Command::kCancel) search_->cancel();
 }
 
-/// With what was left to the actuator filled in.
+/// The settings, completed with the actuator's values.
 FocusSettings FocusLoop::settings_of(const FocusOptions& options) const {
   const Travel travel = actuator_ ? actuator_->travel() : Travel{};
   FocusSettings s = options.search;
@@ -156,19 +156,19 @@ FocusSettings FocusLoop::settings_of(const FocusOptions& options) const {
   if (!(s.step > 0)) s.step = travel.step;
   if (!(s.step > 0)) s.step = (s.max - s.min) / kDivisions;
   if (!(s.step > 0)) s.step = 1;
-  // Negated: of a range wider than double, nothing is certain.
+  // Negated, so that it also holds for ranges wider than double, which give NaN.
   if (!((s.max - s.min) / s.step <= kMostPositions))
     refuse("The range " + text_of(s.min) + " to " + text_of(s.max) + " has more than " + text_of(kMostPositions) +
            " positions: set a larger step");
   return s;
 }
 
-/// How many of all commands so far were given before a frame of this running time was exposed; nothing while the lens
+/// Number of commands given before a frame of this running time was exposed; empty while the lens
 /// travels.
 std::optional<std::uint64_t> FocusLoop::commands_before(GstClockTime running) {
   const std::lock_guard lock(mutex_);
   if (GST_CLOCK_TIME_IS_VALID(running)) {
-    // Times from before time went back say nothing of frames from after that.
+    // Times from before a jump back are useless for later frames.
     if (GST_CLOCK_TIME_IS_VALID(last_) && running < last_) given_.clear();
     last_ = running;
   }
@@ -184,7 +184,7 @@ void FocusLoop::move(double position) {
   const bool live = is_live();
   ++commands_;
   {
-    // Before anybody can move the lens, and tell at once that it has arrived.
+    // Before the lens can move, and report at once that it has arrived.
     const std::lock_guard lock(mutex_);
     travelling_ = taken_.wait_for_arrival;
     given_.push_back(GST_CLOCK_TIME_NONE);
@@ -236,13 +236,13 @@ bool FocusLoop::is_searching() const {
          state == FocusState::kTracking;
 }
 
-/// Ends the search. What it has seen until then is no curve of anything.
+/// Ends the search without publishing its incomplete curve.
 void FocusLoop::give_up() {
   search_->give_up();
   tell({});
 }
 
-/// Publishes what the search has become; a new state is told. curve: what it has seen if it has ended.
+/// Publishes the search's progress, and reports a new state. curve: the search's, if it has ended.
 void FocusLoop::tell(const FocusCurve& curve) {
   const Status now{search_->state(), std::isnan(search_->position()) ? 0 : search_->position(), search_->score()};
   bool is_another;
@@ -272,7 +272,7 @@ void FocusLoop::post(const char* event, const FocusCurve* result) {
   gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields.release()));
 }
 
-/// What the search that has ended saw and found.
+/// Adds the results of a search that has ended.
 void FocusLoop::set_result(GstStructure* fields, const FocusCurve& curve) const {
   set_array(fields, "positions", G_TYPE_DOUBLE, g_value_set_double, curve.positions);
   set_array(fields, "scores", G_TYPE_DOUBLE, g_value_set_double, curve.scores);
@@ -286,7 +286,7 @@ void FocusLoop::warn(const std::string& text) {
   framequality::post(element_, GST_MESSAGE_WARNING, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text});
 }
 
-/// Live sources count their timestamps in running time, so that they can be compared with the clock.
+/// True for live sources, whose timestamps are running times comparable with the clock.
 bool FocusLoop::is_live() {
   if (live_) return *live_;
   GstQuery* query = gst_query_new_latency();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The autofocus loop of one stream: scores in, a lens moved, what happens told on the bus.
+// The autofocus loop of one stream: scores in, a lens moved, events reported on the bus.
 #pragma once
 
 #include "algorithms/focus/search.h"
@@ -19,10 +19,10 @@
 
 namespace framequality {
 
-/// What users set. Each part may change at any time.
+/// The element's settings. Each part may change at any time.
 struct FocusOptions {
   std::string actuator;  ///< empty: the application moves the lens
-  /// min, max: lowest() and max() of double leave them to the actuator, step: 0.
+  /// min, max: lowest() and max() of double, and step: 0 leave them to the actuator.
   FocusSettings search{.min = -G_MAXDOUBLE, .max = G_MAXDOUBLE, .step = 0, .settle_frames = 3};
   GstClockTime timeout = 10 * GST_SECOND;  ///< running time without a score that ends a search; 0: never
   bool wait_for_arrival = false;
@@ -34,28 +34,28 @@ class FocusLoop {
  public:
   struct Status {
     FocusState state = FocusState::kIdle;
-    double position = 0;  ///< where the lens was sent last, or found; 0 while that is not known
+    double position = 0;  ///< last target, or initial position; 0 while unknown
     double score = 0;
   };
 
   /// element: posts the messages, has the signal `move` and the properties `state` and `position`.
   explicit FocusLoop(GstElement* element) : element_(element) {}
 
-  /// Changes count from the next frame on, once options_changed() has been called.
+  /// Changes apply from the next frame on, once options_changed() has been called.
   Shared<FocusOptions>& options() { return options_; }
   void options_changed() { is_new_ = true; }
   void trigger() { command(Command::kTrigger); }
   void cancel() { command(Command::kCancel); }
-  /// The lens has arrived where it was sent last.
+  /// Reports that the lens has arrived at its last target.
   void arrived();
   Status status();
 
-  /// Takes one frame; seen: what is known of it but for the commands that it may show. May move the lens. Throws
+  /// Processes one frame; seen: its measurements, without the commands that it may show. May move the lens. Throws
   /// ElementError if the options cannot work.
   void frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame seen);
-  /// The frames to come are of another scene or size, or their running time begins anew.
+  /// Announces frames of another scene or size, or whose running time starts over.
   void start_anew();
-  /// The stream has ended: lets go of the actuator.
+  /// Ends the stream: releases the actuator.
   void reset();
 
  private:
@@ -82,14 +82,14 @@ class FocusLoop {
 
   GstElement* element_;
   Shared<FocusOptions> options_;
-  std::atomic<bool> is_new_ = true;  ///< options_ since they were taken last
+  std::atomic<bool> is_new_ = true;  ///< options_ changed since they were last read
 
   std::mutex mutex_;  ///< of the following, up to the blank line
   Command command_ = Command::kNone;
   Status status_;
   bool travelling_ = false;  ///< until arrived()
-  /// Running times when the lens had its last commands, or arrived: those that no frame so far was exposed after. NONE:
-  /// any frame may show it, as it is where frames are not live.
+  /// Running times of the lens's last commands, or arrivals, that no frame so far was exposed after. NONE:
+  /// any frame may show it, as in pipelines that are not live.
   std::vector<GstClockTime> given_;
 
   FocusOptions taken_;
@@ -100,7 +100,7 @@ class FocusLoop {
   GstClockTime last_ = GST_CLOCK_TIME_NONE;  ///< running time of the last frame
   bool has_seen_score_ = false, has_warned_ = false;
   GstClockTime waiting_since_ = GST_CLOCK_TIME_NONE;  ///< running time of the first frame without a score
-  GstBuffer* frame_ = nullptr;                        ///< being taken, and its segment
+  GstBuffer* frame_ = nullptr;                        ///< the current one, and its segment
   GstSegment segment_{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A control of a V4L2 device that moves a lens, and the system calls it takes, so that tests can put others there.
+// A control of a V4L2 device that moves a lens, and its system calls, which tests can replace.
 #include "gst/focuscontroller/v4l2_control.h"
 
 #include "gst/object/guard.h"
@@ -35,7 +35,7 @@ class Device {
     if (fd_ >= 0) v4l2_calls().close(fd_);
   }
 
-  /// Why it could not be opened, as in errno; 0: it is open.
+  /// errno of opening it; 0: it is open.
   int error() const { return error_; }
   const std::string& path() const { return path_; }
   /// False with errno set if it fails.
@@ -69,7 +69,7 @@ std::string plain_name(const __u8* name) {
 
 v4l2_queryctrl find_control(Device& device, const std::string& name) {
   v4l2_queryctrl found{};
-  if (name == kFocus) {  // by its number: drivers may name it otherwise
+  if (name == kFocus) {  // by its number, because drivers may name it differently
     found.id = V4L2_CID_FOCUS_ABSOLUTE;
     if (device.call(VIDIOC_QUERYCTRL, found)) return found;
   }
@@ -134,7 +134,7 @@ std::unique_ptr<Actuator> open_v4l2_control(const std::string& name) {
   auto device = std::make_unique<Device>(name);
   std::string control = kFocus;
   const std::size_t colon = name.rfind(':');
-  // Links in /dev/v4l/by-path have colons too: the whole name is tried first.
+  // Links in /dev/v4l/by-path also contain colons, so the whole name is tried first.
   if (device->error() == ENOENT && colon != std::string::npos && name.find('/', colon) == std::string::npos) {
     device = std::make_unique<Device>(name.substr(0, colon));
     control = name.substr(colon + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A control of a V4L2 device that moves a lens, and the system calls it takes, so that tests can put others there.
+// A control of a V4L2 device that moves a lens, and its system calls, which tests can replace.
 #pragma once
 
 #include "gst/focuscontroller/actuator.h"
@@ -9,7 +9,7 @@
 
 namespace framequality {
 
-/// As the functions of the same names.
+/// Replacements for the functions of the same names.
 struct V4l2Calls {
   int (*open)(const char* path, int flags);
   int (*close)(int fd);

@@ -101,7 +101,7 @@ static bool (*makes_now(FqDeviceBase* self))(const Backend& backend) { return ma
 
 static GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps, GstCaps* filter) {
   const HalftoneRequest request = current_request(trans);
-  // The base takes away what lies in memory that is out of reach.
+  // The base removes unreachable memory.
   const auto in_reach = [&](GstCaps* in) {
     return GST_BASE_TRANSFORM_CLASS(gst_halftone_parent_class)->transform_caps(trans, direction, in, nullptr);
   };
@@ -132,7 +132,7 @@ static GType method_get_type() {
   return type;
 }
 
-/// Values: how many levels there are.
+/// Values: the number of levels.
 static GType levels_get_type() {
   static const GType type = register_enum<int>(
       "FqHalftoneLevels", {{2, "black and white", "2"}, {4, "four greys", "4"}, {16, "sixteen greys", "16"}});
@@ -143,7 +143,7 @@ static GType levels_get_type() {
 static GType palette_get_type() {
   static const GType type = [] {
     const auto named = halftone::named_palettes();
-    auto* list = new GEnumValue[named.size() + 3]();  // GLib keeps it for good
+    auto* list = new GEnumValue[named.size() + 3]();  // GLib keeps it forever
     list[0] = {0, "greys, as many as levels says", "none"};
     list[1] = {1, "the colours of palette-colors or palette-file", "custom"};
     for (std::size_t i = 0; i < named.size(); ++i)
@@ -153,14 +153,14 @@ static GType palette_get_type() {
   return type;
 }
 
-/// False if a device that does not make this is in use. In READY and NULL another one can still be chosen.
+/// False if the device in use does not make this. In READY and NULL another one can still be chosen.
 static bool runs(GstHalftone* self, bool (*makes)(const Backend&)) {
   DeviceState& d = *device_base(self)->device;
   const std::lock_guard lock(d.mutex);
   return GST_STATE(self) <= GST_STATE_READY || !d.place || makes(*d.place->backend);
 }
 
-/// Whether there is a table for the rows of a swath; else says why the value is kept.
+/// Whether there is a table for the rows of a swath; otherwise posts why the value is kept.
 static bool accepts_swath_rows(const char* name, int rows) {
   if (halftone::find_table(rows)) return true;
   std::string trained;
@@ -169,7 +169,7 @@ static bool accepts_swath_rows(const char* name, int rows) {
   return false;
 }
 
-/// True if the request can be fulfilled; else says why the value is kept.
+/// True if the request can be fulfilled; otherwise posts why the value is kept.
 static bool accepts(GstHalftone* self, const HalftoneRequest& request) {
   const halftone::Settings& wanted = request.settings;
   const char* name = GST_OBJECT_NAME(self);
@@ -298,7 +298,7 @@ static void gst_halftone_class_init(GstHalftoneClass* klass) {
   install_properties(klass);
   static GstStaticPadTemplate sink =
       GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(FQ_LUMA_CAPS FQ_DMA_CAPS));
-  // In system memory only: the allocator of GstCuda 1.22 knows no GRAY8.
+  // In system memory only: the allocator of GstCuda 1.22 does not support GRAY8.
   static GstStaticPadTemplate src = GST_STATIC_PAD_TEMPLATE(
       "src", GST_PAD_SRC, GST_PAD_ALWAYS,
       GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE("{ GRAY8, RGB, RGBx }") ";" FQ_PACKED_CAPS ";" FQ_INDEXED_CAPS));

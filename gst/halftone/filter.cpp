@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning to greys and to colours as a FilterStream does it.
+// Halftoning to greys and to colours, for FilterStream.
 #include "gst/halftone/filter.h"
 
 #include "gst/memory/dma.h"
@@ -12,7 +12,7 @@ namespace framequality {
 
 namespace {
 
-/// Output of codes, whose bytes GStreamer has no name for.
+/// Sets the output to packed numbers, for which GStreamer has no format.
 void set_packed(FilterFormat& format, std::size_t row) {
   const int width = GST_VIDEO_INFO_WIDTH(&format.in), height = GST_VIDEO_INFO_HEIGHT(&format.in);
   gst_video_info_set_format(&format.out, GST_VIDEO_FORMAT_ENCODED, static_cast<guint>(width),
@@ -21,7 +21,7 @@ void set_packed(FilterFormat& format, std::size_t row) {
   format.out.size = row * static_cast<gsize>(height);
 }
 
-/// The layout of frames, and the bytes of a row of the output; 0 if they cannot be halftoned.
+/// Sets the layout of frames, and returns the bytes of an output row; 0 if they cannot be halftoned.
 std::size_t parse_output(GstCaps* out, FilterFormat& format) {
   const int width = GST_VIDEO_INFO_WIDTH(&format.in);
   const GstStructure* s = gst_caps_get_structure(out, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Halftoning to greys and to colours as a FilterStream does it.
+// Halftoning to greys and to colours, for FilterStream.
 #pragma once
 
 #include "algorithms/halftone/colour_filter.h"
@@ -10,22 +10,22 @@
 
 namespace framequality {
 
-/// What light a frame's codes stand for.
+/// The light that a frame's pixel values represent.
 halftone::Light light_of(const GstVideoInfo& info);
 
-/// Range and light of a frame's codes. linear: as HalftoneRequest::linear.
+/// Range and light of a frame's pixel values. linear: as HalftoneRequest::linear.
 halftone::ToneSettings tone_of(const GstVideoInfo& info, const HalftoneRequest& request);
 
-/// What R, G and B a frame's Y, U and V stand for.
+/// The matrix from a frame's Y, U and V to R, G and B.
 halftone::Matrix matrix_of(const GstVideoInfo& info);
 
-/// Size and layout of frames that are halftoned to colours; nullopt for formats that PictureLayout cannot say.
+/// Size and layout of frames that are halftoned to colours; nullopt for formats that PictureLayout cannot express.
 std::optional<PictureGeometry> colour_geometry_of(const GstVideoInfo& info);
 
-/// FqFilterBaseClass::parse_caps.
+/// Implements FqFilterBaseClass::parse_caps.
 bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format);
 
-/// Whether such a stream is one of a ColourHalftoning.
+/// Whether this stream belongs to a ColourHalftoning.
 bool is_colour(const FilterFormat& format);
 
 /// What the Kinds of a FilterStream here have in common. Element: has a Shared `request`.
@@ -100,7 +100,7 @@ class ColourHalftoning : public HalftoningKind<Element, halftone::ColourTask, ha
   Settings settings() const {
     const HalftoneRequest request = this->element_->request->get();
     Settings settings = fixed_;
-    // Requests may already be those for other caps, which come with the next frame.
+    // Requests may already belong to other caps, which arrive with the next frame.
     if (settings.output != halftone::ColourOutput::kCodes && request.colours().count > 0)
       settings.palette = request.colours();
     if (request.settings.method != halftone::Method::kToneDependent) settings.method = request.settings.method;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Settings of halftone as the user gives them, and the caps of the frames that they ask for.
+// Settings of halftone as the user gives them, and the resulting caps.
 #include "gst/halftone/request.h"
 
 #include "gst/memory/dma.h"
@@ -30,7 +30,7 @@ GstCaps* in_other_formats(GstCaps* caps, const char* from, GstCaps* formats) {
   return result;
 }
 
-/// Formats of all that a request can make.
+/// All formats that a request can make.
 GstCaps* formats_of(const HalftoneRequest& request) {
   if (!request.is_colour())
     return gst_caps_from_string(request.settings.packed ? FQ_PACKED_CAPS : GST_VIDEO_CAPS_MAKE("GRAY8"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Settings of halftone as the user gives them, and the caps of the frames that they ask for.
+// Settings of halftone as the user gives them, and the resulting caps.
 #pragma once
 
 #include "algorithms/halftone/filter.h"
@@ -12,7 +12,7 @@
 #define FQ_PACKED_CAPS                                                                                    \
   "video/x-mono, format = (string) MSB, width = " GST_VIDEO_SIZE_RANGE ", height = " GST_VIDEO_SIZE_RANGE \
   ", framerate = " GST_VIDEO_FPS_RANGE
-// Codes of a palette's colours, packed the same way; palette: text_of() it.
+// Numbers of a palette's colours, packed the same way; palette: text_of() it.
 #define FQ_INDEXED_CAPS                                                                             \
   "video/x-indexed, format = (string) MSB, bits = (int) { 1, 2, 4 }, width = " GST_VIDEO_SIZE_RANGE \
   ", height = " GST_VIDEO_SIZE_RANGE ", framerate = " GST_VIDEO_FPS_RANGE
@@ -22,7 +22,7 @@ namespace framequality {
 /// Values of the property `palette`; those from kFirstNamed on are named_palettes().
 enum class PaletteChoice { kNone = 0, kCustom = 1, kFirstNamed = 2 };
 
-/// What the user asks for; caps say the rest: settings.packed, tone.limited and tone.light.
+/// User-facing settings; caps determine the rest: settings.packed, tone.limited and tone.light.
 struct HalftoneRequest {
   halftone::Settings settings;
   bool linear = false;  ///< errors are diffused in linear light
@@ -33,7 +33,7 @@ struct HalftoneRequest {
   bool absolute = false;       ///< not ColourBasis::relative
 
   bool is_colour() const { return palette != PaletteChoice::kNone; }
-  /// The palette asked for; of no colours if there is none, or if a custom one is still missing.
+  /// The requested palette; without colours if there is none, or if a custom one is still missing.
   halftone::Palette colours() const {
     if (palette == PaletteChoice::kNone) return {};
     if (palette == PaletteChoice::kCustom) return custom;
@@ -44,7 +44,7 @@ struct HalftoneRequest {
 /// Caps of the images that frames become, in system memory. Owned by the caller.
 GstCaps* halftone_output_caps(GstCaps* in, const HalftoneRequest& request);
 
-/// Caps of the frames that become such images. Owned by the caller.
+/// Caps of the frames that can become these images. Owned by the caller.
 GstCaps* halftone_input_caps(GstCaps* out, const HalftoneRequest& request);
 
 }  // namespace framequality

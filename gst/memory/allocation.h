@@ -6,7 +6,7 @@
 
 namespace framequality {
 
-/// Makes the pools that an allocation query was answered with larger by `held` buffers, or upstream would wait for one
+/// Enlarges the pools in the answer to an allocation query by `held` buffers, or upstream would wait for one
 /// that is held here.
 inline void reserve_held_buffers(GstQuery* query, guint held) {
   for (guint i = 0; held > 0 && i < gst_query_get_n_allocation_pools(query); ++i) {
@@ -18,7 +18,7 @@ inline void reserve_held_buffers(GstQuery* query, guint held) {
   }
 }
 
-/// Puts this pool in the first one's place, if there is one.
+/// Replaces the first pool, if there is one.
 inline void set_first_pool(GstQuery* query, GstBufferPool* pool, guint size, guint min, guint max) {
   if (gst_query_get_n_allocation_pools(query) > 0)
     gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);

@@ -84,7 +84,7 @@ void CudaContext::offer_pool(GstQuery* query, guint min) {
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
     if (gst_buffer_pool_set_config(pool, config)) {
       guint size = 0;
-      config = gst_buffer_pool_get_config(pool);  // it knows now how much a frame takes
+      config = gst_buffer_pool_get_config(pool);  // now includes the size of a frame
       gst_buffer_pool_config_get_params(config, nullptr, &size, nullptr, nullptr);
       gst_structure_free(config);
       set_first_pool(query, pool, size, min, 0);

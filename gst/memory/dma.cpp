@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in DMA buffers whose caps say so, as of GStreamer 1.24.
+// Frames in DMA buffers with DMA caps, as of GStreamer 1.24.
 #include "gst/memory/dma.h"
 
 namespace framequality {
@@ -23,8 +23,8 @@ namespace {
 
 constexpr guint64 kLinear = 0;
 
-/// Sets field `to` of a structure to what `name` makes of the strings in field `from`, but for those that it returns
-/// null for. Returns false if that leaves none.
+/// Sets field `to` of a structure to `name` of each string in field `from`, except those for which it returns
+/// null. Returns false if none is left.
 template <class F>
 bool translate(GstStructure* s, const char* from, const char* to, F&& name) {
   const GValue* given = gst_structure_get_value(s, from);

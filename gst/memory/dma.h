@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in DMA buffers whose caps say so, as of GStreamer 1.24. Those under plain caps are frames as any others: their
+// Frames in DMA buffers with DMA caps, as of GStreamer 1.24. Those with plain caps need no special handling: their
 // memory's allocator maps and synchronises them.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 #define FQ_DMA_FEATURE "memory:DMABuf"
 
-/// Caps to add to a template: such frames in linear layouts of formats that are in FQ_LUMA_FORMATS and in
-/// FQ_PICTURE_FORMATS. What is tiled or compressed has a modifier behind the name and is none of them.
+/// Caps to add to a template: these frames in linear layouts of formats that are in FQ_LUMA_FORMATS and in
+/// FQ_PICTURE_FORMATS. Tiled or compressed ones have a modifier after the name and are excluded.
 #if GST_CHECK_VERSION(1, 26, 0)
 #define FQ_DMA_FORMATS_1_26 ", \"R8  \", \"R16 \""
 #else
@@ -27,13 +27,13 @@
 
 namespace framequality {
 
-/// As gst_video_info_from_caps(), but frames in linear DMA buffers have the format that their pixels have.
+/// As gst_video_info_from_caps(), but frames in linear DMA buffers get the format of their pixels.
 bool read_info(GstVideoInfo& info, const GstCaps* caps);
 
-/// The same frames, those in linear DMA buffers in system memory instead; those in others are left out.
+/// The same frames, with linear DMA buffers replaced by system memory; other DMA buffers are left out.
 CapsPtr out_of_dma_buffers(const GstCaps* caps);
 
-/// The same frames, and then those in system memory in linear DMA buffers too.
+/// The same frames, followed by those in system memory as linear DMA buffers.
 CapsPtr also_in_dma_buffers(const GstCaps* caps);
 
 /// The caps without DMA buffers, unless that leaves nothing. Takes and returns a reference.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kinds of memory that frames come in.
+// Kinds of memory that hold frames.
 #include "gst/memory/kinds.h"
 
 #include "gst/memory/cuda.h"
@@ -8,14 +8,14 @@ namespace framequality {
 
 namespace {
 
-/// A kind beside the host's memory.
+/// A kind besides the host's memory.
 struct Kind {
   Memory memory;
   const char* feature;  ///< of caps
   guint map_flag;
 };
 
-// One line each. GST_MAP_CUDA is of GstCuda, whose headers a build may lack.
+// One line each. GST_MAP_CUDA is part of GstCuda, whose headers a build may lack.
 constexpr Kind kKinds[] = {
     {Memory::kCuda, FQ_CUDA_FEATURE, GST_MAP_FLAG_LAST << 1},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kinds of memory that frames come in: what their caps say, and how they are mapped.
+// Kinds of memory that hold frames: their caps features, and how they are mapped.
 #pragma once
 
 #include "device/memory.h"
@@ -8,11 +8,11 @@
 
 namespace framequality {
 
-/// Memory of the frames that caps, or a structure of them with these features, are for.
+/// Memory of frames with caps, or a structure of them, with these features.
 Memory memory_of(const GstCapsFeatures* features);
 Memory memory_of(const GstCaps* caps);
 
-/// What gst_buffer_map() takes beside read or write, so that the memory is mapped where it is.
+/// Flags for gst_buffer_map() besides read or write, so that the memory is mapped where it is.
 GstMapFlags map_flags_of(Memory memory);
 
 }  // namespace framequality

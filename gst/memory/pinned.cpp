@@ -18,9 +18,9 @@ namespace framequality {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Pinning costs as much as copying twice; memory that came back twice will most likely come again.
+// Pinning costs as much as copying twice; memory that returned twice will probably return again.
 constexpr int kReturns = 2;
-// Below, a copy on the host takes less than 20 us.
+// Smaller copies on the host take less than 20 us.
 constexpr std::size_t kLeastBytes = std::size_t{1} << 18;
 constexpr std::int64_t kMostMemories = 4096;
 
@@ -32,19 +32,19 @@ std::int64_t most_bytes() {
 
 std::atomic<std::int64_t> pinned_memories = 0, pinned_bytes = 0;
 
-/// What is known of one GstMemory; lives as long as it.
+/// State of one GstMemory; freed with it.
 struct PinRecord {
   explicit PinRecord(const void* owner) : owner(owner) {}
   PinRecord(const PinRecord&) = delete;
   PinRecord& operator=(const PinRecord&) = delete;
   const void* owner;  ///< the first element that saw it
-  int returns = 0;    ///< to that element
+  int returns = 0;    ///< number of times that element saw it again
   bool tried = false;
-  void* data = nullptr;  ///< pinned by us; null: not
+  void* data = nullptr;  ///< pinned here; null: not pinned
   std::size_t bytes = 0;
   Place place{};
 
-  /// Under the mutex of pin_if_recurring().
+  /// Call it under the mutex of pin_if_recurring().
   void pin(void* at, std::size_t size, const Place& where) {
     tried = true;
     const auto more = static_cast<std::int64_t>(size);
@@ -70,7 +70,7 @@ GQuark sightings_quark() {
   return quark;
 }
 
-/// The memory's records, new ones if there are none; nullptr if another element's. Under the mutex of
+/// The memory's record, a new one if there is none; nullptr if it is another element's. Under the mutex of
 /// pin_if_recurring().
 PinRecord* sightings_of(GstMemory* memory, const void* owner) {
   auto* object = GST_MINI_OBJECT_CAST(memory);
@@ -88,10 +88,10 @@ GstMemory* allocate(gsize size, const GstAllocationParams* params, const Place& 
   auto* data = static_cast<std::uint8_t*>(block->data());
   if (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED) std::memset(data, 0, params->prefix);
   if (params->flags & GST_MEMORY_FLAG_ZERO_PADDED) std::memset(data + params->prefix + size, 0, params->padding);
-  // A wrapped memory is freed, shared and copied as any system memory is.
+  // Wrapped memory is freed, shared and copied like any system memory.
   GstMemory* memory = gst_memory_new_wrapped(params->flags, data, maxsize, params->prefix, size, block,
                                              [](gpointer p) { delete static_cast<PinnedBytes*>(p); });
-  sightings_of(memory, nullptr);  // nobody's: it need not be pinned again
+  sightings_of(memory, nullptr);  // no owner: it need not be pinned again
   return memory;
 }
 
@@ -131,11 +131,11 @@ bool wants_pool(GstQuery* query) {
   gboolean need_pool = FALSE;
   GstVideoInfo info;
   gst_query_parse_allocation(query, &caps, &need_pool);
-  // Who has a pool of its own may take an allocator for single frames: pinning each costs more than copying it.
+  // Upstream elements with their own pool may use an allocator per frame: pinning each costs more than copying it.
   if (!need_pool || !caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps)) return false;
   const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
   if (memory_of(features) != Memory::kHost || gst_caps_features_contains(features, FQ_DMA_FEATURE)) return false;
-  // An allocator that downstream asks for is kept, and would not be ours.
+  // An allocator that downstream requests is kept, and would not be ours.
   return gst_query_get_n_allocation_pools(query) == 0 && gst_query_get_n_allocation_params(query) == 0;
 }
 
@@ -169,8 +169,8 @@ void pin_if_recurring(GstBuffer* buffer, const void* owner, const Place& place, 
   const GstMemory* last = nullptr;
   for (guint i = 0; i < count; ++i) {
     GstMemory* memory = gst_buffer_peek_memory(buffer, i);
-    if (memory->parent) memory = memory->parent;  // parts of a memory come and go, the whole comes back
-    if (memory == last) continue;                 // several planes of one are one visit
+    if (memory->parent) memory = memory->parent;  // parts of a memory come and go, the whole returns
+    if (memory == last) continue;                 // several planes in one memory count once
     last = memory;
     // Other kinds may be mapped elsewhere each time.
     if (memory->maxsize < kLeastBytes || !memory->allocator ||

@@ -8,19 +8,19 @@
 
 namespace framequality {
 
-/// Adds a pool of pinned buffers for frames of the query's caps, and its allocator, to an ALLOCATION query that offers
-/// no pool, if it asks for one; nothing if the caps are not for system memory, or the place's backend pins none.
-/// Buffers are plain system memory to everybody else: default strides, mappable, usable after the device is gone.
-/// min: buffers that the element itself holds. bytes: of a frame, where its caps do not tell.
+/// Adds a pool of pinned buffers for frames of the query's caps, and its allocator, to an ALLOCATION query without
+/// a pool, if it wants one; does nothing if the caps are not for system memory, or the place's backend pins none.
+/// Buffers are plain system memory for everybody else: default strides, mappable, usable after the device is gone.
+/// min: buffers that the element itself holds. bytes: of a frame, if its caps do not determine it.
 void offer_pinned_pool(GstQuery* query, guint min, const Place& place, guint bytes = 0);
 
-/// True if an ALLOCATION query is one that offer_pinned_pool() would answer at some place.
+/// True if offer_pinned_pool() would answer an ALLOCATION query at some place.
 bool wants_pool(GstQuery* query);
 
-/// Pins the buffer's memory in place once it has come back to `owner` (any address; it is only compared) often enough
-/// to be worth it: what pools recycle. Unpinned when the memory is freed. System memory only; bounded in number and
-/// bytes for the process. Never fails: what cannot be pinned is left as it is. may_move: where this place pins nothing,
-/// memory that comes back is counted all the same, for one that will. Any thread.
+/// Pins the buffer's memory in place once it has returned to `owner` (any address; it is only compared) often enough
+/// to be worth it, as recycled memory of pools does. Unpinned when the memory is freed. System memory only; bounded in
+/// number and bytes per process. Never fails: what cannot be pinned stays as it is. may_move: if this place pins none,
+/// count returning memory all the same, for one that will. Any thread.
 void pin_if_recurring(GstBuffer* buffer, const void* owner, const Place& place, bool may_move = false);
 
 }  // namespace framequality

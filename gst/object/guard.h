@@ -15,7 +15,7 @@
 
 namespace framequality {
 
-/// A failure whose text is meant for users. domain and code as in GST_ELEMENT_ERROR.
+/// A failure with a text for users. domain and code as in GST_ELEMENT_ERROR.
 class ElementError : public std::runtime_error {
  public:
   ElementError(GQuark domain, int code, const std::string& text)

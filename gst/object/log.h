@@ -6,9 +6,9 @@
 
 namespace framequality {
 
-/// An element's category, for its class_init. Where the user names no level for it, but one for `framequality`, it has
-/// that one: GST_DEBUG=framequality:5 asks for everything that is not of every frame. The engine's lines go to the
-/// category `framequality` from then on.
+/// An element's category, for its class_init. If the user sets no level for it, but one for `framequality`, it gets
+/// that one: GST_DEBUG=framequality:5 shows everything except per-frame lines. From then on, the engine's lines go to
+/// the category `framequality`.
 GstDebugCategory* debug_category(const char* name, const char* description);
 
 }  // namespace framequality

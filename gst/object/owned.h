@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Owning pointers to what GStreamer hands over, and its locks.
+// Owning pointers for objects that GStreamer hands over, and guards for its locks.
 #pragma once
 
 #include <gst/gst.h>
@@ -31,9 +31,9 @@ using ErrorPtr = std::unique_ptr<GError, Release>;
 using FolderPtr = std::unique_ptr<GDir, Release>;
 using TextPtr = std::unique_ptr<gchar, Release>;
 
-/// Holds a pad's stream lock while it lives. Frames and events stay out of a pad that is being deactivated, but
-/// serialised queries come in under this lock alone: what the streaming thread uses is changed under it also by state
-/// changes. Streaming has ended by then, so nobody waits for long.
+/// Holds a pad's stream lock during its lifetime. Frames and events do not enter a pad that is being deactivated, but
+/// serialised queries do, under this lock alone: so state changes also hold it to change data of the
+/// streaming thread. Streaming has ended by then, so nobody waits for long.
 class StreamLock {
  public:
   explicit StreamLock(GstPad* pad) : pad_(pad) { GST_PAD_STREAM_LOCK(pad_); }
@@ -45,7 +45,7 @@ class StreamLock {
   GstPad* pad_;
 };
 
-/// Has kMember, a member of the instance's struct that points to what new made, deleted with each instance; for
+/// Deletes kMember, a member of the instance's struct that points to an object made by new, with each instance; for
 /// class_init.
 template <auto kMember>
 void delete_with_instance(gpointer klass) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pads of elements that act on what others measured.
+// Pads of elements that use others' measurements.
 #pragma once
 
 #include <gst/gst.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The checks for changes that come too late, and for times in a wrong unit.
+// Checks for changes that come too late, and for times in a wrong unit.
 #include "gst/object/properties.h"
 
 namespace framequality {

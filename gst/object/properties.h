@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties of an element as a table that binds each to a member of the element's settings: type, default, range,
-// flags, locking and the check for changes that come too late follow from one line.
+// The properties of an element as a table that binds each to a member of the element's settings: one line determines
+// type, default, range, flags, locking and the check for changes that come too late.
 #pragma once
 
 #include "gst/object/shared.h"
@@ -22,7 +22,7 @@ namespace framequality {
 /// When a property may change.
 enum class Mutable {
   kPlaying,    ///< any time, with effect on the next frame
-  kReady,      ///< in READY and NULL; later there is a warning and the value is kept
+  kReady,      ///< in READY and NULL; later a warning is posted and the value is kept
   kNextStart,  ///< any time, with effect from the next change to PAUSED on
 };
 
@@ -32,13 +32,13 @@ constexpr GParamFlags flags_of(Mutable when) {
                                   (when == Mutable::kPlaying ? GST_PARAM_MUTABLE_PLAYING : GST_PARAM_MUTABLE_READY));
 }
 
-/// True if a property that is read on the way to PAUSED can no longer be changed; says so.
+/// True, with a warning, if a property that is read on the way to PAUSED can no longer be changed.
 bool is_too_late(GObject* object, const GParamSpec* spec);
 
-/// Says that a time of more than 0 and less than a millisecond is one of nanoseconds: who set 1 meant another unit.
+/// Warns if a time is above 0 and below a millisecond: a user who sets 1 probably means another unit than ns.
 void warn_if_tiny(GObject* object, const char* property, guint64 time);
 
-/// A value of an enum type: what gst-inspect-1.0 says of it, and its name.
+/// A value of an enum type: its description in gst-inspect-1.0, and its name.
 template <class E>
 struct EnumValue {
   E value;
@@ -49,7 +49,7 @@ struct EnumValue {
 /// Registers an enum type with GLib. values: literals. Call it once.
 template <class E, std::size_t kCount>
 GType register_enum(const char* name, const EnumValue<E> (&values)[kCount]) {
-  auto* list = new GEnumValue[kCount + 1]();  // GLib keeps it for good
+  auto* list = new GEnumValue[kCount + 1]();  // GLib keeps it forever
   for (std::size_t i = 0; i < kCount; ++i)
     list[i] = {static_cast<int>(values[i].value), values[i].text, values[i].nick};
   return g_enum_register_static(name, list);
@@ -103,7 +103,7 @@ requires(sizeof(T) == 8) struct PropertyType<T> {
   static T get(const GValue* v) { return static_cast<T>(g_value_get_uint64(v)); }
   static void set(GValue* v, T u) { g_value_set_uint64(v, static_cast<guint64>(u)); }
 };
-/// Empty is null outside.
+/// Empty is null as a GValue.
 template <>
 struct PropertyType<std::string> {
   static GParamSpec* spec(const char* name, const char* nick, const char* blurb, GParamFlags flags,
@@ -132,23 +132,23 @@ struct In {
 template <class Outer, class Inner>
 In(Inner Outer::*) -> In<Outer, Inner>;  // clang before 17 needs it
 
-/// The properties that class Object adds to its parent's. Object: the instance's struct. Settings: a value type, of
-/// which each instance has a Shared.
+/// The properties that class Object adds to its parent's. Object: the instance's struct. Settings: a value type; each
+/// instance has a Shared of it.
 template <class Object, class Settings>
 class Properties {
  public:
   using Store = Shared<Settings>& (*)(Object*);
 
-  /// An empty table, which gets and sets from now on; for class_init. store: an instance's settings. defaults: what
-  /// they are at first.
+  /// An empty table that handles gets and sets from now on; for class_init. store: an instance's settings. defaults:
+  /// their initial values.
   static Properties& install(void* klass, Store store, const Settings& defaults = {}) {
-    table_ = new Properties(G_OBJECT_CLASS(klass), store, defaults);  // classes live for good
+    table_ = new Properties(G_OBJECT_CLASS(klass), store, defaults);  // classes live forever
     table_->klass_->set_property = set_property;
     table_->klass_->get_property = get_property;
     return *table_;
   }
 
-  /// A property that is the member, or other part that std::invoke(part, settings) refers to. range: least and most
+  /// A property for the member, or other part, that std::invoke(part, settings) returns. range: least and largest
   /// value of numbers.
   template <class Part, class... Range>
   Properties& add(Part part, const char* name, const char* nick, const char* blurb, Range... range) {
@@ -165,7 +165,7 @@ class Properties {
           return true;
         });
   }
-  /// The same of a time in ns, from `least` on. A tiny one is taken with a warning.
+  /// The same for a time in ns, from `least` on. A tiny one is accepted with a warning.
   template <class Part>
   Properties& add_time(Part part, const char* name, const char* nick, const char* blurb, guint64 least) {
     using T = std::remove_cvref_t<std::invoke_result_t<Part, Settings&>>;
@@ -181,7 +181,7 @@ class Properties {
           return true;
         });
   }
-  /// The same of an enum type, for a part that is an enum or int.
+  /// The same for an enum type, for a part that is an enum or int.
   template <class Part>
   Properties& add(Part part, GType type, const char* name, const char* nick, const char* blurb) {
     return add(Mutable::kPlaying, part, type, name, nick, blurb);
@@ -199,19 +199,19 @@ class Properties {
           return true;
         });
   }
-  /// Any property of the settings. spec has flags_of(when), and is taken over. set: false, after it has said why, if
-  /// the value is kept as it is.
+  /// Any property of the settings. spec has flags_of(when), and is taken over. set: returns false, after reporting
+  /// why, if the value is kept.
   using Get = std::function<void(const Settings&, GValue*)>;
   using Set = std::function<bool(Object*, Settings&, const GValue*)>;
   Properties& add(Mutable when, GParamSpec* spec, Get get, Set set) {
     return add(Entry{when, std::move(get), std::move(set), nullptr, nullptr}, spec);
   }
-  /// A property that is not in the settings; set: null if it can only be read.
+  /// A property outside the settings; set: null if it can only be read.
   Properties& add(GParamSpec* spec, void (*get)(Object*, GValue*), void (*set)(Object*, const GValue*) = nullptr) {
     return add(Entry{Mutable::kPlaying, nullptr, nullptr, get, set}, spec);
   }
 
-  /// Asked before settings change; false: the old ones are kept. Says why itself.
+  /// Called before settings change; returns false, after reporting why, to keep the old ones.
   Properties& accept_if(bool (*accepts)(Object*, const Settings& wanted)) {
     accepts_ = accepts;
     return *this;

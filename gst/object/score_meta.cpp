@@ -22,7 +22,7 @@ GstBuffer* make_header_writable(GstBuffer* buffer) {
   gst_buffer_copy_into(header, buffer, static_cast<GstBufferCopyFlags>(kAllButMemory), 0, static_cast<gsize>(-1));
   const guint count = gst_buffer_n_memory(buffer);
   for (guint i = 0; i < count; ++i) gst_buffer_append_memory(header, gst_buffer_get_memory(buffer, i));
-  // A pool must not take the buffer back, and hand its memory out again, while this header is in use.
+  // A pool must not reclaim the buffer, and reuse its memory, while this header is in use.
   gst_buffer_add_parent_buffer_meta(header, buffer);
   gst_buffer_unref(buffer);
   return header;

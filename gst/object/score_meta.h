@@ -15,7 +15,7 @@ inline constexpr char kBliindsMeta[] = "GstBliindsMeta";
 const GstStructure* score_fields(GstBuffer* buffer, const char* name);
 
 /// Registers a custom meta with empty tags: it survives copies, scaling, cropping and plain transforms. For class_init:
-/// everyone who reads or writes the meta calls it, the first one counts.
+/// every reader or writer of the meta calls it, the first call counts.
 void register_score_meta(const char* name);
 
 /// The buffer itself if its metadata can be written, else a new header around the same memories that keeps the old

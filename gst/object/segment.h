@@ -10,8 +10,8 @@
 
 namespace framequality {
 
-/// The segment of an element's stream, as it is now. A pad that is activated makes it undefined from another thread,
-/// under the object's lock: who looks at it twice may see two.
+/// The current segment of an element's stream. A pad that is activated makes it undefined from another thread,
+/// under the object's lock, so two calls may return different ones.
 inline GstSegment segment_of(GstBaseTransform* trans) {
   GST_OBJECT_LOCK(trans);
   const GstSegment segment = trans->segment;
@@ -19,8 +19,8 @@ inline GstSegment segment_of(GstBaseTransform* trans) {
   return segment;
 }
 
-/// True for a segment that times can be counted in. One that is played backwards must have an end, behind its offset:
-/// GStreamer takes any from upstream, and then calls it a critical fault to ask it for a time.
+/// True for a segment in which times can be counted. One that is played backwards must have an end, after its offset:
+/// GStreamer accepts any from upstream, and then treats requests for a time as a critical error.
 inline bool counts_time(const GstSegment& segment) {
   if (segment.format != GST_FORMAT_TIME) return false;
   if (segment.rate > 0) return true;
@@ -35,10 +35,10 @@ inline GstClockTime running_time_of(const GstSegment& segment, GstClockTime pts)
   return counts_time(segment) ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
 }
 
-/// A time without a sign as one with; the end of time is that of the type.
+/// A time as a signed number; the end of time is that of the type.
 inline std::int64_t signed_time(guint64 time) { return static_cast<std::int64_t>(std::min<guint64>(time, G_MAXINT64)); }
 
-/// time + duration, of which none is negative, at most the end of time.
+/// time + duration, both non-negative, at most the end of time.
 inline std::int64_t later_by(std::int64_t time, std::int64_t duration) {
   return time > G_MAXINT64 - duration ? G_MAXINT64 : time + duration;
 }

@@ -18,7 +18,7 @@ class Shared {
     const std::lock_guard lock(mutex_);
     return value_;
   }
-  /// Calls change(value) with the lock held: what it reads and writes stays as it is meanwhile. Returns what it does.
+  /// Calls change(value) with the lock held, so that nobody else changes it meanwhile. Returns its result.
   template <class F>
   decltype(auto) change(F&& change) {
     const std::lock_guard lock(mutex_);

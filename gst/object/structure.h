@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fields that several messages and metadata have.
+// Fields shared by several messages and metadata.
 #pragma once
 
 #include "gst/object/segment.h"
@@ -23,7 +23,7 @@ inline void set_times(GstStructure* s, const GstSegment& segment, GstClockTime p
                     G_TYPE_UINT64, guint64{running_time_of(segment, pts)}, nullptr);
 }
 
-// Reading what others wrote, who may have set fields to anything.
+// Reading of structures of other elements, whose fields may hold anything.
 
 /// A finite double; NaN if the value is something else.
 inline double number_of(const GValue* value) {
@@ -34,7 +34,7 @@ inline double number_of(const GValue* value) {
 inline double number_in(const GstStructure* s, const char* field) {
   return number_of(gst_structure_get_value(s, field));
 }
-/// Empty if the field is no string.
+/// Empty if the field is not a string.
 inline std::string string_in(const GstStructure* s, const char* field) {
   const char* text = gst_structure_get_string(s, field);
   return text ? text : "";

@@ -60,7 +60,7 @@ namespace framequality {
 struct GateState {
   GateState(GstElement* element, GstPad* src) : stream(element, src) {}
 
-  /// How long a frame may be held, in ns.
+  /// Longest time for which a frame may be held, in ns.
   GstClockTime latency(const GateSettings& settings) const {
     if (settings.mode == GateMode::kThreshold) return 0;
     const bool is_relative = settings.mode == GateMode::kRelative;
@@ -69,7 +69,7 @@ struct GateState {
     const GstClockTime duration = frame_duration;
     return GST_CLOCK_TIME_IS_VALID(duration) ? frames * duration : 0;
   }
-  /// How many frames may be held.
+  /// Most frames that may be held.
   guint held(const GateSettings& settings) const {
     if (settings.mode == GateMode::kThreshold) return 0;
     if (settings.mode == GateMode::kRelative) return static_cast<guint>(settings.look_ahead);
@@ -81,7 +81,7 @@ struct GateState {
     return static_cast<guint>(std::min<guint64>(frames, kMaxWindowFrames));
   }
 
-  /// As the stream is to be judged now: a live one waits for nothing while nobody can say how long that takes.
+  /// The settings as applied now: a live stream waits for nothing while the duration of frames is unknown.
   GateSettings now() const {
     GateSettings now = settings.get();
     if (is_live && !GST_CLOCK_TIME_IS_VALID(frame_duration)) now.look_ahead = 0;
@@ -91,7 +91,7 @@ struct GateState {
   Shared<GateSettings> settings;
   std::atomic<GstClockTime> frame_duration = GST_CLOCK_TIME_NONE;
   std::atomic<bool> is_live = false;
-  Shared<GstClockTime> told{0};  ///< the latency that the pipeline knows of
+  Shared<GstClockTime> told{0};  ///< the latency last reported to the pipeline
   GateStream stream;
 };
 
@@ -114,7 +114,7 @@ GST_ELEMENT_REGISTER_DEFINE(sharpnessgate, "sharpnessgate", GST_RANK_NONE, gst_s
 
 static GstSharpnessGate* gate(gpointer object) { return static_cast<GstSharpnessGate*>(object); }
 
-/// Tells the pipeline if the latency is another one than it knows of.
+/// Reports the latency to the pipeline if it has changed.
 static void tell_latency(GstSharpnessGate* self) {
   GateState& s = *self->state;
   const bool is_new = s.told.change([&](GstClockTime& told) {
@@ -150,7 +150,7 @@ static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
 
 static gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   GateState& s = *gate(parent)->state;
-  // Who asks for a drain wants its buffers back.
+  // A DRAIN query means that upstream wants its buffers back.
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN) s.stream.drain();
   if (!gst_pad_query_default(pad, parent, query)) return FALSE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) reserve_held_buffers(query, s.held(s.now()));

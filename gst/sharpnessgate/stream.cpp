@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The stream through a sharpnessgate: frames are judged, held, passed, marked or dropped; what is dropped becomes a
-// gap.
+// The stream through a sharpnessgate: frames are judged, held, passed, marked or dropped; dropped ones become
+// gaps.
 #include "gst/sharpnessgate/stream.h"
 
 #include "gst/object/guard.h"
@@ -21,8 +21,8 @@ namespace framequality {
 
 namespace {
 
-/// The first gap after a frame is told at once, so that sinks preroll and muxers go on. Encoders queue gaps until the
-/// next frame, which may be hours away: later ones are told at most once in so much time.
+/// The first gap after a frame is sent at once, so that sinks preroll and muxers go on. Encoders queue gaps until the
+/// next frame, which may be hours away: later ones are sent at most once in this time.
 constexpr GstClockTime kGapStep = GST_SECOND / 4;
 
 const char* text_of(Reason reason) {
@@ -139,7 +139,7 @@ GstFlowReturn GateStream::release(bool is_window_complete) {
   best_of_.close(is_window_complete, settings_.window);
   if (held_.empty()) return GST_FLOW_OK;
   GST_LOG_OBJECT(element_, "a window ends %s", is_window_complete ? "complete" : "early: it was closed");
-  // Of those that led, the last one is the best.
+  // Of the frames that led the window, the last one is the best.
   for (std::size_t i = held_.size(), leaders = 0; i-- > 0;)
     if (held_[i].leads) held_[i].leads = leaders++ == 0;
   GstFlowReturn flow = GST_FLOW_OK;
@@ -177,7 +177,7 @@ void GateStream::displace() {
 
 GstFlowReturn GateStream::let_out(std::size_t most) {
   GstFlowReturn flow = GST_FLOW_OK;
-  // A frame that comes back may do so under another mode, and then waits for no level.
+  // A frame that comes back may do so in another mode, and then waits for no level.
   while (settings_.mode == GateMode::kRelative && !held_.empty() && (held_.front().event || frames_ > most)) {
     Held held = take_first();
     if (held.event) {
@@ -198,7 +198,7 @@ GstFlowReturn GateStream::let_out(std::size_t most) {
   return flow;
 }
 
-/// mode=relative: of the frame that has waited longest for its level.
+/// mode=relative: judges the frame that has waited longest for its level.
 Verdict GateStream::judge_next(const Score& score) {
   const bool is_automatic = settings_.min_ratio < 0, fades = level_.fades(settings_.look_ahead);
   const double unrest = level_.unrest(), level = level_.next(settings_.look_ahead);
@@ -288,7 +288,7 @@ GstFlowReturn GateStream::carry_out(Verdict verdict, BufferPtr buffer, const Mom
   return GST_FLOW_OK;
 }
 
-/// Windows of a displacement that the frame does not say are windows of time.
+/// The window for a frame; windows of a displacement become windows of time if the frame has none.
 WindowLength GateStream::window_for(const Score& score) {
   WindowLength window = settings_.window;
   if (window.displacement == 0 || score.has_displacement) return window;
@@ -321,7 +321,7 @@ GstFlowReturn GateStream::compete(BufferPtr buffer, const Moment& moment, const 
   return held_.size() < kMaxWindowFrames ? GST_FLOW_OK : release(false);
 }
 
-/// Says whether a gap from upstream is to follow the frame held: as part of what is dropped after it or, where nothing
+/// True if a gap from upstream must follow the held frame: as part of the dropped time after it or, if nothing
 /// is dropped, as it is.
 bool GateStream::take_gap(GstEvent* event) {
   GstClockTime pts, duration;
@@ -341,7 +341,7 @@ bool GateStream::take_gap(GstEvent* event) {
   return true;
 }
 
-/// The same for frames that wait. Those for which no frame can come in time any more are judged with what is there.
+/// The same for waiting frames. Those that no further frame can reach in time are judged with the available ones.
 bool GateStream::wait_gap(GstEvent* event) {
   GstClockTime pts, duration;
   gst_event_parse_gap(event, &pts, &duration);
@@ -369,7 +369,7 @@ void GateStream::take_caps(GstEvent* event) {
   frame_duration_ = frame_duration_of(caps);
   GST_DEBUG_OBJECT(element_, "caps: frames of %" GST_TIME_FORMAT ", forgetting earlier scores",
                    GST_TIME_ARGS(frame_duration_));
-  // Scores of another picture size are other numbers.
+  // Scores of another image size are not comparable.
   hysteresis_ = {};
   level_.clear();
 }
@@ -377,7 +377,7 @@ void GateStream::take_caps(GstEvent* event) {
 bool GateStream::take_event(GstEvent* event) {
   catch_up();
   if (!held_.empty()) GST_LOG_OBJECT(element_, "%s while %zu frames are held", GST_EVENT_TYPE_NAME(event), frames_);
-  // A window of frames lasts as long as none come, however many events do.
+  // A window of frames lasts while none arrive, however many events do.
   if (held_.size() >= kMaxWindowFrames) drain();
   const bool is_holding = !held_.empty();
   switch (GST_EVENT_TYPE(event)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The stream through a sharpnessgate: frames are judged, held, passed, marked or dropped; what is dropped becomes a
-// gap.
+// The stream through a sharpnessgate: frames are judged, held, passed, marked or dropped; dropped ones become
+// gaps.
 #pragma once
 
 #include "algorithms/gate.h"
@@ -22,7 +22,7 @@ enum class GateDrop { kAny, kMotion, kDefocus };
 struct GateSettings {
   GateMode mode = GateMode::kThreshold;
   double min_score = 0, resume_score = -G_MAXDOUBLE;
-  double min_ratio = -1, max_ratio = 0;  ///< min_ratio below 0: by the metric
+  double min_ratio = -1, max_ratio = 0;  ///< min_ratio below 0: depends on the metric
   WindowLength window;
   int look_ahead = 6;
   std::int64_t hold_time = 0;
@@ -30,7 +30,7 @@ struct GateSettings {
   GateDrop drop = GateDrop::kAny;
 
   bool marks() const { return action == GateAction::kMark; }
-  /// True if what was seen and held under the other settings is of use under these.
+  /// True if state from the other settings remains useful under these.
   bool continues(const GateSettings& other) const {
     return mode == other.mode && (mode != GateMode::kBestOf || (window == other.window && action == other.action));
   }
@@ -45,35 +45,35 @@ struct GateStats {
 /// Duration of a frame by the caps' frame rate; NONE if they have none.
 GstClockTime frame_duration_of(GstCaps* caps);
 
-/// Thread-safety: all but stats() under the sink pad's stream lock, or while no stream flows. Locks nothing itself.
-/// Whoever receives a frame, an event or a message may send an event, a query, a flush or a frame back in the same
-/// thread, which owns that lock. So what leaves is no longer held when it is pushed, and no reference to what is held
-/// lives across a push.
+/// Thread-safety: everything but stats() under the sink pad's stream lock, or while no stream flows. Locks nothing
+/// itself. The receiver of a frame, an event or a message may send an event, a query, a flush or a frame back in that
+/// thread, which owns that lock. So whatever leaves is no longer held when it is pushed, and no reference to held data
+/// survives a push.
 class GateStream {
  public:
-  /// Neither is owned. Frames and gaps leave through src; messages and warnings are the element's.
+  /// Neither is owned. Frames and gaps leave through src; the element posts messages and warnings.
   GateStream(GstElement* element, GstPad* src) : element_(element), src_(src) {}
 
-  /// Takes the next frame in. Returns what downstream answered last.
+  /// Takes the next frame. Returns downstream's last result.
   GstFlowReturn take(BufferPtr buffer, const GateSettings& settings);
 
-  /// Prepares for a serialised event: what has to leave before it does. True if the event has been taken and follows
-  /// later, after the frame that is held; else the caller forwards it.
+  /// Prepares for a serialised event: pushes all that must precede it. True if the event has been taken and follows
+  /// later, after the held frame; else the caller forwards it.
   bool take_event(GstEvent* event);
 
-  /// Lets out what is held, and tells of all gaps.
+  /// Releases everything held, and sends all gaps.
   void drain();
 
-  /// Drops what is held and judges what follows as the start of a stream.
+  /// Drops everything held, and judges the following frames as the start of a stream.
   void flush();
 
-  /// flush(), and segment, caps and counts are forgotten too.
+  /// flush(), and also forgets segment, caps and counts.
   void restart();
 
   const GateStats& stats() const { return stats_; }
 
  private:
-  /// What the meter says of a frame.
+  /// The meter's measurements of a frame.
   struct Score {
     double value;
     bool compares_scenes = false;  ///< light, contrast and subject cancel in it
@@ -84,16 +84,16 @@ class GateStream {
     double x = 0, y = 0;  ///< diagonals; see sharpnessmeter's field `displacement`
     unsigned shot = 0;
   };
-  /// When a frame is: in running time for windows, in the segment's time for gaps.
+  /// Times of a frame: running time for windows, the segment's time for gaps.
   struct Moment {
-    std::int64_t begin, end;     ///< running time; end == begin where the duration is unknown
-    GstClockTime pts, duration;  ///< NONE where unknown
+    std::int64_t begin, end;     ///< running time; end == begin if the duration is unknown
+    GstClockTime pts, duration;  ///< NONE if unknown
   };
-  /// Frames dropped, and the span of time that they leave empty.
+  /// Frames dropped, and the time span that they leave empty.
   struct Lost {
     GstClockTime begin = GST_CLOCK_TIME_NONE, end = 0;
-    bool is_open = false;  ///< the span lasts until the next frame, whenever that is
-    bool discont = false;  ///< the next frame out is to say that some are missing
+    bool is_open = false;  ///< the span lasts until the next frame
+    bool discont = false;  ///< the next frame out must be marked DISCONT
 
     bool is_empty() const { return !GST_CLOCK_TIME_IS_VALID(begin); }
     void add(GstClockTime pts, GstClockTime duration);
@@ -111,15 +111,15 @@ class GateStream {
   /// A frame about to be pushed.
   struct Leaving {
     BufferPtr buffer;
-    std::optional<bool> passed;  ///< for the meta of a frame that was judged
+    std::optional<bool> passed;  ///< for the meta of a judged frame
   };
 
   void hold(Held held);
-  /// Takes out the oldest one.
+  /// Removes the oldest one.
   Held take_first();
   /// mode=relative: the frame waits for its look-ahead.
   GstFlowReturn wait(BufferPtr buffer, const Moment& moment, std::optional<Score> score);
-  /// Lets frames out, and events behind them, until no more than `most` frames are held.
+  /// Releases frames, and events after them, until at most `most` frames are held.
   GstFlowReturn let_out(std::size_t most);
   GstFlowReturn carry_out(Verdict verdict, BufferPtr buffer, const Moment& moment, const Score& score);
   Verdict judge_next(const Score& score);
@@ -131,15 +131,15 @@ class GateStream {
   void take_caps(GstEvent* event);
   void forget();
 
-  /// The window's end: its best frame leaves, with all that waits for it.
+  /// Ends the window: its best frame leaves, with everything that waits for it.
   GstFlowReturn release(bool is_window_complete);
-  /// The frame held is dropped for a better one.
+  /// Drops the held frame for a better one.
   void displace();
   void lose(Lost& to, const Moment& moment);
   GstFlowReturn push(BufferPtr buffer, std::optional<bool> passed);
-  /// Pushes the frame that is leaving, if a gap or a message told before it did not bring anything back that did.
+  /// Pushes the leaving frame, unless a callback of a gap or message before it has already done so.
   GstFlowReturn let_go();
-  /// For all that comes back: the frame that is leaving goes first.
+  /// For callbacks: the leaving frame goes first.
   void catch_up();
   void tell_gap();
   void tell_gap_if_due();
@@ -157,21 +157,21 @@ class GateStream {
   GstSegment segment_{};
   CapsPtr caps_;
   GstClockTime frame_duration_ = GST_CLOCK_TIME_NONE;
-  std::int64_t expected_ = 0;  ///< running time of the next frame, if it does not say itself
+  std::int64_t expected_ = 0;  ///< running time of the next frame, if it has no timestamp
 
   Hysteresis hysteresis_;
   RunningLevel level_;
   BestOf best_of_;
-  std::optional<bool> was_passing_;  ///< what the last edge message said
+  std::optional<bool> was_passing_;  ///< state in the last edge message
 
-  Ring<Held> held_;         ///< the best frame of the window so far; to be marked, all its frames; mode=relative:
-                            ///< those that wait
+  Ring<Held> held_;         ///< the best frame of the window so far; all its frames, if they are marked; mode=relative:
+                            ///< waiting frames
   std::size_t frames_ = 0;  ///< in held_
   Leaving leaving_;
-  Lost lost_;                         ///< downstream does not know of it yet
-  Lost behind_;                       ///< the same, but what is held must leave first
-  bool gap_was_told_ = false;         ///< since the last frame that left
-  GstFlowReturn flow_ = GST_FLOW_OK;  ///< of a frame that an event let out, for the next frame to return
+  Lost lost_;                         ///< not yet sent downstream
+  Lost behind_;                       ///< the same, but must follow the held frame
+  bool gap_was_told_ = false;         ///< a gap was sent since the last frame
+  GstFlowReturn flow_ = GST_FLOW_OK;  ///< result of a frame that an event pushed, returned by the next frame
   bool warned_unscored_ = false, warned_timeless_ = false, warned_unknown_ = false, warned_unmoved_ = false;
 };
 

@@ -12,16 +12,16 @@
 
 namespace framequality {
 
-/// An object that a detector upstream has found.
+/// An object found by a detector upstream.
 struct Detection {
   guint id = 0;          ///< of its metadata in the GstAnalyticsRelationMeta
-  GQuark label = 0;      ///< what it is; 0 if the detector does not say
+  GQuark label = 0;      ///< its kind; 0 if unknown
   float confidence = 0;  ///< 0...1
-  Rect box;              ///< pixels; upright, around the object where the detector's is turned
+  Rect box;              ///< pixels; the upright bounding box of a rotated one
 };
 
-/// Replaces `found` by the buffer's object detections, in their order, no more than `most`. Returns how many the buffer
-/// has. In a build without GstAnalytics there are none.
+/// Replaces `found` by the buffer's object detections, in their order, at most `most`. Returns the number that the
+/// buffer has. In a build without GstAnalytics there are none.
 std::size_t read_detections(GstBuffer* buffer, std::size_t most, std::vector<Detection>& found);
 
 /// Sets the field `detections`: GST_TYPE_ARRAY of structures `detection` with uint `id`, string `label`, double

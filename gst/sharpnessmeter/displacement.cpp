@@ -13,24 +13,24 @@ namespace framequality {
 namespace {
 
 constexpr int kLongest = 128, kShortest = 16;  // pixels of the reduced image
-constexpr int kSamples = 4;                    // at most, of each of its pixels, each way
+constexpr int kSamples = 4;                    // most samples per pixel, each way
 constexpr float kSmoothing = 1;                // pixels: standard deviation of the Gaussian
 constexpr std::size_t kPeaks = 6;
 constexpr int kBlock = 8;  // pixels
 constexpr double kTexture = 1,
-                 kTexturePart = 0.01;  // grey levels squared: variance of a block that has something to compare
-constexpr double kLeastContrast = 2;   // grey levels squared: variance of a frame that shows something
-constexpr double kResembles = 0.6;     // correlation of blocks that show the same
+                 kTexturePart = 0.01;  // grey levels squared: least variance of a block worth comparing
+constexpr double kLeastContrast = 2;   // grey levels squared: least variance of a frame with content
+constexpr double kResembles = 0.6;     // correlation from which on blocks match
 constexpr int kFewestBlocks = 6;
 constexpr double kFarthest = 0.6;  // share of each side
 
-// Agreement of blocks, measured on photographs of python3-skimage: 0.4 to 1 of frames that only moved, also out of
-// focus, brighter or by a rolling shutter; 0.1 to 0.7 of those that also turned by 3 degrees or lie in noise of their
-// own contrast; 0.03 to 0.22 of other images.
-constexpr double kSure = 0.6;                     // no other candidate is looked at
+// Agreement of blocks, measured on photographs of python3-skimage: 0.4 to 1 for frames that only moved, even out of
+// focus, brighter or with a rolling shutter; 0.1 to 0.7 if they also turned by 3 degrees or have noise as strong as
+// their contrast; 0.03 to 0.22 for other images.
+constexpr double kSure = 0.6;                     // no other candidate is checked
 constexpr double kTrusted = 0.3;                  // of the reference
-constexpr double kDoubtful = 0.2, kUnlike = 0.5;  // less of both between neighbours is a cut
-constexpr double kReach = 0.12;                   // diagonals, after which a frame becomes the reference
+constexpr double kDoubtful = 0.2, kUnlike = 0.5;  // neighbours below both are a cut
+constexpr double kReach = 0.12;                   // diagonals after which a frame becomes the reference
 
 double square(double value) { return value * value; }
 
@@ -97,7 +97,7 @@ DisplacementMeter::DisplacementMeter(const Geometry& geometry)
       smooth_.push_back(static_cast<float>(low_pass(x, width_) * low_pass(y, height_)));
 }
 
-/// Calls to(rows of the frame's planes, row of the reduced image) for all rows that are read.
+/// Calls to(rows of the frame's planes, row of the reduced image) for all sampled rows.
 template <class To>
 void DisplacementMeter::for_rows(const Frame& frame, To to) const {
   for (int j = 0; j < height_ * samples_y_; ++j) {
@@ -114,7 +114,7 @@ void DisplacementMeter::reduce(const Frame& frame, std::vector<float>& image) {
   const auto width = static_cast<std::size_t>(width_);
   image.assign(width * static_cast<std::size_t>(height_), 0);
   if (layout.is_plain() && layout.word_bytes == 1) {
-    // All bytes of a row: adding rows up is cheaper than picking bytes out of them.
+    // All bytes of a row: adding whole rows is cheaper than selecting bytes.
     sums_.assign(static_cast<std::size_t>(geometry_.width), 0);
     int rows = 0;
     for_rows(frame, [&](const auto& row, int y) {
@@ -160,7 +160,7 @@ void DisplacementMeter::correlate(const View& from, const View& to) {
   float largest = 0;
   for (std::size_t i = 0; i < cross_.size(); ++i) {
     const std::complex<float> a = from.spectrum[i], b = to.spectrum[i];
-    // The operator of std::complex also looks for infinities.
+    // The operator of std::complex also checks for infinities.
     cross_[i] = {a.real() * b.real() + a.imag() * b.imag(), a.real() * b.imag() - a.imag() * b.real()};
     largest = std::max(largest, std::norm(cross_[i]));
   }
@@ -175,7 +175,7 @@ float DisplacementMeter::at(int x, int y) const {
   return surface_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)];
 }
 
-/// The highest values of the surface that are the highest of the 5x5 around them.
+/// Finds the highest local maxima of the surface, within 5x5.
 void DisplacementMeter::find_peaks() {
   peaks_.clear();
   for (int y = 0; y < height_; ++y)
@@ -193,13 +193,13 @@ void DisplacementMeter::find_peaks() {
     }
 }
 
-/// Compares blocks of the overlap at a translation of whole pixels; `best` becomes this one if more of them agree.
+/// Compares blocks of the overlap at a translation of whole pixels; updates `best` if more of them agree.
 void DisplacementMeter::compare(const View& from, const View& to, int x, int y, Match& best) const {
   const int left = std::max(0, x), top = std::max(0, y);
   const int across = (std::min(width_, width_ + x) - left) / kBlock;
   const int down = (std::min(height_, height_ + y) - top) / kBlock;
   Match match;
-  const double least = std::max(kTexture, kTexturePart * to.variance);  // what noise does in flat blocks is no texture
+  const double least = std::max(kTexture, kTexturePart * to.variance);  // noise in flat blocks is not texture
   Sums whole;
   int alike = 0;
   for (int row = 0; row < down; ++row)
@@ -225,7 +225,7 @@ void DisplacementMeter::compare(const View& from, const View& to, int x, int y, 
   best = match;
 }
 
-/// The place of the peak beside a whole pixel: of the parabola through the logarithms around it.
+/// Subpixel position of a peak: the vertex of the parabola through the logarithms around it.
 double DisplacementMeter::refined(int x, int y, int along_x, int along_y) const {
   const auto height = [&](int step) {
     return std::log(std::max(1e-9, static_cast<double>(at(x + step * along_x, y + step * along_y))));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How far the image has moved, frame after frame: global translation between small copies of frames.
+// Motion of the image, frame by frame: global translation between small copies of frames.
 //
 // Each frame is reduced to about 128 pixels along its longer side and compared with a reference by phase correlation
 // (Kuglin and Hines 1975): the inverse transform of conj(A) B / |A B|, smoothed by a Gaussian of one pixel, peaks at
-// the translation. Its highest peaks are candidates. The one at which most textured blocks of 8x8 pixels resemble each
-// other wins, so that the background outvotes a high-contrast object that moves across it. Peaks are interpolated by a
+// the translation. Its highest peaks are candidates. The one at which most textured blocks of 8x8 pixels match
+// wins, so that the background outvotes a high-contrast object that moves across it. Peaks are interpolated by a
 // parabola of their logarithm.
 //
 // The reference stays the same while the image overlaps it well, so that noise does not add up to movement: errors add
@@ -20,8 +20,8 @@
 
 namespace framequality {
 
-/// Where the content of the shot's first frame is now: to the right and down, as shares of the frame's diagonal.
-/// Errors: about 0.001, up to 0.01 where the image also turns by 3 degrees, for each new reference.
+/// Current position of the content of the shot's first frame: to the right and down, as shares of the frame's diagonal.
+/// Errors: about 0.001, up to 0.01 if the image also turns by 3 degrees, for each new reference.
 struct Displacement {
   double x = 0, y = 0;
   unsigned shot = 0;  ///< cuts so far
@@ -34,11 +34,11 @@ class DisplacementMeter {
   explicit DisplacementMeter(const Geometry& geometry);
   static bool takes(const Geometry& geometry) { return geometry.width >= 16 && geometry.height >= 16; }
 
-  /// Of the next frame, which lies in host memory. Where a frame shows too little to say, the last one's.
+  /// Displacement of the next frame, which lies in host memory. If it has too little content, the last one's.
   Displacement next(const Frame& frame);
 
  private:
-  /// A frame, reduced.
+  /// A reduced frame.
   struct View {
     std::vector<float> image;
     ImageTransform::Spectrum spectrum;
@@ -48,7 +48,7 @@ class DisplacementMeter {
   struct Match {
     double x = 0, y = 0;   ///< pixels of the reduced image
     int blocks = 0;        ///< textured ones; 0: nothing to compare
-    int alike = 0;         ///< of these, those that resemble each other
+    int alike = 0;         ///< matching ones among these
     double agreement = 0;  ///< their share
     double likeness = 0;   ///< correlation of the whole overlap
   };
@@ -71,7 +71,7 @@ class DisplacementMeter {
 
   Geometry geometry_;
   int width_, height_, samples_x_, samples_y_;
-  double unit_x_, unit_y_;  ///< diagonals of a pixel of the reduced image
+  double unit_x_, unit_y_;  ///< diagonals per pixel of the reduced image
   ImageTransform fft_;
   std::vector<int> column_;             ///< of each sample along a row of the frame
   std::vector<std::size_t> first_;      ///< column of the frame where each pixel of the reduced image begins

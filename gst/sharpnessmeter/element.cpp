@@ -76,7 +76,7 @@ constexpr int kMaxZones = 64;
 constexpr std::size_t kMaxRois = 64;
 
 struct Settings {
-  Request request;  ///< without what the stream and each frame bring: range, fields and regions of their own
+  Request request;  ///< without values from the stream and each frame: range, fields and their own regions
   bool roi_meta = false;
   int sharpest_zones = 3;
   bool displacement = false;
@@ -115,7 +115,7 @@ class Sharpness {
   struct Notes {
     std::size_t rois = 0;               ///< of GstVideoRegionOfInterestMeta; the first of the plan's extra regions
     std::vector<Detection> detections;  ///< the regions after these
-    int sharpest_zones = 1;             ///< whose scores the mean of the sharpest is made of
+    int sharpest_zones = 1;             ///< number of zones in the mean of the sharpest
     std::optional<Displacement> displacement;
     std::optional<bool> damaged;
   };
@@ -130,7 +130,7 @@ class Sharpness {
     return place.backend->sharpness(format_.geometry, {place.id, depth});
   }
 
-  /// Most frames find the plan for their options and regions made.
+  /// Most frames reuse the plan for their options and regions.
   bool prepare(GstBuffer* buffer, Task& task, Notes& notes) {
     const Settings settings = element_->settings->get();
     wanted_ = settings.request;
@@ -182,7 +182,7 @@ class Sharpness {
   }
 
  private:
-  /// Computed on the CPU whatever measures the frame: frames in GPU memory are copied for it.
+  /// Computed on the CPU on any device: frames in GPU memory are copied for it.
   std::optional<Displacement> displacement_of(GstBuffer* buffer) {
     if (!DisplacementMeter::takes(format_.geometry)) return std::nullopt;
     if (!displacement_) displacement_.emplace(format_.geometry);
@@ -210,7 +210,7 @@ class Sharpness {
                             std::to_string(GST_VIDEO_INFO_HEIGHT(&format_.info)) + ": the score is 0");
   }
 
-  /// Regions of interest that come with frames are new in each, and small.
+  /// Drops regions of interest from frames, which change with each.
   static Request without_extra(Request request) {
     request.extra.clear();
     return request;
@@ -245,8 +245,8 @@ class Sharpness {
   StreamFormat format_;
   bool is_limited_;
   Warnings warnings_;
-  Request wanted_;                    ///< of the last frame prepared; kept for its memory
-  std::shared_ptr<const Plan> plan_;  ///< of it too
+  Request wanted_;                    ///< of the last frame prepared; reuses its memory
+  std::shared_ptr<const Plan> plan_;  ///< its plan
   bool is_other_work_ = false;
   std::optional<DisplacementMeter> displacement_;
   bool is_watching_ = false;

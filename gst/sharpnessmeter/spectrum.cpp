@@ -46,7 +46,7 @@ void ImageTransform::inverse(Spectrum& spectrum, std::vector<float>& image) {
   }
 }
 
-/// Of complex columns, made of the transforms of their real and imaginary parts.
+/// Transforms complex columns by transforms of their real and imaginary parts.
 void ImageTransform::transform_columns(Spectrum& spectrum) {
   const auto half = static_cast<std::size_t>(half_), height = static_cast<std::size_t>(height_);
   for (std::size_t k = 0; k < half; ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Two-dimensional discrete Fourier transform of small real images, by GStreamer's one-dimensional one.
+// Two-dimensional discrete Fourier transform of small real images, built on GStreamer's one-dimensional one.
 #pragma once
 
 #include <gst/fft/gstfftf32.h>
@@ -10,10 +10,10 @@
 
 namespace framequality {
 
-/// A length that the transform is fast for, even, and at least `length`.
+/// An even length of at least `length` that is fast to transform.
 int fast_length(int length);
 
-/// Transforms of images of one size. Not thread-safe: it has memory of its own for the rows and columns.
+/// Transforms of images of one size. Not thread-safe: it has buffers for rows and columns.
 class ImageTransform {
  public:
   using Spectrum = std::vector<std::complex<float>>;  ///< height rows of width / 2 + 1 coefficients
@@ -23,7 +23,7 @@ class ImageTransform {
 
   /// image: width * height values, row by row.
   void forward(const std::vector<float>& image, Spectrum& spectrum);
-  /// Overwrites the spectrum. The image is width * height times the one that the spectrum is of.
+  /// Overwrites the spectrum. The result is width * height times the original image.
   void inverse(Spectrum& spectrum, std::vector<float>& image);
 
  private:

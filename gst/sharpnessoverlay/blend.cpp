@@ -15,7 +15,7 @@ namespace framequality::overlay {
 
 namespace {
 
-/// How weights and their sums are counted for samples of this type. Sums for bytes stay within 16 bits, so that eight
+/// Scaling of weights and their sums for samples of this type. Sums for bytes stay within 16 bits, so that eight
 /// of them fit into a vector of any machine.
 template <class Word>
 struct Fixed {
@@ -23,7 +23,7 @@ struct Fixed {
   static constexpr int kShift = sizeof(Word) == 1 ? 8 : 12;
 };
 
-/// What premultiplied R, G, B and alpha of 0...255 add to a component, in its codes, from the frame's colorimetry.
+/// Shares of premultiplied R, G, B and alpha of 0...255 in a component, in its units, by the frame's colorimetry.
 std::array<double, 4> weights_of(const GstVideoInfo& info, guint component) {
   gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
   gst_video_color_range_offsets(info.colorimetry.range, info.finfo, offset, scale);
@@ -48,7 +48,7 @@ std::array<double, 4> weights_of(const GstVideoInfo& info, guint component) {
   }
 }
 
-/// What the overlay adds to n samples.
+/// The overlay's contribution to n samples.
 template <class Word>
 void weigh(const std::vector<std::uint16_t> (&row)[4], int n, const std::array<double, 4>& weights,
            std::uint16_t* __restrict to) {
@@ -56,7 +56,7 @@ void weigh(const std::vector<std::uint16_t> (&row)[4], int n, const std::array<d
   constexpr int kShift = Fixed<Word>::kShift;
   const auto fixed = [&](std::size_t k) { return std::ldexp(weights[k], kShift); };
   const auto rounded = [&](std::size_t k) { return static_cast<Sum>(std::lround(fixed(k))); };
-  // The zero of chroma rounded down: up, the strongest blue would not fit into 16 bits.
+  // The zero of chroma is rounded down: rounded up, the strongest blue would not fit into 16 bits.
   const Sum wr = rounded(0), wg = rounded(1), wb = rounded(2), wa = static_cast<Sum>(std::floor(fixed(3)));
   const std::uint16_t* __restrict r = row[0].data();
   const std::uint16_t* __restrict g = row[1].data();
@@ -81,7 +81,7 @@ void store(Word word, std::uint8_t* to) {
   std::memcpy(to, &word, sizeof word);
 }
 
-/// Adds `over` to n samples, side by side, as far as alpha lets them through. Exact where alpha is 0.
+/// Adds `over` to n adjacent samples, which show through by alpha. Exact where alpha is 0.
 template <class Word>
 void blend_samples(const std::uint16_t* __restrict over, const std::uint16_t* __restrict a, int n, int depth, int shift,
                    std::uint8_t* __restrict to) {
@@ -108,7 +108,7 @@ void blend_row(const std::vector<std::uint16_t> (&row)[4], int n, const std::arr
   const std::ptrdiff_t step = format.pixel_stride[component];
   const auto depth = static_cast<int>(format.depth[component]), shift = static_cast<int>(format.shift[component]);
   if (step == sizeof(Word)) return blend_samples<Word>(spare, row[3].data(), n, depth, shift, to);
-  // Side by side and back: vectors take them then.
+  // Made adjacent and stored back, so that compilers can vectorise.
   auto* together = reinterpret_cast<std::uint8_t*>(spare + n);
   const auto each = [&](auto&& move) {
     for (int i = 0; i < n; ++i) move(to + i * step, together + static_cast<std::size_t>(i) * sizeof(Word));
@@ -118,7 +118,7 @@ void blend_row(const std::vector<std::uint16_t> (&row)[4], int n, const std::arr
   each([](std::uint8_t* at, const std::uint8_t* from) { store(load<Word>(from), at); });
 }
 
-/// Adds pixels to sums of their parts.
+/// Adds pixels to sums of their channels.
 void add_pixels(const std::uint8_t* __restrict from, int n, std::uint16_t* __restrict r, std::uint16_t* __restrict g,
                 std::uint16_t* __restrict b, std::uint16_t* __restrict a) {
   for (int x = 0; x < n; ++x) {
@@ -153,12 +153,12 @@ void add_pairs(const std::uint16_t* __restrict from, int n, unsigned drop, std::
 std::uint8_t* component_data(GstVideoFrame* frame, guint component) {
   const GstVideoFormatInfo& f = *frame->info.finfo;
   guint offset = f.poffset[component];
-  // GStreamer 1.22 counts words, not bytes, in P010 and its kin.
+  // GStreamer 1.22 counts words, not bytes, in P010 and similar formats.
   if (f.depth[component] > 8 && offset % 2 != 0) offset *= 2;
   return static_cast<std::uint8_t*>(frame->data[f.plane[component]]) + offset;
 }
 
-/// True for formats whose components are as their description says, in whole bytes or 16-bit words in host order.
+/// True for formats that match their description, in whole bytes or 16-bit words in host order.
 bool is_described(const GstVideoFormatInfo& f) {
   const std::string list = FQ_LUMA_FORMATS, name = std::string(" ") + f.name;
   if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX(&f) ||
@@ -171,8 +171,8 @@ bool is_described(const GstVideoFormatInfo& f) {
 
 }  // namespace
 
-/// Makes row_ the averages of the overlay's pixels below `count` samples of row y from `pixels` on, which each cover
-/// 2^across x 2^down pixels of the frame; what lies beside the overlay is transparent.
+/// Sets row_ to the averages of the overlay's pixels under `count` samples of row y from `pixels` on, which each cover
+/// 2^across x 2^down pixels of the frame; outside the overlay is transparent.
 void Blender::take_row(const Pixels& pixels, int y, Subsampling sub, int count) {
   const Box& place = pixels.place;
   for (auto& plane : row_) plane.assign(static_cast<std::size_t>(count) << sub.across, 0);
@@ -245,7 +245,7 @@ bool Blender::blend(GstVideoOverlayComposition* composition, GstVideoFrame* fram
     format_ = f.format;
     described_ = is_described(f);
   }
-  // A palette would have to be another one for all of the picture.
+  // A palette would have to change for the whole image.
   if (GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&f)) return false;
   if (!described_) return gst_video_overlay_composition_blend(composition, frame);
   for (guint c = 0; c < f.n_components; ++c) weights_[c] = weights_of(frame->info, c);

@@ -16,8 +16,8 @@ namespace framequality::overlay {
 
 class Blender {
  public:
-  /// Draws the rectangles, as far as they lie inside the frame, with the frame's colour matrix and range. Returns false
-  /// if that cannot be had in this format. frame: mapped for reading and writing.
+  /// Draws the parts of the rectangles inside the frame, with the frame's colour matrix and range. Returns false
+  /// if the format does not support it. frame: mapped for reading and writing.
   bool blend(GstVideoOverlayComposition* composition, GstVideoFrame* frame);
 
  private:
@@ -25,7 +25,7 @@ class Blender {
   struct Subsampling {
     unsigned across, down;
   };
-  /// Premultiplied ARGB, and where it goes in the frame, wholly inside it.
+  /// Premultiplied ARGB, and its position, wholly inside the frame.
   struct Pixels {
     const std::uint8_t* data;
     std::ptrdiff_t stride;
@@ -36,10 +36,10 @@ class Blender {
   void take_row(const Pixels& pixels, int y, Subsampling sub, int count);
 
   GstVideoFormat format_ = GST_VIDEO_FORMAT_UNKNOWN;
-  bool described_ = false;  ///< format_ is one that is blended here
+  bool described_ = false;  ///< format_ can be blended here
   std::array<double, 4> weights_[GST_VIDEO_MAX_COMPONENTS];
   std::vector<std::uint16_t> row_[4];  ///< R, G, B, alpha of a row of samples, premultiplied
-  std::vector<std::uint16_t> spare_;   ///< room for another
+  std::vector<std::uint16_t> spare_;   ///< a buffer for another row
 };
 
 }  // namespace framequality::overlay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Caps of the frames that overlays can be drawn on or sent along with.
+// Caps of frames that overlays can be drawn on or attached to.
 #include "gst/sharpnessoverlay/caps.h"
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kOverlayFeature[] = GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION;
 GstStaticCaps blend_caps = GST_STATIC_CAPS(FQ_BLEND_CAPS);
-// What sources that take the first format offered should take, not the widest of all: GStreamer's list begins with it.
+// For sources that use the first format offered: not the widest, with which GStreamer's list begins.
 GstStaticCaps first_caps = GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE("{ I420, NV12 }"));
 
 }  // namespace
@@ -35,8 +35,8 @@ CapsPtr with_overlay(GstCaps* caps, guint i, bool wanted) {
 
 namespace {
 
-/// The caps of one pad that caps of the other allow. to_sink: what may come in when downstream takes `caps`; else what
-/// may go out when upstream gives them.
+/// The caps of one pad that caps of the other allow. to_sink: possible input if downstream accepts `caps`; else
+/// possible output if upstream sends them.
 CapsPtr caps_across(GstCaps* caps, bool to_sink) {
   CapsPtr result(gst_caps_new_empty());
   const auto add = [&](CapsPtr more) { result.reset(gst_caps_merge(result.release(), more.release())); };
@@ -48,7 +48,7 @@ CapsPtr caps_across(GstCaps* caps, bool to_sink) {
     if (any || overlay || !to_sink) add(with_overlay(caps, i, true));
     if (any || !overlay || to_sink) {
       CapsPtr plain = with_overlay(caps, i, false);
-      // Drawn by nobody but this element.
+      // Only this element can draw.
       if (!any && !(to_sink && overlay)) plain.reset(gst_caps_intersect(plain.get(), blendable.get()));
       if (to_sink && !any) add(CapsPtr(gst_caps_intersect_full(first.get(), plain.get(), GST_CAPS_INTERSECT_FIRST)));
       add(std::move(plain));

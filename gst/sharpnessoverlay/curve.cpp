@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads what an autofocus search found from what focuscontroller says of it.
+// Reading of an autofocus search's result from focuscontroller's event.
 #include "gst/sharpnessoverlay/curve.h"
 
 #include "gst/object/structure.h"

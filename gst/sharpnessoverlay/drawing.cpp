@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws scores with Cairo and Pango: text, graph, heat map, a search's curve. Knows pixels, not pipelines.
+// Drawing of scores with Cairo and Pango: text, graph, heat map, a search's curve. Independent of pipelines.
 #include "gst/sharpnessoverlay/drawing.h"
 
 #include "gst/sharpnessoverlay/number_text.h"
@@ -77,14 +77,14 @@ Colour palette(double at) {
   return {mix(0), mix(1), mix(2), kHeat};
 }
 
-/// Where a number lies between two others: 0 at the first, 1 at the second, 0.5 if they are the same. No difference of
-/// doubles is too large for this.
+/// Position of a number between two others: 0 at the first, 1 at the second, 0.5 if they are equal. Works for any
+/// difference of doubles.
 double share(double value, double least, double greatest) {
   const double spread = greatest / 2 - least / 2;
   return spread > 0 ? (value / 2 - least / 2) / spread : 0.5;
 }
 
-/// Of a plotted line, pixels.
+/// Width of a plotted line, pixels.
 double line_width(const Layout& l) { return std::max(1.5, 0.06 * l.em); }
 
 }  // namespace
@@ -95,7 +95,7 @@ Pen::Pen()
     : fonts_(pango_cairo_font_map_new()),
       context_(pango_font_map_create_context(fonts_.get())),
       words_(pango_layout_new(context_.get())) {
-  // The same letters whatever the desktop prefers.
+  // The same letters on every desktop.
   cairo_font_options_t* options = cairo_font_options_create();
   cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
   cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
@@ -163,7 +163,7 @@ void Pen::reach(Place to) {
 }
 
 void Pen::join(Place from, Place to) {
-  // Where the line crosses from one column of pixels to the next, both reach to that height.
+  // Where the line crosses from one column of pixels to the next, both bars reach that height.
   const int last = static_cast<int>(std::floor(to.x));
   for (int edge = static_cast<int>(std::floor(from.x)) + 1; edge <= last; ++edge) {
     const double at = from.y + (to.y - from.y) * (edge - from.x) / (to.x - from.x);
@@ -172,7 +172,7 @@ void Pen::join(Place from, Place to) {
   }
 }
 
-/// Upright bars, which Cairo fills many times faster than it strokes a line; and the area below them, down to bottom.
+/// Fills upright bars, many times faster than Cairo strokes a line; and the area below them, down to bottom.
 void Pen::fill_bars(cairo_t* cr, double bottom, double thick) {
   const auto each_bar = [&](auto&& add) {
     for (std::size_t x = 0; x < bars_.size(); ++x)
@@ -187,7 +187,7 @@ void Pen::fill_bars(cairo_t* cr, double bottom, double thick) {
   cairo_fill(cr);
 }
 
-/// Makes bars_ the curve of the graph, a bar for each column of pixels.
+/// Sets bars_ to the curve of the graph, a bar for each column of pixels.
 void Pen::trace(const Graph& graph, double left, double top, double width, double height) {
   const auto count = static_cast<std::size_t>(std::ceil(left + width));
   bars_.assign(count, {1e9, -1e9});
@@ -260,7 +260,7 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
       const double left = edge(column, canvas.width, zones.columns);
       const double right = edge(column + 1, canvas.width, zones.columns);
       const double score = zones.scores[static_cast<std::size_t>(row * zones.columns + column)];
-      // Square root: scores are squares of contrasts, or grow as fast; without it the sharpest zone alone has a colour.
+      // Square root: scores are squares of contrasts, or grow as fast; without it only the sharpest zone has a colour.
       const double at = spread > 0 ? std::sqrt(std::max(0.0, (score - zones.range.least) / spread)) : 0;
       const double gap = right - left > 8 * line && bottom - top > 8 * line ? line : 0;
       cairo_rectangle(cr, left, top, right - left - (column + 1 < zones.columns ? gap : 0),
@@ -273,7 +273,7 @@ void Pen::draw_zones(const Canvas& canvas, const Layout& l, const Zones& zones) 
       if (x < left + 1 || y < top + 1) continue;
       const Box box{zones.region.x + static_cast<int>(x), zones.region.y + static_cast<int>(y),
                     static_cast<int>(std::ceil(wide * l.stretch)) + 1, static_cast<int>(std::ceil(high)) + 1};
-      // Half a number beside another part of the overlay, or beneath it, would only be in the way.
+      // A partial number next to or below another part of the overlay would only disturb.
       if (overlap(box, l.text) || overlap(box, l.graph) || overlap(box, zones.kept_free)) continue;
       cairo_save(cr);
       cairo_translate(cr, x, y);
@@ -321,7 +321,7 @@ void Pen::write_curve(cairo_t* cr, const Canvas& canvas, const Layout& l, const 
   set(cr, kDim);
   if (!curve.points.empty()) {
     write_range(cr, plot.scores, pad / 2 + label_width, plot.top, plot.bottom);
-    // Half of the width each, so that they cannot run into each other.
+    // Half of the width each, so that they cannot overlap.
     const double foot = canvas.height - 0.15 * l.em, near = pad + label_width, far = plate - pad,
                  half = (far - near) / 2;
     const std::string lowest = short_text(plot.first);
@@ -347,7 +347,7 @@ void Pen::plot_points(cairo_t* cr, const Layout& l, const Curve& curve, const Cu
     reach(place);
   }
   fill_bars(cr, plot.bottom, line_width(l));
-  // No more dots than have room side by side.
+  // Only as many dots as fit side by side.
   double free_from = plot.left - 2 * dot * l.stretch;
   set(cr, kCurve);
   for (const Curve::Point& point : points) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws scores with Cairo and Pango: text, graph, heat map, a search's curve. Knows pixels, not pipelines.
+// Drawing of scores with Cairo and Pango: text, graph, heat map, a search's curve. Independent of pipelines.
 #pragma once
 
 #include "algorithms/score_history.h"
@@ -25,7 +25,7 @@ struct Canvas {
 struct Text {
   double score = 0;
   std::string metric;
-  bool stale = false;  ///< the score is an old one
+  bool stale = false;  ///< the score is outdated
   bool operator==(const Text&) const = default;
 };
 
@@ -37,35 +37,35 @@ struct Graph {
 
 /// Zones of a region, row by row; without scores only its outline is drawn.
 struct Zones {
-  Box region;  ///< within the picture
+  Box region;  ///< within the image
   int columns = 1, rows = 1;
   std::vector<double> scores;
-  ScoreHistory::Range range;  ///< scores that get the ends of the palette
-  Box kept_free;              ///< part of the picture without numbers, besides those of text and graph
+  ScoreHistory::Range range;  ///< scores at the ends of the palette
+  Box kept_free;              ///< part of the image without numbers, besides those of text and graph
   bool operator==(const Zones& other) const {
     return region == other.region && columns == other.columns && rows == other.rows && scores == other.scores &&
            range.least == other.range.least && range.greatest == other.range.greatest && kept_free == other.kept_free;
   }
 };
 
-/// What an autofocus search saw and found. Positions are in the lens's unit, all numbers finite but where it says so.
+/// Samples and result of an autofocus search. Positions are in the lens's unit, all numbers finite unless noted.
 struct Curve {
   struct Point {
     double position, score;
   };
   std::vector<Point> points;                              ///< by ascending position; may be empty
-  double top = std::numeric_limits<double>::quiet_NaN();  ///< position found; not finite if that is not known
+  double top = std::numeric_limits<double>::quiet_NaN();  ///< position found; not finite if unknown
   double certainty = 0;                                   ///< standard error of top; 0 if unknown
   bool failed = false;
 };
 
-/// Draws, and keeps fonts between frames. For one thread at a time.
+/// Draws, and caches fonts between frames. For one thread at a time.
 class Pen {
  public:
   Pen();
   void draw_text(const Canvas& canvas, const Layout& layout, const Text& text);
   void draw_graph(const Canvas& canvas, const Layout& layout, const Graph& graph);
-  /// The canvas is the region.
+  /// The canvas covers the region.
   void draw_zones(const Canvas& canvas, const Layout& layout, const Zones& zones);
   void draw_curve(const Canvas& canvas, const Layout& layout, const Curve& curve);
 
@@ -83,17 +83,17 @@ class Pen {
   void set_font(double height, bool bold);
   /// Width and height of the text in the current font, pixels.
   std::pair<double, double> measure(const std::string& text);
-  /// Shows text with its upper left corner at x, y; what is wider than `room` is squeezed.
+  /// Draws text with its upper left corner at x, y; text wider than `room` is squeezed.
   void write(cairo_t* cr, const std::string& text, double x, double y, double room);
   /// The same with the right end at `right`, and `align` (0 ... 1) of the height above y.
   void write_label(cairo_t* cr, const std::string& text, double right, double y, double align);
-  /// Scores at the height they have between two lines, or one score in the middle.
+  /// Draws scores at their height between two lines, or one score in the middle.
   void write_range(cairo_t* cr, const ScoreHistory::Range& range, double right, double top, double bottom);
-  /// Makes bars_ reach to this place, and along the line between two of them, from left to right.
+  /// Extends bars_ to this place, and along the line between two of them, from left to right.
   void reach(Place to);
   void join(Place from, Place to);
   void fill_bars(cairo_t* cr, double bottom, double thick);
-  /// Where the curve of a search is plotted, in pixels of the canvas.
+  /// Area of a search's curve, in pixels of the canvas.
   struct CurvePlot {
     CurvePlot(const Canvas& canvas, const Layout& layout, const Curve& curve);
     double x(double position) const;

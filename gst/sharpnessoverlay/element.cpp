@@ -61,11 +61,11 @@ struct OverlayState {
 
   Shared<overlay::Settings> settings;
 
-  // State changes and the streaming thread, never at once.
+  // Used by state changes and the streaming thread, never concurrently.
   overlay::Painter painter;
   overlay::Blender blender;
   GstVideoInfo info{};
-  bool attach = false;  ///< downstream draws; else the picture is changed
+  bool attach = false;  ///< downstream draws; else the image is changed
   GstSegment segment{};
   std::uint64_t last_time = 0;  ///< running time of the last frame, ns
   bool warned_no_score = false, warned_no_peaking = false;
@@ -109,7 +109,7 @@ static bool downstream_draws(GstSharpnessOverlay* self, GstCaps* caps) {
   return draws;
 }
 
-/// Chooses between attaching and blending, as GStreamer's own overlays do, and sends the caps.
+/// Chooses between attaching and blending, like GStreamer's own overlays, and sends the caps.
 static bool negotiate(GstSharpnessOverlay* self, GstCaps* caps) {
   OverlayState& state = *self->state;
   gst_pad_check_reconfigure(self->srcpad);
@@ -119,8 +119,8 @@ static bool negotiate(GstSharpnessOverlay* self, GstCaps* caps) {
   if (!state.attach) {
     const CapsPtr with = overlay::with_overlay(caps, 0, true);
     const CapsPtr taken(gst_pad_peer_query_caps(self->srcpad, with.get()));
-    // Some elements answer the ALLOCATION query for current caps only. Where it says nothing and frames can be changed,
-    // the picture itself is the safe place.
+    // Some elements answer the ALLOCATION query for current caps only. Without an answer, blending is safe if
+    // frames can be changed.
     if (!gst_caps_is_empty(taken.get()) && gst_pad_set_caps(self->srcpad, with.get()))
       sent = state.attach = downstream_draws(self, with.get()) || !blends;
   }
@@ -135,7 +135,7 @@ static bool negotiate(GstSharpnessOverlay* self, GstCaps* caps) {
 
 // --- Frames ---------------------------------------------------------------------------------------------------------
 
-/// Running time of a frame; about one frame after the last where timestamps do not say.
+/// Running time of a frame; about one frame after the last if there is no timestamp.
 static std::uint64_t time_of(OverlayState& state, GstBuffer* buffer) {
   GstClockTime time = running_time_of(state.segment, GST_BUFFER_PTS(buffer));
   if (!GST_CLOCK_TIME_IS_VALID(time)) {
@@ -150,7 +150,7 @@ static void warn(GstSharpnessOverlay* self, bool& warned, GQuark domain, int cod
   post(GST_ELEMENT_CAST(self), GST_MESSAGE_WARNING, {domain, code, text});
 }
 
-/// Adds the overlay to what the buffer carries; its pixels are not touched. Takes and returns the buffer.
+/// Adds the overlay to the buffer's existing ones; its pixels are not touched. Takes and returns the buffer.
 static GstBuffer* attach(GstBuffer* buffer, GstVideoOverlayComposition* composition) {
   buffer = make_header_writable(buffer);
   GstVideoOverlayCompositionMeta* meta = gst_buffer_get_video_overlay_composition_meta(buffer);
@@ -158,7 +158,7 @@ static GstBuffer* attach(GstBuffer* buffer, GstVideoOverlayComposition* composit
     gst_buffer_add_video_overlay_composition_meta(buffer, composition);
     return buffer;
   }
-  // Not a copy, which would copy the rectangles too and with them what sinks know them by.
+  // Not a copy, which would also copy the rectangles and so their identity for sinks.
   GstVideoOverlayComposition* both = nullptr;
   for (GstVideoOverlayComposition* part : {meta->overlay, composition})
     for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(part); ++i) {
@@ -173,7 +173,7 @@ static GstBuffer* attach(GstBuffer* buffer, GstVideoOverlayComposition* composit
   return buffer;
 }
 
-/// Draws the overlay into the picture, of which there is a copy if others see it too. The buffer is replaced then.
+/// Draws the overlay into the image, or a copy of it if it is shared, which then replaces the buffer.
 static void blend(OverlayState& state, GstBuffer** buffer, GstVideoOverlayComposition* composition) {
   const GstVideoInfo& info = state.info;
   *buffer = gst_buffer_make_writable(*buffer);
@@ -265,7 +265,7 @@ static gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       gst_event_copy_segment(event, &self->state->segment);
       break;
     case GST_EVENT_FLUSH_STOP:
-      // What a search found stays, as its sticky event stays on the pad and is not sent again.
+      // The search's result is kept, because its sticky event stays on the pad and is not sent again.
       gst_segment_init(&self->state->segment, GST_FORMAT_UNDEFINED);
       self->state->painter.reset();
       self->state->last_time = 0;
@@ -281,7 +281,7 @@ static gboolean answer_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
     GstCaps* caps = nullptr;
     gst_query_parse_accept_caps(query, &caps);
-    if (is_mosaic(caps)) {  // so that set_caps() can tell why not
+    if (is_mosaic(caps)) {  // so that set_caps() can report why not
       gst_query_set_accept_caps_result(query, TRUE);
       return TRUE;
     }
@@ -339,7 +339,7 @@ static void gst_sharpness_overlay_init(GstSharpnessOverlay* self) {
   gst_pad_set_chain_function(self->sinkpad, chain);
   gst_pad_set_event_function(self->sinkpad, sink_event);
   gst_pad_set_query_function(self->sinkpad, answer_query);
-  // Downstream's pool and metas serve upstream as well.
+  // Upstream can also use downstream's pool and metas.
   GST_PAD_SET_PROXY_ALLOCATION(self->sinkpad);
   gst_element_add_pad(GST_ELEMENT_CAST(self), self->sinkpad);
   self->srcpad = gst_pad_new_from_static_template(&src_template, "src");

@@ -22,7 +22,7 @@ Box common(const Box& a, const Box& b) {
 }
 
 Layout lay_out(int width, int height, int par_n, int par_d) {
-  // Smaller letters cannot be read, so that what does not hold them stays away.
+  // Smaller letters are illegible: parts that need them are omitted.
   constexpr double kLeastEm = 14, kLeastSmall = 10;
   Layout l;
   l.width = width;
@@ -30,7 +30,7 @@ Layout lay_out(int width, int height, int par_n, int par_d) {
   l.stretch = par_n > 0 && par_d > 0 ? static_cast<double>(par_d) / par_n : 1;
   l.em = std::max(kLeastEm, std::min<double>(height, width / l.stretch) / 24);
   l.small = std::max(kLeastSmall, 0.56 * l.em);
-  // No wider than just too wide: the pixels of hostile caps make lengths that no int holds.
+  // Clamped just beyond the width: hostile pixel aspect ratios make lengths that overflow an int.
   const auto across = [&](double length) {
     return static_cast<int>(std::lround(std::min<double>(length * l.stretch, width + 1)));
   };
@@ -41,7 +41,7 @@ Layout lay_out(int width, int height, int par_n, int par_d) {
   l.graph = {left, 0, std::min(across(15 * l.em), width - 2 * left), down(4.2 * l.em)};
   l.graph.y = height - top - l.graph.height;
   if (l.graph.width < across(9 * l.em) || l.graph.y < l.text.y + l.text.height + top) l.graph = {};
-  // Right of the text, or below it where the picture is too narrow for both.
+  // Right of the text, or below it if the image is too narrow for both.
   const int least = across(9 * l.em), end = width - left;
   const auto start = [&](int edge, int gap) { return edge > 0 ? edge + gap : gap; };
   int from = start(l.text.x + l.text.width, left);

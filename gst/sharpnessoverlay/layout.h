@@ -4,7 +4,7 @@
 
 namespace framequality::overlay {
 
-/// A part of a picture, pixels; edges are first + length.
+/// A part of an image, pixels; edges are first + length.
 struct Box {
   int x = 0, y = 0, width = 0, height = 0;
   bool empty() const { return width <= 0 || height <= 0; }
@@ -15,11 +15,11 @@ struct Box {
 Box common(const Box& a, const Box& b);
 inline bool overlap(const Box& a, const Box& b) { return !common(a, b).empty(); }
 
-/// Where the parts go in a picture, and how large they are. A part that would be illegible there has an empty box.
+/// Positions and sizes of the parts in an image. Parts that would be illegible have an empty box.
 struct Layout {
   int width = 0, height = 0;
   double em = 0, small = 0;  ///< height of the two fonts, pixels
-  double stretch = 1;        ///< pixels across for each pixel down
+  double stretch = 1;        ///< pixels across per pixel down
   Box text, graph, curve;
 };
 /// par_n/par_d: width of a pixel over its height.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Numbers as people read them, short enough for an image.
+// Numbers in readable form, short enough for an image.
 #include "gst/sharpnessoverlay/number_text.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Overlay composition of the scores on buffers and of what a search found; draws again only what changed.
+// Overlay composition of buffers' scores and of a search's result; redraws only what changed.
 #include "gst/sharpnessoverlay/painter.h"
 
 #include "gst/buffer/frame.h"
@@ -74,7 +74,7 @@ void Layer::show(const Box& place, F&& draw) {
     rows = draw(canvas);
   gst_buffer_unmap(taken, &map);
   if (rows.first >= rows.last) return;
-  // The pool's buffer comes back with what is set here.
+  // The pool's buffer keeps these values when it is reused.
   meta->offset[0] = static_cast<gsize>(rows.first) * static_cast<gsize>(meta->stride[0]);
   meta->height = static_cast<guint>(rows.last - rows.first);
   rectangle_.reset(gst_video_overlay_rectangle_new_raw(taken, place.x, place.y + rows.first, meta->width, meta->height,
@@ -102,7 +102,7 @@ void Painter::reset() {
 
 void Painter::set_curve(Curve curve) {
   curve_ = std::move(curve);
-  curve_layer_.hide();  // what it shows is of the one before
+  curve_layer_.hide();  // it shows the previous search
 }
 
 void Painter::take_scores(GstBuffer* buffer, std::uint64_t time) {
@@ -137,7 +137,7 @@ Box Painter::region_of(const GstStructure* fields) const {
       if (G_VALUE_HOLDS_INT(item)) roi[i] = g_value_get_int(item);
     }
   }
-  // The meter's clipping, then to the size that the picture has here.
+  // The meter's clipping, then scaled to this image's size.
   const auto place = [](std::int64_t at, std::int64_t measured, std::int64_t here) {
     return static_cast<int>(std::clamp<std::int64_t>(at, 0, measured) * here / measured);
   };
@@ -210,7 +210,7 @@ void Painter::paint_peaking(const Settings& settings, GstBuffer* buffer, bool bl
   if (!settings.peaking || cannot_read_) return peaking_layer_.hide();
   const auto layout = layout_of(*info_.finfo);
   const std::uint32_t colour = settings.peaking_colour, opacity = colour & 0xff000000;
-  // One grey among greys cannot be told from the picture; where black and white change, both cannot hide.
+  // Marks of one grey could vanish in a gray image; with alternating black and white, one is always visible.
   const cpu::Marks marks = blended && GST_VIDEO_INFO_IS_GRAY(&info_)
                                ? cpu::Marks{premultiplied(opacity | 0xffffff), opacity}
                                : cpu::Marks{premultiplied(colour), premultiplied(colour)};
@@ -239,12 +239,12 @@ GstVideoOverlayComposition* Painter::paint(const Settings& settings, GstBuffer* 
   zone_history_.set_span(settings.history);
   take_scores(buffer, time);
   paint_peaking(settings, buffer, blended);
-  paint_curve(settings.curve);  // before the zones, whose numbers leave room for it
+  paint_curve(settings.curve);  // before the zones, whose numbers avoid it
   paint_zones(settings.zones, time);
   paint_graph(settings.graph, time);
   paint_text(settings.text, time);
 
-  // The same composition as long as it shows the same, so that a sink can keep its textures.
+  // Reuse the composition while its contents are unchanged, so that a sink can keep its textures.
   const std::array shown{peaking_layer_.rectangle(), zone_layer_.rectangle(), curve_layer_.rectangle(),
                          graph_layer_.rectangle(), text_layer_.rectangle()};
   if (shown == shown_) return composition_.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Overlay composition of the scores on buffers and of what a search found; draws again only what changed.
+// Overlay composition of buffers' scores and of a search's result; redraws only what changed.
 #pragma once
 
 #include "algorithms/score_history.h"
@@ -17,7 +17,7 @@
 
 namespace framequality::overlay {
 
-/// What the user chooses.
+/// The element's settings.
 struct Settings {
   bool text = true, graph = true, zones = true, curve = false, peaking = false;
   std::uint64_t history = 10 * GST_SECOND;
@@ -33,7 +33,7 @@ struct ReleaseOverlay {
 using CompositionPtr = std::unique_ptr<GstVideoOverlayComposition, ReleaseOverlay>;
 using RectanglePtr = std::unique_ptr<GstVideoOverlayRectangle, ReleaseOverlay>;
 
-/// One rectangle of the composition, in pixels that are used again when nobody shows them any more.
+/// One rectangle of the composition, in pixels that are reused when nobody shows them any more.
 class Layer {
  public:
   Layer() = default;
@@ -44,7 +44,7 @@ class Layer {
     drop_pool();
   }
 
-  /// Shows at `place` of the picture what draw(canvas) draws: all of it, or the rows that draw returns, as
+  /// Shows the result of draw(canvas) at `place` in the image: all of it, or the rows that draw returns, as
   /// cpu::RowRange. Throws ElementError if memory runs out.
   template <class F>
   void show(const Box& place, F&& draw);
@@ -65,19 +65,19 @@ class Painter {
  public:
   /// element: posts the warnings about significant bits.
   explicit Painter(GstElement* element) : element_(element) {}
-  /// Frames are like this from now on. Zones are forgotten, since they lie in pixels of the frames before; scores stay,
-  /// since frames may have been scaled since they were measured.
+  /// Sets the format of the following frames. Zones are forgotten, since they are in pixels of earlier frames; scores
+  /// are kept, since frames may have been scaled after they were measured.
   void set_format(const GstVideoInfo& info);
-  /// Forgets all scores; what a search found stays.
+  /// Forgets all scores; a search's result is kept.
   void reset();
-  /// Shows this from the next frame on; nothing for one without points that did not fail.
+  /// Shows this curve from the next frame on; nothing for one without points that did not fail.
   void set_curve(Curve curve);
   bool has_score() const { return !history_.empty(); }
-  /// True if peaking was wanted for frames that cannot be read; it rests until the next format or reset.
+  /// True if peaking was requested for unreadable frames; it is off until the next format or reset.
   bool cannot_read() const { return cannot_read_; }
 
-  /// What to draw on this frame, null for nothing; owned by the painter until the next call. Takes the frame's score
-  /// into the history. time: running time, ns. blended: into the frame itself, which may have no colours. Throws
+  /// The overlay for this frame, null for nothing; owned by the painter until the next call. Adds the frame's score
+  /// to the history. time: running time, ns. blended: into the frame itself, which may have no colours. Throws
   /// ElementError.
   GstVideoOverlayComposition* paint(const Settings& settings, GstBuffer* buffer, std::uint64_t time, bool blended);
 
@@ -99,10 +99,10 @@ class Painter {
   SignificantBitsCheck bits_check_;
   bool cannot_read_ = false;
 
-  /// What makes scores comparable.
+  /// The properties that scores must share to be comparable.
   struct Scale {
     std::string metric;
-    guint width = 0, height = 0;  ///< of the frame that was measured
+    guint width = 0, height = 0;  ///< of the measured frame
     bool operator==(const Scale&) const = default;
   };
 
@@ -116,7 +116,7 @@ class Painter {
   Pen pen_;
 
   Layer zone_layer_, peaking_layer_, curve_layer_, graph_layer_, text_layer_;
-  std::array<GstVideoOverlayRectangle*, 5> shown_{};  ///< those that composition_ was made of, which keeps them alive
+  std::array<GstVideoOverlayRectangle*, 5> shown_{};  ///< the parts of composition_, which keeps them alive
   CompositionPtr composition_;
 };
 

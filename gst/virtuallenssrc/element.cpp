@@ -58,9 +58,9 @@ namespace framequality {
 
 namespace {
 
-constexpr int kWidth = 320, kHeight = 240, kRate = 30;  // where the caps leave it open
+constexpr int kWidth = 320, kHeight = 240, kRate = 30;  // defaults if caps leave them open
 constexpr std::uint64_t kSceneSeed = 1;
-constexpr const char* kFullRange = "1:4:0:0";  // BT.601 of full range, as JPEG has it
+constexpr const char* kFullRange = "1:4:0:0";  // BT.601 with full range, as in JPEG
 
 struct LensOptions {
   LensSettings lens;
@@ -72,14 +72,14 @@ struct LensSource {
   Shared<std::string> location;
 
   std::mutex mutex;           ///< of the following, up to the blank line
-  int width = 0, height = 0;  ///< of the pictures at `location`, 0: any
-  GstClockTime duration = 0;  ///< of a frame, 0: not known yet
+  int width = 0, height = 0;  ///< of the images at `location`, 0: any
+  GstClockTime duration = 0;  ///< of a frame, 0: unknown
 
-  // State changes and the streaming thread, never at once.
+  // Used by state changes and the streaming thread, never concurrently.
   GstVideoInfo info{};
   std::optional<VirtualLens> lens;
   std::uint64_t frame = 0;
-  std::uint64_t first = 0;  ///< frame of the current caps, and its time, so that time goes on at another rate
+  std::uint64_t first = 0;  ///< frame of the current caps, and its time, so that time continues when the rate changes
   GstClockTime begin = 0;
 };
 
@@ -151,14 +151,14 @@ static GstCaps* get_caps(GstBaseSrc* src, GstCaps* filter) {
   return filtered;
 }
 
-/// Whether a value of the field colorimetry stands for codes from 0 to 255.
+/// Whether a value of the field colorimetry means pixel values from 0 to 255.
 static bool is_full_range(const GValue* value) {
   GstVideoColorimetry colorimetry{};
   return G_VALUE_HOLDS_STRING(value) && gst_video_colorimetry_from_string(&colorimetry, g_value_get_string(value)) &&
          colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
 }
 
-/// Full range where the caps leave it open: without a word YUV would be taken for limited range.
+/// Sets full range if caps leave it open: without it, YUV would be assumed to have limited range.
 static void fixate_colorimetry(GstStructure* s) {
   const GValue* asked = gst_structure_get_value(s, "colorimetry");
   if (!asked) {
@@ -175,7 +175,7 @@ static void fixate_colorimetry(GstStructure* s) {
 }
 
 static GstCaps* fixate(GstBaseSrc* src, GstCaps* caps) {
-  // Gray wherever downstream takes it, even if it would rather have YUV.
+  // Gray if downstream accepts it, even if it prefers YUV.
   const CapsPtr gray(gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "GRAY8", nullptr));
   if (gst_caps_can_intersect(caps, gray.get())) {
     GstCaps* only = gst_caps_intersect_full(caps, gray.get(), GST_CAPS_INTERSECT_FIRST);
@@ -198,8 +198,8 @@ static GstClockTime time_of(const LensSource& s, std::uint64_t frame) {
                                          static_cast<guint64>(s.info.fps_n));
 }
 
-/// Goes on with the frame that is due now. Were those that a held up pipeline has missed made after all, then they
-/// would show a lens that has moved since their timestamps. Returns whether any is left out.
+/// Continues with the frame that is due now. Frames missed by a blocked pipeline would show, if made late, a
+/// lens that has moved since their timestamps. Returns whether any was skipped.
 static bool skip_missed(GstBaseSrc* src, LensSource& s) {
   if (!gst_base_src_is_live(src)) return false;
   const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT_CAST(src));
@@ -230,7 +230,7 @@ static gboolean set_caps(GstBaseSrc* src, GstCaps* caps) {
   });
 }
 
-/// Downstream's pool if it offers one, else one of our own.
+/// Downstream's pool if it offers one, else our own.
 static gboolean decide_allocation(GstBaseSrc* src, GstQuery* query) {
   const auto least = static_cast<guint>(source_of(src).info.size);
   GstCaps* caps = nullptr;
@@ -276,7 +276,7 @@ static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
     s.lens->configure(options.lens);
     s.lens->render(options.position, static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)),
                    GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0), limited ? kLimitedRange : LumaRange{});
-    // Every time: an element downstream may have painted on it in place.
+    // For every frame: an element downstream may have painted on it in place.
     for (guint plane = 1; plane < GST_VIDEO_FRAME_N_PLANES(&frame); ++plane) clear_chroma(frame, plane);
     return true;
   });
@@ -290,8 +290,8 @@ static GstFlowReturn fill(GstPushSrc* src, GstBuffer* buffer) {
   return GST_FLOW_OK;
 }
 
-/// A live frame leaves when it has been exposed, one duration after its timestamp: so what it shows is never older than
-/// its timestamp says, and a command that came before is in it.
+/// A live frame leaves when it has been exposed, one duration after its timestamp: so it is never older than
+/// its timestamp, and shows all commands before that.
 static void get_times(GstBaseSrc* src, GstBuffer* buffer, GstClockTime* begin, GstClockTime* end) {
   *begin = *end = GST_CLOCK_TIME_NONE;
   if (!gst_base_src_is_live(src)) return;

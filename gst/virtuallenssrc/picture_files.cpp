@@ -18,7 +18,7 @@ namespace framequality {
 namespace {
 
 constexpr std::array kExtensions{".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pnm"};
-constexpr GstClockTime kPatience = 20 * GST_SECOND;  // for one picture, so that nothing hangs on a file
+constexpr GstClockTime kPatience = 20 * GST_SECOND;  // for one image, so that no file blocks forever
 
 [[noreturn]] void fail(int code, const std::string& text) { throw ElementError(GST_RESOURCE_ERROR, code, text); }
 
@@ -31,7 +31,7 @@ GstElement* make(GstElement* pipeline, const char* factory) {
   return element;
 }
 
-/// Sets a pipeline to NULL before it goes, however the function that made it is left.
+/// Sets a pipeline to NULL at the end of its scope.
 struct Pipeline {
   GstElement* const it = gst_pipeline_new(nullptr);
   Pipeline() = default;
@@ -112,7 +112,7 @@ bool is_picture(const std::string& name) {
                                        [&](const char* extension) { return g_str_has_suffix(lower.get(), extension); });
 }
 
-/// The number that the name without its extension is.
+/// The name without its extension as a number.
 std::optional<double> number_of(const std::string& name) {
   const std::string stem = name.substr(0, name.rfind('.'));
   gchar* end = nullptr;
@@ -121,7 +121,7 @@ std::optional<double> number_of(const std::string& name) {
   return number;
 }
 
-/// File names of the pictures in a folder, in order.
+/// File names of the images in a folder, in order.
 std::vector<std::string> picture_names(const std::string& folder) {
   GError* error = nullptr;
   const FolderPtr dir(g_dir_open(folder.c_str(), 0, &error));
@@ -132,7 +132,7 @@ std::vector<std::string> picture_names(const std::string& folder) {
   std::vector<std::pair<std::string, std::string>> keyed;
   while (const gchar* name = g_dir_read_name(dir.get())) {
     const TextPtr path(g_build_filename(folder.c_str(), name, nullptr));
-    // A pipe or a device would be waited for.
+    // A pipe or a device would block.
     if (!is_picture(name) || !g_file_test(path.get(), G_FILE_TEST_IS_REGULAR)) continue;
     const TextPtr shown(g_filename_display_name(name)), key(g_utf8_collate_key_for_filename(shown.get(), -1));
     keyed.emplace_back(key.get(), name);

@@ -9,14 +9,14 @@
 
 namespace framequality {
 
-/// Pictures of one size by position. Each: width x height, rows touching.
+/// Images of one size by position. Each: width x height, no row padding.
 struct PictureSet {
   int width = 0, height = 0;
   std::map<double, std::vector<std::uint8_t>> pictures;
 };
 
-/// The picture in this file, at position 0; or the pictures of this folder (files that end in .png, .jpg, .jpeg, .bmp,
-/// .webp, .tif, .tiff, .pgm, .ppm or .pnm): at the positions that their names are, if all of them are numbers, else at
+/// The image in this file, at position 0; or the images of this folder (files that end in .png, .jpg, .jpeg, .bmp,
+/// .webp, .tif, .tiff, .pgm, .ppm or .pnm): at the positions in their names, if all of them are numbers, else at
 /// 0, 1, 2... in the order of their names, 2 before 10. Blocks until all are decoded. Throws ElementError that says
 /// which file is missing, cannot be decoded or has another size.
 PictureSet load_pictures(const std::string& location);
