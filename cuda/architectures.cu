@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Architectures that nvcc compiled this build for.
+// GPU architectures that this build was compiled for.
 #include "cuda/device.h"
 
 #include <algorithm>

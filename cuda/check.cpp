@@ -28,7 +28,7 @@ Fault fault_of(cudaError_t error) {
 }  // namespace
 
 void fail(cudaError_t error, const char* call, std::source_location where) {
-  (void)cudaGetLastError();  // an error that is not sticky must not be met again by the next check of a launch
+  (void)cudaGetLastError();  // clears errors that are not sticky, so that the next check of a launch does not see them
   throw Error(fault_of(error), std::string(call) + ": " + cudaGetErrorString(error) + " (" + where.file_name() + ":" +
                                    std::to_string(where.line()) + ")");
 }

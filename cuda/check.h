@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one way CUDA faults become exceptions. Kernels include it, and nothing that takes nvcc long.
+// Conversion of CUDA faults to exceptions. Kernels include it, so it includes nothing slow to compile.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,10 +8,10 @@
 
 namespace framequality::cuda {
 
-/// Throws Error for `error`, naming the call, CUDA's words and the caller's line.
+/// Throws Error for `error`, naming the call, CUDA's text and the caller's line.
 [[noreturn]] void fail(cudaError_t error, const char* call, std::source_location where);
 
-/// fail() if `error` is one.
+/// Calls fail() if `error` is an error.
 inline void check(cudaError_t error, const char* call, std::source_location where = std::source_location::current()) {
   if (error != cudaSuccess) fail(error, call, where);
 }

@@ -19,7 +19,7 @@ std::shared_ptr<CopyThreads> CopyThreads::get() {
   static std::weak_ptr<CopyThreads> copy_threads;
   const std::lock_guard lock(mutex);
   std::shared_ptr<CopyThreads> now = copy_threads.lock();
-  // Half of the cores are left to those who made the frames. The caller is one of the threads.
+  // Half of the cores are left to the frames' producers. The caller is one of the threads.
   if (!now)
     copy_threads = now = std::make_shared<CopyThreads>(std::clamp(host::usable_cores() / 2, 1, kMostThreads) - 1);
   return now;
@@ -50,7 +50,7 @@ void CopyThreads::offer(Task& task, int helpers) {
   for (int i = 0; i < helpers; ++i) offered_.notify_one();
 }
 
-/// Takes back what nobody has begun, and waits for those who have.
+/// Cancels helpers that have not begun, and waits for those that have.
 void CopyThreads::withdraw(Task& task) {
   std::unique_lock lock(mutex_);
   std::erase(tasks_, &task);

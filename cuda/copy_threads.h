@@ -10,21 +10,21 @@
 
 namespace framequality::cuda {
 
-/// Helpers that all meters and filters of the process share. Thread-safety: any number of threads at once.
+/// Helpers shared by all meters and filters of the process. Thread-safety: any number of threads at once.
 class CopyThreads {
  public:
-  /// The shared ones; the threads live as long as somebody holds them.
+  /// The shared instance; its threads live as long as a reference does.
   static std::shared_ptr<CopyThreads> get();
 
-  /// With fewer threads if the system gives no more.
+  /// Starts fewer threads if the system gives no more.
   explicit CopyThreads(int threads);
   ~CopyThreads();
   CopyThreads(const CopyThreads&) = delete;
   CopyThreads& operator=(const CopyThreads&) = delete;
   int threads() const { return static_cast<int>(threads_.size()); }
 
-  /// Calls work() here and in up to `helpers` of the threads that are free, all at once; returns when the last
-  /// call has returned. work: shares its work out by itself, must not throw.
+  /// Calls work() here and in up to `helpers` of the free threads, all at once; returns when the last
+  /// call has returned. work: distributes its work by itself, must not throw.
   template <class F>
   void run(int helpers, F& work) {
     Task task{[](void* f) { (*static_cast<F*>(f))(); }, &work};

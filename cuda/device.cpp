@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Looks for a usable device and, when there is none, says why and what to do.
+// Search for a usable device, with the reason and a remedy if there is none.
 #include "cuda/device.h"
 
 #include "cuda/driver.h"
@@ -41,7 +41,7 @@ std::string trouble_with(int id, std::string& name) {
   const std::string architecture = std::to_string(properties.major) + std::to_string(properties.minor);
   if (!has_kernels_for(properties.major * 10 + properties.minor))
     return "this build has no kernels for its architecture; build with -Dcuda-arch=" + architecture;
-  // In a thread of its own: the caller's current context stays what it is.
+  // In a separate thread, so that the caller's current context stays unchanged.
   std::thread([&] {
     error = cudaSetDevice(id);
     cudaFuncAttributes attributes;

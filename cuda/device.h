@@ -16,11 +16,11 @@ Device find_device(int wanted = -1);
 int device_count() noexcept;
 
 /// The calling thread's current driver context (a CUcontext, null for none), and how to make it current again. Workers
-/// change it; a caller with CUDA code of its own expects it to stay. No driver: null, and nothing happens.
+/// change it; a caller with its own CUDA code expects it to stay. Without a driver: null, and nothing happens.
 void* context() noexcept;
 void set_context(void* context) noexcept;
 
-/// A kernel that does nothing: a device that has its code has that of the others.
+/// An empty kernel: a device that can load it can load the others.
 const void* smallest_kernel();
 
 /// Compute capability of the current device: major * 10 + minor. Throws std::runtime_error on failure.
@@ -29,8 +29,8 @@ int capability();
 /// True if this build's kernels run on devices of compute capability `capability` (major * 10 + minor).
 bool has_kernels_for(int capability);
 
-/// The newest architecture, as in __CUDA_ARCH__, that was compiled for and that a device of such a capability runs: it
-/// takes that one. 0 if none.
+/// The newest compiled architecture, as in __CUDA_ARCH__, that a device of this capability can run, and will
+/// use. 0 if none.
 int architecture_on(int capability);
 
 }  // namespace framequality::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Transfer of filtered frames back to host memory: by DMA to where they belong, or by way of pinned memory.
+// Transfer of filtered frames back to host memory: by DMA in place, or through pinned memory.
 #include "cuda/download.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr std::size_t kPieceBytes = 1 << 19, kBytesPerThread = 1 << 21;  // as i
 
 std::size_t step_of(const Canvas& canvas, int p) { return static_cast<std::size_t>(std::abs(canvas.stride[p])); }
 
-/// The first byte of a plane in memory: of its last row where strides are negative.
+/// The first byte of a plane in memory: that of its last row if strides are negative.
 std::uint8_t* lowest(const Canvas& canvas, int p, int rows) {
   return canvas.plane[p] + (canvas.stride[p] < 0 ? (rows - 1) * canvas.stride[p] : 0);
 }
@@ -48,9 +48,9 @@ Download::Download(std::span<const PlaneSize> planes, int id) : id_(id), planes_
   if (bytes_ >= kBytesPerThread && id_ >= 0) copy_threads_ = CopyThreads::get();
 }
 
-// Rows lie in the order in which the canvas has them in memory, without gaps where it has none: one plain copy then.
+// Rows have the canvas's order in memory, without gaps if it has none: one plain copy then suffices.
 Canvas& Download::prepare(Memory& memory, cudaStream_t stream, const Canvas& out) const {
-  reserve_zeroed(memory.pixels, bytes_, stream);  // what lies behind the rows is copied with them
+  reserve_zeroed(memory.pixels, bytes_, stream);  // gaps after rows are copied too
   memory.ours = out;
   memory.ours.memory = framequality::Memory::kCuda;
   for (int p = 0; p < planes_; ++p) {
@@ -70,7 +70,7 @@ void Download::operator()(Memory& memory, cudaStream_t stream, const Canvas& out
     if (!(planes >> p & 1) || bytes == 0 || rows == 0) continue;
     const std::uint8_t* const from = memory.pixels.get() + offset_[p];
     std::uint8_t* const to = lowest(out, p, size_[p].rows);
-    // The stride of a single row says nothing.
+    // A single row's stride is meaningless.
     const std::size_t step = std::max(step_of(out, p), bytes);
     cudaError_t state = cudaErrorInvalidValue;
     if (!is_pinned(to, (rows - 1) * step + bytes)) {

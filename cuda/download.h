@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Transfer of filtered frames back to host memory: by DMA to where they belong, or by way of pinned memory.
+// Transfer of filtered frames back to host memory: by DMA in place, or through pinned memory.
 #pragma once
 
 #include "algorithms/picture.h"
@@ -18,7 +18,7 @@ namespace framequality::cuda {
 void copy_rows(CopyThreads* copy_threads, std::uint8_t* to, std::ptrdiff_t to_stride, const std::uint8_t* from,
                std::ptrdiff_t from_stride, const PlaneSize& size);
 
-/// Brings frames of one geometry from a device. What one frame in flight needs of it is its Memory.
+/// Copies frames of one geometry from a device. A Memory holds the buffers for one frame in flight.
 class Download {
  public:
   struct Memory {
@@ -28,16 +28,16 @@ class Download {
     Canvas ours;                         ///< the frame in `pixels`
   };
 
-  /// Gives the planes their places in memory of our own. id: as for make_meter().
+  /// Lays out the planes in our own memory. id: as for make_meter().
   Download(std::span<const PlaneSize> planes, int id);
 
-  /// Where the device, in `stream`, writes the frame that is to get into `out`, a canvas in host memory. Allocates only
+  /// The device memory in which `stream` writes the frame for `out`, a canvas in host memory. Allocates only
   /// if `memory` is new. Throws Error.
   Canvas& prepare(Memory& memory, cudaStream_t stream, const Canvas& out) const;
-  /// Queues the way to the host of the planes p with bit p set in `planes`. Writes no byte between rows. Allocates only
+  /// Queues the copies to the host of planes p with bit p set in `planes`. Writes no byte between rows. Allocates only
   /// if `memory` is new. Throws Error.
   void operator()(Memory& memory, cudaStream_t stream, const Canvas& out, unsigned planes) const;
-  /// When all that is done: copies to `out` what DMA could not.
+  /// Call it afterwards: copies to `out` what DMA could not.
   void finish(Memory& memory, const Canvas& out) const;
 
   const PlaneSize& size(int plane) const { return size_[plane]; }
@@ -48,8 +48,8 @@ class Download {
   int planes_ = 0;
   PlaneSize size_[3];
   std::size_t offset_[3] = {};                 ///< of planes in Memory
-  std::size_t bytes_ = 0;                      ///< of these
-  std::shared_ptr<CopyThreads> copy_threads_;  ///< for frames that are large; may be null
+  std::size_t bytes_ = 0;                      ///< total size of these
+  std::shared_ptr<CopyThreads> copy_threads_;  ///< for large frames; may be null
 };
 
 }  // namespace framequality::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Functions of the CUDA driver, which nothing links: a machine may have none.
+// Functions of the CUDA driver, which is not linked: a machine may have none.
 #pragma once
 
 #include <cuda_runtime_api.h>

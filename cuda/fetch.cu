@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A kernel that copies from pinned memory, and how it finds that memory.
+// A kernel that copies from pinned memory, and the lookup of that memory.
 #include "cuda/driver.h"
 #include "cuda/fetch.h"
 #include "cuda/runtime.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-// A thread moves 16 bytes, all of them at once: what takes time is the bus.
+// A thread moves 16 bytes, all at once: the bus is the bottleneck.
 __global__ void __launch_bounds__(kThreads) fetch_words(uint4* to, const uint4* from, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x, at = i * sizeof(uint4);
   if (at + sizeof(uint4) <= count) {
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads) fetch_words(uint4* to, const uint4* 
   }
 }
 
-/// The driver's function, which the runtime has no counterpart of: of pinned memory it knows where it ends.
+/// The driver's function, without counterpart in the runtime: it also returns the end of pinned memory.
 decltype(&cuPointerGetAttributes) pointer_attributes() {
   static const auto found = driver_function<decltype(&cuPointerGetAttributes)>("cuPointerGetAttributes");
   return found;
@@ -42,7 +42,7 @@ const std::uint8_t* mapped(const std::uint8_t* bytes, std::size_t count) {
   void* values[] = {&type, &is_managed, &on_device, &start, &size};
   const auto address = reinterpret_cast<CUdeviceptr>(bytes);
   if (ask(5, which, values, address) != CUDA_SUCCESS || type != CU_MEMORYTYPE_HOST || is_managed != 0) return nullptr;
-  // The range is one of device addresses, which as a rule are the host's.
+  // The range is in device addresses, which usually equal the host's.
   const bool is_whole = on_device >= start && on_device - start <= size && count <= size - (on_device - start);
   return is_whole ? reinterpret_cast<const std::uint8_t*>(on_device) : nullptr;
 }

@@ -4,10 +4,10 @@
 
 namespace framequality::cuda {
 
-/// v, as a value that the compiler knows nothing about: for every loop bound that min() or max() gives
-/// (tests/cuda/loop_bounds_test.py sees to that). The compiler counts such loops' iterations as max(a, max(b, -c)), and
+/// v, hidden from the compiler's analysis: for every loop bound computed by min() or max()
+/// (enforced by tests/cuda/loop_bounds_test.py). The compiler counts such loops' iterations as max(a, max(b, -c)), and
 /// ptxas 13.0 drops the minus sign when it makes one three-way maximum (VIMNMX3) of that for sm_90: the loop then runs
-/// past its end. tests/cuda/loop_bound_test.cu has the loop and says whether the toolkit in use still does so.
+/// past its end. tests/cuda/loop_bound_test.cu has the loop and reports whether the current toolkit still does so.
 __device__ __forceinline__ int loop_bound(int v) {
 #ifdef __CUDA_ARCH__
   asm("" : "+r"(v));

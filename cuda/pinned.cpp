@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Host memory that the GPU's copy engine reads by itself.
+// Host memory that the GPU's copy engine reads directly.
 #include "cuda/pinned.h"
 
 #include "cuda/runtime.h"
@@ -11,8 +11,8 @@ namespace framequality::cuda {
 
 namespace {
 
-/// Runs f in a thread of its own, if there can be one: the caller's current CUDA context, which may be somebody
-/// else's, stays what it is.
+/// Runs f in a thread of its own, if possible: the caller's current CUDA context, which may be somebody
+/// else's, stays unchanged.
 template <class F>
 void apart(F f) noexcept {
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Compiled by meson to learn whether nvcc, its host compiler and the standard library agree on C++20.
+// Compiled by meson to check whether nvcc, its host compiler and the standard library agree on C++20.
 #include <cuda_runtime.h>
 
 #include <memory>

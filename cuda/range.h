@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ranges on the timeline of NVIDIA's profilers, where the toolkit brings NVTX.
+// Ranges on the timeline of NVIDIA's profilers, if the toolkit has NVTX.
 #pragma once
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -8,7 +8,7 @@
 
 namespace framequality::cuda {
 
-/// Shows what the calling thread does in its lifetime in Nsight Systems, under this name; without a profiler it costs
+/// Shows its lifetime in the calling thread in Nsight Systems, under this name; without a profiler it costs
 /// some nanoseconds.
 class Range {
  public:

@@ -6,10 +6,10 @@
 
 namespace framequality::cuda {
 
-/// The distance of rows of this many bytes in memory that this code allocates: whole memory transactions.
+/// The row pitch for this many bytes in memory allocated here: whole memory transactions.
 inline std::size_t whole_pitch(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// Kernels that stream rows read rows that begin at multiples of this.
+/// Alignment of rows for kernels that stream them.
 inline constexpr std::size_t kLoadAlign = 16;
 
 }  // namespace framequality::cuda

@@ -51,7 +51,7 @@ struct ReleasePinned {
   }
 };
 
-/// Memory that only grows: reserve() keeps what is large enough, and otherwise replaces it, contents lost.
+/// Memory that only grows: reserve() keeps a large enough block, and otherwise replaces it, contents lost.
 template <class T, class Memory>
 class Buffer {
  public:
@@ -75,8 +75,8 @@ using DeviceMemory = Buffer<T, ReleaseDevice>;
 template <class T>
 using PinnedMemory = Buffer<T, ReleasePinned>;
 
-/// As reserve(); new memory is zero when the stream gets there. For memory of which more is read than was written,
-/// where nothing depends on what that is: those who look for reads of what was never written then find the others only.
+/// As reserve(); new memory is zero when the stream gets there. For memory that is read beyond what was written,
+/// without affecting results: tools that detect uninitialised reads then report only the others.
 template <class T>
 void reserve_zeroed(DeviceMemory<T>& memory, std::size_t count, cudaStream_t stream,
                     std::source_location where = std::source_location::current()) {
@@ -84,8 +84,8 @@ void reserve_zeroed(DeviceMemory<T>& memory, std::size_t count, cudaStream_t str
     check(cudaMemsetAsync(memory.get(), 0, count * sizeof(T), stream), "cudaMemsetAsync", where);
 }
 
-/// Queues a copy of the first `count` values. From pinned memory only: of pageable memory the device may read what is
-/// there later. `from` must stay as it is until the stream has got there.
+/// Queues a copy of the first `count` values. From pinned memory only: the device may read pageable memory
+/// later. `from` must stay unchanged until the stream has got there.
 template <class T>
 void copy_async(const DeviceMemory<T>& to, const PinnedMemory<T>& from, std::size_t count, cudaStream_t stream,
                 std::source_location where = std::source_location::current()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in flight: a ring of slots, each with a stream of its own, and how one waits for them.
+// Frames in flight: a ring of slots, each with its own stream, and waiting for them.
 #pragma once
 
 #include "algorithms/ring.h"
@@ -16,35 +16,35 @@
 
 namespace framequality::cuda {
 
-/// Asks is_done() again and again for as long as that beats sleeping; its last answer. A thread that sleeps wakes 30 us
-/// late, half of a 1080p frame's way through the GPU; one that spins burns a core.
+/// Polls is_done() for as long as that beats sleeping; returns its last result. A thread that sleeps wakes 30 us
+/// late, half of a 1080p frame's time on the GPU; one that spins burns a core.
 template <class IsDone>
 bool spin(IsDone is_done) {
   constexpr std::chrono::microseconds kPatience{200};
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (!is_done()) {
     if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::yield();  // more streams than cores
+    std::this_thread::yield();  // in case of more streams than cores
   }
   return true;
 }
 
-/// What every frame in flight needs; meters and filters add theirs.
+/// Data of every frame in flight; meters and filters add theirs.
 struct FrameSlot {
   Stream stream = make_stream();
   Event done = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
-  Event begun = make_event(cudaEventDisableTiming);  ///< what a frame on the device waits for
-  Upload::Memory host;                               ///< where frames in host memory go
+  Event begun = make_event(cudaEventDisableTiming);  ///< awaited by a frame on the device
+  Upload::Memory host;                               ///< buffers for frames in host memory
 
-  /// Makes the stream wait for all work queued so far where a frame on the device comes from: by default the legacy
-  /// default stream, on which GstCuda copies between buffers of the device, which returns before the copy is done.
+  /// Makes the stream wait for all work queued so far in the stream that writes a frame on the device: by default, the
+  /// legacy default stream, in which GstCuda copies between buffers of the device, returning before the copy is done.
   void wait_for(const Frame& frame) {
     const auto queue = frame.queue ? static_cast<cudaStream_t>(frame.queue) : cudaStreamLegacy;
     check(cudaEventRecord(begun.get(), queue), "cudaEventRecord");
     check(cudaStreamWaitEvent(stream.get(), begun.get(), 0), "cudaStreamWaitEvent");
   }
 
-  /// Waits until `done` has come.
+  /// Waits until `done` has occurred.
   void wait() const {
     cudaError_t state;
     if (!spin([&] { return (state = cudaEventQuery(done.get())) != cudaErrorNotReady; }))
@@ -53,7 +53,7 @@ struct FrameSlot {
   }
 };
 
-/// If an exception ends its scope, waits until the device has let go of the frame.
+/// If an exception ends its scope, waits until the device has released the frame.
 class SyncOnThrow {
  public:
   explicit SyncOnThrow(cudaStream_t stream) : stream_(stream) {}
@@ -68,20 +68,20 @@ class SyncOnThrow {
   int before_ = std::uncaught_exceptions();
 };
 
-/// Makes device `id`'s primary context current; negative: leaves the one that is.
+/// Makes device `id`'s primary context current; negative: keeps the current one.
 inline int make_current(int id) {
   if (id >= 0) check(cudaSetDevice(id), "cudaSetDevice");
   return id;
 }
 
-/// Slots, each a FrameSlot, used in turn: up to as many frames are pending as there are slots.
+/// Slots, each a FrameSlot, used in turn: as many frames may be pending as there are slots.
 template <class Slot>
 class Slots {
  public:
   explicit Slots(int depth) : ring_(static_cast<std::size_t>(std::max(depth, 1))) {}
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
-  /// Waits until the device has let go of every frame.
+  /// Waits until the device has released every frame.
   ~Slots() {
     for (const Slot& slot : ring_.places()) (void)cudaStreamSynchronize(slot.stream.get());
   }
@@ -93,7 +93,7 @@ class Slots {
     if (ring_.full()) throw std::logic_error("cuda: no slot is free");
     return ring_.next();
   }
-  /// The next slot holds a frame from now on.
+  /// Marks the next slot as holding a frame.
   void take() { ring_.push(); }
   /// Frees the slot of the oldest frame and returns it. Throws std::logic_error if none is pending.
   Slot& give() {

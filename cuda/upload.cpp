@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Transfer of host frames to the device: by DMA or a kernel from where they lie, or by way of pinned memory.
+// Transfer of host frames to the device: by DMA or a kernel in place, or through pinned memory.
 #include "cuda/upload.h"
 
 #include "cuda/fetch.h"
@@ -16,17 +16,17 @@
 namespace framequality::cuda {
 namespace {
 
-constexpr std::size_t kWaste = 8;  // rows go up with the gaps between them if those are an eighth of them at most
-// Frames that are not pinned go to pinned memory in pieces, so that DMA overlaps the copying, and one thread for each
-// 2 MiB of them copies. Measured on an H200 host of 16 cores: 1080p 171 us by one thread, 136 by two; 2160p 775 by one,
+constexpr std::size_t kWaste = 8;  // rows are copied with their gaps if those are at most an eighth of them
+// Frames that are not pinned are copied to pinned memory in pieces, so that DMA overlaps the copying, one thread per
+// 2 MiB. Measured on an H200 host of 16 cores: 1080p 171 us by one thread, 136 by two; 2160p 775 by one,
 // 386 by four; 8192x8192 BGR 27 ms by one, 5 by eight, best with larger pieces.
 constexpr std::size_t kPieceBytes = 1 << 19, kManyBytes = 1 << 22, kThreadedBytes = 1 << 21;
 
-// Up to here a kernel brings pinned bytes sooner than the copy engine: of one frame of 640x480 after the other 19.6 us
-// each instead of 23.0, on an H200. Of 1280x720 it is no sooner, and with two in flight slower, 25.0 instead of 19.7.
+// Up to here a kernel copies pinned bytes faster than the copy engine: consecutive frames of 640x480 take 19.6 us
+// instead of 23.0, on an H200. At 1280x720 it is no faster, and with two in flight slower, 25.0 instead of 19.7.
 constexpr std::size_t kFetchBytes = 1 << 19;
 
-/// Of the planes that meters read.
+/// Sizes of the planes that meters read.
 std::array<PlaneSize, 3> sizes_of(const Geometry& geometry) {
   std::array<PlaneSize, 3> sizes;
   for (int p = 0; p < geometry.layout.planes(); ++p)
@@ -82,9 +82,9 @@ Frame Upload::operator()(Memory& memory, cudaStream_t stream, const Frame& frame
   return ours;
 }
 
-/// Queues the copies of a plane's rows and says in `ours` where they will lie.
+/// Queues the copies of a plane's rows and stores their future location in `ours`.
 void Upload::bring(const Call& call, int p, Frame& ours) const {
-  reserve_zeroed(call.memory.pixels, bytes_, call.stream);  // what lies behind the rows is read, and does not count
+  reserve_zeroed(call.memory.pixels, bytes_, call.stream);  // data after the rows are read, but not used
   const int first_row = call.first_row, last_row = call.last_row, height = size_[p].rows;
   const std::size_t bytes = size_[p].row_bytes;
   const std::ptrdiff_t stride = call.frame.stride[p];
@@ -101,7 +101,7 @@ void Upload::bring(const Call& call, int p, Frame& ours) const {
   const char* way = "row by row, by DMA from pinned memory";
   if (as_it_lies) {
     way = "in one piece from pinned memory";
-    // One piece, strides and all.
+    // One piece, strides included.
     const int top = stride < 0 ? height - last_row : first_row;
     state = copy(call, device + static_cast<std::size_t>(top) * step, lowest, span);
     if (state == cudaSuccess) {
@@ -109,7 +109,7 @@ void Upload::bring(const Call& call, int p, Frame& ours) const {
       if (stride < 0) ours.plane[p] = device + static_cast<std::size_t>(height - 1) * step;
     }
   } else if (stride >= 0 && is_pinned(lowest, span)) {
-    // The stride of a single row says nothing.
+    // A single row's stride is meaningless.
     state = cudaMemcpy2DAsync(device + static_cast<std::size_t>(first_row) * pitch_[p], pitch_[p], lowest,
                               std::max(step, bytes), bytes, rows, cudaMemcpyHostToDevice, call.stream);
   }
@@ -125,7 +125,7 @@ void Upload::bring(const Call& call, int p, Frame& ours) const {
               bytes, step);
 }
 
-/// Queues the copy of bytes that follow each other. cudaErrorInvalidValue if they are not all pinned.
+/// Queues the copy of contiguous bytes. cudaErrorInvalidValue if they are not all pinned.
 cudaError_t Upload::copy(const Call& call, std::uint8_t* to, const std::uint8_t* from, std::size_t count) const {
   if (fetches_ && count <= kFetchBytes && reinterpret_cast<std::uintptr_t>(from) % kFetchAlign == 0)
     if (const std::uint8_t* const near = mapped(from, count)) {
@@ -136,7 +136,7 @@ cudaError_t Upload::copy(const Call& call, std::uint8_t* to, const std::uint8_t*
   return cudaMemcpyAsync(to, from, count, cudaMemcpyHostToDevice, call.stream);
 }
 
-/// Copies a plane's rows to pinned memory piece by piece, and queues each piece's way to the device.
+/// Copies a plane's rows to pinned memory piece by piece, and queues each piece's transfer to the device.
 void Upload::stage(const Call& call, int plane) const {
   Memory& memory = call.memory;
   memory.staging.reserve(bytes_);

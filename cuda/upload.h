@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Transfer of host frames to the device: by DMA or a kernel from where they lie, or by way of pinned memory.
+// Transfer of host frames to the device: by DMA or a kernel in place, or through pinned memory.
 #pragma once
 
 #include "algorithms/layout.h"
@@ -14,38 +14,38 @@
 
 namespace framequality::cuda {
 
-/// True if DMA can reach these bytes of host memory, whoever pinned them. Asking takes 0.1 us.
+/// True if DMA can reach these bytes of host memory, whoever pinned them. Takes 0.1 us.
 bool is_pinned(const std::uint8_t* bytes, std::size_t count);
 
-/// One plane of a frame, at most 3 of which there are. No bytes: there is nothing in it to be brought.
+/// One plane of a frame, which has at most 3. 0 bytes: it is not copied.
 struct PlaneSize {
   std::size_t row_bytes = 0;
   int rows = 0;
 };
 
-/// Brings frames of one geometry to a device. What one frame in flight needs of it is its Memory.
+/// Copies frames of one geometry to a device. A Memory holds the buffers for one frame in flight.
 class Upload {
  public:
   struct Memory {
     PinnedMemory<std::uint8_t> staging;  ///< host frames' rows, plane after plane
     DeviceMemory<std::uint8_t> pixels;   ///< the same on the device
-    const char* way[3] = {};             ///< each plane's last one, for the log
+    const char* way[3] = {};             ///< each plane's last route, for the log
   };
 
-  /// Gives the planes their places in memory of our own. id: as for make_meter().
+  /// Lays out the planes in our own memory. id: as for make_meter().
   Upload(std::span<const PlaneSize> planes, int id);
-  /// For what meters read of a frame. fetches: small pieces come by a kernel, which other frames' long kernels would
-  /// hold up.
+  /// For the data that meters read. fetches: small pieces are copied by a kernel, which other frames' long kernels may
+  /// delay.
   Upload(const Geometry& geometry, int id, bool fetches = false);
 
   /// Queues the copies of rows first_row...last_row-1 of each plane of a host frame, from which they may still be read
-  /// when this returns; the frame as it will lie on the device. Allocates only if `memory` is new. Throws Error.
+  /// when this returns; returns the future frame on the device. Allocates only if `memory` is new. Throws Error.
   Frame operator()(Memory& memory, cudaStream_t stream, const Frame& frame, int first_row, int last_row) const;
   /// The same for all rows of the planes p with bit p set in `planes`; the others' pointers are null.
   Frame operator()(Memory& memory, cudaStream_t stream, const Frame& frame, unsigned planes) const;
 
  private:
-  /// What one call is about.
+  /// Parameters of one call.
   struct Call {
     Memory& memory;
     cudaStream_t stream;
@@ -59,11 +59,11 @@ class Upload {
   int id_;
   int planes_ = 0;
   PlaneSize size_[3];
-  std::size_t pitch_[3] = {};                  ///< of staged planes; 0: the plane holds nothing that is read
+  std::size_t pitch_[3] = {};                  ///< of staged planes; 0: nothing of the plane is read
   std::size_t offset_[3] = {};                 ///< of planes in Memory
-  std::size_t bytes_ = 0;                      ///< of these
+  std::size_t bytes_ = 0;                      ///< total size of these
   bool fetches_ = false;                       ///< small pieces, by a kernel
-  std::shared_ptr<CopyThreads> copy_threads_;  ///< for frames that are large; may be null
+  std::shared_ptr<CopyThreads> copy_threads_;  ///< for large frames; may be null
 };
 
 }  // namespace framequality::cuda

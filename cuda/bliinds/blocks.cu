@@ -19,17 +19,17 @@ namespace {
 
 using namespace bliinds;
 
-// One warp a row of 32 blocks of pixels, one thread a block; the tile lies in shared memory, zeros around the picture.
-// Few rows: a small picture must still occupy all processors.
+// One warp for a row of 32 blocks of pixels, one thread per block; the tile in shared memory, zeros around the image.
+// Few rows: a small image must still occupy all processors.
 constexpr int kAcross = kWarp, kDown = 4, kThreads = kAcross * kDown;
 constexpr int kBlocksEach = 5;  // on each processor, as many as registers let
 constexpr int kBins = kRealStatistics * kValueBins;
 constexpr int kTileWidth = kStride * kAcross + 2, kTileHeight = kStride * kDown + 2;
-// Pixels of the next scale that lie around odd rows and columns inside the tile.
+// Pixels of the next scale whose odd rows and columns lie inside the tile.
 constexpr int kHalfWidth = kStride * kAcross / 2, kHalfHeight = kStride * kDown / 2;
 static_assert(kStride * kAcross % 2 == 0 && kStride * kDown % 2 == 0);
 
-/// What the codes of a frame are read by.
+/// Reader of a frame's pixel values.
 struct ByteLayout {
   __device__ static double pixel(const BliindsJob& job, const ScaleJob&, int x, int y) {
     return __dmul_rn(job.frame.plane[0][y * job.frame.stride[0] + x], job.unit);
@@ -43,7 +43,7 @@ struct AnyLayout {
                      job.unit);
   }
 };
-/// Red of YUV.
+/// Reader of red from YUV.
 struct RedLayout {
   __device__ static double pixel(const BliindsJob& job, const ScaleJob& s, int x, int y) {
     const Frame& f = job.frame;
@@ -54,7 +54,7 @@ struct RedLayout {
     return __dmul_rn(red_code(red, luma, v), job.unit);
   }
 };
-/// Pixels that the scale before has made.
+/// Reader of pixels that the previous scale has computed.
 struct Made {
   __device__ static double pixel(const BliindsJob&, const ScaleJob& s, int x, int y) {
     return s.pixels[static_cast<std::int64_t>(y) * s.scale.width + x];

@@ -12,10 +12,10 @@
 
 namespace framequality::cuda {
 
-/// Measures on one device. All that one frame in flight needs is in a Slot; slots are used round-robin.
+/// Measures on one device. A Slot holds everything for one frame in flight; slots are used round-robin.
 class BliindsMeter final : public bliinds::Meter {
  public:
-  /// id: device number; negative: the context that is current in every call, that of the destructor included.
+  /// id: device number; negative: the context that is current in every call, including the destructor's.
   BliindsMeter(const bliinds::Input& input, int id, int depth);
   ~BliindsMeter() override;
 
@@ -24,7 +24,7 @@ class BliindsMeter final : public bliinds::Meter {
   bliinds::BlockValues blocks(int scale) override;
 
   /// For benchmarks: measures a frame in device memory, queues before(job, stream), then queue(job, stream) `count`
-  /// times: mean time of one of these. Unit: seconds. Blocks.
+  /// times; returns the mean time of one of these. Unit: seconds. Blocks.
   template <class Before, class Queue>
   double time(const Frame& frame, int count, Before before, Queue queue) {
     submit({frame, bliinds::Channel::kLuma});
@@ -36,7 +36,7 @@ class BliindsMeter final : public bliinds::Meter {
     check(cudaEventRecord(start.get(), stream), "cudaEventRecord");
     for (int i = 0; i < count; ++i) queue(slot.job, stream);
     check(cudaEventRecord(stop.get(), stream), "cudaEventRecord");
-    clear(slot);  // there may be a step that leaves counts behind
+    clear(slot);  // a step may leave counts behind
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     float ms;
     check(cudaEventElapsedTime(&ms, start.get(), stop.get()), "cudaEventElapsedTime");
@@ -50,8 +50,8 @@ class BliindsMeter final : public bliinds::Meter {
     DeviceMemory<unsigned> bins;
     DeviceMemory<ChunkSums> sums;
     PinnedMemory<double> features;
-    BliindsJob job;         ///< all but the frame is set up once
-    bool is_clear = false;  ///< histograms are zero; not before the first frame, nor after one that failed half way
+    BliindsJob job;         ///< all but the frame is set once
+    bool is_clear = false;  ///< histograms are zero; false before the first frame, and after one that failed half way
   };
 
   void prepare(Slot& slot);
@@ -62,7 +62,7 @@ class BliindsMeter final : public bliinds::Meter {
   DeviceMemory<bliinds::ShapeTable> table_;
   Upload upload_[2];  ///< by channel
   Slots<Slot> slots_;
-  const Slot* last_ = nullptr;  ///< of the frame last collected
+  const Slot* last_ = nullptr;  ///< of the last frame collected
 };
 
 }  // namespace framequality::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Histograms of blocks' values: made while they are measured, read when they are pooled.
+// Histograms of blocks' values: filled while they are measured, read when they are pooled.
 #pragma once
 
 #include "cuda/bliinds/job.h"
@@ -9,13 +9,13 @@ namespace framequality::cuda {
 inline constexpr unsigned kAll = ~0u;  ///< lanes of a warp
 inline constexpr int kWarp = 32;
 
-/// Place of a value in a histogram.
+/// Bin of a value in a histogram.
 __device__ __forceinline__ int value_bin(double value) {
   const long long bin = (__double_as_longlong(value) >> (52 - kValueBits)) - ((1023ll - 44) << kValueBits);
   return static_cast<int>(bin < 0 ? 0 : bin < kValueBins ? bin : kValueBins - 1);
 }
 
-/// Counts a place for each lane of `active`, all of which call it. Flat pictures put whole warps in one place: then one
+/// Counts a bin for each lane of `active`, all of which call it. Flat images put whole warps in one bin: then one
 /// lane counts for all.
 __device__ __forceinline__ void count(unsigned* bins, int bin, unsigned active) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, first = __ffs(static_cast<int>(active)) - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host side of the device twin of BLIINDS-II: its memory, and five kernels a frame.
+// The host side of the device twin of BLIINDS-II: its memory, and five kernels per frame.
 #include "cuda/bliinds/meter.h"
 
 #include "cuda/bliinds/device_meter.h"
@@ -50,12 +50,12 @@ BliindsMeter::BliindsMeter(const Input& input, int id, int depth)
   }
 }
 
-// The slots then wait for the device.
+// The slots wait for the device.
 BliindsMeter::~BliindsMeter() {
   if (id_ >= 0) (void)cudaSetDevice(id_);
 }
 
-/// Takes the slot's memory and sets its job up.
+/// Sets up a slot's memory and job.
 void BliindsMeter::prepare(Slot& slot) {
   BliindsJob& job = slot.job;
   Scale scale{input_.geometry.width, input_.geometry.height};

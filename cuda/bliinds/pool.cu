@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The kernels of BLIINDS-II that pool: means and percentile means of blocks' values, by selection.
 //
-// Histograms tell where the highest tenth begins to within 3%; only what lies in that one place is looked at more
-// closely. Sums run in the same order every time; only integers are added by atomics.
+// Histograms locate the start of the highest tenth to within 3%; only values in that bin are examined
+// further. Sums run in the same order every time; only integers are added by atomics.
 #include "cuda/bliinds/histogram.cuh"
 #include "cuda/bliinds/job.h"
 #include "cuda/check.h"
@@ -16,16 +16,16 @@ using Key = unsigned long long;
 
 constexpr Key kNoKey = ~Key{0};
 
-/// The bits of a double >= 0 as a number that is ordered alike.
+/// The bits of a double >= 0 as a number with the same order.
 __device__ __forceinline__ Key key_of(double value) { return static_cast<Key>(__double_as_longlong(value)); }
 __device__ __forceinline__ double value_of(Key key) { return __longlong_as_double(static_cast<long long>(key)); }
 
-/// The sum over the block's threads, in the same order every time, for all of them. scratch: one place a warp.
+/// The sum over the block's threads, in the same order every time, for all of them. scratch: one value per warp.
 template <int kThreadCount, class T, class Add>
 __device__ __forceinline__ T reduce(T mine, T* scratch, Add add) {
 #pragma unroll
   for (int d = kWarp / 2; d > 0; d /= 2) mine = add(mine, __shfl_xor_sync(kAll, mine, d));
-  __syncthreads();  // whoever still reads an earlier result
+  __syncthreads();  // for threads that still read an earlier result
   if (threadIdx.x % kWarp == 0) scratch[threadIdx.x / kWarp] = mine;
   __syncthreads();
   T all = scratch[0];
@@ -46,7 +46,7 @@ struct Most {
   __device__ Key operator()(Key a, Key b) const { return max(a, b); }
 };
 
-/// Sum over the threads before this one; scratch: one place a warp.
+/// Sum over the threads before this one; scratch: one value per warp.
 template <int kThreadCount, class T>
 __device__ __forceinline__ T sum_before(T mine, T* scratch) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -65,14 +65,14 @@ __device__ __forceinline__ T sum_before(T mine, T* scratch) {
   return before;
 }
 
-/// Where counting down from the last of a histogram's places reaches `wanted`.
+/// The bin at which counting down from the last one reaches `wanted`.
 struct Found {
   int bin;
-  unsigned wanted;  ///< how many of that place are still wanted, 1...in_bin
+  unsigned wanted;  ///< values of that bin still wanted, 1...in_bin
   unsigned in_bin;
 };
 
-/// wanted: 1...sum of all bins. All threads call it and get the answer. kBins: a multiple of the threads.
+/// wanted: 1...sum of all bins. All threads call it and get the result. kBins: a multiple of the threads.
 template <int kThreadCount, int kBins>
 __device__ Found find_from_top(const unsigned* bins, unsigned wanted, unsigned* scratch, Found* answer) {
   constexpr int kMine = kBins / kThreadCount;
@@ -84,7 +84,7 @@ __device__ Found find_from_top(const unsigned* bins, unsigned wanted, unsigned* 
   unsigned before = sum_before<kThreadCount>(sum, scratch);
 #pragma unroll
   for (int k = 0; k < kMine; ++k) {
-    // Of exactly one place: what lies above it does not suffice, with it it does.
+    // True for exactly one bin: the counts above it are too few, with it they suffice.
     if (before < wanted && wanted - before <= n[k]) *answer = {top - k, wanted - before, n[k]};
     before += n[k];
   }
@@ -94,8 +94,8 @@ __device__ Found find_from_top(const unsigned* bins, unsigned wanted, unsigned* 
 
 constexpr int kChunkThreads = 256, kChunkValues = kChunk / kChunkThreads;
 
-// Grid: chunks across, statistics down. Each block of threads finds the place for itself: that is faster than a kernel
-// of its own that all would have to wait for.
+// Grid: chunks across, statistics down. Each block of threads finds the bin itself: faster than a separate kernel
+// that all would have to wait for.
 __global__ void __launch_bounds__(kChunkThreads) sum_chunks(const __grid_constant__ BliindsJob job) {
   constexpr int kWarps = kChunkThreads / kWarp;
   __shared__ double real[kWarps];
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kChunkThreads) sum_chunks(const __grid_constan
 }
 
 constexpr int kPoolThreads = 512, kPoolWarps = kPoolThreads / kWarp;
-// 11 bits at a time: after two digits hardly any two values of a picture are alike.
+// 11 bits at a time: after two digits, hardly any two values of an image are equal.
 constexpr int kDigitBits = 11, kDigits = 1 << kDigitBits;
 
 struct PoolScratch {
@@ -165,7 +165,7 @@ struct Gathered {
   /// every lane every 32nd value: the same ones every time.
   template <class F>
   __device__ __forceinline__ void for_each(F f) const {
-    constexpr int kAtOnce = 4;  // loads on their way together
+    constexpr int kAtOnce = 4;  // loads in flight together
     const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
     for (int c = warp; c < chunks; c += kPoolWarps) {
       const double* const from = values + static_cast<std::int64_t>(c) * kChunk;
@@ -181,7 +181,7 @@ struct Gathered {
   }
 };
 
-/// Sum of the `wanted` highest values, 1...all of them: radix selection from the highest bit in which they differ.
+/// Sum of the `wanted` highest values, at least 1: radix selection from the highest bit in which they differ.
 __device__ double sum_highest(const Gathered& gathered, unsigned wanted, PoolScratch& s) {
   Key least = kNoKey, most = 0;
   for (int c = static_cast<int>(threadIdx.x); c < gathered.chunks; c += kPoolThreads) {
@@ -193,7 +193,7 @@ __device__ double sum_highest(const Gathered& gathered, unsigned wanted, PoolScr
   if (least == most) return wanted * value_of(most);
   int shift = 64 - __clzll(static_cast<long long>(least ^ most));  // bits still unknown, 1...63: no value has a sign
   Key prefix = most >> shift;                                      // the others, of the last value wanted
-  bool all_of_it = false;                                          // all values that begin with the prefix are wanted
+  bool all_of_it = false;                                          // all values with this prefix are wanted
   while (shift > 0 && !all_of_it) {
     const int bits = min(kDigitBits, shift);
     for (int i = static_cast<int>(threadIdx.x); i < kDigits; i += kPoolThreads) s.bins[i] = 0;
@@ -217,7 +217,7 @@ __device__ double sum_highest(const Gathered& gathered, unsigned wanted, PoolScr
     if (is_one && (head > prefix || (all_of_it && head == prefix))) sum += value_of(key);
   });
   sum = reduce<kPoolThreads>(sum, s.real, Plus());
-  return all_of_it ? sum : sum + wanted * value_of(prefix);  // shift is 0: all that remain are this very value
+  return all_of_it ? sum : sum + wanted * value_of(prefix);  // shift is 0: all remaining values are equal to this one
 }
 
 /// Mean of all values, mean of the highest tenth.

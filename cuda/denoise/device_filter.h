@@ -16,19 +16,19 @@
 
 namespace framequality::cuda {
 
-/// Filters on one device. All that one frame in flight needs is in a Slot; slots are used round-robin. Host frames of
-/// the window that others share are uploaded once, to memory that is kept while they may be asked for again.
+/// Filters on one device. A Slot holds everything for one frame in flight; slots are used round-robin. Host frames of
+/// the window that others share are uploaded once, to memory that is kept while they may be needed again.
 class DeviceDenoiser final : public denoise::Filter {
  public:
-  /// id: device number; negative: the context that is current in every call, that of the destructor included.
-  /// takes_tensor: whether the tensor cores' kernel may be taken where it suits.
+  /// id: device number; negative: the context that is current in every call, including the destructor's.
+  /// takes_tensor: whether the tensor cores' kernel may be used where it fits.
   DeviceDenoiser(const PictureGeometry& geometry, int id, int depth, bool takes_tensor = true);
   ~DeviceDenoiser() override;
 
   void submit(const denoise::Task& task) override;
   void collect() override;
 
-  /// For benchmarks: queues the kernels of a frame, all of it in device memory, `count` times and returns the mean time
+  /// For benchmarks: queues the kernels of a frame, all in device memory, `count` times and returns the mean time
   /// from one to the next. Unit: seconds. Blocks.
   double time_kernels(std::span<const denoise::Source> window, std::size_t center, const Canvas& out,
                       const denoise::Settings& settings, int count);
@@ -36,7 +36,7 @@ class DeviceDenoiser final : public denoise::Filter {
  private:
   struct Slot : FrameSlot {
     Download::Memory result;
-    DeviceMemory<denoise::NoiseBlock> blocks;  ///< of one pass after the other
+    DeviceMemory<denoise::NoiseBlock> blocks;  ///< of one pass at a time
     DeviceMemory<denoise::Weights> weights;    ///< DenoiseJob::estimated of all passes
     Canvas out;
   };
@@ -46,7 +46,7 @@ class DeviceDenoiser final : public denoise::Filter {
     Event arrived = make_event(cudaEventDisableTiming);
     Frame frame;
     std::uint64_t serial = 0;
-    unsigned planes = 0;         ///< that have been brought; 0: the memory holds no frame that may be asked for again
+    unsigned planes = 0;         ///< those uploaded; 0: the memory holds no frame that may be needed again
     std::uint64_t last_use = 0;  ///< number of the last frame submitted that reads it, from 1; 0: none
   };
 

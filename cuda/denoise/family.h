@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tensor cores' denoising kernels by what they multiply, how many planes they take and how a thread block is cut.
+// The tensor cores' denoising kernels by sample type, number of planes and shape of a thread block.
 #pragma once
 
 #include "cuda/denoise/job.h"
@@ -7,16 +7,16 @@
 
 namespace framequality::cuda::tile {
 
-/// What a kernel can do besides weights from distances alone.
+/// Features of a kernel besides weights from distances alone.
 inline constexpr unsigned kFloor = 1, kSpatial = 2, kMaxCenter = 4;
 
-/// With these a weight must be right by itself. Without, all weights of a pixel may be too large by one factor, which
-/// its mean does not know.
+/// Whether weights must be exact. Otherwise all weights of a pixel may be too large by one factor, which
+/// cancels in its mean.
 constexpr bool is_exact(unsigned features) { return (features & (kFloor | kMaxCenter)) != 0; }
 
 using Kernel = void (*)(DenoiseJob, Layout);
 
-/// A kernel, and what it can do. A job that does without a feature may have it, but for kMaxCenter.
+/// A kernel and its features. Unused features are allowed, except kMaxCenter.
 struct Choice {
   Kernel kernel;
   unsigned features;
@@ -37,15 +37,15 @@ struct Cut {
 template <class Samples, int kPlanes, class Cut_>
 struct Family {
   using Cut = Cut_;
-  /// The first one, as in __CUDA_ARCH__. Turing has no room for several planes' blocks at the usual radius.
+  /// The first supported one, as in __CUDA_ARCH__. Turing has no room for several planes' blocks at the usual radius.
   static constexpr int kArchitecture = kPlanes > 1 && Samples::kArchitecture < 800 ? 800 : Samples::kArchitecture;
   static constexpr Layout layout(int radius) { return Layout::of<Samples>(Cut::kWidth, Cut::kHeight, radius, kPlanes); }
-  /// Defined in tensor.cuh, compiled in a file for each family: they take nvcc long.
+  /// Defined in tensor.cuh, compiled in one file per family: they take nvcc long.
   static Choice choose(int radius, unsigned features);
 };
 
-// Registers enough that one step's products run while the step before becomes weights, and of the cuts that are about
-// as fast one that leaves a multiprocessor eight warps where it has 100 KB of shared memory.
+// Enough registers for one step's products to run while the previous step becomes weights; of cuts with about
+// equal speed, one that leaves a multiprocessor eight warps where it has 100 KB of shared memory.
 using Gray = Family<Bytes, 1, Cut<4, 2, 2, 2>>;
 using Chroma = Family<Bytes, 2, Cut<4, 2, 2, 2>>;
 using Rgb = Family<Bytes, 3, Cut<4, 3, 2, 1>>;

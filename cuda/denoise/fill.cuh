@@ -21,7 +21,7 @@ struct Picture {
   denoise::Border border;
 };
 
-/// A candidate: what the rounding of its half sum of squares takes off, and its codes.
+/// A candidate: correction for the rounding of its half sum of squares, and its samples.
 template <int kPlanes>
 struct alignas(kPlanes == 1 ? 8 : 16) Value {
   float rounding, code[kPlanes];
@@ -42,11 +42,11 @@ struct Shared {
     values = reinterpret_cast<Value<kPlanes>*>(at += l.all_begin_bytes());
     raw = reinterpret_cast<Code*>(at += l.all_value_bytes());
   }
-  /// Of two candidates, the first one at an even place.
+  /// The first of two candidates, at an even place.
   __device__ __forceinline__ static int begin_place(int at) { return at / 2 * 4 + at % 2; }
 };
 
-/// Four bytes from anywhere; reads aligned words that hold one of them at least.
+/// Four bytes from any address; reads aligned words that contain at least one of them.
 __device__ __forceinline__ std::uint32_t load_word(const std::uint8_t* from) {
   const auto at = reinterpret_cast<std::uintptr_t>(from);
   const auto low = *reinterpret_cast<const std::uint32_t*>(at & ~std::uintptr_t{3});
@@ -61,7 +61,7 @@ __device__ __forceinline__ std::int16_t code_at(Halves, const PictureLayout& l, 
   return static_cast<std::int16_t>(static_cast<int>(read_sample(l, p)) - (1 << (l.depth - 1)));
 }
 
-/// Codes of a plane, from (left, top) on.
+/// Samples of a plane, from (left, top) on.
 template <int kThreads, class Samples>
 __device__ __forceinline__ void fill_raw(const Layout& l, typename Samples::Code* raw, const PictureLayout& words,
                                          const Picture& p, int left, int top) {
@@ -96,7 +96,7 @@ __device__ __forceinline__ void fill_raw(const Layout& l, typename Samples::Code
   }
 }
 
-/// Four pairs side by side, the first one's row and column at `at`, a multiple of 4.
+/// Four adjacent pairs, the first one's row and column at `at`, a multiple of 4.
 __device__ __forceinline__ void make_pairs(const Layout& l, const std::int8_t* at, uint4* to) {
   const auto* const upper = reinterpret_cast<const std::uint32_t*>(at);
   const auto* const lower = reinterpret_cast<const std::uint32_t*>(at + Bytes::kSecondY * l.raw_pitch);
@@ -121,8 +121,8 @@ __device__ __forceinline__ void make_pairs(const Layout&, const std::int16_t* at
 __device__ __forceinline__ int multiply_word(std::uint32_t word, std::uint32_t mask, int sum) {
   return __dp4a(static_cast<int>(word & mask), static_cast<int>(word), sum);
 }
-/// Adds squares of rows of patches to `row`, ten from a place on whose pair and code are given: the patches of kColumns
-/// candidates side by side.
+/// Adds squares of rows of patches to `row`, ten from the given pair and sample on: the patches of kColumns
+/// adjacent candidates.
 __device__ __forceinline__ void add_squares(const Layout& l, const uint2* pairs, const std::int8_t*, int patch,
                                             int (&row)[10][1]) {
   const std::uint32_t first = row_mask<Bytes>(patch, 0), second = row_mask<Bytes>(patch, 4);
@@ -137,7 +137,7 @@ __device__ __forceinline__ void add_squares(const Layout& l, const uint2*, const
                                             int (&row)[10][2]) {
 #pragma unroll
   for (int r = 0; r < 10; ++r) {
-    // Both candidates' rows are in 2 * patch + 2 codes: one without the last of them, one without the first.
+    // Both candidates' rows lie in 2 * patch + 2 samples: one without the last of them, one without the first.
     int sum = 0, first = 0, last = 0;
 #pragma unroll
     for (int i = 0; i <= kMaxPatch; ++i) {
@@ -153,8 +153,8 @@ __device__ __forceinline__ void add_squares(const Layout& l, const uint2*, const
   }
 }
 
-/// Fills shared memory with what lies around the thread block's pixels. value_of: what the rounding takes off, and what
-/// codes are multiplied by, of whether the sum of squares is odd. All threads; ends with a barrier.
+/// Fills shared memory with the surroundings of the thread block's pixels. value_of: the rounding's correction, and the
+/// factor of samples, by whether the sum of squares is odd. All threads; ends with a barrier.
 template <int kThreads, class Samples, int kPlanes, class F>
 __device__ __forceinline__ void fill(const Layout& l, const Shared<Samples, kPlanes>& s, const PictureLayout& words,
                                      const Picture (&planes)[kPlanes], int left, int top, int patch, F value_of) {

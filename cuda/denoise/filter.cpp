@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host side of the device twin of the denoisers: brings frames there and back, one launch for each pass.
+// The host side of the device twin of the denoisers: transfers frames both ways, one launch per pass.
 #include "cuda/denoise/filter.h"
 
 #include "cuda/denoise/device_filter.h"
@@ -31,10 +31,10 @@ std::span<const PlaneSize> planes_of(const std::array<PlaneSize, 3>& sizes, cons
   return std::span(sizes).first(geometry.layout.planes);
 }
 
-/// Planes by what is done to them, bit p for plane p.
+/// Planes by their treatment, bit p for plane p.
 struct Work {
-  unsigned filtered = 0;  ///< some component of it is
-  unsigned whole = 0;     ///< all bytes of it are written by kernels
+  unsigned filtered = 0;  ///< some of its components are filtered
+  unsigned whole = 0;     ///< kernels write all of its bytes
 };
 Work work_of(const PictureGeometry& geometry, const Passes& passes) {
   std::size_t written[3] = {};
@@ -52,12 +52,12 @@ Work work_of(const PictureGeometry& geometry, const Passes& passes) {
   return work;
 }
 
-/// Queues the copy of a plane within the device. Rows may lie in either order in memory.
+/// Queues the copy of a plane within the device. Rows may have either order in memory.
 void copy_plane(cudaStream_t stream, const Canvas& to, const Frame& from, int p, const PlaneSize& size) {
   const auto rows = static_cast<std::size_t>(size.rows);
   if (rows == 0 || size.row_bytes == 0) return;
   const auto copy = [&](int first, std::size_t count, std::ptrdiff_t to_step, std::ptrdiff_t from_step) {
-    // The stride of a single row says nothing.
+    // A single row's stride is meaningless.
     const auto pitch = [&](std::ptrdiff_t step) {
       return count == 1 ? size.row_bytes : static_cast<std::size_t>(step);
     };
@@ -84,13 +84,13 @@ DeviceDenoiser::DeviceDenoiser(const PictureGeometry& geometry, int id, int dept
       download_(planes_of(sizes_of(geometry), geometry), id),
       slots_(depth) {}
 
-// The slots then wait for the device.
+// The slots wait for the device.
 DeviceDenoiser::~DeviceDenoiser() {
   if (id_ >= 0) (void)cudaSetDevice(id_);
 }
 
-/// Memory for one more host frame: the one that has not been used for longest. None that a pending frame is made from,
-/// so nothing has to be waited for.
+/// Memory for one more host frame: the least recently used one. No pending frame depends on it,
+/// so no wait is needed.
 DeviceDenoiser::Uploaded& DeviceDenoiser::room() {
   const std::uint64_t collected = submitted_ - slots_.pending();
   Uploaded* oldest = nullptr;
@@ -99,7 +99,7 @@ DeviceDenoiser::Uploaded& DeviceDenoiser::room() {
   return oldest ? *oldest : *uploaded_.emplace_back(std::make_unique<Uploaded>());
 }
 
-/// Puts the host frames of a window into frames_, as they will lie on the device when the slot's stream gets there.
+/// Puts the host frames of a window into frames_, as they will be on the device when the slot's stream gets there.
 void DeviceDenoiser::bring(Slot& slot, std::span<const Source> window, unsigned planes) {
   const cudaStream_t stream = slot.stream.get();
   const bool is_shared = window.size() > 1;
@@ -110,7 +110,7 @@ void DeviceDenoiser::bring(Slot& slot, std::span<const Source> window, unsigned 
     return at == uploaded_.end() ? nullptr : at->get();
   };
   for (const Source& source : window)
-    if (Uploaded* const u = find(source)) u->last_use = submitted_ + 1;  // not to be given away below
+    if (Uploaded* const u = find(source)) u->last_use = submitted_ + 1;  // protects it from reuse below
   for (const Source& source : window) {
     Uploaded* u = find(source);
     if (u) {
@@ -150,7 +150,7 @@ DenoiseJob DeviceDenoiser::job_for(std::size_t center, const Canvas& target, con
     const int c = pass.component[k];
     const PictureLayout::Component& at = geometry_.layout.component[c];
     for (std::size_t f = 0; f < frames_.size(); ++f)
-      // Only read, whatever the type says.
+      // Only read, despite the type.
       job.source[f][k] = {const_cast<std::uint8_t*>(frames_[f].plane[at.plane]) + at.offset,
                           frames_[f].stride[at.plane]};
     job.out[k] = {target.plane[at.plane] + at.offset, target.stride[at.plane]};
@@ -160,7 +160,7 @@ DenoiseJob DeviceDenoiser::job_for(std::size_t center, const Canvas& target, con
   return job;
 }
 
-/// Queues the kernels that make frame `center` of frames_ into `target`, all on the device.
+/// Queues the kernels that filter frame `center` of frames_ into `target`, all on the device.
 void DeviceDenoiser::launch(Slot& slot, std::size_t center, const Canvas& target, const Settings& settings,
                             int fields) {
   const cudaStream_t stream = slot.stream.get();
@@ -176,7 +176,7 @@ void DeviceDenoiser::launch(Slot& slot, std::size_t center, const Canvas& target
     jobs[i] = job_for(center, target, settings, passes.pass[i], fields);
     if (denoise::estimates(settings, passes.pass[i])) blocks = std::max(blocks, noise_blocks(jobs[i]));
   }
-  // Planes too small for any block have weights too.
+  // Planes without any block have weights too.
   slot.blocks.reserve(blocks);
   slot.weights.reserve(kMostPasses * kMostFields);
   for (int i = 0; i < passes.count; ++i) {
@@ -218,7 +218,7 @@ void DeviceDenoiser::submit(const denoise::Task& task) {
   slots_.take();
   ++submitted_;
   if (out.memory == Memory::kCuda) return;
-  // While the device is at work. What it does not read need not go there and back.
+  // While the device works. Planes that it does not read are copied on the host.
   const Frame& from = window[center].frame;
   for (int p = 0; p < geometry_.layout.planes; ++p)
     if (!(filtered >> p & 1))

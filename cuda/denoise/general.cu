@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The denoiser for any patch and any number of planes, and which of them all kernels a job gets.
+// The denoiser for any patch and any number of planes, and the choice among all kernels.
 #include "cuda/check.h"
 #include "cuda/denoise/kernels.h"
 #include "cuda/denoise/near.h"
@@ -10,7 +10,7 @@
 #include <limits>
 
 // Warps and columns are as in sliding.cu, but patch and planes are numbers at run time: rows are read again to
-// be taken off the columns' sums, and these are added up over the patch's width as differences of prefix sums.
+// be subtracted from the columns' sums, which are added up over the patch's width as differences of prefix sums.
 
 namespace framequality::cuda {
 namespace {
@@ -19,7 +19,7 @@ using denoise::CenterWeight;
 
 constexpr unsigned kAll = ~0u;
 constexpr int kRows = 4;
-constexpr std::size_t kReserved = 1024;  // bytes of shared memory that a block takes beside its own
+constexpr std::size_t kReserved = 1024;  // bytes of shared memory that the driver reserves per block
 using Code = std::uint16_t;
 using CodeTile = Tile<Code, 1>;
 
@@ -28,8 +28,8 @@ __device__ Sum pick(const Sum (&of)[kQuad], int i) {
   return i == 0 ? of[0] : i == 1 ? of[1] : i == 2 ? of[2] : of[3];
 }
 
-/// Sums of a quad's columns and their `patch` neighbours on both sides; of columns whose neighbours are another warp's:
-/// anything.
+/// Sums of a quad's columns and their `patch` neighbours on both sides; undefined for columns whose neighbours
+/// belong to another warp.
 template <class Sum>
 __device__ __forceinline__ void add_across(int patch, int lane, const Sum (&column)[kQuad], Sum (&sum)[kQuad]) {
   Sum prefix[kQuad];
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(32 * kMostWarps) filter_any(const __grid_const
     return;
   }
 
-  // Tiles of all planes: of the frame that is filtered, then of one of the window, which may be the same.
+  // Tiles of all planes: of the filtered frame, then of one of the window, which may be the same.
   extern __shared__ float4 shared[];
   const int own_rows = warps * kRows + 2 * patch, rows = own_rows + 2 * reach;
   const int own_plane = own_rows * CodeTile::kRow, plane = rows * CodeTile::kRow;
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(32 * kMostWarps) filter_any(const __grid_const
 #pragma unroll
     for (int i = 0; i < kQuad; ++i) largest[r][i] = denoise::kLeastCenter;
   const auto own_place = own.at(warp * kRows, 0, lane);
-  /// Counts the frame's own pixels with a weight for each.
+  /// Adds the frame's own pixels with a weight for each.
   const auto add_own = [&](auto weight) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -176,7 +176,7 @@ DenoiseKernel general_kernel(const DenoiseJob& job) {
   return {function, kRows, bytes, bytes};
 }
 
-/// How many warps, and bytes of shared memory, a block of a kernel is launched with; no warps: it has no room.
+/// Warps and bytes of shared memory of a kernel's block; 0 warps: not enough memory.
 struct Shape {
   int warps = 0;
   std::size_t bytes = 0;
@@ -190,7 +190,7 @@ Shape shape_of(const DenoiseKernel& kernel, const DenoiseJob& job, std::size_t r
     const std::size_t bytes =
         (own + 2 * static_cast<std::size_t>(job.search_radius)) * kernel.row_bytes + own * kernel.own_row_bytes;
     if (bytes > room) continue;
-    // Registers let two blocks in. One fits: Turing, where a block may have all there is, reserves nothing.
+    // Registers permit two blocks. One always fits: Turing, where a block may use all memory, reserves nothing.
     const int resident = static_cast<int>(std::clamp<std::size_t>(all_room / (bytes + kReserved), 1, 2)) * warps;
     if (resident <= most) continue;
     most = resident;

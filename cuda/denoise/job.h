@@ -14,7 +14,7 @@ namespace framequality::cuda {
 
 inline constexpr int kMaxWindow = 2 * denoise::kMaxTemporalRadius + 1;
 
-/// One pass over one frame. Everything that is pointed to is device memory. Plane k is the pass's component k.
+/// One pass over one frame. All pointers are to device memory. Plane k is the pass's component k.
 struct DenoiseJob {
   struct Plane {
     std::uint8_t* data = nullptr;  ///< of sample (0, 0) of field 0
@@ -33,28 +33,28 @@ struct DenoiseJob {
   denoise::Border border = denoise::Border::kSymmetric;
   denoise::CenterWeight center_weight = denoise::CenterWeight::kOne;
   denoise::Weights weights;
-  /// Each field's, in device memory; null: `weights` are all of them's. Of `weights` then counts only which are 0.
+  /// Per field, in device memory; null: `weights` apply to all. Otherwise only the zeros of `weights` matter.
   const denoise::Weights* estimated = nullptr;
 
   FQ_HD int field_height(int field) const { return (height - field + fields - 1) / fields; }
 };
 
-/// Blocks that launch_noise() needs room for.
+/// Number of blocks that launch_noise() needs.
 inline std::size_t noise_blocks(const DenoiseJob& job) {
   return static_cast<std::size_t>(job.fields) * static_cast<std::size_t>(job.count) *
          static_cast<std::size_t>(denoise::NoiseGrid(job.width, job.field_height(0)).count());
 }
-/// Estimates the noise of each field of the frame and makes its weights of it. blocks: noise_blocks(), of which the
-/// kernels alone know the order. Two launches. Throws Error.
+/// Estimates the noise of each field of the frame and computes its weights. blocks: noise_blocks(), in an order
+/// private to the kernels. Two launches. Throws Error.
 void launch_noise(const DenoiseJob& job, const denoise::WeightRule& rule, denoise::NoiseBlock* blocks,
                   denoise::Weights* weights, cudaStream_t stream);
 
 /// Filters any job. One launch. Throws Error.
 void launch_denoise(const DenoiseJob& job, cudaStream_t stream);
 
-/// Whether the device (compute capability 10 * major + minor) and the tensor cores' kernel can do this job.
+/// Whether the device (compute capability 10 * major + minor) and the tensor cores' kernel support this job.
 bool suits_tensor_denoise(const DenoiseJob& job, int capability);
-/// Filters such a job: codes of up to 10 bits, distances by matrix products. One launch. Throws Error.
+/// Filters a supported job: samples of up to 10 bits, distances by matrix products. One launch. Throws Error.
 void launch_tensor_denoise(const DenoiseJob& job, int capability, cudaStream_t stream);
 
 }  // namespace framequality::cuda

@@ -10,46 +10,46 @@
 namespace framequality::cuda::tile {
 
 // Matrix products give the products of the patches of 4x4 pixels with those of 4x2 candidates. A patch is eight rows of
-// eight samples from its upper left corner on, those outside of it zero on the pixels' side. The pixels are two halves
+// eight samples from its upper left corner on; on the pixels' side, samples outside are zero. The pixels are two halves
 // of 4x2, one above the other: a window that covers all of a half's windows has 2 * radius + 2 rows and, rounded up,
-// 2 * radius + 4 columns. It is gone through in columns of 4 candidates, in steps of two rows.
+// 2 * radius + 4 columns. It is processed in columns of 4 candidates, in steps of two rows.
 //
-// What a lane puts into one product lies in shared memory as a pair of words, one for each half of k. All but the last
-// product of a step take what the step before read for the product after: a step reads one pair.
+// A lane's share of a product is in shared memory as a pair of words, one for each half of k. All but the last
+// product of a step reuse what the previous step read for the following product: a step reads one pair.
 
 inline constexpr int kWarp = 32;
 inline constexpr int kMaxPatch = 3;     ///< 7x7
 inline constexpr int kBlock = 4;        ///< pixels on a side of a matrix, and candidates across
 inline constexpr int kRowsPerHalf = 2;  ///< and candidates down
 
-/// Pixel of a half, and candidate whose bytes go into the product, of a lane: x, y.
+/// A lane's pixel of a half, and the candidate whose bytes it contributes to the product: x, y.
 FQ_HD int pixel_x(int lane) { return lane / 4 % 4; }
 FQ_HD int pixel_y(int lane) { return lane / 16; }
-/// The first of the two candidates, side by side, whose products a lane gets.
+/// The first of the two adjacent candidates whose products a lane gets.
 FQ_HD int candidate_x(int lane) { return lane % 2 * 2; }
 FQ_HD int candidate_y(int lane) { return lane % 4 / 2; }
-/// Where in a patch the first sample is that a lane puts into a step's first product. The next one is 2 rows below.
+/// Position in a patch of a lane's first sample in a step's first product. The next one is 2 rows below.
 FQ_HD int word_x(int lane) { return lane % 2 * 4; }
 FQ_HD int word_y(int lane) { return lane % 4 / 2; }
 
-/// Codes of 8 bits: a pair is four samples, and those 4 rows below.
+/// 8-bit samples: a pair is four samples, and those 4 rows below.
 struct Bytes {
   using Code = std::int8_t;
   using Product = int;
   static constexpr int kProducts = 2;               ///< of a step
   static constexpr int kPerWord = 4;                ///< samples of a word
-  static constexpr int kSecondX = 0, kSecondY = 4;  ///< from a pair's first word to the second one
+  static constexpr int kSecondX = 0, kSecondY = 4;  ///< offset of a pair's second word
   static constexpr int kMostBits = 8;
   static constexpr int kArchitecture = 800;
-  // Products begin with less than their bias, so that as floats they need no conversion: 1.5 * 2^23.
+  // Products begin at less than their bias, so that their bits are those of floats: 1.5 * 2^23.
   static constexpr int kBias = 0x4B400000;
   static constexpr float kBiasValue = 12582912;
   FQ_HD static int begin_of(int half_squares) { return kBias - half_squares; }
-  static constexpr int kColumns = 1;  ///< whose squares a thread adds up
+  static constexpr int kColumns = 1;  ///< columns whose squares a thread adds up
 };
 
-/// Codes of up to 10 bits as half floats: a pair is four samples, two to a word. Products of one plane's patches that
-/// count for anything are below 2^24, so float sums of them are exact; of more planes nearly all are.
+/// Samples of up to 10 bits as half floats: a pair is four samples, two to a word. Products of one plane's patches that
+/// matter are below 2^24, so float sums of them are exact; with more planes, nearly all are.
 struct Halves {
   using Code = std::int16_t;
   using Product = float;
@@ -63,13 +63,13 @@ struct Halves {
   static constexpr int kColumns = 2;
 };
 
-/// Those samples of a word at x of a row of a patch that belong to it.
+/// The samples of a word at x of a patch's row that belong to the patch.
 template <class Samples>
 FQ_HD std::uint32_t row_mask(int patch_radius, int x) {
   const int n = 2 * patch_radius + 1 - x;
   return n >= Samples::kPerWord ? ~0u : n <= 0 ? 0u : (1u << 32 / Samples::kPerWord * n) - 1u;
 }
-/// Those of a lane's word (0, 1) of a step's product k.
+/// The same for a lane's word (0, 1) in a step's product k.
 template <class Samples>
 FQ_HD std::uint32_t word_mask(int patch_radius, int lane, int k, int word) {
   const bool inside = word_y(lane) + 2 * k + Samples::kSecondY * word <= 2 * patch_radius;
@@ -80,7 +80,7 @@ inline constexpr int kMostSamples = (2 * kMaxPatch + 1) * (2 * kMaxPatch + 1);
 static_assert(3 * kMostSamples * (128 * 128 + 128 * 128 / 2) < 1 << 22);
 static_assert(kMostSamples * 512 * 512 < 1 << 24);
 
-/// Divides by a number below kMost that is not known when the kernel is compiled. Quotients below 256.
+/// Division by a number below kMost that is known only at run time. Quotients below 256.
 struct Divider {
   static constexpr int kMost = 128;
   int divisor;
@@ -90,7 +90,7 @@ struct Divider {
   FQ_HD constexpr int quotient(int i) const { return static_cast<int>(static_cast<std::uint32_t>(i) * factor >> 22); }
 };
 
-/// A thread block's shared memory; all its candidates begin at (-radius, -radius) of its first pixel.
+/// A thread block's shared memory; its candidates begin at (-radius, -radius) of its first pixel.
 struct Layout {
   int columns = 0, rows = 0;  ///< of candidates; multiples of 4
   int planes = 1, code_bytes = 1, value_bytes = 8;
@@ -108,7 +108,7 @@ struct Layout {
     l.planes = planes;
     l.code_bytes = sizeof(typename Samples::Code);
     l.value_bytes = planes == 1 ? 8 : 16;
-    l.pair_pitch = l.columns + 4 + (24 - (l.columns + 4) % 16) % 16;  // 8 mod 16: two rows of 8 meet no bank twice
+    l.pair_pitch = l.columns + 4 + (24 - (l.columns + 4) % 16) % 16;  // 8 mod 16: two rows of 8 use different banks
     l.pair_rows = l.rows + 8 - Samples::kSecondY;
     l.value_pitch = l.columns + (l.columns % 16 ? 0 : 4);
     l.raw_columns = l.columns + 8;
@@ -120,12 +120,12 @@ struct Layout {
     l.by_quads = Divider(l.columns / 4 + 1);
     return l;
   }
-  /// Matrices side by side in a window.
+  /// Adjacent matrices in a window.
   FQ_HD static constexpr int tiles(int radius) { return (2 * radius + 4 + 3) / 4; }
 
-  // Of each plane, pairs: that of a patch's row and column which begins at (x, y). Begins: of two candidates side by
-  // side, the bias less half the sum of squares of each one's patch, rounded down, and the same again. Values: what the
-  // half makes up for, and the candidate's codes. Raw: of each plane, codes less half of all there are; candidate
+  // Pairs: per plane, that of a patch's row and column which begins at (x, y). Begins: for two adjacent candidates,
+  // the bias less half the sum of squares of each one's patch, rounded down, and the same again. Values: correction
+  // for that half, and the candidate's samples. Raw: per plane, samples less half of their range; candidate
   // (0, 0)'s patch begins at (0, 0).
   FQ_HD constexpr int plane_pairs() const { return pair_pitch * pair_rows; }
   FQ_HD constexpr int plane_codes() const { return raw_pitch * raw_rows; }
@@ -137,8 +137,8 @@ struct Layout {
   }
 };
 
-/// What is to be done in a step for a half: the candidates' two rows are its window's first, last, others, or outside.
-/// In the first ones the half's lower row has no business with the upper one, in the last ones the other way round.
+/// A half's work in a step: the candidates' two rows are its window's first, last, others, or outside.
+/// In the first ones the half's lower row does not interact with the upper one, in the last ones vice versa.
 enum class RowPart : std::uint8_t { kNone, kFirst, kInner, kLast };
 /// The first, all middle, and the last steps of a column: 2 * stack steps each in head and tail, radius - 2 * stack
 /// between.

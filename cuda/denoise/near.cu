@@ -8,9 +8,9 @@
 #include <iterator>
 
 // A warp owns kSpan columns, 4 to a thread, of kRows + 2 rows. For each row of the window it reads the columns that all
-// of the row's offsets reach once, as vectors of four floats, and has them in registers while it goes over the offsets:
-// no copies shifted against each other are needed, and addresses are known. Two rows of sums share the rows in between.
-// The outer threads compute neighbours of the others alone, so that quads lie as words do in memory.
+// of the row's offsets reach once, as vectors of four floats, and keeps them in registers while it processes the
+// offsets: no shifted copies are needed, and addresses are known. Two rows of sums share the rows in between.
+// The outer threads only compute neighbours of the others, so that quads are aligned with words in memory.
 
 namespace framequality::cuda {
 namespace {
@@ -21,7 +21,7 @@ constexpr unsigned kAll = ~0u;
 constexpr int kWarps = 4, kThreads = 32 * kWarps;  // a block: warps one below the other
 constexpr int kMargin = kQuad;                     // columns of a tile on each side of a warp's, >= reach
 constexpr int kColumns = kSpan + 2 * kMargin, kWords = kColumns / kQuad;
-constexpr int kOwn = kSpan - 2 * kQuad;  // columns of a warp that it writes
+constexpr int kOwn = kSpan - 2 * kQuad;  // columns that a warp writes
 
 template <int kReach, int kRows>
 inline constexpr int kTileRows{kWarps * kRows + 2 * (1 + kReach)};
@@ -30,7 +30,7 @@ __device__ __forceinline__ int place_of(int i, int n, denoise::Border border) {
   return static_cast<unsigned>(i) < static_cast<unsigned>(n) ? i : denoise::bordered(i, n, border);
 }
 
-/// Four samples as they lie in memory, of kBytes bytes each.
+/// Four samples in memory, of kBytes bytes each.
 template <int kBytes>
 struct QuadOf;
 template <>
@@ -53,7 +53,7 @@ struct QuadOf<2> {
   }
 };
 
-/// Between words of memory and codes: two at a time where words have two bytes.
+/// Conversion between words in memory and samples: two at a time for words of two bytes.
 template <int kBytes>
 class Words {
  public:
@@ -76,7 +76,7 @@ class Words {
   bool is_swapped_;
 };
 
-/// What is taken off codes: half of what they can be.
+/// Offset subtracted from samples: half of their range.
 __device__ __forceinline__ float half_of(const PictureLayout& l) { return static_cast<float>(1 << (l.depth - 1)); }
 
 __device__ __forceinline__ bool is_aligned(const DenoiseJob::Plane& plane, int pixel_stride, int bytes) {
@@ -146,7 +146,7 @@ struct Means {
   float weights[kRows][kQuad], values[kPlanes][kRows][kQuad];
 };
 
-/// Two rows of a warp, from `row` on, against a row of the window of which `other` has kLoaded columns: the offsets
+/// Two rows of a warp, from `row` on, against a row of the window with kLoaded columns in `other`: the offsets
 /// that begin first...last columns after the first of these; tx: the first offset.
 template <int kPlanes, int kRows, int kLoaded, bool kFloor>
 __device__ __forceinline__ void add_rows(int row, int first, int last, int tx, int ty,
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
   float own[kPlanes][kRows + 2][kQuad];
   Means<kPlanes, kRows> means = {};
 
-  // In the frame's own window the pixel itself is an offset like any other: its weight comes out as 1.
+  // In the frame's own window the pixel itself is an ordinary offset: its weight comes out as 1.
 #pragma unroll 1
   for (int turn = 0; turn < job.frames; ++turn) {
     if (turn > 0) __syncthreads();
@@ -302,7 +302,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) filter_near(const __grid_co
   }
 }
 
-/// Rows of a warp. With 4 and more of them the registers of a multiprocessor hold too few warps: on an H200 2 are as
+/// Rows per warp. With 4 or more, a multiprocessor's registers hold too few warps: on an H200 2 are as
 /// fast or faster up to 1920x1080, and 2% slower at 3840x2160.
 constexpr int kRows = 2;
 

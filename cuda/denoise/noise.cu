@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The noise estimate of noise.h, and the weights that follow from it, without a detour over the host.
+// The noise estimate of noise.h, and the weights that follow from it, computed on the device.
 #include "cuda/check.h"
 #include "cuda/denoise/job.h"
 #include "cuda/loop_bound.cuh"
@@ -16,13 +16,13 @@ constexpr unsigned kAll = ~0u;
 
 // --- Blocks ---------------------------------------------------------------------------------------------------------
 
-// A thread block: kAcross blocks of pixels side by side, samples in shared memory. A warp has two blocks' columns, each
+// A thread block: kAcross adjacent blocks of pixels, samples in shared memory. A warp has two blocks' columns, each
 // thread kEach pixels one below the other.
 constexpr int kAcross = 4, kColumns = kAcross * kNoiseBlock, kEach = 4;
 constexpr int kBlockThreads = kColumns * kNoiseBlock / kEach;
 constexpr int kTileWidth = kColumns + 2 * kNoiseReach, kTileHeight = kNoiseBlock + 2 * kNoiseReach;
 
-/// Where the blocks of a field's plane begin.
+/// Index of the first block of a field's plane.
 __device__ __forceinline__ int first_block(const DenoiseJob& job, int field, int plane) {
   return (field * job.count + plane) * NoiseGrid(job.width, job.field_height(0)).count();
 }
@@ -87,9 +87,9 @@ __global__ void __launch_bounds__(kBlockThreads) add_up(const __grid_constant__ 
 
 // --- Rank -----------------------------------------------------------------------------------------------------------
 
-// One thread block a field. The sums at a rank are found eight bits at a time, from the top: how many of those that
-// have the bits found so far have each of the next ones. Each thread keeps its first blocks in registers: 8192 in all
-// are those of 1920x1080.
+// One thread block per field. The sum at a rank is found eight bits at a time, from the top, by counting the values
+// of the next bits among sums with the bits found so far. Each thread keeps its first blocks in registers: 8192 in all
+// suffice for 1920x1080.
 constexpr int kRankThreads = 1024, kDigits = 256, kKept = 8;
 
 struct Search {
@@ -112,7 +112,7 @@ __device__ __forceinline__ void find_digit(Search& search) {
   }
   const unsigned rank = search.rank;
   __syncwarp();
-  if (rank < up_to - own || rank >= up_to) return;  // not this lane's digits
+  if (rank < up_to - own || rank >= up_to) return;  // the digit is not this lane's
   unsigned digit = lane * kOwn, before = up_to - own;
   while (before + search.counts[digit] <= rank) before += search.counts[digit++];
   search.found = search.found << 8 | digit;
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kRankThreads)
         if (!all && !block.votes()) return;
         const auto look = [&](Search& search, unsigned sum) {
           const std::uint64_t bits = sum;
-          // Adding a constant 1 is one operation even where all of a warp add to the same one.
+          // Adding a constant 1 is one operation even if all of a warp add to the same counter.
           if (bits >> (shift + 8) == search.found) atomicAdd(search.counts + (sum >> shift & (kDigits - 1)), 1u);
         };
         look(fine, block.fine_sum());

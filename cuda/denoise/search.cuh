@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tensor cores' denoising kernel: what a warp does with its pixels' windows.
+// The tensor cores' denoising kernel: a warp's work on its pixels' windows.
 #pragma once
 
 #include "cuda/denoise/family.h"
@@ -33,18 +33,18 @@ __device__ __forceinline__ void multiply(float (&d)[4], const std::uint32_t (&a)
 #endif
 }
 
-/// A product as what was added up, with the bias of its samples.
+/// The float of a product, which includes the bias of its samples.
 __device__ __forceinline__ float float_of(int product) { return __int_as_float(product); }
 __device__ __forceinline__ float float_of(float product) { return product; }
 
-/// 2^x, 0 for less than 2^-126.
+/// 2^x, 0 below 2^-126.
 __device__ __forceinline__ float exp2_of(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/// What a lane has of its halves' pixels: its quarter of the candidates.
+/// A lane's sums for its halves' pixels, from its quarter of the candidates.
 template <int kHalves, int kPlanes>
 struct Sums {
   float weights[kHalves] = {}, values[kPlanes][kHalves] = {}, largest[kHalves] = {};
@@ -63,12 +63,12 @@ struct Sums {
 template <class Samples, int kPlanes, int kStack, unsigned kFeatures>
 struct Patches {
   std::uint32_t a[kStack][kPlanes][Samples::kProducts][4];
-  // With half the sum of squares, rounded down, and the bias, its negative; if not exact, times twice the scale.
+  // Half the sum of squares, rounded down, plus the bias, negated; if not exact, times twice the scale.
   float shift[2 * kStack];
-  float floor[2 * kStack];         // with what the rounding takes off
-  float own[kPlanes][2 * kStack];  // codes as in Value
+  float floor[2 * kStack];         // including the rounding's correction
+  float own[kPlanes][2 * kStack];  // samples as in Value
 
-  /// x, y: candidate that is the lane's pixel of the first half.
+  /// x, y: candidate at the lane's pixel of the first half.
   __device__ __forceinline__ void load(const Layout& l, const Shared<Samples, kPlanes>& s, int x, int y, int lane,
                                        int patch, float scale, float least) {
 #pragma unroll
@@ -96,10 +96,10 @@ struct Patches {
   }
 };
 
-/// Columns of matrices that are looked at at a time: one; or a window's first and last one. Of these, what is of use
-/// for a pixel in the one is of none in the other, so one exponential does for both; but with even radii a pixel's
+/// Columns of matrices processed at a time: one; or a window's first and last one. A candidate there matters in at
+/// most one of the two, so one exponential does for both; but with even radii a pixel's
 /// window ends (kEdgesAndEnd) where in the first column it begins.
-/// kOneWithCenter: one that may hold pixels themselves, which are to be left out.
+/// kOneWithCenter: one that may contain the pixels themselves, which are excluded.
 enum class Columns : std::uint8_t { kOne, kOneWithCenter, kEdges, kEdgesAndEnd };
 
 /// One frame's candidates of one warp. kRadius: of the search; 0: known at run time only.
@@ -107,7 +107,7 @@ template <class Samples, int kPlanes, int kStack, int kRadius, unsigned kFeature
 struct Search {
   static constexpr int kHalves = 2 * kStack;
   using Product = typename Samples::Product;
-  /// Two candidates' values, as they lie side by side.
+  /// Two adjacent candidates' values.
   struct alignas(16) Values {
     Value<kPlanes> of[2];
   };
@@ -119,13 +119,13 @@ struct Search {
   float scale, spatial;
   bool own_frame;
   int lane, radius;
-  // Of the columns that are being looked at, for each pair of pixels of a lane:
+  // For the current columns, for each pair of pixels of a lane:
   float addend[kHalves][3] = {}, column[3] = {};
-  int center[2] = {-1, -1};   // step, from a half's first, in which the candidate is the pixel itself
+  int center[2] = {-1, -1};   // step, from a half's first, whose candidate is the pixel itself
   float upper[kHalves] = {};  // rows' share of the spatial exponent, of the step's first half first
   Sums<kHalves, kPlanes> sums = {};
 
-  /// A step's products that count, and their candidates.
+  /// A step's products that matter, and their candidates.
   template <int kPairs>
   struct Products {
     Product d[kHalves][kPairs];
@@ -146,7 +146,7 @@ struct Search {
                                       int offset) {
     float x;
     if constexpr (is_exact(kFeatures)) {
-      // Sum and product are exact: equal patches weigh 1.
+      // Sum and product are exact, so that equal patches weigh 1.
       x = __fadd_rn(__fmaf_rn(__fadd_rn(float_of(product), constant), scale, value.rounding), patches.floor[half]);
       if constexpr (kFeatures & kFloor) x = fminf(x, 0.0f);
     } else {
@@ -240,15 +240,15 @@ struct Search {
     for (int k = 0; k < kPlanes; ++k) value.code[k] = first ? a.code[k] : b.code[k];
     return value;
   }
-  /// Whether of the lane's candidate e of the window's edges the one in the last column counts.
+  /// Whether, for the lane's candidate e of the window's edges, the last column's one counts.
   __device__ __forceinline__ bool in_last(int e) const { return candidate_x(lane) + e < pixel_x(lane); }
 
-  /// A lane's places in shared memory.
+  /// A lane's addresses in shared memory.
   struct Place {
     const uint2* pair;
     const Begins* begin;
     const Value<kPlanes>* value;
-    /// So many candidates further, an even number of them.
+    /// The place x candidates further right, an even number.
     __device__ __forceinline__ Place right(int x) const { return {pair + x, begin + x / 2, value + x}; }
   };
 
@@ -257,7 +257,7 @@ struct Search {
   __device__ __forceinline__ void run_columns(const Layout& l, Place at, int last) {
     constexpr int kMatrices = kColumns < Columns::kEdges ? 1 : 2, kPairs = kColumns == Columns::kEdgesAndEnd ? 3 : 2;
     const int r = kRadius ? kRadius : radius;
-    sums = {};  // in parts: where all weights are the same, all sums are rounded in one direction
+    sums = {};  // separate: if all weights are equal, all sums are rounded in one direction
     Matrix matrix[kMatrices];
 #pragma unroll
     for (int j = 0; j < Samples::kProducts - 1; ++j) {
@@ -281,7 +281,7 @@ struct Search {
       at.begin += kRowsPerHalf / 2 * l.value_pitch;
       at.value += kRowsPerHalf * l.value_pitch;
     };
-    // One step's products are on their way while those of the step before become weights.
+    // One step's products are in flight while those of the previous step become weights.
     Products<kPairs> now;
     multiply_next(Phase::kHead, 0);
     collect(now, matrix);

@@ -3,14 +3,14 @@
 #include "cuda/denoise/kernels.h"
 #include "cuda/denoise/tile.cuh"
 
-// A warp owns kSpan columns, 4 to a thread, of kRows + 2 kPatch rows. For each offset it goes down these rows with sums
-// of squared differences over the patch's height, one for each column, fetches its neighbours' sums by shuffles and
-// adds them up over the patch's width: columns without all neighbours in the warp are computed in vain. All sums of
+// A warp owns kSpan columns, 4 to a thread, of kRows + 2 kPatch rows. For each offset it moves down these rows with
+// sums of squared differences over the patch's height, one per column, fetches its neighbours' sums by shuffles and
+// adds them up over the patch's width: results without all neighbours in the warp are discarded. All sums of
 // weights and of values stay in registers until the last offset. Blocks are warps one below the other.
 //
-// Codes are floats. Nothing is ever taken off a sum, so distances are right to some 2^-22 of themselves at any depth,
-// and exact with 8 bits: a window of rows is the sum of the lower rows of one group of them and the upper ones of the
-// next.
+// Samples are floats. Nothing is ever subtracted from a sum, so distances have a relative error of some 2^-22 at any
+// depth, and are exact with 8 bits: a window of rows is the sum of the lower rows of one group and the upper ones of
+// the next.
 
 namespace framequality::cuda {
 namespace {
@@ -28,13 +28,13 @@ __device__ __forceinline__ float weight_of(const Weights& w, float distance, flo
   return e;
 }
 
-/// Rows of a thread: as many as registers hold, so that little is spent on the patch's other rows. For one plane 9 cut
+/// Rows of a thread: as many as registers hold, to spend little on the patch's other rows. For one plane 9 split
 /// 1080 rows, with 16 spans to 1920 columns, into 1920 warps: 3.6 for each of an H200's 528 schedulers, which do 4.
 template <int kPlanes>
 inline constexpr int kRowsOf = kPlanes == 1   ? 9
                                : kPlanes == 2 ? 6
                                               : 4;
-/// Vectors of 2 save instructions where loads of neighbours are a part of the work that counts.
+/// Vectors of 2 save instructions where loads of neighbours are a significant part of the work.
 template <int kPlanes>
 using TileOf = Tile<float, kPlanes == 1 ? 2 : 1>;
 
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
 #pragma unroll
       for (int k = 0; k < kPlanes; ++k) place[k] = tile[k].at(warp * kRows + reach + t.ty, reach + t.tx, lane);
       float other[kPlanes][kAllRows][kQuad];
-      // Of one plane its differences; of several, for which there is no room, the sums of their squares.
+      // For one plane, its differences; for several, for lack of room, the sums of their squares.
       float kept[kAllRows][kQuad];
       const auto take = [&](int j) {
 #pragma unroll
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, 2) filter(const __grid_consta
           float centre[kPlanes][kQuad];
 #pragma unroll
           for (int k = 0; k < kPlanes; ++k) {
-            // Of several planes there is no room for the rows in between.
+            // For several planes there is no room for the rows in between.
             if (kPlanes > 1)
               place[k].get(r + kPatch, centre[k]);
             else

@@ -16,7 +16,7 @@ unsigned features_of(const DenoiseJob& job) {
          (job.center_weight == denoise::CenterWeight::kMax ? kMaxCenter : 0);
 }
 
-/// Bytes of shared memory that a block may have.
+/// Largest shared memory of a block, bytes.
 constexpr int shared_bytes(int capability) {
   const int kilobytes = capability < 80                         ? 64
                         : capability == 80 || capability == 87  ? 163
@@ -31,7 +31,7 @@ constexpr bool fit(int capability) {
 }
 static_assert(fit<Gray, Chroma, Rgb, DeepGray, DeepChroma, DeepRgb>(86) && fit<DeepGray>(75), "the usual radius");
 
-/// Calls take(Family) for the one whose job it is; otherwise false.
+/// Calls take(Family) for the family that supports the job; otherwise false.
 template <class F>
 bool with_family(const DenoiseJob& job, int architecture, F take) {
   const PictureLayout& l = job.layout;
@@ -60,12 +60,12 @@ void launch(Kernel kernel, Layout layout, DenoiseJob job, cudaStream_t stream) {
 }  // namespace
 
 bool suits_tensor_denoise(const DenoiseJob& job, int capability) {
-  // Only where weights are estimated does the kernel look whether they keep everything.
+  // The kernel checks keeps() itself only if weights are estimated.
   if (!job.estimated && denoise::keeps(job.weights)) return false;
   const int architecture = architecture_on(capability);
   return with_family(job, architecture, [&](auto family) {
     using F = decltype(family);
-    // Below the least radius more than 1.6 exponentials would be made for each that counts.
+    // Below the least radius, more than 1.6 exponentials would be computed for each that counts.
     return architecture >= F::kArchitecture && job.patch_radius <= kMaxPatch &&
            job.search_radius >= F::Cut::kLeastRadius && job.search_radius <= denoise::kMaxSearchRadius &&
            F::layout(job.search_radius).bytes() <= shared_bytes(capability);
@@ -77,7 +77,7 @@ void launch_tensor_denoise(const DenoiseJob& given, int capability, cudaStream_t
     using F = decltype(family);
     const Choice choice = F::choose(given.search_radius, features_of(given));
     DenoiseJob job = given;
-    // Not exact: factors stay far below 2^127, and patches that differ at all weigh next to nothing anyhow.
+    // Not exact: factors stay far below 2^127, and patches that differ at all weigh next to nothing anyway.
     job.weights.scale = 2 * (is_exact(choice.features) ? job.weights.scale : std::min(job.weights.scale, 32.0f));
     launch<typename F::Cut>(choice.kernel, F::layout(job.search_radius), job, stream);
     return true;

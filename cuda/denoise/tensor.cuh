@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The tensor cores' denoising kernel: distances of patches by products of matrices, of bytes or of half floats.
 //
-// |a - b|^2 = |a|^2 + |b|^2 - 2 ab. A product is begun with -|b|^2 / 2, rounded down: an integer, exact in whatever
-// adds it up; that of bytes lies in the low bits of a float, so there is no conversion. Products of several planes add
+// |a - b|^2 = |a|^2 + |b|^2 - 2 ab. A product starts at -|b|^2 / 2, rounded down: an integer, exact in any
+// accumulator; that of bytes lies in the low bits of a float, so nothing is converted. Products of several planes add
 // up. |a|^2 is a factor of all of a pixel's weights, and the rounded half one of the candidate's. What is left for each
 // pair of pixels is four instructions: exponent, exponential, two sums, and one more for each further plane. A lane
-// holds its share of 4x4 pixels' windows in registers; no array of patches is ever made, as what the lanes want for a
-// product lies in shared memory eight bytes at a time and serves the next steps too.
+// holds its share of 4x4 pixels' windows in registers; no array of patches is ever made, because a lane's operands of
+// a product are eight bytes in shared memory, which the next steps use too.
 #pragma once
 
 #include "cuda/denoise/family.h"
@@ -17,7 +17,7 @@
 
 namespace framequality::cuda::tile {
 
-/// Of a quad's lanes, what all of them have in v[lane % 4], put together.
+/// Combines the values that all lanes of a quad have in v[lane % 4].
 template <class F>
 __device__ __forceinline__ float quad_share(const float* v, int lane, F together) {
   const bool odd = lane % 2, upper = lane % 4 / 2;
@@ -30,7 +30,7 @@ __device__ __forceinline__ float pick(const float* v, int lane) {
   return upper ? odd ? v[3] : v[2] : odd ? v[1] : v[0];
 }
 
-/// Whether the family is in what is being compiled for.
+/// Whether the family is compiled for the current architecture.
 template <class Family>
 __device__ constexpr bool is_compiled() {
 #ifdef __CUDA_ARCH__
@@ -40,7 +40,7 @@ __device__ constexpr bool is_compiled() {
 #endif
 }
 
-/// Grid: thread blocks across, down, fields. kRadius: as of Search. job.weights.scale, given: as launch() makes them.
+/// Grid: thread blocks across, down, fields. kRadius: as in Search. job.weights.scale, given: as made by launch().
 /// Estimated weights: with kFloor only.
 template <class Samples, int kPlanes, class Cut, int kRadius, unsigned kFeatures>
 __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
     const Layout& l = kRadius ? kKnown : given;
     const Shared<Samples, kPlanes> s(l, shared);
     const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
-    // The lane's pixel of the first half, from the thread block's first one on.
+    // The lane's pixel of the first half, relative to the thread block's first one.
     const int warp_x = warp % Cut::kAcross * kBlock, warp_y = warp / Cut::kAcross * kBlock * Cut::kStack;
     const int x = warp_x + pixel_x(lane), y = warp_y + pixel_y(lane);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Shared parts of the denoising kernels: tiles of codes in shared memory, where weights are from, and the way out.
+// Shared parts of the denoising kernels: tiles of samples in shared memory, sources of weights, and output.
 #pragma once
 
 #include "cuda/denoise/job.h"
@@ -8,16 +8,16 @@ namespace framequality::cuda {
 
 /// Adjacent columns of a thread, and of a warp.
 inline constexpr int kQuad = 4, kSpan = 32 * kQuad;
-/// Columns that a row of a tile has room for: a warp's and what its offsets reach.
+/// Capacity of a tile's row, in columns: a warp's and those that its offsets reach.
 inline constexpr int kTileColumns = kSpan + 2 * denoise::kMaxSearchRadius;
 
 /// Some rows of one plane in shared memory, as T. Each thread of a warp reads a quad of columns, in vectors of kVector,
-/// 32 threads without bank conflicts wherever the first quad begins: vectors lie in kSets rows of their own, quad by
+/// 32 threads without bank conflicts wherever the first quad begins: vectors are stored in kSets separate rows, quad by
 /// quad, and there are kVector copies, copy i shifted to the left by i columns.
 template <class T, int kVector>
 struct Tile {
   static constexpr int kSets = kQuad / kVector, kSetColumns = kTileColumns / kSets;
-  static constexpr int kRow = kVector * kTileColumns;  ///< elements from row to row: the copies lie side by side
+  static constexpr int kRow = kVector * kTileColumns;  ///< elements from row to row: the copies are adjacent
 
   T* data;
 
@@ -38,7 +38,7 @@ struct Tile {
   /// A warp's place in the tile: thread i's quad begins in column `column` + 4 i.
   struct Place {
     const T* set[kSets];
-    /// The quad of a row further down, or so many elements further on.
+    /// The quad of a row further down, or this many elements further on.
     __device__ void get(int row, T (&quad)[kQuad]) const { get_at(row * kRow, quad); }
     __device__ void get_at(int offset, T (&quad)[kQuad]) const {
 #pragma unroll
@@ -65,7 +65,7 @@ struct Tile {
 };
 
 /// Fills `rows` rows and kSpan + 2 * reach columns of a tile from (x0, y0) of a field of a plane on, which may lie
-/// outside. All threads of the block, 32 in x, call it. convert: T of a code.
+/// outside. All threads of the block, 32 in x, call it. convert: sample to T.
 template <class T, int kVector, class F>
 __device__ __forceinline__ void fill(Tile<T, kVector> tile, const DenoiseJob& job, const DenoiseJob::Plane& plane,
                                      int pixel_stride, int field, int x0, int y0, int rows, int reach, F convert) {
@@ -109,8 +109,8 @@ __device__ __forceinline__ void put_mean(const DenoiseJob& job, int k, int field
                static_cast<std::uint32_t>(code));
 }
 
-/// Writes width x height pixels of a field of all planes, from (left, top) on, as they are in the frame that is
-/// filtered: all there is to do where the weights keep(). thread: of `threads` that share the work.
+/// Writes width x height pixels of a field of all planes, from (left, top) on, unchanged from the filtered
+/// frame: sufficient where the weights keep(). thread: of `threads` that share the work.
 __device__ __forceinline__ void keep_pixels(const DenoiseJob& job, int field, int left, int top, int width, int height,
                                             int thread, int threads) {
   const int right = min(left + width, job.width), bottom = min(top + height, job.field_height(field));
@@ -126,16 +126,16 @@ __device__ __forceinline__ void keep_pixels(const DenoiseJob& job, int field, in
   }
 }
 
-/// The frames of a window in the order in which they are averaged over.
+/// The frames of a window in the order of averaging.
 __device__ inline int frame_of(const DenoiseJob& job, int turn) {
   return turn == 0 ? job.center : turn <= job.center ? turn - 1 : turn;
 }
 
-/// The offsets of one frame in the order in which they are averaged over.
+/// The offsets of one frame in the order of averaging.
 struct Offsets {
   int radius, tx, ty, left;
   bool is_own;
-  /// is_own: of the frame that is filtered, without (0, 0), each followed by its opposite.
+  /// own: of the filtered frame, without (0, 0), each followed by its opposite.
   __device__ Offsets(int search_radius, bool own)
       : radius(search_radius),
         tx(own ? 1 : -radius),

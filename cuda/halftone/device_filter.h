@@ -13,10 +13,10 @@
 
 namespace framequality::cuda {
 
-/// Halftones on one device. All that one frame in flight needs is in a Slot; slots are used round-robin.
+/// Halftones on one device. A Slot holds everything for one frame in flight; slots are used round-robin.
 class DeviceHalftone final : public halftone::Filter {
  public:
-  /// id: device number; negative: the context that is current in every call, that of the destructor included.
+  /// id: device number; negative: the context that is current in every call, including the destructor's.
   DeviceHalftone(const Geometry& geometry, int id, int depth);
   ~DeviceHalftone() override;
 
@@ -31,7 +31,7 @@ class DeviceHalftone final : public halftone::Filter {
   struct Slot : FrameSlot {
     Download::Memory result;
     PinnedMemory<std::int16_t> staged_tones;
-    DeviceMemory<std::int16_t> tones;  ///< of all codes, by tone_settings
+    DeviceMemory<std::int16_t> tones;  ///< of all pixel values, by tone_settings
     halftone::ToneSettings tone_settings;
     DeviceMemory<uint4> terms, lines;  ///< of a Wavefront
     DeviceMemory<unsigned> words, ticket;
@@ -47,7 +47,7 @@ class DeviceHalftone final : public halftone::Filter {
   Geometry geometry_;
   int id_;
   Upload upload_;
-  Download download_[2];                 ///< of codes, and of packed rows
+  Download download_[2];                 ///< of grey levels, and of packed rows
   DeviceMemory<std::uint16_t> mask_;     ///< blue noise
   DeviceMemory<std::uint32_t> pattern_;  ///< kDotPattern
   Slots<Slot> slots_;                    ///< the last member: it waits for the device before the memory goes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host side of the device twin of halftoning: brings frames there and back.
+// The host side of the device twin of halftoning: transfers frames both ways.
 #include "cuda/halftone/filter.h"
 
 #include "algorithms/halftone/blue_noise.h"
@@ -42,16 +42,16 @@ DeviceHalftone::DeviceHalftone(const Geometry& geometry, int id, int depth)
     check(cudaMemcpy(slot.tones.get(), slot.staged_tones.get(), codes * sizeof(std::int16_t), cudaMemcpyHostToDevice),
           "cudaMemcpy");
   }
-  // Not all of that waits for the device, and the slots' streams do not wait for the default stream.
+  // Not all of these calls wait for the device, and the slots' streams do not wait for the default stream.
   check(cudaStreamSynchronize(cudaStreamLegacy), "cudaStreamSynchronize");
 }
 
-// The slots then wait for the device.
+// The slots wait for the device.
 DeviceHalftone::~DeviceHalftone() {
   if (id_ >= 0) (void)cudaSetDevice(id_);
 }
 
-/// Has the slot's table of tones be that of these settings when its stream gets there.
+/// Makes the slot's table of tones match these settings by the time its stream gets there.
 void DeviceHalftone::bring_tones(Slot& slot, const ToneSettings& settings) {
   if (settings == slot.tone_settings) return;
   const std::size_t codes = std::size_t{1} << geometry_.layout.depth;
@@ -65,9 +65,9 @@ void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings&
   const ToneTable& table = *find_table(settings.swath_rows);
   Wavefront wave = is_swaths ? tone_dependent_wavefront(job, table) : floyd_steinberg_wavefront(job);
   HalftoneJob most = job;
-  most.fields = 2;  // never fewer strips than those of one field
+  most.fields = 2;  // never needs fewer strips than one field
   const cudaStream_t stream = slot.stream.get();
-  // Strips read on beyond the ends of their lines, and use nothing of it.
+  // Strips read beyond the ends of their lines, but do not use the data.
   reserve_zeroed(slot.terms, wave.term_vectors(most), stream);
   reserve_zeroed(slot.words, wave.level_words(most), stream);
   reserve_zeroed(slot.lines, wave.all_line_vectors(most), stream);
@@ -83,7 +83,7 @@ void DeviceHalftone::diffuse(Slot& slot, const HalftoneJob& job, const Settings&
   launch_deliver(job, wave, stream);
 }
 
-/// Queues the kernels that make a frame into `target`, all on the device.
+/// Queues the kernels that halftone a frame into `target`, all on the device.
 void DeviceHalftone::launch(Slot& slot, const Frame& frame, const Target& target, const Settings& settings,
                             int fields) {
   bring_tones(slot, settings.tone);

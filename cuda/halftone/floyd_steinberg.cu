@@ -9,33 +9,33 @@ namespace {
 
 using namespace halftone;
 
-// A lane needs of the row above the error one column right. With a skew of 2 that is what the lane above found one step
+// A lane needs, of the row above, the error one column right. With a skew of 2 the lane above computed it one step
 // before, and each step waits for a shuffle; with 3 a shuffle has a step to arrive in, for half as many steps more.
 // All lanes are one column further behind than that, so that the error above right of the first lane's column is that
-// of column t, and vectors of what is handed down, which are read, begin with a group.
-// A strip waits for one that was begun earlier, since strips are numbered in the order in which they are begun.
-// Errors are kept in 12 bits: the word of two columns that is all ones has not been written.
+// of column t, and vectors of passed-down errors, which are read, begin with a group.
+// A strip waits for one that was started earlier, since strips are numbered in the order in which they start.
+// Errors are kept in 12 bits: a word of two columns with all bits set has not been written yet.
 constexpr int kLanes = Wavefront::kMaxLanes, kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup;
 constexpr int kGroups = kChunk / kGroup;
 constexpr int kSkew = 3, kLead = 1;
 constexpr int kLean = kSkew * (kLanes - 1);
-constexpr int kFar = 8;  // chunks that terms are asked for before they are read
+constexpr int kFar = 8;  // chunks by which terms are prefetched
 static_assert(kGroups == 4 && kSkew >= 2);
-constexpr int kBehind = kLead + kLean;  // columns that the last lane is
-/// A vector that is handed down is complete in the step in which the last lane has its eighth column: that many groups
+constexpr int kBehind = kLead + kLean;  // columns by which the last lane lags
+/// A passed-down vector is complete in the step in which the last lane has its eighth column: this many groups
 /// after the one whose first step is its first column.
 constexpr int kVectorsBehind = (kBehind + kGroup - 1) / kGroup;
 
-/// Errors are kept ones.
+/// A lane's state. Errors are kept ones.
 struct State {
   uint4 terms[kGroups];  ///< of this chunk
   uint4 given[kGroups];  ///< errors of the strip above, of this half of the chunk and of the next half
   unsigned left, above, above_left;
   unsigned arriving[kSkew - 1];  ///< the row above's next columns, the one above right first
-  unsigned handed[kGroup / 2];   ///< errors that are to be handed down, two to a word
+  unsigned handed[kGroup / 2];   ///< errors to pass down, two to a word
 };
 
-/// Where a strip's lanes read and write from a chunk on.
+/// A lane's read and write positions in a strip, from a chunk on.
 struct Ways {
   const uint4 *terms, *above;
   uint4* below;  ///< the vector that the first group completes
@@ -43,7 +43,7 @@ struct Ways {
   bool is_first, is_last;  ///< lane
 };
 
-/// a * b + c, after all that c is made of: what comes last should not be waited for earlier.
+/// a * b + c, with c computed first: operands that arrive last should not delay it.
 __device__ __forceinline__ unsigned multiply_add(unsigned a, unsigned b, unsigned c) {
   unsigned d;
   asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
@@ -53,7 +53,7 @@ __device__ __forceinline__ bool is_there(const uint4& v) {
   return v.x != ~0u && v.y != ~0u && v.z != ~0u && v.w != ~0u;
 }
 
-/// Steps t...t+31, a chunk. kFull: nothing is weakened. kEdge: some lane may be outside the picture.
+/// Steps t...t+31, a chunk. kFull: full strength. kEdge: some lanes may be outside the image.
 template <int kLevels, bool kFull, bool kEdge>
 __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways, int t, bool is_end, State& s) {
   constexpr Levels kOf{kLevels};
@@ -65,7 +65,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
   for (int g = 0; g < kGroups; ++g) {
     const int t0 = t + g * kGroup;
     const uint4 term = s.terms[g];
-    // All of a half at once, before more is asked for: a warp that waits for one register waits for all that share its
+    // Read all of a half at once, before more is requested: waiting for one register means waiting for all with its
     // counter.
     if (g % 2 == 0 && (!kEdge || t0 <= job.width))
       while (!__all_sync(kAllLanes,
@@ -74,7 +74,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
         s.given[g + 1] = look(ways.above + g + 1);
       }
     const uint4 given = s.given[g];
-    // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
+    // Requests made here arrive before the chunk ends: registers that wait for memory cannot be moved.
     if (g % 2 == 0) {
 #pragma unroll
       for (int i = 2; i < 4; ++i) s.given[(g + i) % kGroups] = look(ways.above + g + i);
@@ -94,7 +94,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
       const unsigned early = own + s.above_left + 5 * s.above;
       const unsigned a = multiply_add(above_right, 3, multiply_add(s.left, 7, early)) >> 4;
       if constexpr (kLevels == 2) {
-        const unsigned over = a - kStep;  // wraps round below the step
+        const unsigned over = a - kStep;  // wraps around below the step
         s.left = __viaddmin_u32(a, ~kStep + 1, a);
         bits = __funnelshift_l(over, bits, 1);  // 1: black
       } else {
@@ -112,7 +112,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Ways& ways
 #pragma unroll
       for (int i = 0; i + 1 < kSkew - 1; ++i) s.arriving[i] = s.arriving[i + 1];
       s.arriving[kSkew - 2] = __shfl_up_sync(kAllLanes, s.left, 1);
-      // The last row's, whose place in a vector is known.
+      // The last row's result, whose index in a vector is known.
       constexpr auto kPlace = [](int step) { return ((step - kBehind) % kGroup + kGroup) % kGroup; };
       const int place = kPlace(j);
       if (place % 2 == 0)
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kLanes)
   for (int chunk = 0; chunk < wave.chunks; ++chunk) {
     const int t = chunk * kChunk;
     if (chunk + kFar < wave.chunks) {
-      // The bytes of a chunk, 128 each lane, half of the lanes for nothing.
+      // The bytes of a chunk, 128 per lane; half of the lanes are redundant.
       const uint4* const far = ways.terms - lane + kFar * kGroups * kLanes + lane % 16 * 8;
       asm volatile("prefetch.global.L2 [%0];" ::"l"(far));
     }
@@ -188,7 +188,7 @@ Wavefront floyd_steinberg_wavefront(const HalftoneJob& job) {
   Wavefront wave;
   wave.skew = kSkew;
   wave.lead = kLead;
-  // Until the last row's vector that holds the column beyond its end is complete.
+  // Until the last row's vector with the column beyond its end is complete.
   const int steps = job.width / kGroup * kGroup + kGroup + kBehind;
   wave.chunks = (steps + kChunk - 1) / kChunk;
   wave.outside = static_cast<unsigned>(Levels{job.levels}.bias()) * 0x10001u;

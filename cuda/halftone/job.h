@@ -12,11 +12,11 @@
 
 namespace framequality::cuda {
 
-/// One frame. Everything that is pointed to is device memory.
+/// One frame. All pointers are to device memory.
 struct HalftoneJob {
   Frame frame;
   PixelLayout layout;
-  const std::int16_t* tones = nullptr;  ///< of all codes
+  const std::int16_t* tones = nullptr;  ///< of all pixel values
   std::uint8_t* out = nullptr;          ///< row 0 of the Target
   std::ptrdiff_t out_stride = 0;        ///< bytes, may be negative
   int width = 0, height = 0;            ///< of all fields; not empty
@@ -30,31 +30,31 @@ struct HalftoneJob {
 /// Blue noise. mask: ranks, on the device. One launch. Throws Error.
 void launch_blue_noise(const HalftoneJob& job, const std::uint16_t* mask, cudaStream_t stream);
 
-/// Error diffusion takes a frame in strips of rows, each by a warp: lane r has row r and is at column t - lead -
-/// skew * r, counted along the row, at step t. Between the frame and those warps a kernel on either side brings pixels
-/// into the order in which lanes take them and out of it again, since that can be done for all at once: the warps,
-/// whose dependent steps are what a picture's time is made of, do nothing else than diffuse.
+/// Error diffusion processes a frame in strips of rows, each by a warp: lane r has row r and is at column t - lead -
+/// skew * r, counted along the row, at step t. Before and after those warps, a kernel brings pixels
+/// into the order of the lanes and back, since that is parallel work: the warps,
+/// whose dependent steps determine the time of an image, do nothing but diffuse.
 ///
-/// What the last row of a strip hands down goes through device memory, in a line of one number for each column: that
-/// of strip i of a field is line i + 1; line 0 holds what comes from outside of the picture. Every number says by
-/// itself whether it has been written, so there is no counter to be kept in order with it.
+/// Errors passed down from the last row of a strip go through device memory, in a line of one number per column: that
+/// of strip i of a field is line i + 1; line 0 holds the values outside the image. Every number shows by
+/// itself whether it has been written, so no counter has to be ordered with it.
 struct Wavefront {
   static constexpr int kMaxLanes = 32;
   static constexpr int kGroup = 8;   ///< steps of a vector of terms
-  static constexpr int kChunk = 32;  ///< steps between two looks at where the picture ends
+  static constexpr int kChunk = 32;  ///< steps between two checks for the image's end
 
   int lanes = kMaxLanes;   ///< rows of a strip
   int swath_rows = 0;      ///< rows that run in the same direction, whole strips; 0: all run rightward
-  int skew = 1;            ///< columns that a lane is behind the one above
-  int lead = 0;            ///< columns that all lanes are behind
-  int chunks = 0;          ///< that a strip takes
+  int skew = 1;            ///< columns by which a lane lags the one above
+  int lead = 0;            ///< columns by which all lanes lag
+  int chunks = 0;          ///< chunks per strip
   int ring = 0;            ///< lines of a field, used round-robin; 0: each strip has its own
   int column_bytes = 2;    ///< of a line
   unsigned outside = 0;    ///< fills line 0, four bytes
   unsigned empty = 0;      ///< fills the others
-  int level_bits = 1;      ///< in which a level is kept: eight steps to a word of 4 bits each, or 32, the first highest
+  int level_bits = 1;      ///< bits that store a level: eight steps to a word of 4 bits each, or 32, the first highest
   uint4* terms = nullptr;  ///< of each strip, chunk, group and lane: eight steps' of 16 bits
-  unsigned* words = nullptr;  ///< of levels: of each strip, chunk and lane, `level_bits` of them a lane apart
+  unsigned* words = nullptr;  ///< of levels: per strip, chunk and lane, `level_bits` of them a lane apart
   uint4* lines = nullptr;
   unsigned* ticket = nullptr;  ///< strips begun
 
@@ -62,7 +62,7 @@ struct Wavefront {
   FQ_HD int strips(const HalftoneJob& job) const {
     return strips_of(job, 0) + (job.fields == 2 ? strips_of(job, 1) : 0);
   }
-  /// Vectors of a line: all columns that a strip may look at.
+  /// Vectors of a line: all columns that a strip may read.
   FQ_HD std::size_t line_vectors() const { return static_cast<std::size_t>(chunks) * kChunk * column_bytes / 16; }
   FQ_HD uint4* line(const HalftoneJob& job, int field, int n) const {
     const int before = field == 0 ? 0 : ring ? ring : strips_of(job, 0) + 1;
@@ -76,7 +76,7 @@ struct Wavefront {
     return static_cast<std::size_t>(strips(job)) * chunks * lanes * level_bits;
   }
   std::size_t all_line_vectors(const HalftoneJob& job) const {
-    constexpr std::size_t kBeyond = 8;  // that the last strip looks at in advance
+    constexpr std::size_t kBeyond = 8;  // read ahead by the last strip
     return static_cast<std::size_t>(ring ? ring * job.fields : strips(job) + job.fields) * line_vectors() + kBeyond;
   }
 };
@@ -84,14 +84,14 @@ struct Wavefront {
 Wavefront floyd_steinberg_wavefront(const HalftoneJob& job);
 Wavefront tone_dependent_wavefront(const HalftoneJob& job, const halftone::ToneTable& table);
 
-/// Fills terms, lines and ticket: 16 * tone + 8 without a pattern; with one, that is on the device, tone + 8 and in bit
+/// Fills terms, lines and ticket: 16 * tone + 8 without a pattern; with one, in device memory, tone + 8 and in bit
 /// 12 the pattern's dot. One launch. Throws Error.
 void launch_arrange(const HalftoneJob& job, const Wavefront& wave, const std::uint32_t* pattern, cudaStream_t stream);
 /// From terms to levels. One launch each. Throw Error.
 void launch_floyd_steinberg(const HalftoneJob& job, const Wavefront& wave, cudaStream_t stream);
 void launch_tone_dependent(const HalftoneJob& job, const Wavefront& wave, const halftone::ToneTable& table,
                            cudaStream_t stream);
-/// Writes the levels to where they belong. One launch. Throws Error.
+/// Writes the levels to the target. One launch. Throws Error.
 void launch_deliver(const HalftoneJob& job, const Wavefront& wave, cudaStream_t stream);
 
 }  // namespace framequality::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Into the order in which a Wavefront's lanes take pixels, and out of it.
+// Conversion of pixels to the order of a Wavefront's lanes, and back.
 #include "cuda/check.h"
 #include "cuda/halftone/source.cuh"
 #include "cuda/halftone/wavefront.cuh"
@@ -11,8 +11,8 @@ namespace {
 using namespace halftone;
 
 constexpr int kWarps = 4, kBlock = 32 * kWarps;
-constexpr int kSteps = 128, kChunksEach = kSteps / Wavefront::kChunk;  // of a block
-constexpr int kPitch = kSteps + Wavefront::kGroup;  // terms of a row: vectors of different rows meet in no bank
+constexpr int kSteps = 128, kChunksEach = kSteps / Wavefront::kChunk;  // per block
+constexpr int kPitch = kSteps + Wavefront::kGroup;  // terms of a row: vectors of different rows use different banks
 constexpr int kByteCodes = 256;
 
 /// A block has some chunks of a strip: reads along the rows, writes along the lanes. kPattern: as launch_arrange().
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-constexpr int kEach = 16;  // pixels of a thread
+constexpr int kEach = 16;  // pixels per thread
 constexpr int kColumns = 32, kRows = 8;
 
 /// Levels of the steps t...t+15 of a lane, a bit each, the first one highest; t may be before the strip's first step.

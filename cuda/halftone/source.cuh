@@ -6,10 +6,10 @@
 
 namespace framequality::cuda {
 
-/// How a picture's codes lie.
+/// Storage of an image's luma values.
 enum class Codes {
   kAny,
-  kBytes,  ///< the bytes of plane 0 as they stand
+  kBytes,  ///< the bytes of plane 0, unchanged
   kWords   ///< the same, in rows that begin at multiples of four bytes
 };
 
@@ -33,11 +33,11 @@ __device__ __forceinline__ int tone_at(const HalftoneJob& job, const std::int16_
   }
 }
 
-/// Whether four_codes_at() reads no byte beyond the row, of which there may be none.
+/// Whether four_codes_at() stays within the row, beyond which there may be no memory.
 __device__ __forceinline__ bool has_four_codes(const HalftoneJob& job, int x) {
   return x >= 0 && (x + 7 < job.width || (x % 4 == 0 && x + 3 < job.width));
 }
-/// Codes of columns x...x+3, the first one lowest. kWords only.
+/// Luma of columns x...x+3, the first one lowest. kWords only.
 __device__ __forceinline__ unsigned four_codes_at(const HalftoneJob& job, int y, int x) {
   const std::uint8_t* const row = job.frame.plane[0] + y * job.frame.stride[0];
   const int first = x & ~3;
@@ -46,9 +46,9 @@ __device__ __forceinline__ unsigned four_codes_at(const HalftoneJob& job, int y,
   return __funnelshift_r(low, high, static_cast<unsigned>(x & 3) * 8);
 }
 
-/// Blocks of which each has `each` columns of a row, and of a tall picture more than one row.
+/// Grid of blocks with `each` columns of a row each, and for tall images several rows.
 inline dim3 blocks_of(int width, int rows, int each) {
-  constexpr int kMost = 65535;  // down a grid
+  constexpr int kMost = 65535;  // largest vertical grid size
   return dim3(static_cast<unsigned>((width + each - 1) / each), static_cast<unsigned>(rows < kMost ? rows : kMost));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tone-dependent error diffusion: swath after swath, the rows of one in step.
+// Tone-dependent error diffusion: one swath at a time, its rows in step.
 #include "cuda/check.h"
 #include "cuda/halftone/tone_lookup.cuh"
 #include "cuda/halftone/wavefront.cuh"
@@ -12,20 +12,20 @@ namespace {
 using namespace halftone;
 
 // Swaths run in alternating directions and so one after the other: a field is a block with a warp for each strip of a
-// swath, and all that counts is how long a step takes. What a pixel's tone means is looked up in shared memory, where
-// whatever can be worked out beforehand has been.
-// A lane is some columns further behind the one above than kDelay makes it wait: the sums have steps to arrive in.
+// swath, and only the duration of a step matters. A tone's parameters are looked up in shared memory, where
+// everything that can be computed in advance has been.
+// A lane lags the one above by some columns more than kDelay requires, to give the sums steps to arrive in.
 constexpr int kChunk = Wavefront::kChunk, kGroup = Wavefront::kGroup, kGroups = kChunk / kGroup;
-constexpr int kFar = 8;    // chunks that terms are asked for before they are read
-constexpr int kReady = 1;  // steps that entries are looked up before they are needed
+constexpr int kFar = 8;    // chunks by which terms are prefetched
+constexpr int kReady = 1;  // steps by which entries are looked up ahead
 constexpr int kMaxWarps = kMaxSwathRows / Wavefront::kMaxLanes;
-// All lanes are that many columns further behind, so that what a line says of column t is passed on in step t.
+// All lanes lag by this many more columns, so that a line's number of column t is passed on in step t.
 constexpr int kSlack = 3, kLead = kSlack;
 constexpr int kSkew = kDelay + kSlack;
 
-// Lines are used round-robin. A strip's line is read by the next one and is free again before the one after that is
-// done with its first row, wherever that begins. Tags say which strip of the field a sum is for, modulo kTags * kRing;
-// 0 is none's.
+// Lines are used round-robin. A strip's line is read by the next one and is free again before the one after that
+// finishes its first row, wherever that begins. Tags identify a sum's strip within the field, modulo kTags * kRing;
+// 0 belongs to none.
 constexpr int kTags = (1 << kTagBits) - 1, kRing = 4;
 __device__ __forceinline__ unsigned tag_of(int line) { return static_cast<unsigned>(line / kRing % kTags) + 1; }
 
@@ -35,7 +35,7 @@ struct State {
   uint4 given[kGroups][2];  ///< of this half of it, and of the next half
   ToneEntry entry[kReady];  ///< of the next steps
   Further further[kReady];
-  int carry = 0;  ///< what column x - 1 gives to x
+  int carry = 0;  ///< error passed from column x - 1 to x
   int sums[kDelay + 2] = {};
   int arriving[kSlack] = {};  ///< sums for columns x, x + 1, ...
 };
@@ -45,7 +45,7 @@ __device__ __forceinline__ unsigned term_of(const uint4& v, int j) {
   return j % 2 ? all[j / 2] >> 16 : all[j / 2] & 0xffff;
 }
 
-/// Looks up what the term of step j means.
+/// Looks up the entry for the term of step j.
 template <bool kPlain>
 __device__ __forceinline__ void get_ready(const ToneLookup& shared, const uint4& terms, int j, int levels, State& s) {
   const unsigned term = term_of(terms, j);
@@ -60,18 +60,18 @@ __device__ __forceinline__ void get_ready(const ToneLookup& shared, const uint4&
   s.further[j % kReady] = *reinterpret_cast<const Further*>(table + sizeof shared.entry + at);
 }
 
-/// Level and error of a pixel. sum: all that it received and its tone. kPlain: 2 levels, nothing weakened.
+/// Level and error of a pixel. sum: of everything that it received and its tone. kPlain: 2 levels, full strength.
 template <bool kPlain>
 __device__ __forceinline__ int decide(int sum, int threshold, int levels, int strength, unsigned& level) {
   const int u = sum >> kSumBits;
   if constexpr (kPlain) {
-    // Each has one end of the limit in reach. Both are there before the level is.
+    // Each can reach only one end of the limit. Both are ready before the level is.
     const int of_white = __viaddmin_s32(u, -kWhite, kErrorLimit), of_black = max(u, -kErrorLimit);
     const bool is_white = sum >= threshold;
     level = is_white ? 1 : 0;
     return is_white ? of_white : of_black;
   } else {
-    // As tone_dependent(): the level below a tone cancels out of it. Shifted to stay positive.
+    // As tone_dependent(): the level below a tone cancels out. Shifted to stay positive.
     constexpr int kShift = 512;
     const int between = levels - 1;
     const int above = (u * between - threshold + (kShift + 1) * kWhite) / kWhite - kShift;
@@ -80,7 +80,7 @@ __device__ __forceinline__ int decide(int sum, int threshold, int levels, int st
   }
 }
 
-/// Hands out the error of column x.
+/// Distributes the error of column x.
 template <bool kEdge>
 __device__ __forceinline__ void hand_out(State& s, const ToneEntry& m, const Further& f, int error, int x, int width) {
   const int on = m.on * error;
@@ -102,27 +102,27 @@ __device__ __forceinline__ void hand_out(State& s, const ToneEntry& m, const Fur
   }
 }
 
-/// Has a number kept in a register, which is not worked out again.
+/// Keeps a number in a register, so that the compiler does not recompute it.
 __device__ __forceinline__ unsigned kept(unsigned v) {
   asm volatile("" : "+r"(v));
   return v;
 }
 
-/// a + b, after all that a is made of: what comes last should not be waited for earlier.
+/// a + b, with a computed first: operands that arrive last should not delay it.
 __device__ __forceinline__ int add(int a, int b) {
   int c;
   asm("add.s32 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
   return c;
 }
 
-/// Where a strip's lanes read and write from a chunk on.
+/// A lane's read and write positions in a strip, from a chunk on.
 struct Ways {
   const uint4 *following, *above;  ///< following: terms of the next chunk
   unsigned* below;                 ///< the number of column 0, counted along this strip
   int below_step;                  ///< numbers to the next column's
   unsigned* words;
   unsigned tag_above, tag_below;
-  int lane_above;  ///< of the first lane: the last one, which passes on what is given
+  int lane_above;  ///< of the first lane: the last one, which passes on received numbers
   bool is_last;
 };
 
@@ -151,7 +151,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
   for (int g = 0; g < kGroups; ++g) {
     const int t0 = t + g * kGroup;
     const uint4 term = s.terms[g];
-    // All of a half at once, before more is asked for: a warp that waits for one register waits for all that share its
+    // Read all of a half at once, before more is requested: waiting for one register means waiting for all with its
     // counter.
     if (g % 2 == 0) {
       const auto is_half_there = [&] {
@@ -171,7 +171,7 @@ __device__ __forceinline__ void diffuse(const HalftoneJob& job, const Wavefront&
       const unsigned sums[] = {v.x, v.y, v.z, v.w};
       return static_cast<int>(sums[j % 4]);
     };
-    // Whatever is asked for here is there before the chunk ends: registers that wait for memory cannot be moved.
+    // Requests made here arrive before the chunk ends: registers that wait for memory cannot be moved.
     if (g % 2 == 0) {
 #pragma unroll
       for (int i = 4; i < 8; ++i) s.given[(g + i / 2) % kGroups][i % 2] = look(ways.above + 2 * g + i);

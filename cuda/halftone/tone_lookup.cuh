@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Shared-memory tables of the terms of tone-dependent error diffusion, worked out before it begins.
+// Shared-memory tables for the terms of tone-dependent error diffusion, computed before it begins.
 #pragma once
 
 #include "algorithms/halftone/tone_dependent.h"
@@ -8,18 +8,18 @@
 
 namespace framequality::cuda {
 
-/// Sums are kept with a tag of four bits below, which never gets as far as the bits that count.
+/// Sums are kept with a tag in the four lowest bits, which never carries into the significant bits.
 inline constexpr int kTagBits = 4, kSumBits = halftone::kWeightBits + kTagBits;
 static_assert((std::int64_t{halftone::kErrorLimit} * halftone::kWeightOne * 12 +
                std::int64_t{halftone::kWhite + 1} * halftone::kWeightOne)
                   << kTagBits <
               std::int64_t{1} << 31);
 
-/// What a grey and a dot of the pattern mean. A term holds tone + 8 and, in bit 12, the dot: 16 times that of the grey
-/// that is looked up, but for the lowest bits.
+/// Parameters of a grey and a dot of the pattern. A term holds tone + 8 and, in bit 12, the dot: 16 times the grey's
+/// index, except for the lowest bits.
 struct alignas(16) ToneEntry {
-  int offset;     ///< a term << kSumBits and this are a sum of its tone and a half
-  int threshold;  ///< with 2 levels a sum
+  int offset;     ///< (a term << kSumBits) plus this is a sum of its tone and a half
+  int threshold;  ///< with 2 levels, a sum
   int on, down;   ///< weights for (0, 1) and (1, 0), << kTagBits
 };
 struct alignas(16) Further {
@@ -34,7 +34,7 @@ struct ToneLookup {
   Further further[kToneEntries];
 };
 
-/// By all threads of a block, who then have to wait for each other. is_plain: 2 levels, nothing weakened.
+/// Called by all threads of a block, followed by a barrier. is_plain: 2 levels, full strength.
 __device__ inline void look_up(ToneLookup& shared, const halftone::ToneTable& table, bool is_plain) {
   using namespace halftone;
   for (int i = static_cast<int>(threadIdx.x); i < kToneEntries; i += static_cast<int>(blockDim.x)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Place of a strip in a Wavefront, and the hand-over of numbers from strip to strip.
+// A strip's place in a Wavefront, and the transfer of numbers from strip to strip.
 #pragma once
 
 #include "algorithms/halftone/tone_dependent.h"
@@ -26,8 +26,8 @@ __device__ __forceinline__ Strip strip_at(const HalftoneJob& job, const Wavefron
   return s;
 }
 
-/// Numbers of a line as they are now, each of them a whole one. Relaxed: a number carries all that is handed over.
-/// Lanes that look at the same place may see it at different times: who goes on is for all of them to say.
+/// Current numbers of a line, each of them consistent. Relaxed: a number carries all transferred data.
+/// Lanes that read the same address may see it at different times, so they must decide together.
 __device__ __forceinline__ uint4 look(const uint4* from) {
   uint4 v;
   asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -35,14 +35,14 @@ __device__ __forceinline__ uint4 look(const uint4* from) {
                : "l"(from));
   return v;
 }
-/// Terms, which are read once. Stays behind what is looked at before: a warp that waits for one register waits for all
+/// Terms, which are read once. Kept after earlier reads: a warp that waits for one register waits for all
 /// that share its counter, of which there are six.
 __device__ __forceinline__ uint4 load_terms(const uint4* from) {
   uint4 v;
   asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
   return v;
 }
-/// If `hands`, without a branch.
+/// Stores if `hands`, without a branch.
 __device__ __forceinline__ void hand(bool hands, uint4* to, const uint4& v) {
   asm volatile(
       "{ .reg .pred p; setp.ne.u32 p, %5, 0; @p st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4}; }" ::"l"(to),
@@ -53,7 +53,7 @@ __device__ __forceinline__ void hand(bool hands, unsigned* to, unsigned v) {
                "r"(static_cast<unsigned>(hands)));
 }
 
-/// For the wait before a strip's first step, which may take as long as a picture.
+/// For the wait before a strip's first step, which may last for most of an image.
 __device__ __forceinline__ void nap() { __nanosleep(40); }
 
 }  // namespace framequality::cuda

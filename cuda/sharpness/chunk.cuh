@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// 16 bytes of a row in one thread: how they are loaded, and the samples they hold as numbers to compute with.
+// 16 bytes of a row in one thread: how they are loaded, and their samples as numbers.
 #pragma once
 
 #include "cuda/sharpness/duo.cuh"
@@ -10,12 +10,12 @@ namespace framequality::cuda {
 
 constexpr int kLaneBytes = 16, kLaneWords = kLaneBytes / 4;
 
-/// 16 bytes of a row and the words left and right of them.
+/// 16 bytes of a row and the adjacent words.
 struct Chunk {
   unsigned left, word[kLaneWords], right;
 };
 
-/// 8-bit samples, computed with in pairs: the columns 0 and 2, 1 and 3, 4 and 6, ... of a chunk.
+/// 8-bit samples, processed in pairs: columns 0 and 2, 1 and 3, 4 and 6, ... of a chunk.
 struct Bytes {
   static constexpr int kWordBytes = 1, kPixels = kLaneBytes, kUnits = kPixels / 2;
   using V = Pair;
@@ -89,7 +89,7 @@ struct Words {
   __device__ static __forceinline__ int chosen(int unit, int at, int yes, int no) { return unit == at ? yes : no; }
 };
 
-/// 16-bit words that hold samples of up to kMostShortBits, computed with in pairs of adjacent ones.
+/// 16-bit words with samples of up to kMostShortBits, processed in pairs of adjacent ones.
 struct ShortWords : Words {
   static constexpr int kUnits = kPixels / 2;
   using V = Duo;
@@ -125,21 +125,21 @@ struct ShortWords : Words {
   }
 };
 
-/// All bits of those pixels of a unit that have a one in `live`.
+/// All bits of those pixels of a unit whose bit in `live` is set.
 template <class S>
 __device__ unsigned unit_mask(unsigned live, int unit) {
   return (live >> S::first(unit) & 1 ? 0x0000ffffu : 0u) | (live >> S::second(unit) & 1 ? 0xffff0000u : 0u);
 }
-/// True if a pixel of the unit reaches out of the chunk.
+/// True if a pixel of the unit needs samples outside the chunk.
 template <class S>
 __device__ constexpr bool is_beside(Reach reach, int unit) {
   return S::first(unit) < reach.left || S::second(unit) >= S::kPixels - reach.right;
 }
 
-/// Where a thread reads and what it counts, the same in every row.
+/// A thread's position and the pixels that it counts, the same in every row.
 struct Lane {
   int at;           ///< byte of the row where its chunk begins
-  bool whole;       ///< chunk and the word right of it may be read as they are
+  bool whole;       ///< chunk and the word right of it may be read whole
   unsigned live;    ///< bit i: the metric is defined on pixel i, in this cell
   unsigned inside;  ///< bit i: pixel i is in this cell
 };
@@ -150,27 +150,27 @@ __device__ inline unsigned pixel_bits(int x, int count, int x0, int x1) {
   return a < b ? (1u << b) - (1u << a) : 0u;
 }
 
-/// What a strip's loads must beware of.
+/// The boundaries that a strip's loads must handle.
 enum class Edge {
-  kNone,     ///< nothing: rows go on to both sides
+  kNone,     ///< none: rows continue on both sides
   kAligned,  ///< row and cell may begin or end here, but not inside a chunk
   kAny,      ///< row or cell may begin or end inside a chunk
 };
 
-/// A chunk of a row; what lies outside the row is arbitrary.
+/// A chunk of a row; samples outside the row are undefined.
 template <Edge kEdge>
 __device__ __forceinline__ Chunk load(const std::uint8_t* row, const Lane& lane, int readable) {
   const std::uint8_t* p = row + lane.at;
   const unsigned* words = reinterpret_cast<const unsigned*>(p);
   Chunk c;
-  // The words beside come from L1, where the neighbours' loads put them: cheaper than two shuffles with edge cases.
+  // Adjacent words come from L1, where the neighbours' loads put them: cheaper than two shuffles with edge cases.
   c.left = kEdge == Edge::kNone || lane.at > 0 ? __ldg(words - 1) : 0u;
   if (kEdge != Edge::kAny || lane.whole) {
     const uint4 v = __ldg(reinterpret_cast<const uint4*>(p));
     c.word[0] = v.x, c.word[1] = v.y, c.word[2] = v.z, c.word[3] = v.w;
     c.right = kEdge != Edge::kAligned || lane.whole ? __ldg(words + kLaneWords) : 0u;
   } else {
-    unsigned tail = 0;  // the row's last word, if it is not a whole one
+    unsigned tail = 0;  // the row's last word, if it is incomplete
     const int end = readable & ~3;
 #pragma unroll
     for (int b = 0; b < 3; ++b) tail |= static_cast<unsigned>(__ldg(row + min(end + b, readable - 1))) << (8 * b);
@@ -181,7 +181,7 @@ __device__ __forceinline__ Chunk load(const std::uint8_t* row, const Lane& lane,
   return c;
 }
 
-/// Row y of the picture, reflected if it lies outside, as address.
+/// Address of row y of the image, reflected if it lies outside.
 template <bool kReflect>
 __device__ __forceinline__ const std::uint8_t* row_at(const std::uint8_t* base, int stride, int y, int h) {
   if constexpr (kReflect) y = y < 0 ? -y : y >= h ? 2 * (h - 1) - y : y;

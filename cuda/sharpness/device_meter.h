@@ -20,10 +20,10 @@
 
 namespace framequality::cuda {
 
-/// Measures on one device. All that one frame in flight needs is in a Slot; slots are used round-robin.
+/// Measures on one device. A Slot holds everything for one frame in flight; slots are used round-robin.
 class DeviceMeter final : public Meter {
  public:
-  /// id: device number; negative: the context that is current in every call, that of the destructor included.
+  /// id: device number; negative: the context that is current in every call, including the destructor's.
   DeviceMeter(const Geometry& geometry, int id, int depth);
   ~DeviceMeter() override;
 
@@ -31,7 +31,7 @@ class DeviceMeter final : public Meter {
   std::span<const std::int64_t> collect() override;
   std::string route() const override;
 
-  /// For benchmarks: the stream in which the next frame submitted is measured.
+  /// For benchmarks: the stream in which the next submitted frame is measured.
   cudaStream_t stream() { return slots_.next().stream.get(); }
   /// For benchmarks: submit() of a frame in device memory that work queued in stream() writes; waits for no other
   /// stream.
@@ -43,8 +43,8 @@ class DeviceMeter final : public Meter {
 
  private:
   struct Slot : FrameSlot {
-    DeviceMemory<std::uint8_t> luma;     ///< codes of frames that kernels cannot read as they are
-    DeviceMemory<std::uint8_t> samples;  ///< working samples that no kernel makes as it measures
+    DeviceMemory<std::uint8_t> luma;     ///< luma of frames that kernels cannot read directly
+    DeviceMemory<std::uint8_t> samples;  ///< working samples that kernels do not compute on the fly
     PinnedMemory<std::int64_t> results;
     std::int64_t* mapped_results = nullptr;   ///< the same for kernels
     DeviceMemory<unsigned long long> totals;  ///< zero between frames
@@ -56,12 +56,12 @@ class DeviceMeter final : public Meter {
     std::shared_ptr<const Plan> plan;      ///< what the slot is set up for
 
     std::span<std::int64_t> words() const { return {results.get(), static_cast<std::size_t>(plan->totals())}; }
-    /// True if the host learns from the results themselves that they have come.
+    /// True if the host detects finished results by the results themselves.
     bool is_watched() const;
     void wait_for_results() const;
   };
 
-  /// A kernel that measures, and the tiles that its blocks take.
+  /// A kernel that measures, and its blocks' tiles.
   struct Cut {
     Kernel kernel;
     Tiling tiling;
@@ -85,9 +85,9 @@ class DeviceMeter final : public Meter {
 
   Geometry geometry_;
   int id_;
-  int architecture_;  ///< of the code that runs
+  int architecture_;  ///< of the running kernels
   int processors_ = 0;
-  std::shared_ptr<const Plan> plan_;  ///< what follows is for
+  std::shared_ptr<const Plan> plan_;  ///< the plan that the following members belong to
   std::vector<Cut> cuts_;             ///< of the plan, then of its companions
   Route route_;                       ///< of the last frame; all but its luma holds for every frame of the plan
   bool is_first_ = true;              ///< the kernel that is queued next, of its frame's

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Samples of up to 12 bits, two in a register, and one thread's running totals of them. Nothing ever rounds.
+// Samples of up to 12 bits, two to a register, and one thread's running totals of them. Nothing ever rounds.
 #pragma once
 
 #include "algorithms/sharpness/quadratic.h"
@@ -7,15 +7,15 @@
 
 namespace framequality::cuda {
 
-/// Two integers, one in each half of a register: upper * 2^16 + lower, modulo 2^32. Sums and differences of such are
-/// right whatever the signs; to tell the halves apart, both must not be negative.
+/// Two integers, one in each half of a register: upper * 2^16 + lower, modulo 2^32. Sums and differences are
+/// right whatever the signs; to separate the halves, both must be non-negative.
 struct Duo {
   unsigned bits;
 };
 __device__ __forceinline__ Duo operator+(Duo a, Duo b) { return {a.bits + b.bits}; }
 __device__ __forceinline__ Duo operator-(Duo a, Duo b) { return {a.bits - b.bits}; }
 __device__ __forceinline__ Duo twice(Duo a) { return {2 * a.bits}; }
-// No operand is negative; as 16-bit floats, whose order is that of their bits.
+// No operand is negative, so they compare as 16-bit floats, whose order is that of their bits.
 #if __CUDA_ARCH__ >= 800
 __device__ __forceinline__ Duo minimum(Duo a, Duo b) { return {minimum(Pair{a.bits}, Pair{b.bits}).bits}; }
 __device__ __forceinline__ Duo maximum(Duo a, Duo b) { return {maximum(Pair{a.bits}, Pair{b.bits}).bits}; }
@@ -24,7 +24,7 @@ __device__ __forceinline__ Duo minimum(Duo a, Duo b) { return {__vminu2(a.bits, 
 __device__ __forceinline__ Duo maximum(Duo a, Duo b) { return {__vmaxu2(a.bits, b.bits)}; }
 #endif
 __device__ __forceinline__ Duo abs_difference(Duo a, Duo b) { return maximum(a, b) - minimum(a, b); }
-/// Of numbers below 15360 in magnitude: with so much added their floats are finite.
+/// For numbers below 15360 in magnitude: with this offset their floats are finite.
 __device__ __forceinline__ Duo absolute(Duo a) {
   constexpr unsigned kBias = 15360u * 0x10001u;
   const Duo up = a + Duo{kBias};
@@ -42,7 +42,7 @@ __device__ __forceinline__ int mixed_dp4a(unsigned a, unsigned b, int acc) {
 
 inline constexpr unsigned kOnes = 0x01010101;
 
-/// Whether all products that a metric adds are squares, and how many there are of a pixel.
+/// Whether all products that a metric adds are squares, and their number per pixel.
 struct Squares {
   bool all = true;
   int count = 0;
@@ -63,21 +63,21 @@ inline constexpr Squares kProductsOf = [] {
   M::template pixel<Symbol>(row(-1), row(0), row(1), squares);
   return squares;
 }();
-/// Whether what a metric multiplies, or sums, may be negative.
+/// Whether factors, or summands, of a metric may be negative.
 template <class M>
 inline constexpr bool kBiased = M::kGain > 0;
-/// Makes 16-bit numbers positive; and their upper bytes.
+/// Offsets that make 16-bit numbers, and their upper bytes, positive.
 inline constexpr unsigned kBias = 0x80008000, kByteBias = 0x80808080;
 
-/// One thread's totals of metric M. Units of two pixels come in couples: four bytes are multiplied at a time. kMasked:
-/// some pixels do not count.
+/// One thread's totals of metric M. Units of two pixels are processed in couples: four bytes are multiplied at a time.
+/// kMasked: some pixels do not count.
 template <class M, bool kMasked>
 class DuoSums {
  public:
-  /// Pixels that a thread may add in all: two products of bytes each, to one total.
+  /// Most pixels that a thread may add: two products of bytes each, to one total.
   static constexpr int kPixels = INT32_MAX / (2 * 2 * 255 * 255);
 
-  /// Begins unit `unit`, of which those pixels count where `mask` has ones.
+  /// Begins unit `unit`, whose pixels count where `mask` has ones.
   __device__ __forceinline__ void begin(int unit, unsigned mask) { unit_ = unit, call_ = 0, mask_ = mask; }
   __device__ __forceinline__ void end() {}
 
@@ -108,7 +108,7 @@ class DuoSums {
     const unsigned al = lower(held_[call][0], x), ah = upper(held_[call][0], x);
     if constexpr (kProductsOf<M>.all) {
       sum.low = __dp4a(al, al, sum.low);
-      sum.middle = mixed_dp4a<kBiased<M>>(al, ah, sum.middle);  // once for both of its two
+      sum.middle = mixed_dp4a<kBiased<M>>(al, ah, sum.middle);  // one sum for both of its halves
       sum.high = high(ah, ah, sum.high);
     } else {
       const unsigned bl = lower(held_[call][1], y), bh = upper(held_[call][1], y);
@@ -130,7 +130,7 @@ class DuoSums {
     int middle = 0, high = 0;
   };
 
-  /// The two numbers, each in its half; biased ones whole only if masked.
+  /// The two numbers, each in its half; biased ones complete only if masked.
   __device__ __forceinline__ unsigned halves(Duo v) const {
     if constexpr (!kBiased<M>) return kMasked ? v.bits & mask_ : v.bits;
     const unsigned u = v.bits + kBias;

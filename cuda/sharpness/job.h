@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The work that the host hands to kernels to measure one frame, and the table of kernels. No CUDA headers.
+// The parameters of kernels that measure one frame, and the table of kernels. No CUDA headers.
 #pragma once
 
 #include "algorithms/layout.h"
@@ -12,13 +12,13 @@
 
 namespace framequality::cuda {
 
-/// A grid whose every cell is cut into tiles_x x tiles_y tiles, one block each; some may be empty.
+/// A grid with every cell cut into tiles_x x tiles_y tiles, one block each; some may be empty.
 struct TiledGrid {
   Grid grid;
   int tiles_x = 0, tiles_y = 0;
   int first_block = 0;
   int rows = 0;    ///< stream kernels: of one warp's strip
-  int across = 1;  ///< of its chunks, those side by side; the others lie below
+  int across = 1;  ///< of its chunks, the adjacent ones; the others lie below
 };
 
 /// One frame's work. Pointers are device pointers; passed to kernels by value.
@@ -29,12 +29,12 @@ struct Job {
   int fields = 1;
   int width[2] = {}, height[2] = {};  ///< of each field, in working samples
   int readable = 0;                   ///< stream kernels: bytes of a row that may be read
-  TiledGrid first;                    ///< grids[0], where a block need not wait for memory to know its tile
+  TiledGrid first;                    ///< grids[0], so that a block need not wait for memory to find its tile
   const TiledGrid* grids = nullptr;
   int grid_count = 0;
   unsigned long long* totals = nullptr;      ///< total_count sums, zero before and after
-  unsigned* ticket = nullptr;                ///< blocks that have finished, zero before and after
-  volatile std::int64_t* results = nullptr;  ///< pinned host memory, mapped; the host may watch each word come
+  unsigned* ticket = nullptr;                ///< count of finished blocks, zero before and after
+  volatile std::int64_t* results = nullptr;  ///< pinned host memory, mapped; the host may poll each word
   int total_count = 0;                       ///< plan.cells * plan.words
   int words = 0;                             ///< of a cell
   bool mean = false;
@@ -43,7 +43,7 @@ struct Job {
   ClipCodes clip{};      ///< where it exposes
 };
 
-/// Luma codes to be brought into a plane of their own, one byte each, or two for more than 8 bits.
+/// Extraction of luma into a separate plane, one byte each, or two for more than 8 bits.
 struct LumaJob {
   Frame frame;
   PixelLayout layout;
@@ -53,28 +53,28 @@ struct LumaJob {
   int first_row = 0, last_row = 0;  ///< of the frame, last_row past the end
 };
 
-/// Samples of a field that are to be made, and how many it has.
+/// Samples of a field to compute, and their number.
 struct SampleArea {
   int x0 = 0, x1 = 0, y0 = 0, y1 = 0;
   int width = 0, height = 0;
 };
 
-/// Working samples to be brought into a plane of their own, two bytes each, from luma codes that are words side by
-/// side, as they stand or shifted and masked, in rows at multiples of 16 bytes.
+/// Computation of working samples into a separate plane, two bytes each, from luma stored as adjacent words,
+/// unchanged or shifted and masked, in rows at multiples of 16 bytes.
 struct SamplesJob {
   Frame frame;
   SampleFormat samples;
   int plane = 0;
-  unsigned shift = 0, bits = 0;  ///< code: word >> shift & bits
+  unsigned shift = 0, bits = 0;  ///< luma: word >> shift & bits
   int readable = 0;              ///< bytes of a row that may be read
   int fields = 1;
   SampleArea area[2];
-  int tile_rows = 0;            ///< of one warp's strip
-  std::uint8_t* out = nullptr;  ///< its rows hold the fields in turn
+  int tile_rows = 0;            ///< per warp's strip
+  std::uint8_t* out = nullptr;  ///< its rows alternate between the fields
   std::ptrdiff_t pitch = 0;     ///< of out, bytes, a multiple of 16
 };
 
-/// Statistics of one frame, whose luma codes are words side by side, as they stand or shifted and masked.
+/// Statistics of one frame, whose luma is stored as adjacent words, unchanged or shifted and masked.
 struct StatisticsJob {
   Frame frame;
   PixelLayout layout;
@@ -91,7 +91,7 @@ struct StatisticsJob {
   unsigned* sums = nullptr;                  ///< of noise blocks
   unsigned* chosen = nullptr;                ///< `tiles` that have finished, zero before and after
   unsigned long long* totals = nullptr;      ///< kStatisticsWords, zero before and after
-  unsigned* ticket = nullptr;                ///< blocks that have finished, zero before and after
+  unsigned* ticket = nullptr;                ///< count of finished blocks, zero before and after
   volatile std::int64_t* results = nullptr;  ///< as of Job
 };
 
@@ -101,28 +101,28 @@ inline constexpr int kStatisticsTileGroups = 4;
 /// Rows and bytes of a row that one thread exposes at a time.
 inline constexpr int kExposedRows = 4, kExposedBytes = 16;
 
-/// Rows of a strip for which a stream kernel's 32-bit sums are proven wide enough.
+/// Most rows of a strip for which a stream kernel's 32-bit sums are proven wide enough.
 inline constexpr int kMaxStripRows = 96;
 
-/// How a kernel cuts cells into tiles. Its grid is one-dimensional.
+/// A kernel's tiling of cells. Its grid is one-dimensional.
 struct Kernel {
   const void* function = nullptr;
   int threads = 0;
   int tile_width = 0;   ///< in working samples
   int tile_height = 0;  ///< 0: `strips` times TiledGrid::rows, times the chunks that lie below each other
   int strips = 0;
-  int x_align = 1;   ///< tiles begin at multiples of this, left of their cell's edge if need be
+  int x_align = 1;   ///< tiles begin at multiples of this, left of their cell's edge if necessary
   int row_step = 1;  ///< TiledGrid::rows is a multiple of this
   int max_rows = kMaxStripRows;
-  int lead_rows = 3;     ///< a strip takes as long as so many more rows
-  int edge_percent = 0;  ///< time of a strip at a cell's side, of others'; 0: the same
-  int chunks = 1;        ///< a strip's parts, which may lie side by side or, for narrow cells, one below the other
+  int lead_rows = 3;     ///< overhead of a strip, in rows
+  int edge_percent = 0;  ///< time of a strip at a cell's side, relative to others; 0: the same
+  int chunks = 1;        ///< a strip's parts, which may be adjacent or, for narrow cells, one below the other
 };
 
 /// The kernels that measure. route.h chooses.
 enum class Measure : std::uint8_t {
   kNothing,
-  kTile,          ///< any layout, any size; samples are luma codes, or words in a plane of their own
+  kTile,          ///< any layout, any size; samples are luma, or words in a separate plane
   kStreamBytes,   ///< 8-bit samples, of metrics that are not sums of products
   kStreamShorts,  ///< words whose samples have at most kMostShortBits; no histograms
   kStreamWords,   ///< words
@@ -130,26 +130,26 @@ enum class Measure : std::uint8_t {
   kPrefilter,     ///< 8-bit samples behind a prefilter of radius 1 or 2
 };
 
-/// Samples of at most so many bits are computed with in pairs.
+/// Samples of at most this many bits are processed in pairs.
 inline constexpr int kMostShortBits = 12;
 
-/// How a kernel extracts luma codes.
+/// Extraction of luma by a kernel.
 enum class LumaRoute : std::uint8_t {
-  kInPlace,  ///< none does: codes are read where the frame has them
+  kInPlace,  ///< none: luma is read in place
   kAny,      ///< pixel by pixel, from any layout and any address
   kPacked,   ///< from one plane, 2, 3 or 4 bytes a pixel, or 4 or 8 of them in words
   kPlanar,   ///< from three planes without gaps
   kMosaic,
 };
 
-/// Measure::kTile.
+/// The kernel for Measure::kTile.
 Kernel tile_kernel(int metric);
 
-/// Measure::kStreamBytes, kStreamShorts or kStreamWords: samples side by side in rows at multiples of 16 bytes, as they
-/// stand or shifted and masked; pictures of at least 3 x 3. The function is null for metrics that have no such kernel.
+/// Measure::kStreamBytes, kStreamShorts or kStreamWords: adjacent samples in rows at multiples of 16 bytes,
+/// unchanged or shifted and masked; images of at least 3 x 3. The function is null for metrics without such a kernel.
 Kernel stream_kernel(int metric, Measure measure);
 
-/// Measure::kQuadratic, laid out as for stream_kernel(); the function is null for metrics that are no sums of products.
+/// Measure::kQuadratic, layout as for stream_kernel(); the function is null for metrics that are not sums of products.
 Kernel quadratic_kernel(int metric);
 
 /// The kernel that fills a plane with working samples; its grid: tile_width samples across from a multiple of x_align
@@ -164,8 +164,8 @@ Kernel prefilter_kernel(int metric, int radius);
 /// or 2.
 Kernel statistics_kernel(int word_bytes);
 
-/// The kernel that fills a plane with luma codes; its grid: tile_width pixels across, any number of rows down.
-/// For all but kAny every row of every plane begins at a multiple of 4 bytes; of planes of words, of 8.
+/// The kernel that fills a plane with luma; its grid: tile_width pixels across, any number of rows down.
+/// Except for kAny, every row of every plane begins at a multiple of 4 bytes; in planes of words, of 8.
 Kernel luma_kernel(LumaRoute route, const PixelLayout& layout);
 
 }  // namespace framequality::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Luma values of packed, planar RGB and other layouts as a plane of their own, for the kernels that stream rows.
+// Luma of packed, planar RGB and other layouts as a separate plane, for the kernels that stream rows.
 #include "cuda/loop_bound.cuh"
 #include "cuda/sharpness/job.h"
 #include "cuda/sharpness/overlap.cuh"
@@ -11,7 +11,7 @@ namespace {
 constexpr int kPixels = 4, kThreads = 256;
 using Codes = unsigned[kPixels];
 
-/// Where a thread works.
+/// A thread's position.
 struct Place {
   int x, y;
 };
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads) extract_any(const __grid_constant__ 
     extract(job, at.x, at.y, loop_bound(min(kPixels, job.width - at.x)));
 }
 
-/// Stores the codes of 4 pixels, kBytes each.
+/// Stores the luma of 4 pixels, kBytes each.
 template <int kBytes>
 __device__ void store(const LumaJob& job, Place at, const Codes& code) {
   std::uint8_t* to = job.luma + at.y * job.pitch + kBytes * at.x;
@@ -52,14 +52,14 @@ __device__ void store(const LumaJob& job, Place at, const Codes& code) {
     *reinterpret_cast<uint2*>(to) = {code[0] | code[1] << 16, code[2] | code[3] << 16};
 }
 
-/// Fills a thread's pixels with what codes_at(place, codes) finds for 4 of them at once, kBytes each.
+/// Fills a thread's pixels with the results of codes_at(place, codes) for 4 of them at once, kBytes each.
 template <int kBytes, class CodesAt>
 __device__ void fill(const LumaJob& job, CodesAt codes_at) {
   Place at = first_place(job);
   if (at.x >= job.width) return;
   const bool whole = at.x + kPixels <= job.width;
   for (; at.y < job.last_row; at.y += static_cast<int>(gridDim.y)) {
-    if (!whole) {  // what lies behind the row may not be ours to read
+    if (!whole) {  // memory after the row may not be readable
       extract(job, at.x, at.y, job.width - at.x);
       continue;
     }
@@ -69,7 +69,7 @@ __device__ void fill(const LumaJob& job, CodesAt codes_at) {
   }
 }
 
-/// Where pixel `at` begins in a plane, kStride bytes a pixel.
+/// Address of pixel `at` in a plane, kStride bytes a pixel.
 template <int kStride, class T = unsigned>
 __device__ const T* source(const LumaJob& job, int plane, Place at) {
   return reinterpret_cast<const T*>(job.frame.plane[plane] + at.y * job.frame.stride[plane] +
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kThreads) extract_packed(const __grid_constant
   });
 }
 
-/// 16-bit words as a component's code.
+/// A component's values from 16-bit words.
 struct WordCodes {
   unsigned shift, bits, order;
   __device__ explicit WordCodes(const PixelLayout& l)
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kThreads) extract_packed_words(const __grid_co
   });
 }
 
-/// Three planes of samples side by side, kBytes each, their rows at multiples of 4 kBytes bytes.
+/// Three planes of adjacent samples, kBytes each, their rows at multiples of 4 kBytes bytes.
 template <int kBytes>
 __global__ void __launch_bounds__(kThreads) extract_planar(const __grid_constant__ LumaJob job) {
   const WordCodes codes(job.layout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The slots of DeviceMeter: brings frames to the device, queues the kernels of their route, waits for totals.
+// The slots of DeviceMeter: transfer frames to the device, queue the kernels of their route, wait for totals.
 #include "cuda/sharpness/meter.h"
 
 #include "cuda/device.h"
@@ -21,12 +21,12 @@ constexpr int kExposeBlocks = 4;  // on each processor
 constexpr int kOverlapFrom = 900;
 // Samples that kernels read beside those that they measure: a metric's reach, and the rest of what they load at once.
 constexpr int kSampleMargin = 16;
-constexpr int kSampleWarps = 16;  // on each processor
+constexpr int kSampleWarps = 16;  // per processor
 constexpr int kMostSampleRows = 64;
-// What a result is until the device has written it. Plans let no signed total be as low; only a sum of squares, which
-// counts to 2^64, could have these bits: then the event tells.
+// A result until the device has written it. Plans let no signed total be this low; only a sum of squares, which
+// counts to 2^64, could have these bits: then the event decides.
 constexpr std::int64_t kPending = std::numeric_limits<std::int64_t>::min();
-// With more of them setting and reading them takes longer than an event.
+// Beyond this, setting and reading them takes longer than an event.
 constexpr std::size_t kWatchedWords = 1024;
 // One for each kernel that ends with results, and one for the choice of the noise block that counts.
 constexpr std::size_t kTickets = 3 + Plan::kMostCompanions;
@@ -81,9 +81,9 @@ void DeviceMeter::start(const Kernel& kernel, dim3 grid, Work& work, cudaStream_
 
 bool DeviceMeter::Slot::is_watched() const { return words().size() <= kWatchedWords; }
 
-/// Waits until the results have come. The host sees them in its memory 3 us before an event that follows the kernels.
-/// Each is one store of the kernel's last block, which all others have gone before: who has them all needs no other
-/// sign. The event is for those that do not come soon, and for faults: then they never come.
+/// Waits until the results arrive. The host sees them in its memory 3 us before an event that follows the kernels.
+/// Each is one store of the kernel's last block, after all other blocks: a complete set needs no other
+/// signal. The event is for slow results, and for faults, where they never arrive.
 void DeviceMeter::Slot::wait_for_results() const {
   if (!is_watched()) return wait();
   auto next = words().begin();
@@ -111,7 +111,7 @@ DeviceMeter::DeviceMeter(const Geometry& geometry, int id, int depth)
   }
 }
 
-// The slots then wait for the device.
+// The slots wait for the device.
 DeviceMeter::~DeviceMeter() {
   if (id_ >= 0) (void)cudaSetDevice(id_);
 }
@@ -127,7 +127,7 @@ DeviceMeter::Cut DeviceMeter::cut(const Plan& plan, Measure measure) const {
   return made;
 }
 
-/// The same for all of a plan; nothing to do if it is the last one again.
+/// The same for a plan and its companions; nothing to do if it is the last one again.
 void DeviceMeter::cut(std::shared_ptr<const Plan> plan) {
   if (plan == plan_) return;
   if (!(plan->geometry == geometry_)) throw std::logic_error("cuda meter: plan for another geometry");
@@ -159,7 +159,7 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
   if (slot.totals.reserve(count))
     check(cudaMemsetAsync(slot.totals.get(), 0, count * sizeof(std::int64_t), stream), "cudaMemsetAsync");
   slot.noise.reserve(static_cast<std::size_t>(plan->statistics.sums));
-  // From memory of the slot's own: the tiling may be cut for the next plan before the device has fetched this one.
+  // From the slot's own memory: the tiling may be cut for the next plan before the device has fetched this one.
   const std::size_t grids = cuts_.back().first_grid + cuts_.back().tiling.grids.size();
   slot.grids.reserve(grids);
   slot.staged_grids.reserve(grids);
@@ -168,15 +168,15 @@ void DeviceMeter::prepare(Slot& slot, std::shared_ptr<const Plan> plan) {
   slot.plan = std::move(plan);
 }
 
-/// Queues the kernel that brings the rows of the job's frame that the plan reads into a plane of luma codes, for `job`
-/// to read. The codes are written once and, for all but the largest frames, read back from the L2 cache: far cheaper
-/// than what a kernel for any layout pays for each neighbour.
+/// Queues the kernel that extracts the rows of the job's frame that the plan reads into a plane of luma, for `job`
+/// to read. Luma is written once and, for all but the largest frames, read back from the L2 cache: far cheaper
+/// than a kernel for any layout, which extracts each neighbour again.
 void DeviceMeter::extract(Slot& slot, Job& job) {
   const PixelLayout& layout = geometry_.layout;
   const auto bytes = static_cast<std::size_t>(code_bytes(layout));
   const std::size_t pitch = whole_pitch(static_cast<std::size_t>(geometry_.width) * bytes);
   const std::size_t size = pitch * static_cast<std::size_t>(geometry_.height);
-  reserve_zeroed(slot.luma, size, slot.stream.get());  // what lies behind the rows is read, and does not count
+  reserve_zeroed(slot.luma, size, slot.stream.get());  // data after the rows are read, but not used
   LumaJob luma;
   luma.frame = job.frame;
   luma.layout = layout;
@@ -199,8 +199,8 @@ void DeviceMeter::extract(Slot& slot, Job& job) {
   job.is_made = true;
 }
 
-/// Queues the kernel that brings the working samples that the plan needs into a plane of words, for `job` to read in
-/// place of luma codes that are words.
+/// Queues the kernel that computes the plan's working samples into a plane of words, which `job` then reads
+/// like luma stored as words.
 void DeviceMeter::make_samples(Slot& slot, Job& job, const Plan& plan) {
   const int plane = job.layout.plane[0];
   SamplesJob make;
@@ -225,14 +225,14 @@ void DeviceMeter::make_samples(Slot& slot, Job& job, const Plan& plan) {
     height = std::max(height, a.y1 - a.y0);
   }
   const int across = ceil_div(width, kernel.tile_width);
-  // So many warps as keep a device busy, but strips that are not less high than their halo.
+  // Enough warps to keep a device busy, but strips at least as high as their halo.
   make.tile_rows = std::clamp(ceil_div(height * across * plan.fields, kSampleWarps * processors_),
                               std::max(2 * plan.samples.radius, 1), kMostSampleRows);
   make.pitch = static_cast<std::ptrdiff_t>(
       whole_pitch(2 * static_cast<std::size_t>(std::max(plan.size[0].width, plan.size[1].width))));
   const std::size_t size = static_cast<std::size_t>(make.pitch) * static_cast<std::size_t>(plan.fields) *
                            static_cast<std::size_t>(std::max(plan.size[0].height, plan.size[1].height));
-  reserve_zeroed(slot.samples, size, slot.stream.get());  // what no sample was written to is read, and does not count
+  reserve_zeroed(slot.samples, size, slot.stream.get());  // unwritten samples are read, but not used
   make.out = slot.samples.get();
   start(kernel, grid_of(across, ceil_div(height, kernel.strips * make.tile_rows), plan.fields), make,
         slot.stream.get());
@@ -247,7 +247,7 @@ void DeviceMeter::make_samples(Slot& slot, Job& job, const Plan& plan) {
   job.is_made = true;
 }
 
-/// Queues the kernel of the statistics. from: has the codes as words side by side, and where results go.
+/// Queues the kernel of the statistics. from: has luma as adjacent words, and the destination of results.
 void DeviceMeter::measure_statistics(Slot& slot, const Job& from) {
   const Plan& plan = *slot.plan;
   const StatisticsPlan& statistics = plan.statistics;
@@ -281,7 +281,7 @@ void DeviceMeter::measure_statistics(Slot& slot, const Job& from) {
   start(kernel, grid_of(job.tiles + exposing), job, slot.stream.get());
 }
 
-/// Queues a kernel that measures. The job has the samples, and where totals, results and ticket are.
+/// Queues a kernel that measures. The job has the samples, and the addresses of totals, results and ticket.
 void DeviceMeter::queue(Slot& slot, Job& job, const Plan& plan, const Cut& cut) {
   const Tiling& tiling = cut.tiling;
   job.grids = slot.grids.get() + cut.first_grid;
@@ -304,7 +304,7 @@ void DeviceMeter::measure(Slot& slot, Job& job) {
   queue(slot, measured, *slot.plan, cuts_.front());
 }
 
-/// Queues the kernels of the plan's companions. frame: the job as the samples were made from it; samples: with those.
+/// Queues the kernels of the plan's companions. frame: the job that samples were computed from; samples: with those.
 void DeviceMeter::measure_companions(Slot& slot, const Job& frame, const Job& samples) {
   const std::vector<Plan::Companion>& companions = slot.plan->companions;
   for (std::size_t i = 0; i < companions.size(); ++i) {
@@ -320,7 +320,7 @@ void DeviceMeter::measure_companions(Slot& slot, const Job& frame, const Job& sa
   }
 }
 
-/// Queues the kernels for the slot's plan, along the frame's route: what one stage makes the next ones find in `job`.
+/// Queues the kernels for the slot's plan, along the frame's route: each stage passes its results to the next in `job`.
 void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   const Plan& plan = *slot.plan;
   const Placement placement = placement_of(geometry_, frame, is_ours);
@@ -360,7 +360,7 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
 
 void DeviceMeter::submit(const MeterTask& task) { begin(task.frame, task.plan, true); }
 
-/// submit(); waits: for the queue that a frame on the device comes from.
+/// submit(); waits: for the queue that writes a frame on the device.
 void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits) {
   const Range range("submit sharpness");
   Slot& slot = slots_.next();
@@ -369,7 +369,7 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   const cudaStream_t stream = slot.stream.get();
   const SyncOnThrow sync(stream);
   if (slot.is_watched()) std::ranges::fill(slot.words(), kPending);
-  // What no kernel writes.
+  // Totals that no kernel writes.
   const auto cells = static_cast<std::size_t>(slot.plan->cell_totals()),
              companions = static_cast<std::size_t>(slot.plan->statistics_end());
   const bool measures = route_.has(Stage::kMeasure), has_statistics = route_.has(Stage::kStatistics);
@@ -377,7 +377,7 @@ void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bo
   if (!has_statistics) std::ranges::fill(slot.words().subspan(cells, companions - cells), 0);
   if (!route_.has(Stage::kCompanions)) std::ranges::fill(slot.words().subspan(companions), 0);
   if (!measures && !has_statistics) {
-    // Nothing lies in the frame.
+    // No cell lies in the frame.
   } else if (frame.memory == Memory::kCuda) {
     if (waits) slot.wait_for(frame);
     launch(slot, frame, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernel of 8-bit samples behind a prefilter: smoothing, metric and reduction in registers, each pixel read once.
+// The kernel of 8-bit samples after a prefilter: smoothing, metric and reduction in registers, each pixel read once.
 //
 // The tensor cores smooth along rows. 16 chunks of a row, each 32 bytes around the 24 pixels that it is to measure, are
 // the rows of a matrix; its product with a banded matrix that holds the prefilter's taps are sums along the row. Each
@@ -15,7 +15,7 @@
 namespace framequality::cuda {
 namespace {
 
-// Others are not given this kernel.
+// Other architectures never get this kernel.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr bool kHasProducts = false;
 #else
@@ -25,7 +25,7 @@ constexpr bool kHasProducts = true;
 constexpr int kWarps = 4, kThreads = 32 * kWarps;
 // 3 blocks on an SM leave a thread 168 registers: rows on their way, sums down the columns, and the metric's rows.
 constexpr int kBlocksPerSm = 3;
-constexpr int kChunks = 16;         ///< of a warp: rows of the matrix
+constexpr int kChunks = 16;         ///< per warp: rows of the matrix
 constexpr int kRun = 6;             ///< pixels of a chunk that a thread measures
 constexpr int kChunk = 4 * kRun;    ///< pixels of a chunk
 constexpr int kWindow = 32;         ///< bytes of a chunk that are read
@@ -35,11 +35,11 @@ constexpr int kHalf = kWindow / 2;  ///< bytes; a thread reads 4 of each half of
 // moves nothing.
 constexpr int kRing = 3;
 
-/// Rows of a strip for which 32-bit sums are wide enough: each adds at most 2 products for each of 12 pixels.
+/// Most rows of a strip for which 32-bit sums suffice: each adds at most 2 products for each of 12 pixels.
 constexpr int kMaxRows = 240;
 static_assert(255ll * 255 * 2 * 2 * kRun * kMaxRows < 1ll << 31);
 
-/// A thread's part of the matrix: 4 bytes of each chunk, from two places of it.
+/// A thread's part of the matrix: 4 bytes of each chunk, from two places in it.
 struct Bytes16 {
   unsigned word[4];  ///< of the lower and the upper chunk, from the first half of the window, then from the second
 };
@@ -65,7 +65,7 @@ __device__ __forceinline__ Products multiply_add(const Bytes16& a, const Taps& b
   return d;
 }
 
-/// A thread's part of one chunk: what it reads and measures.
+/// A thread's part of one chunk: the bytes that it reads and the pixels that it measures.
 struct Run {
   int x;             ///< of the first pixel that it measures
   int at;            ///< of the first byte that it reads
@@ -115,7 +115,7 @@ class EdgeWords {
   int y_ = 0, last_row_ = 0;
 };
 
-/// Rows behind its last sample's that a strip reads: those of the filter, and the next to come.
+/// Rows after its last sample's that a strip reads: those of the filter, and prefetched ones.
 template <int kRadius>
 constexpr int kAfter = kRing + kRadius;
 
@@ -213,7 +213,7 @@ class Smoother {
   unsigned before_[2 * kProducts][2 * kRadius] = {};
 };
 
-/// One warp's strip. kEdge: rows or columns may lie outside the cell or the picture, and chunks one below the other.
+/// One warp's strip. kEdge: rows or columns may lie outside the cell or the image, and chunks one below the other.
 /// kMean: samples are summed too.
 template <class M, int kRadius, bool kEdge, bool kMean>
 __device__ __forceinline__ void march(const Job& job, const Tile& tile, int rows, const Run (&chunk)[2],

@@ -2,10 +2,10 @@
 // The fast kernel of 8-bit samples for metrics that are sums of products of samples: see
 // algorithms/sharpness/quadratic.h.
 //
-// Let g0 be the samples of a cell with zeros all around it. What the metric makes of g0, summed over the whole plane,
-// is exactly a sum of lags of g0: four products of neighbouring pixels' bytes in one instruction, no border to beware
-// of. It differs from the cell's total only by the pixels along the cell's border, whose neighbourhoods reach out of
-// the cell or of the picture: these few are computed one by one, as the metric defines them and as they were summed.
+// Let g0 be the samples of a cell with zeros all around it. The metric of g0, summed over the whole plane,
+// is exactly a sum of lags of g0: four products of neighbouring pixels' bytes in one instruction, without borders.
+// It differs from the cell's total only by the pixels along the cell's border, whose neighbourhoods extend out of
+// the cell or the image: these few are computed one by one, as the metric defines them and as they were summed.
 #include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/quadratic.h"
 #include "cuda/sharpness/exposure.cuh"
@@ -17,12 +17,12 @@
 namespace framequality::cuda {
 namespace {
 
-// One warp's strip is 512 bytes wide: each thread owns 16 adjacent bytes, the widest load there is, and walks down
+// One warp's strip is 512 bytes wide: each thread owns 16 adjacent bytes, the widest load there is, and moves down
 // TiledGrid::rows rows. The warps of a block take strips one below the other.
 constexpr int kLaneBytes = 16, kLaneWords = kLaneBytes / 4, kWarps = 4, kThreads = 32 * kWarps;
 // 5 blocks on an SM leave a thread 96 registers, enough for all metrics.
 constexpr int kBlocksPerSm = 5;
-// Rows in flight ahead of the one computed: 30 KiB on an SM. The loop over rows is unrolled by it: a multiple of the
+// Rows in flight ahead of the current one: 30 KiB on an SM. The loop over rows is unrolled by it: a multiple of the
 // roles that a row plays in turn, 1 or 3.
 constexpr int kAhead = 3;
 constexpr unsigned kOnes = 0x01010101;
@@ -47,11 +47,11 @@ struct LoadedBytes {
   unsigned word[kLaneWords + 1];
 };
 
-/// Where a thread reads, the same in every row.
+/// A thread's position, the same in every row.
 struct Lane {
   const std::uint8_t* first;      ///< its chunk of row 0
   int stride;                     ///< bytes from row to row
-  int beside;                     ///< bytes from the chunk to the word right of it, or to another that may be read
+  int beside;                     ///< bytes from the chunk to the word right of it, or to another readable one
   unsigned mask[kLaneWords + 1];  ///< the bytes that are inside
 };
 
@@ -67,7 +67,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
   const int last = loop_bound(y1 - 1);
   int next = y0 - kDown;
   const std::uint8_t* from = lane.first + static_cast<std::int64_t>(max(next, y_top)) * lane.stride;
-  // The next row, or the first of the cell or the last of the strip again if it lies beyond.
+  // The next row, or if it lies beyond, the first of the cell or the last of the strip again.
   const auto fetch = [&] {
     LoadedBytes c;
     const uint4 v = __ldg(reinterpret_cast<const uint4*>(from));
@@ -82,7 +82,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
   for (int i = 0; i < kAhead; ++i) ring[i] = fetch();
   meanwhile();
 
-  // Takes a chunk, sends for another in its place. inside: all bits, or none for rows that are to count as zeros.
+  // Takes a chunk and requests another in its place. inside: all bits, or none for rows that count as zeros.
   const auto take = [&](LoadedBytes& chunk, unsigned inside) {
     constexpr int kWords = kAcross > 0 ? kLaneWords + 1 : kLaneWords;
     unsigned w[kWords];
@@ -103,7 +103,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
 #pragma unroll
   for (int i = 0; i < kDown; ++i) rows[i] = take(ring[i], y0 - kDown + i >= y_top ? ~0u : 0u);
   for (int y = y0; y < y1; y += kAhead) {
-    // Unrolled, without a branch, so that rows change roles and chunks their place without a move.
+    // Unrolled, without a branch, so that rows change roles and chunks their index without a move.
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       rows[(kDown + i) % (kDown + 1)] = take(ring[(kDown + i) % kAhead], y + i <= last ? ~0u : 0u);
@@ -111,7 +111,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
       unrolled<kLags<M>.count>([&](auto index) {
         constexpr Lag kLag = kLags<M>.lag[decltype(index)::value];
         const Row& high = rows[(kDown + i - kLag.dy) % (kDown + 1)];
-        // Both samples as seen from the column of the left one.
+        // Both samples relative to the left one's column.
 #pragma unroll
         for (int k = 0; k < kLaneWords; ++k)
           sums[kLag.accumulator] = __dp4a(high.word[kLag.dx < 0 ? -kLag.dx : 0][k],
@@ -146,7 +146,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
   mine.words[kTotalsOf<M>] += sum;
 }
 
-/// The samples that are summed as lags, what they are part of, and the picture.
+/// The samples summed as lags, their cell, and the image.
 struct Cell {
   Area summed, whole;
   int width, height;
@@ -161,7 +161,7 @@ __device__ __forceinline__ int inside(int v, int n) {
   return min(max(v, 0), n - 1);
 }
 
-/// What pixel (x, y) adds to the cell's totals, less what the lags have made of it.
+/// Contribution of pixel (x, y) to the cell's totals, less that of the lags.
 template <class M>
 __device__ __forceinline__ void correct(const Cell& cell, int x, int y, const ClipCodes& clip, Sums<M>& mine) {
   constexpr Reach kReach = M::kReach;
@@ -205,7 +205,7 @@ __device__ __forceinline__ void correct_border(const Cell& cell, int thread, int
                                                Sums<M>& mine) {
   constexpr Reach kReach = M::kReach;
   const Area& s = cell.summed;
-  // The lags are right in `core`; outside `all` there is nothing.
+  // The lags are right in `core`; everything outside `all` is zero.
   const Area all{s.x0 - kReach.right, max(s.x1 + kReach.left, cell.whole.x1), s.y0 - kReach.down, s.y1 + kReach.up};
   Area core{s.x0 + kReach.left, s.x1 - kReach.right, s.y0 + kReach.up, s.y1 - kReach.down};
   if (core.empty()) core = {all.x1, all.x1, all.y1, all.y1};
@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) sum_lags(const __grid_
               job.height[tile.field],
               field_row(job, plane, tile.field),
               static_cast<int>(job.frame.stride[plane]) * job.fields};
-    // Chunks that are not wholly inside a row are left to the border's pixels.
+    // Chunks that are not wholly inside a row are left to the border's computation.
     const int chunks_end = job.readable / kLaneBytes * kLaneBytes;
     cell.summed.x1 = max(min(cell.whole.x1, chunks_end), cell.whole.x0);
 

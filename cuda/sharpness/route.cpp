@@ -15,10 +15,10 @@ namespace {
 
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.
 constexpr int kLeastStreamWidth = 64;
-// From this architecture on there are the matrix products of bytes that prefilter.cu is made of.
+// First architecture with the matrix products of bytes that prefilter.cu uses.
 constexpr int kProductsFrom = 800;
 
-/// What the choice of a kernel depends on in a metric.
+/// Properties of a metric that decide on the kernel.
 struct MetricKind {
   bool is_histogram = false;
   bool is_quadratic = false;  ///< a sum of products
@@ -31,7 +31,7 @@ MetricKind kind_of(int metric) {
   });
 }
 
-/// True if a kernel that streams rows measures what the tile kernel would, once samples are words.
+/// True if a stream kernel can measure what the tile kernel would, once samples are words.
 bool is_large(const Plan& plan) {
   for (int p = 0; p < plan.fields; ++p)
     if (plan.size[p].width < 3 || plan.size[p].height < 3) return false;
@@ -80,7 +80,7 @@ bool is_words(const PixelLayout& l) {
 
 /// True if the kernels of the route read the frame's own luma.
 bool is_readable(const Plan& plan, const Placement& at, const Route& r) {
-  // The tile kernel takes any layout, statistics and the kernel that makes samples do not.
+  // The tile kernel accepts any layout, statistics and the kernel that computes samples do not.
   const auto is_any = [](Measure m) { return m == Measure::kNothing || m == Measure::kTile; };
   const bool takes_any = is_any(r.measure) && std::ranges::all_of(r.companions, [&](const CompanionRoute& c) {
                            return c.shares_samples && is_any(c.measure);
@@ -101,7 +101,7 @@ bool is_planar(const PixelLayout& l) {
          l.plane[0] != l.plane[1] && l.plane[1] != l.plane[2] && l.plane[0] != l.plane[2];
 }
 
-/// The kernel that extracts luma: the one for any layout where those that load 4 pixels at once do not fit.
+/// The kernel that extracts luma: the one for any layout if those that load 4 pixels at once do not fit.
 LumaRoute extraction(const PixelLayout& l, std::size_t alignment) {
   if (alignment < (l.word_bytes == 2 ? 8 : 4) || l.kind == PixelLayout::Kind::kGray10x3) return LumaRoute::kAny;
   if (is_planar(l)) return l.word_bytes == 2 || l.depth == 8 ? LumaRoute::kPlanar : LumaRoute::kAny;

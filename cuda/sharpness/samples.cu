@@ -10,8 +10,8 @@
 namespace framequality::cuda {
 namespace {
 
-// Each thread makes 8 adjacent samples, the widest store there is, and walks down SamplesJob::tile_rows rows. The warps
-// of a block take strips one below the other.
+// Each thread computes 8 adjacent samples, the widest store there is, and moves down SamplesJob::tile_rows rows. The
+// warps of a block process strips one below the other.
 constexpr int kRun = 8, kWarps = 4, kThreads = 32 * kWarps;
 // 4 blocks on an SM leave a thread 128 registers, which the widest filter of rows on their way needs.
 constexpr int kBlocksPerSm = 4;
@@ -20,13 +20,13 @@ constexpr int kLoad = 8;  ///< bytes: what every thread's pixels begin at a mult
 template <int kScale>
 constexpr int kAhead = kScale == 1 ? 3 : 0;
 
-/// Pixels of kBytes bytes that box sums of kScale x kScale around a thread's samples need, as the words that hold them.
+/// Pixels of kBytes bytes for box sums of kScale x kScale around a thread's samples, as the words that hold them.
 template <int kBytes, int kScale, int kRadius>
 struct Window {
   static constexpr int kColumns = kRun + 2 * kRadius;
   static constexpr int kBefore = (kRadius * kScale * kBytes + kLoad - 1) / kLoad * kLoad;  ///< bytes
   static constexpr int kSize = 2 * kBefore + kRun * kScale * kBytes;
-  static constexpr int kSkip = kBefore / kBytes - kRadius * kScale;  ///< pixels in front of those that are needed
+  static constexpr int kSkip = kBefore / kBytes - kRadius * kScale;  ///< pixels before those needed
   unsigned word[kSize / 4];
 
   Window() = default;
@@ -38,7 +38,7 @@ struct Window {
     }
   }
 
-  /// sum + the codes of a row's pixels that belong to a column.
+  /// sum + the values of a row's pixels that belong to a column.
   __device__ unsigned add(int column, unsigned shift, unsigned bits, unsigned sum) const {
     const int first = kSkip + column * kScale;
     if constexpr (kBytes == 1 && kScale == 4) return __dp4a(word[first / 4], 0x01010101u, sum);
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) make_samples(const __g
     }
   };
 
-  // Down the columns a binomial is that many sums of two rows: `before` has what the row before put into each.
+  // Along columns a binomial is a cascade of sums of two rows: `before` has the previous row's inputs of each.
   unsigned before[kRun][2 * kRadius + 1] = {};
 #pragma unroll 1
   for (int above = begin; above < end; above += kRing)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The statistics of a frame: residuals of its noise, summed over blocks of 16 x 16, and its exposure. Ends with the
-// choice of the block that counts, so that a frame needs one launch and nothing but five words go to the host.
+// choice of the block that counts, so that a frame needs one launch and only five words go to the host.
 //
 // The first job.tiles blocks sum residuals: a thread takes four columns and four rows of a noise block, all of its
 // loads on their way at once; 16 threads make up a noise block, 64 a group of them. The others expose: a thread takes
@@ -106,7 +106,7 @@ __device__ void sum_blocks(const StatisticsJob& job, int tile, Sums& sums) {
     const auto row = [&](int j) { return Run<Word, kColumns + 2>(codes.row(grid, y + j) + x); };
     const Run<Word, kColumns + 2> rows[kRows + 2] = {row(0), row(1), row(2), row(3), row(4), row(5)};
     int bend[kColumns], step[kColumns];
-    // The first two rows begin bend and step; the others end residuals.
+    // The first two rows start bend and step; the others complete residuals.
 #pragma unroll
     for (int j = 0; j < kRows + 2; ++j)
 #pragma unroll
@@ -215,11 +215,11 @@ __device__ void sum_all(const StatisticsJob& job, const StatisticsGrid& grid, in
   }
 }
 
-/// Value number `rank`, from 0 in ascending order, of the sums of all noise blocks. All threads of one block call it.
+/// The sum of rank `rank`, from 0 in ascending order, among those of all noise blocks. All threads of a block call it.
 __device__ unsigned select(const unsigned* sums, int count, int rank, int digits) {
   __shared__ unsigned histogram[kDigits], of_warp[kWarps], digit, below;
   const int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
-  // As a rule there are few, and each thread keeps its own.
+  // Usually there are few, and each thread keeps its own.
   constexpr int kKept = 8;
   const bool keeps = count <= kKept * kThreads;
   unsigned kept[kKept];

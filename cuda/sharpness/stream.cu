@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The fast kernel for samples stored side by side: streams rows through registers, each read once from memory.
+// The fast kernel for adjacent samples: streams rows through registers, each read once from memory.
 #include "algorithms/sharpness/metrics/all.h"
 #include "algorithms/sharpness/quadratic.h"
 #include "cuda/sharpness/chunk.cuh"
@@ -7,15 +7,15 @@
 namespace framequality::cuda {
 namespace {
 
-// One warp's strip is 512 bytes wide: each thread owns 16 adjacent bytes, the widest load there is, and walks down
-// TiledGrid::rows rows. The warps of a block take strips one below the other, so that their halo rows meet in L1. Every
+// One warp's strip is 512 bytes wide: each thread owns 16 adjacent bytes, the widest load there is, and moves down
+// TiledGrid::rows rows. The warps of a block process strips one below the other, so that halo rows meet in L1. Every
 // block of a histogram adds 256 bins to the totals: fewer and larger ones do that less often.
 template <class M>
 constexpr int kWarps = M::kHistogram ? 16 : 4;
 template <class M>
 constexpr int kThreads = 32 * kWarps<M>;
-// Rows in flight ahead of the one computed. 16 warps on an SM then have 24 KiB on the way: what H200's 4.2 TB/s ask of
-// each of 132 SMs at a latency of 0.75 us. Loops are unrolled by it, and 3 is also the number of roles a row plays.
+// Rows in flight ahead of the current one. 16 warps on an SM then have 24 KiB in flight: H200's 4.2 TB/s require this
+// of each of 132 SMs at a latency of 0.75 us. Loops are unrolled by it, and 3 is also the number of roles of a row.
 constexpr int kAhead = 3;
 // 16 warps on an SM leave a thread 128 registers, which three rows of features and the rows in flight need.
 constexpr int kWarpsPerSm = 16;
@@ -76,15 +76,15 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
   if constexpr (kUp > 0) features(ring[0], [&](int i, const Row& f) { up[i] = f; });
   if constexpr (kDown > 0) features(ring[kUp], [&](int i, const Row& f) { mid[i] = f; });
   for (int y = first; y < end; y += kAhead) {
-    // Unrolled, without a branch, so that rows change roles and chunks their place without a move. Rows past the
-    // strip's end are computed like others and dropped: a branch would keep loads from running ahead.
+    // Unrolled, without a branch, so that rows change roles and chunks their index without a move. Rows past the
+    // strip's end are computed too and dropped: a branch would keep loads from running ahead.
 #pragma unroll
     for (int j = 0; j < kAhead; ++j) {
       const unsigned row_mask = kEdge == Edge::kNone || y + j < end ? ~0u : 0u;
       features(ring[(kLead + j) % kAhead], [&](int i, const Row& down) {
         const Row& m = kDown > 0 ? mid[i] : down;
         if constexpr (kHasUnits) {
-          // Lanes that are not in the cell at all are left out in the end.
+          // Lanes wholly outside the cell are dropped at the end.
           const bool whole = kEdge == Edge::kNone || (kEdge == Edge::kAligned && !is_beside<S>(M::kReach, i));
           sums.begin(i, whole ? row_mask : mask[i] & row_mask);
           M::pixel(kUp > 0 ? up[i] : m, m, down, sums);
@@ -102,8 +102,8 @@ __device__ __forceinline__ void march(const Job& job, int field, const Lane& lan
   for (int i = 0; i < kTotalsOf<M>; ++i) mine[i] = sums.total(i);
 }
 
-/// Sum of the samples of one warp's strip: what `normalize` needs, in a second pass over rows that the first left in
-/// the caches. Others do not pay for it.
+/// Sum of the samples of one warp's strip, for `normalize`: a second pass over rows that the first left in
+/// the caches, at no cost without it.
 template <class S>
 __device__ unsigned sum_samples(const Job& job, int field, const Lane& lane, int y0, int y1) {
   constexpr int kPerWord = S::kPixels / kLaneWords;
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kThreads<M>, kWarpsPerSm / kWarps<M>) stream_r
     lane.live = M::kReflect ? lane.inside
                             : pixel_bits(x, S::kPixels, max(tile.x0, kReach.left), min(tile.x1, w - kReach.right));
     if constexpr (M::kHistogram) {
-      // A copy for each lane: each has a memory bank to itself, whatever the samples.
+      // A copy for each lane: each has a separate memory bank, whatever the samples.
       __shared__ Bins<32> bins;
       bins.clear();
       if (y0 < y1) count<S>(job, tile.field, lane, y0, y1, bins);

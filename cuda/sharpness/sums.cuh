@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The numbers that kernels compute in, and one thread's running totals in them. Nothing ever rounds.
+// The number types of kernels, and one thread's running totals in them. Nothing ever rounds.
 #pragma once
 
 #include "cuda/sharpness/tile.cuh"
@@ -21,7 +21,7 @@ __device__ __forceinline__ void unrolled(F&& f) {
 }
 
 /// Two integers of magnitude below 2048, one in each half of a register: as 16-bit floats, in units of the smallest
-/// there is. In that range they are exact, and the bits of a positive one are those of the integer.
+/// one. In that range they are exact, and the bits of a positive one are those of the integer.
 struct Pair {
   unsigned bits;
   __device__ __forceinline__ __half2 halves() const { return reinterpret_cast<const __half2&>(bits); }
@@ -39,11 +39,11 @@ __device__ __forceinline__ Pair maximum(Pair a, Pair b) { return {__vmaxu2(a.bit
 #endif
 __device__ __forceinline__ Pair abs_difference(Pair a, Pair b) { return absolute(a - b); }
 
-/// One thread's totals of pairs of 8-bit samples, of metrics that add no negative numbers.
+/// One thread's totals of pairs of 8-bit samples, for metrics that add no negative numbers.
 template <class M>
 class PairSums {
  public:
-  /// Pixels that a thread may add in all.
+  /// Most pixels that a thread may add.
   static constexpr int kPixels = [] {
     int pixels = INT32_MAX;
     for (const Peak& p : M::kPeak)
@@ -64,7 +64,7 @@ class PairSums {
     static_assert(!M::kSigned && M::kGain == 0);  // factors are bytes
     sum_[kTotal] = __dp4a(a.bits & mask_, b.bits, sum_[kTotal]);
   }
-  /// Ends it.
+  /// Ends the pair.
   __device__ __forceinline__ void end() {
     unrolled<kTotalsOf<M>>([&](auto index) {
       constexpr int i = decltype(index)::value;
@@ -82,11 +82,11 @@ class PairSums {
   unsigned sum_[kTotalsOf<M>] = {};
 };
 
-/// One thread's totals of samples of up to 16 bits: squares in 64 bits, what grows with the first power in 32.
+/// One thread's totals of samples of up to 16 bits: squares in 64 bits, first powers in 32.
 template <class M>
 class WordSums {
  public:
-  /// Pixels that a thread may add in all.
+  /// Most pixels that a thread may add.
   static constexpr int kPixels = [] {
     int pixels = INT32_MAX;
     for (const Peak& p : M::kPeak)
@@ -113,7 +113,7 @@ class WordSums {
   long long wide_[kTotalsOf<M>] = {};
 };
 
-/// A sample and its neighbours along the row, as metrics ask for them.
+/// A sample and its neighbours along the row, in the form that metrics use.
 template <class V>
 struct Around {
   V left, centre, right, right2;

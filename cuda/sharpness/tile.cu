@@ -6,7 +6,7 @@
 namespace framequality::cuda {
 namespace {
 
-// 64 columns keep two warps side by side in a row; 32 rows keep the halo (up to 3 columns and 2 rows) a small part of
+// 64 columns keep two warps adjacent in a row; 32 rows keep the halo (up to 3 columns and 2 rows) a small part of
 // the tile, and its shared memory lets a full SM's worth of blocks of 256 threads stay resident.
 constexpr int kTileWidth = 64, kTileHeight = 32, kThreads = 256;
 constexpr int kStripRows = kTileHeight / (kThreads / kTileWidth);
@@ -17,7 +17,7 @@ struct Samples {
   std::uint16_t sample[kRows][kColumns + 1];
 };
 
-/// Calls f(row, column) for rows x columns, spread over the block's threads, neighbours in a row side by side.
+/// Calls f(row, column) for rows x columns, distributed over the block's threads, neighbours in a row adjacent.
 template <class F>
 __device__ void for_each(int rows, int columns, F f) {
   const int down = kThreads / columns, right = kThreads % columns;
@@ -33,7 +33,7 @@ __device__ void for_each(int rows, int columns, F f) {
   }
 }
 
-/// Fills s.sample with the samples of the tile and `reach` around it; outside the picture its edge is repeated.
+/// Fills s.sample with the samples of the tile and `reach` around it; outside the image its edge is repeated.
 __device__ void load_samples(const Job& job, const Tile& tile, Reach reach, Samples& s) {
   const int w = job.width[tile.field], h = job.height[tile.field];
   const int rows = tile.y1 - tile.y0 + reach.up + reach.down;
@@ -49,13 +49,13 @@ __device__ void load_samples(const Job& job, const Tile& tile, Reach reach, Samp
   __syncthreads();
 }
 
-/// Index v of n samples, reflected at both ends without repeating the edge; the only one if there is but one.
+/// Index v of n samples, reflected at both ends without repeating the edge; 0 if n is 1.
 __device__ int reflected(int v, int n) {
   if (n == 1) return 0;
   return v < 0 ? -v : v >= n ? 2 * (n - 1) - v : v;
 }
 
-/// Walks one column of the thread's strip of the tile, keeping three rows' features.
+/// Moves down one column of the thread's strip of the tile, keeping three rows' features.
 template <class M>
 __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, int y0, int y1,
                      long long (&mine)[kWordsOf<M>]) {
@@ -63,7 +63,7 @@ __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, 
   const int w = job.width[tile.field], h = job.height[tile.field];
   const auto column = [&](int v) { return (M::kReflect ? reflected(v, w) : v) - tile.x0 + kLeft; };
   const int left = column(x - 1), centre = column(x), right = column(x + 1), right2 = column(x + 2);
-  // Neighbours outside the reach are never asked for; their index is not even inside the tile.
+  // Neighbours outside the reach are never requested; their index is not even inside the tile.
   const auto row = [&](int y) {
     const std::uint16_t* g = s.sample[(M::kReflect ? reflected(y, h) : y) - tile.y0 + kUp];
     return M::template row<int>(
@@ -102,7 +102,7 @@ __device__ void walk(const Job& job, const Tile& tile, const Samples& s, int x, 
   for (int i = 0; i < kTotalsOf<M>; ++i) mine[i] = sums.total(i);
 }
 
-// One block a tile. Thread t walks column t % kTileWidth of strip t / kTileWidth, kStripRows rows high.
+// One block per tile. Thread t processes column t % kTileWidth of strip t / kTileWidth, kStripRows rows high.
 template <class M>
 __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant__ Job job) {
   __shared__ Samples samples;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kThreads) measure_tiles(const __grid_constant_
     const int y0 = tile.y0 + static_cast<int>(threadIdx.x) / kTileWidth * kStripRows;
     const int y1 = loop_bound(min(y0 + kStripRows, tile.y1));
     if constexpr (M::kHistogram) {
-      // One copy for each of the 8 warps.
+      // One copy per warp, of which there are 8.
       __shared__ Bins<kThreads / 32> bins;
       bins.clear();
       const int shift = job.samples.bits() - 8;

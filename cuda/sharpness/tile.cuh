@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pieces that all kernels share: from block number to tile, and from a block's sums to totals on the host.
+// Shared parts of all kernels: from block number to tile, and from a block's sums to totals on the host.
 #pragma once
 
 #include "algorithms/sharpness/metrics.h"
@@ -20,13 +20,13 @@ struct Area {
 
 /// A block's rectangle, which may be empty: lies in one cell of one grid.
 struct Tile : Area {
-  int left;           ///< where it would begin had its cell no left edge, a multiple of Kernel::x_align
+  int left;           ///< its start if its cell had no left edge, a multiple of Kernel::x_align
   int field, cell;    ///< cell: index into the totals
   Area whole;         ///< the cell's part of the field
-  int index, blocks;  ///< this block of those of the cell's part of the field
+  int index, blocks;  ///< this block among those of the cell's part of the field
 };
 
-/// The grid that block `block` belongs to.
+/// The grid of block `block`.
 __device__ inline TiledGrid find_grid(const Job& job, int block) {
   int g = 0;
   for (int n = job.grid_count - 1; n > 0;) {  // the last grid with first_block <= block lies in [g, g + n]
@@ -49,7 +49,7 @@ __device__ inline Tile find_tile(const TiledGrid& t, int block, int width, int h
   tile.cell = t.grid.first_cell;
   tile.blocks = t.tiles_x * t.tiles_y;
   tile.index = block - t.first_block;
-  if (t.grid.columns * t.grid.rows > 1) {  // else spare the block the divisions
+  if (t.grid.columns * t.grid.rows > 1) {  // otherwise save the divisions
     const int cell = tile.index / tile.blocks, column = cell % t.grid.columns, row = cell / t.grid.columns;
     tile.index %= tile.blocks;
     tile.cell += cell;
@@ -68,7 +68,7 @@ __device__ inline const std::uint8_t* field_row(const Job& job, int p, int field
   return job.frame.plane[p] + field * job.frame.stride[p];
 }
 
-/// Where a metric's neighbours lie.
+/// Position of a metric's neighbours.
 template <class M>
 inline constexpr Reach kReachOf = [] {
   if constexpr (M::kHistogram) {
@@ -144,11 +144,11 @@ struct Bins {
       count[i / kCopies][i % kCopies] = 0;
     __syncthreads();
   }
-  /// Where a copy begins, as add() wants it.
+  /// Address of a copy, for add().
   __device__ unsigned copy(int index) const {
     return static_cast<unsigned>(__cvta_generic_to_shared(&count[0][index]));
   }
-  /// As atomicAdd(), which works the address of `count` out anew each time.
+  /// As atomicAdd(), which would recompute the address of `count` each time.
   __device__ static void add(unsigned copy, unsigned bin) {
     asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(copy + bin * (kCopies * 4)) : "memory");
   }

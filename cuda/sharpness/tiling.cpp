@@ -8,7 +8,7 @@
 namespace framequality::cuda {
 namespace {
 
-/// The widest cell of a grid, from where its tiles begin.
+/// The width of the widest cell of a grid, from the start of its tiles.
 int widest(const Grid& g, int x_align) {
   int width = 0;
   for (int i = 0; i < g.columns; ++i) width = std::max(width, g.column(i + 1) - g.column(i) / x_align * x_align);
@@ -17,7 +17,7 @@ int widest(const Grid& g, int x_align) {
 
 /// Adds a grid whose strips have this many rows.
 void add(Tiling& tiling, const Kernel& kernel, const Grid& g, int strip_rows) {
-  // A strip whose chunks need not lie side by side has as many across as the grid's cells need.
+  // If chunks need not be adjacent, a strip has as many across as the grid's cells need.
   const int width = widest(g, kernel.x_align), chunk = kernel.tile_width / kernel.chunks,
             across = std::clamp(ceil_div(width, chunk), 1, kernel.chunks), bands = kernel.chunks / across,
             tile_height = kernel.tile_height > 0 ? kernel.tile_height : strip_rows * kernel.strips * bands;
@@ -39,7 +39,7 @@ void cut(Tiling& tiling, const Plan& plan, const Kernel& kernel, int rows) {
       add(tiling, kernel, g, rows);
       continue;
     }
-    // Strips at a cell's sides take longer: lower ones, and first.
+    // Strips at a cell's sides take longer, so they are lower and come first.
     const int low = std::max(rows * 100 / kernel.edge_percent / kernel.row_step, 1) * kernel.row_step;
     Grid part = g;
     part.x1 = left;

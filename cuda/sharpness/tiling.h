@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A plan's regions cut to the tiles of one kernel. No CUDA headers.
+// A plan's regions cut into the tiles of one kernel. No CUDA headers.
 #pragma once
 
 #include "algorithms/sharpness/plan.h"
