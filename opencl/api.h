@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The functions of libOpenCL, which is looked for at run time: nothing links to it.
+// The functions of libOpenCL, which is loaded at run time: nothing links to it.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
-// All that are used, one line each.
+// All functions in use, one line each.
 #define FQ_OPENCL_FUNCTIONS(F)   \
   F(clGetPlatformIDs)            \
   F(clGetPlatformInfo)           \
@@ -46,22 +46,22 @@
 
 namespace framequality::opencl {
 
-/// The functions as a table, so that tests can put others in their place.
+/// The functions as a table, so that tests can replace them.
 struct Api {
 #define FQ_MEMBER(name) decltype(&::name) name = nullptr;
   FQ_OPENCL_FUNCTIONS(FQ_MEMBER)
 #undef FQ_MEMBER
 };
 
-/// The installed libOpenCL's, loaded by the first call and kept; null if there is none that has them all.
+/// The installed libOpenCL's, loaded by the first call and kept; null if none has all functions.
 const Api* installed_api();
 
-/// The functions in use: installed_api(), or a test's. Only where there is one.
+/// The functions in use: installed_api(), or a test's. Call it only if has_api().
 const Api& api();
-/// True if there is one.
+/// True if there are functions.
 bool has_api();
 
-/// For tests: what api() says from now on, which must stay; null: the installed one again. While no worker exists.
+/// For tests: replaces api(), by a table that must stay valid; null: restores it. Only while no worker exists.
 void use_api(const Api* other);
 
 }  // namespace framequality::opencl

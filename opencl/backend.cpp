@@ -22,7 +22,7 @@ const Backend kBackend{
     .unpin = unpin,
     .allocate = allocate,
     .sharpness = [](const Geometry& g, const Where& where) { return make_meter(g, where.id, where.depth); },
-    .bliinds = nullptr,  // its numbers are doubles, which few of these devices have
+    .bliinds = nullptr,  // its numbers are doubles, which few of these devices support
     .denoise = [](const PictureGeometry& g, const Where& where) { return make_denoiser(g, where.id, where.depth); },
     .halftone = [](const Geometry& g, const Where& where) { return make_halftone(g, where.id, where.depth); },
     .colour_halftone = [](const PictureGeometry& g,

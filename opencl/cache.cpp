@@ -24,13 +24,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file: kMagic, bytes of the key and of the program, their digest, key, program. What is compared is the whole key,
-// so that two keys of one digest, or another machine's folder, do no harm.
+// A file: kMagic, bytes of the key and of the program, their digest, key, program. The whole key is compared,
+// so that keys with equal digests, or another machine's folder, do no harm.
 constexpr std::array<char, 8> kMagic{'f', 'q', 'o', 'p', 'e', 'n', 'c', '1'};
 constexpr std::uint64_t kMostBytes = 64 << 20;
-constexpr std::size_t kMostFiles = 256;  // settings, formats and drivers come and go: the oldest ones are deleted
+constexpr std::size_t kMostFiles = 256;  // settings, formats and drivers change: the oldest ones are deleted
 
-/// Fowler, Noll, Vo, 64 bits (FNV-1a): against accidents, not against attackers, whom the file's owner keeps out.
+/// Fowler, Noll, Vo, 64 bits (FNV-1a): protects from accidents; the file's owner protects from attackers.
 std::uint64_t digest(const std::string& text, std::uint64_t basis = 0xcbf29ce484222325) {
   for (const char c : text) basis = (basis ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return basis;
@@ -98,7 +98,7 @@ class File {
   int descriptor_;
 };
 
-/// The folder, if it is the user's own and no link to another.
+/// The folder, if it is the user's own and not a link.
 File open_folder(const std::string& path) {
   const File folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   return File(folder.is_open() && is_own(folder.get()) ? fcntl(folder.get(), F_DUPFD_CLOEXEC, 0) : -1);
@@ -110,7 +110,7 @@ std::optional<std::string> read(const std::string& key) {
   const std::string path = folder + "/" + name_of(key);
   const File within = open_folder(folder);
   if (!within.is_open()) return std::nullopt;
-  // A pipe of that name would have us wait.
+  // Opening a pipe of that name would block.
   const File file(openat(within.get(), name_of(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.is_open()) return std::nullopt;
   Header h;
@@ -129,7 +129,7 @@ std::optional<std::string> read(const std::string& key) {
   return std::nullopt;
 }
 
-/// True for names that files of ours have.
+/// True for names of our files.
 bool is_ours(const std::string& name) {
   constexpr std::size_t kDigits = 32;
   return name.size() == kDigits + 4 && name.ends_with(".bin") && name.find_first_not_of("0123456789abcdef") == kDigits;
@@ -156,7 +156,7 @@ bool write(const std::string& key, const std::string& program) {
   if (!within.is_open()) return false;
   static std::atomic<unsigned> count = 0;
   const std::string part = "part-" + std::to_string(getpid()) + "-" + std::to_string(count++);
-  (void)unlinkat(within.get(), part.c_str(), 0);  // of a process of the same number that did not end well
+  (void)unlinkat(within.get(), part.c_str(), 0);  // of an ended process with the same number
   const File file(openat(within.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) return false;
   const Header h = header_of(key, program);

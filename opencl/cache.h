@@ -7,11 +7,11 @@
 
 namespace framequality::opencl {
 
-/// What belongs to `key`: what was stored for it, unless that is not there, is damaged, or may have been written by
-/// someone else. key: all that makes a program what it is, of any length. Never throws.
+/// The program stored for `key`; none if it is missing, damaged, or may have been written by
+/// someone else. key: everything that determines the program, of any length. Never throws.
 std::optional<std::string> cached(const std::string& key) noexcept;
 
-/// Stores it for the next process, in place of what is there. What cannot be written is left: that costs a compilation,
+/// Stores a program for the next process, replacing the old one. Ignores errors, which cost a compilation
 /// and nothing else. Never throws.
 void cache(const std::string& key, const std::string& program) noexcept;
 

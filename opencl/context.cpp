@@ -13,7 +13,7 @@
 namespace framequality::opencl {
 namespace {
 
-/// As the headers name it; what no header of OpenCL 1.2 has is a number.
+/// The name in the headers, or a number for codes beyond OpenCL 1.2.
 std::string name_of(cl_int code) {
   switch (code) {
 #define FQ_CODE(name) \
@@ -52,7 +52,7 @@ Fault fault_of(cl_int code) {
     case CL_DEVICE_NOT_FOUND:
     case CL_DEVICE_NOT_AVAILABLE:
       return Fault::kNoDevice;
-    // CL_OUT_OF_RESOURCES is also what a kernel that failed leaves behind: taken for a loss.
+    // A failed kernel also leaves CL_OUT_OF_RESOURCES: treated as a loss.
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     case CL_OUT_OF_HOST_MEMORY:
     case CL_INVALID_BUFFER_SIZE:
@@ -141,7 +141,7 @@ std::string key_of(const DeviceInfo& d, const Source& source) {
   return d.title() + "\n" + d.version + "\n" + d.driver + "\n" + source.options + "\n" + source.text;
 }
 
-/// Devices that computed something else than the CPU, until the process ends.
+/// Devices whose results differed from the CPU's, until the process ends.
 struct Refusals {
   std::mutex mutex;
   std::map<int, std::string> reasons;
@@ -200,7 +200,7 @@ Buffer Context::buffer(std::size_t bytes, cl_mem_flags flags, void* host) const 
   return made;
 }
 
-/// Compiles a program, and keeps it for the next process.
+/// Compiles a program, and caches it for the next process.
 Program Context::compile(const Source& source) const {
   const auto begin = std::chrono::steady_clock::now();
   host::log(host::LogLevel::kInfo, "%s: compiling a program of %zu bytes, to be stored in %s",
@@ -231,7 +231,7 @@ Program Context::compile(const Source& source) const {
   return program;
 }
 
-/// A program that an earlier process has compiled; none if there is none, or the driver does not take it.
+/// A program that an earlier process has compiled; none if there is none, or the driver rejects it.
 Program Context::load(const Source& source) const {
   const auto binary = cached(key_of(device_, source));
   if (!binary) return {};
@@ -247,7 +247,7 @@ Program Context::load(const Source& source) const {
 }
 
 Kernel Context::kernel(const Source& asked, const char* name) {
-  // For who looks for a fault of a driver, and for tests on CPUs, where optimising takes longer than all else.
+  // For debugging of drivers, and for tests on CPUs, where optimising takes longer than everything else.
   static const std::string more = [] {
     const char* const options = std::getenv("FQ_OPENCL_OPTIONS");
     return options ? std::string(1, ' ').append(options) : std::string();

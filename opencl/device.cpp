@@ -20,14 +20,14 @@ std::string lower(std::string_view text) {
   return all;
 }
 
-/// All devices by their titles, for who named one that is not there.
+/// The titles of all devices, for the error about an unknown one.
 std::string listed() {
   std::string all;
   for (const DeviceInfo& d : devices()) all.append(all.empty() ? "'" : ", '").append(d.title()).append("'");
   return all;
 }
 
-/// The devices that may be meant, the best first.
+/// The devices that match, the best first.
 std::vector<int> candidates(const Wanted& wanted) {
   const std::vector<DeviceInfo>& all = devices();
   std::vector<int> ids;
@@ -46,7 +46,7 @@ std::vector<int> candidates(const Wanted& wanted) {
   return ids;
 }
 
-/// Why a device cannot be used; empty: it can.
+/// Why a device cannot be used; empty if it can.
 std::string obstacle(int id) {
   const DeviceInfo& d = devices()[static_cast<std::size_t>(id)];
   if (!d.is_available) return d.title() + " is unavailable or has no compiler";
@@ -72,7 +72,7 @@ bool may_have_gpu() {
 }
 
 Device find(const Wanted& wanted) {
-  // It may be the GPU that has just failed, and what has to be compiled takes its time.
+  // It may be the GPU that has just failed, and compiling takes time.
   if (wanted.after_fault) return {-1, "", "OpenCL is not tried after a device's fault"};
   if (wanted.automatic && wanted.name.empty() && !may_have_gpu())
     return {-1, "", "OpenCL is not tried: there is no GPU in /dev; device=opencl tries all drivers"};

@@ -33,7 +33,7 @@ Download::Download(const Context& context, std::span<const PlaneSize> planes)
 
 Download::Memory Download::memory(cl_command_queue queue) const {
   Memory made{context_.buffer(bytes_), bytes_ > 0 ? allocate(bytes_, context_.id()) : nullptr};
-  const cl_uint zero = 0;  // what lies between the rows goes to the staging memory too
+  const cl_uint zero = 0;  // gaps between rows are copied to the staging memory too
   if (bytes_ > 0)
     check(api().clEnqueueFillBuffer(queue, made.pixels.get(), &zero, sizeof zero, 0, bytes_, 0, nullptr, nullptr),
           "clEnqueueFillBuffer");
@@ -50,11 +50,11 @@ Placed Download::placed(const Memory& memory) const {
   return placed;
 }
 
-/// Queues the copy of a plane to where it belongs.
+/// Queues the copy of a plane to its destination.
 void Download::read(const Memory& memory, cl_command_queue queue, const Canvas& out, int p) const {
   const auto bytes = size_[p].row_bytes, rows = static_cast<std::size_t>(size_[p].rows);
   const std::ptrdiff_t stride = out.stride[p];
-  if (stride < 0) {  // the device has no rows that lie the other way round
+  if (stride < 0) {  // the device's rows cannot have this order
     for (std::size_t y = 0; y < rows; ++y)
       check(api().clEnqueueReadBuffer(queue, memory.pixels.get(), CL_FALSE, offset_[p] + y * pitch_[p], bytes,
                                       out.plane[p] + static_cast<std::ptrdiff_t>(y) * stride, 0, nullptr, nullptr),
@@ -62,7 +62,7 @@ void Download::read(const Memory& memory, cl_command_queue queue, const Canvas& 
     return;
   }
   const std::size_t from[3] = {offset_[p], 0, 0}, to[3] = {0, 0, 0}, region[3] = {bytes, rows, 1};
-  // The stride of a single row says nothing.
+  // A single row's stride is meaningless.
   check(api().clEnqueueReadBufferRect(queue, memory.pixels.get(), CL_FALSE, from, to, region, pitch_[p], 0,
                                       rows == 1 ? bytes : static_cast<std::size_t>(stride), 0, out.plane[p], 0, nullptr,
                                       nullptr),

@@ -17,7 +17,7 @@ namespace framequality::opencl {
 void copy_rows(std::uint8_t* to, std::ptrdiff_t to_stride, const std::uint8_t* from, std::ptrdiff_t from_stride,
                const PlaneSize& size);
 
-/// Brings frames of one geometry from a device. What one frame in flight needs of it is its Memory.
+/// Copies frames of one geometry from a device. A Memory holds the buffers for one frame in flight.
 class Download {
  public:
   struct Memory {
@@ -30,13 +30,13 @@ class Download {
   /// Memory for a frame. Allocates.
   Memory memory(cl_command_queue queue) const;
 
-  /// Where kernels write: row 0 of each plane, which begins at a multiple of 128, and bytes from row to row. What lies
-  /// between the rows is there to be written to as well.
+  /// Where kernels write: row 0 of each plane, aligned to 128, and bytes from row to row. They may also write
+  /// between the rows.
   Placed placed(const Memory& memory) const;
 
-  /// Queues the way to the host of the planes p with bit p set in `planes`. Throws Error. Returns the event of its end.
+  /// Queues the copies to the host of the planes p with bit p set in `planes`. Throws Error. Returns their last event.
   Event operator()(const Memory& memory, cl_command_queue queue, const Canvas& out, unsigned planes) const;
-  /// When that has come: brings what is in the staging memory to `out`. Writes no byte between rows.
+  /// Call it after that event: copies the staging memory to `out`. Writes no byte between rows.
   void finish(const Memory& memory, const Canvas& out, unsigned planes) const;
 
   const PlaneSize& size(int plane) const { return size_[plane]; }
@@ -48,7 +48,7 @@ class Download {
   int planes_ = 0;
   PlaneSize size_[3];
   std::size_t pitch_[3] = {}, offset_[3] = {};  ///< of planes in Memory
-  std::size_t bytes_ = 0;                       ///< of Memory
+  std::size_t bytes_ = 0;                       ///< size of Memory
 };
 
 }  // namespace framequality::opencl

@@ -9,10 +9,10 @@
 
 namespace framequality::opencl {
 
-/// Memory that was pinned in a context, and where in it a byte is. None: no buffer.
+/// Memory pinned in a context, and a byte's offset in it. Default: no buffer.
 struct InPlace {
   cl_mem buffer = nullptr;
-  std::size_t offset = 0, bytes = 0;  ///< bytes: of all of it
+  std::size_t offset = 0, bytes = 0;  ///< bytes: of the whole memory
 };
 InPlace find_pinned(const std::uint8_t* data, const Context& context);
 

@@ -23,12 +23,12 @@ struct Region {
 
 std::mutex mutex;  ///< of the following
 std::map<std::pair<int, std::uintptr_t>, Region>& regions() {
-  // Never destroyed: memory may be freed behind all static objects.
+  // Never destroyed: memory may be freed after all static objects.
   static auto& all = *new std::map<std::pair<int, std::uintptr_t>, Region>;
   return all;
 }
 
-/// Memory of a device that is mapped.
+/// Mapped memory of a device.
 class Mapped {
  public:
   Mapped(std::shared_ptr<Context> context, std::size_t bytes)
@@ -70,7 +70,7 @@ std::shared_ptr<void> allocate(std::size_t bytes, int id) noexcept {
 bool pin(void* data, std::size_t bytes, int id) noexcept {
   return guard(false, [&] {
     const auto address = reinterpret_cast<std::uintptr_t>(data);
-    // Drivers copy what is not whole cache lines.
+    // Drivers copy partial cache lines.
     constexpr std::size_t kLine = 64;
     if (address % kPage != 0 || bytes % kLine != 0) return false;
     Region region{Context::of(id), {}, bytes};
@@ -103,7 +103,7 @@ InPlace find_pinned(const std::uint8_t* data, const Context& context) {
   if (at == regions().begin()) return {};
   --at;
   const std::size_t offset = address - at->first.second;
-  // Memory that outlived a context that failed is of no use to the next one.
+  // Memory that outlived a failed context cannot be used by the next one.
   if (at->first.first != id || offset >= at->second.bytes || at->second.context.get() != &context) return {};
   return {at->second.buffer.get(), offset, at->second.bytes};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Prints the OpenCL C that a metric becomes: for whoever reads or changes one, and for the tests.
+// Prints the OpenCL C of a metric: for developers of metrics, and for the tests.
 #include "algorithms/sharpness/metrics.h"
 #include "opencl/sharpness/source.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// OpenCL objects that belong to someone, and its error codes as exceptions.
+// Owners of OpenCL objects, and OpenCL's error codes as exceptions.
 #pragma once
 
 #include "opencl/api.h"
@@ -47,13 +47,13 @@ void set_arguments(const Kernel& kernel, const T&... values) {
   (check(api().clSetKernelArg(kernel.get(), i++, sizeof(T), &values), "clSetKernelArg"), ...);
 }
 
-/// A launch's extent: work items in all, and of a group, and where the third number begins.
+/// A launch's extent: work items in total and per group, and the offset of the third index.
 struct Range {
   std::size_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
   std::size_t first = 0;
 };
 
-/// Queues a kernel whose arguments are set. done: filled in if not null.
+/// Queues a kernel whose arguments are set. done: set to its event if not null.
 inline void start(cl_command_queue queue, const Kernel& kernel, const Range& range, Event* done = nullptr) {
   cl_event event = nullptr;
   const std::size_t offset[3] = {0, 0, range.first};

@@ -15,7 +15,7 @@
 namespace framequality::opencl {
 namespace {
 
-/// The meter compares each of its programs with the host twin by itself: a frame is enough.
+/// The meter itself compares each of its programs with the host twin: one frame is enough.
 void measure(int id) {
   constexpr int kSide = 64;
   const std::vector<std::uint8_t> pixels(static_cast<std::size_t>(kSide) * kSide);
@@ -42,7 +42,7 @@ std::string self_test(int id) {
     passed.insert(id);
     return {};
   } catch (const std::exception& e) {
-    return e.what();  // memory may be free again when it is next asked for
+    return e.what();  // memory may be free again next time
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The state of a command: CL_COMPLETE, a positive number before, a negative one if it failed.
+/// The state of a command: CL_COMPLETE, positive before completion, negative if it failed.
 cl_int state_of(const Event& event) {
   cl_int state = CL_COMPLETE;
   const cl_int code =
@@ -21,8 +21,8 @@ cl_int state_of(const Event& event) {
   return code == CL_SUCCESS ? state : code;
 }
 
-/// The last state of an event that has come, or that nobody waits for any longer. A thread that sleeps wakes late, one
-/// that spins burns a core: first the one, then the other, in longer and longer naps.
+/// The final state of an event, or its last one when patience ends. A sleeping thread wakes late, a
+/// spinning one burns a core: so spin first, then sleep for growing times.
 cl_int await(const Event& event) {
   constexpr std::chrono::microseconds kSpins{200}, kLongestNap{1000};
   const auto begin = Clock::now();

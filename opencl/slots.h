@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in flight: a ring of slots, each with a queue of its own, and how one waits for them, but not for ever.
+// Frames in flight: a ring of slots, each with its own queue, and waiting for them with a time limit.
 #pragma once
 
 #include "algorithms/ring.h"
@@ -15,25 +15,25 @@
 
 namespace framequality::opencl {
 
-/// Longest time that a frame may take, in seconds: a device that has not answered by then never will. Tests shorten it.
+/// Longest time for a frame, in seconds: a device that has not answered by then never will. Tests shorten it.
 inline double patience = 60;
 
-/// Whether an event has come, or never will; does not wait.
+/// Whether an event has completed, or never will; does not wait.
 bool has_come(const Event& event);
 
-/// Waits until an event has come. Throws Error if it failed, or does not come in time; the context is lost then.
+/// Waits until an event has completed. Throws Error if it failed, or takes too long; the context is then lost.
 void wait(Context& context, const Event& event);
 
-/// Waits until a queue is empty, whatever failed, but not for ever. Not at all if the device does not answer.
+/// Waits until a queue is empty, despite failures, with a time limit. Returns at once if the device does not answer.
 void drain(Context& context, cl_command_queue queue) noexcept;
 
-/// What every frame in flight needs; meters and filters add theirs.
+/// Data of every frame in flight; meters and filters add theirs.
 struct FrameSlot {
   Queue queue;
-  Event done;  ///< the last command of the frame in it
+  Event done;  ///< the frame's last command
 };
 
-/// Slots, each a FrameSlot, used in turn: up to as many frames are pending as there are slots.
+/// Slots, each a FrameSlot, used in turn: as many frames may be pending as there are slots.
 template <class Slot>
 class Slots {
  public:
@@ -43,7 +43,7 @@ class Slots {
   }
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
-  /// Waits until the device has let go of every frame. What one that does not answer may still write to is kept.
+  /// Waits until the device has released every frame. Keeps memory that a hung device may still write to.
   ~Slots() {
     for (const Slot& slot : ring_.places()) drain(*context_, slot.queue.get());
     if (!context_->is_hung()) return;
@@ -60,7 +60,7 @@ class Slots {
     if (ring_.full()) throw std::logic_error("opencl: no slot is free");
     return ring_.next();
   }
-  /// The next slot holds a frame from now on.
+  /// Marks the next slot as holding a frame.
   void take() { ring_.push(); }
   /// Frees the slot of the oldest frame and returns it. Throws std::logic_error if none is pending.
   Slot& give() {
@@ -73,7 +73,7 @@ class Slots {
   Ring<Slot> ring_;
 };
 
-/// If an exception ends its scope, waits until the device has let go of the frame.
+/// If an exception ends its scope, waits until the device has released the frame.
 class DrainOnThrow {
  public:
   DrainOnThrow(Context& context, cl_command_queue queue) : context_(context), queue_(queue) {}

@@ -10,8 +10,8 @@
 namespace framequality::opencl {
 namespace {
 
-constexpr std::size_t kWaste = 8;   // rows go up with the gaps between them if those are an eighth of them at most
-constexpr std::size_t kSlack = 64;  // what the widest load reads behind the last row
+constexpr std::size_t kWaste = 8;   // rows are copied with their gaps if those are at most an eighth of them
+constexpr std::size_t kSlack = 64;  // the widest load past the last row
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 127) / 128 * 128; }
 
@@ -42,7 +42,7 @@ Upload::Upload(const Context& context, const Geometry& geometry)
 
 Upload::Memory Upload::memory(cl_command_queue queue) const {
   Memory made{context_.buffer(bytes_)};
-  const cl_uint zero = 0;  // what lies behind the rows is read, and does not count
+  const cl_uint zero = 0;  // data after the rows are read, but not used
   check(api().clEnqueueFillBuffer(queue, made.pixels.get(), &zero, sizeof zero, 0, bytes_ / 4 * 4, 0, nullptr, nullptr),
         "clEnqueueFillBuffer");
   return made;
@@ -58,8 +58,8 @@ Placed Upload::operator()(const Memory& memory, cl_command_queue queue, const Fr
   return placed;
 }
 
-/// If all of the frame lies in one region that the device reads, kernels get that; tells the device that the host has
-/// written it: what it may have of an older frame is of no use.
+/// If the whole frame lies in one region that the device reads, kernels use that; tells the device that the host has
+/// written it, so that older cached data are invalid.
 bool Upload::use_in_place(cl_command_queue queue, const Frame& frame, Placed& placed) const {
   InPlace region;
   for (int p = 0; p < planes_; ++p) {
@@ -86,7 +86,7 @@ bool Upload::use_in_place(cl_command_queue queue, const Frame& frame, Placed& pl
   return true;
 }
 
-/// Queues the copies of a plane's rows and says in `placed` where they will lie.
+/// Queues the copies of a plane's rows and stores their future location in `placed`.
 void Upload::bring(const Memory& memory, cl_command_queue queue, const Frame& frame, int p, int first_row, int last_row,
                    Placed& placed) const {
   const std::size_t bytes = size_[p].row_bytes;
@@ -97,7 +97,7 @@ void Upload::bring(const Memory& memory, cl_command_queue queue, const Frame& fr
   placed.pitch[p] = static_cast<cl_long>(pitch_[p]);
   if (bytes == 0 || last_row <= first_row) return;
   const auto rows = static_cast<std::size_t>(last_row - first_row);
-  // Rows as they lie in memory: the lowest address is that of the last one where strides are negative.
+  // Rows in memory order: the lowest address is that of the last one if strides are negative.
   const bool is_upward = stride < 0;
   const auto top = static_cast<std::size_t>(is_upward ? size_[p].rows - last_row : first_row);
   const std::uint8_t* const lowest = frame.plane[p] + (is_upward ? last_row - 1 : first_row) * stride;
@@ -112,7 +112,7 @@ void Upload::bring(const Memory& memory, cl_command_queue queue, const Frame& fr
     check(api().clEnqueueWriteBufferRect(queue, memory.pixels.get(), CL_FALSE, to, from, region, pitch, 0,
                                          std::max(step, bytes), 0, lowest, 0, nullptr, nullptr),
           "clEnqueueWriteBufferRect");
-  } else {  // rows that overlap
+  } else {  // overlapping rows
     for (std::size_t y = 0; y < rows; ++y)
       check(api().clEnqueueWriteBuffer(queue, memory.pixels.get(), CL_FALSE, offset_[p] + (top + y) * pitch, bytes,
                                        lowest + y * step, 0, nullptr, nullptr),

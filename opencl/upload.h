@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Transfer of host frames to the device, or their use where they lie if the device shares the host's memory.
+// Transfer of host frames to the device, or their use in place if the device shares the host's memory.
 #pragma once
 
 #include "algorithms/layout.h"
@@ -10,22 +10,22 @@
 
 namespace framequality::opencl {
 
-/// Kernels that stream rows read rows that begin at multiples of this, whole pieces of as many bytes: 16 words.
+/// Alignment and size granularity of rows for kernels that stream them: 16 words.
 inline constexpr std::size_t kLoadAlign = 32;
 
-/// One plane of a frame, at most 3 of which there are. No bytes: there is nothing in it to be brought.
+/// One plane of a frame, which has at most 3. 0 bytes: it is not copied.
 struct PlaneSize {
   std::size_t row_bytes = 0;
   int rows = 0;
 };
 
-/// A frame in a buffer that kernels read: where row 0 of each plane begins, and bytes from row to row.
+/// A frame in a buffer for kernels: the offset of row 0 of each plane, and bytes from row to row.
 struct Placed {
   cl_mem buffer = nullptr;
   cl_long origin[3] = {}, pitch[3] = {};
 };
 
-/// Brings frames of one geometry to a device. What one frame in flight needs of it is its Memory.
+/// Copies frames of one geometry to a device. A Memory holds the buffers for one frame in flight.
 class Upload {
  public:
   struct Memory {
@@ -33,7 +33,7 @@ class Upload {
   };
 
   Upload(const Context& context, std::span<const PlaneSize> planes);
-  /// For what meters read of a frame.
+  /// For the data that meters read.
   Upload(const Context& context, const Geometry& geometry);
 
   /// Memory for a frame. Allocates.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pieces that the texts of all kernels are put together from.
+// Pieces shared by the texts of all kernels.
 #pragma once
 
 #include <cstdint>

@@ -18,18 +18,18 @@
 
 namespace framequality::opencl {
 
-/// What a device has for the work items of a group: shapes that need more are not chosen.
+/// A device's limits for the work items of a group: shapes that need more are not chosen.
 struct DenoiseLimits {
-  bool is_processor = false;  ///< work items on their own, with vectors, are fastest
+  bool is_processor = false;  ///< independent work items with vectors are fastest
   std::size_t group_items = 256, local_bytes = 32768;
 };
 DenoiseLimits denoise_limits_of(const DeviceInfo& device);
 /// The best shape within these limits that suits a filter.
 DenoiseShape denoise_shape(const DenoiseLimits& limits, const DenoiseText& text);
 
-/// Filters on one device. Each frame of a window is uploaded and brought into the form of the kernels once, as cells:
-/// codes with their border. Where weights hang on the frame's noise, the host computes them, in doubles, from sums that
-/// it reads back; the kernels behind that are queued by the next call that finds the sums there.
+/// Filters on one device. Each frame of a window is uploaded and converted for the kernels once, to cells:
+/// samples with their border. If weights depend on the frame's noise, the host computes them, in doubles, from sums it
+/// reads back; the following kernels are queued by the next call that finds the sums ready.
 class DeviceDenoiser final : public denoise::Filter {
  public:
   /// proves: programs are compared with the host twin before they are used.
@@ -41,12 +41,12 @@ class DeviceDenoiser final : public denoise::Filter {
   void collect() override;
   std::string route() const override;
 
-  /// For benchmarks: mean time of the kernels of one frame of a window, run `count` times over frames that are on the
-  /// device. Unit: seconds.
+  /// For benchmarks: mean time of the kernels of one frame of a window, run `count` times over frames in the device's
+  /// memory. Unit: seconds.
   double time_kernels(const denoise::Task& task, int count);
 
  private:
-  /// Everything that programs and memory hang on.
+  /// All properties that programs and memory depend on.
   struct Structure {
     int patch = 0, search = 0, fields = 1;
     denoise::Border border{};
@@ -62,12 +62,12 @@ class DeviceDenoiser final : public denoise::Filter {
     Kernel fill, noise, filter;
     int reach = 0, width = 0, height[2] = {};  ///< height: of each field
     bool has_float_cells = false;
-    int columns = 0, rows = 0;  ///< cells of a plane, with its border, and on to whole groups
+    int columns = 0, rows = 0;  ///< cells of a plane, with its border, rounded up to whole groups
     int first_block[2] = {};    ///< of each field's noise: number of its first block
     int stride[3] = {};         ///< bytes from sample to sample
 
     std::size_t plane_cells() const { return static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows); }
-    /// Number of the first cell of plane k of the pass in a field.
+    /// Index of the first cell of plane k of the pass in a field.
     cl_long at(int k, int field) const { return static_cast<cl_long>(plane_cells()) * (2 * k + field); }
     std::size_t cell_count(int fields) const;
     denoise::NoiseGrid grid(int field) const { return {width, height[field]}; }
@@ -76,30 +76,30 @@ class DeviceDenoiser final : public denoise::Filter {
     Structure structure;
     std::vector<PassPlan> passes;
     Kernel copy;
-    unsigned filtered = 0, whole = 0;  ///< planes, a bit each: some of it is filtered; kernels write all bytes of it
+    unsigned filtered = 0, whole = 0;  ///< planes, a bit each: some of it is filtered; kernels write all of its bytes
     int blocks = 0;                    ///< of noise, of all passes
     std::vector<Source> sources;
   };
-  /// A frame on the device.
+  /// A frame in the device's memory.
   struct Brought {
     Upload::Memory memory;
     Placed placed;
     std::vector<Buffer> cells;         ///< of each pass
-    std::shared_ptr<const Plan> plan;  ///< that they are for
-    bool serves = false;               ///< other windows, for the frame of this number
+    std::shared_ptr<const Plan> plan;  ///< the plan of these cells
+    bool serves = false;               ///< for other windows, as the frame of this number
     std::uint64_t serial = 0, last_use = 0;
     Event arrived;
   };
   struct Slot : FrameSlot {
     Download::Memory result;
     Buffer blocks;                        ///< sums of noise
-    std::size_t block_bytes = 0;          ///< room for them
-    std::shared_ptr<void> pinned;         ///< the same on the host
-    std::vector<std::uint32_t> unpinned;  ///< in place of that
-    Event measured;                       ///< they are there
-    bool waits = false;                   ///< for them: the filter's kernels are not queued yet
+    std::size_t block_bytes = 0;          ///< their capacity
+    std::shared_ptr<void> pinned;         ///< host copy of blocks
+    std::vector<std::uint32_t> unpinned;  ///< used instead of pinned
+    Event measured;                       ///< when they are ready
+    bool waits = false;                   ///< for blocks: the filter's kernels are not queued yet
     std::shared_ptr<const Plan> plan;
-    std::vector<const Brought*> frames;  ///< the one that is filtered first
+    std::vector<const Brought*> frames;  ///< the filtered one first
     denoise::Settings settings;
     Canvas out;
     Frame from;
@@ -128,7 +128,7 @@ class DeviceDenoiser final : public denoise::Filter {
   std::vector<PlaneSize> planes_;
   Upload upload_;
   Download download_;
-  std::vector<std::shared_ptr<const Plan>> plans_;  ///< used last first
+  std::vector<std::shared_ptr<const Plan>> plans_;  ///< most recently used first
   std::vector<std::unique_ptr<Brought>> brought_;
   std::uint64_t submitted_ = 0;
   std::vector<denoise::NoiseBlock> noise_blocks_;

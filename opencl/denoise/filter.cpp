@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host side of the denoisers on OpenCL devices: brings frames there and back, a launch for each pass and field.
+// The host side of the denoisers on OpenCL devices: transfers frames both ways, a launch per pass and field.
 #include "opencl/denoise/filter.h"
 
 #include "algorithms/denoise/variance.h"
@@ -27,7 +27,7 @@ std::vector<PlaneSize> sizes_of(const PictureGeometry& geometry) {
 
 bool has_bit(unsigned planes, int p) { return (planes >> p & 1) != 0; }
 
-/// Groups of one row of work items, as many as a device takes.
+/// Groups of one row of work items, as many as the device permits.
 Range rows_range(const Context& context, int width, int height) {
   const int across = static_cast<int>(std::min<std::size_t>(64, context.device().group_items));
   return {{pieces(width, across) * static_cast<std::size_t>(across), static_cast<std::size_t>(height), 1},
@@ -53,8 +53,8 @@ DeviceDenoiser::DeviceDenoiser(const PictureGeometry& geometry, std::shared_ptr<
   for (Slot& slot : slots_.all()) slot.result = download_.memory(slot.queue.get());
 }
 
-/// Memory for one more frame: the one that has not been used for longest. None that a pending frame is made from, so
-/// nothing has to be waited for.
+/// Memory for one more frame: the least recently used one. No pending frame depends on it, so
+/// no wait is needed.
 DeviceDenoiser::Brought& DeviceDenoiser::room() {
   const std::uint64_t collected = submitted_ - slots_.pending();
   Brought* oldest = nullptr;
@@ -63,7 +63,7 @@ DeviceDenoiser::Brought& DeviceDenoiser::room() {
   return oldest ? *oldest : *brought_.emplace_back(std::make_unique<Brought>());
 }
 
-/// Queues the way of the window's frames into cells, of those that are not there yet.
+/// Queues the conversion to cells of those of the window's frames that are not ready yet.
 void DeviceDenoiser::bring(Slot& slot, const Task& task) {
   const bool is_shared = task.window.size() > 1;
   const auto find = [&](const NumberedFrame& source) -> Brought* {
@@ -73,7 +73,7 @@ void DeviceDenoiser::bring(Slot& slot, const Task& task) {
     return nullptr;
   };
   for (const NumberedFrame& source : task.window)
-    if (Brought* const b = find(source)) b->last_use = submitted_ + 1;  // not to be given away below
+    if (Brought* const b = find(source)) b->last_use = submitted_ + 1;  // protects it from reuse below
   slot.frames.assign(1, nullptr);
   for (std::size_t i = 0; i < task.window.size(); ++i) {
     const NumberedFrame& source = task.window[i];
@@ -126,7 +126,7 @@ void DeviceDenoiser::fill(Slot& slot, Brought& brought) {
   }
 }
 
-/// Queues the sums that the host makes weights of.
+/// Queues the sums from which the host computes weights.
 void DeviceDenoiser::measure_noise(Slot& slot) {
   const Plan& plan = *slot.plan;
   const std::size_t words = 3 * static_cast<std::size_t>(plan.blocks), bytes = words * sizeof(cl_uint);
@@ -196,7 +196,7 @@ void DeviceDenoiser::launch_pass(Slot& slot, std::size_t index, int field, const
     pitch[k] = to.pitch[c.plane] * fields;
     origin[k] = to.origin[c.plane] + c.offset + field * to.pitch[c.plane];
   }
-  // Where pixels keep their values, that is what is left when no others are added.
+  // Pixels then keep their values, which is the result of adding no others.
   const bool is_kept = keeps(weights);
   const auto others = static_cast<cl_int>(is_kept ? 0 : slot.frames.size() - 1);
   const cl_int search = is_kept ? 0 : slot.plan->structure.search;
@@ -214,7 +214,7 @@ void DeviceDenoiser::launch_pass(Slot& slot, std::size_t index, int field, const
   start(slot.queue.get(), pass.filter, range);
 }
 
-/// Queues the kernels that make the result.
+/// Queues the kernels that compute the result.
 void DeviceDenoiser::launch(Slot& slot) {
   const Plan& plan = *slot.plan;
   const Placed &from = slot.frames.front()->placed, to = download_.placed(slot.result);
@@ -236,7 +236,7 @@ void DeviceDenoiser::launch(Slot& slot) {
   }
 }
 
-/// Queues all that makes the frame of a slot and brings it back; its noise has been measured, if it had to be.
+/// Queues all kernels for the frame of a slot and its transfer back; its noise must have been measured, if required.
 void DeviceDenoiser::advance(Slot& slot) {
   slot.waits = false;
   launch(slot);
@@ -244,7 +244,7 @@ void DeviceDenoiser::advance(Slot& slot) {
   check(api().clFlush(slot.queue.get()), "clFlush");
 }
 
-/// The same for all slots whose noise has come.
+/// The same for all slots whose noise is ready.
 void DeviceDenoiser::advance_ready() {
   for (Slot& slot : slots_.all())
     if (slot.waits && has_come(slot.measured)) advance(slot);
@@ -285,12 +285,12 @@ void DeviceDenoiser::submit(const Task& task) {
 void DeviceDenoiser::collect() {
   Slot& slot = slots_.give();
   if (slot.waits) {
-    slot.waits = false;  // whatever happens
+    slot.waits = false;  // even after an error
     wait(*context_, slot.measured);
     advance(slot);
   }
   advance_ready();
-  // While the device is at work. What it does not filter need not go there and back.
+  // While the device works. Planes that it does not filter are copied on the host.
   for (int p = 0; p < geometry_.layout.planes; ++p)
     if (!has_bit(slot.plan->filtered, p))
       copy_rows(slot.out.plane[p], slot.out.stride[p], slot.from.plane[p], slot.from.stride[p],

@@ -8,8 +8,8 @@
 
 namespace framequality::opencl {
 
-/// A filter for frames of `geometry` in host memory on device `id`, with as many pending as `depth` says; its pixels
-/// are the host twin's. Canvas::unrounded is not supported. Throws Error.
+/// A filter for frames of `geometry` in host memory on device `id`, with up to `depth` pending; its pixels
+/// equal the host twin's. Canvas::unrounded is not supported. Throws Error.
 std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry& geometry, int id, int depth = 1);
 
 }  // namespace framequality::opencl

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The denoising kernel of work items that have nothing together.
+// The denoising kernel of independent work items.
 #include "opencl/denoise/text.h"
 
 namespace framequality::opencl {
 namespace {
 
-/// The offsets of a turn, in the order of weight.h: what follows is the body of loops over them.
+/// The offsets of a turn, in the order of weight.h: the following text is the body of loops over them.
 constexpr char kOffsets[] = R"(
     for (int ty = turn ? -search : 0; ty <= search; ++ty)
       for (int tx = turn || ty ? -search : 1; tx <= search; ++tx)
@@ -15,7 +15,7 @@ constexpr char kOffsets[] = R"(
 
 }  // namespace
 
-/// Work items on their own.
+/// The kernel's text.
 std::string lone_text(const DenoiseShape& s, const DenoiseText& t) {
   const std::string n = s.lanes == 1 ? "" : str(s.lanes);
   const bool is_exact = has_exact_floats(t), is_centred = has_float_cells(s, t);
@@ -107,7 +107,7 @@ std::string lone_text(const DenoiseShape& s, const DenoiseText& t) {
   }
 }
 )";
-  // Arrays of vectors are in a processor's cache, and compilers would take seconds.
+  // Arrays of vectors fit in a CPU's cache, and compilers would take seconds to unroll.
   const std::string unrolled = "#pragma unroll\n";
   for (std::size_t at = 0; s.lanes > 1 && (at = all.find(unrolled, at)) != std::string::npos; ++at)
     all.replace(at, unrolled.size(), "#pragma unroll 1\n");

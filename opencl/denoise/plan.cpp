@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Plans of the denoisers: kernels cut for the device, proved against the host twin.
+// Plans of the denoisers: kernels shaped for the device, proved against the host twin.
 #include "algorithms/split_mix.h"
 #include "cpu/denoise/filter.h"
 #include "opencl/denoise/device_filter.h"
@@ -15,7 +15,7 @@ using namespace denoise;
 
 namespace {
 
-constexpr std::size_t kMostPlans = 8;  // that are kept for settings that come back
+constexpr std::size_t kMostPlans = 8;  // kept for settings that return
 
 bool has_floor(const Settings& s, const Pass& pass, int depth) {
   if (estimates(s, pass)) return true;
@@ -29,8 +29,8 @@ DenoiseLimits denoise_limits_of(const DeviceInfo& device) {
   return {device.is_software, device.group_items, device.local_bytes};
 }
 
-// Kernels say how many work items they have, and compilers find registers for these; what a driver says of a compiled
-// kernel's group size is not asked for: rusticl 22.3 says 32 whatever it is.
+// Kernels declare their number of work items, and compilers allocate registers for it; the driver's maximal
+// group size for a kernel is not queried: rusticl 22.3 always reports 32.
 DenoiseShape denoise_shape(const DenoiseLimits& limits, const DenoiseText& text) {
   if (!limits.is_processor)
     for (const DenoiseShape& s : {DenoiseShape{.run = 8, .across = 128, .down = 1},
@@ -41,7 +41,7 @@ DenoiseShape denoise_shape(const DenoiseLimits& limits, const DenoiseText& text)
       if (static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down) <= limits.group_items &&
           denoise_local_bytes(s, text) <= limits.local_bytes)
         return s;
-  // With more rows, compilers for processors take seconds.
+  // With more rows, compilers for CPUs take seconds.
   DenoiseShape lone{
       .together = Together::kNothing, .lanes = limits.is_processor ? 16 : 1, .run = 4, .across = 1, .down = 1};
   if (limits.is_processor) return lone;
@@ -50,7 +50,7 @@ DenoiseShape denoise_shape(const DenoiseLimits& limits, const DenoiseText& text)
   return lone;
 }
 
-/// What a pass's kernel hangs on.
+/// Parameters of a pass's kernel.
 DenoiseText DeviceDenoiser::text_for(const Pass& pass, const Structure& structure, int index) const {
   const PictureLayout& layout = geometry_.layout;
   DenoiseText text;
@@ -73,7 +73,7 @@ DenoiseText DeviceDenoiser::text_for(const Pass& pass, const Structure& structur
   return text;
 }
 
-/// The kernels of one pass, cut as well as the device lets them.
+/// The kernels of one pass, in the best shape for the device.
 DeviceDenoiser::PassPlan DeviceDenoiser::pass_plan(const Pass& pass, const Structure& structure, int index,
                                                    std::vector<Source>& sources) {
   const DenoiseText text = text_for(pass, structure, index);
@@ -100,7 +100,7 @@ DeviceDenoiser::PassPlan DeviceDenoiser::pass_plan(const Pass& pass, const Struc
   return plan;
 }
 
-/// What settings need, made once and kept while they come back.
+/// The plan of settings, made once and kept while they return.
 std::shared_ptr<const DeviceDenoiser::Plan> DeviceDenoiser::plan_for(const Settings& settings, int fields) {
   const Passes passes = passes_of(geometry_.layout, settings);
   Structure structure{settings.patch_radius, settings.search_radius, fields, settings.border, settings.center,
@@ -143,17 +143,17 @@ std::shared_ptr<const DeviceDenoiser::Plan> DeviceDenoiser::plan_for(const Setti
   return plan;
 }
 
-/// Filters a small window with the programs of these settings, as the host twin does. Throws Error if they differ.
+/// Filters a small window with the programs of these settings and the host twin. Throws Error if the results differ.
 void DeviceDenoiser::prove(const Settings& settings, int fields) {
   PictureGeometry small = geometry_;
   small.width = 45;
   small.height = 38;
-  Settings wide = settings;  // of noise from black to white, few weights would differ from 0
+  Settings wide = settings;  // with noise from black to white, few weights would differ from 0
   for (double* range : {&wide.range, &wide.range_chroma}) *range = std::max(*range, 2e4);
   if (settings.follows) wide.range = settings.range;
   if (settings.follows_chroma) wide.range_chroma = settings.range_chroma;
   SplitMix random(20261125);
-  std::vector<std::uint8_t> bytes[4][3];  // two frames, then what the two filters make of them
+  std::vector<std::uint8_t> bytes[4][3];  // two frames, then the results of the two filters
   NumberedFrame window[2];
   Canvas canvas[2];
   for (std::size_t f = 0; f < 4; ++f)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The text of the denoisers' kernels, around what weight.h's own functions write down.
+// The text of the denoisers' kernels, around the recorded functions of weight.h.
 //
-// Pixels are those of the host twin, so every float is made by the operations of weight.h in their order, and nothing
-// is contracted. Distances are integers, and exact in whatever holds them: floats up to 2^24, 32 bits, or 64. OpenCL
-// C 1.2, and of that only what every device has.
+// Pixels equal those of the host twin, so every float is computed by the operations of weight.h in their order, and
+// nothing is contracted. Distances are integers, and exact in their type: floats up to 2^24, 32 bits, or 64. OpenCL
+// C 1.2, limited to features that every device has.
 #include "opencl/denoise/source.h"
 
 #include "opencl/denoise/text.h"
@@ -18,12 +18,12 @@ using Int = text::Expression<text::Signed>;
 using Uint = text::Expression<text::Unsigned>;
 using Float = text::Expression<text::Real>;
 
-/// The largest distance that there can be.
+/// The largest possible distance.
 double most_of(const DenoiseText& t) {
   const double side = 2 * t.patch + 1, largest = (1 << t.depth) - 1;
   return t.planes * side * side * largest * largest;
 }
-/// weight_of(), with which parts the weights have.
+/// weight_of(), for the parts that the weights have.
 std::string weight_text(const DenoiseText& t) {
   struct Weights {
     Float scale, floor;
@@ -37,7 +37,7 @@ std::string weight_text(const DenoiseText& t) {
       });
 }
 
-/// Division that is rounded to nearest, whatever the device's is: with what it leaves over by one rounding, twice.
+/// Division rounded to nearest, whatever the device's is: corrected twice by the remainder, which is rounded once.
 constexpr char kExactDivision[] = R"(
 static F divided(const F a, const F b) {
   const F inverse = 1.0f / b;
@@ -70,7 +70,7 @@ PictureLayout layout_of(const DenoiseText& t) {
   return l;
 }
 
-/// put_sample(): writes one code.
+/// put_sample(): writes one sample.
 std::string put_text(const DenoiseText& t) {
   const PictureLayout layout = layout_of(t);
   std::string all, body;
@@ -105,7 +105,7 @@ std::string head_text(const DenoiseShape& s, const DenoiseText& t) {
          define("SHIFT", t.shift) + define("TAKES_LARGEST", t.takes_largest);
   all += define("FLOAT(d)", distance_type(t) == "float" ? "(d)" : "convert_float" + n + "(d)");
   if (is_exact) {
-    // A fused sum rounds once, and here not at all. NVIDIA's compiler does not say that it is fast.
+    // A fused sum rounds once, here not at all. NVIDIA's compiler does not report it as fast.
     all +=
         "#if defined(FP_FAST_FMAF) || defined(__NV_CL_C_VERSION)\n#define SQUARE_ADDED(e, sum) fma(e, e, sum)\n"
         "#define SQUARE_TAKEN(e, sum) fma(-(e), e, sum)\n#else\n#define SQUARE_ADDED(e, sum) ((e) * (e) + (sum))\n"
@@ -114,7 +114,7 @@ std::string head_text(const DenoiseShape& s, const DenoiseText& t) {
     all += define("SQUARE_ADDED(e, sum)", "(as_uint" + n + "(e) * as_uint" + n + "(e) + (sum))") +
            define("SQUARE_TAKEN(e, sum)", "((sum) - as_uint" + n + "(e) * as_uint" + n + "(e))");
   } else {
-    // The square of a difference of 16-bit codes takes 32 bits without a sign.
+    // The square of a difference of 16-bit samples takes 32 unsigned bits.
     all +=
         define("SQUARE_ADDED(e, sum)", "(convert_ulong" + n + "(as_uint" + n + "(e) * as_uint" + n + "(e)) + (sum))") +
         define("SQUARE_TAKEN(e, sum)", "((sum) - convert_ulong" + n + "(as_uint" + n + "(e) * as_uint" + n + "(e)))");

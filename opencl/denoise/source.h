@@ -10,37 +10,37 @@
 
 namespace framequality::opencl {
 
-/// What the work items of a group have together.
+/// Data shared by the work items of a group.
 enum class Together {
-  kNothing,  ///< each one reads all that it needs
-  kSums      ///< codes, and sums over columns of patches
+  kNothing,  ///< each one reads everything itself
+  kSums      ///< samples, and sums over columns of patches
 };
 
-/// How the filter's kernel is cut for a device.
+/// Shape of the filter's kernel for a device.
 struct DenoiseShape {
   Together together = Together::kSums;
-  int lanes = 1;               ///< pixels side by side of a work item, if it has nothing with others
-  int run = 8;                 ///< rows that a work item goes down
+  int lanes = 1;               ///< adjacent pixels of a work item, if it is independent
+  int run = 8;                 ///< rows per work item
   int across = 128, down = 1;  ///< work items of a group
-  bool holds_floats = true;    ///< kSums: codes are floats in local memory, else words; where sums are exact floats
+  bool holds_floats = true;    ///< kSums: samples are floats in local memory, else words; if float sums are exact
 
   bool operator==(const DenoiseShape&) const = default;
 };
 
-/// A filter's kernel: all that its text depends on.
+/// The parameters of a filter kernel's text.
 struct DenoiseText {
-  int planes = 1;                ///< that are filtered jointly
-  int patch = 3, search = 10;    ///< radii; kNothing takes any search
-  bool has_floor = false;        ///< weights have one, or an infinite scale
-  bool has_spatial = false;      ///< they fall with the distance too
-  bool takes_largest = false;    ///< CenterWeight::kMax
-  bool divides_exactly = false;  ///< divisions are rounded correctly
-  bool is_dense = false;         ///< a row of every plane written is nothing but its samples, as the host has them
+  int planes = 1;                            ///< filtered jointly
+  int patch = 3, search = 10;                ///< radii; kNothing takes any search
+  bool has_floor = false;                    ///< weights have one, or an infinite scale
+  bool has_spatial = false;                  ///< they also decrease with the distance
+  bool takes_largest = false;                ///< CenterWeight::kMax
+  bool divides_exactly = false;              ///< divisions are rounded correctly
+  bool is_dense = false;                     ///< rows of every written plane hold only its samples, in the host's form
   int depth = 8, word_bytes = 1, shift = 0;  ///< of PictureLayout
   bool big_endian = false;
 };
 
-/// Codes with their border, as the filter's kernel reads them: floats less 2^(depth - 1), or words.
+/// Whether samples with their border are floats less 2^(depth - 1) for the filter's kernel, or words.
 bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text);
 inline std::size_t cell_bytes(bool is_float) { return is_float ? 4 : 2; }
 
@@ -54,17 +54,17 @@ inline constexpr int kMostFrames = 2 * denoise::kMaxTemporalRadius + 1;
 /// Kernel `filter`:
 ///   (frame0, ... frame8, others, at0, at1, at2, pitch, search, scale, floor, spatial,
 ///    out, origin0, origin1, origin2, pitch0, pitch1, pitch2, stride0, stride1, stride2, width, height)
-/// frame0: cells of the frame that is filtered, then those of `others` more frames in the order of weight.h. at:
-/// number of the first pixel's cell of each plane, whose rows are `pitch` cells apart. search: at most that
+/// frame0: cells of the filtered frame, then those of `others` more frames in the order of weight.h. at:
+/// index of the first pixel's cell of each plane, whose rows are `pitch` cells apart. search: at most that
 /// of the text. out: sample x of row y of plane k is at origin + y * pitch + x * stride.
 std::string filter_text(const DenoiseShape& shape, const DenoiseText& text);
 
-/// Kernels that go over a frame's planes. Cells are of the kind that the filter's kernel reads.
+/// Kernels for a frame's planes. Cells have the type that the filter's kernel reads.
 ///   fill(in, origin, pitch, stride, width, height, cells, at, columns, rows, reach): cells of a plane and its border,
 ///     kFillRows of a column by each item
 ///   copy(in, origin, pitch, out, origin, pitch, bytes, rows): bytes of rows
-///   noise(cells, at, columns, reach, blocks_across, block_width, block_height, sums, first): of each block of noise.h
-///     the sums fine and coarse, and how many pixels are clipped
+///   noise(cells, at, columns, reach, blocks_across, block_width, block_height, sums, first): for each block of noise.h
+///     the sums fine and coarse, and the number of clipped pixels
 inline constexpr int kFillRows = 8;
 std::string planes_text(const PictureLayout& layout, denoise::Border border, bool has_float_cells);
 

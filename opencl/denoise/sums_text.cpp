@@ -5,7 +5,7 @@
 namespace framequality::opencl {
 namespace {
 
-/// Reads of `count` numbers that lie side by side, the first one at a multiple of four.
+/// Reads of `count` adjacent numbers, the first one at a multiple of four.
 std::string loads_text(const std::string& type, const std::string& to, const std::string& from, int count) {
   std::string all;
   for (int i = 0; i < count; i += 4) {
@@ -25,18 +25,18 @@ std::string loads_text(const std::string& type, const std::string& to, const std
 
 }  // namespace
 
-/// Work items that share sums.
+/// The kernel's text.
 ///
-/// For each offset of the search an item goes down RUN rows of one column with the sum of squared differences over the
-/// patch's height, which it puts into local memory; then, after a barrier, it goes along the sums of SEGMENT pixels of
+/// For each offset of the search an item moves down RUN rows of one column with the sum of squared differences over the
+/// patch's height, which it stores in local memory; then, after a barrier, it moves along the sums of SEGMENT pixels of
 /// one row and adds them up over the patch's width. Its pixels' sums of weights and values stay in registers until the
-/// last offset. Sums of t and of -t have room of their own, so that in its own frame one barrier for each is enough.
-/// Items next to each other have columns next to each other first, and then rows below each other.
+/// last offset. Sums of t and of -t have separate memory, so that in its own frame one barrier for each is enough.
+/// Adjacent items have adjacent columns first, and then rows below each other.
 std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
   const SumsTile tile(s, t);
   const bool is_exact = has_exact_floats(t), holds_floats = s.holds_floats && is_exact;
   const int segments = tile.width / kSegment, items = s.across * s.down;
-  const int spread = rounded_up(segments, 4);  // with those of no use: see below
+  const int spread = rounded_up(segments, 4);  // including unused ones: see below
   const std::string type = distance_type(t), word = t.word_bytes == 1 ? "uchar" : "ushort";
   std::string all = head_text(s, t);
   all += define("SEARCH", t.search) + define("ITEMS", items) + define("ACROSS", s.across) +
@@ -44,8 +44,8 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
          define("TILE_ROWS", tile.rows) + define("TILE_PITCH", tile.pitch) + define("SUM_PITCH", tile.sum_pitch) +
          define("SEGMENT", kSegment) + define("SIDE", 2 * t.patch + 1) + define("LAST", kSegment + 2 * t.patch - 1) +
          define("UNITS", (spread * tile.height + items - 1) / items) + define("IS_DENSE", t.is_dense);
-  // The two inner ones of four segments change places: with rows of half a warp, lanes meet in no bank. Items without
-  // pixels go along with what is beside the last ones.
+  // The two inner ones of four segments are swapped: with rows of half a warp, lanes use different banks. Items without
+  // pixels repeat the last ones' neighbours.
   all += define("ROW_OF(u)", "((item + (u) * ITEMS) % HEIGHT)") +
          define("NUMBER_OF(u)", "((item + (u) * ITEMS) / HEIGHT)") +
          define("COLUMN_OF(u)",
@@ -54,7 +54,7 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
     all += define("HELD", "float") + define("TO_HELD(cell)", "((float)(cell) - (float)MIDDLE)") +
            define("NUMBER(held)", "(held)") + define("VALUE(held)", "(held)");
   } else if (is_exact) {
-    // The bits of 2^23 + code: differences are those of the codes.
+    // The bits of 2^23 + sample: differences are those of the samples.
     all += define("HELD", "ushort") + define("TO_HELD(cell)", "(cell)") +
            define("NUMBER(held)", "as_float(0x4b000000 | (int)(held))") +
            define("VALUE(held)", "(NUMBER(held) - (8388608.0f + (float)MIDDLE))");

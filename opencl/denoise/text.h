@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The parts that the denoisers' kernels have in common, as text.
+// The text shared by the denoisers' kernels.
 #pragma once
 
 #include "algorithms/text/recorder.h"
@@ -10,7 +10,7 @@
 
 namespace framequality::opencl {
 
-inline constexpr int kSegment = 8;  ///< pixels side by side of a work item that shares sums
+inline constexpr int kSegment = 8;  ///< adjacent pixels of a work item that shares sums
 
 inline int rounded_up(int n, int each) { return (n + each - 1) / each * each; }
 
@@ -21,7 +21,7 @@ std::string distance_type(const DenoiseText& text);
 /// The tile of a group that shares sums.
 struct SumsTile {
   int width, height;  ///< pixels
-  int columns, rows;  ///< codes that their patches reach at all offsets
+  int columns, rows;  ///< samples that their patches reach at all offsets
   int pitch, sum_pitch;
 
   SumsTile(const DenoiseShape& s, const DenoiseText& t)
@@ -29,8 +29,8 @@ struct SumsTile {
         height(denoise_rows(s)),
         columns(width + 2 * (t.patch + t.search)),
         rows(height + 2 * (t.patch + t.search)) {
-    // Items next to each other read rows below each other, and meet in no bank of 4 bytes: an odd number of reads, of 4
-    // and of 16 bytes, leads to the next row.
+    // Adjacent items read rows below each other without conflicts in banks of 4 bytes: rows are an odd number of reads
+    // apart, of 4 and of 16 bytes.
     const int each = s.holds_floats && has_exact_floats(t) ? 1 : 2;
     pitch = each * (rounded_up(columns, each) / each | 1);
     sum_pitch = 4 * (rounded_up(width + kSegment + 2 * t.patch, 4) / 4 | 1);

@@ -22,7 +22,7 @@ Range blocks_range(const Context& context, int width, int height);
 /// Most work items of a group that diffuses errors, as suits a device: one where they take turns.
 int diffusion_items(const DeviceInfo& device);
 
-/// Halftones on one device. All that one frame in flight needs is in a Slot.
+/// Halftones on one device. A Slot holds everything for one frame in flight.
 class DeviceHalftone final : public halftone::Filter {
  public:
   /// most_items: of a group that diffuses errors. proves: programs are compared with the host twin before they are
@@ -35,11 +35,11 @@ class DeviceHalftone final : public halftone::Filter {
   void collect() override;
   std::string route() const override;
 
-  /// For benchmarks: mean time of a frame's kernels, run `count` times over one that is on the device. Unit: seconds.
+  /// For benchmarks: mean time of a frame's kernels, run `count` times over one in the device's memory. Unit: seconds.
   double time_kernels(const halftone::Task& task, int count);
 
  private:
-  /// What programs hang on.
+  /// All properties that programs depend on.
   struct Structure {
     halftone::Method method{};
     int levels = 0;
@@ -52,7 +52,7 @@ class DeviceHalftone final : public halftone::Filter {
     Kernel blue_noise;
     std::vector<Source> sources;
   };
-  /// How a field is diffused: by so many work items, each of which begins a row every `span` steps.
+  /// Diffusion of a field: the number of work items, each of which begins a row every `span` steps.
   struct Diffusion {
     int items = 1, span = 1;
   };
@@ -85,7 +85,7 @@ class DeviceHalftone final : public halftone::Filter {
   Upload upload_;
   Download download_[2];
   Buffer mask_;
-  std::vector<std::unique_ptr<Kernels>> kernels_;  ///< used last first
+  std::vector<std::unique_ptr<Kernels>> kernels_;  ///< most recently used first
   Slots<Slot> slots_;                              ///< the last member: it waits for the device before the memory goes
 };
 

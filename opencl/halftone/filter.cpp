@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The host side of halftoning on OpenCL devices: brings frames there and back.
+// The host side of halftoning on OpenCL devices: transfers frames both ways.
 #include "opencl/halftone/filter.h"
 
 #include "algorithms/halftone/blue_noise.h"
@@ -65,7 +65,7 @@ DeviceHalftone::DeviceHalftone(const Geometry& geometry, std::shared_ptr<Context
   }
 }
 
-/// What settings need, made once and kept.
+/// The kernels of settings, made once and kept.
 const DeviceHalftone::Kernels& DeviceHalftone::kernels_for(const Settings& settings) {
   const bool diffuses = settings.method == Method::kFloydSteinberg;
   const Structure structure{settings.method, settings.levels, diffuses && settings.strength < kFullStrength};
@@ -93,7 +93,7 @@ const DeviceHalftone::Kernels& DeviceHalftone::kernels_for(const Settings& setti
   return **kernels_.insert(kernels_.begin(), std::move(made));
 }
 
-/// Halftones a small image with the programs of these settings, as the host twin does. Throws Error if they differ.
+/// Halftones a small image with the programs of these settings and the host twin. Throws Error if the results differ.
 void DeviceHalftone::prove(const Settings& settings) {
   Geometry small = geometry_;
   small.width = 77;
@@ -119,12 +119,12 @@ void DeviceHalftone::prove(const Settings& settings) {
   if (results[0] != results[1]) context_->refuse("halftones to other dots than the CPU");
 }
 
-/// The work items that are done soonest.
+/// The number of work items that finishes first.
 DeviceHalftone::Diffusion DeviceHalftone::diffusion_of(int rows) const {
   Diffusion best;
   std::int64_t least = 0;
   for (int items = 1; items <= most_items_; items += items == 1 ? std::min(31, std::max(most_items_ - 1, 1)) : 32) {
-    // The first item needs what the last one has made of the row above, two blocks ahead of its own.
+    // The first item needs the last one's results of the row above, two blocks ahead of its own.
     const int span = std::max(blocks_of(geometry_.width), 2 * items);
     const std::int64_t steps = std::int64_t{span} * ((rows + items - 1) / items) + 2 * items;
     if (least > 0 && steps >= least) continue;
@@ -134,7 +134,7 @@ DeviceHalftone::Diffusion DeviceHalftone::diffusion_of(int rows) const {
   return best;
 }
 
-/// Makes the memory that these settings need and a slot does not have.
+/// Makes a slot's missing memory for these settings.
 void DeviceHalftone::prepare(Slot& slot, const Settings& settings) {
   const std::size_t at = settings.packed ? 1 : 0;
   if (!slot.result[at].pixels) slot.result[at] = download_[at].memory(slot.queue.get());
@@ -144,7 +144,7 @@ void DeviceHalftone::prepare(Slot& slot, const Settings& settings) {
   slot.lines = context_->buffer(2 * line * sizeof(std::uint16_t));
 }
 
-/// Has the slot's table of tones be that of these settings when its queue gets there.
+/// Makes the slot's table of tones match these settings by the time its queue gets there.
 void DeviceHalftone::bring_tones(Slot& slot, const ToneSettings& settings) {
   if (settings == slot.tone_settings) return;
   fill_tones(slot.staged_tones, geometry_.layout.depth, settings);
@@ -172,7 +172,7 @@ void DeviceHalftone::diffuse(Slot& slot, const Kernels& kernels, const Placed& f
   start(slot.queue.get(), kernels.diffuse, {{items * static_cast<std::size_t>(fields), 1, 1}, {items, 1, 1}});
 }
 
-/// Queues the kernels that make a frame's result.
+/// Queues the kernels that compute a frame's result.
 void DeviceHalftone::launch(Slot& slot, const Placed& frame, const Settings& settings, int fields) {
   const std::size_t at = settings.packed ? 1 : 0;
   const Kernels& kernels = kernels_for(settings);

@@ -9,7 +9,7 @@
 
 namespace framequality::opencl {
 
-/// A filter for frames of `geometry` in host memory on device `id`, with as many pending as `depth` says. Neither the
+/// A filter for frames of `geometry` in host memory on device `id`, with up to `depth` pending. Supports neither the
 /// tone-dependent method nor serpentine Floyd-Steinberg: submit() throws std::invalid_argument. Throws Error.
 std::unique_ptr<halftone::Filter> make_halftone(const Geometry& geometry, int id, int depth = 1);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The text of the halftoning kernels, around what the methods' own functions write down. All numbers are integers.
+// The text of the halftoning kernels, around the methods' recorded functions. All numbers are integers.
 #include "opencl/halftone/source.h"
 
 #include "algorithms/halftone/blue_noise.h"
@@ -13,7 +13,7 @@ namespace {
 using text::Bytes;
 using Int = text::Expression<text::Signed>;
 
-/// put_levels(): writes a block's levels, as the result has them.
+/// put_levels(): writes a block's levels in the result's format.
 std::string put_text(int levels) {
   const halftone::Levels of{levels};
   return define("GREY", of.code(1)) + R"(
@@ -104,8 +104,8 @@ __kernel void blue_noise(const __global uchar* frame, const long origin0, const 
 
 // A group makes a field: item r has row r, and then every row as many further down as there are items. It takes a block
 // of pixels at a time, two blocks behind the item above, whose errors it reads from local memory; those of the last
-// item go through `lines` to the first one, which begins its next row when they are there. All of that is in step by
-// barriers, since OpenCL does not promise that a group goes on while another one waits for it: so a field has one
+// item go through `lines` to the first one, which begins its next row when they are ready. Barriers keep all items in
+// step, since OpenCL does not promise that a group continues while another one waits for it: so a field has one
 // compute unit, and 1080 rows of 1920 pixels take some 2400 steps of eight pixels.
 std::string diffusion_text(int levels, bool weakens) {
   const halftone::Levels of{levels};

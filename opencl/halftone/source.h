@@ -10,10 +10,10 @@
 
 namespace framequality::opencl {
 
-/// Pixels side by side that a work item takes: those of a byte, if pixels are bits.
+/// Adjacent pixels per work item: those of a byte, if pixels are bits.
 inline constexpr int kHalftoneBlock = 8;
 
-/// Kernels that read frames of a layout. tones: of all codes.
+/// Kernels that read frames of a layout. tones: of all pixel values.
 ///   tones(frame, origin0, origin1, origin2, pitch0, pitch1, pitch2, tones, fields, plane, plane_pitch, field_step,
 ///         width, height): the tones of field f, from number f * field_step of `plane` on, rows plane_pitch apart;
 ///         whole

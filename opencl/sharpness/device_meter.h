@@ -16,11 +16,11 @@
 
 namespace framequality::opencl {
 
-/// How kernels are cut for a device.
+/// Shape of kernels for a device.
 Shape shape_for(const DeviceInfo& device);
 
-/// Measures on one device. What a plan needs, kernels and tables of cells, is made when a frame first comes with it,
-/// and shared by all slots; what one frame in flight needs is in a Slot.
+/// Measures on one device. A plan's kernels and tables of cells are made when a frame first uses it,
+/// and shared by all slots; a Slot holds everything for one frame in flight.
 class DeviceMeter final : public Meter {
  public:
   /// proves: programs are compared with the host twin before they are used.
@@ -32,11 +32,11 @@ class DeviceMeter final : public Meter {
   std::span<const std::int64_t> collect() override;
   std::string route() const override;
 
-  /// For benchmarks: mean time of a frame's kernels, run `count` times over one that is on the device. Unit: seconds.
+  /// For benchmarks: mean time of a frame's kernels, run `count` times over one in the device's memory. Unit: seconds.
   double time_kernels(const MeterTask& task, int count);
 
  private:
-  /// A plane of working samples: as the frame has them, or made from it.
+  /// A plane of working samples: in the frame itself, or computed from it.
   struct Samples {
     SampleFormat format;
     bool is_direct = false;
@@ -45,17 +45,17 @@ class DeviceMeter final : public Meter {
     Plan::Size size[2];
     int fields = 1;
     std::size_t pitch = 0, bytes = 0;
-    std::size_t place = 0;  ///< in Slot::samples
+    std::size_t place = 0;  ///< index in Slot::samples
   };
   /// The totals of a plan or a companion.
   struct Measure {
     Kernel kernel;
-    std::size_t samples = 0;  ///< place in samples_
+    std::size_t samples = 0;  ///< index in samples_
     Buffer cells;
     int cell_count = 0;
-    int rows = 1;  ///< of a work item
+    int rows = 1;  ///< per work item
     Range range;
-    int at = 0;  ///< where its totals begin
+    int at = 0;  ///< index of its first total
   };
   struct StatisticsKernels {
     std::size_t samples = 0;
@@ -66,10 +66,10 @@ class DeviceMeter final : public Meter {
     std::vector<Buffer> samples;
     Buffer totals, sums;
     std::size_t total_bytes = 0, sum_bytes = 0;
-    std::shared_ptr<void> pinned;        ///< the results' memory, unless the device has none
-    std::vector<std::int64_t> unpinned;  ///< in place of that
+    std::shared_ptr<void> pinned;        ///< the results' memory, unless the device supports none
+    std::vector<std::int64_t> unpinned;  ///< used instead of pinned
     std::span<std::int64_t> results;
-    std::shared_ptr<const Plan> plan;  ///< that buffers are large enough for
+    std::shared_ptr<const Plan> plan;  ///< buffers are large enough for it
     bool is_clear = false;             ///< totals are 0
   };
 
@@ -90,7 +90,7 @@ class DeviceMeter final : public Meter {
   Geometry geometry_;
   std::shared_ptr<Context> context_;
   Shape shape_;
-  std::shared_ptr<const Plan> plan_;  ///< what follows is for
+  std::shared_ptr<const Plan> plan_;  ///< the plan that the following members belong to
   std::vector<Samples> samples_;
   std::vector<Measure> measures_;
   StatisticsKernels statistics_;

@@ -13,15 +13,15 @@ namespace framequality::opencl {
 
 /// The kernel of 8-bit samples for metrics that are sums of products of samples (algorithms/sharpness/quadratic.h).
 ///
-/// Let g0 be the samples of a cell with zeros all around it. What the metric makes of g0, summed over the whole plane,
-/// is exactly a sum of lags of g0: products of four neighbours in one instruction, no border to beware of. It differs
-/// from the cell's total only by the pixels along the cell's border, whose neighbourhoods reach out of the cell or of
+/// Let g0 be the samples of a cell with zeros all around it. The metric of g0, summed over the whole plane,
+/// is exactly a sum of lags of g0: products of four neighbours in one instruction, without borders. It differs
+/// from the cell's total only by the pixels along the cell's border, whose neighbourhoods extend out of the cell or
 /// the image: these few are computed one by one, as the metric defines them and as they were summed.
 template <class M>
 class LagsText {
  public:
-  static constexpr int kBytes = 16;    ///< columns of a work item
-  static constexpr int kStrips = 640;  ///< as Shape::strips; measured on an H100, as those were
+  static constexpr int kBytes = 16;    ///< columns per work item
+  static constexpr int kStrips = 640;  ///< as Shape::strips; measured on an H100, too
 
   LagsText(const Shape& shape, const MeasureText& measure) : s_(shape), m_(measure) {
     static_assert(255.0 * 255 * kBytes * kLags<M>.most_shared * (kMostStripRows + kAhead) < 0x1p32);
@@ -35,7 +35,7 @@ class LagsText {
 
  private:
   static constexpr Reach kReach = M::kReach;
-  static constexpr int kWords = kBytes / 4, kAhead = 3;  ///< rows fetched before they are needed
+  static constexpr int kWords = kBytes / 4, kAhead = 3;  ///< rows fetched in advance
   static constexpr int kDown = kLags<M>.down, kAcross = kLags<M>.across;
   static constexpr int kTotals = kTotalsOf<M>;
   static_assert(kAhead % (kDown + 1) == 0);
@@ -67,7 +67,7 @@ static uint moved(const uint low, const uint high, const uint bits) { return low
 )";
   }
 
-  /// The metric pixel by pixel, for the border.
+  /// The metric for single pixels, for the border.
   std::string scalars(const text::MetricText& metric) const {
     std::string t = numbers_text(Numbers::kInt, 1, true) + metric.row;
     for (int i = 0; i < kTotals; ++i)
@@ -141,10 +141,10 @@ static uint byte_mask(const int x, const int x0, const int x1) {
 }
 )";
 
-  /// Word k of the row in place `role`, from `across` columns further right.
+  /// Word k of the row with this role, from `across` columns further right.
   static std::string word(int role, int across, int k) { return "r" + str(role) + "_" + str(across) + "_" + str(k); }
 
-  /// Takes the chunk in place `ahead`, sends for another, and makes the row in place `role` of it.
+  /// Uses chunk `ahead`, requests another, and makes the row with this role from it.
   std::string take(int ahead, int role, const std::string& counts) const {
     const std::string chunk = "c" + str(ahead), inside = "(" + counts + " ? 0xffffffffu : 0u)";
     std::string t = "        {\n          const uint inside = " + inside + ";\n";
@@ -159,14 +159,14 @@ static uint byte_mask(const int x, const int x0, const int x1) {
     return t + "        }\n";
   }
 
-  /// Adds the products of the row in place `role` with those above it.
+  /// Adds the products of the row with this role and those above it.
   std::string products(int role) const {
     std::string t;
     for (int i = 0; i < kLags<M>.count; ++i) {
       const Lag& lag = kLags<M>.lag[i];
       const std::string sum = "a" + str(lag.accumulator);
       const int above = (role - lag.dy + kDown + 1) % (kDown + 1);
-      // Both samples as seen from the column of the left one.
+      // Both samples relative to the left one's column.
       for (int k = 0; k < kWords; ++k)
         t += "        " + sum + " = dot4(" + word(above, lag.dx < 0 ? -lag.dx : 0, k) + ", " +
              word(role, lag.dx > 0 ? lag.dx : 0, k) + ", " + sum + ");\n";
@@ -238,7 +238,7 @@ static uint byte_mask(const int x, const int x0, const int x1) {
   const MeasureText& m_;
 };
 
-/// True if a metric of such samples is summed as lags.
+/// True if a metric of these samples is summed as lags.
 template <class M>
 bool is_lags(const Shape& shape, const MeasureText& m) {
   return kLagForm<M>.is_quadratic && shape.dot != Dot::kNone && m.word_bytes == 1 && m.bits == 8 && m.shift == 0;

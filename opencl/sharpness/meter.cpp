@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The slots of DeviceMeter: brings frames to the device, queues their kernels, waits for totals.
+// The slots of DeviceMeter: transfer frames to the device, queue their kernels, wait for totals.
 #include "opencl/sharpness/meter.h"
 
 #include "algorithms/split_mix.h"
@@ -17,7 +17,7 @@ namespace framequality::opencl {
 namespace {
 
 constexpr int kMostLanes = 16;
-constexpr std::size_t kSlack = 64;  // what the widest load reads behind the last row
+constexpr std::size_t kSlack = 64;  // the widest load past the last row
 
 /// Whether working samples of identity are the frame's own words.
 bool is_direct(const PixelLayout& l) {
@@ -25,7 +25,7 @@ bool is_direct(const PixelLayout& l) {
          l.plane[0] == 0;
 }
 
-/// The same request on an image of another size: what the same programs serve.
+/// The same request on an image of another size, for which the same programs work.
 Request request_for(const Plan& plan, const Geometry& small) {
   Request request = plan.request;
   const int cell = small.layout.cell();
@@ -65,7 +65,7 @@ Kernel DeviceMeter::kernel(const Source& source, const char* name) {
   return context_->kernel(source, name);
 }
 
-/// The place in samples_ of samples of this format. With a program of its own if the frame does not have them.
+/// The index in samples_ of samples of this format. Makes a program if the frame does not have them.
 std::size_t DeviceMeter::samples_for(const Plan& plan, const SampleFormat& format) {
   for (std::size_t i = 0; i < samples_.size(); ++i)
     if (samples_[i].format == format) return i;
@@ -114,7 +114,7 @@ void DeviceMeter::add_measure(const Plan& plan, int at) {
   m.kernel = kernel(source(measure_text(shape_, text)), "measure");
   m.cell_count = static_cast<int>(cells.size()) / kCellNumbers;
   m.cells = context_->buffer(cells.size() * sizeof(cl_int), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, cells.data());
-  // Strips as high as keep the device busy, at most.
+  // Strips are at most as high as keeps the device busy.
   constexpr int kLeastRows = 12;
   const auto [lanes, filling] = cut_of(shape_, text);
   const auto across = static_cast<std::int64_t>(pieces(widest, lanes)) * m.cell_count;
@@ -139,7 +139,7 @@ void DeviceMeter::add_statistics(const Plan& plan) {
   statistics_.rank = kernel(text, "noise_rank");
 }
 
-/// Makes what a plan needs; nothing to do if it is the last one again.
+/// Prepares for a plan; nothing to do if it is the last one again.
 void DeviceMeter::prepare(const std::shared_ptr<const Plan>& plan) {
   if (plan == plan_) return;
   if (!(plan->geometry == geometry_)) throw std::logic_error("opencl meter: plan for another geometry");
@@ -159,12 +159,12 @@ void DeviceMeter::prepare(const std::shared_ptr<const Plan>& plan) {
   plan_ = plan;
 }
 
-/// Measures a small image with the plan's programs, which the host twin measures too. Throws Error if they differ.
+/// Measures a small image with the plan's programs and the host twin. Throws Error if the results differ.
 void DeviceMeter::prove(const Plan& plan) {
   Geometry small = geometry_;
   small.width = 77;
   small.height = 53;
-  // Every byte of a row, and rows that do not follow each other.
+  // Use every byte of a row, and rows with gaps.
   std::vector<std::uint8_t> bytes[3];
   Frame frame;
   SplitMix random(20261125);
@@ -174,7 +174,7 @@ void DeviceMeter::prove(const Plan& plan) {
     std::uint64_t noise = 0;
     for (std::size_t i = 0; i < bytes[p].size(); ++i) {
       if (i % 8 == 0) noise = random.next();
-      // Noise, and areas of the least and the largest code.
+      // Noise, and areas of the least and the largest value.
       const std::size_t part = i / 97 % 4;
       bytes[p][i] = part == 0 ? 0 : part == 1 ? 0xff : static_cast<std::uint8_t>(noise >> (i % 8 * 8));
     }
@@ -287,7 +287,7 @@ void DeviceMeter::launch(Slot& slot, const Placed& placed) {
     const cl_long line = samples.is_direct ? placed.pitch[0] : static_cast<cl_long>(samples.pitch);
     set_arguments(m.kernel, frame, cl_long{samples.is_direct ? placed.origin[0] : 0}, line,
                   cl_long{line * samples.fields}, m.cells.get(), slot.totals.get(), cl_int{m.rows});
-    // Devices take no more groups than this in the third direction.
+    // Devices support at most this many groups in the third dimension.
     constexpr int kMostCells = 65535;
     for (int first = 0; first < m.cell_count; first += kMostCells) {
       Range range = m.range;
@@ -312,7 +312,7 @@ void DeviceMeter::submit(const MeterTask& task) {
                                   nullptr, &done),
         "clEnqueueReadBuffer");
   slot.done = Event(done);
-  clear(slot);  // for the next frame, while the host looks at this one
+  clear(slot);  // for the next frame, while the host processes this one
   check(api().clFlush(queue), "clFlush");
   slots_.take();
 }
@@ -340,7 +340,7 @@ double DeviceMeter::time_kernels(const MeterTask& task, int count) {
   check(api().clFinish(queue), "clFinish");
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) {
-    slot.is_clear = true;  // totals mean nothing here
+    slot.is_clear = true;  // the totals have no meaning here
     launch(slot, placed);
   }
   check(api().clFinish(queue), "clFinish");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The OpenCL twin: measures on any vendor's GPU, totals bit for bit those of the host twin.
+// The OpenCL twin: measures on any vendor's GPU, with totals bit-identical to the host twin's.
 #pragma once
 
 #include "algorithms/sharpness/meter.h"
@@ -9,7 +9,7 @@
 namespace framequality::opencl {
 
 /// A meter for frames of `geometry` in host memory on device `id`, clinfo's number; up to `depth` frames may be pending
-/// at a time, each with a queue and memory of its own. submit() does not wait for the device, except for a plan whose
+/// at a time, each with its own queue and memory. submit() does not wait for the device, except for a plan whose
 /// programs have to be compiled first. Every program measures a small image and is compared with the host twin before
 /// it is used. Throws Error.
 std::unique_ptr<Meter> make_meter(const Geometry& geometry, int id, int depth = 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Text that the sharpness meter's kernels have in common.
+// Text shared by the sharpness meter's kernels.
 #pragma once
 
 #include "opencl/sharpness/source.h"
@@ -9,7 +9,7 @@
 
 namespace framequality::opencl {
 
-/// A vector's type.
+/// Name of a vector type.
 inline std::string vector_of(const std::string& type, int n) { return n == 1 ? type : type + str(n); }
 /// Lane i of a vector.
 inline std::string lane(const std::string& vector, int i) { return vector + ".s" + "0123456789abcdef"[i]; }
@@ -17,20 +17,20 @@ inline std::string lane(const std::string& vector, int i) { return vector + ".s"
 /// Adds up a number of each item of a group: `name`(sums, item, mine) returns the group's sum to item 0.
 std::string group_sum(int items);
 
-/// The signature of `measure`, and the variables that all its forms begin with.
+/// The signature of `measure`, and the variables at the beginning of all its forms.
 std::string kernel_head(const Shape& s);
 
-/// Adds what the items of a group have in mine[] to the cell's totals.
+/// Adds mine[] of a group's items to the cell's totals.
 std::string add_all(int words, const Shape& s);
 
-/// add64(), which adds to totals of two words each by 32-bit atomics: devices need not have wider ones.
+/// add64(), which adds to totals of two words each by 32-bit atomics, because devices may lack 64-bit ones.
 extern const char kAdd64[];
 
-/// The numbers that a metric's samples are computed with.
+/// The number type of a metric's samples.
 enum class Numbers { kFloat, kInt, kShort };
 
-/// Types and what a metric asks of its numbers. On CPUs as comparisons, which compilers turn into their instructions:
-/// pocl's own functions of vectors are many times slower.
+/// Types and operations of a metric's numbers. On CPUs as comparisons, which compilers turn into vector instructions:
+/// pocl's own vector functions are many times slower.
 std::string numbers_text(Numbers numbers, int n, bool compares);
 
 }  // namespace framequality::opencl

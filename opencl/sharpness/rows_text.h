@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernel of metrics with rows, which goes down columns of samples.
+// The kernel of metrics with rows, which moves down columns of samples.
 #pragma once
 
 #include "algorithms/sharpness/text.h"
@@ -17,14 +17,14 @@ inline double power(double base, int exponent) {
   return p;
 }
 
-/// Most rows whose sums of one lane are exact in numbers that hold integers up to 2^bits.
+/// Most rows whose sums per lane are exact in numbers that hold integers up to 2^bits.
 template <class M>
 int rows_within(int total, double largest, int bits) {
   return static_cast<int>(
       std::min(4096.0, std::ldexp(1.0, bits) / (M::kPeak[total].factor * power(largest, M::kPeak[total].power))));
 }
 
-// With fewer rows at a time than this, sums are 64 bits wide from the start.
+// With fewer rows at a time, sums are 64 bits wide from the start.
 constexpr int kFewestRows = 6;
 
 template <class M>
@@ -36,7 +36,7 @@ Numbers numbers_of(const Shape& shape, double largest) {
   return most < 0x1p24 ? Numbers::kFloat : Numbers::kInt;
 }
 
-/// A measuring kernel of a metric with rows, piece by piece.
+/// Text of a measuring kernel of a metric with rows, piece by piece.
 template <class M>
 class RowsText {
  public:
@@ -55,7 +55,7 @@ class RowsText {
       if (narrow_[i]) rows_ = std::min(rows_, rows);
     }
     if (m_.mean) rows_ = std::min(rows_, static_cast<int>(std::ldexp(1.0, bits) / m_.largest));
-    if (m_.mean) rows_ -= kReach.up + kReach.down;  // at the edges, which come in front of the first flush
+    if (m_.mean) rows_ -= kReach.up + kReach.down;  // at the edges, before the first flush
     rows_ = std::max(rows_ / 3 * 3, 3);
   }
 
@@ -94,7 +94,7 @@ class RowsText {
     return !std::ranges::all_of(narrow_, [](bool narrow) { return narrow; });
   }
 
-  /// Where pixel() adds to.
+  /// Declarations of the sums that pixel() adds to.
   std::string sums() const {
     const std::string narrow = numbers_ == Numbers::kFloat ? "float" : "int";
     std::string t = "typedef " + vector_of(narrow, n_) + " Sum;\ntypedef struct {\n" +
@@ -123,7 +123,7 @@ class RowsText {
     return t;
   }
 
-  /// The samples of N columns of a row with their neighbours: fetched as they are in memory, then made into a Row.
+  /// The samples of N columns of a row with their neighbours: fetched as stored in memory, then converted to a Row.
   std::string rows() const {
     const std::string code = m_.word_bytes == 1 ? "uchar" : "ushort";
     std::string t = "typedef struct {\n  Codes own;\n";
@@ -152,7 +152,7 @@ class RowsText {
     if (kReach.right > 0) moved("r", 1);
     if (kReach.right > 1) moved("r2", 2);
     if (M::kReflect) {
-      // Beyond the edges samples are mirrored; one column alone is its own neighbour.
+      // Beyond the edges samples are mirrored; a single column is its own neighbour.
       const std::string mask = numbers_ == Numbers::kShort ? vector_of("short", n_) : "Mask";
       make += "  if (x == 0 || x + N >= w) {\n    const " + mask + " column = (" + mask + ")(" +
               joined(n_, ", ", [&](int i) { return str(i); }) + ");\n    const " + mask + " first = column == (" +
@@ -173,8 +173,8 @@ class RowsText {
     return "x + (Mask)(" + joined(n_, ", ", [](int i) { return str(i); }) + ")";
   }
 
-  /// Adds what the narrow sums hold to the totals, but for lanes without all in the metric's reach (from, to) or
-  /// outside of the cell. Masks are made anew: registers are what limits the items that run at a time.
+  /// Adds the narrow sums to the totals, except lanes whose neighbourhood is incomplete (from, to) or
+  /// outside the cell. Masks are recomputed: registers limit the items that run at a time.
   std::string flush() const {
     std::string t =
         "static void flush(Sums* sums, const int x, const int x0, const int x1, const int from, const int to, "
@@ -227,7 +227,7 @@ class RowsText {
     if (m_.mean) t += "    sums.mean = (Sum)0;\n";
     t += "    V own;\n    const int begin = max(first, " + str(up) + "), end = min(last, h - " + str(down) + ");\n";
     if (m_.mean) {
-      // Rows without a neighbour count in the mean alone.
+      // Rows without a neighbour count only in the mean.
       const std::string add = "sums.mean += convert_" + vector_of(numbers_ == Numbers::kFloat ? "float" : "int", n_) +
                               "(widen(CODES(plane + (long)y * pitch, x)));\n";
       t += "    for (int y = first; y < min(begin, last); ++y) " + add +
@@ -241,7 +241,7 @@ class RowsText {
       t += "    if (begin < end) {\n      int y = begin;\n      Row r1 = AT(y);\n";
       if (m_.mean) t += "      V own_mid = own;\n";
       t += "      Row r0 = " + std::string(kReach.up > 0 ? "AT(y - 1)" : "r1") + ", r2;\n";
-      // Rows change roles without a move where three are done at a time.
+      // With three rows at a time, rows change roles without a move.
       const auto step = [&](const std::string& a, const std::string& b, const std::string& c, const std::string& y) {
         return c + " = AT(" + y + "); pixel(" + a + ", " + b + ", " + c + ", &sums); " + centre +
                (m_.mean ? "own_mid = own;" : "");
@@ -272,7 +272,7 @@ class RowsText {
   Numbers numbers_;
   std::string name_;
   bool narrow_[kTotalsOf<M>] = {};
-  int rows_ = 4096;  ///< at a time in narrow sums
+  int rows_ = 4096;  ///< rows at a time in narrow sums
 };
 
 }  // namespace framequality::opencl

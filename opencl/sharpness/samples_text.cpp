@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernel that makes working samples of a frame.
+// The kernel that computes working samples from a frame.
 // GCC 12 sees overlapping copies in "literal" + string (its bug 105651).
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wrestrict"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The text of the sharpness meter's kernels, around what the metrics' own functions write down.
+// The text of the sharpness meter's kernels, around the metrics' recorded functions.
 //
-// OpenCL C 1.2, and of that only what every device has: no doubles, no 64-bit atomics, no generic address space. All
+// OpenCL C 1.2, limited to features of every device: no doubles, no 64-bit atomics, no generic address space. All
 // sums are integers: 32 bits, or floats, as long as the metric's peaks prove them exact, 64 bits beyond.
 // GCC 12 sees overlapping copies in "literal" + string (its bug 105651).
 #ifndef __clang__
@@ -17,7 +17,7 @@
 namespace framequality::opencl {
 namespace {
 
-/// The kernel of metrics that are a histogram of the samples' top 8 bits.
+/// The kernel of metrics that use a histogram of the samples' top 8 bits.
 std::string histogram_text(const Shape& s, const MeasureText& m) {
   const int items = s.across * s.down, copies = items >= 128 ? 4 : 1;
   const std::string code = m.word_bytes == 1 ? "uchar" : "ushort";
