@@ -161,7 +161,7 @@ struct fq_halftoner : OneShot<Geometry, halftone::Task, void> {
         device_(device ? device : ""),
         threads_(threads) {}
 
-  /// What halftones to palettes. Throws Error if the handle's device does not.
+  /// The filter for palettes. Throws Error if the handle's device has none.
   Colours& colours() {
     if (!colours_) {
       const char* device = is_named_ ? device_.c_str() : nullptr;

@@ -148,7 +148,7 @@ class Search {
   Pace pace() const;
   /// Each frame shows the lens where it was sent, so that few positions, far apart, tell where the top is.
   bool is_prompt() const;
-  /// What a peak of blur does not explain of the sweep.
+  /// The part of the sweep's scores that a peak of blur does not explain.
   double noise_beside_blur() const;
   Command begin_leg();
   // Handle a frame in the phase of this name.

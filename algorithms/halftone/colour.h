@@ -149,9 +149,9 @@ FQ_HD I node_of(I red, I green, I blue) {
   return (red >> kNodeBits) | (green >> kNodeBits) << 6 | (blue >> kNodeBits) << 12;
 }
 
-/// What is added to tones to round them to nodes up or down, so that the mixture is on average the one between the
-/// nodes: 0...kNodeStep-1. rank: of the mask half its side away, which has nothing to do with the one here. strength
-/// draws it towards the middle.
+/// The offset that rounds a tone up or down to a node, so that the average mixture is the one between the nodes:
+/// 0...kNodeStep-1. rank: of the mask half its side away, which is independent of the rank here. `strength` draws the
+/// offset towards the middle.
 template <class I>
 FQ_HD I rounding_of(I rank, I strength) {
   constexpr int kRanks = kMaskSide * kMaskSide, kHalf = kNodeStep / 2;

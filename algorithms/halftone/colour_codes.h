@@ -31,7 +31,7 @@ inline std::size_t code_table_size(const PictureLayout& l) {
 }
 std::vector<std::int32_t> make_code_table(const PictureLayout& layout, const ToneSettings& tone, Matrix matrix);
 
-/// What a pixel of each colour becomes: its code, or R, G, B and 255 from the lowest byte on.
+/// The output word of each colour: its code, or R, G, B and 255 from the lowest byte on.
 std::array<std::uint32_t, kMostColours> output_words(const ColourSettings& settings);
 
 /// Behind those words, the table: all that a device looks up, but for mixtures.

@@ -58,7 +58,7 @@ struct Made {
   bool holds(const Made& m) const { return m.x0 >= x0 && m.x1 <= x1 && m.y0 == y0 && m.y1 == y1; }
 };
 
-/// What a metric is computed with one pixel at a time.
+/// The neighbours of a pixel, for metrics that are computed one pixel at a time.
 struct PlainNeighbours {
   int left, centre, right;
   int l() const { return left; }

@@ -27,7 +27,7 @@ constexpr int kBlocksPerSm = 5;
 constexpr int kAhead = 3;
 constexpr unsigned kOnes = 0x01010101;
 
-/// What a strip sums besides lags.
+/// Totals that a strip sums besides lags.
 enum class Beside { kNothing, kSamples, kExposure };
 
 /// Sums of a thread: words of the cell's totals, and codes that are black and white.
@@ -125,7 +125,7 @@ __device__ __forceinline__ void march(const Lane& lane, int y_top, int y0, int y
     }
   }
   if constexpr (kBeside == Beside::kExposure) {
-    // What counts as zeros was taken for black.
+    // Masked values are zeros, which were counted as black.
     int inside = 0;
 #pragma unroll
     for (int k = 0; k < kLaneWords; ++k) inside += __popc(lane.mask[k]) / 8;

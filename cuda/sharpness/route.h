@@ -31,7 +31,7 @@ enum class SampleRoute : std::uint8_t {
   kAsMeasured,  ///< prefilter.cu computes them in registers
 };
 
-/// What is queued for a frame, in this order.
+/// The stages of a frame's work, in the order in which they are queued.
 enum class Stage : std::uint8_t { kLuma, kSamples, kStatistics, kMeasure, kCompanions };
 inline constexpr Stage kStages[] = {Stage::kLuma, Stage::kSamples, Stage::kStatistics, Stage::kMeasure,
                                     Stage::kCompanions};

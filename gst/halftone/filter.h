@@ -28,7 +28,7 @@ bool parse_halftone_caps(GstCaps* in, GstCaps* out, FilterFormat& format);
 /// Whether this stream belongs to a ColourHalftoning.
 bool is_colour(const FilterFormat& format);
 
-/// What the Kinds of a FilterStream here have in common. Element: has a Shared `request`.
+/// The common part of the two halftoning Kinds of a FilterStream. Element: has a Shared `request`.
 template <class Element, class TaskOf, class SettingsOf>
 class HalftoningKind {
  public:
@@ -78,7 +78,7 @@ class Halftoning : public HalftoningKind<Element, halftone::Task, halftone::Sett
   bool packed_;
 };
 
-/// What of the settings of colours the caps of a stream say. Throws ElementError if there is no palette.
+/// The settings of colours that a stream's caps determine. Throws ElementError if there is no palette.
 halftone::ColourSettings colour_settings(const FilterFormat& format, const HalftoneRequest& request);
 
 /// To palettes.

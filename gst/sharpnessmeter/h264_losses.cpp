@@ -222,7 +222,7 @@ void H264Losses::read_slice(Bytes nal) {
 
 bool H264Losses::lacks_slices() {
   if (!now_.slices.has_first) return true;
-  // What so many in a row lack is not lost: the encoder divides frames another way now.
+  // Slices that this many frames in a row lack are not lost: the encoder has changed how it divides frames.
   if (regular_ >= kUsual && now_.slices.count < usual_.count && short_ < kLongest) {
     ++short_;
     return true;

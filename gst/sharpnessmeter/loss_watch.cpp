@@ -22,7 +22,7 @@ namespace {
 constexpr char kFrameLossMeta[] = "GstFrameLossMeta";
 constexpr int kMostHops = 64;  // elements between decoder and meter, so that no loop of links is followed for ever
 
-/// What enters a decoder, in its streaming thread.
+/// The data that enters a decoder, seen in its streaming thread.
 class Watched {
  public:
   explicit Watched(GstPad* pad) {
