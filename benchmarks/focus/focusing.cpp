@@ -2,21 +2,35 @@
 // Tables of single searches: how many frames they take and how well they end, by positions, contrast and noise.
 #include "benchmarks/focus/tables.h"
 
+#include <span>
+
 namespace framequality::bench {
 namespace {
 
 struct Source {
-  const char* name;
-  std::vector<Subject>* subjects;
+  std::string name, sweep;  ///< sweep: empty for photographs
+  std::span<Subject> subjects;
+  std::vector<int> positions;  ///< 0: 16 to 36
 };
-std::vector<Source> sources(Bench& bench) {
-  std::vector<Source> all{{"photographs", &bench.photographs}};
-  if (!bench.sweeps.empty()) all.push_back({"sweeps", &bench.sweeps});
+/// Photographs at these numbers of positions, and each sweep at its own: every position is a real image.
+std::vector<Source> sources(Bench& bench, const std::vector<int>& positions) {
+  std::vector<Source> all{{"photographs", "", bench.photographs, positions}};
+  for (Subject& sweep : bench.sweeps) all.push_back({"sweeps", sweep.name(), {&sweep, 1}, {sweep.nodes()}});
   return all;
+}
+std::string title_of(const Source& source) { return source.sweep.empty() ? source.name : "sweep " + source.sweep; }
+
+/// The fields that say which searches a row is about.
+Fields row_of(const char* table, const std::string& algorithm, const Source& source, int positions) {
+  Fields row;
+  row.add("table", table).add("algorithm", algorithm).add("source", source.name);
+  if (!source.sweep.empty()) row.add("sweep", source.sweep);
+  row.add("positions", column_name(positions));
+  return row;
 }
 
 /// Searches from random starts; the same views and starts for every algorithm.
-Tally searches(const Bench& bench, const Algorithm& algorithm, std::vector<Subject>& subjects, int positions,
+Tally searches(const Bench& bench, const Algorithm& algorithm, std::span<Subject> subjects, int positions,
                double contrast, Light light) {
   Tally tally;
   for (std::size_t i = 0; i < bench.runs; ++i) {
@@ -40,19 +54,18 @@ void show(TextTable& table, const std::string& name, const std::string& column, 
 }  // namespace
 
 void focusing(Bench& bench) {
-  for (const Source& source : sources(bench)) {
+  for (const Source& source : sources(bench, {0, 101, 256, 337})) {
     for (const double sigma : {0.0, 1.0, 3.0, 5.0}) {
-      TextTable table(std::string("focusing: ") + source.name + ", noise " + whole(sigma) +
-                          (sigma > 0 ? ", flicker 10%" : "") + "; frames: median, 90th percentile; shares in %",
+      TextTable table("focusing: " + title_of(source) + ", noise " + whole(sigma) + (sigma > 0 ? ", flicker 10%" : "") +
+                          "; frames: median, 90th percentile; shares in %",
                       kHeader);
       for (const Algorithm& a : bench.algorithms) {
-        for (const int positions : {0, 101, 256, 337}) {
+        for (const int positions : source.positions) {
           const Light light{.sigma = sigma, .flicker = sigma > 0 ? 0.1 : 0};
-          const Tally t = searches(bench, a, *source.subjects, positions, 1, light);
+          const Tally t = searches(bench, a, source.subjects, positions, 1, light);
           show(table, a.label, column_name(positions), t);
-          Fields row;
-          row.add("table", "focusing").add("algorithm", a.label).add("source", source.name);
-          row.add("positions", column_name(positions)).add("sigma", sigma);
+          Fields row = row_of("focusing", a.label, source, positions);
+          row.add("sigma", sigma);
           t.write(row);
           bench.results.add(std::move(row));
         }
@@ -62,19 +75,18 @@ void focusing(Bench& bench) {
 }
 
 void low_contrast(Bench& bench) {
-  for (const Source& source : sources(bench)) {
+  for (const Source& source : sources(bench, {101, 256})) {
     for (const double contrast : {0.5, 0.08, 0.03}) {
       for (const double sigma : {0.0, 1.0, 3.0, 5.0}) {
-        TextTable table(std::string("contrast: ") + source.name + ", contrast " + percent(contrast) + "%, noise " +
+        TextTable table("contrast: " + title_of(source) + ", contrast " + percent(contrast) + "%, noise " +
                             whole(sigma) + "; shares in %",
                         kHeader);
         for (const Algorithm& a : bench.algorithms) {
-          for (const int positions : {101, 256}) {
-            const Tally t = searches(bench, a, *source.subjects, positions, contrast, {.sigma = sigma});
+          for (const int positions : source.positions) {
+            const Tally t = searches(bench, a, source.subjects, positions, contrast, {.sigma = sigma});
             show(table, a.label, column_name(positions), t);
-            Fields row;
-            row.add("table", "contrast").add("algorithm", a.label).add("source", source.name);
-            row.add("positions", column_name(positions)).add("contrast", contrast).add("sigma", sigma);
+            Fields row = row_of("contrast", a.label, source, positions);
+            row.add("contrast", contrast).add("sigma", sigma);
             t.write(row);
             bench.results.add(std::move(row));
           }

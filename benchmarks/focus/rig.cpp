@@ -25,19 +25,18 @@ double View::reached(double position) const {
 View random_view(Subject& subject, int positions, double contrast, SplitMix& random) {
   constexpr double kLeastBlur = 5, kMostBlur = 30;  // pixels, over the whole range
   View view{.seen = &subject.table(contrast), .truth = &subject.table(), .is_sweep = subject.is_sweep()};
-  view.positions = positions;
-  const double range = positions - 1, u = random.uniform(), v = random.uniform();
-  if (!view.is_sweep) {
-    view.best = u * range;
-    view.per_position = kLeastBlur * std::pow(kMostBlur / kLeastBlur, v) / range;
+  if (view.is_sweep) {
+    view.positions = subject.nodes();
+    view.per_position = 1;
+    double most = -1;
+    for (int at = 0; at < view.positions; ++at)
+      if (const double score = view.truth->clean(at); score > most) most = score, view.best = at;
     return view;
   }
-  view.per_position = view.truth->last() / range;
-  double most = -1;
-  for (double at = 0; at <= range; at += 0.05) {
-    const double score = view.truth->clean(view.node(at));
-    if (score > most) most = score, view.best = at;
-  }
+  view.positions = positions;
+  const double range = positions - 1, u = random.uniform(), v = random.uniform();
+  view.best = u * range;
+  view.per_position = kLeastBlur * std::pow(kMostBlur / kLeastBlur, v) / range;
   return view;
 }
 

@@ -26,8 +26,8 @@ struct View {
   double reached(double position) const;
 };
 
-/// A view of a subject; where it is sharp (if it is not a sweep) and how fast it blurs are random: the whole range is 5
-/// to 30 pixels of blur.
+/// A view of a subject. Of a photograph, where it is sharp and how fast it blurs are random: the whole range is 5 to 30
+/// pixels of blur. Of a sweep, each position is one of its images, so `positions` does not count.
 View random_view(Subject& subject, int positions, double contrast, SplitMix& random);
 
 /// What may change from frame to frame.

@@ -70,6 +70,7 @@ class Subject {
 
   const std::string& name() const { return name_; }
   bool is_sweep() const { return is_sweep_; }
+  int nodes() const { return static_cast<int>(nodes_.size()); }
 
   static constexpr double kMostBlur = 30;
 

@@ -23,11 +23,14 @@ def speed(data):
     """Median frames to focus, and how often the end is right."""
     rows = pick(data["rows"], table="focusing", sigma=1)
     parts = []
-    for source, title in (("photographs", "photographs, blurred"), ("sweeps", "real focus sweeps")):
-        here = pick(rows, source=source)
+    photographs, sweeps = pick(rows, source="photographs"), pick(rows, source="sweeps")
+    for here, title, columns in (
+            (photographs, "photographs, blurred", [(f"N = {n}", {"positions": n}) for n in COLUMNS]),
+            (sweeps, "real focus sweeps", [(f"{sweep}, N = {one(sweeps, sweep=sweep, algorithm=r['algorithm'])['positions']}", {"sweep": sweep})
+                                           for sweep, r in {r["sweep"]: r for r in sweeps}.items()])):
         if here:
-            cells = [[one(here, algorithm=a, positions=n) for n in COLUMNS] for a in algorithms(here)]
-            head = [f"{title}: median frames to focus", *(f"N = {n}" for n in COLUMNS), "90% of the swing", "within 1% of the range"]
+            cells = [[one(here, algorithm=a, **wanted) for _, wanted in columns] for a in algorithms(here)]
+            head = [f"{title}: median frames to focus", *(name for name, _ in columns), "90% of the swing", "within 1% of the range"]
             parts.append(table(head, [[NAMES[row[0]["algorithm"]], *(f"{c['frames_median']:.0f}" for c in row),
                                        share(min(c["reached_90"] for c in row)),
                                        " / ".join(share(c["within_1_percent"]) for c in row)] for row in cells]))
