@@ -88,10 +88,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) make_samples(const __g
     for (int j = 0; j < kScale; ++j) rows.part[j] = Pixels(row_of(y) + j * stride + at);
     return rows;
   };
-  constexpr int kRing = kAhead < kScale >> 0 ? kAhead<kScale> : 1;
+  constexpr int kLoaded = kAhead<kScale>, kRing = kLoaded != 0 ? kLoaded : 1;
   const int begin = y0 - kRadius, end = y1 + kRadius;
   Rows ring[kRing];
-  if (whole && kAhead < kScale >> 0)
+  if (whole && kLoaded != 0)
 #pragma unroll
     for (int j = 0; j < kRing; ++j) ring[j] = fetch(begin + j);
   // Box sums of sample row y and what is beside it.
@@ -99,12 +99,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) make_samples(const __g
 #pragma unroll
     for (unsigned& s : sum) s = 0;
     if (whole) {
-      if constexpr (kAhead<kScale> == 0) next = fetch(y);
+      if constexpr (kLoaded == 0) next = fetch(y);
 #pragma unroll
       for (int j = 0; j < kScale; ++j)
 #pragma unroll
         for (int c = 0; c < Pixels::kColumns; ++c) sum[c] = next.part[j].add(c, job.shift, job.bits, sum[c]);
-      if constexpr (kAhead < kScale >> 0) next = fetch(y + kRing);
+      if constexpr (kLoaded != 0) next = fetch(y + kRing);
     } else {
       const std::uint8_t* row = row_of(y);
 #pragma unroll

@@ -171,13 +171,12 @@ static void get_score(GstFocusController* self, GValue* value) {
   g_value_set_double(value, self->loop->status().score);
 }
 
-static void install_properties(GstFocusControllerClass* klass) {
+/// How the lens moves and what it shows of it; then when to search.
+static void add_search(Properties<GstFocusController, FocusOptions>& properties) {
   const In part{&FocusOptions::search};
   using O = FocusOptions;
   using S = FocusSettings;
-  gst_type_mark_as_plugin_api(state_get_type(), static_cast<GstPluginAPIFlags>(0));
-  Properties<GstFocusController, O>::install(
-      klass, [](GstFocusController * self) -> auto& { return self->loop->options(); })
+  properties
       .add(&O::actuator, "actuator", "Actuator",
            "Move the lens through this: element.property, any numeric property of an element in the pipeline; "
            "element.property.field, a field of a structure property (extra-controls of v4l2src); /dev/videoN or "
@@ -224,7 +223,16 @@ static void install_properties(GstFocusControllerClass* klass) {
            1, 10000)
       .add(part(&S::tracking), "tracking", "Tracking",
            "Probe near the focus when a change of score that is smaller than 'loss' lasts (mode=continuous)")
-      .add(part(&S::mode), mode_get_type(), "mode", "Mode", "Choose when to search")
+      .add(part(&S::mode), mode_get_type(), "mode", "Mode", "Choose when to search");
+}
+
+static void install_properties(GstFocusControllerClass* klass) {
+  using O = FocusOptions;
+  gst_type_mark_as_plugin_api(state_get_type(), static_cast<GstPluginAPIFlags>(0));
+  auto& properties = Properties<GstFocusController, O>::install(
+      klass, [](GstFocusController * self) -> auto& { return self->loop->options(); });
+  add_search(properties);
+  properties
       .add(&O::timeout, "timeout", "Timeout",
            "Fail a search after this running time without a usable score, in ns; 0 = never", 0, G_MAXUINT64)
       .add(&O::wait_for_arrival, "wait-for-arrival", "Wait for arrival",
