@@ -181,7 +181,7 @@ TEST(Focus, OneShotStaysWhereItIs) {
   EXPECT_FALSE(rig.watch(80, "coarse", 200));
   EXPECT_EQ(rig.lens()->moves, moves);
   rig.emit("trigger");
-  EXPECT_TRUE(rig.watch(80, "fine"));
+  EXPECT_TRUE(rig.watch(80, "coarse"));
   EXPECT_TRUE(rig.watch(80, "focused"));
   EXPECT_NEAR(rig.position(), 80, 1);
 }
