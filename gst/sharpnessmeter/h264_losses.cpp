@@ -42,9 +42,10 @@ class Bits {
     while (zeros < 32 && bit() == 0) ++zeros;
     return zeros < 32 ? (1U << zeros) - 1 + bits(zeros) : 0;
   }
-  int signed_number() {
+  /// A signed number modulo 2^32: odd streams hold any.
+  unsigned signed_number() {
     const unsigned k = number();
-    return k % 2 != 0 ? static_cast<int>(k / 2 + 1) : -static_cast<int>(k / 2);
+    return k % 2 != 0 ? k / 2 + 1 : 0U - k / 2;
   }
   bool at_end() const { return ended_; }
 
@@ -74,9 +75,9 @@ bool has_chroma_fields(unsigned profile) {
 }
 
 void skip_scaling_list(Bits& bits, int size) {
-  int last = 8, next = 8;
+  unsigned last = 8, next = 8;
   for (int i = 0; i < size && !bits.at_end(); ++i) {
-    if (next != 0) next = (last + bits.signed_number()) & 255;
+    if (next != 0) next = (last + bits.signed_number()) & 255U;
     if (next != 0) last = next;
   }
 }

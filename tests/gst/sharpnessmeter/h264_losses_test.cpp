@@ -217,6 +217,17 @@ TEST(H264Losses, ParameterSetsOfARecord) {
   }
 }
 
+TEST(H264Losses, LargestNumbersOverflowNothing) {
+  Writer nal(0x67);
+  nal.bits(100, 8).bits(0, 8).bits(30, 8).number(0);            // high profile, id
+  nal.number(1).number(0).number(0).bits(0, 1);                 // chroma, depths, not lossless
+  nal.bits(1, 1).bits(1, 1).bits(0, 31).bits(0xfffffffeU, 32);  // a scaling list that begins with 2^31 - 1
+  for (int i = 1; i < 16; ++i) nal.bits(1, 1);                  // and goes on without a change
+  nal.bits(0, 7).number(kFrameNumBits - 4).number(2).number(1).bits(0, 1).bits(0, 32);
+  Stream stream(nal.done());
+  EXPECT_EQ(stream.take_group(3), "....");
+}
+
 TEST(H264Losses, UnitWithoutAFrameIsNotDamaged) {
   H264Losses losses({}, 0);
   EXPECT_FALSE(losses.take({}, true));
