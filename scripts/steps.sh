@@ -78,5 +78,5 @@ tidy() {
     sed -E '/^[0-9]+ warnings? generated\.$/d'
   local status=${PIPESTATUS[0]}
   rm -f "$chosen"
-  return $status
+  return "$status"
 }

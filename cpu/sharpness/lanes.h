@@ -98,7 +98,10 @@ struct Words {
       if constexpr (kSource != Source::kLow) v >>= words.shift;
       return reinterpret_cast<S16v>(v);
     }
-    FQ_HD Words at(int d) const { return {part(p + 2 * d), part(p + 2 * d + kVec)}; }
+    FQ_HD Words at(int d) const {
+      const std::uint8_t* const first = p + std::ptrdiff_t{2} * d;
+      return {part(first), part(first + kVec)};
+    }
     FQ_HD Words c() const { return at(0); }
     FQ_HD Words l() const { return at(-1); }
     FQ_HD Words r() const { return at(1); }

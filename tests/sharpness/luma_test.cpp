@@ -172,8 +172,9 @@ struct Apart {
 
   Apart(const PixelLayout& l, const std::uint8_t* row, int width, std::size_t row_bytes) : layout(l) {
     if (l.word_bytes == 1) {
+      const std::uint8_t* const rows[] = {row, nullptr, nullptr};
       layout = luma_layout(8, 1);
-      bytes = expected_codes(l, &row, 0, width);
+      bytes = expected_codes(l, rows, 0, width);
     } else {
       layout.big_endian = true;
       for (std::size_t i = 0; i < row_bytes; ++i) bytes.push_back(row[i ^ 1]);
