@@ -7,7 +7,6 @@
 #include "host/log.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -25,14 +24,6 @@ constexpr std::size_t kPieceBytes = 1 << 19, kManyBytes = 1 << 22, kThreadedByte
 // Up to here a kernel copies pinned bytes faster than the copy engine: consecutive frames of 640x480 take 19.6 us
 // instead of 23.0, on an H200. At 1280x720 it is no faster, and with two in flight slower, 25.0 instead of 19.7.
 constexpr std::size_t kFetchBytes = 1 << 19;
-
-/// Sizes of the planes that meters read.
-std::array<PlaneSize, 3> sizes_of(const Geometry& geometry) {
-  std::array<PlaneSize, 3> sizes;
-  for (int p = 0; p < geometry.layout.planes(); ++p)
-    sizes[static_cast<std::size_t>(p)] = {geometry.layout.row_bytes(p, geometry.width), std::max(geometry.height, 0)};
-  return sizes;
-}
 
 }  // namespace
 
@@ -59,9 +50,7 @@ Upload::Upload(std::span<const PlaneSize> planes, int id) : id_(id), planes_(sta
   if (bytes_ >= kThreadedBytes && id_ >= 0) copy_threads_ = CopyThreads::get();
 }
 
-Upload::Upload(const Geometry& geometry, int id, bool fetches)
-    : Upload(std::span<const PlaneSize>(sizes_of(geometry)).first(static_cast<std::size_t>(geometry.layout.planes())),
-             id) {
+Upload::Upload(const Geometry& geometry, int id, bool fetches) : Upload(plane_sizes(geometry), id) {
   fetches_ = fetches;
 }
 

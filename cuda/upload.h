@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/layout.h"
+#include "algorithms/plane_size.h"
 #include "cuda/copy_threads.h"
 #include "cuda/rows.h"
 #include "cuda/runtime.h"
@@ -16,12 +17,6 @@ namespace framequality::cuda {
 
 /// True if DMA can reach these bytes of host memory, whoever pinned them. Takes 0.1 us.
 bool is_pinned(const std::uint8_t* bytes, std::size_t count);
-
-/// One plane of a frame, which has at most 3. 0 bytes: it is not copied.
-struct PlaneSize {
-  std::size_t row_bytes = 0;
-  int rows = 0;
-};
 
 /// Copies frames of one geometry to a device. A Memory holds the buffers for one frame in flight.
 class Upload {

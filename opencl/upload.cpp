@@ -4,7 +4,6 @@
 #include "opencl/in_place.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 namespace framequality::opencl {
@@ -14,13 +13,6 @@ constexpr std::size_t kWaste = 8;   // rows are copied with their gaps if those 
 constexpr std::size_t kSlack = 64;  // the widest load past the last row
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 127) / 128 * 128; }
-
-std::array<PlaneSize, 3> sizes_of(const Geometry& geometry) {
-  std::array<PlaneSize, 3> sizes;
-  for (int p = 0; p < geometry.layout.planes(); ++p)
-    sizes[static_cast<std::size_t>(p)] = {geometry.layout.row_bytes(p, geometry.width), std::max(geometry.height, 0)};
-  return sizes;
-}
 
 }  // namespace
 
@@ -35,10 +27,7 @@ Upload::Upload(const Context& context, std::span<const PlaneSize> planes)
   bytes_ += kSlack;
 }
 
-Upload::Upload(const Context& context, const Geometry& geometry)
-    : Upload(context,
-             std::span<const PlaneSize>(sizes_of(geometry)).first(static_cast<std::size_t>(geometry.layout.planes()))) {
-}
+Upload::Upload(const Context& context, const Geometry& geometry) : Upload(context, plane_sizes(geometry)) {}
 
 Upload::Memory Upload::memory(cl_command_queue queue) const {
   Memory made{context_.buffer(bytes_)};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithms/layout.h"
+#include "algorithms/plane_size.h"
 #include "opencl/context.h"
 
 #include <cstddef>
@@ -12,12 +13,6 @@ namespace framequality::opencl {
 
 /// Alignment and size granularity of rows for kernels that stream them: 16 words.
 inline constexpr std::size_t kLoadAlign = 32;
-
-/// One plane of a frame, which has at most 3. 0 bytes: it is not copied.
-struct PlaneSize {
-  std::size_t row_bytes = 0;
-  int rows = 0;
-};
 
 /// A frame in a buffer for kernels: the offset of row 0 of each plane, and bytes from row to row.
 struct Placed {

@@ -4,6 +4,7 @@
 
 #include "algorithms/halftone/colour_filter.h"
 #include "algorithms/picture.h"
+#include "algorithms/plane_size.h"
 
 #include <algorithm>
 #include <array>
@@ -47,6 +48,12 @@ inline std::size_t source_row_bytes(const PictureGeometry& g, int p) {
     bytes = std::max(bytes, last + g.layout.word_bytes);
   }
   return bytes;
+}
+/// The planes of a frame up to those bytes.
+inline std::vector<PlaneSize> source_sizes(const PictureGeometry& g) {
+  std::vector<PlaneSize> sizes;
+  for (int p = 0; p < g.layout.planes; ++p) sizes.push_back({source_row_bytes(g, p), std::max(g.rows(p), 0)});
+  return sizes;
 }
 
 // I in what follows: an integer, or the numbers of algorithms/text.

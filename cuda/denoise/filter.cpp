@@ -7,7 +7,6 @@
 #include "cuda/range.h"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 namespace framequality::cuda {
@@ -20,16 +19,6 @@ using denoise::Source;
 namespace {
 
 constexpr int kMostPasses = 3, kMostFields = 2;
-
-std::array<PlaneSize, 3> sizes_of(const PictureGeometry& geometry) {
-  std::array<PlaneSize, 3> sizes;
-  for (int p = 0; p < geometry.layout.planes; ++p)
-    sizes[static_cast<std::size_t>(p)] = {geometry.row_bytes(p), geometry.rows(p)};
-  return sizes;
-}
-std::span<const PlaneSize> planes_of(const std::array<PlaneSize, 3>& sizes, const PictureGeometry& geometry) {
-  return std::span(sizes).first(geometry.layout.planes);
-}
 
 /// Planes by their treatment, bit p for plane p.
 struct Work {
@@ -80,8 +69,8 @@ DeviceDenoiser::DeviceDenoiser(const PictureGeometry& geometry, int id, int dept
       id_(make_current(id)),
       takes_tensor_(takes_tensor),
       capability_(capability()),
-      upload_(planes_of(sizes_of(geometry), geometry), id),
-      download_(planes_of(sizes_of(geometry), geometry), id),
+      upload_(plane_sizes(geometry), id),
+      download_(plane_sizes(geometry), id),
       slots_(depth) {}
 
 // The slots wait for the device.

@@ -13,19 +13,8 @@ namespace framequality::cuda {
 
 using namespace halftone;
 
-namespace {
-
-std::vector<PlaneSize> sizes_of(const PictureGeometry& g) {
-  std::vector<PlaneSize> sizes;
-  sizes.reserve(std::size(Frame{}.plane));
-  for (int p = 0; p < g.layout.planes; ++p) sizes.push_back({source_row_bytes(g, p), std::max(g.rows(p), 0)});
-  return sizes;
-}
-
-}  // namespace
-
 DeviceColourHalftone::DeviceColourHalftone(const PictureGeometry& geometry, int id, int depth)
-    : geometry_(geometry), id_(make_current(id)), upload_(sizes_of(geometry), id), slots_(depth) {
+    : geometry_(geometry), id_(make_current(id)), upload_(source_sizes(geometry), id), slots_(depth) {
   for (const int bits : kPixelBits) {
     const PlaneSize size{row_bytes_of(geometry.width, bits), std::max(geometry.height, 0)};
     download_.emplace_back(std::span(&size, 1), id);

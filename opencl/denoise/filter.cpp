@@ -19,12 +19,6 @@ namespace {
 
 constexpr int kMostFields = 2;
 
-std::vector<PlaneSize> sizes_of(const PictureGeometry& geometry) {
-  std::vector<PlaneSize> sizes;
-  for (int p = 0; p < geometry.layout.planes; ++p) sizes.push_back({geometry.row_bytes(p), geometry.rows(p)});
-  return sizes;
-}
-
 bool has_bit(unsigned planes, int p) { return (planes >> p & 1) != 0; }
 
 /// Groups of one row of work items, as many as the device permits.
@@ -46,7 +40,7 @@ DeviceDenoiser::DeviceDenoiser(const PictureGeometry& geometry, std::shared_ptr<
       context_(std::move(context)),
       limits_(limits),
       proves_(proves),
-      planes_(sizes_of(geometry)),
+      planes_(plane_sizes(geometry)),
       upload_(*context_, planes_),
       download_(*context_, planes_),
       slots_(context_, depth) {

@@ -5,9 +5,9 @@
 #include "algorithms/halftone/colour_codes.h"
 #include "algorithms/halftone/colour_tables.h"
 #include "algorithms/halftone/tables.h"
-#include "algorithms/split_mix.h"
 #include "opencl/halftone/device_filter.h"
 #include "opencl/halftone/filter.h"
+#include "opencl/halftone/random_frame.h"
 #include "opencl/halftone/source.h"
 
 #include <optional>
@@ -20,13 +20,6 @@ using namespace halftone;
 
 namespace {
 
-std::vector<PlaneSize> sizes_of(const PictureGeometry& g) {
-  std::vector<PlaneSize> sizes;
-  sizes.reserve(std::size(Frame{}.plane));
-  for (int p = 0; p < g.layout.planes; ++p) sizes.push_back({source_row_bytes(g, p), std::max(g.rows(p), 0)});
-  return sizes;
-}
-
 class DeviceColourHalftone final : public ColourFilter {
  public:
   /// proves: programs are compared with the host twin before they are used.
@@ -34,7 +27,7 @@ class DeviceColourHalftone final : public ColourFilter {
       : geometry_(geometry),
         context_(std::move(context)),
         proves_(proves),
-        upload_(*context_, sizes_of(geometry)),
+        upload_(*context_, source_sizes(geometry)),
         slots_(context_, depth) {
     for (const int bits : kPixelBits) {
       const PlaneSize size{row_bytes_of(geometry.width, bits), std::max(geometry.height, 0)};
@@ -127,23 +120,15 @@ class DeviceColourHalftone final : public ColourFilter {
     PictureGeometry small = geometry_;
     small.width = 77;
     small.height = 61;
-    SplitMix random(20261126);
-    std::vector<std::uint8_t> bytes[3], results[2];
-    Frame frame;
-    for (int p = 0; p < small.layout.planes; ++p) {
-      const std::size_t stride = source_row_bytes(small, p) + 5;
-      bytes[p].resize(stride * static_cast<std::size_t>(small.rows(p)));
-      for (std::uint8_t& b : bytes[p]) b = static_cast<std::uint8_t>(random.next() >> 56);
-      frame.plane[p] = bytes[p].data();
-      frame.stride[p] = static_cast<std::ptrdiff_t>(stride);
-    }
+    const RandomFrame frame(source_sizes(small), 20261126);
+    std::vector<std::uint8_t> results[2];
     DeviceColourHalftone device(small, context_, 1, false);
     const std::unique_ptr<ColourFilter> host = cpu::make_colour_halftone(small, 1);
     const std::size_t row = target_row_bytes(small.width, settings);
     for (ColourFilter* const filter : {static_cast<ColourFilter*>(&device), host.get()}) {
       std::vector<std::uint8_t>& result = results[filter == host.get() ? 1 : 0];
       result.resize(row * static_cast<std::size_t>(small.height));
-      filter->submit({frame, {result.data(), static_cast<std::ptrdiff_t>(row), Memory::kHost}, settings, 2});
+      filter->submit({frame.get(), {result.data(), static_cast<std::ptrdiff_t>(row), Memory::kHost}, settings, 2});
       filter->collect();
     }
     if (results[0] != results[1]) context_->refuse("halftones to other colours than the CPU");

@@ -4,9 +4,9 @@
 
 #include "algorithms/halftone/blue_noise.h"
 #include "algorithms/halftone/tables.h"
-#include "algorithms/split_mix.h"
 #include "cpu/halftone/filter.h"
 #include "opencl/halftone/device_filter.h"
+#include "opencl/halftone/random_frame.h"
 #include "opencl/halftone/source.h"
 
 #include <algorithm>
@@ -98,22 +98,14 @@ void DeviceHalftone::prove(const Settings& settings) {
   Geometry small = geometry_;
   small.width = 77;
   small.height = 61;
-  SplitMix random(20261125);
-  std::vector<std::uint8_t> bytes[3], results[2];
-  Frame frame;
-  for (int p = 0; p < small.layout.planes(); ++p) {
-    const std::size_t stride = small.layout.row_bytes(p, small.width) + 5;
-    bytes[p].resize(stride * static_cast<std::size_t>(small.height));
-    for (std::uint8_t& b : bytes[p]) b = static_cast<std::uint8_t>(random.next() >> 56);
-    frame.plane[p] = bytes[p].data();
-    frame.stride[p] = static_cast<std::ptrdiff_t>(stride);
-  }
+  const RandomFrame frame(plane_sizes(small), 20261125);
+  std::vector<std::uint8_t> results[2];
   DeviceHalftone device(small, context_, 1, most_items_, false);
   const std::unique_ptr<Filter> host = cpu::make_halftone(small, 1);
   for (Filter* const filter : {static_cast<Filter*>(&device), host.get()}) {
     std::vector<std::uint8_t>& result = results[filter == host.get() ? 1 : 0];
     result.resize(static_cast<std::size_t>(small.width) * static_cast<std::size_t>(small.height));
-    filter->submit({frame, {result.data(), small.width, Memory::kHost}, settings, 2});
+    filter->submit({frame.get(), {result.data(), small.width, Memory::kHost}, settings, 2});
     filter->collect();
   }
   if (results[0] != results[1]) context_->refuse("halftones to other dots than the CPU");
