@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The autofocus search in focus: jumps, drifts, and changes of noise and light, for which the lens must stay.
+#include "tests/focus/lens_bench.h"
+
+namespace framequality::test {
+namespace {
+
+using namespace lens_bench;
+
+TEST(LensSearch, SmallJumpsAreFollowedWithoutASweep) {
+  std::vector<int> frames;
+  int swept = 0, good = 0, far = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Case c(seed, 101);
+    c.top = 10 + 0.8 * c.top;
+    c.width = 3 + 0.25 * c.width;  // so that a jump is a loss
+    Bench b = c.bench();
+    b.run();
+    b.moves_in(100);
+    const double jump = (2 + 3 * b.random.uniform()) * (seed % 2 ? 1 : -1);
+    c.top += jump;
+    b.scene = peak(c.shape, c.top, c.width);
+    b.was_coarse = false;
+    const int before = b.frames;
+    while (b.is_focused() && b.frames - before < 300) b.frame();
+    while (!b.has_ended() && b.frames - before < 1000) b.frame();
+    frames.push_back(b.frames - before);
+    swept += b.was_coarse;
+    b.moves_in(100);  // and what tracking makes better
+    good += c.is_at_top(b);
+    far += std::abs(b.lens() - c.top) > 2;
+  }
+  std::printf("jumps of 2...5 steps: median %d frames, %d sweep, %d of 100 at the top, %d farther than 2\n",
+              median(frames), swept, good, far);
+  EXPECT_LE(median(frames), 25);
+  EXPECT_LE(swept, 2);
+  // A local search has few stops, and takes the peak for a bell: tents and leaning ones are missed by a step.
+  EXPECT_GE(good, 87);
+  EXPECT_EQ(far, 0);
+}
+
+TEST(LensSearch, TrackingFollowsASlowDrift) {
+  constexpr double kWidth = 8;
+  for (const double speed : {0.001, 0.002, 0.005, 0.01})
+    for (const bool tracking : {true, false}) {
+      double worst = 0;
+      std::vector<int> moves;
+      for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        Case c(seed, 101);
+        c.settings.tracking = tracking;
+        c.settings.loss = 0.9;  // so that nothing else follows
+        Bench b = c.bench();
+        double top = 30;
+        b.scene = [&](double x) { return peak(Shape::kRound, top, kWidth)(x); };
+        b.run();
+        const std::size_t before = b.told.size();
+        while (top < 50) {
+          top += speed;
+          b.frame();
+          // While it probes it is elsewhere.
+          if (b.is_focused()) worst = std::max(worst, std::abs(b.lens() - top));
+        }
+        moves.push_back(static_cast<int>(b.told.size() - before));
+      }
+      std::printf("drift of %.3f steps a frame, tracking %d: worst off by %.1f, %d moves\n", speed, tracking, worst,
+                  median(moves));
+      if (tracking) {
+        EXPECT_LT(worst, 0.3 * kWidth) << speed;
+      } else {
+        EXPECT_GT(worst, kWidth) << speed;
+      }
+    }
+}
+
+TEST(LensSearch, NothingChangesNothingMoves) {
+  for (const double noise : {0.001, 0.003, 0.01, 0.03})
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Case c(seed, 101);
+      // A few frames of such noise in a row may look like a small loss.
+      c.settings.tracking = true;
+      Bench b = c.bench(noise);
+      b.run();
+      EXPECT_EQ(b.moves_in(3000), 0) << "noise " << noise << ", seed " << seed;
+    }
+}
+
+TEST(LensSearch, NoiseThatIsToldOfMovesNothing) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Case c(seed, 101);
+    Bench b = c.bench();
+    // 50 of the floor is noise of this deviation.
+    b.gain = 2;
+    b.sigma = 5;
+    b.run();
+    ASSERT_TRUE(b.is_focused());
+    for (const double sigma : {5.0, 10.0, 5.0, 2.0, 12.0, 0.5}) {
+      b.sigma = sigma;
+      EXPECT_EQ(b.moves_in(300), 0) << "seed " << seed << ", to noise of " << sigma;
+    }
+  }
+}
+
+TEST(LensSearch, LightThatIsToldOfMovesNothing) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Case c(seed, 101);
+    Bench b = c.bench();
+    b.light_power = 2;
+    b.run();
+    ASSERT_TRUE(b.is_focused());
+    for (const double light : {1.0, 0.6, 1.0, 2.0, 1.3, 0.8}) {
+      b.light = light;
+      EXPECT_EQ(b.moves_in(300), 0) << "seed " << seed << ", to light of " << light;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace framequality::test
