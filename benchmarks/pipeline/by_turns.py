@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Programs timed by turns, so that whatever else the machine does falls on all of them alike."""
+import argparse
 import os
 import pathlib
 import platform
@@ -33,6 +34,14 @@ def medians(commands, runs):
             times[name].append(measure(commands[name]))
     return {name: {"seconds": round(statistics.median(s for s, _ in seen), 3),
                    "cpu_seconds": round(statistics.median(c for _, c in seen), 3)} for name, seen in times.items()}
+
+
+def parser_of(doc):
+    """A command line with a build folder and a commit."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("build", type=lambda path: pathlib.Path(path).resolve(), help="build folder, whose plugin and programs are used")
+    parser.add_argument("--commit", default="", help="what was built; by default what git says")
+    return parser
 
 
 def use_build(build):

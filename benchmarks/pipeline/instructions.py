@@ -7,7 +7,6 @@ prints as JSON, for each set of options, what the meter adds to a frame: in the 
 the plugin, in GStreamer, in GLib, and in everything else (the C library: locks and memory). Counts do not depend on what
 else the machine does, but those with messages move by 3%: whoever reads the bus is now asleep and now awake.
 """
-import argparse
 import collections
 import json
 import pathlib
@@ -16,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from by_turns import conditions, launch, use_build
+from by_turns import conditions, launch, parser_of, use_build
 
 LINE = ("videotestsrc pattern=black num-buffers={frames} ! video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1"
         " ! {meter} fakesink sync=false")
@@ -77,13 +76,11 @@ def by_part(counts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build", help="build folder, whose plugin is used")
+    parser = parser_of(__doc__)
     parser.add_argument("--frames", type=int, default=500, help="of the shorter run (default: %(default)s)")
     parser.add_argument("--functions", type=int, default=0, help="also list this many of the functions that add most")
-    parser.add_argument("--commit", default="", help="what was built; by default what git says")
     arguments = parser.parse_args()
-    use_build(pathlib.Path(arguments.build).resolve())
+    use_build(arguments.build)
     result = {**conditions(arguments.commit), "unit": "instructions a frame"}
     bare = per_frame("", arguments.frames)
     result["without the meter"] = by_part(bare)

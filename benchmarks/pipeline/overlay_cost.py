@@ -6,12 +6,10 @@ Prints medians of CPU time by turns as JSON: ms a frame of each part, blended in
 that draws overlays itself. The meter upstream scores 8x6 zones in all of them. "none" is the pipeline without overlay.
 Bars stand still, so that their text and heat map are drawn once; with --pattern ball both are drawn for every frame.
 """
-import argparse
 import json
-import pathlib
 import sys
 
-from by_turns import conditions, launch, medians, use_build
+from by_turns import conditions, launch, medians, parser_of, use_build
 
 SIZES = {"1920x1080": (1920, 1080), "3840x2160": (3840, 2160)}
 PARTS = {
@@ -26,14 +24,12 @@ LINE = ("videotestsrc pattern={pattern} num-buffers={frames} ! video/x-raw,forma
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build", help="build folder, whose plugin is used")
+    parser = parser_of(__doc__)
     parser.add_argument("--frames", type=int, default=300, help="of each run (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=5, help="of each (default: %(default)s)")
     parser.add_argument("--pattern", default="smpte100", help="of videotestsrc (default: %(default)s)")
-    parser.add_argument("--commit", default="", help="what was built; by default what git says")
     arguments = parser.parse_args()
-    use_build(pathlib.Path(arguments.build).resolve())
+    use_build(arguments.build)
     result = {**conditions(arguments.commit), "runs": arguments.runs, "frames": arguments.frames, "unit": "ms of CPU time a frame"}
     for size, (width, height) in SIZES.items():
         for way, sink in (("blended", "fakesink"), ("attached", "fakevideosink sync=false qos=false")):

@@ -5,14 +5,13 @@
 Makes a 1080p H.264 clip with texture and noise, runs both by turns and prints the medians, of time and of CPU time, as
 JSON. Both decode with what decodebin chooses on this machine; scanning writes its table to /dev/null.
 """
-import argparse
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-from by_turns import conditions, launch, medians, use_build
+from by_turns import conditions, launch, medians, parser_of, use_build
 
 CLIP = ("videotestsrc pattern=smpte75 num-buffers={frames} ! video/x-raw,format=I420,width=1920,height=1080,framerate=30/1"
         " ! mix.sink_0 videotestsrc pattern=snow num-buffers={frames} ! video/x-raw,format=I420,width=640,height=360,framerate=30/1"
@@ -22,15 +21,13 @@ CLIP = ("videotestsrc pattern=smpte75 num-buffers={frames} ! video/x-raw,format=
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build", help="build folder; its plugin and its framequality-scan are used")
+    parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=int, default=20, help="length of the clip (default: %(default)s)")
     parser.add_argument("--bitrate", type=int, default=8000, help="kbit/s (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=9, help="of each (default: %(default)s)")
-    parser.add_argument("--commit", default="", help="what was built; by default what git says")
     parser.add_argument("scan_option", nargs="*", help="options for framequality-scan, after --")
     arguments = parser.parse_args()
-    build = pathlib.Path(arguments.build).resolve()
+    build = arguments.build
     use_build(build)
     with tempfile.TemporaryDirectory() as folder:
         clip = pathlib.Path(folder) / "clip.mp4"
