@@ -198,7 +198,7 @@ FQ_HD U8v in_order(U8v v) {
   return v;
 #endif
 }
-/// The same of two vectors, of which packing leaves a half in every 16 bytes.
+/// The same for two vectors: packing leaves half of each in every 16 bytes.
 FQ_HD U8v in_order_of_two(U8v v) {
 #if defined(__AVX512BW__)
   const __m512i from = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);

@@ -50,7 +50,7 @@ void CopyThreads::offer(Task& task, int helpers) {
   for (int i = 0; i < helpers; ++i) offered_.notify_one();
 }
 
-/// Cancels helpers that have not begun, and waits for those that have.
+/// Cancels helpers before they begin, and waits for those at work.
 void CopyThreads::withdraw(Task& task) {
   std::unique_lock lock(mutex_);
   std::erase(tasks_, &task);

@@ -75,7 +75,7 @@ struct CameraFigures {
   double swing = 0;              ///< turns of the mean luma, 1/s
 };
 
-/// Progress of a watch that has not learned anything yet.
+/// Progress of a watch before it has learned anything.
 struct LearningProgress {
   double seconds = 0;                    ///< since it began
   double learned = 0;                    ///< s learned of the light level that is furthest

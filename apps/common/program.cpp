@@ -58,8 +58,8 @@ void end_soon(int status) {
 }
 
 int leave(int status) {
-  // Threads of the driver, some of which decoders leave behind, crash when their data are destroyed, by
-  // gst_deinit() or by exit().
+  // The driver's threads crash when gst_deinit() or exit() destroys their data. Decoders leave such threads
+  // behind.
   if (has_stuck_threads || dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY)) {
     std::fflush(nullptr);
     _exit(status);

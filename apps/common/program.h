@@ -32,7 +32,7 @@ void allow_many_open_files();
 /// this status.
 int leave(int status);
 
-/// Ends the program with this status if it has not ended after 10 s: at the end GStreamer waits forever for tasks that
+/// Ends the program with this status if it still runs after 10 s: at the end GStreamer waits forever for tasks that
 /// never got a thread.
 void end_soon(int status);
 

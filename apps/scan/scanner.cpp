@@ -288,7 +288,7 @@ void FileScan::seek(std::uint64_t time) {
     listening_ = held_ = false;
     changed_.notify_all();
   }
-  if (from_) {  // it has not begun yet
+  if (from_) {  // before the start
     from_ = time;
     return;
   }

@@ -48,7 +48,7 @@ class Segments {
   /// Where the next segment may begin, at least `apart` ns after the last one's beginning and its latest frame; the
   /// largest number if the end of the file has been read.
   std::uint64_t next_bound(std::uint64_t apart) const;
-  /// Segments whose rows have not all been reported.
+  /// Segments with rows still to report.
   std::size_t open() const;
   /// Frames taken by all segments, including those taken twice.
   std::uint64_t frames() const;

@@ -98,7 +98,7 @@ void ours(benchmark::State& state, const Run& run) {
     state.SetBytesProcessed(2 * static_cast<std::int64_t>(state.iterations()) * run.size.width * run.size.height);
 }
 
-/// What cameras and cv2 send, and codes in words that hold more.
+/// Formats of cameras and of cv2, and pixel values in words that have bits to spare.
 struct Format {
   const char* name;
   PixelLayout layout;
