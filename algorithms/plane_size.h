@@ -17,18 +17,24 @@ struct PlaneSize {
   int rows = 0;
 };
 
+/// size(p) of each of so many planes.
+template <class Size>
+std::vector<PlaneSize> plane_sizes(int planes, const Size& size) {
+  std::vector<PlaneSize> sizes(static_cast<std::size_t>(planes));
+  std::generate(sizes.begin(), sizes.end(), [&size, p = 0]() mutable { return size(p++); });
+  return sizes;
+}
+
 /// The planes that meters read.
 inline std::vector<PlaneSize> plane_sizes(const Geometry& g) {
-  std::vector<PlaneSize> sizes;
-  for (int p = 0; p < g.layout.planes(); ++p) sizes.push_back({g.layout.row_bytes(p, g.width), std::max(g.height, 0)});
-  return sizes;
+  return plane_sizes(g.layout.planes(), [&](int p) {
+    return PlaneSize{g.layout.row_bytes(p, g.width), std::max(g.height, 0)};
+  });
 }
 
 /// All planes of a frame, whole pixels with their alpha and filler.
 inline std::vector<PlaneSize> plane_sizes(const PictureGeometry& g) {
-  std::vector<PlaneSize> sizes;
-  for (int p = 0; p < g.layout.planes; ++p) sizes.push_back({g.row_bytes(p), g.rows(p)});
-  return sizes;
+  return plane_sizes(g.layout.planes, [&](int p) { return PlaneSize{g.row_bytes(p), g.rows(p)}; });
 }
 
 }  // namespace framequality

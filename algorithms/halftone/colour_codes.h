@@ -51,9 +51,7 @@ inline std::size_t source_row_bytes(const PictureGeometry& g, int p) {
 }
 /// The planes of a frame up to those bytes.
 inline std::vector<PlaneSize> source_sizes(const PictureGeometry& g) {
-  std::vector<PlaneSize> sizes;
-  for (int p = 0; p < g.layout.planes; ++p) sizes.push_back({source_row_bytes(g, p), std::max(g.rows(p), 0)});
-  return sizes;
+  return plane_sizes(g.layout.planes, [&](int p) { return PlaneSize{source_row_bytes(g, p), std::max(g.rows(p), 0)}; });
 }
 
 // I in what follows: an integer, or the numbers of algorithms/text.
