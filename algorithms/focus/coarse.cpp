@@ -121,6 +121,7 @@ std::optional<double> Search::leg_done() {
     return begin_leg();
   }
   if (is_wide_ && !from_here_ && sweep_.is_too_coarse()) return sweep_halfway();
+  if (lens_.may_stand() && !from_here_) sweep_.leave_out_standstill();
   FocusPeak& peak = expected_.peak;
   peak = peak_of(sweep_.row(), expected_.noise);
   if (!(peak.height > 0)) peak.height = std::max(std::abs(peak.floor) * 0.01, 1e-300);

@@ -14,6 +14,7 @@ Remedy remedy_for(bool may_have_play, bool trusts_sweep, bool is_best, int retri
 std::optional<double> Search::refine() {
   if (kind_ == Kind::kSweep && lens_.motion().lag() != sweep_.lag() && !sweep_.row().empty()) {
     if (sweep_.credit(lens_.motion())) {
+      if (lens_.may_stand() && !from_here_) sweep_.leave_out_standstill();
       const FocusPeak again = peak_of(sweep_.row(), expected_.noise);
       if (again.height > 0) expected_.peak = again;
     }
@@ -23,7 +24,7 @@ std::optional<double> Search::refine() {
   const Fit& fit = stops_.make_fit(view());
   const int at = lens_.at();
   if (fit.contradicts && lens_.may_have_play(at) && stops_.at(at)) return suspect_play(*stops_.at(at));
-  learn_play();
+  if (learn_play()) stops_.make_fit(view());
   return follow(stops_.choose(view()));
 }
 
@@ -152,14 +153,15 @@ void Search::learn_noise() {
     expected_.noise = changes_.noise_with(rest[i].score - rest[i - 1].score, expected_.noise);
 }
 
-void Search::learn_play() {
+bool Search::learn_play() {
   const std::optional<PlaySeen> seen = stops_.play_seen(view());
-  if (!seen) return;
+  if (!seen) return false;
   lens_.learn_play(seen->play);
   // At the start of the sweep, the lens did not follow until its play was taken up.
   const FocusPeak& peak = expected_.peak;
   if (seen->play && (peak.top - sweep_.start()) * lens_.direction() < *seen->play + peak.width / 2)
     stops_.distrust_sweep();
+  return true;
 }
 
 }  // namespace framequality::focus

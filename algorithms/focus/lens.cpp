@@ -64,6 +64,8 @@ double Lens::command(int at, double position) {
 }
 
 std::optional<double> Lens::send(int at) {
+  apart_ = static_cast<int>(std::min<std::uint64_t>(motion_.now() - sent_, kTuning.most_trail));
+  sent_ = motion_.now();
   trail_.clear();
   trail_.push_back({motion_.now(), score_});
   trend_ = score_ - score_before_;
@@ -76,6 +78,7 @@ std::optional<double> Lens::send(int at) {
 
 std::optional<double> Lens::send_on(int at) {
   at_ = at;
+  sent_ = motion_.now();
   const double to = position_of(at);
   if (to == position_) return {};
   return command(at, to);
@@ -135,6 +138,13 @@ void Lens::learn_lag(double noise, bool on_a_flank) {
   const std::uint64_t fresh = motion_.now() - static_cast<std::uint64_t>(motion_.since()) + 1;
   const std::optional<Effect> effect = effect_of(trail_, fresh, score_, noise, on_a_flank);
   if (!effect) return;
+  if (on_a_flank && !play_ && is_free()) {
+    // Sent back from a flank, a lens with more play than that stays: what is seen is the command before.
+    const double far = extremes(trail_).second - extremes(trail_).first;
+    if (score_ < extremes(trail_).first + kTuning.near * far) return;
+  }
+  // What comes as late after the command before as that lag is, shows that one.
+  if (motion_.lag_is_known() && effect->lag != motion_.lag() && effect->lag + apart_ == motion_.lag()) return;
   if (effect->is_clean) {
     motion_.learn(effect->lag);
     return;
@@ -146,7 +156,10 @@ void Lens::learn_lag(double noise, bool on_a_flank) {
 }
 
 double Lens::play_to_take_up(bool unknown) const {
-  if (play_) return is_free() && *play_ < kTuning.no_play ? 0 : *play_ + std::max(1.0, kTuning.spare_play * *play_);
+  if (play_) {
+    const double spare = settings_.backlash < 0 ? kTuning.spare_learned : kTuning.spare_play;
+    return is_free() && *play_ < kTuning.no_play ? 0 : *play_ + std::max(1.0, spare * *play_);
+  }
   return !is_free() || unknown || suspects_play_ ? kTuning.deep * last_ : 0;
 }
 

@@ -104,6 +104,8 @@ class Lens {
   bool takes_up(int at, double play) const;
   /// True if unknown play could explain an unexpected score of a stop.
   bool may_have_play(int at) const;
+  /// True if it may not follow at once where a sweep begins, after it came there the other way.
+  bool may_stand() const { return !is_slow() && !(play_ && *play_ < kTuning.no_play); }
   /// Assumes that there is play: from now on all stops are approached from far beyond.
   void suspect_play();
   bool suspects_play() const { return suspects_play_; }
@@ -130,6 +132,8 @@ class Lens {
   double position_;         ///< its last target, or its initial position
   bool is_certain_ = true;  ///< whether it is there
   int at_ = 0, from_ = 0;   ///< last target, and the one before
+  std::uint64_t sent_ = 0;  ///< frame of the last command,
+  int apart_ = 0;           ///< and frames between the one before and it
   int direction_ = 1;
   int commands_ = 0;
   double score_ = 0, score_before_ = 0;

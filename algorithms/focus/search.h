@@ -177,7 +177,8 @@ class Search {
   Command promise_broken(const FocusSample& sample, double promised);
   Command suspect_play(const FocusSample& sample);
   void learn_noise();
-  void learn_play();
+  /// True if it was seen now.
+  bool learn_play();
 
   // Focused.
   Command watch(const FocusFrame& f);

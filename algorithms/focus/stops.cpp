@@ -121,18 +121,25 @@ std::optional<PlaySeen> Stops::play_seen(const View& view) const {
   const FocusPeak& swept = view.expected.peak;
   if (!other_side_ || lens.play() || view.kind != Kind::kSweep) return {};
   if (lens.suspects_play() && empty()) return {};
-  // At an end of the range nothing is fitted yet: use where the sweep itself saw this score.
+  // At an end of the range nothing is fitted yet: the sweep alone has to tell.
   const bool is_fitted = fit_.peak && (fit_.trusts_sweep || all_.size() >= 2);
   if (!is_fitted && !(lens.motion().lag_is_known() && !lens.is_slow() && empty())) return {};
-  const FocusPeak& peak = is_fitted ? *fit_.peak : swept;
-  const double share = (other_side_->score - peak.floor) / peak.height;
-  // There are two places with this score. The lens went down from beyond the peak, so it is beyond the stop.
+  const double share = (other_side_->score - swept.floor) / swept.height;
+  // There are two places where the sweep saw this score. The lens went down from beyond the peak, so it is beyond the
+  // stop.
   const int direction = lens.direction();
   const double off = std::max({1.0, kTuning.play_stride * view.sweep.stride(), kTuning.play_width * swept.width});
-  const double stood = (other_side_->at - peak.top) * direction;
+  const double stood = (other_side_->at - swept.top) * direction;
   const double near = -view.sweep.distance(swept, share, -direction) - stood;
   const double far = view.sweep.distance(swept, share, direction) - stood;
   const bool tells = share > kTuning.tells_least && share < kTuning.tells_most;
+  if (const double least = view.sweep.stood(); least > 0) {
+    // Scores on both sides of a peak may be alike by chance, so that it may have stood one position less.
+    const int stride = view.sweep.stride();
+    for (const double told : {near, far})
+      if (tells && told > std::max(off, least - stride - off) && told < least + stride + off) return PlaySeen{told};
+    return PlaySeen{};
+  }
   if (lens.suspects_play()) {  // it certainly has some
     if (!tells) return PlaySeen{kTuning.deep * lens.last() / kTuning.deep_told};
     return PlaySeen{near > off && near > lens.refuted_play() + off ? near : std::max(far, 0.0)};
@@ -141,6 +148,7 @@ std::optional<PlaySeen> Stops::play_seen(const View& view) const {
   const bool is_behind = stood > 0;
   const double told = is_behind ? far : near;
   if (!tells || !(told > (is_behind ? off : -3 * off))) return PlaySeen{};
+  if (!is_behind && told > off && far < kTuning.deep * lens.last()) return PlaySeen{};  // it may be on either side
   return PlaySeen{told > off ? told : 0};
 }
 
@@ -149,8 +157,10 @@ Choice Stops::choose(const View& view) const {
   const Lens& lens = view.lens;
   const bool is_swept = view.kind == Kind::kSweep;
   if (takes_too_long(view)) {
-    const int end =
-        is_swept && lens.motion().lag_is_known() ? lens.reachable(view.expected.peak.top) : static_cast<int>(best().at);
+    // A scene that keeps changing makes stops low; use them if they are not.
+    const bool is_low = view.sweep.row().empty() || best().score < view.sweep.best().score - view.expected.tolerance();
+    const int end = is_swept && is_low && lens.motion().lag_is_known() ? lens.reachable(view.expected.peak.top)
+                                                                       : static_cast<int>(best().at);
     return {lens.at() == end ? kFinish : kEnd, "the stops take too long: the scene keeps changing", end};
   }
   if (is_swept && empty() && !(fit_.trusts_sweep && (other_side_ || view.is_prompt))) return first(view);
@@ -210,7 +220,7 @@ Choice Stops::first(const View& view) const {
     far = beside(-kTuning.side_behind);
     if ((lens.at() - far) * direction > kTuning.behind * w) return {kStop, reason, far, true};
   }
-  return {kStop, "near the peak of the sweep", near, other_side_.has_value()};
+  return {kStop, "near the peak of the sweep", near};
 }
 
 int Stops::second(const View& view) const {
@@ -288,9 +298,12 @@ std::optional<int> Stops::beside(const View& view, double top) const {
 
 std::optional<int> Stops::between(const View& view, double top) const {
   const auto b = all_.begin() + (&best() - all_.data());
-  const double left = b == all_.begin() ? b->at : b->at - std::prev(b)->at;
-  const double right = std::next(b) == all_.end() ? view.lens.last() - b->at : std::next(b)->at - b->at;
-  const double near = std::max(kTuning.gap, kTuning.gap_width * view.expected.peak.width);
+  // Sent beyond these, a lens with play does not follow.
+  const int low = view.lens.reachable(0), high = view.lens.reachable(view.lens.last());
+  const double left = b->at - (b == all_.begin() ? low : std::prev(b)->at);
+  const double right = (std::next(b) == all_.end() ? high : std::next(b)->at) - b->at;
+  const bool is_certain = fit_.peak && fit_.peak->error <= view.expected.error_wanted();
+  const double near = is_certain ? std::max(kTuning.gap, kTuning.gap_width * view.expected.peak.width) : kTuning.gap;
   if (std::max(left, right) <= near) return {};
   const int there = view.lens.reachable(top);
   if (!at(there) && std::abs(there - b->at) < std::max(left, right)) return there;
@@ -298,7 +311,8 @@ std::optional<int> Stops::between(const View& view, double top) const {
   const double gap = to_right ? right : left;
   // Use a third of a wide gap: the top is nearer to the best stop.
   const double step = gap > 3 * near ? gap / 3 : gap / 2;
-  return view.lens.reachable(b->at + (to_right ? 1 : -1) * std::max(1.0, step));
+  const int between = view.lens.reachable(b->at + (to_right ? 1 : -1) * std::max(1.0, step));
+  return at(between) ? std::nullopt : std::optional(between);
 }
 
 Choice Stops::to_top(const View& view, int there, const char* reason) const {

@@ -37,6 +37,7 @@ void Sweep::clear() {
   trace_.clear();
   legs_.clear();
   passes_ = 0;
+  stood_ = 0;
 }
 
 void Sweep::begin(int stride, std::vector<Leg> legs) {
@@ -155,6 +156,31 @@ bool Sweep::credit(const FocusMotion& motion) {
   }
   row_.resize(n);
   return n > 0;
+}
+
+void Sweep::leave_out_standstill() {
+  stood_ = 0;
+  if (row_.size() < kTuning.stood_samples + 2) return;
+  const bool up = leg_.to > leg_.from;
+  const auto at = [&](std::size_t i) -> const FocusSample& { return row_[up ? i : row_.size() - 1 - i]; };
+  const auto [lowest, highest] = extremes(row_);
+  const double noise = least_noise();
+  double least = at(0).score, most = least;
+  std::size_t n = 1;
+  for (; n + 1 < row_.size(); ++n) {
+    const double change = std::abs(at(n).score - at(n - 1).score);
+    if (n >= kTuning.stood_samples && change > kTuning.stood_jump * std::max(most - least, noise)) break;
+    least = std::min(least, at(n).score), most = std::max(most, at(n).score);
+  }
+  if (n + 1 >= row_.size() || most - least > kTuning.stood_spread * (highest - lowest) ||
+      least - lowest < kTuning.stood_height * (highest - lowest))
+    return;
+  stood_ = std::abs(at(n - 1).at - at(0).at);
+  const auto left_out = static_cast<std::ptrdiff_t>(n - 1);
+  if (up)
+    row_.erase(row_.begin(), row_.begin() + left_out);
+  else
+    row_.erase(row_.end() - left_out, row_.end());
 }
 
 bool Sweep::end(const FocusMotion& motion) {

@@ -74,7 +74,13 @@ class Sweep {
 
   /// Credits scores to the positions that their frames show. False if there are none.
   bool credit(const FocusMotion& motion);
-  /// The same, at the end of all legs.
+  /// After credit(): leaves out the positions at the beginning of the leg where the lens did not follow yet, as its
+  /// play had to be taken up, if that shows.
+  void leave_out_standstill();
+  /// How far the lens was sent without following, as leave_out_standstill() saw it, steps: its play is that, and less
+  /// than a stride more; 0: not seen.
+  double stood() const { return stood_; }
+  /// Like credit(), at the end of all legs.
   bool end(const FocusMotion& motion);
   Verdict verdict(int last, double noise) const;
   /// Standard deviation of single scores: an upper bound, as the curve's own bends count.
@@ -105,6 +111,7 @@ class Sweep {
   int lag_ = 0;
   int stride_ = 1;
   int passes_ = 0;       ///< sweeps so far
+  double stood_ = 0;     ///< steps
   int repeats_ = 0;      ///< scores at positions that had one,
   double repeated_ = 0;  ///< and the sum of their squared differences
 };

@@ -35,15 +35,20 @@ struct Tuning {
   double may_stand_out = 3.5;    ///< and from which it may, so that another sweep must decide
   double narrow_peak = 1.2;      ///< times sqrt(range / 2): largest stride at which a flat sweep is believed
   double offsets[4] = {0, 0.5, 0.25, 0.75};  ///< strides by which repeated sweeps are shifted (theory: bisection)
-  int enough_repeats = 6;                    ///< repeated scores of a position that suffice to estimate noise,
-  double few_repeats = 1.3;                  ///< and factor by which it may exceed that estimate
-  double from_here = 0.75;                   ///< strides: a peak nearer than this to the last focus is no new one
+  std::size_t stood_samples = 3;             ///< scores that are alike where a sweep begins tell that the lens stands,
+  double stood_jump = 8, stood_spread = 0.03;  ///< if they then change by so many times as much, and differ by at most
+                                               ///< this share of all scores' range
+  double stood_height = 0.05;                  ///< at more than that: far from a peak scores are alike anyway
+  int enough_repeats = 6;                      ///< repeated scores of a position that suffice to estimate noise,
+  double few_repeats = 1.3;                    ///< and factor by which it may exceed that estimate
+  double from_here = 0.75;                     ///< strides: a peak nearer than this to the last focus is no new one
 
   // --- Lens: table lenses --------------------------------------------------------------------------------------------
   double deep = 0.25;                  ///< share of the range: largest play considered possible,
   double deep_told = 1.2;              ///< divided by this if play cannot be measured, as its spare comes on top
   double no_play = 0.5;                ///< steps: less does not show on a grid of steps (theory)
-  double spare_play = 0.1;             ///< share of the play passed in addition to it, at least one step
+  double spare_play = 0.1;             ///< share of the play passed in addition to it, at least one step,
+  double spare_learned = 0.5;          ///< and if it was learned, from a sweep that shows it within a third
   double slow_time = 1.5;              ///< factor on a slow lens's learned travel time, to wait for it
   int longest_settle = 40;             ///< frames to wait at most for the lens to come to rest
   int patient_settle = 6;              ///< frames to wait for a response while the lag is unknown,
