@@ -24,6 +24,7 @@ fq_focus_options default_options() {
   o.max = 100;
   o.step = 1;
   o.average_frames = 1;
+  o.min_certainty = FocusSettings{}.min_certainty;
   return o;
 }
 
@@ -41,6 +42,7 @@ FocusSettings settings_of(const fq_focus_options& o) {
   require_range("options->stop_and_go", o.stop_and_go, 0, 1);
   require_range("options->continuous", o.continuous, 0, 1);
   require_range("options->reserved", o.reserved, 0, 0);
+  require(o.min_certainty >= 0 && o.min_certainty <= 1, "options->min_certainty must be within 0...1");
   FocusSettings s;
   s.min = o.min;
   s.max = o.max;
@@ -51,6 +53,7 @@ FocusSettings settings_of(const fq_focus_options& o) {
   s.settle_frames = o.settle_frames;
   s.average_frames = o.average_frames;
   s.stop_and_go = o.stop_and_go;
+  s.min_certainty = o.min_certainty;
   s.mode = o.continuous ? FocusMode::kContinuous : FocusMode::kOneShot;
   return s;
 }
@@ -115,15 +118,16 @@ int fq_focus_get_state(const fq_focus* focus) {
 const char* fq_focus_reason(const fq_focus* focus) { return focus ? focus->search.reason() : ""; }
 
 size_t fq_focus_curve(const fq_focus* focus, double* positions, double* scores, size_t room, double* top,
-                      double* certainty) {
+                      double* error) {
   const FocusCurve none, &curve = focus ? focus->search.curve() : none;
   const std::size_t count = std::min(room, curve.positions.size());
   if (positions) std::copy_n(curve.positions.begin(), count, positions);
   if (scores) std::copy_n(curve.scores.begin(), count, scores);
   // A peak that was found has a width.
   if (top) *top = curve.width > 0 ? curve.top : std::numeric_limits<double>::quiet_NaN();
-  if (certainty) *certainty = curve.certainty;
+  if (error) *error = curve.error;
   return curve.positions.size();
 }
+double fq_focus_certainty(const fq_focus* focus) { return focus ? focus->search.curve().certainty : 0; }
 
 }  // extern "C"

@@ -225,7 +225,7 @@ typedef enum fq_focus_state {
   FQ_FOCUS_FINE = 2,    /* measures few positions near the peak */
   FQ_FOCUS_SETTLE = 3,  /* moves to the peak and checks it */
   FQ_FOCUS_FOCUSED = 4, /* done; with continuous, watches the score */
-  FQ_FOCUS_FAILED = 5,  /* no peak found: the lens is back at its initial position */
+  FQ_FOCUS_FAILED = 5,  /* no peak found: the lens is back at its initial position; or not certain enough */
   FQ_FOCUS_TRACKING = 6 /* probes a small loss of focus */
 } fq_focus_state;
 
@@ -241,6 +241,7 @@ typedef struct fq_focus_options {
   int32_t stop_and_go;    /* 1: the sweep stops at each position, too */
   int32_t continuous;     /* 1: watch the score when done, and search again when focus is lost */
   int32_t reserved;       /* 0 */
+  double min_certainty;   /* search on once, then fail, below this fq_focus_certainty(); 0: never. Default 0.5 */
 } fq_focus_options;
 
 /* Sets the defaults, for a stage that has arrived before the next image is taken: 0...100 in steps of 1. */
@@ -260,10 +261,13 @@ FQ_API int fq_focus_get_state(const fq_focus* focus); /* fq_focus_state */
 /* Reason for the last move, or for the end of the search, without a full stop. Valid until the next call. */
 FQ_API const char* fq_focus_reason(const fq_focus* focus);
 /* Curve that the last finished search saw: stores at most `room` positions and scores, in order of position, and
- * returns how many there are. top: position of the peak, between steps, NaN if none was found; certainty: its standard
+ * returns how many there are. top: position of the peak, between steps, NaN if none was found; error: its standard
  * error, 0 if unknown. Any may be NULL. */
 FQ_API size_t fq_focus_curve(const fq_focus* focus, double* positions, double* scores, size_t room, double* top,
-                             double* certainty);
+                             double* error);
+/* Probability that the last finished search ended within one step of the best position, or within 1% of the range if
+ * that is more; 0 if it found no peak. */
+FQ_API double fq_focus_certainty(const fq_focus* focus);
 
 /* --- Perceived quality, denoising, halftoning ------------------------------------------------------------------ */
 

@@ -85,9 +85,11 @@ FIELDS = {
         "score": "score of the frame",
         "positions": "positions where the search saw scores, in ascending order; empty if the search was given up",
         "scores": "scores at these positions",
-        "top": "position of the peak's top, between steps; 0 after a failed search, as are the next two",
+        "top": "position of the peak's top, between steps; 0 if no peak was found, as are the next three",
         "width": "half width of the peak at half its height, in the actuator's unit",
-        "certainty": "standard error of `top`",
+        "error": "standard error of `top`",
+        "certainty": "probability that the lens stands within one step of the best position, or within 1% of the range "
+                     "if that is more",
         "lag-frames": "as set or learned; absent while unknown",
         "backlash": "as set or learned, in the actuator's unit; absent while unknown",
     },

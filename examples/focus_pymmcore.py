@@ -73,7 +73,7 @@ def main():
     else:
         core = SimulatedCore()
     focus = autofocus(core, args.range, args.step)
-    print(f"in focus at {focus.top:.2f} um (standard error {focus.certainty:.2f} um), {focus.frames} images, {focus.moves} moves")
+    print(f"in focus at {focus.top:.2f} um (certainty {focus.certainty:.0%}), {focus.frames} images, {focus.moves} moves")
 
 
 main()

@@ -189,7 +189,7 @@ def print_result(fields, moves, path):
     print(f"{fields['state']} at {fields['position']:g} after {moves} moves, score {fields['score']:g}")
     if fields.has_field("top"):
         print(f"peak of the curve at {fields['top']:g}", end="")
-        for name, words in (("certainty", "standard error"), ("width", "half width")):
+        for name, words in (("error", "standard error"), ("certainty", "certainty"), ("width", "half width")):
             if fields.has_field(name) and fields[name] > 0:
                 print(f", {words} {fields[name]:g}", end="")
         print()

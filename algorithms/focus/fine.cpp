@@ -92,7 +92,8 @@ std::optional<double> Search::stop() {
     expected_.noise = changes_.noise_with(lens_.score() - mean_.last, expected_.noise);
   }
   mean_.add(lens_.score());
-  if (mean_.frames < expected_.frames_wanted(settings_.average_frames)) return {};
+  const int least = looks_again_ ? std::max(settings_.average_frames, kTuning.again_frames) : settings_.average_frames;
+  if (mean_.frames < expected_.frames_wanted(least)) return {};
   return measured(mean_.take(lens_.at()));
 }
 

@@ -59,6 +59,7 @@ void Search::configure(const FocusSettings& settings) {
   same.loss = old.loss;
   same.loss_frames = old.loss_frames;
   same.tracking = old.tracking;
+  same.min_certainty = old.min_certainty;
   const bool other = !(same == old);
   if (other) {
     lens_.configure(settings);
@@ -108,6 +109,7 @@ void Search::clear() {
   stops_.clear();
   changes_ = {};
   mean_ = {};
+  looks_again_ = false;
   began_at_ = lens_.position();
 }
 
@@ -126,7 +128,15 @@ std::optional<double> Search::finish(bool focused) {
     focused = false;
   }
   const FocusPeak peak = peak_found();
+  evidence_ = evidence_of(peak);
+  const double certainty = focused ? certainty_of(evidence_) : 0;
   make_curve(focused ? &peak : nullptr);
+  curve_.certainty = certainty;
+  if (focused && kind_ != Kind::kTracking && certainty < settings_.min_certainty) {
+    if (!looks_again_) return look_again();
+    reason_ = "the position is less certain than wanted";
+    focused = false;
+  }
   if (focused) {
     if (ended_at_ && lens_.at() != *ended_at_) drift_ = lens_.at() < *ended_at_ ? -1 : 1;
     if (kind_ == Kind::kSweep && noise_.noise_least <= noise_.noise_most)
@@ -145,6 +155,30 @@ bool Search::is_less_than_swept() const {
   // With a prompt lens without play, lower scores mean that the scene has changed.
   return stops_.best().score < sweep_.highest() - allowed &&
          (lens_.is_slow() || lens_.suspects_play() || !lens_.motion().lag_is_known());
+}
+
+Evidence Search::evidence_of(const FocusPeak& found) const {
+  if (lens_.last() == 0) return {.trusts_sweep = true};
+  const double tolerance = tolerance_of(lens_.last());
+  const Fit& fit = stops_.fit();
+  const FocusSample* here = stops_.at(lens_.at());
+  double best = stops_.empty() ? 0 : stops_.best().score;
+  if (kind_ == Kind::kSweep && fit.trusts_sweep) best = std::max(best, sweep_.best().score);
+  return {.error = (fit.peak ? found.error : found.width) / tolerance,
+          .blind = found.width * std::sqrt(expected_.noise / found.height) / tolerance,
+          .short_of_best = here ? (best - here->score) / found.height : 0,
+          .trusts_sweep = fit.trusts_sweep};
+}
+
+std::optional<double> Search::look_again() {
+  looks_again_ = true;
+  reason_ = "the position is not certain enough: the stops are made again";
+  state_ = FocusState::kFine;
+  const FocusSample here{static_cast<double>(lens_.at()), lens_.score(), 1};
+  expected_.peak.top = here.at;
+  stops_.begin_again(here, lens_.direction() * expected_.peak.width);
+  stops_.make_anew(lens_.motion().now());
+  return refine();
 }
 
 FocusPeak Search::peak_found() const {
@@ -189,7 +223,7 @@ void Search::make_curve(const FocusPeak* peak) {
   constexpr double kHalf = 1.1774;  // sqrt(2 ln 2)
   curve_.top = settings_.min + peak->top * settings_.step;
   curve_.width = kHalf * peak->width * settings_.step;
-  curve_.certainty = peak->error * settings_.step;
+  curve_.error = peak->error * settings_.step;
 }
 
 // --- Focused ---------------------------------------------------------------------------------------------------------

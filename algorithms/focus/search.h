@@ -21,6 +21,7 @@
 // All thresholds are in tuning.h.
 #pragma once
 
+#include "algorithms/focus/certainty.h"
 #include "algorithms/focus/stops.h"
 
 #include <cstdint>
@@ -35,7 +36,10 @@ struct FocusCurve {
   std::vector<double> positions, scores;  ///< of equal size, sorted by position
   double top = 0;                         ///< position of the peak's top, between steps
   double width = 0;                       ///< of the peak: half of it at half its height; 0: not known
-  double certainty = 0;                   ///< standard error of the top; 0: not known
+  double error = 0;                       ///< standard error of the top; 0: not known
+  /// Probability that the search ended within one step of the best position, or within 1% of the range if that is
+  /// more, 0...1; 0: there is no peak.
+  double certainty = 0;
 };
 
 namespace focus {
@@ -111,6 +115,8 @@ class Search {
   int moves() const { return lens_.commands() - commands_before_; }
   /// Curve of the search that ended last.
   const FocusCurve& curve() const { return curve_; }
+  /// What the certainty of that search follows from.
+  const Evidence& evidence() const { return evidence_; }
   /// Frames between a command and the first that shows its position, as set or learned; empty if unknown.
   std::optional<int> lag() const {
     return lens_.motion().lag_is_known() ? std::optional(lens_.motion().lag()) : std::nullopt;
@@ -138,6 +144,9 @@ class Search {
   /// True if the sweep saw better than the stops, and these prove little: the lens is slow, or its lag or play unknown.
   bool is_less_than_swept() const;
   FocusPeak peak_found() const;
+  Evidence evidence_of(const FocusPeak& found) const;
+  /// Goes on with another fine pass, as the end is not certain enough.
+  Command look_again();
   void make_curve(const FocusPeak* peak);
 
   // Coarse.
@@ -213,17 +222,18 @@ class Search {
   Kind kind_ = Kind::kSweep;
   const char* cause_ = "";
   const char* reason_ = "";
-  double began_at_ = 0;      ///< position
-  int commands_before_ = 0;  ///< the search
-  bool has_score_ = false;   ///< the frame with which the sweep began
-  bool is_past_ = false;     ///< the leg has shown its peak
-  bool is_wide_ = false;     ///< the sweep looks far apart, as is_prompt() was true when it began
-  bool is_halfway_ = false;  ///< it was made again, in between
-  bool from_here_ = false;   ///< the sweep goes to both sides of where focus was last
-  int target_ = 0;           ///< stop to come back to
-  int passing_ = 0;          ///< frames until then
-  int retries_ = 0;          ///< of stops, after a final score below the promised one
-  int times_slower_ = 0;     ///< finer sweeps, because the stops missed the peak
+  double began_at_ = 0;       ///< position
+  int commands_before_ = 0;   ///< the search
+  bool has_score_ = false;    ///< the frame with which the sweep began
+  bool is_past_ = false;      ///< the leg has shown its peak
+  bool is_wide_ = false;      ///< the sweep looks far apart, as is_prompt() was true when it began
+  bool is_halfway_ = false;   ///< it was made again, in between
+  bool from_here_ = false;    ///< the sweep goes to both sides of where focus was last
+  int target_ = 0;            ///< stop to come back to
+  int passing_ = 0;           ///< frames until then
+  bool looks_again_ = false;  ///< this is the second fine pass
+  int retries_ = 0;           ///< of stops, after a final score below the promised one
+  int times_slower_ = 0;      ///< finer sweeps, because the stops missed the peak
 
   // Kept from one search to the next.
   std::optional<FocusPeak> shape_;  ///< of the last peak; its top is where the lens stands
@@ -231,6 +241,7 @@ class Search {
   int drift_ = 1;                   ///< sign of the last change of focus
   WatchSettings noise_;             ///< of the frames of a sweep, as far as the watch takes it into account
   FocusCurve curve_;
+  Evidence evidence_;
 };
 
 }  // namespace focus

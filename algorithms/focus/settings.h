@@ -32,6 +32,8 @@ struct FocusSettings {
   double loss = 0.3;     ///< relative change of the score that loses focus, 0...1
   int loss_frames = 10;  ///< frames that it must last, >= 1
   bool tracking = true;  ///< smaller losses that last are probed
+  /// A search that would end with less certainty goes on once, then fails; 0...1. 0: never.
+  double min_certainty = 0.5;
   FocusMode mode = FocusMode::kContinuous;
 
   bool operator==(const FocusSettings&) const = default;

@@ -73,6 +73,12 @@ class Stops {
   void forget() { all_.clear(); }
   /// Restarts from one stop, because the others show another scene.
   void begin_again(const FocusSample& sample, double step);
+  /// After begin_again(): the stops alone are to tell, and have as much time as the first ones.
+  void make_anew(std::uint64_t now) {
+    began_ = now;
+    settled_ = 0;
+    distrusts_sweep_ = true;
+  }
   /// Makes no more stops: this sample is enough.
   void be_content_with(const FocusSample& sample);
 

@@ -39,8 +39,12 @@ class Autofocus {
 
   /// One frame. Returns where the lens is to go now, if anywhere.
   virtual std::optional<double> frame(const Sight& sight) = 0;
-  virtual bool done() const = 0;        ///< no search is under way
-  virtual bool failed() const = 0;      ///< the last search says that it found nothing
+  virtual bool done() const = 0;    ///< no search is under way
+  virtual bool failed() const = 0;  ///< the last search says that it found nothing
+  /// Probability that the search which ended last is in focus, as it says itself; 0: it does not say or saw no peak.
+  virtual double certainty() const { return 0; }
+  /// What that was computed from.
+  virtual std::vector<double> evidence() const { return {}; }
   virtual double position() const = 0;  ///< where the lens was told to go, or was at first
 };
 

@@ -20,6 +20,7 @@ struct Table {
 constexpr Table kTables[] = {
     {"focusing", focusing, "frames until it is in focus, and how well, by positions of the lens and noise"},
     {"contrast", low_contrast, "the same with 50%, 8% and 3% of the contrast"},
+    {"certainty", certainties, "whether the certainty of focus::Search is a probability, and which limit loses least"},
     {"refocus", refocusing, "the best position jumps, or drifts slowly"},
     {"lenses", real_lenses, "play, slow motors, long exposures, lag that is not what one was told"},
     {"moving", moving_scenes, "clips in front of the lens (--clips)"},
@@ -71,15 +72,17 @@ Options parse(int argc, char** argv) {
   std::vector<std::string> arguments = joined(argc, argv);
   std::vector<char*> pointers;
   for (std::string& a : arguments) pointers.push_back(a.data());
-  return Options(static_cast<int>(pointers.size()), pointers.data(),
-                 {{"only", tables, "tables to make"},
-                  {"algorithms", algorithms, "to compare; NAME:SETTING=VALUE:... for other settings than the defaults"},
-                  {"runs", "400", "searches for each cell; of disturbances a quarter of it, of moving scenes a half"},
-                  {"sweep", "", "folder with the pictures of a real focus sweep; may be given more than once"},
-                  {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
-                  {"photos-most", "16", "so many of them, evenly chosen"},
-                  {"clips", "", "video files for the table of moving scenes; more than one: separated by spaces"},
-                  {"set", "", "settings of focus::Search, such as average_frames=1,loss=0.2"}});
+  return Options(
+      static_cast<int>(pointers.size()), pointers.data(),
+      {{"only", tables, "tables to make"},
+       {"algorithms", algorithms, "to compare; NAME:SETTING=VALUE:... for other settings than the defaults"},
+       {"runs", "400", "searches for each cell; of disturbances a quarter of it, of moving scenes a half"},
+       {"sweep", "", "folder with the pictures of a real focus sweep; may be given more than once"},
+       {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
+       {"photos-most", "16", "so many of them, evenly chosen"},
+       {"clips", "", "video files for the table of moving scenes; more than one: separated by spaces"},
+       {"samples", "", "file for the searches of the table of certainties, for docs/figures/focus_certainty.py"},
+       {"set", "", "settings of focus::Search, such as average_frames=1,loss=0.2"}});
 }
 
 std::vector<Subject> photographs(const std::string& folder, double most) {
@@ -116,7 +119,8 @@ int run(const Options& options) {
               .sweeps = {},
               .clips = {},
               .runs = static_cast<std::size_t>(options.number("runs")),
-              .results = Results(options.text("out"), machine_context("focus_bench", "", options))};
+              .results = Results(options.text("out"), machine_context("focus_bench", "", options)),
+              .samples = options.text("samples")};
   const Settings settings = settings_of(options);
   for (const std::string& text : options.list("algorithms")) bench.algorithms.push_back(find_algorithm(text, settings));
   const bool can_read = can_read_pictures();

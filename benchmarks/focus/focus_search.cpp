@@ -22,6 +22,7 @@ FocusSettings settings_for(const LensRange& range, const Settings& settings) {
       .take("tracking", s.tracking)
       .take("loss", s.loss)
       .take("loss_frames", s.loss_frames)
+      .take("min_certainty", s.min_certainty)
       .finish("focus");
   return s;
 }
@@ -44,6 +45,11 @@ class FocusSearchAutofocus : public Autofocus {
            s == FocusState::kTracking;
   }
   bool failed() const override { return search_.state() == FocusState::kFailed; }
+  double certainty() const override { return search_.curve().certainty; }
+  std::vector<double> evidence() const override {
+    const focus::Evidence& e = search_.evidence();
+    return {e.error, e.blind, e.short_of_best, e.trusts_sweep ? 1.0 : 0.0};
+  }
   double position() const override { return search_.position(); }
 
  private:

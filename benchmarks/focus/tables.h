@@ -16,6 +16,7 @@ struct Bench {
   std::vector<std::string> clips;
   std::size_t runs = 400;  ///< searches for each cell of a table
   Results results;
+  std::string samples;  ///< file for what the table of certainties is made from; empty: none
 };
 
 /// A text table on stdout, printed when it ends.
@@ -74,6 +75,7 @@ void focusing(Bench& bench);      ///< frames to focus and how well, by position
 void low_contrast(Bench& bench);  ///< the same with little contrast and much noise
 void flat_scenes(Bench& bench);   ///< nothing to focus on
 void real_lenses(Bench& bench);   ///< backlash, slew, exposure, lag
+void certainties(Bench& bench);   ///< whether the certainty of a search is a probability
 void refocusing(Bench& bench);    ///< the best position jumps or drifts
 void moving_scenes(Bench& bench);
 void disturbances(Bench& bench);

@@ -36,8 +36,9 @@
  * or `state`), `state`; double `position`, `score`; guint64 `timestamp`, `stream-time`, `running-time` of the frame.
  *
  * When a search has ended (`state` is `focused` or `failed`) the message also has what it saw: the arrays of double
- * `positions` and `scores`, double `top`, `width` and `certainty` of the peak, and, if known, int `lag-frames` and
- * double `backlash`. The same structure is sent downstream as a sticky event before the frame, for `sharpnessoverlay`.
+ * `positions` and `scores`, double `top`, `width` and `error` of the peak, its `certainty`, and, if known, int
+ * `lag-frames` and double `backlash`. The same structure is sent downstream as a sticky event before the frame, for
+ * `sharpnessoverlay`.
  *
  * A score counts for the position that its frame shows. At stops `settle-frames` are skipped after each move, and in
  * live pipelines all frames with a timestamp from before it.
@@ -146,7 +147,8 @@ static GType state_get_type() {
        {FocusState::kFine, "stopping near the peak, or searching near the last one", nick_of(FocusState::kFine)},
        {FocusState::kSettle, "checking the final position", nick_of(FocusState::kSettle)},
        {FocusState::kFocused, "in focus", nick_of(FocusState::kFocused)},
-       {FocusState::kFailed, "no position is sharper than the others, there are no scores, or the lens fails",
+       {FocusState::kFailed,
+        "no position is sharper than the others or certain enough, there are no scores, or the lens fails",
         nick_of(FocusState::kFailed)},
        {FocusState::kTracking, "probing a small loss near the focus", nick_of(FocusState::kTracking)}});
   return type;
@@ -223,6 +225,10 @@ static void add_search(Properties<GstFocusController, FocusOptions>& properties)
            1, 10000)
       .add(part(&S::tracking), "tracking", "Tracking",
            "Probe near the focus when a change of score that is smaller than 'loss' lasts (mode=continuous)")
+      .add(part(&S::min_certainty), "min-certainty", "Minimum certainty",
+           "Search on once, then fail, if the probability of being in focus (within one step, or 1% of the range if "
+           "that is more) is below this; 0 = never",
+           0, 1)
       .add(part(&S::mode), mode_get_type(), "mode", "Mode", "Choose when to search");
 }
 

@@ -276,8 +276,8 @@ void FocusLoop::post(const char* event, const FocusCurve* result) {
 void FocusLoop::set_result(GstStructure* fields, const FocusCurve& curve) const {
   set_array(fields, "positions", G_TYPE_DOUBLE, g_value_set_double, curve.positions);
   set_array(fields, "scores", G_TYPE_DOUBLE, g_value_set_double, curve.scores);
-  gst_structure_set(fields, "top", G_TYPE_DOUBLE, curve.top, "width", G_TYPE_DOUBLE, curve.width, "certainty",
-                    G_TYPE_DOUBLE, curve.certainty, nullptr);
+  gst_structure_set(fields, "top", G_TYPE_DOUBLE, curve.top, "width", G_TYPE_DOUBLE, curve.width, "error",
+                    G_TYPE_DOUBLE, curve.error, "certainty", G_TYPE_DOUBLE, curve.certainty, nullptr);
   if (const auto lag = search_->lag()) gst_structure_set(fields, "lag-frames", G_TYPE_INT, gint{*lag}, nullptr);
   if (const auto play = search_->backlash()) gst_structure_set(fields, "backlash", G_TYPE_DOUBLE, *play, nullptr);
 }

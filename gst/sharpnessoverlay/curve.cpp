@@ -38,10 +38,10 @@ std::optional<Curve> curve_in(GstEvent* event) {
   const char* state = gst_structure_get_string(fields, "state");
   const bool failed = g_strcmp0(state, "failed") == 0;
   if (!failed && g_strcmp0(state, "focused") != 0) return {};
-  const double certainty = number_in(fields, "certainty");
+  const double error = number_in(fields, "error");
   return Curve{.points = points_of(fields),
                .top = number_in(fields, "top"),
-               .certainty = !std::isnan(certainty) ? std::max(0.0, certainty) : 0,
+               .error = !std::isnan(error) ? std::max(0.0, error) : 0,
                .failed = failed};
 }
 

@@ -14,7 +14,7 @@ namespace framequality::overlay {
 inline constexpr unsigned kMostSamples = 10000;
 
 /// The curve in the sticky event that focuscontroller sends downstream when a search has ended, whose fields are those
-/// of its message: `state`, `positions`, `scores`, `top`, `certainty`. Null for any other event. Samples that are not
+/// of its message: `state`, `positions`, `scores`, `top`, `error`. Null for any other event. Samples that are not
 /// finite are left out, and all of them unless there are as many scores as positions.
 std::optional<Curve> curve_in(GstEvent* event);
 

@@ -315,7 +315,7 @@ void Pen::write_curve(cairo_t* cr, const Canvas& canvas, const Layout& l, const 
   set(cr, curve.failed ? kNow : kWhite);
   std::string title = curve.failed ? "failed" : "";
   if (std::isfinite(curve.top) && !curve.points.empty())
-    title.append(curve.failed ? ", " : "").append(position_text(curve.top, curve.certainty));
+    title.append(curve.failed ? ", " : "").append(position_text(curve.top, curve.error));
   write(cr, title, pad, 0.25 * l.em, plate - 2 * pad);
   set_font(l.small, false);
   set(cr, kDim);
@@ -382,9 +382,9 @@ void Pen::draw_curve(const Canvas& canvas, const Layout& l, const Curve& curve) 
     cairo_fill(cr);
   };
   const double at = plot.x(curve.top), half = line_width(l) * l.stretch / 2;
-  if (curve.certainty > 0 && plot.first < plot.last)
-    band(plot.x(std::max(curve.top - curve.certainty, plot.first)),
-         plot.x(std::min(curve.top + curve.certainty, plot.last)), kAround);
+  if (curve.error > 0 && plot.first < plot.last)
+    band(plot.x(std::max(curve.top - curve.error, plot.first)), plot.x(std::min(curve.top + curve.error, plot.last)),
+         kAround);
   band(at - half, at + half, curve.failed ? kDim : kNow);
 }
 

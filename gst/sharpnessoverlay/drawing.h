@@ -55,7 +55,7 @@ struct Curve {
   };
   std::vector<Point> points;                              ///< by ascending position; may be empty
   double top = std::numeric_limits<double>::quiet_NaN();  ///< position found; not finite if unknown
-  double certainty = 0;                                   ///< standard error of top; 0 if unknown
+  double error = 0;                                       ///< standard error of top; 0 if unknown
   bool failed = false;
 };
 

@@ -24,14 +24,14 @@ Function slot(PyTypeObject* type, int number) {
 }
 
 /// Focus(minimum, maximum, step, position, coarse_step, backlash, lag_frames, settle_frames, average_frames,
-/// stop_and_go, continuous)
+/// stop_and_go, continuous, min_certainty)
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   auto o = sized<fq_focus_options>();
   (void)fq_focus_options_init(&o);
   double position = 0;
-  if (!PyArg_ParseTuple(args, "ddddddiiipp;invalid option of Autofocus()", &o.min, &o.max, &o.step, &position,
+  if (!PyArg_ParseTuple(args, "ddddddiiippd;invalid option of Autofocus()", &o.min, &o.max, &o.step, &position,
                         &o.coarse_step, &o.backlash, &o.lag_frames, &o.settle_frames, &o.average_frames, &o.stop_and_go,
-                        &o.continuous))
+                        &o.continuous, &o.min_certainty))
     return nullptr;
   fq_focus* focus = nullptr;
   if (const int status = fq_focus_open(&o, position, &focus)) return raise_status(status);
@@ -84,11 +84,11 @@ PyObject* state(PyObject* self, PyObject*) {
 
 PyObject* reason(PyObject* self, PyObject*) { return PyUnicode_FromString(fq_focus_reason(focus_of(self))); }
 
-/// curve() -> (top, certainty, [(position, score), ...])
+/// curve() -> (top, standard error, certainty, [(position, score), ...])
 PyObject* curve(PyObject* self, PyObject*) {
   return guard<PyObject*>(nullptr, [&]() -> PyObject* {
-    double top = 0, certainty = 0;
-    const std::size_t count = fq_focus_curve(focus_of(self), nullptr, nullptr, 0, &top, &certainty);
+    double top = 0, error = 0;
+    const std::size_t count = fq_focus_curve(focus_of(self), nullptr, nullptr, 0, &top, &error);
     std::vector<double> positions(count), scores(count);
     (void)fq_focus_curve(focus_of(self), positions.data(), scores.data(), count, nullptr, nullptr);
     Object list(PyList_New(static_cast<Py_ssize_t>(count)));
@@ -97,7 +97,7 @@ PyObject* curve(PyObject* self, PyObject*) {
       if (!point) return nullptr;
       PyList_SetItem(list.get(), static_cast<Py_ssize_t>(i), point);
     }
-    return list ? Py_BuildValue("(ddN)", top, certainty, list.release()) : nullptr;
+    return list ? Py_BuildValue("(dddN)", top, error, fq_focus_certainty(focus_of(self)), list.release()) : nullptr;
   });
 }
 

@@ -248,16 +248,17 @@ class Autofocus:
     stop_and_go: stop at each position of the first sweep, too.
     backlash: play between motor and lens, in the unit of positions; negative: learned.
     continuous: keep watching the score after the search, and search again when focus is lost.
+    min_certainty: search on once, then fail, if the search ends with less certainty; 0: never.
 
     Raises ValueError if an option is out of range.
     """
 
     def __init__(self, minimum, maximum, step, *, position=float("nan"), coarse_step=0, lag_frames=0, settle_frames=0,
-                 average_frames=1, stop_and_go=False, backlash=0, continuous=False):
+                 average_frames=1, stop_and_go=False, backlash=0, continuous=False, min_certainty=0.5):
         if not float("-inf") < minimum <= maximum < float("inf"):
             raise ValueError(f"minimum and maximum must be finite, and minimum at most maximum, not {minimum!r} and {maximum!r}")
         self._search = _core.Focus(minimum, maximum, step, position, coarse_step, backlash, lag_frames, settle_frames,
-                                   average_frames, stop_and_go, continuous)
+                                   average_frames, stop_and_go, continuous, min_certainty)
         self._position, self._frames, self._moves = position, 0, 0
 
     def next_position(self, measured):
@@ -325,7 +326,7 @@ class Autofocus:
     @property
     def curve(self):
         """[(position, score), ...] of the last finished search, in order of position."""
-        return self._search.curve()[2]
+        return self._search.curve()[3]
 
     @property
     def top(self):
@@ -333,9 +334,17 @@ class Autofocus:
         return self._search.curve()[0]
 
     @property
-    def certainty(self):
+    def error(self):
         """Standard error of top, in the unit of positions; 0 if unknown."""
         return self._search.curve()[1]
+
+    @property
+    def certainty(self):
+        """Probability, 0 to 1, that the last finished search is in focus; 0 if it found no peak.
+
+        In focus: within one step of the best position, or within 1% of the range if that is more.
+        """
+        return self._search.curve()[2]
 
     @property
     def frames(self):

@@ -38,12 +38,14 @@ TEST(CFocus, FindsThePeakOfAStage) {
   }
   EXPECT_EQ(fq_focus_get_state(focus), FQ_FOCUS_FOCUSED) << fq_focus_reason(focus);
   EXPECT_NEAR(z, 62.3, 0.5);
-  double top = 0, certainty = -1, positions[3], scores[3];
-  const std::size_t all = fq_focus_curve(focus, positions, scores, 3, &top, &certainty);
+  double top = 0, error = -1, positions[3], scores[3];
+  const std::size_t all = fq_focus_curve(focus, positions, scores, 3, &top, &error);
   EXPECT_GT(all, 3u);
   EXPECT_LT(positions[0], positions[1]);
   EXPECT_NEAR(top, 62.3, 0.3);
-  EXPECT_GE(certainty, 0);
+  EXPECT_GE(error, 0);
+  EXPECT_GT(fq_focus_certainty(focus), 0.9);
+  EXPECT_LE(fq_focus_certainty(focus), 1);
   EXPECT_GT(moves, 3);
   EXPECT_EQ(fq_focus_trigger(focus), FQ_OK);
   auto result = FQ_INIT(fq_result);

@@ -85,7 +85,7 @@ void run(std::uint64_t seed) {
   }
   const FocusCurve& curve = search.curve();
   ASSERT_EQ(curve.positions.size(), curve.scores.size());
-  EXPECT_TRUE(std::isfinite(curve.top) && std::isfinite(curve.width) && std::isfinite(curve.certainty)) << seed;
+  EXPECT_TRUE(std::isfinite(curve.top) && std::isfinite(curve.width) && std::isfinite(curve.error)) << seed;
 }
 
 TEST(FocusSearch, KeepsWithinItsRangeWhateverItSees) {

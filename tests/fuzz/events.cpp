@@ -16,9 +16,9 @@ GstStructure* search_result(Dice& dice) {
   const int samples = dice.one_in(6) ? dice.small(0, 2000) : dice.small(0, 20);
   set_numbers(dice, s, "positions", samples);
   set_numbers(dice, s, "scores", dice.one_in(8) ? dice.small(0, 20) : samples);
-  for (const char* field : {"top", "width", "certainty"})
+  for (const char* field : {"top", "width", "error", "certainty"})
     gst_structure_set(s, field, G_TYPE_DOUBLE, number(dice), nullptr);
-  while (dice.one_in(3)) set_odd(dice, s, dice.of({"state", "positions", "scores", "top", "certainty"}));
+  while (dice.one_in(3)) set_odd(dice, s, dice.of({"state", "positions", "scores", "top", "error", "certainty"}));
   return s;
 }
 

@@ -145,7 +145,7 @@ def focus_stage():
         import focus_stage as module
 
         fields = Gst.Structure.new_from_string(
-            "focuscontroller, state=focused, position=62.0, score=1.4, top=62.3, width=8.0, certainty=0.0, "
+            "focuscontroller, state=focused, position=62.0, score=1.4, top=62.3, width=8.0, error=0.0, certainty=0.0, "
             "positions=<(double)0, (double)60.5, (double)100>, scores=<(double)0.25, (double)1.5, (double)0.125>")
         module.print_result(fields, 3, table)
         assert table.read_text() == "position,score\n0.0,0.25\n60.5,1.5\n100.0,0.125\n", table.read_text()

@@ -167,7 +167,8 @@ class Focus(unittest.TestCase, support.Failing):
             self.assertEqual((stage.z, search.position, search.state, search.done), (position, position, "focused", True))
             self.assertEqual(search.moves, stage.commands)
             self.assertGreater(search.frames, search.moves)
-            self.assertGreaterEqual(search.certainty, 0)
+            self.assertGreaterEqual(search.error, 0)
+            self.assertTrue(0.9 < search.certainty <= 1, search.certainty)
             positions = [p for p, _ in search.curve]
             self.assertEqual(positions, sorted(positions))
             self.assertTrue(search.reason)

@@ -22,8 +22,10 @@ TEST(Focus, EndedSearchTellsItsCurve) {
     EXPECT_NEAR(curve.scores[i], FocusRig::peak(curve.positions[i], 47), 1e-9) << curve.positions[i];
   EXPECT_NEAR(curve.top, 47, 1);
   EXPECT_NEAR(curve.width, std::sqrt(300 * std::log(2)), 4) << "exp(-x^2/300) is 1/2";
-  EXPECT_GE(curve.certainty, 0);
-  EXPECT_LT(curve.certainty, 2);
+  EXPECT_GE(curve.error, 0);
+  EXPECT_LT(curve.error, 2);
+  EXPECT_GT(curve.certainty, 0.9);
+  EXPECT_LE(curve.certainty, 1);
 }
 
 TEST(Focus, ResultHasTheLagAndThePlay) {

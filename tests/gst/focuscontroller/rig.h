@@ -111,19 +111,14 @@ inline BufferPtr scored_frame(std::optional<double> score, GstClockTime pts, con
 /// What the message of a search that has ended says besides the state.
 struct FocusResult {
   std::vector<double> positions, scores;
-  double top, width, certainty;
+  double top, width, error, certainty;
   std::optional<int> lag;
   std::optional<double> backlash;
 
   static std::optional<FocusResult> of(const GstStructure* s) {
     if (!gst_structure_has_field(s, "positions")) return {};
-    FocusResult result{doubles(s, "positions"),
-                       doubles(s, "scores"),
-                       number(s, "top"),
-                       number(s, "width"),
-                       number(s, "certainty"),
-                       std::optional<int>(),
-                       {}};
+    FocusResult result{doubles(s, "positions"), doubles(s, "scores"),   number(s, "top"),     number(s, "width"),
+                       number(s, "error"),      number(s, "certainty"), std::optional<int>(), {}};
     int lag;
     double backlash;
     if (gst_structure_get_int(s, "lag-frames", &lag)) result.lag = lag;

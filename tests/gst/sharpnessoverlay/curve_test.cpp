@@ -30,14 +30,14 @@ const std::pair<const char*, const char*> kCurve{"curve", "true"}, kNoText{"text
 struct Search {
   Numbers positions{0, 20, 40, 50, 56, 60, 62, 64, 70, 80, 100};
   Numbers scores{0.2, 0.21, 0.3, 0.5, 0.9, 1.3, 1.4, 1.3, 0.7, 0.3, 0.2};
-  double top = 62.04, width = 8, certainty = 0.11;
+  double top = 62.04, width = 8, error = 0.11;
   const char* state = "focused";
 
   GstStructure* structure() const {
     GstStructure* s =
         gst_structure_new("focuscontroller", "event", G_TYPE_STRING, "state", "state", G_TYPE_STRING, state, "position",
                           G_TYPE_DOUBLE, 62.0, "score", G_TYPE_DOUBLE, 1.4, "top", G_TYPE_DOUBLE, top, "width",
-                          G_TYPE_DOUBLE, width, "certainty", G_TYPE_DOUBLE, certainty, nullptr);
+                          G_TYPE_DOUBLE, width, "error", G_TYPE_DOUBLE, error, nullptr);
     set_array(s, "positions", G_TYPE_DOUBLE, g_value_set_double, positions);
     set_array(s, "scores", G_TYPE_DOUBLE, g_value_set_double, scores);
     return s;
@@ -171,8 +171,8 @@ TEST(OverlayCurve, FollowsTheSamplesAndMarksTheTop) {
 TEST(OverlayCurve, SaysPositionCertaintyAndFailure) {
   const Search usual;
   Search vague = usual, unsure = usual, failed = usual;
-  vague.certainty = 0;
-  unsure.certainty = 3;
+  vague.error = 0;
+  unsure.error = 3;
   failed.state = "failed";
   const Picture picture = picture_of(usual);
   const int title = kLayout.curve.y + kLayout.curve.height / 5;  // the plot is below
@@ -372,9 +372,9 @@ TEST(OverlayCurve, AnyNumbersCanBeTopAndCertainty) {
   const Box usual = rig.changes();
   for (const Numbers& positions : {Numbers{0, 50, 100}, Numbers{-kMost, 0, kMost}, Numbers{0, kLeast, 2 * kLeast}})
     for (const double top : numbers)
-      for (const double certainty : numbers) {
-        push(rig, Search{.positions = positions, .scores = {0, 1, 0}, .top = top, .certainty = certainty});
-        EXPECT_EQ(rig.changes(), usual) << top << " " << certainty;
+      for (const double error : numbers) {
+        push(rig, Search{.positions = positions, .scores = {0, 1, 0}, .top = top, .error = error});
+        EXPECT_EQ(rig.changes(), usual) << top << " " << error;
       }
   EXPECT_TRUE(rig.heard().errors.empty());
 }
@@ -419,7 +419,7 @@ TEST(OverlayCurve, FieldsOfAnotherTypeAreNoSamples) {
   // Without a top there are samples to show.
   const auto strange = [](GstStructure* s) {
     gst_structure_remove_field(s, "top");
-    gst_structure_set(s, "certainty", G_TYPE_STRING, "very", nullptr);
+    gst_structure_set(s, "error", G_TYPE_STRING, "very", nullptr);
   };
   EXPECT_EQ(draw(strange), kLayout.curve);
 }
