@@ -3,7 +3,7 @@
 //
 // In focus means within one step of the best position, or within 1% of the range where that is more: a tolerance. The
 // probability is a logistic regression on four quantities (Cox 1958). Its constants were fitted by
-// docs/figures/focus_certainty.py to half of the photographs of `focus_bench --only certainty`; docs/autofocus.md shows
+// docs/figures/focus_certainty.py to half of the searches of `focus_bench --only certainty`; docs/autofocus.md shows
 // how it holds on the other half.
 #pragma once
 
@@ -26,15 +26,16 @@ inline double tolerance_of(int last) { return std::max(1.0, last / 100.0); }
 
 /// Probability that the end is within a tolerance of the best position, 0...1.
 inline double certainty_of(const Evidence& e) {
+  // What is not known, NaN, counts as the worst.
   const auto log_within = [](double value, double least, double most) {
-    return std::log(value > least ? std::min(value, most) : least);
+    return std::log(value < most ? std::max(value, least) : most);
   };
   const double logit = kTuning.surely +
                        kTuning.surely_error * log_within(e.error, kTuning.least_error, kTuning.most_error) +
                        kTuning.surely_blind * log_within(e.blind, kTuning.least_blind, kTuning.most_blind) +
                        kTuning.surely_short * std::clamp(e.short_of_best / kTuning.most_short, 0.0, 1.0) +
                        (e.trusts_sweep ? kTuning.surely_swept : 0);
-  return 1 / (1 + std::exp(-logit));
+  return std::max(1 / (1 + std::exp(-logit)), kTuning.least_surely);
 }
 
 }  // namespace framequality::focus

@@ -38,19 +38,22 @@ std::vector<Situation> situations() {
   return all;
 }
 
-/// Where the photographs and sweeps of a search belong: the constants were fitted to half of the photographs.
+/// Where a search belongs: the constants were fitted to half of the pairs of a lens and a photograph.
 enum class Half { kFit, kCheck, kSweeps };
 constexpr const char* kHalves[] = {"fit", "check", "sweeps"};
 
 struct Ended {
   Half half;
+  std::size_t subject;
   double certainty, off;  ///< off: tolerances
   bool failed;
   std::vector<double> evidence;
 };
 
-Ended search(const Algorithm& algorithm, Subject& subject, Half half, const Situation& s, std::uint64_t seed) {
-  SplitMix random(seed);
+/// number: of the subject. run: seeds view, start and noise.
+Ended search(const Algorithm& algorithm, Subject& subject, std::size_t number, Half half, const Situation& s,
+             std::uint64_t run) {
+  SplitMix random(run);
   View view = random_view(subject, positions_for(s.positions, random), s.contrast, random);
   const double last = view.positions - 1, play = s.drive.backlash;
   // A lens with play does not come below where its motor can pull it.
@@ -58,7 +61,7 @@ Ended search(const Algorithm& algorithm, Subject& subject, Half half, const Situ
   Rig rig(algorithm, view, {.sigma = s.sigma, .flicker = s.flicker}, {.drive = s.drive, .seed = random.next()});
   rig.run(kMostFrames);
   const double off = std::abs(rig.settled() - view.best) / std::max(1.0, last / 100);
-  return {half, rig.autofocus().certainty(), off, rig.autofocus().failed(), rig.autofocus().evidence()};
+  return {half, number, rig.autofocus().certainty(), off, rig.autofocus().failed(), rig.autofocus().evidence()};
 }
 
 std::vector<Ended> searches(Bench& bench, double least) {
@@ -67,18 +70,22 @@ std::vector<Ended> searches(Bench& bench, double least) {
   settings["backlash"] = 0;
   const Algorithm known = find_algorithm("focus", settings);
   std::vector<Ended> all;
-  std::uint64_t seed = 5;
+  std::uint64_t run = 5;
+  std::size_t lens = 0;
   for (const Situation& s : situations()) {
+    ++lens;
     const Algorithm& algorithm = s.knows_play ? known : unknown;
     for (std::size_t i = 0; i < bench.runs / 2; ++i) {
       const std::size_t photo = i % bench.photographs.size();
-      // Neighbours by name are in different halves.
-      all.push_back(search(algorithm, bench.photographs[photo], photo / 2 % 2 ? Half::kCheck : Half::kFit, s, ++seed));
+      const Half half = (lens + photo / 2) % 2 ? Half::kCheck : Half::kFit;
+      all.push_back(search(algorithm, bench.photographs[photo], photo, half, s, ++run));
     }
     // The sweeps have as few positions as some lenses have play.
-    for (std::size_t i = 0; s.drive.backlash == 0 && i < bench.runs / 20; ++i)
-      if (!bench.sweeps.empty())
-        all.push_back(search(algorithm, bench.sweeps[i % bench.sweeps.size()], Half::kSweeps, s, ++seed));
+    const std::size_t sweeps = bench.sweeps.empty() || s.drive.backlash > 0 ? 0 : bench.runs / 20;
+    for (std::size_t i = 0; i < sweeps; ++i) {
+      const std::size_t sweep = i % bench.sweeps.size();
+      all.push_back(search(algorithm, bench.sweeps[sweep], sweep, Half::kSweeps, s, ++run));
+    }
   }
   return all;
 }
@@ -106,7 +113,7 @@ void write_samples(const std::string& file, const std::vector<Ended>& all) {
   std::ofstream out(file);
   for (const Ended& e : all) {
     if (!(e.certainty > 0)) continue;
-    out << kHalves[static_cast<int>(e.half)] << ',' << e.off;
+    out << kHalves[static_cast<int>(e.half)] << ',' << e.subject << ',' << e.off;
     for (const double v : e.evidence) out << ',' << v;
     out << '\n';
   }

@@ -15,19 +15,23 @@ import numpy as np
 LIMITS = {"error": (0.1, 3), "blind": (0.02, 5), "short": 0.12}
 
 
-def read(path, half):
-    """Quantities of the searches of one half, and whether each ended in focus."""
-    rows = [[float(v) for v in row[1:]] for row in csv.reader(open(path, encoding="ascii")) if row[0] == half]
-    off, error, blind, short, swept = np.array(rows).T
+NAMES = ("surely", "surely_error", "surely_blind", "surely_short", "surely_swept")
+EDGES = (0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.01)
+
+
+def read(path, halves):
+    """Quantities of the searches of these halves, whether each ended in focus, and its scene."""
+    rows = [[float(v) for v in row[1:]] for row in csv.reader(open(path, encoding="ascii")) if row[0] in halves]
+    scene, off, error, blind, short, swept = np.array(rows).T
     return np.stack([np.ones(len(off)), np.log(np.clip(error, *LIMITS["error"])), np.log(np.clip(blind, *LIMITS["blind"])),
-                     np.clip(short / LIMITS["short"], 0, 1), swept], axis=1), off <= 1
+                     np.clip(short / LIMITS["short"], 0, 1), swept], axis=1), off <= 1, scene
 
 
 def fit(x, y):
     """Coefficients of the logistic regression: Newton's method on the likelihood."""
     b = np.zeros(x.shape[1])
     for _ in range(50):
-        p = 1 / (1 + np.exp(-x @ b))
+        p = probability(x, b)
         step = np.linalg.solve(x.T @ (x * (p * (1 - p))[:, None]) + 1e-6 * np.eye(len(b)), x.T @ (y - p))
         b += step
         if abs(step).max() < 1e-9:
@@ -35,18 +39,30 @@ def fit(x, y):
     return b
 
 
-def loss(x, y, b):
-    p = 1 / (1 + np.exp(-x @ b))
-    return -np.mean(np.log(np.where(y, p, 1 - p)))
+def probability(x, b):
+    return 1 / (1 + np.exp(-x @ b))
+
+
+def show(title, p, y):
+    print(f"\n{title}: certainty, share in focus, searches")
+    for low, high in zip(EDGES, EDGES[1:]):
+        chosen = (p >= low) & (p < high)
+        if chosen.any():
+            print(f"  {low:.2f} to {min(high, 1):.2f}  {p[chosen].mean():.3f}  {y[chosen].mean():.3f}  {chosen.sum()}")
 
 
 def main():
-    x, y = read(sys.argv[1], "fit")
+    x, y, _ = read(sys.argv[1], ("fit",))
     b = fit(x, y)
-    for name, value in zip(("surely", "surely_error", "surely_blind", "surely_short", "surely_swept"), b):
+    for name, value in zip(NAMES, b):
         print(f"  double {name} = {value:.2f};")
-    other = read(sys.argv[1], "check")
-    print(f"log loss: {loss(x, y, b):.4f} fitted, {loss(*other, b):.4f} checked, over {len(y)} and {len(other[1])} searches")
+    x, y, _ = read(sys.argv[1], ("check",))
+    show("The other half of the pairs of lens and scene", probability(x, b), y)
+    x, y, scene = read(sys.argv[1], ("fit", "check"))
+    p = np.empty(len(y))
+    for one in np.unique(scene):  # each scene by the others
+        p[scene == one] = probability(x[scene == one], fit(x[scene != one], y[scene != one]))
+    show("Each scene, fitted to the other scenes", p, y)
 
 
 if __name__ == "__main__":
