@@ -201,7 +201,7 @@ TEST(LensSearch, FramesThatWaitInAQueueAreCreditedRight) {
 
 TEST(LensSearch, FlatScenesFailAndReturn) {
   for (const double noise : {0.0, 0.005, 0.03}) {
-    int failed = 0, back = 0;
+    int failed = 0, back = 0, doubtful = 0;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       Case c(seed, 101);
       Bench b = c.bench(noise);
@@ -209,10 +209,13 @@ TEST(LensSearch, FlatScenesFailAndReturn) {
       b.run();
       failed += b.search.state() == FocusState::kFailed;
       back += b.search.position() == c.start;
+      // A peak of noise that is not certain enough: it stays there.
+      doubtful += b.search.state() == FocusState::kFailed && b.search.curve().certainty > 0;
     }
-    std::printf("flat, noise %.1f%%: %d of 100 fail, %d return\n", 100 * noise, failed, back);
+    std::printf("flat, noise %.1f%%: %d of 100 fail, %d return, %d doubtful\n", 100 * noise, failed, back, doubtful);
     EXPECT_GE(failed, 95) << noise;
-    EXPECT_GE(back, failed) << noise;
+    EXPECT_GE(back, failed - doubtful) << noise;
+    EXPECT_LE(doubtful, 5) << noise;
   }
 }
 
