@@ -89,3 +89,18 @@ def disturbances(data):
         cells = [one(rows, algorithm=a, disturbance=kind) for a in algorithms(rows)]
         lines.append([kind, *(f"{c['searches']:.2g} ({c['moves']:.2g})" for c in cells)])
     return [table(head, lines)]
+
+
+def certainty(data):
+    """How often searches are in focus, by what they report, and what each limit costs."""
+    rows = pick(data["rows"], table="certainty")
+    lines = []
+    for low, high in unique((r["from"], r["to"]) for r in rows):
+        cells = [one(rows, half=half, **{"from": low, "to": high}) for half in ("check", "sweeps") if pick(rows, half=half)]
+        lines.append([f"{low:g} to {high:g}",
+                      *(f"{c['certainty']:.2f}; {share(c['in_focus'])}; {c['searches']}" if c["searches"] else "none" for c in cells)])
+    head = ["certainty: its mean; share in focus; searches", "photographs", "real focus sweeps"][:len(lines[0])]
+    limits = [[f"{r['min_certainty']:g}", *(share(r[k]) for k in ("in_focus", "beside", "wrong", "failed", "failed_in_focus"))]
+              for r in pick(data["rows"], table="min-certainty")]
+    return [table(head, lines), table(["`min-certainty`", "`focused`, in focus", "`focused`, beside", "of these over twice as far",
+                                       "`failed`", "of these in focus"], limits)]
