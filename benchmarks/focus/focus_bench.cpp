@@ -79,7 +79,7 @@ Options parse(int argc, char** argv) {
        {"runs", "400", "searches for each cell; of disturbances a quarter of it, of moving scenes a half"},
        {"sweep", "", "folder with the pictures of a real focus sweep; may be given more than once"},
        {"photos", "", "folder of photographs (JPEG, PNG); none: pictures of overlapping disks"},
-       {"photos-most", "16", "so many of them, evenly chosen"},
+       {"photos-most", "16", "how many of these to use, chosen evenly"},
        {"clips", "", "video files for the table of moving scenes; more than one: separated by spaces"},
        {"samples", "", "file for the searches of the table of certainties, for docs/figures/focus_certainty.py"},
        {"set", "", "settings of focus::Search, such as average_frames=1,loss=0.2"}});

@@ -333,7 +333,7 @@ int main(int argc, char** argv) {
   const Options options(argc, argv,
                         {{"only", "noticed,drift,false-alarms", "tables to make"},
                          {"photos", "", "folder of photographs (JPEG, PNG)"},
-                         {"photos-most", "16", "so many of them, evenly chosen"},
+                         {"photos-most", "16", "how many of these to use, chosen evenly"},
                          {"clips", "", "video files of a camera that stands still, separated by commas"},
                          {"runs", "100", "of each fault"},
                          {"faults", "", "to be tried; none: all"},
