@@ -31,14 +31,14 @@ def watch(folder, rate="25/1", cameras=1, options=(), **how):
     return Watch(TOOL, "--config", file, *options, **how)
 
 
-def get(run, path, method="GET", **headers):
+def get(run, path, method="GET", body=None, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", run.port, timeout=LIMIT)
     begun = time.monotonic()
-    connection.request(method, path, headers=headers)
+    connection.request(method, path, body, headers)
     answer = connection.getresponse()
-    body = answer.read()
+    content = answer.read()
     connection.close()
-    return Answer(answer.status, body, answer.headers, time.monotonic() - begun)
+    return Answer(answer.status, content, answer.headers, time.monotonic() - begun)
 
 
 def connect(run):
@@ -58,6 +58,34 @@ def end(run, *connections):
     for connection in connections:
         connection.close()
     assert run.end() == 143, run.errors
+
+
+def test_takes_nothing_else(folder):
+    with watch(folder) as run:
+        for path in ("/nothing", "/../../etc/passwd", "/thumbnail/../../etc/passwd", "/thumbnail/%2e%2e%2f", "//", "/%00",
+                     "/status.json%00x", "/thumbnail/nobody", "/" + "a" * 5000):
+            answer = get(run, path)
+            # A NUL ends a path.
+            assert answer.code == (200 if "%00" in path else 404) and b"root:" not in answer.body, (path, answer)
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "NONSENSE"):
+            answer = get(run, "/status.json", method, b"x" * 100000 if method in ("POST", "PUT") else None)
+            assert answer.code == 405 and answer.headers["Allow"] == "GET, HEAD", (method, answer)
+        for path in ("/", "/metrics", "/status.json", "/healthz"):
+            head, answer = get(run, path, "HEAD"), get(run, path)
+            assert head.code == answer.code == 200 and head.body == b"" and answer.body, path
+            if path in ("/", "/healthz"):
+                assert head.headers["Content-Length"] == str(len(answer.body)), path
+            assert answer.headers["X-Content-Type-Options"] == "nosniff" and answer.headers["Cache-Control"] == "no-store"
+        silent = []
+        # Those who say nothing, or nonsense, do not keep others out for ever; a limit keeps memory bounded.
+        for text in [b""] * 40 + [b"GET / HTTP/1.1\r\nHost: x\r\n"] * 10 + [b"\0\xff\r\n\r\n", b"GET " + b"a" * 100000]:
+            silent.append(connect(run))
+            try:
+                silent[-1].sendall(text)
+            except OSError:
+                pass
+        assert get(run, "/healthz").code == 200
+        end(run, *silent)
 
 
 def test_thumbnails_hold_up_nobody(folder):

@@ -29,8 +29,10 @@ class Process:
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, bufsize=1, **how)
         self.lines, self.errors = [], []
-        for stream, kept in ((self.process.stdout, self.lines), (self.process.stderr, self.errors)):
-            threading.Thread(target=lambda stream=stream, kept=kept: kept.extend(iter(stream.readline, "")), daemon=True).start()
+        self.readers = [threading.Thread(target=lambda stream=stream, kept=kept: kept.extend(iter(stream.readline, "")), daemon=True)
+                        for stream, kept in ((self.process.stdout, self.lines), (self.process.stderr, self.errors))]
+        for reader in self.readers:
+            reader.start()
 
     def __enter__(self):
         return self
