@@ -30,12 +30,12 @@ inline double certainty_of(const Evidence& e) {
   const auto log_within = [](double value, double least, double most) {
     return std::log(value < most ? std::max(value, least) : most);
   };
-  const double logit = kTuning.surely +
-                       kTuning.surely_error * log_within(e.error, kTuning.least_error, kTuning.most_error) +
-                       kTuning.surely_blind * log_within(e.blind, kTuning.least_blind, kTuning.most_blind) +
-                       kTuning.surely_short * std::clamp(e.short_of_best / kTuning.most_short, 0.0, 1.0) +
-                       (e.trusts_sweep ? kTuning.surely_swept : 0);
-  return std::max(1 / (1 + std::exp(-logit)), kTuning.least_surely);
+  const double logit = kTuning.logit_constant +
+                       kTuning.logit_error * log_within(e.error, kTuning.least_error, kTuning.most_error) +
+                       kTuning.logit_blind * log_within(e.blind, kTuning.least_blind, kTuning.most_blind) +
+                       kTuning.logit_short * std::clamp(e.short_of_best / kTuning.most_short, 0.0, 1.0) +
+                       (e.trusts_sweep ? kTuning.logit_swept : 0);
+  return std::max(1 / (1 + std::exp(-logit)), kTuning.least_certainty);
 }
 
 }  // namespace framequality::focus

@@ -113,13 +113,13 @@ struct Tuning {
 
   // --- Certainty: table certainty. Coefficients of a logistic regression on logarithms, shares and a flag
   // (certainty.h), fitted by docs/figures/focus_certainty.py: to be fitted again after any change to a search.
-  double surely = 1.43;
-  double surely_error = -0.27, least_error = 0.1, most_error = 3;   ///< limits: tolerances
-  double surely_blind = -0.73, least_blind = 0.02, most_blind = 5;  ///< limits: tolerances
-  double surely_short = -3.01, most_short = 0.12;                   ///< limit: share of the height
-  double surely_swept = 2.02;
-  double least_surely = 0.37;  ///< share in focus where the rest says that nearly none is
-  int again_frames = 4;        ///< frames at each stop of the second fine pass, which halves the error (theory)
+  double logit_constant = 1.43;
+  double logit_error = -0.27, least_error = 0.1, most_error = 3;   ///< limits: tolerances
+  double logit_blind = -0.73, least_blind = 0.02, most_blind = 5;  ///< limits: tolerances
+  double logit_short = -3.01, most_short = 0.12;                   ///< limit: share of the height
+  double logit_swept = 2.02;
+  double least_certainty = 0.37;  ///< share in focus where the rest says that nearly none is
+  int again_frames = 4;           ///< frames at each stop of the second fine pass, which halves the error (theory)
 
   // --- Beside the last peak: tables refocus, drift, moving -----------------------------------------------------------
   int most_local_stops = 7, most_tracking_stops = 5;

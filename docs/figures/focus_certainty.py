@@ -8,14 +8,22 @@
 Prints them as in algorithms/focus/tuning.h. The quantities are those of struct Evidence, limited as there.
 """
 import csv
+import pathlib
+import re
 import sys
 
 import numpy as np
 
-LIMITS = {"error": (0.1, 3), "blind": (0.02, 5), "short": 0.12}
+TUNING = (pathlib.Path(__file__).parents[2] / "algorithms/focus/tuning.h").read_text(encoding="utf-8")
 
 
-NAMES = ("surely", "surely_error", "surely_blind", "surely_short", "surely_swept")
+def limit(name):
+    return float(re.search(rf"\b{name} = ([\d.]+)", TUNING)[1])
+
+
+LIMITS = {name: (limit("least_" + name), limit("most_" + name)) for name in ("error", "blind")}
+MOST_SHORT = limit("most_short")
+NAMES = ("logit_constant", "logit_error", "logit_blind", "logit_short", "logit_swept")
 EDGES = (0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.01)
 
 
@@ -24,7 +32,7 @@ def read(path, halves):
     rows = [[float(v) for v in row[1:]] for row in csv.reader(open(path, encoding="ascii")) if row[0] in halves]
     scene, off, error, blind, short, swept = np.array(rows).T
     return np.stack([np.ones(len(off)), np.log(np.clip(error, *LIMITS["error"])), np.log(np.clip(blind, *LIMITS["blind"])),
-                     np.clip(short / LIMITS["short"], 0, 1), swept], axis=1), off <= 1, scene
+                     np.clip(short / MOST_SHORT, 0, 1), swept], axis=1), off <= 1, scene
 
 
 def fit(x, y):

@@ -67,6 +67,8 @@ TEST(CFocus, RefusesRangesThatAreNone) {
   expect("options->min and max must", [](auto& o) { o.min = 200; });
   expect("options->min and max must", [](auto& o) { o.max = std::numeric_limits<double>::infinity(); });
   expect("options->step", [](auto& o) { o.step = 0; });
+  expect("options->min_certainty", [](auto& o) { o.min_certainty = 1.5; });
+  expect("options->min_certainty", [](auto& o) { o.min_certainty = std::numeric_limits<double>::quiet_NaN(); });
   expect("options->step", [](auto& o) { o.step = 1e-9; });
   expect("options->coarse_step", [](auto& o) { o.coarse_step = 0.1; });
   expect("options->average_frames", [](auto& o) { o.average_frames = 0; });

@@ -195,6 +195,10 @@ class Focus(unittest.TestCase, support.Failing):
         self.fails(ValueError, "step", fq.Autofocus, 0, 100, 0)
         self.fails(ValueError, "minimum at most maximum", fq.Autofocus, 100, 0, 1)
         self.fails(ValueError, "average_frames", fq.Autofocus, 0, 100, 1, average_frames=0)
+        self.fails(ValueError, "min_certainty", fq.Autofocus, 0, 100, 1, min_certainty=50)
+        unsure = fq.Autofocus(0, 100, 0.5, position=0, min_certainty=1)
+        self.fails(fq.Error, "less certain than wanted", unsure.run, stage.score, stage.move)
+        self.assertTrue(0 < unsure.certainty < 1, unsure.certainty)
         with self.assertRaises(TypeError):
             fq.Autofocus(0, "far", 1)
         with self.assertRaises(TypeError):

@@ -28,6 +28,16 @@ TEST(Focus, EndedSearchTellsItsCurve) {
   EXPECT_LE(curve.certainty, 1);
 }
 
+TEST(Focus, CertaintyBelowTheLimitFailsNearThePeak) {
+  FocusRig rig(std::string(kLens) + "min-certainty=1");
+  ASSERT_TRUE(rig.watch(47, "failed"));
+  rig.heard();
+  const FocusResult result = *FocusResult::of(rig.ends().at(0).get());
+  EXPECT_GT(result.certainty, 0);
+  EXPECT_LT(result.certainty, 1);
+  EXPECT_NEAR(result.top, 47, 2);
+}
+
 TEST(Focus, ResultHasTheLagAndThePlay) {
   for (const bool is_set : {true, false}) {
     FocusRig rig(std::string(kLens) + (is_set ? "lag-frames=3 backlash=4.5" : ""));
