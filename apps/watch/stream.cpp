@@ -82,6 +82,11 @@ class Stream::Source {
   Source& operator=(const Source&) = delete;
   GstElement* element() const { return element_.get(); }
   Decoding& decoding() { return decoding_; }
+  /// True if that holds as it did at the last call: an error may have been on its way.
+  bool has_given_up() {
+    const bool before = std::exchange(gave_up_, decoding_.has_given_up());
+    return before && gave_up_;
+  }
   const std::shared_ptr<Connections>& connections() const { return connections_; }
   void start() {
     const std::lock_guard lock(mutex_);
@@ -99,6 +104,7 @@ class Stream::Source {
   const std::shared_ptr<Connections> connections_;
   std::mutex mutex_;  ///< state changes may block, and happen in threads of their own
   bool stopped_ = false;
+  bool gave_up_ = false;  ///< as it was at the last call
 };
 
 Stream::Stream(const CameraSettings& settings, const std::string& baseline, Chores& chores, std::shared_ptr<Tap> tap,
@@ -202,7 +208,9 @@ std::string Stream::tend() {
     connections->end();
     return true;
   });
-  if (!source_ || source_->connections()->undescribed_bytes() <= kMostUndescribed) return "";
+  if (!source_) return "";
+  if (source_->has_given_up()) return source_->decoding().emptiness();
+  if (source_->connections()->undescribed_bytes() <= kMostUndescribed) return "";
   source_->connections()->end();
   return "the server sent more than 1 MiB but no description of its streams; is it an RTSP server?";
 }

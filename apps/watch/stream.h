@@ -44,7 +44,8 @@ class Stream {
   /// Removes the source, which stops as soon as it can.
   void close();
   /// Call about once a second: ends connections of sources that do not stop, and of one whose server sends
-  /// too much without describing its streams. Returns the reason in that case; else empty.
+  /// too much without describing its streams. Returns the reason in that case, or if the source will give no frame
+  /// although it reported no error; else empty.
   std::string tend();
   /// The state seen by camerawatch, empty if none, and its numbers.
   std::pair<std::string, Figures> now() const;
