@@ -16,6 +16,7 @@
 #include <vector>
 
 using namespace framequality;
+using namespace framequality::sharpness;
 using namespace framequality::c;
 
 struct fq_mask {
@@ -204,7 +205,7 @@ struct fq_meter {
     if (image.is_on_device() && runner.settle(image.frame().memory)) geometry.reset();
     runner.require_readable(image);
     if (!geometry || !(*geometry == image.geometry())) remake(image.geometry());
-    const MeterTask task{image.frame(), plans.find(image, options)};
+    const Task task{image.frame(), plans.find(image, options)};
     if (std::exchange(last_plan, task.plan) != task.plan) session->renew();
     runner.hold(image.is_on_device());
     session->submit(task);
@@ -217,7 +218,7 @@ struct fq_meter {
     const auto count = static_cast<std::size_t>(pending.front().plan->zones());
     if (zones && zone_count < count)
       refuse("there is room for " + std::to_string(zone_count) + " zones of " + std::to_string(count));
-    const MeterTask task = std::move(pending.front());
+    const Task task = std::move(pending.front());
     pending.pop_front();
     const Scores scores = finish(*task.plan, session->collect(task));
     if (zones) std::ranges::copy(scores.zones, zones);
@@ -242,10 +243,10 @@ struct fq_meter {
   Runner runner;
   int depth;
   std::optional<Geometry> geometry;
-  std::optional<Session<MeterTask, std::span<const std::int64_t>>> session;
+  std::optional<Session<Task, std::span<const std::int64_t>>> session;
   Plans plans;
   std::shared_ptr<const Plan> last_plan;
-  std::deque<MeterTask> pending;
+  std::deque<Task> pending;
 };
 
 namespace {

@@ -16,7 +16,7 @@ Device find_device(int) { return {-1, "", kReason}; }
 int device_count() noexcept { return 0; }
 void* context() noexcept { return nullptr; }
 void set_context(void*) noexcept {}
-std::unique_ptr<Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
+std::unique_ptr<sharpness::Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
 std::unique_ptr<bliinds::Meter> make_bliinds_meter(const bliinds::Input&, int, int) {
   throw Error(Fault::kNoDevice, kReason);
 }

@@ -17,8 +17,10 @@ namespace framequality {
 
 struct Geometry;
 struct PictureGeometry;
-struct MeterTask;
-using Meter = Worker<MeterTask, std::span<const std::int64_t>>;
+namespace sharpness {
+struct Task;
+using Meter = Worker<Task, std::span<const std::int64_t>>;
+}  // namespace sharpness
 namespace bliinds {
 struct Input;
 class Meter;
@@ -78,7 +80,7 @@ struct Backend {
   void* (*context)() noexcept = nullptr;
   void (*set_context)(void* context) noexcept = nullptr;
   // Null: the next backend does it. They throw Error, or the host's exceptions.
-  std::unique_ptr<Meter> (*sharpness)(const Geometry&, const Where&);
+  std::unique_ptr<sharpness::Meter> (*sharpness)(const Geometry&, const Where&);
   std::unique_ptr<bliinds::Meter> (*bliinds)(const bliinds::Input&, const Where&);
   std::unique_ptr<denoise::Filter> (*denoise)(const PictureGeometry&, const Where&);
   std::unique_ptr<halftone::Filter> (*halftone)(const Geometry&, const Where&);

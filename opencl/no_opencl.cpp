@@ -14,7 +14,7 @@ constexpr const char* kReason = "this build has no OpenCL: install opencl-c-head
 
 Device find_device(const Wanted&) { return {-1, "", kReason}; }
 int device_count() noexcept { return 0; }
-std::unique_ptr<Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
+std::unique_ptr<sharpness::Meter> make_meter(const Geometry&, int, int) { throw Error(Fault::kNoDevice, kReason); }
 std::unique_ptr<denoise::Filter> make_denoiser(const PictureGeometry&, int, int) {
   throw Error(Fault::kNoDevice, kReason);
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 using namespace framequality;
+using namespace framequality::sharpness;
 
 namespace {
 

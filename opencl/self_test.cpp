@@ -23,8 +23,8 @@ void measure(int id) {
   Frame frame;
   frame.plane[0] = pixels.data();
   frame.stride[0] = kSide;
-  const std::unique_ptr<Meter> meter = make_meter(geometry, id);
-  meter->submit({frame, std::make_shared<const Plan>(make_plan(geometry, {}))});
+  const std::unique_ptr<sharpness::Meter> meter = make_meter(geometry, id);
+  meter->submit({frame, std::make_shared<const sharpness::Plan>(sharpness::make_plan(geometry, {}))});
   meter->collect();
 }
 

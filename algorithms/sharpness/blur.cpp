@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-namespace framequality {
+namespace framequality::sharpness {
 namespace {
 
 // Directional frequency behind binomial5 above which an image is sharp, (rad/px)^2.
@@ -55,4 +55,4 @@ const char* name_of(BlurKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

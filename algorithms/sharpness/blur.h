@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metrics/directional_frequency.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 enum class BlurKind {
   kFlat,     ///< no detail above the noise: the kind is unknown
@@ -30,4 +30,4 @@ Blur blur_of(const DirectionalRatios& ratios, int radius);
 /// Name of a kind, as in message and metadata.
 const char* name_of(BlurKind kind);
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

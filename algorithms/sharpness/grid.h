@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// A region in working samples of one field, split into columns x rows cells; x1 and y1 are past the end.
 struct Grid {
@@ -20,4 +20,4 @@ struct Grid {
   FQ_HD int row(int j) const { return y0 + static_cast<int>(static_cast<std::int64_t>(j) * (y1 - y0) / rows); }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 std::vector<Rect> rectangles_of(const std::uint8_t* values, std::ptrdiff_t stride, int width, int height,
                                 int downscale) {
@@ -51,4 +51,4 @@ Rect bounds_of(const std::vector<Rect>& rectangles) {
   return {x0, y0, x1 - x0, y1 - y0};
 }
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Disjoint rectangles, in pixels and from top to bottom, that together hold the pixels whose value is not 0; runs that
 /// are equal in successive rows make one. values: one byte per pixel. downscale: 1, 2 or 4; squares of that size count
@@ -19,4 +19,4 @@ std::vector<Rect> rectangles_of(const std::uint8_t* values, std::ptrdiff_t strid
 /// The smallest rectangle that holds them all; empty for none.
 Rect bounds_of(const std::vector<Rect>& rectangles);
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

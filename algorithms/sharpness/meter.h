@@ -9,16 +9,16 @@
 #include <memory>
 #include <span>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// A frame of the plan's geometry; plan->refusal is empty.
-struct MeterTask {
+struct Task {
   Frame frame;
   std::shared_ptr<const Plan> plan;
 };
 
 /// Collects plan.cells * plan.words integers, cell by cell: the metric's totals followed by the sum of
 /// samples, or the histogram's bins.
-using Meter = Worker<MeterTask, std::span<const std::int64_t>>;
+using Meter = Worker<Task, std::span<const std::int64_t>>;
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -25,7 +25,7 @@
 #include <iterator>
 #include <type_traits>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// The samples that a pixel's share depends on: it exists where all of them lie inside the image.
 struct Reach {
@@ -107,4 +107,4 @@ struct MetricBase {
   static constexpr bool kHistogram = false;     ///< true: totals are 256 bins of the top 8 bits, no row() or pixel()
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

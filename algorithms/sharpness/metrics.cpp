@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace framequality {
+namespace framequality::sharpness {
 namespace {
 
 template <class... M>
@@ -25,4 +25,4 @@ const MetricInfo* find_metric(std::string_view name) {
   return found == kInfos.end() ? nullptr : *found;
 }
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

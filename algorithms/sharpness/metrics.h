@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 template <class... M>
 struct MetricList {
@@ -39,4 +39,4 @@ const MetricInfo& metric_info(int index);
 /// Null if there is no metric of this name.
 const MetricInfo* find_metric(std::string_view name);
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-namespace framequality {
+namespace framequality::sharpness {
 namespace {
 
 /// Frame edge v (pixels) -> working samples of field p of `fields`, downscaled by k, clipped to 0...limit.
@@ -231,4 +231,4 @@ Plan make_plan(const Geometry& geometry, const Request& request) {
   return plan;
 }
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

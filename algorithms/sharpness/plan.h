@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// A rectangle in pixels of the frame, of a mosaic in samples of the sensor; may lie partly or wholly outside.
 struct Rect {
@@ -86,4 +86,4 @@ struct Plan {
 /// region with nothing left has N = 0.
 Plan make_plan(const Geometry& geometry, const Request& request);
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -9,7 +9,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Stands for a number in row() and pixel() in place of samples: a sum of the samples around a pixel, each times an
 /// integer.
@@ -188,4 +188,4 @@ struct LagList {
 template <class M>
 inline constexpr LagList<kTotalsOf<M>> kLags{kLagForm<M>};
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Smoothing before the metric, each way, edge samples repeated: 1-2-1 or 1-4-6-4-1.
 enum class Prefilter : std::uint8_t { kNone, kBinomial3, kBinomial5 };
@@ -51,4 +51,4 @@ FQ_HD std::uint32_t binomial_tap(int radius, int d) {
   return a == 0 ? 6 : a == 1 ? 4 : 1;
 }
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -9,7 +9,7 @@
 #include <functional>
 #include <iterator>
 
-namespace framequality {
+namespace framequality::sharpness {
 namespace {
 
 /// A region's totals and its numbers of pixels.
@@ -225,4 +225,4 @@ double sharpest_zones(std::span<const double> zones, int count) {
   return n > 0 ? sum / static_cast<double>(n) : 0;
 }
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

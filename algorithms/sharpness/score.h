@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Scores of one frame. Unit: as the metric's, in 8-bit grey levels at every depth. Never NaN or infinite; 0 where a
 /// region has no pixels.
@@ -36,4 +36,4 @@ Scores finish(const Plan& plan, std::span<const std::int64_t> totals);
 /// fills this many zones. 0 without zones.
 double sharpest_zones(std::span<const double> zones, int count);
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

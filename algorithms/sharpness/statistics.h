@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <span>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Pixels of a block each way: 256 residuals, whose mean is 5% off in white noise.
 inline constexpr int kNoiseBlock = 16;
@@ -151,4 +151,4 @@ inline Statistics finish_statistics(const StatisticsPlan& plan, int depth, std::
   return s;
 }
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -63,7 +63,7 @@ class Sink {
 /// M: a metric that is no histogram. indent: of pixel()'s body.
 template <class M>
 MetricText metric_text(const std::string& indent) {
-  using Features = std::array<Number, kFeaturesOf<M>>;
+  using Features = std::array<Number, sharpness::kFeaturesOf<M>>;
   using Row = typename M::template Row<Number>;
   MetricText text;
   {

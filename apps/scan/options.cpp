@@ -25,6 +25,8 @@
 
 namespace framequality::apps::scan {
 
+using namespace sharpness;
+
 namespace {
 
 constexpr int kMaxZones = 64, kMaxBest = 10'000, kMaxJobs = 256, kMaxShards = 1'000'000, kMaxSegments = 64,

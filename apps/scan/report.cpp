@@ -16,6 +16,8 @@
 
 namespace framequality::apps::scan {
 
+using namespace sharpness;
+
 namespace {
 
 constexpr int kDigits = 6;  // more than a plot can show

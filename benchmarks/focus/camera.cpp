@@ -10,6 +10,8 @@
 #include <numbers>
 
 namespace framequality::bench {
+using namespace sharpness;
+
 namespace {
 
 constexpr std::size_t kNoise = std::size_t{1} << 20;

@@ -21,8 +21,8 @@ class Camera {
  private:
   void expose(std::span<const std::uint16_t> plane, double contrast, double sigma);
 
-  std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<Meter> meter_;
+  std::shared_ptr<const sharpness::Plan> plan_;
+  std::unique_ptr<sharpness::Meter> meter_;
   Pixels frame_;
   std::uint64_t at_;  ///< in the noise
 };

@@ -14,6 +14,8 @@
 #include <string>
 
 namespace framequality::bench {
+using namespace sharpness;
+
 namespace {
 
 using cuda::check;

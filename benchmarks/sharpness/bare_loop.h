@@ -68,11 +68,11 @@ class BareLoop {
 
   const Blocks& blocks_;
   Feed feed_;
-  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const sharpness::Plan> plan_;
   std::int64_t expected_ = 0;
   std::vector<cuda::DeviceBytes> on_device_;
   std::vector<Slot> slots_;
-  std::unique_ptr<Meter> meter_;  ///< after what its frames lie in: it goes first, and waits for them
+  std::unique_ptr<sharpness::Meter> meter_;  ///< after what its frames lie in: it goes first, and waits for them
   std::size_t turn_ = 0;
 };
 

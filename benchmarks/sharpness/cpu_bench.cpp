@@ -22,6 +22,7 @@
 #endif
 
 using namespace framequality;
+using namespace framequality::sharpness;
 
 namespace {
 

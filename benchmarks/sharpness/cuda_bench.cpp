@@ -24,6 +24,7 @@
 #include <utility>
 
 using namespace framequality;
+using namespace framequality::sharpness;
 
 namespace {
 

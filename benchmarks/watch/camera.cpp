@@ -15,6 +15,8 @@
 
 namespace framequality::bench {
 
+using namespace sharpness;
+
 namespace {
 
 constexpr std::size_t kNoise = std::size_t{1} << 20;

@@ -45,8 +45,8 @@ class WatchedCamera {
   SplitMix random_;
   CameraWatchSettings settings_;
   CameraWatch watch_;
-  std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<Meter> meter_;
+  std::shared_ptr<const sharpness::Plan> plan_;
+  std::unique_ptr<sharpness::Meter> meter_;
   cv::Mat frame_, blurred_;
   double blur_ = 0;
   cv::Mat disk_;

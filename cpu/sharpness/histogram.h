@@ -61,7 +61,7 @@ FQ_HD void count_singles(const std::uint8_t* p, int n, std::uint32_t* singles) {
   for (; n >= 8; n -= 8, p += 8) {
     std::uint64_t w;
     std::memcpy(&w, p, 8);
-    for (int i = 0; i < 8; ++i) ++singles[i * kHistogramBins + static_cast<int>(w >> (8 * i) & 0xff)];
+    for (int i = 0; i < 8; ++i) ++singles[i * sharpness::kHistogramBins + static_cast<int>(w >> (8 * i) & 0xff)];
   }
   for (; n > 0; --n, ++p) ++singles[*p];
 }
@@ -102,20 +102,20 @@ void count(const Block& b, int shift, bool has_pairs, std::uint32_t* counters) {
 
 /// SharpnessKernels::fold.
 void fold(std::uint32_t* counters, bool has_pairs, std::int64_t* bins) {
-  std::uint32_t low[kHistogramBins] = {};
-  for (int i = 0; i < kSingleCounters; i += kHistogramBins)
-    for (int k = 0; k < kHistogramBins; ++k) low[k] += counters[i + k];
+  std::uint32_t low[sharpness::kHistogramBins] = {};
+  for (int i = 0; i < kSingleCounters; i += sharpness::kHistogramBins)
+    for (int k = 0; k < sharpness::kHistogramBins; ++k) low[k] += counters[i + k];
   if (has_pairs)
-    for (int k = 0; k < kHistogramBins; ++k) {
-      const std::uint32_t* row = counters + kSingleCounters + std::ptrdiff_t{k} * kHistogramBins;
+    for (int k = 0; k < sharpness::kHistogramBins; ++k) {
+      const std::uint32_t* row = counters + kSingleCounters + std::ptrdiff_t{k} * sharpness::kHistogramBins;
       std::uint32_t high = 0;
-      for (int j = 0; j < kHistogramBins; ++j) {
+      for (int j = 0; j < sharpness::kHistogramBins; ++j) {
         high += row[j];
         low[j] += row[j];
       }
       bins[k] += high;
     }
-  for (int k = 0; k < kHistogramBins; ++k) bins[k] += low[k];
+  for (int k = 0; k < sharpness::kHistogramBins; ++k) bins[k] += low[k];
   std::memset(counters, 0, sizeof(std::uint32_t) * static_cast<std::size_t>(has_pairs ? kCounters : kSingleCounters));
 }
 

@@ -16,6 +16,8 @@
 #include <type_traits>
 
 namespace framequality::cpu {
+using namespace sharpness;
+
 namespace {
 
 /// Rows that 32-bit lanes can hold before a flush; each lane sums four words of a row, over its chains of accumulators.

@@ -54,20 +54,20 @@ struct PrefilterFormat {
 };
 
 /// Counters of a histogram: eight of each bin, then one of each pair of bins.
-inline constexpr int kSingleCounters = 8 * kHistogramBins;
-inline constexpr int kCounters = kSingleCounters + kHistogramBins * kHistogramBins;
+inline constexpr int kSingleCounters = 8 * sharpness::kHistogramBins;
+inline constexpr int kCounters = kSingleCounters + sharpness::kHistogramBins * sharpness::kHistogramBins;
 
 struct SharpnessKernels {
   int vector_bytes;  ///< of the values that measure_prefiltered processes at once
   /// Adds the block's totals to the metric's, or its counts to 256 bins.
   using Measure = void (*)(const Block&, std::int64_t* totals);
-  Measure measure[kMetricCount][kLanes];
+  Measure measure[sharpness::kMetricCount][kLanes];
   /// As measure, of samples computed on the fly: sample (x, y) of the block from values x...x+2*radius of rows
   /// y...y+2*radius, of which columns 0...readable-1 may be loaded, at least 2*radius more than a vector's. In place of
   /// kSplit from bytes that are 8-bit luma, of kShort and kInt from words. Null where prefilter and measure are
   /// faster.
   using MeasurePrefiltered = void (*)(const Block&, const PrefilterFormat&, std::int64_t* totals);
-  MeasurePrefiltered measure_prefiltered[kMetricCount][kLanes];
+  MeasurePrefiltered measure_prefiltered[sharpness::kMetricCount][kLanes];
   /// The same for mean.
   MeasurePrefiltered mean_prefiltered[kLanes];
   /// Adds the sum of the block's samples to *totals. In place of kSplit from words.
@@ -109,7 +109,7 @@ constexpr Lane word_lane(int largest) {
   } else {
     const std::int64_t gain = M::kGain > 1 ? M::kGain : 1;
     if (gain * largest > 32767) return Lane::kInt;
-    for (const Peak& p : M::kPeak) {
+    for (const sharpness::Peak& p : M::kPeak) {
       std::int64_t worst = std::int64_t{4} * p.factor;  // up to four words of a row are added in one 32-bit lane
       for (int e = 0; e < p.power; ++e) worst *= largest;
       if (worst > 0x7fffffff) return Lane::kInt;

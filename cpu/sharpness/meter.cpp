@@ -15,6 +15,8 @@
 #include <type_traits>
 
 namespace framequality::cpu {
+using namespace sharpness;
+
 namespace {
 
 /// Rows of a block. More rows share the two halo rows among more, fewer keep a block's rows in the first-level cache
@@ -84,7 +86,7 @@ class CpuMeter final : public Meter {
            const StatisticsKernels& statistics)
       : geometry_(geometry), instruction_set_(instruction_set), kernels_(kernels), statistics_(statistics, kernels) {}
 
-  void submit(const MeterTask& task) override {
+  void submit(const Task& task) override {
     const auto& [frame, plan] = task;
     if (plan_) throw std::logic_error("cpu meter: a frame is pending");
     if (!plan || !plan->refusal.empty() || plan->geometry != geometry_ || frame.memory != Memory::kHost)

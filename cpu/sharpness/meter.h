@@ -11,6 +11,6 @@ namespace framequality::cpu {
 
 /// A meter for frames of `geometry` in host memory. Measures in collect(); one frame may be pending at a time.
 /// isa: one of instruction_sets(), or empty for the best; all give the same totals.
-std::unique_ptr<Meter> make_meter(const Geometry& geometry, std::string_view isa = {});
+std::unique_ptr<sharpness::Meter> make_meter(const Geometry& geometry, std::string_view isa = {});
 
 }  // namespace framequality::cpu

@@ -6,6 +6,8 @@
 #include <bit>
 
 namespace framequality::cpu {
+using namespace sharpness;
+
 namespace {
 
 /// Bits that values have in addition to those of luma.

@@ -34,7 +34,7 @@ struct Route {
 };
 
 /// The route of a plan's frames through these kernels.
-Route route(const Plan& plan, const SharpnessKernels& kernels);
+Route route(const sharpness::Plan& plan, const SharpnessKernels& kernels);
 
 /// Text for logs, such as "samples as measured, values in place, lanes split".
 std::string to_string(const Route& route);

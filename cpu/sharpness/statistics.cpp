@@ -6,6 +6,8 @@
 
 namespace framequality::cpu {
 
+using namespace sharpness;
+
 void StatisticsMeter::begin(const Plan& plan, const Frame& frame, bool is_exposed) {
   plan_ = &plan;
   frame_ = &frame;

@@ -22,7 +22,7 @@ class StatisticsMeter {
   StatisticsMeter(const StatisticsKernels& kernels, const SharpnessKernels& luma) : kernels_(kernels), luma_(luma) {}
 
   /// Starts a frame. plan and frame outlive the measurement. is_exposed: expose() is called for all of the roi.
-  void begin(const Plan& plan, const Frame& frame, bool is_exposed);
+  void begin(const sharpness::Plan& plan, const Frame& frame, bool is_exposed);
   /// Adds the exposure of luma x0...x1-1 of `count` rows: bytes or words that the metric has just read.
   void expose(const std::uint8_t* const* rows, int count, int x0, int x1) {
     kernels_.expose[static_cast<int>(code_)](rows, count, x0, x1 - x0, clip_, words_.data());
@@ -34,7 +34,7 @@ class StatisticsMeter {
 
  private:
   struct Pass {
-    StatisticsGrid grid;
+    sharpness::StatisticsGrid grid;
     int bands = 0;                         ///< done
     int y = 0;                             ///< first row that is not exposed
     const std::uint8_t* origin = nullptr;  ///< luma (x0, 0) of the field, if luma is adjacent bytes or words
@@ -47,16 +47,16 @@ class StatisticsMeter {
   const std::uint8_t* row(const Pass& pass, int y) {
     return pass.origin ? pass.origin + pass.stride * y : make_row(pass.grid, y);
   }
-  const std::uint8_t* make_row(const StatisticsGrid& grid, int y);
+  const std::uint8_t* make_row(const sharpness::StatisticsGrid& grid, int y);
 
   const StatisticsKernels& kernels_;
   const SharpnessKernels& luma_;
-  const Plan* plan_ = nullptr;
+  const sharpness::Plan* plan_ = nullptr;
   const Frame* frame_ = nullptr;
   Code code_ = Code::kByte;
-  ClipCodes clip_{};
+  sharpness::ClipCodes clip_{};
   std::array<Pass, 2> passes_;
-  std::array<std::uint64_t, kStatisticsWords> words_{};
+  std::array<std::uint64_t, sharpness::kStatisticsWords> words_{};
   std::vector<std::uint32_t> sums_;               ///< of |r| over each block
   std::vector<std::uint8_t> codes_;               ///< rows of extracted luma
   std::array<std::ptrdiff_t, kBandRows> made_{};  ///< row of the frame in each slot

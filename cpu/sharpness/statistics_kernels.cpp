@@ -12,6 +12,8 @@
 #include <cstring>
 
 namespace framequality::cpu {
+using namespace sharpness;
+
 namespace {
 
 /// Lanes first...last-1 of a vector are all ones.

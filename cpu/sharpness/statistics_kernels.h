@@ -9,7 +9,7 @@
 namespace framequality::cpu {
 
 /// Rows of luma that a band of blocks reads.
-inline constexpr int kBandRows = kNoiseBlock + 2;
+inline constexpr int kBandRows = sharpness::kNoiseBlock + 2;
 
 /// Storage of luma in memory.
 enum class Code : std::uint8_t {
@@ -26,7 +26,7 @@ struct StatisticsKernels {
   void (*residuals[kCodes])(const std::uint8_t* const* rows, int first, int step, int run, int columns,
                             std::uint32_t* sums, std::uint64_t& squares);
   /// Adds the shares of n pixels from x on of each of `count` rows to words[kLumaSum], [kBlackCount], [kWhiteCount].
-  void (*expose[kCodes])(const std::uint8_t* const* rows, int count, int x, int n, ClipCodes clip,
+  void (*expose[kCodes])(const std::uint8_t* const* rows, int count, int x, int n, sharpness::ClipCodes clip,
                          std::uint64_t* words);
 };
 

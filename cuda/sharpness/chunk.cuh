@@ -132,7 +132,7 @@ __device__ unsigned unit_mask(unsigned live, int unit) {
 }
 /// True if a pixel of the unit needs samples outside the chunk.
 template <class S>
-__device__ constexpr bool is_beside(Reach reach, int unit) {
+__device__ constexpr bool is_beside(sharpness::Reach reach, int unit) {
   return S::first(unit) < reach.left || S::second(unit) >= S::kPixels - reach.right;
 }
 

@@ -47,20 +47,20 @@ struct Squares {
   bool all = true;
   int count = 0;
   template <int kTotal>
-  FQ_HD constexpr void add(const Symbol&) {}
+  FQ_HD constexpr void add(const sharpness::Symbol&) {}
   template <int kTotal>
-  FQ_HD constexpr void add_product(const Symbol& a, const Symbol& b) {
+  FQ_HD constexpr void add_product(const sharpness::Symbol& a, const sharpness::Symbol& b) {
     ++count;
-    all = all && a.kind == b.kind && a.kind != Symbol::Kind::kOther;
-    for (int y = 0; y < Symbol::kRows; ++y)
-      for (int x = 0; x < Symbol::kColumns; ++x) all = all && a.weight[y][x] == b.weight[y][x];
+    all = all && a.kind == b.kind && a.kind != sharpness::Symbol::Kind::kOther;
+    for (int y = 0; y < sharpness::Symbol::kRows; ++y)
+      for (int x = 0; x < sharpness::Symbol::kColumns; ++x) all = all && a.weight[y][x] == b.weight[y][x];
   }
 };
 template <class M>
 inline constexpr Squares kProductsOf = [] {
   Squares squares;
-  const auto row = [](int dy) { return M::template row<Symbol>(Symbol::Neighbours{dy}); };
-  M::template pixel<Symbol>(row(-1), row(0), row(1), squares);
+  const auto row = [](int dy) { return M::template row<sharpness::Symbol>(sharpness::Symbol::Neighbours{dy}); };
+  M::template pixel<sharpness::Symbol>(row(-1), row(0), row(1), squares);
   return squares;
 }();
 /// Whether factors, or summands, of a metric may be negative.
@@ -149,7 +149,7 @@ class DuoSums {
 
   int unit_ = 0, call_ = 0;
   unsigned mask_ = ~0u, held_sum_ = 0, held_[kProductsOf<M>.count > 0 ? kProductsOf<M>.count : 1][2] = {};
-  Parts sum_[kTotalsOf<M>], product_[kTotalsOf<M>];
+  Parts sum_[sharpness::kTotalsOf<M>], product_[sharpness::kTotalsOf<M>];
 };
 
 }  // namespace framequality::cuda

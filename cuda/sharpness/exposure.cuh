@@ -9,7 +9,7 @@ namespace framequality::cuda {
 /// One thread's sums. Of at most 2^24 codes.
 class ByteExposure {
  public:
-  __device__ __forceinline__ explicit ByteExposure(const ClipCodes& clip)
+  __device__ __forceinline__ explicit ByteExposure(const sharpness::ClipCodes& clip)
       : to_black_(static_cast<unsigned>(kHalf - 1 - clip.black) * kOnes),
         to_white_(static_cast<unsigned>(2 * kHalf - clip.white) * kOnes) {}
 

@@ -14,7 +14,7 @@ namespace framequality::cuda {
 
 /// A grid with every cell cut into tiles_x x tiles_y tiles, one block each; some may be empty.
 struct TiledGrid {
-  Grid grid;
+  sharpness::Grid grid;
   int tiles_x = 0, tiles_y = 0;
   int first_block = 0;
   int rows = 0;    ///< stream kernels: of one warp's strip
@@ -25,7 +25,7 @@ struct TiledGrid {
 struct Job {
   Frame frame;
   PixelLayout layout;
-  SampleFormat samples;
+  sharpness::SampleFormat samples;
   int fields = 1;
   int width[2] = {}, height[2] = {};  ///< of each field, in working samples
   int readable = 0;                   ///< stream kernels: bytes of a row that may be read
@@ -40,7 +40,7 @@ struct Job {
   bool mean = false;
   bool is_made = false;  ///< a kernel of this frame writes what is measured
   bool exposes = false;  ///< Measure::kQuadratic: the exposure is summed too, to the words behind those of the cells
-  ClipCodes clip{};      ///< where it exposes
+  sharpness::ClipCodes clip{};  ///< where it exposes
 };
 
 /// Extraction of luma into a separate plane, one byte each, or two for more than 8 bits.
@@ -63,7 +63,7 @@ struct SampleArea {
 /// unchanged or shifted and masked, in rows at multiples of 16 bytes.
 struct SamplesJob {
   Frame frame;
-  SampleFormat samples;
+  sharpness::SampleFormat samples;
   int plane = 0;
   unsigned shift = 0, bits = 0;  ///< luma: word >> shift & bits
   int readable = 0;              ///< bytes of a row that may be read
@@ -79,13 +79,13 @@ struct StatisticsJob {
   Frame frame;
   PixelLayout layout;
   int fields = 1;
-  StatisticsGrid grid[2];
+  sharpness::StatisticsGrid grid[2];
   int grids = 0;
   int step = 1;                 ///< of groups of noise blocks
   int sum_count = 0, rank = 0;  ///< of noise blocks of all grids, and the place of the one that counts
   int tiles = 0;                ///< blocks of threads that sum residuals; the others, if there are any, expose
   int first_tile[2] = {};       ///< of each grid
-  ClipCodes clip{};
+  sharpness::ClipCodes clip{};
   int first_word = 0;                        ///< of the kStatisticsWords: kExposureWords where another kernel exposes
   bool is_made = false;                      ///< as of Job
   unsigned* sums = nullptr;                  ///< of noise blocks
@@ -154,7 +154,7 @@ Kernel quadratic_kernel(int metric);
 
 /// The kernel that fills a plane with working samples; its grid: tile_width samples across from a multiple of x_align
 /// on, strips times SamplesJob::tile_rows down, fields. Not for the identity. word_bytes: 1 or 2.
-Kernel samples_kernel(const SampleFormat& samples, int word_bytes);
+Kernel samples_kernel(const sharpness::SampleFormat& samples, int word_bytes);
 
 /// Measure::kPrefilter, laid out as for stream_kernel(); pictures of at least 3 x 3. Compiled for architectures from
 /// 800 on.

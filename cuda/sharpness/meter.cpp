@@ -13,6 +13,8 @@
 #include <stdexcept>
 
 namespace framequality::cuda {
+using namespace sharpness;
+
 namespace {
 
 constexpr int kLumaBlocks = 16;   // on each processor
@@ -358,7 +360,7 @@ void DeviceMeter::launch(Slot& slot, const Frame& frame, bool is_ours) {
   }
 }
 
-void DeviceMeter::submit(const MeterTask& task) { begin(task.frame, task.plan, true); }
+void DeviceMeter::submit(const Task& task) { begin(task.frame, task.plan, true); }
 
 /// submit(); waits: for the queue that writes a frame on the device.
 void DeviceMeter::begin(const Frame& frame, std::shared_ptr<const Plan> plan, bool waits) {

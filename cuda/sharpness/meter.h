@@ -18,6 +18,6 @@ namespace framequality::cuda {
 /// on another stream must have finished). id < 0: in the CUDA context that is current, which may be any driver
 /// context (as GstCuda pushes one); the same one must be current whenever the meter is called or destroyed. id >= 0:
 /// every call makes that device's primary context current and leaves it so. Throws Error.
-std::unique_ptr<Meter> make_meter(const Geometry& geometry, int id, int depth = 1);
+std::unique_ptr<sharpness::Meter> make_meter(const Geometry& geometry, int id, int depth = 1);
 
 }  // namespace framequality::cuda

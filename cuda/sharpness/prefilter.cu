@@ -13,6 +13,8 @@
 #include <cstdint>
 
 namespace framequality::cuda {
+using namespace sharpness;
+
 namespace {
 
 // Other architectures never get this kernel.

@@ -11,6 +11,8 @@
 #include <span>
 
 namespace framequality::cuda {
+using namespace sharpness;
+
 namespace {
 
 // Narrower cells leave most of a stream kernel's 512-byte strips idle.

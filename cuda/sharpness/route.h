@@ -52,7 +52,7 @@ struct Route {
   SampleRoute samples = SampleRoute::kCodes;
   Measure measure = Measure::kNothing;
   bool exposes = false;  ///< the kernel that measures does: the statistics' does not
-  std::array<CompanionRoute, Plan::kMostCompanions> companions{};
+  std::array<CompanionRoute, sharpness::Plan::kMostCompanions> companions{};
 
   /// True if a kernel of this stage is launched.
   bool has(Stage stage) const;
@@ -61,7 +61,7 @@ struct Route {
 
 /// The route of frames with this plan. architecture: 10 times the compute capability that the running kernels were
 /// compiled for. Only `luma` depends on the placement.
-Route route(const Plan& plan, const Placement& placement, int architecture);
+Route route(const sharpness::Plan& plan, const Placement& placement, int architecture);
 
 /// Text for logs, such as "luma packed, statistics, samples in a plane, kernel stream-shorts".
 std::string to_string(const Route& route);

@@ -8,6 +8,8 @@
 #include <cstdint>
 
 namespace framequality::cuda {
+using namespace sharpness;
+
 namespace {
 
 // Each thread computes 8 adjacent samples, the widest store there is, and moves down SamplesJob::tile_rows rows. The

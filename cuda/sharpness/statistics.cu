@@ -14,6 +14,8 @@
 #include <cstdint>
 
 namespace framequality::cuda {
+using namespace sharpness;
+
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;

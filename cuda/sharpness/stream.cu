@@ -5,6 +5,8 @@
 #include "cuda/sharpness/chunk.cuh"
 
 namespace framequality::cuda {
+using namespace sharpness;
+
 namespace {
 
 // One warp's strip is 512 bytes wide: each thread owns 16 adjacent bytes, the widest load there is, and moves down

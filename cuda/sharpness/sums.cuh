@@ -46,7 +46,7 @@ class PairSums {
   /// Most pixels that a thread may add.
   static constexpr int kPixels = [] {
     int pixels = INT32_MAX;
-    for (const Peak& p : M::kPeak)
+    for (const sharpness::Peak& p : M::kPeak)
       pixels = std::min(pixels, INT32_MAX / (p.power == 1 ? p.factor * 255 : p.factor * 255 * 255));
     return pixels;
   }();
@@ -66,7 +66,7 @@ class PairSums {
   }
   /// Ends the pair.
   __device__ __forceinline__ void end() {
-    unrolled<kTotalsOf<M>>([&](auto index) {
+    unrolled<sharpness::kTotalsOf<M>>([&](auto index) {
       constexpr int i = decltype(index)::value;
       if constexpr (M::kPeak[i].power == 1) {
         sum_[i] = __dp2a_lo(part_[i].bits & mask_, 0x0101u, sum_[i]);
@@ -78,8 +78,8 @@ class PairSums {
 
  private:
   unsigned mask_;
-  Pair part_[kTotalsOf<M>] = {};
-  unsigned sum_[kTotalsOf<M>] = {};
+  Pair part_[sharpness::kTotalsOf<M>] = {};
+  unsigned sum_[sharpness::kTotalsOf<M>] = {};
 };
 
 /// One thread's totals of samples of up to 16 bits: squares in 64 bits, first powers in 32.
@@ -89,7 +89,7 @@ class WordSums {
   /// Most pixels that a thread may add.
   static constexpr int kPixels = [] {
     int pixels = INT32_MAX;
-    for (const Peak& p : M::kPeak)
+    for (const sharpness::Peak& p : M::kPeak)
       if (p.power == 1) pixels = std::min(pixels, INT32_MAX / (p.factor * 65535));
     return pixels;
   }();
@@ -109,8 +109,8 @@ class WordSums {
   __device__ long long total(int i) const { return narrow_[i] + wide_[i]; }
 
  private:
-  int narrow_[kTotalsOf<M>] = {};
-  long long wide_[kTotalsOf<M>] = {};
+  int narrow_[sharpness::kTotalsOf<M>] = {};
+  long long wide_[sharpness::kTotalsOf<M>] = {};
 };
 
 /// A sample and its neighbours along the row, in the form that metrics use.

@@ -4,6 +4,8 @@
 #include "cuda/sharpness/sums.cuh"
 
 namespace framequality::cuda {
+using namespace sharpness;
+
 namespace {
 
 // 64 columns keep two warps adjacent in a row; 32 rows keep the halo (up to 3 columns and 2 rows) a small part of

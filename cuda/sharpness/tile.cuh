@@ -70,9 +70,9 @@ __device__ inline const std::uint8_t* field_row(const Job& job, int p, int field
 
 /// Position of a metric's neighbours.
 template <class M>
-inline constexpr Reach kReachOf = [] {
+inline constexpr sharpness::Reach kReachOf = [] {
   if constexpr (M::kHistogram) {
-    return Reach{};
+    return sharpness::Reach{};
   } else {
     return M::kReach;
   }
@@ -102,8 +102,8 @@ __device__ void add_sums(unsigned long long* totals, const long long (&mine)[kSu
 
 /// The same for the totals of a cell.
 template <class M, int kThreads>
-__device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[kWordsOf<M>]) {
-  add_sums<kThreads>(job.totals + cell * job.words, mine, kTotalsOf<M> + job.mean);
+__device__ void add_to_cell(const Job& job, int cell, const long long (&mine)[sharpness::kWordsOf<M>]) {
+  add_sums<kThreads>(job.totals + cell * job.words, mine, sharpness::kTotalsOf<M> + job.mean);
 }
 
 /// True in the last of `blocks` blocks to call it, with what the others wrote to be seen. All threads of these blocks
@@ -137,10 +137,11 @@ __device__ inline void finish_block(const Job& job) {
 /// 256 bins in shared memory, several copies of each to keep threads with equal samples apart.
 template <int kCopies>
 struct Bins {
-  unsigned count[kHistogramBins][kCopies];
+  unsigned count[sharpness::kHistogramBins][kCopies];
 
   __device__ void clear() {
-    for (int i = static_cast<int>(threadIdx.x); i < kHistogramBins * kCopies; i += static_cast<int>(blockDim.x))
+    for (int i = static_cast<int>(threadIdx.x); i < sharpness::kHistogramBins * kCopies;
+         i += static_cast<int>(blockDim.x))
       count[i / kCopies][i % kCopies] = 0;
     __syncthreads();
   }
@@ -155,7 +156,7 @@ struct Bins {
   /// Adds all copies to the cell's totals. All threads of the block call it.
   __device__ void add_to_cell(const Job& job, int cell) {
     __syncthreads();
-    for (int b = static_cast<int>(threadIdx.x); b < kHistogramBins; b += static_cast<int>(blockDim.x)) {
+    for (int b = static_cast<int>(threadIdx.x); b < sharpness::kHistogramBins; b += static_cast<int>(blockDim.x)) {
       unsigned n = 0;
 #pragma unroll
       for (int c = 0; c < kCopies; ++c) n += count[b][(b + c) % kCopies];  // neighbours in different banks

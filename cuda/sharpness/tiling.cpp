@@ -6,6 +6,8 @@
 #include <limits>
 
 namespace framequality::cuda {
+using namespace sharpness;
+
 namespace {
 
 /// The width of the widest cell of a grid, from the start of its tiles.

@@ -19,6 +19,6 @@ struct Tiling {
 /// Cuts all grids of a plan. capacity: blocks of the kernel that the device runs at once. Strips are as high as takes
 /// least time: whole waves of blocks, each lasting a strip's rows and Kernel::lead_rows more (halo and start). One wave
 /// of high strips or several of low ones, whichever wastes less.
-Tiling make_tiling(const Plan& plan, const Kernel& kernel, int capacity);
+Tiling make_tiling(const sharpness::Plan& plan, const Kernel& kernel, int capacity);
 
 }  // namespace framequality::cuda

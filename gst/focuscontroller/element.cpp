@@ -58,6 +58,7 @@ GST_DEBUG_CATEGORY(focuscontroller_debug);
 #define GST_CAT_DEFAULT focuscontroller_debug
 
 using namespace framequality;
+using namespace framequality::sharpness;
 
 struct GstFocusController {
   GstBaseTransform parent;

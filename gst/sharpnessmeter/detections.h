@@ -17,7 +17,7 @@ struct Detection {
   guint id = 0;          ///< of its metadata in the GstAnalyticsRelationMeta
   GQuark label = 0;      ///< its kind; 0 if unknown
   float confidence = 0;  ///< 0...1
-  Rect box;              ///< pixels; the upright bounding box of a rotated one
+  sharpness::Rect box;   ///< pixels; the upright bounding box of a rotated one
 };
 
 /// Replaces `found` by the buffer's object detections, in their order, at most `most`. Returns the number that the

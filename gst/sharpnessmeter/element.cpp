@@ -69,6 +69,8 @@ GST_DEBUG_CATEGORY(sharpnessmeter_debug);
 
 namespace framequality {
 
+using namespace sharpness;
+
 namespace {
 
 constexpr char kRoiParam[] = "sharpness";
@@ -110,7 +112,7 @@ namespace {
 
 class Sharpness {
  public:
-  using Task = MeterTask;
+  using Task = sharpness::Task;
   using Result = std::span<const std::int64_t>;
   struct Notes {
     std::size_t rois = 0;               ///< of GstVideoRegionOfInterestMeta; the first of the plan's extra regions
@@ -201,7 +203,7 @@ class Sharpness {
 
   void make_plan() {
     is_other_work_ = plan_ && without_extra(plan_->request) != without_extra(wanted_);
-    plan_ = std::make_shared<const Plan>(framequality::make_plan(format_.geometry, wanted_));
+    plan_ = std::make_shared<const Plan>(sharpness::make_plan(format_.geometry, wanted_));
     bool empty = true;
     for (int i = 0; i < plan_->zones(); ++i) empty = empty && plan_->pixels[static_cast<std::size_t>(i)] == 0;
     if (empty && wanted_.roi)

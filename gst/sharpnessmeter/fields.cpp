@@ -7,6 +7,8 @@
 
 namespace framequality {
 
+using namespace sharpness;
+
 namespace {
 
 /// How a picture is blurred. Of one without signal nothing else is known.

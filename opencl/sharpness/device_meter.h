@@ -21,28 +21,28 @@ Shape shape_for(const DeviceInfo& device);
 
 /// Measures on one device. A plan's kernels and tables of cells are made when a frame first uses it,
 /// and shared by all slots; a Slot holds everything for one frame in flight.
-class DeviceMeter final : public Meter {
+class DeviceMeter final : public sharpness::Meter {
  public:
   /// proves: programs are compared with the host twin before they are used.
   DeviceMeter(const Geometry& geometry, std::shared_ptr<Context> context, int depth, const Shape& shape,
               bool proves = true);
   ~DeviceMeter() override = default;
 
-  void submit(const MeterTask& task) override;
+  void submit(const sharpness::Task& task) override;
   std::span<const std::int64_t> collect() override;
   std::string route() const override;
 
   /// For benchmarks: mean time of a frame's kernels, run `count` times over one in the device's memory. Unit: seconds.
-  double time_kernels(const MeterTask& task, int count);
+  double time_kernels(const sharpness::Task& task, int count);
 
  private:
   /// A plane of working samples: in the frame itself, or computed from it.
   struct Samples {
-    SampleFormat format;
+    sharpness::SampleFormat format;
     bool is_direct = false;
     int word_bytes = 1, shift = 0;
     Kernel make;  ///< unless is_direct
-    Plan::Size size[2];
+    sharpness::Plan::Size size[2];
     int fields = 1;
     std::size_t pitch = 0, bytes = 0;
     std::size_t place = 0;  ///< index in Slot::samples
@@ -69,16 +69,16 @@ class DeviceMeter final : public Meter {
     std::shared_ptr<void> pinned;        ///< the results' memory, unless the device supports none
     std::vector<std::int64_t> unpinned;  ///< used instead of pinned
     std::span<std::int64_t> results;
-    std::shared_ptr<const Plan> plan;  ///< buffers are large enough for it
-    bool is_clear = false;             ///< totals are 0
+    std::shared_ptr<const sharpness::Plan> plan;  ///< buffers are large enough for it
+    bool is_clear = false;                        ///< totals are 0
   };
 
-  void prepare(const std::shared_ptr<const Plan>& plan);
+  void prepare(const std::shared_ptr<const sharpness::Plan>& plan);
   void prepare(Slot& slot);
-  std::size_t samples_for(const Plan& plan, const SampleFormat& format);
-  void add_measure(const Plan& plan, int at);
-  void add_statistics(const Plan& plan);
-  void prove(const Plan& plan);
+  std::size_t samples_for(const sharpness::Plan& plan, const sharpness::SampleFormat& format);
+  void add_measure(const sharpness::Plan& plan, int at);
+  void add_statistics(const sharpness::Plan& plan);
+  void prove(const sharpness::Plan& plan);
   Source source(std::string text) const;
   Kernel kernel(const Source& source, const char* name);
 
@@ -90,7 +90,7 @@ class DeviceMeter final : public Meter {
   Geometry geometry_;
   std::shared_ptr<Context> context_;
   Shape shape_;
-  std::shared_ptr<const Plan> plan_;  ///< the plan that the following members belong to
+  std::shared_ptr<const sharpness::Plan> plan_;  ///< the plan that the following members belong to
   std::vector<Samples> samples_;
   std::vector<Measure> measures_;
   StatisticsKernels statistics_;

@@ -24,7 +24,7 @@ class LagsText {
   static constexpr int kStrips = 640;  ///< as Shape::strips; measured on an H100, too
 
   LagsText(const Shape& shape, const MeasureText& measure) : s_(shape), m_(measure) {
-    static_assert(255.0 * 255 * kBytes * kLags<M>.most_shared * (kMostStripRows + kAhead) < 0x1p32);
+    static_assert(255.0 * 255 * kBytes * sharpness::kLags<M>.most_shared * (kMostStripRows + kAhead) < 0x1p32);
   }
 
   std::string text() const {
@@ -34,14 +34,14 @@ class LagsText {
   }
 
  private:
-  static constexpr Reach kReach = M::kReach;
+  static constexpr sharpness::Reach kReach = M::kReach;
   static constexpr int kWords = kBytes / 4, kAhead = 3;  ///< rows fetched in advance
-  static constexpr int kDown = kLags<M>.down, kAcross = kLags<M>.across;
-  static constexpr int kTotals = kTotalsOf<M>;
+  static constexpr int kDown = sharpness::kLags<M>.down, kAcross = sharpness::kLags<M>.across;
+  static constexpr int kTotals = sharpness::kTotalsOf<M>;
   static_assert(kAhead % (kDown + 1) == 0);
 
   bool sums_samples() const {
-    return m_.mean || std::ranges::any_of(kLagForm<M>.slope, [](int slope) { return slope != 0; });
+    return m_.mean || std::ranges::any_of(sharpness::kLagForm<M>.slope, [](int slope) { return slope != 0; });
   }
 
   std::string primitives() const {
@@ -162,8 +162,8 @@ static uint byte_mask(const int x, const int x0, const int x1) {
   /// Adds the products of the row with this role and those above it.
   std::string products(int role) const {
     std::string t;
-    for (int i = 0; i < kLags<M>.count; ++i) {
-      const Lag& lag = kLags<M>.lag[i];
+    for (int i = 0; i < sharpness::kLags<M>.count; ++i) {
+      const sharpness::Lag& lag = sharpness::kLags<M>.lag[i];
       const std::string sum = "a" + str(lag.accumulator);
       const int above = (role - lag.dy + kDown + 1) % (kDown + 1);
       // Both samples relative to the left one's column.
@@ -190,7 +190,7 @@ static uint byte_mask(const int x, const int x0, const int x1) {
       t += ";\n";
     }
     t += "    uint sum = 0";
-    for (int a = 0; a < kLags<M>.accumulators; ++a) t += ", a" + str(a) + " = 0";
+    for (int a = 0; a < sharpness::kLags<M>.accumulators; ++a) t += ", a" + str(a) + " = 0";
     t += ";\n";
     for (int i = 0; i < kAhead; ++i) t += "    NEXT(c" + str(i) + ", e" + str(i) + ")\n";
     for (int i = 0; i < kDown; ++i) t += take(i, i, "first - " + str(kDown - i) + " >= y0");
@@ -201,10 +201,10 @@ static uint byte_mask(const int x, const int x0, const int x1) {
     }
     t += "    }\n";
     for (int i = 0; i < kTotals; ++i) {
-      for (int a = 0; a < kLags<M>.accumulators; ++a)
-        if (const int weight = kLags<M>.weight[a][i]; weight != 0)
+      for (int a = 0; a < sharpness::kLags<M>.accumulators; ++a)
+        if (const int weight = sharpness::kLags<M>.weight[a][i]; weight != 0)
           t += "    mine[" + str(i) + "] += (long)" + str(weight) + " * a" + str(a) + ";\n";
-      if (const int slope = kLagForm<M>.slope[i]; slope != 0)
+      if (const int slope = sharpness::kLagForm<M>.slope[i]; slope != 0)
         t += "    mine[" + str(i) + "] += (long)" + str(slope) + " * sum;\n";
     }
     if (m_.mean) t += "    mine[" + str(kTotals) + "] += sum;\n";
@@ -241,7 +241,8 @@ static uint byte_mask(const int x, const int x0, const int x1) {
 /// True if a metric of these samples is summed as lags.
 template <class M>
 bool is_lags(const Shape& shape, const MeasureText& m) {
-  return kLagForm<M>.is_quadratic && shape.dot != Dot::kNone && m.word_bytes == 1 && m.bits == 8 && m.shift == 0;
+  return sharpness::kLagForm<M>.is_quadratic && shape.dot != Dot::kNone && m.word_bytes == 1 && m.bits == 8 &&
+         m.shift == 0;
 }
 
 }  // namespace framequality::opencl

@@ -14,6 +14,8 @@
 #include <utility>
 
 namespace framequality::opencl {
+using namespace sharpness;
+
 namespace {
 
 constexpr int kMostLanes = 16;
@@ -298,7 +300,7 @@ void DeviceMeter::launch(Slot& slot, const Placed& placed) {
   }
 }
 
-void DeviceMeter::submit(const MeterTask& task) {
+void DeviceMeter::submit(const Task& task) {
   if (task.frame.memory != Memory::kHost) throw std::invalid_argument("opencl meter: the frame is in a GPU's memory");
   Slot& slot = slots_.next();
   const cl_command_queue queue = slot.queue.get();
@@ -330,7 +332,7 @@ std::string DeviceMeter::route() const {
          std::to_string(measures_.front().rows) + " rows, on " + context_->device().title();
 }
 
-double DeviceMeter::time_kernels(const MeterTask& task, int count) {
+double DeviceMeter::time_kernels(const Task& task, int count) {
   Slot& slot = slots_.next();
   prepare(task.plan);
   prepare(slot);

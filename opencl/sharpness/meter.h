@@ -12,6 +12,6 @@ namespace framequality::opencl {
 /// at a time, each with its own queue and memory. submit() does not wait for the device, except for a plan whose
 /// programs have to be compiled first. Every program measures a small image and is compared with the host twin before
 /// it is used. Throws Error.
-std::unique_ptr<Meter> make_meter(const Geometry& geometry, int id, int depth = 1);
+std::unique_ptr<sharpness::Meter> make_meter(const Geometry& geometry, int id, int depth = 1);
 
 }  // namespace framequality::opencl

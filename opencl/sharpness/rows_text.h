@@ -31,7 +31,7 @@ template <class M>
 Numbers numbers_of(const Shape& shape, double largest) {
   const double most = std::max(1, M::kGain) * largest;
   if (!shape.has_fast_floats) return most <= 32767 ? Numbers::kShort : Numbers::kInt;
-  for (int i = 0; i < kTotalsOf<M>; ++i)
+  for (int i = 0; i < sharpness::kTotalsOf<M>; ++i)
     if (rows_within<M>(i, largest, 24) < kFewestRows) return Numbers::kInt;
   return most < 0x1p24 ? Numbers::kFloat : Numbers::kInt;
 }
@@ -49,7 +49,7 @@ class RowsText {
               : numbers_ == Numbers::kInt ? "int"
                                           : "short") {
     const int bits = numbers_ == Numbers::kFloat ? 24 : 31;
-    for (int i = 0; i < kTotalsOf<M>; ++i) {
+    for (int i = 0; i < sharpness::kTotalsOf<M>; ++i) {
       const int rows = rows_within<M>(i, m_.largest, bits);
       narrow_[i] = rows >= kFewestRows;
       if (narrow_[i]) rows_ = std::min(rows_, rows);
@@ -67,7 +67,7 @@ class RowsText {
   }
 
  private:
-  static constexpr Reach kReach = M::kReach;
+  static constexpr sharpness::Reach kReach = M::kReach;
 
   std::string types() const {
     const std::string code = m_.word_bytes == 1 ? "uchar" : "ushort";
@@ -99,13 +99,13 @@ class RowsText {
     const std::string narrow = numbers_ == Numbers::kFloat ? "float" : "int";
     std::string t = "typedef " + vector_of(narrow, n_) + " Sum;\ntypedef struct {\n" +
                     std::string(has_wide() ? "  Mask mask;\n" : "");
-    for (int i = 0; i < kTotalsOf<M>; ++i)
+    for (int i = 0; i < sharpness::kTotalsOf<M>; ++i)
       t += narrow_[i] ? "  Sum sum" + str(i) + ";\n" : "  long wide" + str(i) + ";\n";
     if (m_.mean) t += "  Sum mean;\n";
     t += "} Sums;\n";
     const std::string to_sum = numbers_ == Numbers::kShort ? "convert_" + vector_of("int", n_) : "";
     const std::string to_long = "convert_" + vector_of("long", n_);
-    for (int i = 0; i < kTotalsOf<M>; ++i) {
+    for (int i = 0; i < sharpness::kTotalsOf<M>; ++i) {
       const std::string id = str(i);
       if (narrow_[i]) {
         t += define("ADD" + id + "(v)", "sums->sum" + id + " += " + to_sum + "(v)");
@@ -189,11 +189,11 @@ class RowsText {
            "] += " + joined(n_, " + ", [&](int i) { return (i == 0 ? "(long)" : "") + lane(lanes, i); }) + ";\n";
     };
     t += "  const Mask counts = column >= max(x0, from) && column < min(x1, to);\n";
-    for (int i = 0; i < kTotalsOf<M>; ++i)
+    for (int i = 0; i < sharpness::kTotalsOf<M>; ++i)
       if (narrow_[i]) add("sum" + str(i), "counts", i);
     if (m_.mean) {
       t += "  const Mask inside = column >= x0 && column < x1;\n";
-      add("mean", "inside", kTotalsOf<M>);
+      add("mean", "inside", sharpness::kTotalsOf<M>);
     }
     return t + "}\n";
   }
@@ -207,7 +207,7 @@ class RowsText {
   std::string kernel() const {
     const int left = M::kReflect ? 0 : kReach.left, right = M::kReflect ? 0 : kReach.right;
     const int up = M::kReflect ? 0 : kReach.up, down = M::kReflect ? 0 : kReach.down;
-    const int words = kTotalsOf<M> + (m_.mean ? 1 : 0);
+    const int words = sharpness::kTotalsOf<M> + (m_.mean ? 1 : 0);
     std::string t = "#define FETCH(y) fetch(plane + (long)" + row_number("y") + " * pitch, x, w)\n";
     t += "#define AT(y) row_of(FETCH(y), x, w, &own)\n";
     t += kernel_head(s_);
@@ -222,7 +222,7 @@ class RowsText {
     if (has_wide())
       t += "    {\n      const Mask column = " + columns() +
            ";\n      sums.mask = column >= max(x0, from) && column < min(x1, to);\n    }\n";
-    for (int i = 0; i < kTotalsOf<M>; ++i)
+    for (int i = 0; i < sharpness::kTotalsOf<M>; ++i)
       t += narrow_[i] ? "    sums.sum" + str(i) + " = (Sum)0;\n" : "    sums.wide" + str(i) + " = 0;\n";
     if (m_.mean) t += "    sums.mean = (Sum)0;\n";
     t += "    V own;\n    const int begin = max(first, " + str(up) + "), end = min(last, h - " + str(down) + ");\n";
@@ -260,7 +260,7 @@ class RowsText {
       t += "      }\n      flush(&sums, x, x0, x1, from, to, mine);\n    }\n";
     }
     if (m_.mean) t += "    flush(&sums, x, x0, x1, from, to, mine);\n";
-    for (int i = 0; i < kTotalsOf<M>; ++i)
+    for (int i = 0; i < sharpness::kTotalsOf<M>; ++i)
       if (!narrow_[i]) t += "    mine[" + str(i) + "] += sums.wide" + str(i) + ";\n";
     t += "  }\n";
     return t + add_all(words, s_) + "}\n";
@@ -271,7 +271,7 @@ class RowsText {
   int n_;
   Numbers numbers_;
   std::string name_;
-  bool narrow_[kTotalsOf<M>] = {};
+  bool narrow_[sharpness::kTotalsOf<M>] = {};
   int rows_ = 4096;  ///< rows at a time in narrow sums
 };
 

@@ -13,6 +13,8 @@
 
 namespace framequality::opencl {
 
+using namespace sharpness;
+
 std::string samples_text(const PixelLayout& layout, const SampleFormat& samples, int out_bytes) {
   using text::Bytes;
   using Index = text::Expression<text::Signed>;

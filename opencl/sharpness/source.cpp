@@ -15,6 +15,8 @@
 #include "opencl/sharpness/rows_text.h"
 
 namespace framequality::opencl {
+using namespace sharpness;
+
 namespace {
 
 /// The kernel of metrics that use a histogram of the samples' top 8 bits.

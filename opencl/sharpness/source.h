@@ -56,7 +56,7 @@ std::string measure_text(const Shape& shape, const MeasureText& measure);
 /// Kernel `make_samples`, which converts a frame of any layout to a plane of working samples of `out_bytes` each:
 ///   (frame, origin0, origin1, origin2, pitch0, pitch1, pitch2, fields, out, out_pitch, w0, h0, w1, h1)
 /// Row y of field f is row y * fields + f in both. w, h: sizes of the fields.
-std::string samples_text(const PixelLayout& layout, const SampleFormat& samples, int out_bytes);
+std::string samples_text(const PixelLayout& layout, const sharpness::SampleFormat& samples, int out_bytes);
 
 /// Kernels of the statistics, for luma as bytes or words:
 ///   expose(frame, origin, pitch, grid..., totals): sums luma, counts black and white pixels

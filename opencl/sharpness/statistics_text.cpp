@@ -13,6 +13,8 @@
 
 namespace framequality::opencl {
 
+using namespace sharpness;
+
 std::string statistics_text(int word_bytes, int shift, int depth) {
   using Int = text::Expression<text::Signed>;
   const std::string code = word_bytes == 1 ? "uchar" : "ushort";
@@ -24,7 +26,7 @@ std::string statistics_text(int word_bytes, int shift, int depth) {
       "noise_residual", {"a", "b", "c", "d", "e", "f", "g", "h", "i"},
       [](Int a, Int b, Int c, Int d, Int e, Int f, Int g, Int h, Int i) {
         const Int up[3] = {a, b, c}, mid[3] = {d, e, f}, down[3] = {g, h, i};
-        return framequality::noise_residual(up, mid, down);
+        return sharpness::noise_residual(up, mid, down);
       });
   t += define("BLOCK", str(kNoiseBlock)) + define("GROUP", str(kNoiseGroup)) + define("NO_BLOCK", "0xffffffffu");
   t += define("TOTAL(word)", "(totals + 2 * (at + (word)))");

@@ -20,6 +20,8 @@
 #include <vector>
 
 namespace framequality {
+using namespace sharpness;
+
 namespace {
 
 TEST(CFocus, FindsThePeakOfAStage) {
@@ -252,7 +254,7 @@ class Failing final : public Meter {
     static const Backend* const cpu = backends().back();
     return cpu;
   }
-  void submit(const MeterTask& task) override { tasks_.push_back(task); }
+  void submit(const Task& task) override { tasks_.push_back(task); }
   std::span<const std::int64_t> collect() override {
     if (++collected_ == 2) throw Error(Fault::kDeviceLost, "scripted: the device is gone");
     tasks_.front().frame.memory = Memory::kHost;  // where what is said to be the device's lies
@@ -263,7 +265,7 @@ class Failing final : public Meter {
 
  private:
   std::unique_ptr<Meter> cpu_;
-  std::vector<MeterTask> tasks_;
+  std::vector<Task> tasks_;
   int collected_ = 0;
 };
 

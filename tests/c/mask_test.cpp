@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace framequality {
+using namespace sharpness;
+
 namespace {
 
 using Values = std::vector<std::uint8_t>;

@@ -18,6 +18,8 @@
 #include <vector>
 
 namespace framequality {
+using namespace sharpness;
+
 namespace {
 
 fq_options options_of(const char* metric) {

@@ -27,6 +27,9 @@
 // In place of cuda/architectures.cu: choices are those of a build for all architectures, whatever this one is for. Host
 // code, and so the list of kernels, is the same in all of them.
 namespace framequality::cuda {
+
+using namespace sharpness;
+
 constexpr int kArchitectures[] = {750, 800, 860, 890, 900, 1000, 1200};
 const void* smallest_kernel() { return nullptr; }
 bool has_kernels_for(int) { return true; }

@@ -9,6 +9,9 @@
 #include <gtest/gtest.h>
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 FocusSettings settings(int lag) {

@@ -10,6 +10,9 @@
 #include <numeric>
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 constexpr int kWidth = 120, kHeight = 90;

@@ -263,9 +263,9 @@ class Scripted : public ::testing::Test {
       return script.present ? Device{5, "Scripted GPU", ""}
                             : Device{-1, "", "the driver is too old: install 580 or newer"};
     };
-    tables.gpu.sharpness = [](const Geometry& g, const Where& where) -> std::unique_ptr<Meter> {
+    tables.gpu.sharpness = [](const Geometry& g, const Where& where) -> std::unique_ptr<sharpness::Meter> {
       make_scripted(where);
-      return std::make_unique<ScriptedWorker<Meter, Geometry>>(g, where.depth, cpu::make_meter(g));
+      return std::make_unique<ScriptedWorker<sharpness::Meter, Geometry>>(g, where.depth, cpu::make_meter(g));
     };
     tables.gpu.pin = [](void* data, std::size_t bytes, int id) noexcept {
       EXPECT_EQ(id, 5);

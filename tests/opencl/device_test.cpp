@@ -16,6 +16,9 @@
 #include <string>
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 class OpenClDevice : public testing::Test {

@@ -18,6 +18,9 @@
 #include <vector>
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 /// The installed functions, one of which fails.
@@ -142,9 +145,9 @@ class OpenClFaults : public testing::Test, protected SessionHost {
     std::vector<std::unique_ptr<Picture>> pictures;
     for (std::uint64_t seed = 1; seed <= kFrames; ++seed)
       pictures.push_back(std::make_unique<Picture>(geometry_, Fill::kRandom, placement_, seed));
-    const auto task = [&](int i) { return MeterTask{pictures[static_cast<std::size_t>(i)]->frame(), plan}; };
+    const auto task = [&](int i) { return Task{pictures[static_cast<std::size_t>(i)]->frame(), plan}; };
     const auto host = cpu::make_meter(geometry_);
-    Session<MeterTask, std::span<const std::int64_t>> session(
+    Session<Task, std::span<const std::int64_t>> session(
         *this, Place{&opencl::kBackend, device_}, kDepth, [&](const Place& place, int depth) {
           return place.backend->sharpness(geometry_, {place.id, depth, 0});
         });

@@ -13,6 +13,8 @@
 #include <memory>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 bool is_quadratic(int metric) {

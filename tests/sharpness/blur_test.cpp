@@ -8,6 +8,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 constexpr const char* kGradientMetrics[] = {"roberts", "tenengrad",          "laplacian", "gray-difference",

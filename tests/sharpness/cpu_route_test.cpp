@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 using cpu::Lane;

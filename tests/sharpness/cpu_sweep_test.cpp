@@ -9,6 +9,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 class CpuSweep : public LayoutTest {};

@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 using cuda::LumaRoute;

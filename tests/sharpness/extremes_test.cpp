@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 /// The first totals of each metric, from closed formulas in M = 65535, w and h; those behind them are 0.

@@ -18,6 +18,8 @@
 #include <optional>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 constexpr int kDepth = 4;

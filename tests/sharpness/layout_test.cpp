@@ -11,6 +11,8 @@
 #include <string>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 TEST(Layout, LumaCodesAreThoseWritten) {

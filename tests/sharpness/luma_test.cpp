@@ -21,6 +21,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 constexpr int kWidest = 200;

@@ -17,20 +17,20 @@
 
 namespace framequality::test {
 
-inline std::string describe(const Rect& r) {
+inline std::string describe(const sharpness::Rect& r) {
   return std::to_string(r.x) + "," + std::to_string(r.y) + "," + std::to_string(r.width) + "," +
          std::to_string(r.height);
 }
 
 /// The request in words that a person can type back.
-inline std::string describe(const Request& r) {
+inline std::string describe(const sharpness::Request& r) {
   static constexpr const char* kPrefilters[] = {"none", "binomial3", "binomial5"};
-  std::string s = metric_info(r.metric).name;
+  std::string s = sharpness::metric_info(r.metric).name;
   s += std::string(" prefilter ") + kPrefilters[static_cast<int>(r.prefilter)];
   s += " downscale " + std::to_string(r.downscale);
   s += " zones " + std::to_string(r.zone_columns) + "x" + std::to_string(r.zone_rows);
   if (r.roi) s += " roi " + describe(*r.roi);
-  for (const Rect& e : r.extra) s += " extra " + describe(e);
+  for (const sharpness::Rect& e : r.extra) s += " extra " + describe(e);
   if (r.mean) s += " mean";
   if (r.interlaced) s += " interlaced";
   if (r.limited) s += " limited";
@@ -40,7 +40,7 @@ inline std::string describe(const Request& r) {
 }
 
 /// Passes if the totals are equal; else names the first cell and word that differ.
-inline testing::AssertionResult equal_totals(const Plan& plan, std::span<const std::int64_t> expected,
+inline testing::AssertionResult equal_totals(const sharpness::Plan& plan, std::span<const std::int64_t> expected,
                                              std::span<const std::int64_t> got) {
   const auto wanted = static_cast<std::size_t>(plan.totals());
   if (expected.size() != wanted || got.size() != wanted)
@@ -57,16 +57,16 @@ inline testing::AssertionResult equal_totals(const Plan& plan, std::span<const s
 }
 
 /// Totals of one frame.
-inline std::vector<std::int64_t> totals_of(Meter& meter, const Frame& frame, const Plan& plan) {
-  meter.submit({frame, std::make_shared<const Plan>(plan)});
+inline std::vector<std::int64_t> totals_of(sharpness::Meter& meter, const Frame& frame, const sharpness::Plan& plan) {
+  meter.submit({frame, std::make_shared<const sharpness::Plan>(plan)});
   const std::span<const std::int64_t> t = meter.collect();
   return {t.begin(), t.end()};
 }
 
 /// Scores of a picture, after every instruction set has been found to give the reference's totals.
-inline Scores scores_of(Picture& picture, const Request& request) {
+inline sharpness::Scores scores_of(Picture& picture, const sharpness::Request& request) {
   const Geometry& g = picture.geometry();
-  const Plan plan = make_plan(g, request);
+  const sharpness::Plan plan = sharpness::make_plan(g, request);
   EXPECT_EQ(plan.refusal, "");
   Reference reference(picture.codes(), g.width, g.height, g.layout.depth, g.layout.cell());
   const Totals expected = reference.totals(request);
@@ -82,8 +82,8 @@ inline Scores scores_of(Picture& picture, const Request& request) {
 
 /// Index of the metric with this nick; -1 if there is none.
 inline int metric_index(std::string_view nick) {
-  for (int i = 0; i < kMetricCount; ++i)
-    if (nick == metric_info(i).name) return i;
+  for (int i = 0; i < sharpness::kMetricCount; ++i)
+    if (nick == sharpness::metric_info(i).name) return i;
   return -1;
 }
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 /// A small picture of codes given by a function of (x, y).

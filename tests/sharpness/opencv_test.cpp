@@ -14,6 +14,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 int cv_type(int depth) { return depth > 8 ? CV_16U : CV_8U; }

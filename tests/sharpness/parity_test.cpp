@@ -11,6 +11,8 @@
 #include <memory>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 /// A copy of a picture in device memory, rows, strides and odd addresses as they are on the host.

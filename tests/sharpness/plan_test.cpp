@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();

@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 /// Rows of at most this many samples are a few of the widest vectors, their overlap and their taps included.

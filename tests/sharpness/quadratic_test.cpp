@@ -14,6 +14,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 using Lags = std::map<std::pair<int, int>, int>;  // (dy, dx) -> weight

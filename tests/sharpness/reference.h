@@ -96,9 +96,9 @@ class Reference {
   Reference(std::span<const std::uint16_t> codes, int width, int height, int depth, int cell = 1)
       : codes_(codes), width_(width), height_(height), depth_(depth), cell_(cell) {}
 
-  Totals totals(const Request& request) {
+  Totals totals(const sharpness::Request& request) {
     if (request.downscale == 0) return at_all_scales(request);
-    const Share share = share_of(metric_info(request.metric).name);
+    const Share share = share_of(sharpness::metric_info(request.metric).name);
     Totals t;
     t.words = words_of(share);
     const int zones = request.zone_columns * request.zone_rows;
@@ -108,7 +108,7 @@ class Reference {
     const int fields = request.interlaced ? 2 : 1;
     for (int p = 0; p < fields; ++p) {
       const Samples& s = samples(p, fields, request.prefilter, request.downscale);
-      const auto measure = [&](const Rect& r, int columns, int rows, std::size_t first_cell) {
+      const auto measure = [&](const sharpness::Rect& r, int columns, int rows, std::size_t first_cell) {
         const Wide right = (static_cast<Wide>(r.x) + r.width) / cell_,
                    bottom = (static_cast<Wide>(r.y) + r.height) / cell_;
         const int x0 = edge(r.x / cell_, 0, 1, request.downscale, s.width),
@@ -140,7 +140,7 @@ class Reference {
   }
 
   /// Downscale 1 with statistics and directions, then cells alone at 2 and 4, as far as they have samples.
-  Totals at_all_scales(Request request) {
+  Totals at_all_scales(sharpness::Request request) {
     request.downscale = 1;
     Totals t = totals(request);
     request.statistics = request.noise_correction = false;
@@ -155,7 +155,7 @@ class Reference {
   }
 
   /// Working samples of field p of `fields`. The answer is kept for the next call alike.
-  const Samples& samples(int p, int fields, Prefilter prefilter, int downscale) {
+  const Samples& samples(int p, int fields, sharpness::Prefilter prefilter, int downscale) {
     const auto [kept, is_new] = samples_.try_emplace(std::tuple(p, fields, prefilter, downscale));
     if (!is_new) return kept->second;
     // Box sums of the field.
@@ -215,12 +215,12 @@ class Reference {
     return v < 0 ? -v : v >= n ? 2 * (n - 1) - v : v;
   }
 
-  Rect whole() const { return {0, 0, std::int64_t{width_} * cell_, std::int64_t{height_} * cell_}; }
+  sharpness::Rect whole() const { return {0, 0, std::int64_t{width_} * cell_, std::int64_t{height_} * cell_}; }
 
   /// Sums of codes, clipped ones, and residuals of whole blocks of 16 x 16, or of all of the roi. Of more than 2047
   /// blocks not all count: groups of four in a row do, evenly spread.
-  void add_statistics(const Request& request, std::vector<std::int64_t>& words) const {
-    const Rect roi = request.roi.value_or(whole());
+  void add_statistics(const sharpness::Request& request, std::vector<std::int64_t>& words) const {
+    const sharpness::Rect roi = request.roi.value_or(whole());
     const int fields = request.interlaced ? 2 : 1;
     const std::int64_t black = request.limited ? std::int64_t{16} << (depth_ - 8) : 0,
                        white = request.limited ? std::int64_t{235} << (depth_ - 8) : (std::int64_t{1} << depth_) - 1;
@@ -278,8 +278,8 @@ class Reference {
   }
 
   /// directional-frequency of the roi for the statistics: of strips if it has more than 2^19 samples.
-  void add_directions(const Request& request, std::vector<std::int64_t>& words) {
-    const Rect roi = request.roi.value_or(whole());
+  void add_directions(const sharpness::Request& request, std::vector<std::int64_t>& words) {
+    const sharpness::Rect roi = request.roi.value_or(whole());
     const int fields = request.interlaced ? 2 : 1, k = request.downscale;
     std::vector<std::array<int, 4>> parts;  // x0, x1, y0, y1 of each field
     std::uint64_t count = 0;
@@ -405,7 +405,7 @@ class Reference {
 
   std::span<const std::uint16_t> codes_;
   int width_, height_, depth_, cell_;
-  std::map<std::tuple<int, int, Prefilter, int>, Samples> samples_;
+  std::map<std::tuple<int, int, sharpness::Prefilter, int>, Samples> samples_;
 };
 
 }  // namespace framequality::test

@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 // Half the samples 0, half 65535, 2^26 of them: N * squares is near 2^84.

@@ -23,6 +23,7 @@
 namespace {
 
 using namespace framequality;
+using namespace framequality::sharpness;
 
 constexpr const char* kUsage =
     "usage: score_tool FILE width=N height=N [depth=8] [isa=NAME|reference|cuda] [prefilter=0|1|2] [downscale=1|2|4]\n"

@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 constexpr int kWidth = 400, kHeight = 304;

@@ -19,7 +19,7 @@ class LayoutTest : public testing::TestWithParam<int> {
  protected:
   const NamedLayout& named() const { return layouts()[static_cast<std::size_t>(GetParam())]; }
 
-  std::string describe_case(const Shot& shot, Size size, const Request& request) const {
+  std::string describe_case(const Shot& shot, Size size, const sharpness::Request& request) const {
     return named().name + " " + std::to_string(size.width) + "x" + std::to_string(size.height) + " " +
            kPlacementNames[static_cast<std::size_t>(shot.placement)] + " " +
            kFillNames[static_cast<std::size_t>(shot.fill)] + " seed " + std::to_string(shot.seed) + " " +

@@ -22,7 +22,7 @@ struct Shot {
   Fill fill;
   Placement placement;
   std::uint64_t seed;
-  std::vector<Request> requests;
+  std::vector<sharpness::Request> requests;
 };
 
 enum class Effort {
@@ -41,9 +41,9 @@ inline const std::vector<Size>& sizes() {
 }
 
 /// A rectangle: inside, across the border, outside, empty, or absurd.
-inline Rect random_rect(Random& random, Size size) {
+inline sharpness::Rect random_rect(Random& random, Size size) {
   const auto around = [&](int n) { return random.below(n + n / 2 + 3) - n / 4 - 1; };
-  Rect r;
+  sharpness::Rect r;
   switch (random.below(8)) {
     case 0:
       r = {around(size.width), around(size.height), around(size.width), around(size.height)};
@@ -73,7 +73,7 @@ inline Rect random_rect(Random& random, Size size) {
 }
 
 /// Chooses what a request leaves open: zones, roi, extra regions, mean, interlaced.
-inline void choose_regions(Request& request, Random& random, Size size) {
+inline void choose_regions(sharpness::Request& request, Random& random, Size size) {
   static constexpr int kZones[] = {1, 1, 1, 2, 3, 5, 7, 16, 64};
   if (!random.one_in(3)) {
     request.zone_columns = kZones[random.below(9)];
@@ -106,9 +106,9 @@ inline std::vector<Shot> shots(int layout, Size size, Effort effort) {
                     {}});
   };
   const auto request = [&](int metric, int prefilter, int downscale) {
-    Request r;
+    sharpness::Request r;
     r.metric = metric;
-    r.prefilter = static_cast<Prefilter>(prefilter);
+    r.prefilter = static_cast<sharpness::Prefilter>(prefilter);
     r.downscale = downscale;
     choose_regions(r, random, size);
     return r;
@@ -121,7 +121,7 @@ inline std::vector<Shot> shots(int layout, Size size, Effort effort) {
       add_shot(start + i);
       const int prefilter = random.below(3), downscale = random.below(4) * 2 % 5;  // 0, 2, 4, 1
       const bool interlaced = random.one_in(3);
-      for (int m = 0; m < kMetricCount; ++m) {
+      for (int m = 0; m < sharpness::kMetricCount; ++m) {
         list.back().requests.push_back(request(m, prefilter, downscale));
         list.back().requests.back().interlaced = interlaced;
       }
@@ -131,13 +131,13 @@ inline std::vector<Shot> shots(int layout, Size size, Effort effort) {
   const std::size_t count = area > 1000000 ? 3 : kFills.size();
   for (std::size_t i = 0; i < count; ++i) add_shot(area > 1000000 ? i + static_cast<std::size_t>(random.below(8)) : i);
   std::size_t turn = 0;
-  for (int metric = 0; metric < kMetricCount; ++metric)
+  for (int metric = 0; metric < sharpness::kMetricCount; ++metric)
     for (int prefilter = 0; prefilter < 3; ++prefilter)
       for (const int downscale : {1, 2, 4})
         for (std::size_t i = 0; i < (tiny ? count / 2 : 2); ++i)
           list[turn++ % count].requests.push_back(request(metric, prefilter, downscale));
   // All scales at once.
-  for (int metric = 0; metric < kMetricCount; ++metric)
+  for (int metric = 0; metric < sharpness::kMetricCount; ++metric)
     list[turn++ % count].requests.push_back(request(metric, random.below(3), 0));
   return list;
 }

@@ -12,7 +12,7 @@ namespace framequality::cuda {
 
 namespace {
 
-DeviceMeter& device_meter(Meter& meter) {
+DeviceMeter& device_meter(sharpness::Meter& meter) {
   auto* found = dynamic_cast<DeviceMeter*>(&meter);
   if (!found) throw std::logic_error("not a CUDA meter");
   return *found;
@@ -20,15 +20,16 @@ DeviceMeter& device_meter(Meter& meter) {
 
 }  // namespace
 
-double kernel_seconds(Meter& meter, std::span<const Frame> frames, std::shared_ptr<const Plan> plan, int repeats) {
+double kernel_seconds(sharpness::Meter& meter, std::span<const Frame> frames,
+                      std::shared_ptr<const sharpness::Plan> plan, int repeats) {
   DeviceMeter& timed = device_meter(meter);
   timed.time_kernel(frames, plan, 1);
   return timed.time_kernel(frames, std::move(plan), repeats);
 }
 
-CUstream_st* stream_of(Meter& meter) { return device_meter(meter).stream(); }
+CUstream_st* stream_of(sharpness::Meter& meter) { return device_meter(meter).stream(); }
 
-void submit_queued(Meter& meter, const Frame& frame, std::shared_ptr<const Plan> plan) {
+void submit_queued(sharpness::Meter& meter, const Frame& frame, std::shared_ptr<const sharpness::Plan> plan) {
   device_meter(meter).submit_queued(frame, std::move(plan));
 }
 

@@ -14,9 +14,11 @@ void DeviceBytes::read(std::span<std::uint8_t>) const { refuse(); }
 void stall(CUstream_st*, double) { refuse(); }
 void trap(CUstream_st*) { refuse(); }
 double read_bandwidth(int) { refuse(); }
-double kernel_seconds(Meter&, std::span<const Frame>, std::shared_ptr<const Plan>, int) { refuse(); }
-CUstream_st* stream_of(Meter&) { refuse(); }
-void submit_queued(Meter&, const Frame&, std::shared_ptr<const Plan>) { refuse(); }
+double kernel_seconds(sharpness::Meter&, std::span<const Frame>, std::shared_ptr<const sharpness::Plan>, int) {
+  refuse();
+}
+CUstream_st* stream_of(sharpness::Meter&) { refuse(); }
+void submit_queued(sharpness::Meter&, const Frame&, std::shared_ptr<const sharpness::Plan>) { refuse(); }
 std::unique_ptr<denoise::Filter> make_general_denoiser(const PictureGeometry&, int, int) { refuse(); }
 
 }  // namespace framequality::cuda

@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 namespace detail {
 template <class F, class... M>
@@ -57,4 +57,4 @@ auto with_totals_of(int index, F&& f) {
   });
 }
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

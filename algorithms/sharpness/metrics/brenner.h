@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Mean of (g(x+2,y) - g(x,y))^2 where both exist; x <= W-3. Unit: level^2. 0 if w < 3.
 /// Source: Brenner et al., J. Histochemistry and Cytochemistry 24 (1976).
@@ -33,4 +33,4 @@ struct Brenner : MetricBase {
   }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

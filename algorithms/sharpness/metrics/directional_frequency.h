@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Mean square frequencies along x, y and the two diagonals: (1, 1), which leads right and down, and (1, -1).
 struct DirectionalRatios {
@@ -97,4 +97,4 @@ struct DirectionalFrequency : MetricBase {
   }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Shannon entropy of the 256-bin histogram (deeper samples: their top 8 bits). Unit: bit, 0...8.
 /// A contrast statistic: blind to where the grey levels sit.
@@ -28,4 +28,4 @@ struct Entropy : MetricBase {
   }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

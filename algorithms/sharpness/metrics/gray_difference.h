@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Row features shared by both grey-difference metrics.
 struct ForwardDifference : MetricBase {
@@ -46,4 +46,4 @@ struct GrayDifferenceProduct : ForwardDifference {
   }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Mean of |second difference along x| + |along y| over the interior. Unit: level. 0 if w or h < 3.
 /// Source: Nayar, Nakagawa, IEEE PAMI 16 (1994), eq. 9, step 1, no threshold.
@@ -31,4 +31,4 @@ struct Laplacian : MetricBase {
   static double score(const std::int64_t* t, std::uint64_t n) { return mean_of(t[0], n); }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

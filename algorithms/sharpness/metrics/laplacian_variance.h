@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Variance over all pixels of l + r + u + d - 4c, the border reflected without repeating the edge; an image one
 /// sample wide or high repeats it. Unit: level^2. Equals OpenCV's Laplacian(g, CV_64F), then numpy's var(), to about 15
@@ -38,4 +38,4 @@ struct LaplacianVariance : MetricBase {
   }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

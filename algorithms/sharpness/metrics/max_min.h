@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Mean of max - min over 3x3 squares, interior pixels. Unit: level. 0 if w or h < 3.
 /// Source: morphological gradient with a 3x3 square; Rivest, Soille, Beucher, J. Electronic Imaging 2 (1993), eq. 1.
@@ -30,4 +30,4 @@ struct MaxMin : MetricBase {
   static double score(const std::int64_t* t, std::uint64_t n) { return mean_of(t[0], n); }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// 64 sum L^2 / sum (Gx^2 + Gy^2) over the interior, L the 4-neighbour Laplacian and G the 3x3 Sobel gradient, which is
 /// 8 times a derivative. A wave of frequency w has an L of w^2 and a gradient of w times its amplitude, so this is the
@@ -51,4 +51,4 @@ struct MeanSquareFrequency : MetricBase {
   }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Sum of the absolute diagonal differences, per pixel; the last row and column add nothing. Unit: level.
 /// 0 if narrower or lower than 2. Source: Roberts, Machine Perception of Three-Dimensional Solids (1963).
@@ -31,4 +31,4 @@ struct Roberts : MetricBase {
   static double score(const std::int64_t* t, std::uint64_t n) { return mean_of(t[0], n); }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

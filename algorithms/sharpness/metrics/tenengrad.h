@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Mean squared Sobel gradient over the interior; the border adds nothing. Unit: level^2. 0 if w or h < 3.
 /// Source: Tenenbaum, Accommodation in Computer Vision (1970); Krotkov, IJCV 1 (1987), eq. 5-7, no threshold.
@@ -35,4 +35,4 @@ struct Tenengrad : MetricBase {
   }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

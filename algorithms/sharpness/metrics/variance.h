@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Population variance of all samples. Unit: level^2. A contrast statistic: blind to where the contrast sits.
 /// Source: Groen, Young, Ligthart, Cytometry 6 (1985), F6.
@@ -42,4 +42,4 @@ struct NormalizedVariance : Variance {
   }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

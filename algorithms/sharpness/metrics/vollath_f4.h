@@ -4,7 +4,7 @@
 
 #include "algorithms/sharpness/metric.h"
 
-namespace framequality {
+namespace framequality::sharpness {
 
 /// Mean of g(x,y) * (g(x+1,y) - g(x+2,y)) over x <= W-3; may be negative. Unit: level^2. 0 if w < 3.
 /// Source: Vollath, Journal of Microscopy 147 (1987), F4.
@@ -30,4 +30,4 @@ struct VollathF4 : MetricBase {
   static double score(const std::int64_t* t, std::uint64_t n) { return mean_of(t[0], n); }
 };
 
-}  // namespace framequality
+}  // namespace framequality::sharpness

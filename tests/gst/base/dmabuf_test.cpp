@@ -42,8 +42,8 @@ class Dma : public ScriptedFilters {
   void SetUp() override {
     ScriptedFilters::SetUp();
     script.present = false;
-    tables.cpu.sharpness = [](const Geometry& g, const Where&) -> std::unique_ptr<Meter> {
-      return std::make_unique<Noting<Meter>>(cpu::make_meter(g));
+    tables.cpu.sharpness = [](const Geometry& g, const Where&) -> std::unique_ptr<sharpness::Meter> {
+      return std::make_unique<Noting<sharpness::Meter>>(cpu::make_meter(g));
     };
     tables.cpu.denoise = [](const PictureGeometry& g, const Where&) -> std::unique_ptr<denoise::Filter> {
       return std::make_unique<Noting<denoise::Filter>>(cpu::make_denoiser(g, 1));

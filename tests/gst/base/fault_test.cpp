@@ -222,7 +222,9 @@ TEST_F(Faults, BadFrameIsOneErrorAndDropsTheOthers) {
 }
 
 TEST_F(Faults, HostOutOfMemoryOnTheWayToTheCpuIsOneError) {
-  tables.cpu.sharpness = [](const Geometry&, const Where&) -> std::unique_ptr<Meter> { throw std::bad_alloc(); };
+  tables.cpu.sharpness = [](const Geometry&, const Where&) -> std::unique_ptr<sharpness::Meter> {
+    throw std::bad_alloc();
+  };
   script.fail_submit_at = 2;
   Rig rig{{"in-flight", "3"}};
   rig.caps(kCaps);

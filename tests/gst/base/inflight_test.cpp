@@ -5,6 +5,9 @@
 #include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 const std::string kCaps = video_caps("GRAY8", 64, 48);

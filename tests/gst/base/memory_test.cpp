@@ -6,6 +6,9 @@
 #include <cstring>
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 const std::string kCaps = video_caps("GRAY8", 64, 48);

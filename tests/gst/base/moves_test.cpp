@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,17 +28,17 @@ std::atomic<int> looked = 0;
 std::atomic<bool> hold_find = false;
 
 /// A meter that takes its time to give a result.
-class SlowMeter final : public Meter {
+class SlowMeter final : public sharpness::Meter {
  public:
-  SlowMeter(std::unique_ptr<Meter> real, const Time& cost) : real_(std::move(real)), cost_(cost) {}
-  void submit(const MeterTask& task) override { real_->submit(task); }
+  SlowMeter(std::unique_ptr<sharpness::Meter> real, const Time& cost) : real_(std::move(real)), cost_(cost) {}
+  void submit(const Task& task) override { real_->submit(task); }
   std::span<const std::int64_t> collect() override {
     now += cost_;
     return real_->collect();
   }
 
  private:
-  std::unique_ptr<Meter> real_;
+  std::unique_ptr<sharpness::Meter> real_;
   const Time& cost_;
 };
 
@@ -55,12 +58,12 @@ class Moves : public Scripted {
       return script.present ? framequality::Device{5, "Scripted GPU", ""}
                             : framequality::Device{-1, "", "the driver is too old"};
     };
-    tables.gpu.sharpness = [](const Geometry& g, const Where& where) -> std::unique_ptr<Meter> {
+    tables.gpu.sharpness = [](const Geometry& g, const Where& where) -> std::unique_ptr<sharpness::Meter> {
       make_scripted(where);
       return std::make_unique<SlowMeter>(
-          std::make_unique<ScriptedWorker<Meter, Geometry>>(g, where.depth, cpu::make_meter(g)), gpu_cost);
+          std::make_unique<ScriptedWorker<sharpness::Meter, Geometry>>(g, where.depth, cpu::make_meter(g)), gpu_cost);
     };
-    tables.cpu.sharpness = [](const Geometry& g, const Where&) -> std::unique_ptr<Meter> {
+    tables.cpu.sharpness = [](const Geometry& g, const Where&) -> std::unique_ptr<sharpness::Meter> {
       return std::make_unique<SlowMeter>(cpu::make_meter(g), cpu_cost);
     };
   }

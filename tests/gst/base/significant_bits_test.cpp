@@ -7,6 +7,8 @@
 #include <functional>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 using Properties = std::vector<std::pair<const char*, const char*>>;

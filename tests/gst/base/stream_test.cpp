@@ -7,6 +7,9 @@
 #include <fstream>
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 const std::string kCaps = video_caps("GRAY8", 64, 48);

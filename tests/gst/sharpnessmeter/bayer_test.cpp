@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 constexpr std::array kOrders{"bggr", "gbrg", "grbg", "rggb"};

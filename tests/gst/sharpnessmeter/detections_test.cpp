@@ -10,6 +10,8 @@
 #include <cmath>
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 const std::string kCaps = video_caps("GRAY8", 64, 48);

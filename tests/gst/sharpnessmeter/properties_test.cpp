@@ -4,6 +4,8 @@
 #include "tests/gst/rig.h"
 
 namespace framequality::test {
+using namespace sharpness;
+
 namespace {
 
 /// GLib warnings while this lives.

@@ -9,6 +9,8 @@
 
 namespace framequality::test {
 
+using namespace sharpness;
+
 Scores expected(const std::vector<std::uint16_t>& codes, int width, int height, int depth, const Request& request) {
   const GrayFrame gray(codes, width, height, depth);
   const auto plan = std::make_shared<const Plan>(make_plan(gray.geometry, request));

@@ -13,10 +13,11 @@
 namespace framequality::test {
 
 /// Scores of luma codes, straight from the host twin.
-Scores expected(const std::vector<std::uint16_t>& codes, int width, int height, int depth, const Request& request = {});
+sharpness::Scores expected(const std::vector<std::uint16_t>& codes, int width, int height, int depth,
+                           const sharpness::Request& request = {});
 
 /// The score that a buffer of these caps should get.
-Scores expected(const std::string& caps, GstBuffer* buffer, const Request& request = {});
+sharpness::Scores expected(const std::string& caps, GstBuffer* buffer, const sharpness::Request& request = {});
 
 int metric_index(const std::string& name);
 

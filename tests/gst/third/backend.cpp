@@ -15,6 +15,8 @@
 
 namespace framequality::test::third {
 
+using namespace sharpness;
+
 namespace {
 
 const Backend& processor() { return *backends().back(); }
@@ -70,8 +72,8 @@ const Backend kBackend{
         },
     .pin = nullptr,
     .unpin = nullptr,
-    .sharpness = [](const Geometry& g, const Where& where) -> std::unique_ptr<Meter> {
-      return std::make_unique<Forwarding<Meter>>(processor().sharpness(g, where), where);
+    .sharpness = [](const Geometry& g, const Where& where) -> std::unique_ptr<sharpness::Meter> {
+      return std::make_unique<Forwarding<sharpness::Meter>>(processor().sharpness(g, where), where);
     },
     .bliinds = [](const bliinds::Input& input, const Where& where) -> std::unique_ptr<bliinds::Meter> {
       return std::make_unique<ForwardingBliinds>(processor().bliinds(input, where), where);
