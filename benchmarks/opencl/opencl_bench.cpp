@@ -24,6 +24,7 @@
 #include <vector>
 
 using namespace framequality;
+using namespace framequality::sharpness;
 using namespace framequality::bench;
 
 namespace {

@@ -28,8 +28,6 @@
 // code, and so the list of kernels, is the same in all of them.
 namespace framequality::cuda {
 
-using namespace sharpness;
-
 constexpr int kArchitectures[] = {750, 800, 860, 890, 900, 1000, 1200};
 const void* smallest_kernel() { return nullptr; }
 bool has_kernels_for(int) { return true; }
@@ -42,6 +40,9 @@ int architecture_on(int capability) {
 }  // namespace framequality::cuda
 
 namespace framequality::test {
+
+using namespace sharpness;
+
 namespace {
 
 constexpr int kWidth = 160, kHeight = 32;  // wide enough for strips of zones, high enough for the largest patch

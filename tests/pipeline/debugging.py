@@ -31,7 +31,7 @@ BALL = "videotestsrc num-buffers=20 pattern=ball ! video/x-raw,format=GRAY8,widt
 
 def test_one_level_answers_for_all_elements(_):
     log = log_of("framequality:5", BALL + "sharpnessmeter device=cpu ! sharpnessgate min-score=1e9 ! camerawatch !"
-                 " nlmeans strength=4 ! fakesink")
+                 " nlmeans device=cpu strength=4 ! fakesink")
     log += log_of("framequality:5", "virtuallenssrc name=camera num-buffers=120 ! sharpnessmeter ! focuscontroller"
                   " actuator=camera.position min=0 max=100 settle-frames=0 ! fakesink")
     for category, pattern in ASKED:
