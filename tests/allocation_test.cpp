@@ -39,6 +39,7 @@ std::atomic<std::uint64_t> allocations = 0;
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace framequality {
+
 using namespace sharpness;
 
 namespace {

@@ -10,6 +10,7 @@
 #include <numbers>
 
 namespace framequality::bench {
+
 using namespace sharpness;
 
 namespace {

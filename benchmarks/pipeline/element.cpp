@@ -16,6 +16,7 @@ GST_ELEMENT_REGISTER_DECLARE(camerawatch)
 GST_ELEMENT_REGISTER_DECLARE(sharpnessmeter)
 
 namespace framequality::bench {
+
 using namespace sharpness;
 
 namespace {

@@ -14,6 +14,7 @@
 #include <string>
 
 namespace framequality::bench {
+
 using namespace sharpness;
 
 namespace {

@@ -16,6 +16,7 @@
 #include <type_traits>
 
 namespace framequality::cpu {
+
 using namespace sharpness;
 
 namespace {

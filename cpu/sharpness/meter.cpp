@@ -15,6 +15,7 @@
 #include <type_traits>
 
 namespace framequality::cpu {
+
 using namespace sharpness;
 
 namespace {

@@ -6,6 +6,7 @@
 #include <bit>
 
 namespace framequality::cpu {
+
 using namespace sharpness;
 
 namespace {

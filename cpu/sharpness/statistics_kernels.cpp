@@ -12,6 +12,7 @@
 #include <cstring>
 
 namespace framequality::cpu {
+
 using namespace sharpness;
 
 namespace {

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

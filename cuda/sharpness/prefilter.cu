@@ -13,6 +13,7 @@
 #include <cstdint>
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

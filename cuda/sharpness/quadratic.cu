@@ -15,6 +15,7 @@
 #include <utility>
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

@@ -11,6 +11,7 @@
 #include <span>
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

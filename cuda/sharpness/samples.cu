@@ -8,6 +8,7 @@
 #include <cstdint>
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

@@ -5,6 +5,7 @@
 #include "cuda/sharpness/chunk.cuh"
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

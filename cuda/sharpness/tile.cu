@@ -4,6 +4,7 @@
 #include "cuda/sharpness/sums.cuh"
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

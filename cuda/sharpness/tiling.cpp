@@ -6,6 +6,7 @@
 #include <limits>
 
 namespace framequality::cuda {
+
 using namespace sharpness;
 
 namespace {

@@ -14,6 +14,7 @@
 #include <utility>
 
 namespace framequality::opencl {
+
 using namespace sharpness;
 
 namespace {

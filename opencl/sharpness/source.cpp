@@ -15,6 +15,7 @@
 #include "opencl/sharpness/rows_text.h"
 
 namespace framequality::opencl {
+
 using namespace sharpness;
 
 namespace {

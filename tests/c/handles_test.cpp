@@ -20,6 +20,7 @@
 #include <vector>
 
 namespace framequality {
+
 using namespace sharpness;
 
 namespace {

@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace framequality {
+
 using namespace sharpness;
 
 namespace {

@@ -18,6 +18,7 @@
 #include <vector>
 
 namespace framequality {
+
 using namespace sharpness;
 
 namespace {

@@ -13,6 +13,7 @@
 #include <memory>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

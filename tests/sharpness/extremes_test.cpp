@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

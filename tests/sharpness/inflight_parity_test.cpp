@@ -18,6 +18,7 @@
 #include <optional>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

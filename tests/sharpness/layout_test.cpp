@@ -11,6 +11,7 @@
 #include <string>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

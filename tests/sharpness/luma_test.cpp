@@ -21,6 +21,7 @@
 #include <vector>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

@@ -14,6 +14,7 @@
 #include <vector>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

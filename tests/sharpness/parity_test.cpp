@@ -11,6 +11,7 @@
 #include <memory>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

@@ -7,6 +7,7 @@
 #include <functional>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

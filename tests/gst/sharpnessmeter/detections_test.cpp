@@ -10,6 +10,7 @@
 #include <cmath>
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

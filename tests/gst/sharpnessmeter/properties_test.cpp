@@ -4,6 +4,7 @@
 #include "tests/gst/rig.h"
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {

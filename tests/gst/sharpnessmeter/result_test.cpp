@@ -4,6 +4,7 @@
 #include "tests/gst/sharpnessmeter/scores.h"
 
 namespace framequality::test {
+
 using namespace sharpness;
 
 namespace {
