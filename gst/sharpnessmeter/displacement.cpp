@@ -18,9 +18,10 @@ constexpr float kSmoothing = 1;                // pixels: standard deviation of 
 constexpr std::size_t kPeaks = 6;
 constexpr int kBlock = 8;  // pixels
 constexpr double kTexture = 1,
-                 kTexturePart = 0.01;  // grey levels squared: least variance of a block worth comparing
-constexpr double kLeastContrast = 2;   // grey levels squared: least variance of a frame with content
-constexpr double kResembles = 0.6;     // correlation from which on blocks match
+                 kTexturePart = 0.001;  // grey levels squared: least variance of a block worth comparing
+constexpr double kLeastContrast = 2;    // grey levels squared: least variance of a frame with content
+constexpr double kResembles = 0.6;      // correlation from which on blocks match
+constexpr float kAsGood = 0.05F;        // below a block's highest correlation: smooth shades match at many places
 constexpr int kFewestBlocks = 6;
 constexpr double kFarthest = 0.6;  // share of each side
 
@@ -69,6 +70,9 @@ struct Sums {
 };
 
 }  // namespace
+
+/// Variance from which on a block is compared: noise in flat blocks is not texture.
+double DisplacementMeter::least_texture(const View& view) { return std::max(kTexture, kTexturePart * view.variance); }
 
 DisplacementMeter::DisplacementMeter(const Geometry& geometry)
     : geometry_(geometry),
@@ -193,36 +197,61 @@ void DisplacementMeter::find_peaks() {
     }
 }
 
-/// Compares blocks of the overlap at a translation of whole pixels; updates `best` if more of them agree.
-void DisplacementMeter::compare(const View& from, const View& to, int x, int y, Match& best) const {
-  const int left = std::max(0, x), top = std::max(0, y);
-  const int across = (std::min(width_, width_ + x) - left) / kBlock;
-  const int down = (std::min(height_, height_ + y) - top) / kBlock;
+/// Adds a match, the blocks of `to` compared with what the motion moves there, to whole pixels. False: too few blocks.
+bool DisplacementMeter::compare(const View& from, const View& to, const Motion& motion) {
   Match match;
-  const double least = std::max(kTexture, kTexturePart * to.variance);  // noise in flat blocks is not texture
+  match.x = motion.x;
+  match.y = motion.y;
+  const double least = least_texture(to);
+  const std::size_t before = correlations_.size();
   Sums whole;
-  int alike = 0;
-  for (int row = 0; row < down; ++row)
-    for (int column = 0; column < across; ++column) {
+  for (int top = 0; top + kBlock <= height_; top += kBlock)
+    for (int left = 0; left + kBlock <= width_; left += kBlock) {
+      correlations_.push_back(0);
+      const double x = left + (kBlock - width_) / 2.0, y = top + (kBlock - height_) / 2.0;
+      const auto from_x = left - static_cast<int>(std::lround(motion.x - motion.turn * (y - motion.y)));
+      const auto from_y = top - static_cast<int>(std::lround(motion.y + motion.turn * (x - motion.x)));
+      if (from_x < 0 || from_y < 0 || from_x + kBlock > width_ || from_y + kBlock > height_) continue;
       Sums block;
       for (int j = 0; j < kBlock; ++j) {
-        const std::ptrdiff_t line = top + row * kBlock + j, first = left + column * kBlock;
-        const float* q = to.image.data() + line * width_ + first;
-        const float* p = from.image.data() + (line - y) * width_ + first - x;
+        const float* q = to.image.data() + static_cast<std::ptrdiff_t>(top + j) * width_ + left;
+        const float* p = from.image.data() + static_cast<std::ptrdiff_t>(from_y + j) * width_ + from_x;
         for (int i = 0; i < kBlock; ++i) block.add(p[i], q[i]);
       }
       whole.add(block);
       if (std::max(block.variance_a(), block.variance_b()) < least) continue;
       ++match.blocks;
-      if (block.correlation() > kResembles) ++alike;
+      correlations_.back() = static_cast<float>(block.correlation());
+      if (block.correlation() > kResembles) ++match.alike;
     }
-  if (match.blocks < kFewestBlocks || (best.blocks > 0 && alike <= best.alike)) return;
-  match.alike = alike;
-  match.agreement = static_cast<double>(alike) / match.blocks;
+  if (match.blocks < kFewestBlocks) {
+    correlations_.resize(before);
+    return false;
+  }
+  match.agreement = static_cast<double>(match.alike) / match.blocks;
   match.likeness = whole.correlation();
-  match.x = x + refined(x, y, 1, 0);
-  match.y = y + refined(x, y, 0, 1);
-  best = match;
+  matches_.push_back(match);
+  return true;
+}
+
+/// The match that most blocks prefer.
+DisplacementMeter::Match DisplacementMeter::best_match() {
+  if (matches_.empty()) return {};
+  const std::size_t blocks = correlations_.size() / matches_.size();
+  highest_.assign(blocks, static_cast<float>(kResembles));
+  for (std::size_t i = 0; i < correlations_.size(); ++i)
+    highest_[i % blocks] = std::max(highest_[i % blocks], correlations_[i]);
+  std::size_t best = 0;
+  int most = -1;
+  for (std::size_t m = 0; m < matches_.size(); ++m) {
+    int votes = 0;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      const float here = correlations_[m * blocks + i];
+      if (here > kResembles && here >= highest_[i] - kAsGood) ++votes;
+    }
+    if (votes > most) most = votes, best = m;
+  }
+  return matches_[best];
 }
 
 /// Subpixel position of a peak: the vertex of the parabola through the logarithms around it.
@@ -237,15 +266,23 @@ double DisplacementMeter::refined(int x, int y, int along_x, int along_y) const 
 DisplacementMeter::Match DisplacementMeter::match(const View& from, const View& to) {
   correlate(from, to);
   find_peaks();
-  Match best;
+  matches_.clear();
+  correlations_.clear();
   for (const Peak& peak : peaks_) {
     // The surface is periodic.
     for (const int y : {peak.y, peak.y - height_})
-      for (const int x : {peak.x, peak.x - width_})
-        if (std::abs(x) <= kFarthest * width_ && std::abs(y) <= kFarthest * height_) compare(from, to, x, y, best);
-    if (best.agreement >= kSure) break;
+      for (const int x : {peak.x, peak.x - width_}) {
+        if (std::abs(x) > kFarthest * width_ || std::abs(y) > kFarthest * height_) continue;
+        if (!compare(from, to, {.x = static_cast<double>(x), .y = static_cast<double>(y)})) continue;
+        matches_.back().x += refined(x, y, 1, 0);
+        matches_.back().y += refined(x, y, 0, 1);
+        if (matches_.back().agreement >= kSure) return matches_.back();
+      }
   }
-  return best;
+  // Objects that cover much, or a turn, hide the peak of the background.
+  for (const Motion& motion : block_motions(from.image, to.image, width_, height_, least_texture(to)))
+    compare(from, to, motion);
+  return best_match();
 }
 
 Displacement DisplacementMeter::moved(const Displacement& from, const Match& match) const {
