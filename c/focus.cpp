@@ -41,7 +41,7 @@ FocusSettings settings_of(const fq_focus_options& o) {
   require_range("options->average_frames", o.average_frames, 1, 1000);
   require_range("options->stop_and_go", o.stop_and_go, 0, 1);
   require_range("options->continuous", o.continuous, 0, 1);
-  require_range("options->reserved", o.reserved, 0, 0);
+  require_range("options->goal", o.goal, FQ_GOAL_PEAK, FQ_GOAL_FARTHEST);
   require(o.min_certainty >= 0 && o.min_certainty <= 1, "options->min_certainty must be within 0...1");
   FocusSettings s;
   s.min = o.min;
@@ -54,6 +54,7 @@ FocusSettings settings_of(const fq_focus_options& o) {
   s.average_frames = o.average_frames;
   s.stop_and_go = o.stop_and_go;
   s.min_certainty = o.min_certainty;
+  s.goal = static_cast<FocusGoal>(o.goal);
   s.mode = o.continuous ? FocusMode::kContinuous : FocusMode::kOneShot;
   return s;
 }
@@ -68,7 +69,8 @@ int next(fq_focus* focus, const FocusFrame& frame, double* position) {
 std::optional<double> score_of(double score) { return std::isfinite(score) ? std::optional(score) : std::nullopt; }
 
 static_assert(static_cast<int>(FocusState::kTracking) == FQ_FOCUS_TRACKING &&
-              static_cast<int>(FocusState::kFocused) == FQ_FOCUS_FOCUSED);
+              static_cast<int>(FocusState::kFocused) == FQ_FOCUS_FOCUSED &&
+              static_cast<int>(FocusGoal::kFarthest) == FQ_GOAL_FARTHEST);
 
 }  // namespace
 

@@ -229,6 +229,13 @@ typedef enum fq_focus_state {
   FQ_FOCUS_TRACKING = 6 /* probes a small loss of focus */
 } fq_focus_state;
 
+/* The object to focus on where there are objects at several distances. Larger positions are taken to focus nearer. */
+typedef enum fq_focus_goal {
+  FQ_GOAL_PEAK = 0,    /* the one with the highest score */
+  FQ_GOAL_NEAREST = 1, /* the one at the largest position, of those that stand out */
+  FQ_GOAL_FARTHEST = 2 /* the one at the smallest position */
+} fq_focus_goal;
+
 typedef struct fq_focus_options {
   size_t size;
   double min, max;        /* range of positions, in any unit */
@@ -240,7 +247,7 @@ typedef struct fq_focus_options {
   int32_t average_frames; /* average at least this many scores at a position. Default 1 */
   int32_t stop_and_go;    /* 1: the sweep stops at each position, too */
   int32_t continuous;     /* 1: watch the score when done, and search again when focus is lost */
-  int32_t reserved;       /* 0 */
+  int32_t goal;           /* fq_focus_goal. Default FQ_GOAL_PEAK */
   double min_certainty;   /* search on once, then fail, below this fq_focus_certainty(); 0: never. Default 0.5 */
 } fq_focus_options;
 

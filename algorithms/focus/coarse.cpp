@@ -9,12 +9,13 @@ namespace framequality::focus {
 std::optional<double> Search::start_sweep(bool has_score, bool from_here) {
   clear();
   is_wide_ = is_halfway_ = false;
+  lingers_ = 0;
   kind_ = Kind::kSweep;
   noise_.noise_least = std::numeric_limits<double>::infinity();
   noise_.noise_most = 0;
   has_score_ = has_score;
-  from_here_ = from_here;
-  sweep_.begin(stride_of(pace()), legs_of(lens_, settings_, from_here));
+  from_here_ = from_here && !wants_all();
+  sweep_.begin(stride_of(pace()), legs_of(lens_, settings_, from_here_));
   return begin_leg();
 }
 
@@ -22,15 +23,16 @@ Pace Search::pace() const {
   return {.wanted = settings_.coarse_step / settings_.step,
           .last = lens_.last(),
           .stop_and_go = settings_.stop_and_go,
+          .is_halved = wants_all(),
           .is_prompt = is_prompt(),
           .times_slower = times_slower_,
-          .width = shape_ ? shape_->width : 0,
+          .width = shape_ && !wants_all() ? shape_->width : 0,
           .slew = lens_.slew()};
 }
 
 bool Search::is_prompt() const {
-  return !settings_.stop_and_go && lens_.is_free() && lens_.motion().lag_is_known() && !lens_.is_slow() &&
-         lens_.play() && *lens_.play() < kTuning.no_play;
+  return !settings_.stop_and_go && !wants_all() && lens_.is_free() && lens_.motion().lag_is_known() &&
+         !lens_.is_slow() && lens_.play() && *lens_.play() < kTuning.no_play;
 }
 
 std::optional<double> Search::sweep_halfway() {
@@ -38,6 +40,15 @@ std::optional<double> Search::sweep_halfway() {
   is_wide_ = false;
   reason_ = "the positions seen so far do not tell the peak's shape";
   sweep_.begin_halfway(lens_);
+  has_score_ = false;
+  return begin_leg();
+}
+
+std::optional<double> Search::sweep_shifted() {
+  is_halfway_ = true;
+  reason_ = "another object may be between the positions seen so far";
+  sweep_.begin_shifted();
+  lingers_ = kTuning.enough_repeats;
   has_score_ = false;
   return begin_leg();
 }
@@ -79,7 +90,11 @@ std::optional<double> Search::leg() {
     score = mean_.take(lens_.at()).score;
   }
   sweep_.add({lens_.motion().now(), score});
-  is_past_ = sweep_.is_past(lens_.motion().lag()) || (is_wide_ && sweep_.shows_one_peak(lens_.motion(), lens_.last()));
+  if (lingers_ > 0) {
+    --lingers_;
+    return {};
+  }
+  is_past_ = is_past_peak() || (is_wide_ && sweep_.shows_one_peak(lens_.motion(), lens_.last()));
   if (is_past_) return leg_done();
   if (const std::optional<int> next = sweep_.next(lens_.at())) return lens_.send_on(*next);
   phase_ = Phase::kLegEnd;
@@ -89,7 +104,7 @@ std::optional<double> Search::leg() {
 std::optional<double> Search::leg_end() {
   const FocusMotion& motion = lens_.motion();
   sweep_.add({motion.now(), lens_.score()});
-  is_past_ = sweep_.is_past(motion.lag());
+  is_past_ = is_past_peak();
   if (!motion.at_rest()) return {};
   // A lens slower than the sweep is still moving.
   if (sweep_.is_moving() && motion.since() < motion.rest() + kTuning.longest_settle) return {};
@@ -102,6 +117,14 @@ double Search::noise_beside_blur() const {
   return std::max(kTuning.more_noise * sweep_.least_noise(), kTuning.blur_noise * blur->off * blur->height);
 }
 
+bool Search::is_past_peak() const { return !wants_all() && sweep_.is_past(lens_.motion().lag()); }
+
+FocusPeak Search::swept_peak() {
+  if (lens_.may_stand() && !from_here_) sweep_.leave_out_standstill();
+  if (wants_all()) sweep_.narrow(settings_.goal, expected_.noise);
+  return peak_of(sweep_.row(), expected_.noise);
+}
+
 std::optional<double> Search::leg_done() {
   const bool is_past = std::exchange(is_past_, false);
   if (!is_past && sweep_.has_legs()) return begin_leg();
@@ -109,6 +132,7 @@ std::optional<double> Search::leg_done() {
     phase_ = Phase::kLegEnd;
     return {};
   }
+  if (wants_all() && sweep_.passes() == 1 && sweep_.stride() > 1) return sweep_shifted();
   if (is_halfway_ && sweep_.passes() == 2) sweep_.set_stride(std::max(1, sweep_.stride() / 2));
   expected_.noise = sweep_.noise();
   const Verdict verdict = is_past ? Verdict{Verdict::Is::kPeak, "the scores fell from a peak"}
@@ -121,9 +145,8 @@ std::optional<double> Search::leg_done() {
     return begin_leg();
   }
   if (is_wide_ && !from_here_ && sweep_.is_too_coarse()) return sweep_halfway();
-  if (lens_.may_stand() && !from_here_) sweep_.leave_out_standstill();
   FocusPeak& peak = expected_.peak;
-  peak = peak_of(sweep_.row(), expected_.noise);
+  peak = swept_peak();
   if (!(peak.height > 0)) peak.height = std::max(std::abs(peak.floor) * 0.01, 1e-300);
   if (is_wide_) expected_.noise = std::min(expected_.noise, noise_beside_blur());
   state_ = FocusState::kFine;

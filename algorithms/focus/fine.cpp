@@ -14,8 +14,7 @@ Remedy remedy_for(bool may_have_play, bool trusts_sweep, bool is_best, int retri
 std::optional<double> Search::refine() {
   if (kind_ == Kind::kSweep && lens_.motion().lag() != sweep_.lag() && !sweep_.row().empty()) {
     if (sweep_.credit(lens_.motion())) {
-      if (lens_.may_stand() && !from_here_) sweep_.leave_out_standstill();
-      const FocusPeak again = peak_of(sweep_.row(), expected_.noise);
+      const FocusPeak again = swept_peak();
       if (again.height > 0) expected_.peak = again;
     }
     lens_.doubt_play();

@@ -60,6 +60,7 @@ void Search::configure(const FocusSettings& settings) {
   same.loss_frames = old.loss_frames;
   same.tracking = old.tracking;
   same.min_certainty = old.min_certainty;
+  same.goal = old.goal;
   const bool other = !(same == old);
   if (other) {
     lens_.configure(settings);
@@ -73,7 +74,7 @@ void Search::configure(const FocusSettings& settings) {
       trigger(cause);
   }
   if (settings.mode != FocusMode::kContinuous && phase_ == Phase::kWatch) phase_ = Phase::kIdle;
-  if (phase_ != Phase::kIdle && other) trigger(cause);
+  if (phase_ != Phase::kIdle && (other || settings.goal != old.goal)) trigger(cause);
 }
 
 // --- Begin and end ---------------------------------------------------------------------------------------------------
@@ -212,7 +213,7 @@ void Search::watch_from_here() {
 void Search::make_curve(const FocusPeak* peak) {
   curve_ = {};
   if (kind_ == Kind::kSweep && sweep_.row().empty()) sweep_.credit(lens_.motion());
-  std::vector<FocusSample> all = sweep_.row();
+  std::vector<FocusSample> all = sweep_.seen();
   all.insert(all.end(), stops_.all().begin(), stops_.all().end());
   std::sort(all.begin(), all.end(), [](const FocusSample& a, const FocusSample& b) { return a.at < b.at; });
   for (const FocusSample& s : all) {
@@ -238,7 +239,9 @@ std::optional<double> Search::watch(const FocusFrame& f) {
   if (state_ != FocusState::kFocused) s.noise_gain = 0;
   const FocusWatch::Sign sign = watch_.frame(f, s);
   if (sign == FocusWatch::Sign::kNone) return {};
-  const Loss loss = loss_of(sign, is_beside ? &*shape_ : nullptr, watch_.reference(), watch_.level().score);
+  // The object that is wanted now may be far from the last peak.
+  const bool looks_near = is_beside && (!wants_all() || sign == FocusWatch::Sign::kSlipped);
+  const Loss loss = loss_of(sign, looks_near ? &*shape_ : nullptr, watch_.reference(), watch_.level().score);
   if (loss.kind != Kind::kSweep) return begin_beside(loss);
   retries_ = times_slower_ = 0;
   begin(loss.cause);

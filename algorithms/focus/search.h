@@ -6,7 +6,9 @@
 //   coarse    a sweep over the range (sweep.h), from the nearer end or from where focus was last: one command a frame,
 //             each score credited to the position that its frame shows (motion.h), until it is clearly past a peak. Its
 //             step is a share of the range, as peaks do not narrow with finer steps. If noise hides the peak, it sweeps
-//             again in between, until the peak stands out or it is certain that there is none
+//             again in between, until the peak stands out or it is certain that there is none. If the nearest or the
+//             farthest of several objects is wanted, it sees the whole range, twice as near, and goes on with the part
+//             around the first or last peak that stands out (peaks.h)
 //   fine      a few stops beside the top and at it (stops.h). The sweep has shown the peak's shape; stops locate its
 //             top:
 //             that of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames as
@@ -154,9 +156,17 @@ class Search {
   Command sweep_slower();
   /// Again, in between, as the positions seen do not tell enough.
   Command sweep_halfway();
+  /// The same for all objects: twice as near, positions show objects that are near each other as peaks of their own.
+  /// Repeated scores where it begins tell the noise that peaks stand out of.
+  Command sweep_shifted();
   Pace pace() const;
   /// Each frame shows the lens where it was sent, so that few positions, far apart, tell where the top is.
   bool is_prompt() const;
+  /// Sweeps do not end behind the first peak, as another may be wanted.
+  bool wants_all() const { return settings_.goal != FocusGoal::kPeak; }
+  bool is_past_peak() const;
+  /// The peak that is wanted, as the credited scores of the sweep show it.
+  FocusPeak swept_peak();
   /// The part of the sweep's scores that a peak of blur does not explain.
   double noise_beside_blur() const;
   Command begin_leg();
@@ -227,6 +237,7 @@ class Search {
   bool has_score_ = false;    ///< the frame with which the sweep began
   bool is_past_ = false;      ///< the leg has shown its peak
   bool is_wide_ = false;      ///< the sweep looks far apart, as is_prompt() was true when it began
+  int lingers_ = 0;           ///< frames more at the beginning of a leg, which tell the noise
   bool is_halfway_ = false;   ///< it was made again, in between
   bool from_here_ = false;    ///< the sweep goes to both sides of where focus was last
   int target_ = 0;            ///< stop to come back to

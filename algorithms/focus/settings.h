@@ -19,6 +19,13 @@ enum class FocusApproach : int {
   kFromAbove
 };
 
+/// The object to focus on where several distances are sharp. Larger positions focus nearer.
+enum class FocusGoal : int {
+  kPeak,     ///< the sharpest
+  kNearest,  ///< the one at the largest position, of those that stand out
+  kFarthest  ///< the one at the smallest
+};
+
 struct FocusSettings {
   double min = 0, max = 100;  ///< range of positions, any unit; min <= max
   double step = 1;            ///< distance of neighbouring positions, > 0; the lens stands at min + i * step only
@@ -35,6 +42,7 @@ struct FocusSettings {
   /// A search that would end with less certainty goes on once, then fails; 0...1. 0: never.
   double min_certainty = 0.5;
   FocusMode mode = FocusMode::kContinuous;
+  FocusGoal goal = FocusGoal::kPeak;
 
   bool operator==(const FocusSettings&) const = default;
 };

@@ -17,7 +17,8 @@ int stride_of(const Pace& pace) {
     if (pace.slew > 0) spacing = std::min(spacing, kTuning.swept_slew * pace.slew);
   }
   // Clamped before conversion: a coarse step of any size may exceed an int.
-  return static_cast<int>(std::lround(std::clamp<double>(spacing, 1, std::max(1, pace.last))));
+  const auto stride = static_cast<int>(std::lround(std::clamp<double>(spacing, 1, std::max(1, pace.last))));
+  return pace.is_halved && stride > 1 && !(pace.wanted > 0) ? stride + stride % 2 : stride;
 }
 
 std::vector<Leg> legs_of(const Lens& lens, const FocusSettings& settings, bool from_here) {
@@ -34,10 +35,12 @@ std::vector<Leg> legs_of(const Lens& lens, const FocusSettings& settings, bool f
 
 void Sweep::clear() {
   row_.clear();
+  seen_.clear();
   trace_.clear();
   legs_.clear();
   passes_ = 0;
   stood_ = 0;
+  is_shifted_ = false;
 }
 
 void Sweep::begin(int stride, std::vector<Leg> legs) {
@@ -48,12 +51,18 @@ void Sweep::begin(int stride, std::vector<Leg> legs) {
 void Sweep::begin_between(int at, const Lens& lens) {
   const int n = lens.last(), off = static_cast<int>(std::lround(kTuning.offsets[passes_] * stride_)) % stride_;
   const bool down = at > n / 2;
+  is_shifted_ = false;
   legs_ = {{lens.clamped(down ? n - off : off), down ? 0 : n}};
 }
 
 void Sweep::begin_halfway(const Lens& lens) {
   const int way = leg_.to > leg_.from ? stride_ / 2 : -(stride_ / 2);
   legs_ = {{lens.clamped(leg_.from + way), leg_.to}};
+}
+
+void Sweep::begin_shifted() {
+  legs_ = {leg_};
+  is_shifted_ = true;
 }
 
 const Leg& Sweep::begin_leg() {
@@ -66,7 +75,8 @@ const Leg& Sweep::begin_leg() {
 std::optional<int> Sweep::next(int at) const {
   const int way = leg_.to - at;
   if (way == 0) return {};
-  return std::abs(way) < stride_ * 3 / 2 ? leg_.to : at + (way > 0 ? stride_ : -stride_);
+  const int stride = is_shifted_ && at == leg_.from ? std::max(1, stride_ / 2) : stride_;
+  return std::abs(way) < stride * 3 / 2 ? leg_.to : at + (way > 0 ? stride : -stride);
 }
 
 bool Sweep::is_past(int lag) const {
@@ -137,6 +147,7 @@ double Sweep::trace_noise() const {
 
 bool Sweep::credit(const FocusMotion& motion) {
   row_.clear();
+  seen_.clear();
   repeated_ = repeats_ = 0;
   lag_ = motion.lag();
   for (const Seen& s : trace_)
@@ -181,6 +192,15 @@ void Sweep::leave_out_standstill() {
     row_.erase(row_.begin(), row_.begin() + left_out);
   else
     row_.erase(row_.end() - left_out, row_.end());
+}
+
+void Sweep::narrow(FocusGoal goal, double noise) {
+  seen_ = row_;
+  const std::vector<Summit> summits = summits_of(seen_, noise);
+  if (summits.size() < 2) return;
+  const Summit& wanted = goal == FocusGoal::kNearest ? summits.back() : summits.front();
+  row_.assign(seen_.begin() + static_cast<std::ptrdiff_t>(wanted.first),
+              seen_.begin() + static_cast<std::ptrdiff_t>(wanted.last) + 1);
 }
 
 bool Sweep::end(const FocusMotion& motion) {

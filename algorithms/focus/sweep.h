@@ -4,6 +4,7 @@
 
 #include "algorithms/focus/blur_peak.h"
 #include "algorithms/focus/lens.h"
+#include "algorithms/focus/peaks.h"
 
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@ struct Pace {
   double wanted = 0;  ///< steps, as set; 0: automatic
   int last = 0;       ///< step of the range
   bool stop_and_go = false;
+  bool is_halved = false;  ///< another sweep follows, halfway: all positions are to be as far apart
   bool is_prompt = false;  ///< the lens is known to be at once where it is sent, without play
   int times_slower = 0;    ///< after sweeps whose peak was not there
   double width = 0;        ///< of the last peak, steps; 0: not known
@@ -50,6 +52,8 @@ class Sweep {
   void begin_between(int at, const Lens& lens);
   /// Another sweep follows from where the first one began, halfway between the positions that it saw.
   void begin_halfway(const Lens& lens);
+  /// The same, but from the same end as the first: a lens with play then stands as long as it did there.
+  void begin_shifted();
   void set_stride(int stride) { stride_ = stride; }
   int passes() const { return passes_; }  ///< sweeps so far
   bool has_legs() const { return !legs_.empty(); }
@@ -80,6 +84,9 @@ class Sweep {
   /// How far the lens was sent without following, as leave_out_standstill() saw it, steps: its play is that, and less
   /// than a stride more; 0: not seen.
   double stood() const { return stood_; }
+  /// After credit(): from now on the sweep has seen only the part of the range around the nearest or farthest peak that
+  /// stands out; seen() is all.
+  void narrow(FocusGoal goal, double noise);
   /// Like credit(), at the end of all legs.
   bool end(const FocusMotion& motion);
   Verdict verdict(int last, double noise) const;
@@ -89,9 +96,12 @@ class Sweep {
   double least_noise() const;
 
   const std::vector<FocusSample>& row() const { return row_; }  ///< by position
-  const FocusSample& best() const { return best_of(row_); }     ///< of a row that is not empty
-  double highest() const { return extremes(trace_).second; }    ///< score of all frames, at least one
-  int lag() const { return lag_; }                              ///< frames, as used to credit scores
+  /// The row before narrow().
+  const std::vector<FocusSample>& seen() const { return seen_.empty() ? row_ : seen_; }
+  const FocusSample& best() const { return best_of(row_); }  ///< of a row that is not empty
+  /// Score of all frames, at least one; after narrow(), of its part of the range.
+  double highest() const { return seen_.empty() ? extremes(trace_).second : best().score; }
+  int lag() const { return lag_; }  ///< frames, as used to credit scores
   int stride() const { return stride_; }
   int start() const { return leg_.from; }  ///< of the last leg
   /// Score seen nearest to `at`; the row must not be empty.
@@ -108,12 +118,14 @@ class Sweep {
   std::vector<Seen> trace_;    ///< all frames
   std::size_t leg_begin_ = 0;  ///< index in trace_
   std::vector<FocusSample> row_;
+  std::vector<FocusSample> seen_;  ///< the row before narrow(); empty: that was not called
   int lag_ = 0;
   int stride_ = 1;
-  int passes_ = 0;       ///< sweeps so far
-  double stood_ = 0;     ///< steps
-  int repeats_ = 0;      ///< scores at positions that had one,
-  double repeated_ = 0;  ///< and the sum of their squared differences
+  bool is_shifted_ = false;  ///< the leg's first step is half a stride
+  int passes_ = 0;           ///< sweeps so far
+  double stood_ = 0;         ///< steps
+  int repeats_ = 0;          ///< scores at positions that had one,
+  double repeated_ = 0;      ///< and the sum of their squared differences
 };
 
 }  // namespace framequality::focus

@@ -42,6 +42,9 @@ struct Tuning {
   int enough_repeats = 6;                      ///< repeated scores of a position that suffice to estimate noise,
   double few_repeats = 1.3;                    ///< and factor by which it may exceed that estimate
   double from_here = 0.75;                     ///< strides: a peak nearer than this to the last focus is no new one
+  // Of objects at several distances: tests/focus/planes_test.cpp.
+  double plane_share = 0.03;  ///< share of the highest peak's rise from which on another stands out,
+  double plane_noise = 5;     ///< and deviations
 
   // --- Lens: table lenses --------------------------------------------------------------------------------------------
   double deep = 0.25;                  ///< share of the range: largest play considered possible,

@@ -164,6 +164,15 @@ static GType approach_get_type() {
   return type;
 }
 
+static GType goal_get_type() {
+  static const GType type = register_enum<FocusGoal>(
+      "FqFocusGoal",
+      {{FocusGoal::kPeak, "the object with the highest score", "peak"},
+       {FocusGoal::kNearest, "the nearest object that stands out: the one at the largest position", "nearest"},
+       {FocusGoal::kFarthest, "the farthest object that stands out: the one at the smallest position", "farthest"}});
+  return type;
+}
+
 static void get_state(GstFocusController* self, GValue* value) {
   g_value_set_enum(value, static_cast<int>(self->loop->status().state));
 }
@@ -218,6 +227,9 @@ static void add_search(Properties<GstFocusController, FocusOptions>& properties)
            -1, G_MAXDOUBLE)
       .add(part(&S::approach), approach_get_type(), "approach", "Approach",
            "Approach stops from this side, so that play does not matter")
+      .add(part(&S::goal), goal_get_type(), "goal", "Goal",
+           "Focus on this object where there are objects at several distances. Larger positions are taken to focus "
+           "nearer, as with focus_absolute of V4L2 and lens-position of libcamera")
       .add(part(&S::loss), "loss", "Loss",
            "Treat focus as lost when the score changes by this fraction, up or down (mode=continuous)", 0, 1)
       .add(part(&S::loss_frames), "loss-frames", "Loss frames",

@@ -24,14 +24,14 @@ Function slot(PyTypeObject* type, int number) {
 }
 
 /// Focus(minimum, maximum, step, position, coarse_step, backlash, lag_frames, settle_frames, average_frames,
-/// stop_and_go, continuous, min_certainty)
+/// stop_and_go, continuous, min_certainty, goal)
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   auto o = sized<fq_focus_options>();
   (void)fq_focus_options_init(&o);
   double position = 0;
-  if (!PyArg_ParseTuple(args, "ddddddiiippd;invalid option of Autofocus()", &o.min, &o.max, &o.step, &position,
+  if (!PyArg_ParseTuple(args, "ddddddiiippdi;invalid option of Autofocus()", &o.min, &o.max, &o.step, &position,
                         &o.coarse_step, &o.backlash, &o.lag_frames, &o.settle_frames, &o.average_frames, &o.stop_and_go,
-                        &o.continuous, &o.min_certainty))
+                        &o.continuous, &o.min_certainty, &o.goal))
     return nullptr;
   fq_focus* focus = nullptr;
   if (const int status = fq_focus_open(&o, position, &focus)) return raise_status(status);

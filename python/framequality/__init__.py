@@ -249,16 +249,23 @@ class Autofocus:
     backlash: play between motor and lens, in the unit of positions; negative: learned.
     continuous: keep watching the score after the search, and search again when focus is lost.
     min_certainty: search on once, then fail, if the search ends with less certainty; 0: never.
+    goal: the object to focus on where there are several: "peak", the one with the highest score; "nearest", the one at
+        the largest position of those that stand out; "farthest", the one at the smallest position.
 
     Raises ValueError if an option is out of range.
     """
 
+    _GOALS = ("peak", "nearest", "farthest")
+
     def __init__(self, minimum, maximum, step, *, position=float("nan"), coarse_step=0, lag_frames=0, settle_frames=0,
-                 average_frames=1, stop_and_go=False, backlash=0, continuous=False, min_certainty=0.5):
+                 average_frames=1, stop_and_go=False, backlash=0, continuous=False, min_certainty=0.5,
+                 goal="peak"):
         if not float("-inf") < minimum <= maximum < float("inf"):
             raise ValueError(f"minimum and maximum must be finite, and minimum at most maximum, not {minimum!r} and {maximum!r}")
+        if goal not in self._GOALS:
+            raise ValueError(f"goal must be one of {', '.join(map(repr, self._GOALS))}, not {goal!r}")
         self._search = _core.Focus(minimum, maximum, step, position, coarse_step, backlash, lag_frames, settle_frames,
-                                   average_frames, stop_and_go, continuous, min_certainty)
+                                   average_frames, stop_and_go, continuous, min_certainty, self._GOALS.index(goal))
         self._position, self._frames, self._moves = position, 0, 0
 
     def next_position(self, measured):

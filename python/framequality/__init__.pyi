@@ -11,6 +11,7 @@ Metric = Literal[
 Prefilter = Literal["none", "binomial3", "binomial5"]
 Bayer = Literal["rggb", "grbg", "gbrg", "bggr"]
 Blur = Literal["flat", "sharp", "defocus", "motion"]
+Goal = Literal["peak", "nearest", "farthest"]
 State = Literal["idle", "coarse", "fine", "settle", "focused", "failed", "tracking"]
 
 __version__: str
@@ -123,7 +124,8 @@ def read(path: str | PathLike[str]) -> Any: ...
 class Autofocus:
     def __init__(self, minimum: float, maximum: float, step: float, *, position: float = ..., coarse_step: float = 0,
                  lag_frames: int = 0, settle_frames: int = 0, average_frames: int = 1, stop_and_go: bool = False,
-                 backlash: float = 0, continuous: bool = False, min_certainty: float = 0.5) -> None: ...
+                 backlash: float = 0, continuous: bool = False, min_certainty: float = 0.5,
+                 goal: Goal = "peak") -> None: ...
     def next_position(self, measured: float | Measurement) -> float: ...
     def run(self, score: Callable[[], float | Measurement], move: Callable[[float], object],
             max_frames: int = 1000) -> float: ...

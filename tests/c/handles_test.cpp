@@ -57,6 +57,26 @@ TEST(CFocus, FindsThePeakOfAStage) {
   fq_focus_close(focus);
 }
 
+TEST(CFocus, FocusesOnTheObjectThatIsWanted) {
+  const std::pair<fq_focus_goal, double> wanted[] = {
+      {FQ_GOAL_PEAK, 62.3}, {FQ_GOAL_NEAREST, 84}, {FQ_GOAL_FARTHEST, 20}};
+  for (const auto& [goal, best] : wanted) {
+    auto options = FQ_INIT(fq_focus_options);
+    ASSERT_EQ(fq_focus_options_init(&options), FQ_OK);
+    EXPECT_EQ(options.goal, FQ_GOAL_PEAK);
+    options.goal = goal;
+    fq_focus* focus = nullptr;
+    ASSERT_EQ(fq_focus_open(&options, 10, &focus), FQ_OK) << fq_last_error();
+    double z = 10;
+    const auto object = [&](double at, double height) { return height / (1 + std::pow((z - at) / 4, 2)); };
+    for (int frames = 0; fq_focus_get_state(focus) < FQ_FOCUS_FOCUSED && frames < 500; ++frames)
+      ASSERT_GE(fq_focus_next(focus, object(20, 50) + object(62.3, 100) + object(84, 30) + 3, &z), 0);
+    EXPECT_EQ(fq_focus_get_state(focus), FQ_FOCUS_FOCUSED) << fq_focus_reason(focus);
+    EXPECT_NEAR(z, best, 1) << goal;
+    fq_focus_close(focus);
+  }
+}
+
 TEST(CFocus, RefusesRangesThatAreNone) {
   fq_focus* focus = nullptr;
   const auto expect = [&](const char* text, auto change) {
@@ -73,6 +93,7 @@ TEST(CFocus, RefusesRangesThatAreNone) {
   expect("options->min_certainty", [](auto& o) { o.min_certainty = 1.5; });
   expect("options->min_certainty", [](auto& o) { o.min_certainty = std::numeric_limits<double>::quiet_NaN(); });
   expect("options->step", [](auto& o) { o.step = 1e-9; });
+  expect("options->goal", [](auto& o) { o.goal = 3; });
   expect("options->coarse_step", [](auto& o) { o.coarse_step = 0.1; });
   expect("options->average_frames", [](auto& o) { o.average_frames = 0; });
   EXPECT_EQ(fq_focus_next(nullptr, 1, nullptr), FQ_ERROR_ARGUMENT);

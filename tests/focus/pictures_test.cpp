@@ -2,16 +2,13 @@
 // The autofocus search on measured images of virtual lenses.
 #include "algorithms/focus/search.h"
 #include "algorithms/focus/virtual_lens.h"
-#include "tests/sharpness/measure.h"
+#include "tests/focus/scorer.h"
 
 #include <cmath>
 #include <cstdio>
 #include <gtest/gtest.h>
 
 namespace framequality::test {
-
-using namespace sharpness;
-
 namespace {
 
 FocusSettings settings(int lag) {
@@ -19,30 +16,6 @@ FocusSettings settings(int lag) {
   s.settle_frames = lag;
   return s;
 }
-
-/// Score of 8-bit pictures as sharpnessmeter prefilter=binomial5 normalize=mean gives it.
-class Scorer {
- public:
-  Scorer(int width, int height) : geometry_{.width = width, .height = height, .layout = {}} {
-    Request request;
-    request.prefilter = Prefilter::kBinomial5;
-    request.mean = true;
-    plan_ = std::make_shared<const Plan>(make_plan(geometry_, request));
-    meter_ = cpu::make_meter(geometry_);
-  }
-  double operator()(const std::uint8_t* picture) {
-    Frame frame;
-    frame.plane[0] = picture;
-    frame.stride[0] = geometry_.width;
-    meter_->submit({frame, plan_});
-    return finish(*plan_, meter_->collect()).score;
-  }
-
- private:
-  Geometry geometry_;
-  std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<Meter> meter_;
-};
 
 /// A virtual lens, measured and focused frame by frame.
 class Camera {

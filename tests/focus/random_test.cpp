@@ -47,9 +47,10 @@ double score_of(int scene, double x, SplitMix& random) {
   }
 }
 
-void run(std::uint64_t seed) {
+void run(std::uint64_t seed, FocusGoal goal = FocusGoal::kPeak) {
   SplitMix random(seed);
   FocusSettings s = random_settings(random);
+  s.goal = goal;
   const double start = random.next() % 5 ? s.min + (s.max - s.min) * (1.5 * random.uniform() - 0.25) : std::nan("");
   focus::Search search(s, start);
   const int scene = static_cast<int>(random.next() % 5);
@@ -90,14 +91,16 @@ void run(std::uint64_t seed) {
 
 TEST(FocusSearch, KeepsWithinItsRangeWhateverItSees) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) run(seed);
+  for (std::uint64_t seed = 0; seed < 100; ++seed) run(seed, seed % 2 ? FocusGoal::kNearest : FocusGoal::kFarthest);
 }
 
 TEST(FocusSearch, EndsWhateverItSees) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SplitMix random(seed);
     FocusSettings s = random_settings(random);
     s.max = s.min + 100 * s.step;
     s.mode = FocusMode::kOneShot;
+    s.goal = static_cast<FocusGoal>(seed / 50);
     focus::Search search(s, s.min);
     const auto has_ended = [&] {
       return search.state() == FocusState::kFocused || search.state() == FocusState::kFailed;

@@ -42,6 +42,13 @@ TEST(FocusStride, FollowsTheWidthOfTheLastPeak) {
   EXPECT_EQ(stride_of({.last = 200, .width = 1}), 5) << "nor less than half of it";
 }
 
+TEST(FocusStride, IsEvenWhereAnotherSweepFollowsHalfway) {
+  EXPECT_EQ(stride_of({.last = 100, .is_halved = true}), 6);
+  EXPECT_EQ(stride_of({.last = 120, .is_halved = true}), 6);
+  EXPECT_EQ(stride_of({.last = 20, .is_halved = true}), 1);
+  EXPECT_EQ(stride_of({.wanted = 5, .last = 100, .is_halved = true}), 5) << "as set";
+}
+
 TEST(FocusStride, IsNearerForAPeakThatWasMissedAndForASlowLens) {
   EXPECT_EQ(stride_of({.last = 250, .times_slower = 1}), 5);
   EXPECT_EQ(stride_of({.last = 250, .times_slower = 2}), 2);
@@ -128,6 +135,21 @@ TEST(FocusSweep, CreditsEachScoreToWhatItsFrameShows) {
   for (const FocusSample& sample : s.sweep.row()) EXPECT_EQ(sample.score, bell(static_cast<int>(sample.at)));
   EXPECT_EQ(s.sweep.best().at, 40);
   EXPECT_EQ(s.sweep.score_at(52), bell(50));
+}
+
+TEST(FocusSweep, NarrowedItHasSeenOnlyThePeakThatIsWanted) {
+  Swept s([](int x) { return bell(x) + 500 * std::exp(-(x - 85) * (x - 85) / 50.0); });
+  EXPECT_EQ(s.sweep.highest(), 1050);
+  s.sweep.narrow(FocusGoal::kNearest, 0);
+  EXPECT_EQ(s.sweep.best().at, 85);
+  EXPECT_LT(s.sweep.highest(), 560);
+  EXPECT_GE(s.sweep.row().front().at, 65);
+  EXPECT_EQ(s.sweep.seen().size(), 21u);
+  s.sweep.credit(s.lens.motion());
+  EXPECT_EQ(s.sweep.row().size(), 21u) << "credited anew, it is whole again";
+  Swept one(bell);
+  one.sweep.narrow(FocusGoal::kNearest, 0);
+  EXPECT_EQ(one.sweep.row().size(), 21u) << "there is one peak";
 }
 
 TEST(FocusSweep, APeakStandsOut) {

@@ -173,6 +173,19 @@ class Focus(unittest.TestCase, support.Failing):
             self.assertEqual(positions, sorted(positions))
             self.assertTrue(search.reason)
 
+    def test_goal(self):
+        for goal, best in (("peak", 50), ("nearest", 84), ("farthest", 20)):
+            stages = [self.stage(peak, 0.0) for peak in (20, 50, 50, 84)]
+
+            def move(to):
+                for stage in stages:
+                    stage.move(to)
+            search = fq.Autofocus(0, 100, 0.5, position=0, goal=goal)
+            position = search.run(lambda: sum(stage.score() for stage in stages), move)
+            self.assertLessEqual(abs(position - best), 1, goal)
+        self.fails(ValueError, "goal must be one of 'peak', 'nearest', 'farthest', not 'near'", fq.Autofocus, 0, 100, 1,
+                   goal="near")
+
     def test_loop_with_images_and_measurements(self):
         for measure in (fq.score, fq.measure):
             search, z = fq.Autofocus(0, 20, 1, position=0), 0.0

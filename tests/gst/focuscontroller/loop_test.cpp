@@ -34,6 +34,20 @@ TEST(Focus, FindsThePeakAndTellsHow) {
   EXPECT_EQ(last.running_time, last.timestamp);
 }
 
+TEST(Focus, GoalIsTheNearestOrTheFarthestObject) {
+  FocusRig rig(std::string(kLens) + "mode=one-shot");
+  const auto run = [&](const char* goal) {
+    rig.set("goal", goal);
+    rig.emit("trigger");
+    do rig.frame(FocusRig::peak(rig.position(), 20) + 2 * FocusRig::peak(rig.position(), 80));
+    while (rig.state() != "focused" && rig.frames() < 1000);
+    return rig.position();
+  };
+  EXPECT_NEAR(run("farthest"), 20, 1);
+  EXPECT_NEAR(run("nearest"), 80, 1);
+  EXPECT_NEAR(run("farthest"), 20, 1);
+}
+
 TEST(Focus, SegmentTurnsTimestampsIntoRunningTime) {
   FocusRig rig(kLens);
   GstSegment segment;
