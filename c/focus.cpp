@@ -41,6 +41,9 @@ FocusSettings settings_of(const fq_focus_options& o) {
   require_range("options->average_frames", o.average_frames, 1, 1000);
   require_range("options->stop_and_go", o.stop_and_go, 0, 1);
   require_range("options->continuous", o.continuous, 0, 1);
+  require_range("options->reserved", o.reserved, 0, 0);
+  require_range("options->stack", o.stack, 0, 1000);
+  require(o.stack_step >= 0 && std::isfinite(o.stack_step), "options->stack_step must be 0 or larger");
   require_range("options->goal", o.goal, FQ_GOAL_PEAK, FQ_GOAL_FARTHEST);
   require(o.min_certainty >= 0 && o.min_certainty <= 1, "options->min_certainty must be within 0...1");
   FocusSettings s;
@@ -55,6 +58,8 @@ FocusSettings settings_of(const fq_focus_options& o) {
   s.stop_and_go = o.stop_and_go;
   s.min_certainty = o.min_certainty;
   s.goal = static_cast<FocusGoal>(o.goal);
+  s.stack = o.stack;
+  s.stack_step = o.stack_step;
   s.mode = o.continuous ? FocusMode::kContinuous : FocusMode::kOneShot;
   return s;
 }
@@ -68,7 +73,7 @@ int next(fq_focus* focus, const FocusFrame& frame, double* position) {
 
 std::optional<double> score_of(double score) { return std::isfinite(score) ? std::optional(score) : std::nullopt; }
 
-static_assert(static_cast<int>(FocusState::kTracking) == FQ_FOCUS_TRACKING &&
+static_assert(static_cast<int>(FocusState::kStack) == FQ_FOCUS_STACK &&
               static_cast<int>(FocusState::kFocused) == FQ_FOCUS_FOCUSED &&
               static_cast<int>(FocusGoal::kFarthest) == FQ_GOAL_FARTHEST);
 
@@ -116,6 +121,12 @@ int fq_focus_trigger(fq_focus* focus) {
 
 int fq_focus_get_state(const fq_focus* focus) {
   return focus ? static_cast<int>(focus->search.state()) : FQ_FOCUS_IDLE;
+}
+int32_t fq_focus_stack_image(const fq_focus* focus, int32_t* count, double* position) {
+  const FocusStackImage none, &image = focus ? focus->search.stack_image() : none;
+  if (count) *count = image.count;
+  if (position) *position = image.position;
+  return image.number;
 }
 const char* fq_focus_reason(const fq_focus* focus) { return focus ? focus->search.reason() : ""; }
 

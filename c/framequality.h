@@ -226,7 +226,8 @@ typedef enum fq_focus_state {
   FQ_FOCUS_SETTLE = 3,  /* moves to the peak and checks it */
   FQ_FOCUS_FOCUSED = 4, /* done; with continuous, watches the score */
   FQ_FOCUS_FAILED = 5,  /* no peak found: the lens is back at its initial position; or not certain enough */
-  FQ_FOCUS_TRACKING = 6 /* probes a small loss of focus */
+  FQ_FOCUS_TRACKING = 6, /* probes a small loss of focus */
+  FQ_FOCUS_STACK = 7     /* moves through the positions of a focus stack, and back to the focus */
 } fq_focus_state;
 
 /* The object to focus on where there are objects at several distances. Larger positions are taken to focus nearer. */
@@ -249,6 +250,9 @@ typedef struct fq_focus_options {
   int32_t continuous;     /* 1: watch the score when done, and search again when focus is lost */
   int32_t goal;           /* fq_focus_goal. Default FQ_GOAL_PEAK */
   double min_certainty;   /* search on once, then fail, below this fq_focus_certainty(); 0: never. Default 0.5 */
+  double stack_step;      /* distance between images of the stack; 0: from the width of the peak */
+  int32_t stack;          /* after each search that found focus, images of a focus stack around it; 0: none */
+  int32_t reserved;       /* 0 */
 } fq_focus_options;
 
 /* Sets the defaults, for a stage that has arrived before the next image is taken: 0...100 in steps of 1. */
@@ -265,6 +269,9 @@ FQ_API int fq_focus_next_result(fq_focus* focus, const fq_result* result, double
 /* Starts a search over the whole range. */
 FQ_API int fq_focus_trigger(fq_focus* focus);
 FQ_API int fq_focus_get_state(const fq_focus* focus); /* fq_focus_state */
+/* Number of the image whose score was passed last, if it belongs to a focus stack: 1...*count, in the order of positions;
+ * 0 if it does not. count: of the stack's images; position: where it was taken; either may be NULL. */
+FQ_API int32_t fq_focus_stack_image(const fq_focus* focus, int32_t* count, double* position);
 /* Reason for the last move, or for the end of the search, without a full stop. Valid until the next call. */
 FQ_API const char* fq_focus_reason(const fq_focus* focus);
 /* Curve that the last finished search saw: stores at most `room` positions and scores, in order of position, and

@@ -79,9 +79,9 @@ FIELDS = {
     },
     "focuscontroller": {
         **TIMES,
-        "event": "`move` or `state`: why the message is posted",
+        "event": "`move`, `state` or `stack`: why the message is posted",
         "state": "value of the property `state`",
-        "position": "last commanded position of the lens, in the actuator's unit",
+        "position": "last commanded position of the lens, in the actuator's unit; with `event` `stack`, where it stood in the frame",
         "score": "score of the frame",
         "positions": "positions where the search saw scores, in ascending order; empty if the search was given up",
         "scores": "scores at these positions",
@@ -92,6 +92,9 @@ FIELDS = {
                      "if that is more",
         "lag-frames": "as set or learned; absent while unknown",
         "backlash": "as set or learned, in the actuator's unit; absent while unknown",
+        "stack": "number of the stack since start, from 1",
+        "stack-image": "number of the image in its stack, from 1, in the order of positions",
+        "stack-images": "number of images in the stack",
     },
 }
 FIELDS["camerawatch"] = {

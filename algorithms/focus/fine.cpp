@@ -83,6 +83,7 @@ std::optional<double> Search::pass() {
 }
 
 std::optional<double> Search::stop() {
+  if (state_ == FocusState::kStack) return stack_stop();
   if (mean_.frames == 0) {
     if (!lens_.is_steady(expected_)) return {};
     lens_.learn_lag(expected_.noise, kind_ == Kind::kSweep && stops_.is_first());

@@ -29,6 +29,7 @@ Search::Search(const FocusSettings& settings, double position) : settings_(setti
 
 std::optional<double> Search::frame(const FocusFrame& f) {
   lens_.frame(f);
+  stack_image_ = {};
   if (phase_ == Phase::kIdle) return {};
   if (phase_ == Phase::kStart) return start_sweep(f.score.has_value(), false);
   if (!f.score) return {};
@@ -61,6 +62,8 @@ void Search::configure(const FocusSettings& settings) {
   same.tracking = old.tracking;
   same.min_certainty = old.min_certainty;
   same.goal = old.goal;
+  same.stack = old.stack;
+  same.stack_step = old.stack_step;
   const bool other = !(same == old);
   if (other) {
     lens_.configure(settings);
@@ -145,6 +148,7 @@ std::optional<double> Search::finish(bool focused) {
                           std::max(noise_.noise_least * noise_.noise_least, 0.01);
     shape_ = peak;
     shape_->top = lens_.at();
+    if (settings_.stack > 0 && kind_ != Kind::kTracking) return begin_stack();
   }
   end(focused ? FocusState::kFocused : FocusState::kFailed);
   return {};

@@ -15,6 +15,7 @@
 //             noise requires. All are approached from the same side, while the lens may have play (lens.h); its play
 //             shows in a stop that is approached from the other side first
 //   settle    at the top; if its score is lower than one seen on the way, the search continues
+//   stack     if wanted, an image at each position of a focus stack (stack.h), and back to the top
 //   focused   the watch (watch.h): a lasting change begins a search once the scene has come to rest: first beside the
 //             last peak, as far out as the loss of score says, and only if nothing is there in the whole range. A small
 //             loss that lasts is probed inside the depth of focus (state tracking). A search that ends where it began
@@ -24,6 +25,7 @@
 #pragma once
 
 #include "algorithms/focus/certainty.h"
+#include "algorithms/focus/stack.h"
 #include "algorithms/focus/stops.h"
 
 #include <cstdint>
@@ -119,6 +121,8 @@ class Search {
   const FocusCurve& curve() const { return curve_; }
   /// What the certainty of that search follows from.
   const Evidence& evidence() const { return evidence_; }
+  /// The frame that was passed last as an image of a focus stack.
+  const FocusStackImage& stack_image() const { return stack_image_; }
   /// Frames between a command and the first that shows its position, as set or learned; empty if unknown.
   std::optional<int> lag() const {
     return lens_.motion().lag_is_known() ? std::optional(lens_.motion().lag()) : std::nullopt;
@@ -199,6 +203,11 @@ class Search {
   /// True if it was seen now.
   bool learn_play();
 
+  // Stack.
+  Command begin_stack();
+  /// Handles a frame at a position of the stack, or back at the focus.
+  Command stack_stop();
+
   // Focused.
   Command watch(const FocusFrame& f);
   Command begin_beside(const Loss& loss);
@@ -244,7 +253,11 @@ class Search {
   int passing_ = 0;           ///< frames until then
   bool looks_again_ = false;  ///< this is the second fine pass
   int retries_ = 0;           ///< of stops, after a final score below the promised one
-  int times_slower_ = 0;      ///< finer sweeps, because the stops missed the peak
+  std::vector<int> stack_;    ///< steps, in order
+  int stacked_ = 0;           ///< images of it so far
+  int stack_focus_ = 0;       ///< where the lens goes back to
+  FocusStackImage stack_image_;
+  int times_slower_ = 0;  ///< finer sweeps, because the stops missed the peak
 
   // Kept from one search to the next.
   std::optional<FocusPeak> shape_;  ///< of the last peak; its top is where the lens stands

@@ -10,7 +10,7 @@ enum class FocusMode : int {
   kContinuous  ///< searches at the start, when triggered, and whenever focus is lost
 };
 
-enum class FocusState : int { kIdle, kCoarse, kFine, kSettle, kFocused, kFailed, kTracking };
+enum class FocusState : int { kIdle, kCoarse, kFine, kSettle, kFocused, kFailed, kTracking, kStack };
 
 /// Side from which positions are approached, so that the lens's play does not matter.
 enum class FocusApproach : int {
@@ -43,6 +43,8 @@ struct FocusSettings {
   double min_certainty = 0.5;
   FocusMode mode = FocusMode::kContinuous;
   FocusGoal goal = FocusGoal::kPeak;
+  int stack = 0;          ///< images of the focus stack that follows each search that found focus; 0: none
+  double stack_step = 0;  ///< distance of their positions; 0: from the width of the peak
 
   bool operator==(const FocusSettings&) const = default;
 };

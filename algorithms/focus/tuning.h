@@ -136,6 +136,9 @@ struct Tuning {
   double level_near = 0.35;                      ///< share left from which on the lens stays if all is level
   double level = 0.02, level_noise = 4;          ///< share, deviations within which all is level
   double noise_gain = 2;  ///< factor on noise's share of a score: estimates of noise include texture
+
+  // --- Stack: theory -------------------------------------------------------------------------------------------------
+  double stack_width = 0.9;  ///< widths that its images are apart: halfway, a bell has 90% of its height
 };
 
 inline constexpr Tuning kTuning;

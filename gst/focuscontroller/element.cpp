@@ -32,13 +32,19 @@
  * structure property (`camera.extra-controls.focus_absolute` of a `v4l2src name=camera`), or a V4L2 device
  * (`/dev/video0`). Without one the application moves the lens, on the signal `move` or the message.
  *
- * It posts every move and every change of state as an element message named `focuscontroller`: string `event` (`move`
- * or `state`), `state`; double `position`, `score`; guint64 `timestamp`, `stream-time`, `running-time` of the frame.
+ * It posts every move and every change of state as an element message named `focuscontroller`: string `event` (`move`,
+ * `state` or `stack`), `state`; double `position`, `score`; guint64 `timestamp`, `stream-time`, `running-time` of the
+ * frame.
  *
  * When a search has ended (`state` is `focused` or `failed`) the message also has what it saw: the arrays of double
  * `positions` and `scores`, double `top`, `width` and `error` of the peak, its `certainty`, and, if known, int
  * `lag-frames` and double `backlash`. The same structure is sent downstream as a sticky event before the frame, for
  * `sharpnessoverlay`.
+ *
+ * With `stack`, the lens then steps through positions around the focus and goes back. Each image of this focus stack is
+ * reported by a message with `event` `stack`, the `position` where the lens stood, and guint `stack` (from 1),
+ * `stack-image` (from 1) and `stack-images`; the same structure goes downstream as an event before the frame. With
+ * `stack-only`, no other frames pass.
  *
  * A score counts for the position that its frame shows. At stops `settle-frames` are skipped after each move, and in
  * live pipelines all frames with a timestamp from before it.
@@ -52,6 +58,11 @@
  * gst-launch-1.0 -m v4l2src ! videoconvert ! sharpnessmeter normalize=mean prefilter=binomial5 statistics=true !
  *     focuscontroller actuator=/dev/video0 ! autovideosink
  * ]| focuses a webcam, with the range and step that its driver reports.
+ * |[
+ * gst-launch-1.0 virtuallenssrc name=lens blur-per-unit=0.4 num-buffers=200 ! sharpnessmeter normalize=mean
+ * prefilter=binomial5 ! focuscontroller actuator=lens.position min=0 max=100 stack=7 stack-only=true ! videoconvert !
+ * pngenc ! multifilesink location=stack-%d.png
+ * ]| writes a focus stack of seven images.
  */
 
 GST_DEBUG_CATEGORY(focuscontroller_debug);
@@ -103,8 +114,8 @@ static FocusFrame seen_in(GstBuffer* buffer) {
 
 static GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   return guard(GST_ELEMENT_CAST(trans), GST_FLOW_ERROR, [&] {
-    loop_of(trans).frame(buffer, segment_of(trans), seen_in(buffer));
-    return GST_FLOW_OK;
+    const bool passes = loop_of(trans).frame(buffer, segment_of(trans), seen_in(buffer));
+    return passes ? GST_FLOW_OK : GST_BASE_TRANSFORM_FLOW_DROPPED;
   });
 }
 
@@ -151,7 +162,8 @@ static GType state_get_type() {
        {FocusState::kFailed,
         "no position is sharper than the others or certain enough, there are no scores, or the lens fails",
         nick_of(FocusState::kFailed)},
-       {FocusState::kTracking, "probing a small loss near the focus", nick_of(FocusState::kTracking)}});
+       {FocusState::kTracking, "probing a small loss near the focus", nick_of(FocusState::kTracking)},
+       {FocusState::kStack, "shooting a focus stack", nick_of(FocusState::kStack)}});
   return type;
 }
 
@@ -242,7 +254,14 @@ static void add_search(Properties<GstFocusController, FocusOptions>& properties)
            "Search on once, then fail, if the probability of being in focus (within one step, or 1% of the range if "
            "that is more) is below this; 0 = never",
            0, 1)
-      .add(part(&S::mode), mode_get_type(), "mode", "Mode", "Choose when to search");
+      .add(part(&S::mode), mode_get_type(), "mode", "Mode", "Choose when to search")
+      .add(part(&S::stack), "stack", "Stack",
+           "Shoot a focus stack of this many images around the focus, after each search that found one; 0 = none", 0,
+           1000)
+      .add(part(&S::stack_step), "stack-step", "Stack step",
+           "Move the lens by this much between the images of a stack, in the actuator's unit; 0 = automatic, from the "
+           "width of the peak, so that nothing between two images is visibly blurred in both",
+           0, G_MAXDOUBLE);
 }
 
 static void install_properties(GstFocusControllerClass* klass) {
@@ -257,6 +276,8 @@ static void install_properties(GstFocusControllerClass* klass) {
       .add(&O::wait_for_arrival, "wait-for-arrival", "Wait for arrival",
            "Ignore frames after each move until the action signal 'arrived' is emitted; settle-frames count from "
            "there. Implies stop-and-go")
+      .add(&O::stack_only, "stack-only", "Stack only",
+           "Pass only the images of focus stacks, and drop all other frames")
       .add(g_param_spec_enum("state", "State", "Report the state of the search", state_get_type(),
                              static_cast<int>(FocusState::kIdle), kReadable),
            get_state)

@@ -33,7 +33,7 @@ std::string text_of(double number) {
 }  // namespace
 
 const char* nick_of(FocusState state) {
-  constexpr const char* kNicks[] = {"idle", "coarse", "fine", "settle", "focused", "failed", "tracking"};
+  constexpr const char* kNicks[] = {"idle", "coarse", "fine", "settle", "focused", "failed", "tracking", "stack"};
   return kNicks[static_cast<int>(state)];
 }
 
@@ -49,7 +49,7 @@ void FocusLoop::arrived() {
     given_.back() = now;
 }
 
-void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame seen) {
+bool FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame seen) {
   frame_ = buffer;
   segment_ = segment;
   take_options();
@@ -58,6 +58,7 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
     warn("Frames have no score: put sharpnessmeter, with attach-meta=true, upstream of focuscontroller");
   const GstClockTime running = running_time_of(segment, GST_BUFFER_PTS(buffer));
   std::optional<double> to;
+  FocusStackImage image;
   bool used = false;
   // Hide frames from the search while the lens travels: it must not send it on.
   if (const std::optional<std::uint64_t> known = commands_before(running)) {
@@ -66,14 +67,17 @@ void FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
     seen.known = known_ = *known;
     const char* const before = search_->reason();
     to = search_->frame(seen);
+    image = search_->stack_image();
     if (search_->reason() != before)
       GST_DEBUG_OBJECT(element_, "%s: %s (search began: %s)", focus::name_of(search_->phase()), search_->reason(),
                        search_->cause());
   }
   mind_timeout(running, used);
+  if (image.number > 0) tell_stack(image);
   tell(search_->curve());
   if (to) move(*to);
   frame_ = nullptr;
+  return image.number > 0 || !taken_.stack_only;
 }
 
 void FocusLoop::start_anew() {
@@ -92,6 +96,7 @@ void FocusLoop::reset() {
   actuator_.reset();
   live_.reset();
   has_seen_score_ = has_warned_ = false;
+  stacks_ = 0;
   waiting_since_ = GST_CLOCK_TIME_NONE;
   is_new_ = true;
   forget_commands();
@@ -233,7 +238,7 @@ void FocusLoop::mind_timeout(GstClockTime running, bool used) {
 bool FocusLoop::is_searching() const {
   const FocusState state = search_->state();
   return state == FocusState::kCoarse || state == FocusState::kFine || state == FocusState::kSettle ||
-         state == FocusState::kTracking;
+         state == FocusState::kTracking || state == FocusState::kStack;
 }
 
 /// Ends the search without publishing its incomplete curve.
@@ -257,18 +262,38 @@ void FocusLoop::tell(const FocusCurve& curve) {
   g_object_notify(G_OBJECT(element_), "state");
 }
 
-void FocusLoop::post(const char* event, const FocusCurve* result) {
-  const Status now = status();
+/// The fields that all messages have.
+StructurePtr FocusLoop::start_message(const char* event, const Status& now) const {
   StructurePtr fields(gst_structure_new("focuscontroller", "event", G_TYPE_STRING, event, "state", G_TYPE_STRING,
                                         nick_of(now.state), "position", G_TYPE_DOUBLE, now.position, "score",
                                         G_TYPE_DOUBLE, now.score, nullptr));
   set_times(fields.get(), segment_, GST_BUFFER_PTS(frame_));
+  return fields;
+}
+
+/// Sends a copy of the fields before the frame.
+void FocusLoop::push_downstream(GstEventType type, const GstStructure* fields) {
+  GstPad* pad = gst_element_get_static_pad(element_, "src");
+  gst_pad_push_event(pad, gst_event_new_custom(type, gst_structure_copy(fields)));
+  gst_object_unref(pad);
+}
+
+void FocusLoop::post(const char* event, const FocusCurve* result) {
+  StructurePtr fields = start_message(event, status());
   if (result) {
     set_result(fields.get(), *result);
-    GstPad* pad = gst_element_get_static_pad(element_, "src");
-    gst_pad_push_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(fields.get())));
-    gst_object_unref(pad);
+    push_downstream(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, fields.get());
   }
+  gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields.release()));
+}
+
+/// Reports that this frame is an image of a stack, on the bus, and downstream before the frame.
+void FocusLoop::tell_stack(const FocusStackImage& image) {
+  if (image.number == 1) ++stacks_;
+  StructurePtr fields = start_message("stack", {status().state, image.position, search_->score()});
+  gst_structure_set(fields.get(), "stack", G_TYPE_UINT, stacks_, "stack-image", G_TYPE_UINT, guint(image.number),
+                    "stack-images", G_TYPE_UINT, guint(image.count), nullptr);
+  push_downstream(GST_EVENT_CUSTOM_DOWNSTREAM, fields.get());
   gst_element_post_message(element_, gst_message_new_element(GST_OBJECT(element_), fields.release()));
 }
 

@@ -4,6 +4,7 @@
 
 #include "algorithms/focus/search.h"
 #include "gst/focuscontroller/actuator.h"
+#include "gst/object/owned.h"
 #include "gst/object/shared.h"
 
 #include <gst/gst.h>
@@ -26,6 +27,7 @@ struct FocusOptions {
   FocusSettings search{.min = -G_MAXDOUBLE, .max = G_MAXDOUBLE, .step = 0, .settle_frames = 3};
   GstClockTime timeout = 10 * GST_SECOND;  ///< running time without a score that ends a search; 0: never
   bool wait_for_arrival = false;
+  bool stack_only = false;  ///< of all frames, only those of a stack pass
 };
 
 /// Thread-safety: options(), trigger(), cancel(), arrived() and status() from any thread; the rest with the stream lock
@@ -51,8 +53,8 @@ class FocusLoop {
   Status status();
 
   /// Processes one frame; seen: its measurements, without the commands that it may show. May move the lens. Throws
-  /// ElementError if the options cannot work.
-  void frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame seen);
+  /// ElementError if the options cannot work. True if the frame is to pass.
+  bool frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame seen);
   /// Announces frames of another scene or size, or whose running time starts over.
   void start_anew();
   /// Ends the stream: releases the actuator.
@@ -75,7 +77,10 @@ class FocusLoop {
   bool is_searching() const;
   void give_up();
   void tell(const FocusCurve& curve);
+  void tell_stack(const FocusStackImage& image);
   void post(const char* event, const FocusCurve* result = nullptr);
+  StructurePtr start_message(const char* event, const Status& now) const;
+  void push_downstream(GstEventType type, const GstStructure* fields);
   void set_result(GstStructure* fields, const FocusCurve& curve) const;
   void warn(const std::string& text);
   bool is_live();
@@ -98,6 +103,7 @@ class FocusLoop {
   std::optional<bool> live_;
   std::uint64_t commands_ = 0, known_ = 0;   ///< of the search; those that the last frame may show
   GstClockTime last_ = GST_CLOCK_TIME_NONE;  ///< running time of the last frame
+  guint stacks_ = 0;                         ///< so far
   bool has_seen_score_ = false, has_warned_ = false;
   GstClockTime waiting_since_ = GST_CLOCK_TIME_NONE;  ///< running time of the first frame without a score
   GstBuffer* frame_ = nullptr;                        ///< the current one, and its segment

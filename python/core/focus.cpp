@@ -24,14 +24,14 @@ Function slot(PyTypeObject* type, int number) {
 }
 
 /// Focus(minimum, maximum, step, position, coarse_step, backlash, lag_frames, settle_frames, average_frames,
-/// stop_and_go, continuous, min_certainty, goal)
+/// stop_and_go, continuous, min_certainty, goal, stack, stack_step)
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   auto o = sized<fq_focus_options>();
   (void)fq_focus_options_init(&o);
   double position = 0;
-  if (!PyArg_ParseTuple(args, "ddddddiiippdi;invalid option of Autofocus()", &o.min, &o.max, &o.step, &position,
+  if (!PyArg_ParseTuple(args, "ddddddiiippdiid;invalid option of Autofocus()", &o.min, &o.max, &o.step, &position,
                         &o.coarse_step, &o.backlash, &o.lag_frames, &o.settle_frames, &o.average_frames, &o.stop_and_go,
-                        &o.continuous, &o.min_certainty, &o.goal))
+                        &o.continuous, &o.min_certainty, &o.goal, &o.stack, &o.stack_step))
     return nullptr;
   fq_focus* focus = nullptr;
   if (const int status = fq_focus_open(&o, position, &focus)) return raise_status(status);
@@ -76,10 +76,18 @@ PyObject* next_result(PyObject* self, PyObject* args) {
 }
 
 PyObject* state(PyObject* self, PyObject*) {
-  constexpr const char* kNames[] = {"idle", "coarse", "fine", "settle", "focused", "failed", "tracking"};
+  constexpr const char* kNames[] = {"idle", "coarse", "fine", "settle", "focused", "failed", "tracking", "stack"};
   const int number = fq_focus_get_state(focus_of(self));
   const bool is_known = number >= 0 && number < static_cast<int>(std::size(kNames));
   return PyUnicode_FromString(is_known ? kNames[number] : "unknown");
+}
+
+/// stack_image() -> (number, 0 for none; how many there are; position)
+PyObject* stack_image(PyObject* self, PyObject*) {
+  std::int32_t count = 0;
+  double position = 0;
+  const std::int32_t number = fq_focus_stack_image(focus_of(self), &count, &position);
+  return Py_BuildValue("(iid)", number, count, position);
 }
 
 PyObject* reason(PyObject* self, PyObject*) { return PyUnicode_FromString(fq_focus_reason(focus_of(self))); }
@@ -106,9 +114,13 @@ PyObject* trigger(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {{"next", next, METH_O, nullptr},        {"next_result", next_result, METH_VARARGS, nullptr},
-                         {"state", state, METH_NOARGS, nullptr}, {"reason", reason, METH_NOARGS, nullptr},
-                         {"curve", curve, METH_NOARGS, nullptr}, {"trigger", trigger, METH_NOARGS, nullptr},
+PyMethodDef methods[] = {{"next", next, METH_O, nullptr},
+                         {"next_result", next_result, METH_VARARGS, nullptr},
+                         {"state", state, METH_NOARGS, nullptr},
+                         {"reason", reason, METH_NOARGS, nullptr},
+                         {"curve", curve, METH_NOARGS, nullptr},
+                         {"trigger", trigger, METH_NOARGS, nullptr},
+                         {"stack_image", stack_image, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},

@@ -251,6 +251,8 @@ class Autofocus:
     min_certainty: search on once, then fail, if the search ends with less certainty; 0: never.
     goal: the object to focus on where there are several: "peak", the one with the highest score; "nearest", the one at
         the largest position of those that stand out; "farthest", the one at the smallest position.
+    stack: after each search that found focus, take this many images around it, and go back: a focus stack.
+    stack_step: distance between these images; 0: chosen from the width of the peak, so that no depth is left out.
 
     Raises ValueError if an option is out of range.
     """
@@ -259,13 +261,14 @@ class Autofocus:
 
     def __init__(self, minimum, maximum, step, *, position=float("nan"), coarse_step=0, lag_frames=0, settle_frames=0,
                  average_frames=1, stop_and_go=False, backlash=0, continuous=False, min_certainty=0.5,
-                 goal="peak"):
+                 goal="peak", stack=0, stack_step=0):
         if not float("-inf") < minimum <= maximum < float("inf"):
             raise ValueError(f"minimum and maximum must be finite, and minimum at most maximum, not {minimum!r} and {maximum!r}")
         if goal not in self._GOALS:
             raise ValueError(f"goal must be one of {', '.join(map(repr, self._GOALS))}, not {goal!r}")
         self._search = _core.Focus(minimum, maximum, step, position, coarse_step, backlash, lag_frames, settle_frames,
-                                   average_frames, stop_and_go, continuous, min_certainty, self._GOALS.index(goal))
+                                   average_frames, stop_and_go, continuous, min_certainty, self._GOALS.index(goal), stack,
+                                   stack_step)
         self._position, self._frames, self._moves = position, 0, 0
 
     def next_position(self, measured):
@@ -284,13 +287,14 @@ class Autofocus:
         self._moves += is_move
         return position
 
-    def run(self, score, move, max_frames=1000):
+    def run(self, score, move, max_frames=1000, on_stack=None):
         """Call score() and move(position) until the lens is in focus. Return that position.
 
         Returns at once if the search has ended: call trigger() first to search again.
 
         score: snaps an image and returns its score or Measurement.
         move: moves the lens, and returns when it has arrived, unless lag_frames or settle_frames say otherwise.
+        on_stack: called with number and position, for each image of the stack, right after score() has returned it.
         Raises Error, with the reason, if no peak is found, or not within max_frames.
         """
         last = self._frames + max_frames
@@ -300,6 +304,9 @@ class Autofocus:
                             "or a larger step")
             moves = self._moves
             position = self.next_position(score())
+            number, _, stood = self._search.stack_image()
+            if on_stack and number:
+                on_stack(number, stood)
             if self._moves != moves:
                 move(position)
         if self.state != "focused":
@@ -317,8 +324,13 @@ class Autofocus:
 
     @property
     def state(self):
-        """"idle", "coarse", "fine", "settle", "focused", "failed" or "tracking"."""
+        """"idle", "coarse", "fine", "settle", "focused", "failed", "tracking" or "stack"."""
         return self._search.state()
+
+    @property
+    def stack_image(self):
+        """Number of the image whose score was passed last in its focus stack, from 1 to `stack`; 0: it is in none."""
+        return self._search.stack_image()[0]
 
     @property
     def reason(self):

@@ -77,6 +77,35 @@ TEST(CFocus, FocusesOnTheObjectThatIsWanted) {
   }
 }
 
+TEST(CFocus, ShootsAStackAroundTheFocus) {
+  auto options = FQ_INIT(fq_focus_options);
+  ASSERT_EQ(fq_focus_options_init(&options), FQ_OK);
+  options.stack = 5;
+  options.stack_step = 3;
+  fq_focus* focus = nullptr;
+  ASSERT_EQ(fq_focus_open(&options, 10, &focus), FQ_OK) << fq_last_error();
+  double z = 10;
+  std::vector<double> stack;
+  int state = FQ_FOCUS_IDLE;
+  for (int frames = 0; state != FQ_FOCUS_FOCUSED && state != FQ_FOCUS_FAILED && frames < 500; ++frames) {
+    const double stood = z;
+    ASSERT_GE(fq_focus_next(focus, 100 / (1 + std::pow((z - 62) / 6, 2)) + 3, &z), 0);
+    state = fq_focus_get_state(focus);
+    int32_t count = 0;
+    double position = -1;
+    const int32_t number = fq_focus_stack_image(focus, &count, &position);
+    if (number == 0) continue;
+    stack.push_back(position);
+    EXPECT_EQ(number, static_cast<int32_t>(stack.size()));
+    EXPECT_EQ(count, 5);
+    EXPECT_EQ(position, stood);
+  }
+  EXPECT_EQ(state, FQ_FOCUS_FOCUSED) << fq_focus_reason(focus);
+  EXPECT_EQ(stack, (std::vector<double>{56, 59, 62, 65, 68}));
+  EXPECT_EQ(z, 62);
+  fq_focus_close(focus);
+}
+
 TEST(CFocus, RefusesRangesThatAreNone) {
   fq_focus* focus = nullptr;
   const auto expect = [&](const char* text, auto change) {
@@ -93,11 +122,15 @@ TEST(CFocus, RefusesRangesThatAreNone) {
   expect("options->min_certainty", [](auto& o) { o.min_certainty = 1.5; });
   expect("options->min_certainty", [](auto& o) { o.min_certainty = std::numeric_limits<double>::quiet_NaN(); });
   expect("options->step", [](auto& o) { o.step = 1e-9; });
+  expect("options->stack", [](auto& o) { o.stack = -1; });
+  expect("options->stack_step", [](auto& o) { o.stack_step = -1; });
+  expect("options->reserved", [](auto& o) { o.reserved = 1; });
   expect("options->goal", [](auto& o) { o.goal = 3; });
   expect("options->coarse_step", [](auto& o) { o.coarse_step = 0.1; });
   expect("options->average_frames", [](auto& o) { o.average_frames = 0; });
   EXPECT_EQ(fq_focus_next(nullptr, 1, nullptr), FQ_ERROR_ARGUMENT);
   EXPECT_EQ(fq_focus_get_state(nullptr), FQ_FOCUS_IDLE);
+  EXPECT_EQ(fq_focus_stack_image(nullptr, nullptr, nullptr), 0);
 }
 
 TEST(CFilters, DenoisersFilterInAnyLayout) {

@@ -186,6 +186,14 @@ class Focus(unittest.TestCase, support.Failing):
         self.fails(ValueError, "goal must be one of 'peak', 'nearest', 'farthest', not 'near'", fq.Autofocus, 0, 100, 1,
                    goal="near")
 
+    def test_stack(self):
+        stage, stack = self.stage(50, 0.0), []
+        search = fq.Autofocus(0, 100, 0.5, position=0, stack=5, stack_step=4)
+        position = search.run(stage.score, stage.move, on_stack=lambda number, at: stack.append((number, at, stage.z)))
+        self.assertEqual(stack, [(i + 1, position + 4 * (i - 2), position + 4 * (i - 2)) for i in range(5)])
+        self.assertEqual((search.state, search.stack_image, stage.z), ("focused", 0, position))
+        self.fails(ValueError, "stack", fq.Autofocus, 0, 100, 1, stack=-1)
+
     def test_loop_with_images_and_measurements(self):
         for measure in (fq.score, fq.measure):
             search, z = fq.Autofocus(0, 20, 1, position=0), 0.0
