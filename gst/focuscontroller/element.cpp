@@ -46,6 +46,8 @@
  * `stack-image` (from 1) and `stack-images`; the same structure goes downstream as an event before the frame. With
  * `stack-only`, no other frames pass.
  *
+ * `subject` chooses zones of the meter instead of the whole frame: one, or those under the boxes of a detector.
+ *
  * A score counts for the position that its frame shows. At stops `settle-frames` are skipped after each move, and in
  * live pipelines all frames with a timestamp from before it.
  *
@@ -254,14 +256,28 @@ static void add_search(Properties<GstFocusController, FocusOptions>& properties)
            "Search on once, then fail, if the probability of being in focus (within one step, or 1% of the range if "
            "that is more) is below this; 0 = never",
            0, 1)
-      .add(part(&S::mode), mode_get_type(), "mode", "Mode", "Choose when to search")
+      .add(part(&S::mode), mode_get_type(), "mode", "Mode", "Choose when to search");
+}
+
+/// What to look at, and the images around it.
+static void add_subject(Properties<GstFocusController, FocusOptions>& properties) {
+  const In part{&FocusOptions::search};
+  using O = FocusOptions;
+  using S = FocusSettings;
+  properties
+      .add(&O::subject, "subject", "Subject",
+           "Focus on this part of the image: zone:COLUMN,ROW, a zone of sharpnessmeter, from 0,0 at the top left; "
+           "boxes or boxes:LABEL, the zones under the GstVideoRegionOfInterestMeta of a detector upstream, of all or "
+           "of this label. Needs zone-columns and zone-rows on the meter. Empty = the whole frame, or the meter's roi")
       .add(part(&S::stack), "stack", "Stack",
            "Shoot a focus stack of this many images around the focus, after each search that found one; 0 = none", 0,
            1000)
       .add(part(&S::stack_step), "stack-step", "Stack step",
            "Move the lens by this much between the images of a stack, in the actuator's unit; 0 = automatic, from the "
            "width of the peak, so that nothing between two images is visibly blurred in both",
-           0, G_MAXDOUBLE);
+           0, G_MAXDOUBLE)
+      .add(&O::stack_only, "stack-only", "Stack only",
+           "Pass only the images of focus stacks, and drop all other frames");
 }
 
 static void install_properties(GstFocusControllerClass* klass) {
@@ -270,14 +286,13 @@ static void install_properties(GstFocusControllerClass* klass) {
   auto& properties = Properties<GstFocusController, O>::install(
       klass, [](GstFocusController * self) -> auto& { return self->loop->options(); });
   add_search(properties);
+  add_subject(properties);
   properties
       .add(&O::timeout, "timeout", "Timeout",
            "Fail a search after this running time without a usable score, in ns; 0 = never", 0, G_MAXUINT64)
       .add(&O::wait_for_arrival, "wait-for-arrival", "Wait for arrival",
            "Ignore frames after each move until the action signal 'arrived' is emitted; settle-frames count from "
            "there. Implies stop-and-go")
-      .add(&O::stack_only, "stack-only", "Stack only",
-           "Pass only the images of focus stacks, and drop all other frames")
       .add(g_param_spec_enum("state", "State", "Report the state of the search", state_get_type(),
                              static_cast<int>(FocusState::kIdle), kReadable),
            get_state)

@@ -4,6 +4,7 @@
 
 #include "gst/object/guard.h"
 #include "gst/object/owned.h"
+#include "gst/object/score_meta.h"
 #include "gst/object/segment.h"
 #include "gst/object/structure.h"
 
@@ -65,9 +66,12 @@ bool FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
     // A frame that shows neither the last move nor more of them than the one before is not used.
     used = seen.score && (*known == commands_ || *known > known_);
     seen.known = known_ = *known;
+    look_at_subject(buffer, seen);
+    const bool watched = search_->phase() == focus::Phase::kWatch;
     const char* const before = search_->reason();
     to = search_->frame(seen);
     image = search_->stack_image();
+    has_begun_ = watched && is_searching() && search_->state() != FocusState::kTracking;
     if (search_->reason() != before)
       GST_DEBUG_OBJECT(element_, "%s: %s (search began: %s)", focus::name_of(search_->phase()), search_->reason(),
                        search_->cause());
@@ -78,6 +82,26 @@ bool FocusLoop::frame(GstBuffer* buffer, const GstSegment& segment, FocusFrame s
   if (to) move(*to);
   frame_ = nullptr;
   return image.number > 0 || !taken_.stack_only;
+}
+
+/// Puts the score of the subject's zones in place of the frame's. The zones are those of when the search began, so that
+/// its scores are comparable. A subject that is elsewhere for as long as a loss of focus lasts is searched for anew.
+void FocusLoop::look_at_subject(GstBuffer* buffer, FocusFrame& seen) {
+  const GstStructure* fields = seen.score ? score_fields(buffer, kSharpnessMeta) : nullptr;
+  if (!fields || taken_.subject.empty()) return;
+  const std::vector<guint> now = subject_.zones_in(buffer, fields);
+  const bool is_moved = !now.empty() && now != zones_;
+  const bool overlaps = std::any_of(now.begin(), now.end(), [&](guint zone) {
+    return std::find(zones_.begin(), zones_.end(), zone) != zones_.end();
+  });
+  elsewhere_ = search_->phase() == focus::Phase::kWatch && is_moved && !overlaps ? elsewhere_ + 1 : 0;
+  const bool begins_elsewhere = std::exchange(has_begun_, false) && is_moved;
+  if (elsewhere_ >= taken_.search.loss_frames || begins_elsewhere) search_->trigger();
+  if (search_->phase() == focus::Phase::kStart) {
+    zones_ = now;
+    elsewhere_ = 0;
+  }
+  if (!zones_.empty()) seen.score = score_of_zones(fields, zones_);
 }
 
 void FocusLoop::start_anew() {
@@ -97,6 +121,8 @@ void FocusLoop::reset() {
   live_.reset();
   has_seen_score_ = has_warned_ = false;
   stacks_ = 0;
+  zones_.clear();
+  elsewhere_ = 0;
   waiting_since_ = GST_CLOCK_TIME_NONE;
   is_new_ = true;
   forget_commands();
@@ -125,7 +151,10 @@ void FocusLoop::take_options() {
   }
   if (fresh) {
     const bool other_lens = !search_ || fresh->actuator != taken_.actuator;
+    const bool other_subject = search_ && fresh->subject != taken_.subject;
+    subject_ = Subject(fresh->subject);
     taken_ = std::move(*fresh);
+    if (other_subject) start_anew();
     if (other_lens) {
       search_.reset();
       forget_commands();

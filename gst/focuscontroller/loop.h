@@ -4,6 +4,7 @@
 
 #include "algorithms/focus/search.h"
 #include "gst/focuscontroller/actuator.h"
+#include "gst/focuscontroller/subject.h"
 #include "gst/object/owned.h"
 #include "gst/object/shared.h"
 
@@ -27,6 +28,7 @@ struct FocusOptions {
   FocusSettings search{.min = -G_MAXDOUBLE, .max = G_MAXDOUBLE, .step = 0, .settle_frames = 3};
   GstClockTime timeout = 10 * GST_SECOND;  ///< running time without a score that ends a search; 0: never
   bool wait_for_arrival = false;
+  std::string subject;      ///< the part of the image whose scores are searched; empty: the whole
   bool stack_only = false;  ///< of all frames, only those of a stack pass
 };
 
@@ -69,6 +71,7 @@ class FocusLoop {
     command_ = command;
   }
   void take_options();
+  void look_at_subject(GstBuffer* buffer, FocusFrame& seen);
   FocusSettings settings_of(const FocusOptions& options) const;
   std::optional<std::uint64_t> commands_before(GstClockTime running);
   void forget_commands();
@@ -98,6 +101,10 @@ class FocusLoop {
   std::vector<GstClockTime> given_;
 
   FocusOptions taken_;
+  Subject subject_;
+  std::vector<guint> zones_;  ///< of the subject when the search began; empty: the whole frame
+  int elsewhere_ = 0;         ///< frames since the subject has left them
+  bool has_begun_ = false;    ///< the last frame ended the watch
   std::unique_ptr<Actuator> actuator_;
   std::optional<focus::Search> search_;
   std::optional<bool> live_;
