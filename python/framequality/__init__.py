@@ -359,10 +359,8 @@ class Autofocus:
 
     @property
     def certainty(self):
-        """Probability, 0 to 1, that the last finished search is in focus; 0 if it found no peak.
-
-        In focus: within one step of the best position, or within 1% of the range if that is more.
-        """
+        """Probability, 0 to 1, that the last finished search is in focus, within one step or 1% of the range, whichever
+        is more; 0 if it found no peak."""
         return self._search.curve()[2]
 
     @property
