@@ -39,12 +39,19 @@ class UsedBits {
     is_done_ = !has_full_words(geometry.layout) || significant == kMostSignificantBits;
   }
 
+  /// True if look() reads the next frame's words.
+  bool is_due() const { return !is_done_ && (number_ < kFrames || number_ % kFrames == 0); }
+  /// Passes over a frame that is not in host memory.
+  void skip() { ++number_; }
+
   /// Takes the next frame, in host memory; planes may be null. Returns the significant bits that fit the frames so far,
   /// 10, 12, 14 or 16, once, if they differ from the declared ones; else 0.
   unsigned look(const Frame& frame) {
-    if (is_done_) return 0;
+    if (!is_due()) {
+      skip();
+      return 0;
+    }
     const std::uint64_t number = number_++;
-    if (number >= kFrames && number % kFrames != 0) return 0;
     used_ |= sample(frame, number < kFrames ? number : number / kFrames);
     if (significant_ != 0) {
       is_done_ = used_ >> significant_ != 0;

@@ -35,6 +35,9 @@ class SessionHost {
   virtual Place fall_back(const Error& fault, const Place& failed) = 0;
   /// Tasks go there from now on; it may move again. Tasks of another place are collected first. In no context.
   virtual void moved(const Place& /*to*/) {}
+  /// Reports that the task being collected goes to a worker that reads host memory alone, whatever it was prepared for.
+  /// May throw.
+  virtual void needs_host_memory() {}
   /// Reports that no device can be used: work stays on the CPU for good.
   virtual void stays(const std::string& /*reason*/) {}
 
@@ -111,6 +114,8 @@ class Session {
   const Place& place() const { return worked_at_; }
   /// True if tasks start before earlier ones are collected, so that it pays to submit several.
   bool overlaps() const { return overlaps_; }
+  /// The device that tasks go to; null: the CPU. It may change when the next one is submitted.
+  const Place* device() const { return overlaps_ ? &device_.place : nullptr; }
 
   /// Announces different work, which may be cheaper at another place.
   void renew() {
@@ -314,6 +319,7 @@ class Session {
   }
   Result work(const Task& task) {
     worked_at_ = late_.place;
+    host_.needs_host_memory();
     return with_recovery(
         [&] {
           late_.worker->submit(task);

@@ -38,7 +38,7 @@ SignificantBitsCheck::SignificantBitsCheck(GstElement* element, const GstVideoIn
 }
 
 void SignificantBitsCheck::look(const Frame& frame) {
-  if (frame.memory != Memory::kHost) return;
+  if (frame.memory != Memory::kHost) return used_.skip();
   const unsigned fitting = used_.look(frame);
   if (fitting == 0) return;
   const std::string set = "significant-bits=" + std::to_string(fitting);

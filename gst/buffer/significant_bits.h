@@ -21,8 +21,10 @@ class SignificantBitsCheck {
   SignificantBitsCheck() = default;
   /// bits: the property's value. Warns at once if it has no effect on these frames.
   SignificantBitsCheck(GstElement* element, const GstVideoInfo& info, unsigned bits);
+  /// True if look() reads the next frame, which must be mapped for that.
+  bool is_due() const { return used_.is_due(); }
   /// Checks the next frame, or skips it. Warns once if its words use fewer or more bits than declared; for YUV
-  /// only if more. Frames in GPU memory are not checked.
+  /// only if more. Frames that are not in host memory are not checked.
   void look(const Frame& frame);
 
  private:
