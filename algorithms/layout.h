@@ -63,6 +63,8 @@ struct Frame {
   /// Queue of the device whose work writes the pixels, a cudaStream_t; null: the legacy default stream. Unused in host
   /// memory.
   void* queue = nullptr;
+  /// Backend::import()'s result, for Memory::kDma: plane[i] is this address plus the offset of row 0 in the DMA buffer.
+  const void* import = nullptr;
 };
 
 /// A frame of a stream, by its place there.

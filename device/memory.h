@@ -9,6 +9,7 @@ namespace framequality {
 enum class Memory : std::uint8_t {
   kHost,
   kCuda,  ///< of a CUDA device
+  kDma,   ///< a DMA buffer of the kernel that a device has imported: Backend::import()
 };
 
 }  // namespace framequality

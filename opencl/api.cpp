@@ -25,6 +25,8 @@ const Api* load() {
 #define FQ_FIND(name) find(table.name, #name);
   FQ_OPENCL_FUNCTIONS(FQ_FIND)
 #undef FQ_FIND
+  table.clCreateBufferWithProperties =
+      reinterpret_cast<decltype(table.clCreateBufferWithProperties)>(dlsym(library, "clCreateBufferWithProperties"));
   if (!is_complete) host::log(host::LogLevel::kInfo, "libOpenCL.so.1 is older than OpenCL 1.2 and is not used");
   return is_complete ? &table : nullptr;
 }

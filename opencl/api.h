@@ -34,6 +34,7 @@
   F(clEnqueueReadBuffer)         \
   F(clEnqueueReadBufferRect)     \
   F(clEnqueueCopyBuffer)         \
+  F(clEnqueueCopyBufferRect)     \
   F(clEnqueueFillBuffer)         \
   F(clEnqueueMapBuffer)          \
   F(clEnqueueUnmapMemObject)     \
@@ -42,7 +43,8 @@
   F(clFinish)                    \
   F(clGetEventInfo)              \
   F(clGetEventProfilingInfo)     \
-  F(clReleaseEvent)
+  F(clReleaseEvent)              \
+  F(clGetExtensionFunctionAddressForPlatform)
 
 namespace framequality::opencl {
 
@@ -51,6 +53,9 @@ struct Api {
 #define FQ_MEMBER(name) decltype(&::name) name = nullptr;
   FQ_OPENCL_FUNCTIONS(FQ_MEMBER)
 #undef FQ_MEMBER
+  /// Of OpenCL 3.0; null if libOpenCL is older. Properties are pairs of numbers, followed by a 0.
+  cl_mem(CL_API_CALL* clCreateBufferWithProperties)(cl_context, const cl_ulong* properties, cl_mem_flags, size_t bytes,
+                                                    void* host, cl_int* code) = nullptr;
 };
 
 /// The installed libOpenCL's, loaded by the first call and kept; null if none has all functions.

@@ -5,6 +5,7 @@
 #include "opencl/denoise/filter.h"
 #include "opencl/device.h"
 #include "opencl/halftone/filter.h"
+#include "opencl/import.h"
 #include "opencl/pinned.h"
 #include "opencl/sharpness/meter.h"
 
@@ -21,6 +22,7 @@ const Backend kBackend{
     .pin = pin,
     .unpin = unpin,
     .allocate = allocate,
+    .import = import_dma_buffer,
     .sharpness = [](const Geometry& g, const Where& where) { return make_meter(g, where.id, where.depth); },
     .bliinds = nullptr,  // its numbers are doubles, which few of these devices support
     .denoise = [](const PictureGeometry& g, const Where& where) { return make_denoiser(g, where.id, where.depth); },

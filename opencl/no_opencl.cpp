@@ -4,6 +4,7 @@
 #include "opencl/denoise/filter.h"
 #include "opencl/device.h"
 #include "opencl/halftone/filter.h"
+#include "opencl/import.h"
 #include "opencl/pinned.h"
 #include "opencl/sharpness/meter.h"
 
@@ -25,5 +26,8 @@ std::unique_ptr<halftone::ColourFilter> make_colour_halftone(const PictureGeomet
 std::shared_ptr<void> allocate(std::size_t, int) noexcept { return nullptr; }
 bool pin(void*, std::size_t, int) noexcept { return false; }
 void unpin(void*, int) noexcept {}
+std::shared_ptr<void> import_dma_buffer(int, std::size_t, const std::shared_ptr<void>&, int) noexcept {
+  return nullptr;
+}
 
 }  // namespace framequality::opencl

@@ -14,6 +14,38 @@ constexpr std::size_t kSlack = 64;  // the widest load past the last row
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 127) / 128 * 128; }
 
+/// Rows of a frame, in host memory or, with an import, in a DMA buffer, that are copied to a buffer.
+struct Rows {
+  cl_command_queue queue;
+  cl_mem to;
+  const Import* import;
+  const std::uint8_t* lowest;
+
+  /// Queues the copy of `bytes` from lowest[skip] to byte `at`.
+  void copy(std::size_t at, std::size_t skip, std::size_t bytes) const {
+    if (import)
+      check(api().clEnqueueCopyBuffer(queue, import->get(), to, import->offset_of(lowest) + skip, at, bytes, 0, nullptr,
+                                      nullptr),
+            "clEnqueueCopyBuffer");
+    else
+      check(api().clEnqueueWriteBuffer(queue, to, CL_FALSE, at, bytes, lowest + skip, 0, nullptr, nullptr),
+            "clEnqueueWriteBuffer");
+  }
+  /// Queues the copy of rows of `bytes`, `step` apart, to byte `at`, `pitch` apart.
+  void copy(std::size_t at, std::size_t pitch, std::size_t step, std::size_t bytes, std::size_t rows) const {
+    const std::size_t into[3] = {at, 0, 0}, from[3] = {import ? import->offset_of(lowest) : 0, 0, 0};
+    const std::size_t region[3] = {bytes, rows, 1};
+    if (import)
+      check(api().clEnqueueCopyBufferRect(queue, import->get(), to, from, into, region, step, 0, pitch, 0, 0, nullptr,
+                                          nullptr),
+            "clEnqueueCopyBufferRect");
+    else
+      check(api().clEnqueueWriteBufferRect(queue, to, CL_FALSE, into, from, region, pitch, 0, step, 0, lowest, 0,
+                                           nullptr, nullptr),
+            "clEnqueueWriteBufferRect");
+  }
+};
+
 }  // namespace
 
 Upload::Upload(const Context& context, std::span<const PlaneSize> planes)
@@ -40,11 +72,33 @@ Upload::Memory Upload::memory(cl_command_queue queue) const {
 Placed Upload::operator()(const Memory& memory, cl_command_queue queue, const Frame& frame, int first_row, int last_row,
                           unsigned planes) const {
   Placed placed;
-  if (context_.device().shares_memory && use_in_place(queue, frame, placed)) return placed;
+  if (frame.memory == framequality::Memory::kDma) {
+    const Import& import = Import::of(frame.import, context_);
+    import.acquire(queue);
+    placed.import = &import;
+    if (use_import(frame, placed)) return placed;
+  } else if (context_.device().shares_memory && use_in_place(queue, frame, placed)) {
+    return placed;
+  }
   placed.buffer = memory.pixels.get();
   for (int p = 0; p < planes_; ++p)
     if (planes >> p & 1) bring(memory, queue, frame, p, first_row, last_row, placed);
   return placed;
+}
+
+void Upload::release(cl_command_queue queue, const Placed& placed) {
+  if (placed.import) placed.import->release(queue);
+}
+
+/// Sets where a plane lies in a buffer. Returns false if kernels cannot read it there.
+bool Upload::place(int p, std::ptrdiff_t distance, const InPlace& at, Placed& placed) const {
+  const auto stride = static_cast<cl_long>(distance);
+  const auto first = static_cast<cl_long>(at.offset), last = first + stride * (size_[p].rows - 1);
+  const auto row = static_cast<cl_long>(aligned(size_[p].row_bytes));
+  placed.origin[p] = first;
+  placed.pitch[p] = stride;
+  return stride % static_cast<cl_long>(kLoadAlign) == 0 && at.offset % kLoadAlign == 0 && std::min(first, last) >= 0 &&
+         std::max(first, last) + row <= static_cast<cl_long>(at.bytes);
 }
 
 /// If the whole frame lies in one region that the device reads, kernels use that; tells the device that the host has
@@ -56,14 +110,7 @@ bool Upload::use_in_place(cl_command_queue queue, const Frame& frame, Placed& pl
     const InPlace found = find_pinned(frame.plane[p], context_);
     if (!found.buffer || (region.buffer && region.buffer != found.buffer)) return false;
     region = found;
-    const auto stride = static_cast<cl_long>(frame.stride[p]);
-    const auto first = static_cast<cl_long>(found.offset), last = first + stride * (size_[p].rows - 1);
-    const auto row = static_cast<cl_long>(aligned(size_[p].row_bytes));
-    if (stride % static_cast<cl_long>(kLoadAlign) != 0 || found.offset % kLoadAlign != 0 || std::min(first, last) < 0 ||
-        std::max(first, last) + row > static_cast<cl_long>(found.bytes))
-      return false;
-    placed.origin[p] = first;
-    placed.pitch[p] = stride;
+    if (!place(p, frame.stride[p], found, placed)) return false;
   }
   if (!region.buffer) return false;
   placed.buffer = region.buffer;
@@ -72,6 +119,18 @@ bool Upload::use_in_place(cl_command_queue queue, const Frame& frame, Placed& pl
                                               region.bytes, 0, nullptr, nullptr, &code);
   check(code, "clEnqueueMapBuffer");
   check(api().clEnqueueUnmapMemObject(queue, region.buffer, data, 0, nullptr, nullptr), "clEnqueueUnmapMemObject");
+  return true;
+}
+
+/// Whether kernels can read the frame in its DMA buffer; where they cannot, the device copies it.
+bool Upload::use_import(const Frame& frame, Placed& placed) const {
+  const Import& import = *placed.import;
+  placed.buffer = import.get();
+  for (int p = 0; p < planes_; ++p) {
+    if (size_[p].row_bytes == 0 || size_[p].rows == 0) continue;
+    if (!place(p, frame.stride[p], {import.get(), import.offset_of(frame.plane[p]), import.bytes()}, placed))
+      return false;
+  }
   return true;
 }
 
@@ -90,22 +149,15 @@ void Upload::bring(const Memory& memory, cl_command_queue queue, const Frame& fr
   const bool is_upward = stride < 0;
   const auto top = static_cast<std::size_t>(is_upward ? size_[p].rows - last_row : first_row);
   const std::uint8_t* const lowest = frame.plane[p] + (is_upward ? last_row - 1 : first_row) * stride;
+  const Rows from{queue, memory.pixels.get(), placed.import, lowest};
   std::size_t pitch = pitch_[p];
   if (step >= bytes && step % kLoadAlign == 0 && step <= bytes + bytes / kWaste) {
     pitch = step;
-    check(api().clEnqueueWriteBuffer(queue, memory.pixels.get(), CL_FALSE, offset_[p] + top * pitch,
-                                     (rows - 1) * step + bytes, lowest, 0, nullptr, nullptr),
-          "clEnqueueWriteBuffer");
+    from.copy(offset_[p] + top * pitch, 0, (rows - 1) * step + bytes);
   } else if (step >= bytes || rows == 1) {
-    const std::size_t to[3] = {offset_[p] + top * pitch, 0, 0}, from[3] = {0, 0, 0}, region[3] = {bytes, rows, 1};
-    check(api().clEnqueueWriteBufferRect(queue, memory.pixels.get(), CL_FALSE, to, from, region, pitch, 0,
-                                         std::max(step, bytes), 0, lowest, 0, nullptr, nullptr),
-          "clEnqueueWriteBufferRect");
+    from.copy(offset_[p] + top * pitch, pitch, std::max(step, bytes), bytes, rows);
   } else {  // overlapping rows
-    for (std::size_t y = 0; y < rows; ++y)
-      check(api().clEnqueueWriteBuffer(queue, memory.pixels.get(), CL_FALSE, offset_[p] + (top + y) * pitch, bytes,
-                                       lowest + y * step, 0, nullptr, nullptr),
-            "clEnqueueWriteBuffer");
+    for (std::size_t y = 0; y < rows; ++y) from.copy(offset_[p] + (top + y) * pitch, y * step, bytes);
   }
   placed.pitch[p] = static_cast<cl_long>(is_upward ? 0 - pitch : pitch);
   if (is_upward) placed.origin[p] += static_cast<cl_long>(pitch * (static_cast<std::size_t>(size_[p].rows) - 1));

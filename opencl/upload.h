@@ -11,6 +11,9 @@
 
 namespace framequality::opencl {
 
+class Import;
+struct InPlace;
+
 /// Alignment and size granularity of rows for kernels that stream them: 16 words.
 inline constexpr std::size_t kLoadAlign = 32;
 
@@ -18,6 +21,7 @@ inline constexpr std::size_t kLoadAlign = 32;
 struct Placed {
   cl_mem buffer = nullptr;
   cl_long origin[3] = {}, pitch[3] = {};
+  const Import* import = nullptr;  ///< acquired, until release()
 };
 
 /// Copies frames of one geometry to a device. A Memory holds the buffers for one frame in flight.
@@ -34,13 +38,18 @@ class Upload {
   /// Memory for a frame. Allocates.
   Memory memory(cl_command_queue queue) const;
 
-  /// Queues the copies of rows first_row...last_row-1 of each plane with its bit set in `planes` of a host frame. The
-  /// frame's memory is read until the queue has got there. Throws Error.
+  /// Queues the copies of rows first_row...last_row-1 of each plane with its bit set in `planes` of a frame in host
+  /// memory or in a DMA buffer; none where kernels can read it in place. The frame's memory is read until the queue has
+  /// got there. Throws Error.
   Placed operator()(const Memory& memory, cl_command_queue queue, const Frame& frame, int first_row, int last_row,
                     unsigned planes = 7) const;
+  /// Call it when the frame's kernels are queued. Throws Error.
+  static void release(cl_command_queue queue, const Placed& placed);
 
  private:
   bool use_in_place(cl_command_queue queue, const Frame& frame, Placed& placed) const;
+  bool use_import(const Frame& frame, Placed& placed) const;
+  bool place(int plane, std::ptrdiff_t stride, const InPlace& at, Placed& placed) const;
   void bring(const Memory& memory, cl_command_queue queue, const Frame& frame, int plane, int first_row, int last_row,
              Placed& placed) const;
 

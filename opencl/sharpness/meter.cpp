@@ -302,7 +302,7 @@ void DeviceMeter::launch(Slot& slot, const Placed& placed) {
 }
 
 void DeviceMeter::submit(const Task& task) {
-  if (task.frame.memory != Memory::kHost) throw std::invalid_argument("opencl meter: the frame is in a GPU's memory");
+  if (task.frame.memory == Memory::kCuda) throw std::invalid_argument("opencl meter: the frame is in a GPU's memory");
   Slot& slot = slots_.next();
   const cl_command_queue queue = slot.queue.get();
   const DrainOnThrow drained(*context_, queue);
@@ -310,6 +310,7 @@ void DeviceMeter::submit(const Task& task) {
   prepare(slot);
   const Placed placed = upload_(slot.frame, queue, task.frame, plan_->first_row, plan_->last_row);
   launch(slot, placed);
+  Upload::release(queue, placed);
   cl_event done = nullptr;
   check(api().clEnqueueReadBuffer(queue, slot.totals.get(), CL_FALSE, 0, slot.total_bytes, slot.results.data(), 0,
                                   nullptr, &done),
