@@ -90,6 +90,14 @@ class MeterStream final : public Stream {
     session_.rebuild([&] { element()->device->context.adopt(buffer); });
   }
 
+  /// A device was to read the oldest frame in its DMA buffer.
+  void needs_host_memory() override {
+    Held& held = held_.front();
+    if (held.task.frame.memory != Memory::kDma) return;
+    held.mapped.emplace(format_.info, kind_.extents(held.task), held.buffer.get(), memory());
+    held.task.frame = held.mapped->frame();
+  }
+
   FqMeterBase* meter() const { return reinterpret_cast<FqMeterBase*>(element()); }
 
   /// Returns the frame's message, if it is to have one.
@@ -136,7 +144,11 @@ class MeterStream final : public Stream {
     if (!kind_.prepare(buffer, held.task, held.notes)) return;
     if constexpr (requires { kind_.is_other_work(); })
       if (kind_.is_other_work()) session_.renew();
-    held.mapped.emplace(format_.info, kind_.extents(held.task), buffer, memory());
+    const PlaneExtents extents = kind_.extents(held.task);
+    if (DmaImport import = import_frame(buffer, extents, session_.device()))
+      held.mapped.emplace(format_.info, extents, buffer, std::move(import));
+    else
+      held.mapped.emplace(format_.info, extents, buffer, memory());
     held.task.frame = held.mapped->frame();
     look(held.task.frame);
     session_.submit(held.task);

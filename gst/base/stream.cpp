@@ -36,6 +36,11 @@ void Stream::prepare_to_read(GstBuffer* buffer) {
     pin_if_recurring(buffer, element_, place_of(element_), element_->device->weighs);
 }
 
+DmaImport Stream::import_frame(GstBuffer* buffer, const PlaneExtents& extents, const Place* device) const {
+  if (!device || memory_ != Memory::kHost || significant_bits_.is_due()) return {};
+  return import_planes(info_, extents, buffer, *device);
+}
+
 void Stream::warn_of_padding(gsize size) {
   const std::string hint = padding_hint(info_, size);
   warned_of_padding_ = !hint.empty();

@@ -4,6 +4,7 @@
 
 #include "engine/session.h"
 #include "gst/base/device_base.h"
+#include "gst/buffer/frame.h"
 #include "gst/buffer/significant_bits.h"
 
 #include <chrono>
@@ -55,6 +56,8 @@ class Stream : protected SessionHost {
   void prepare_to_read(GstBuffer* buffer);
   /// Warns about 16-bit words that contradict the significant bits; call it for every processed frame.
   void look(const Frame& frame) { significant_bits_.look(frame); }
+  /// The next frame's planes in its DMA buffer if the device reads them there; empty: map them.
+  DmaImport import_frame(GstBuffer* buffer, const PlaneExtents& extents, const Place* device) const;
 
   /// Initial place of workers: frames in a device's memory are processed in its own context, which enter() makes
   /// current.

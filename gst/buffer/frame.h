@@ -5,6 +5,7 @@
 #include "algorithms/layout.h"
 #include "algorithms/picture.h"
 #include "gst/memory/cuda.h"
+#include "gst/memory/dma.h"
 
 #include <gst/video/video.h>
 
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace framequality {
 
@@ -121,15 +123,19 @@ class MappedPlanes {
   /// memory cannot be mapped (RESOURCE/READ or WRITE); nothing has been read or written then.
   MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes, GstMapFlags access,
                Memory memory);
+  /// Planes that import_planes() has found, for a device's reading: nothing is mapped.
+  MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes, DmaImport import);
 
   std::uint8_t* data[GST_VIDEO_MAX_PLANES] = {};  ///< of row 0
   std::ptrdiff_t stride[GST_VIDEO_MAX_PLANES] = {};
+  /// The import that `data` lies in, or null.
+  const void* import() const { return maps_.import.get(); }
 
  private:
   /// Maps of planes, unmapped at the end, also if the rest of the frame is refused.
   struct Maps {
-    Maps(GstBuffer* buffer, GstMapFlags flags)
-        : buffer(buffer), meta(gst_buffer_get_video_meta(buffer)), flags(flags) {}
+    Maps(GstBuffer* buffer, GstMapFlags flags, DmaImport import = {})
+        : buffer(buffer), meta(gst_buffer_get_video_meta(buffer)), flags(flags), import(std::move(import)) {}
     ~Maps();
     Maps(const Maps&) = delete;
     Maps& operator=(const Maps&) = delete;
@@ -138,11 +144,14 @@ class MappedPlanes {
     GstMapFlags flags;
     GstMapInfo plane[GST_VIDEO_MAX_PLANES];
     unsigned mapped = 0;  ///< bit p: plane p is mapped
+    DmaImport import;     ///< in place of maps
   };
+  void find_planes(const GstVideoInfo& info, std::span<const Extent> planes);
   void check_size(const GstVideoInfo& info) const;
   gsize bytes_of(const GstVideoInfo& info, int plane, const Extent& extent) const;
   gssize map_meta_plane(int plane);  ///< returns the stride
   void map_plain_plane(const GstVideoInfo& info, int plane, gsize needed);
+  void place_in_import(int plane, gsize offset);
   [[noreturn]] void cannot_map(int plane) const;
 
   Maps maps_;
@@ -163,6 +172,9 @@ struct PlaneExtents {
   std::size_t count = 0;
 };
 
+/// The DMA buffer that holds these planes, if the place's device reads it by itself; else empty.
+DmaImport import_planes(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, const Place& place);
+
 /// The planes of a buffer that hold luma, mapped for reading.
 class MappedFrame {
  public:
@@ -181,6 +193,8 @@ class MappedPicture {
   /// info: of frames with these extents. Throws what MappedPlanes throws.
   MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer,
                 Memory memory = Memory::kHost);
+  /// Not mapped: import_planes() returned the import.
+  MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, DmaImport import);
   const Frame& frame() const { return frame_; }
 
  private:

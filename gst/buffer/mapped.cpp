@@ -87,6 +87,17 @@ MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::spa
     refuse(
         "A frame in GPU memory has no GstVideoMeta, so its strides are unknown: fix the element that made it, or put "
         "cudadownload upstream");
+  find_planes(info, planes);
+}
+
+MappedPlanes::MappedPlanes(const GstVideoInfo& info, GstBuffer* buffer, std::span<const Extent> planes,
+                           DmaImport import)
+    : maps_(buffer, GST_MAP_READ, std::move(import)) {
+  find_planes(info, planes);
+}
+
+void MappedPlanes::find_planes(const GstVideoInfo& info, std::span<const Extent> planes) {
+  GstBuffer* const buffer = maps_.buffer;
   if (is_mosaic(info) && maps_.meta && (maps_.meta->n_planes == 0 || maps_.meta->stride[0] == 0)) maps_.meta = nullptr;
   check_size(info);
   for (int p = 0; p < static_cast<int>(planes.size()); ++p) {
@@ -139,6 +150,10 @@ gssize MappedPlanes::map_meta_plane(int plane) {
            ", but the buffer has " + std::to_string(size));
   gpointer at = nullptr;
   gint step = 0;
+  if (maps_.import) {
+    place_in_import(plane, meta->offset[plane]);
+    return meta->stride[plane];
+  }
   if (!gst_video_meta_map(meta, static_cast<guint>(plane), &maps_.plane[plane], &at, &step, maps_.flags))
     cannot_map(plane);
   maps_.mapped |= 1u << plane;
@@ -150,6 +165,7 @@ void MappedPlanes::map_plain_plane(const GstVideoInfo& info, int plane, gsize ne
   const gsize offset = GST_VIDEO_INFO_PLANE_OFFSET(&info, plane);
   guint first = 0, count = 0;
   gsize skip = 0;
+  if (maps_.import) return place_in_import(plane, offset);
   // Only the memories that hold the plane: mapping a whole buffer of several would copy it.
   if (!gst_buffer_find_memory(maps_.buffer, offset, needed, &first, &count, &skip))
     refuse("Plane " + std::to_string(plane) + " needs " + std::to_string(needed) + " bytes at " +
@@ -158,6 +174,13 @@ void MappedPlanes::map_plain_plane(const GstVideoInfo& info, int plane, gsize ne
     cannot_map(plane);
   maps_.mapped |= 1u << plane;
   data[plane] = maps_.plane[plane].data + skip;
+}
+
+/// Sets a plane whose row 0 begins at this byte of the buffer's first memory.
+void MappedPlanes::place_in_import(int plane, gsize offset) {
+  maps_.plane[plane].data = maps_.import.data();
+  maps_.plane[plane].size = maps_.import.size();
+  data[plane] = maps_.import.data() + offset;
 }
 
 void MappedPlanes::cannot_map(int plane) const {
@@ -171,6 +194,7 @@ namespace {
 
 Frame frame_of(const MappedPlanes& planes, const GstVideoInfo& info, Memory memory) {
   Frame frame;
+  frame.import = planes.import();
   std::copy_n(planes.data, 3, frame.plane);
   std::copy_n(planes.stride, 3, frame.stride);
   frame.memory = memory;
@@ -178,6 +202,21 @@ Frame frame_of(const MappedPlanes& planes, const GstVideoInfo& info, Memory memo
   frame.plane[1] = frame.plane[0] + frame.stride[0];
   frame.stride[0] = frame.stride[1] = 2 * frame.stride[0];
   return frame;
+}
+
+}  // namespace
+
+namespace {
+
+using MapFunction = decltype(GstVideoMeta::map);
+
+/// GStreamer's own function that maps planes. Elements replace it where planes are not simply the buffer's bytes.
+MapFunction usual_map() {
+  static const MapFunction usual = [] {
+    const BufferPtr any(gst_buffer_new_allocate(nullptr, 1, nullptr));
+    return gst_buffer_add_video_meta(any.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 1, 1)->map;
+  }();
+  return usual;
 }
 
 }  // namespace
@@ -219,6 +258,23 @@ PlaneExtents::PlaneExtents(const GstVideoInfo& info) : count(GST_VIDEO_INFO_N_PL
   }
 }
 
+DmaImport import_planes(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, const Place& place) {
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
+  if (gst_buffer_n_memory(buffer) == 0 || (meta && meta->map != usual_map())) return {};
+  // All planes in the first memory: others, and faulty ones, are mapped.
+  const gsize size = gst_buffer_peek_memory(buffer, 0)->size;
+  for (std::size_t p = 0; p < extents.count; ++p) {
+    const auto [row_bytes, rows, tile] = extents.plane[p];
+    if (rows == 0) continue;
+    const auto at = static_cast<std::int64_t>(meta ? meta->offset[p] : info.offset[p]);
+    const std::int64_t last = at + std::int64_t{meta ? meta->stride[p] : info.stride[p]} * (rows - 1);
+    if (tile > 0 || std::min(at, last) < 0 ||
+        std::max(at, last) + static_cast<std::int64_t>(row_bytes) > static_cast<std::int64_t>(size))
+      return {};
+  }
+  return {buffer, place};
+}
+
 MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, Memory memory)
     : planes_(info, buffer,
               PlaneExtents(Geometry{GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info), layout}).planes(),
@@ -227,6 +283,9 @@ MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, Gs
 
 MappedPicture::MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, Memory memory)
     : planes_(info, buffer, extents.planes(), GST_MAP_READ, memory), frame_(frame_of(planes_, info, memory)) {}
+
+MappedPicture::MappedPicture(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, DmaImport import)
+    : planes_(info, buffer, extents.planes(), std::move(import)), frame_(frame_of(planes_, info, Memory::kDma)) {}
 
 MappedCanvas::MappedCanvas(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, Memory memory)
     : planes_(info, buffer, extents.planes(), GST_MAP_WRITE, memory) {

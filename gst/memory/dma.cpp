@@ -1,8 +1,66 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in DMA buffers with DMA caps, as of GStreamer 1.24.
+// Frames in DMA buffers: their DMA caps, and devices that read them without a copy.
 #include "gst/memory/dma.h"
 
+#include <gst/allocators/gstdmabuf.h>
+
+#include <mutex>
+#include <vector>
+
 namespace framequality {
+
+namespace {
+
+/// A memory in one device. Under `import_mutex`.
+struct Imported {
+  Place place;
+  std::shared_ptr<void> import;
+  bool is_busy = false;  ///< being imported
+};
+std::mutex import_mutex;
+
+/// The memory's entry for this place, freed with the memory. Under `import_mutex`.
+Imported& imported(GstMemory* memory, const Place& place) {
+  using Entries = std::vector<std::unique_ptr<Imported>>;
+  static const GQuark quark = g_quark_from_static_string("framequality-imports");
+  auto* object = GST_MINI_OBJECT_CAST(memory);
+  auto* entries = static_cast<Entries*>(gst_mini_object_get_qdata(object, quark));
+  if (!entries) {
+    entries = new Entries;
+    gst_mini_object_set_qdata(object, quark, entries, [](gpointer p) { delete static_cast<Entries*>(p); });
+  }
+  for (const auto& entry : *entries)
+    if (entry->place.backend == place.backend && entry->place.id == place.id) return *entry;
+  return *entries->emplace_back(std::make_unique<Imported>(Imported{place, nullptr, false}));
+}
+
+}  // namespace
+
+DmaImport::DmaImport(GstBuffer* buffer, const Place& place) {
+  GstMemory* memory = gst_buffer_n_memory(buffer) > 0 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
+  if (!place.backend->import || !gst_is_dmabuf_memory(memory)) return;
+  GstMemory* whole = memory->parent ? memory->parent : memory;  // parts of a memory come and go, the whole returns
+  std::unique_lock lock(import_mutex);
+  Imported& entry = imported(whole, place);
+  if (entry.is_busy || entry.import.use_count() > 1) return;
+  entry.is_busy = true;
+  lock.unlock();
+  std::shared_ptr<void> import =
+      place.backend->import(gst_dmabuf_memory_get_fd(whole), whole->maxsize, entry.import, place.id);
+  lock.lock();
+  entry.is_busy = false;
+  if (import != entry.import) entry.import = import;
+  if (!import || !gst_mini_object_lock(GST_MINI_OBJECT_CAST(memory), GST_LOCK_FLAG_READ)) return;
+  memory_ = memory;
+  import_ = std::move(import);
+}
+
+DmaImport::~DmaImport() {
+  if (!memory_) return;
+  gst_mini_object_unlock(GST_MINI_OBJECT_CAST(memory_), GST_LOCK_FLAG_READ);
+  const std::lock_guard lock(import_mutex);  // for its use count
+  import_.reset();
+}
 
 GstCaps* prefer_system_memory(GstCaps* caps) {
   GstCaps* others = gst_caps_copy(caps);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in DMA buffers with DMA caps, as of GStreamer 1.24. Those with plain caps need no special handling: their
-// memory's allocator maps and synchronises them.
+// Frames in DMA buffers: their DMA caps, as of GStreamer 1.24, and devices that read them without a copy. With plain
+// caps they need nothing else: their memory's allocator maps and synchronises them.
 #pragma once
 
+#include "device/backend.h"
 #include "gst/object/owned.h"
 
 #include <gst/video/video.h>
+
+#include <memory>
+#include <utility>
 
 #define FQ_DMA_FEATURE "memory:DMABuf"
 
@@ -35,6 +39,31 @@ CapsPtr out_of_dma_buffers(const GstCaps* caps);
 
 /// The same frames, followed by those in system memory as linear DMA buffers.
 CapsPtr also_in_dma_buffers(const GstCaps* caps);
+
+/// The first memory of a buffer, which a device reads by itself while this lives; empty: it does not.
+class DmaImport {
+ public:
+  DmaImport() = default;
+  /// Empty if it is no DMA buffer, if the place's device cannot read it, and while another of these reads it there.
+  /// What was imported stays so until the memory is freed. The buffer must outlive this. Any thread.
+  DmaImport(GstBuffer* buffer, const Place& place);
+  DmaImport(DmaImport&& other) noexcept
+      : memory_(std::exchange(other.memory_, nullptr)), import_(std::move(other.import_)) {}
+  DmaImport(const DmaImport&) = delete;
+  DmaImport& operator=(const DmaImport&) = delete;
+  DmaImport& operator=(DmaImport&&) = delete;
+  ~DmaImport();
+
+  explicit operator bool() const { return memory_ != nullptr; }
+  const void* get() const { return import_.get(); }
+  /// The memory's bytes, by the addresses that stand for them in a Frame.
+  std::uint8_t* data() const { return static_cast<std::uint8_t*>(import_.get()) + memory_->offset; }
+  gsize size() const { return memory_->size; }
+
+ private:
+  GstMemory* memory_ = nullptr;
+  std::shared_ptr<void> import_;
+};
 
 /// The caps without DMA buffers, unless that leaves nothing. Takes and returns a reference.
 GstCaps* prefer_system_memory(GstCaps* caps);

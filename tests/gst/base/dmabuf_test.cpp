@@ -138,6 +138,52 @@ TEST_F(Dma, OnCudaItIsReadInPlaceAndNeverPinned) {
   expect_balanced(syncs(), dma);
 }
 
+/// A device that reads DMA buffers by itself, until it is lost.
+class Lost final : public sharpness::Meter {
+ public:
+  static inline bool when_submitted = false;
+  void submit(const sharpness::Task& task) override {
+    EXPECT_EQ(task.frame.memory, Memory::kDma);
+    if (when_submitted) throw Error(Fault::kDeviceLost, "scripted");
+  }
+  std::span<const std::int64_t> collect() override { throw Error(Fault::kDeviceLost, "scripted"); }
+};
+
+TEST_F(Dma, WhatALostDeviceWasToReadThereTheCpuMaps) {
+  script.present = true;
+  tables.gpu.import = [](int, std::size_t, const std::shared_ptr<void>& known, int) noexcept {
+    return known ? known : std::make_shared<int>();
+  };
+  tables.gpu.sharpness = [](const Geometry&, const Where&) -> std::unique_ptr<sharpness::Meter> {
+    return std::make_unique<Lost>();
+  };
+  const std::string caps = video_caps("GRAY8", 64, 48);
+  for (const bool when_submitted : {false, true})
+    for (const std::uint64_t behind : {0u, 2u}) {
+      SCOPED_TRACE(std::to_string(behind) + (when_submitted ? " submitted" : " collected"));
+      Lost::when_submitted = when_submitted;
+      Rig rig{{"in-flight", std::to_string(behind).c_str()}};
+      rig.caps(caps);
+      std::vector<std::unique_ptr<DmaBuffer>> memories;
+      std::vector<double> want, got;
+      for (std::uint64_t i = 0; i < 5; ++i) {
+        const BufferPtr plain = random_buffer(caps, i);
+        want.push_back(expected(caps, plain.get()).score);
+        memories.push_back(std::make_unique<DmaBuffer>(64 * 48));
+        memories.back()->write(bytes_of(plain.get()));
+        seen = {memories.back().get()};
+        EXPECT_EQ(rig.push(memories.back()->buffer()), GST_FLOW_OK);
+        while (const BufferPtr out = rig.pull()) got.push_back(meta_score(out.get()));
+      }
+      EXPECT_TRUE(gst_harness_push_event(rig.harness(), gst_event_new_eos()));
+      while (const BufferPtr out = rig.pull()) got.push_back(meta_score(out.get()));
+      EXPECT_EQ(got, want);
+      EXPECT_EQ(rig.heard().warnings.size(), 1u);
+      EXPECT_EQ(rig.stat("replayed-on-cpu"), when_submitted ? 1 : behind + 1);
+      for (const auto& memory : memories) EXPECT_FALSE(memory->is_mapped());
+    }
+}
+
 #if GST_CHECK_VERSION(1, 24, 0)
 
 std::string dma_caps(const char* drm_format, int width = 64, int height = 48) {

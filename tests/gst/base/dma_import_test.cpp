@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames in DMA buffers that an OpenCL device reads by itself: with a driver that is scripted, because none here can.
+#include "tests/gst/dma_buffers.h"
+#include "tests/gst/sharpnessmeter/scores.h"
+#include "tests/support/importing_opencl.h"
+#include "tests/support/opencl.h"
+
+#include <filesystem>
+#include <optional>
+
+namespace framequality::test {
+namespace {
+
+/// A pool of one DMA buffer: a memory that comes back with each frame.
+class Recycled {
+ public:
+  Recycled(const std::string& caps, gsize offset = 0, int wider = 0)
+      : caps_(caps), info_(video_info(caps)), offset_(offset), wider_(wider), dma_(bytes()), buffer_(dma_.buffer()) {}
+
+  /// The next frame.
+  BufferPtr frame(std::uint64_t seed) { return frame(random_buffer(caps_, seed), seed); }
+  BufferPtr frame(const BufferPtr& plain, std::uint64_t seed) {
+    want_ = expected(caps_, plain.get()).score;
+    const std::vector<std::uint8_t> from = bytes_of(plain.get());
+    std::vector<std::uint8_t> to(offset_, 77);
+    BufferPtr buffer(gst_buffer_new());
+    gst_buffer_append_memory(buffer.get(), gst_memory_ref(gst_buffer_peek_memory(buffer_.get(), 0)));
+    GST_BUFFER_PTS(buffer.get()) = seed * GST_SECOND;
+    gsize offset[GST_VIDEO_MAX_PLANES] = {};
+    gint stride[GST_VIDEO_MAX_PLANES] = {};
+    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&info_); ++p) {
+      offset[p] = to.size();
+      stride[p] = info_.stride[p] + wider_;
+      for (int y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT(&info_, p); ++y) {
+        const auto row =
+            from.begin() + static_cast<std::ptrdiff_t>(info_.offset[p]) + std::ptrdiff_t{y} * info_.stride[p];
+        to.insert(to.end(), row, row + info_.stride[p]);
+        to.insert(to.end(), static_cast<std::size_t>(wider_), 99);
+      }
+    }
+    gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info_),
+                                   static_cast<guint>(info_.width), static_cast<guint>(info_.height),
+                                   GST_VIDEO_INFO_N_PLANES(&info_), offset, stride);
+    dma_.write(to);
+    return buffer;
+  }
+  /// The score of the last one.
+  double want() const { return want_; }
+  const DmaBuffer& dma() const { return dma_; }
+  int descriptor() const { return gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer_.get(), 0)); }
+
+ private:
+  gsize bytes() const { return offset_ + info_.size + 3 * static_cast<gsize>(wider_ * info_.height); }
+
+  std::string caps_;
+  GstVideoInfo info_;
+  gsize offset_;
+  int wider_;
+  DmaBuffer dma_;
+  BufferPtr buffer_;
+  double want_ = 0;
+};
+
+class DmaImports : public testing::Test {
+ protected:
+  void SetUp() override {
+    require_opencl();
+    if (IsSkipped() || HasFatalFailure()) return;
+    // It reads host memory where it is, and what is new there without being told.
+    const Device pocl = opencl::find_device({.name = "Portable Computing Language"});
+    if (pocl.id < 0) GTEST_SKIP() << "the scripted driver needs pocl: " << pocl.reason;
+    device_ = pocl.name;
+    driver_.emplace();
+  }
+  void TearDown() override { driver_.reset(); }
+  /// Another driver, for the next case of one test.
+  void again(Importing::Way way) {
+    driver_.reset();
+    driver_.emplace();
+    importing.way = way;
+  }
+
+  Rig rig(const char* in_flight = "0") const {
+    return Rig({{"device", "opencl"}, {"opencl-device", device_.c_str()}, {"in-flight", in_flight}});
+  }
+  /// Starts a stream, with a frame in system memory for which the meter proves its programs.
+  static void begin(Rig& rig, const std::string& caps) {
+    rig.caps(caps);
+    rig.push(random_buffer(caps, 1));
+    // Whatever is in flight leaves before a serialised event.
+    gst_harness_push_event(rig.harness(), gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM, nullptr));
+    EXPECT_TRUE(rig.pull());
+    EXPECT_GT(importing.uploads, 0);
+    importing.uploads = 0;
+  }
+  /// Passes a frame of this memory through and compares its score.
+  static void pass(Rig& rig, Recycled& memory, std::uint64_t seed) {
+    const double got = rig.score(memory.frame(seed));
+    EXPECT_EQ(got, memory.want()) << seed;
+  }
+
+  std::string device_;
+  const std::string caps_ = video_caps("GRAY8", 640, 48);
+  std::optional<ImportingOpenCl> driver_;
+};
+
+constexpr Importing::Way kWays[] = {Importing::Way::kKhronos, Importing::Way::kArm};
+
+TEST_F(DmaImports, FramesAreReadInPlaceWithTheScoresOfTheCpu) {
+  for (const Importing::Way way : kWays)
+    for (const char* format : {"GRAY8", "NV12", "YUY2", "P010_10LE", "RGB"})
+      for (const auto& [offset, wider, is_fit] :
+           {std::tuple{0, 0, true}, {4096, 64, true}, {3, 0, false}, {3, 5, false}}) {
+        SCOPED_TRACE(std::string(format) + " at " + std::to_string(offset) + " wider by " + std::to_string(wider));
+        again(way);
+        {
+          const std::string caps = video_caps(format, 640, 48);
+          Recycled memory(caps, static_cast<gsize>(offset), wider);
+          Rig meter({{"device", "opencl"}, {"opencl-device", device_.c_str()}});
+          begin(meter, caps);
+          pass(meter, memory, 1);  // compared with what the CPU reads
+          pass(meter, memory, 2);
+          syncs();
+          importing.device_copies = 0;
+          for (std::uint64_t i = 3; i < 8; ++i) pass(meter, memory, i);
+          EXPECT_EQ(syncs().size(), 0u) << "mapped";
+          EXPECT_EQ(importing.uploads, 0);
+          EXPECT_EQ(importing.device_copies > 0, !is_fit) << "what kernels cannot read in place, the device copies";
+          EXPECT_EQ(importing.imported, 1);
+          EXPECT_EQ(meter.stat("measured"), 8u);
+          EXPECT_TRUE(meter.heard().warnings.empty());
+        }
+        EXPECT_TRUE(importing.live.empty()) << "its memory is freed";
+        EXPECT_TRUE(importing.held.empty());
+      }
+}
+
+TEST_F(DmaImports, RecycledMemoryIsImportedOnce) {
+  std::vector<std::unique_ptr<Recycled>> pool;
+  for (int i = 0; i < 4; ++i) pool.push_back(std::make_unique<Recycled>(caps_));
+  {
+    Rig meter = rig();
+    begin(meter, caps_);
+    for (std::uint64_t i = 0; i < 40; ++i) pass(meter, *pool[i % 4], i);
+    EXPECT_EQ(importing.asked, 4);
+    EXPECT_EQ(importing.uploads, 0);
+    EXPECT_EQ(importing.live.size(), 4u);
+  }
+  // Another stream goes on with them.
+  Rig meter = rig();
+  begin(meter, caps_);
+  for (std::uint64_t i = 0; i < 8; ++i) pass(meter, *pool[i % 4], i);
+  EXPECT_LE(importing.asked, 8) << "at most once per context";
+}
+
+TEST_F(DmaImports, FramesInFlightLeaveInOrderWithTheirScores) {
+  for (const Importing::Way way : kWays)
+    for (const std::size_t behind : {0u, 2u}) {
+      again(way);
+      std::vector<std::unique_ptr<Recycled>> pool;
+      for (int i = 0; i < 4; ++i) pool.push_back(std::make_unique<Recycled>(caps_));
+      Rig meter = rig(std::to_string(behind).c_str());
+      begin(meter, caps_);
+      std::vector<double> want, got;
+      const auto take = [&] {
+        while (const BufferPtr out = meter.pull()) got.push_back(meta_score(out.get()));
+      };
+      for (std::uint64_t i = 0; i < 20; ++i) {
+        Recycled& memory = *pool[i % 4];
+        EXPECT_EQ(meter.push(memory.frame(i)), GST_FLOW_OK);
+        want.push_back(memory.want());
+        take();
+        EXPECT_EQ(got.size(), i < behind ? 0 : i + 1 - behind);
+      }
+      pool.clear();  // its descriptors are closed while the last frames are measured
+      EXPECT_TRUE(gst_harness_push_event(meter.harness(), gst_event_new_eos()));
+      take();
+      EXPECT_EQ(got, want);
+      EXPECT_EQ(importing.uploads, 0);
+    }
+  EXPECT_TRUE(importing.live.empty());
+}
+
+/// Descriptors that this process has.
+std::ptrdiff_t descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+TEST_F(DmaImports, NoDescriptorIsLost) {
+  for (const bool closes : {true, false})
+    for (const int fail_at : {-1, 1}) {
+      again(Importing::Way::kKhronos);
+      importing.closes = closes;
+      importing.fail_at = fail_at;
+      const std::ptrdiff_t before = descriptors();
+      {
+        Rig meter = rig();
+        begin(meter, caps_);
+        for (std::uint64_t i = 0; i < 6; ++i) {
+          Recycled memory(caps_);
+          pass(meter, memory, i);
+          pass(meter, memory, i + 100);
+        }
+        EXPECT_GE(importing.imported, 6);
+      }
+      EXPECT_EQ(descriptors(), before) << closes << fail_at;
+    }
+}
+
+TEST_F(DmaImports, ADescriptorThatTheDriverHasClosedIsNotClosedAgain) {
+  Rig meter = rig();
+  begin(meter, caps_);
+  int other = -1;
+  {
+    Recycled memory(caps_);
+    pass(meter, memory, 1);
+    other = dup(memory.descriptor());  // of the same number
+  }
+  EXPECT_GE(fcntl(other, F_GETFD), 0);
+  close(other);
+}
+
+TEST_F(DmaImports, AMemoryThatIsBeingReadIsCopied) {
+  Recycled memory(caps_);
+  Rig meter = rig("2");
+  begin(meter, caps_);
+  for (std::uint64_t i = 0; i < 3; ++i) meter.push(memory.frame(7));
+  EXPECT_TRUE(gst_harness_push_event(meter.harness(), gst_event_new_eos()));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(meta_score(meter.pull().get()), memory.want());
+  EXPECT_EQ(importing.uploads, 2);
+}
+
+TEST_F(DmaImports, ADriverThatReadsOtherMemoryIsRefusedOnce) {
+  for (const Importing::Way way : kWays) {
+    again(way);
+    importing.fault = Importing::Fault::kZeros;
+    Recycled first(caps_), second(caps_);
+    Rig meter = rig();
+    begin(meter, caps_);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      pass(meter, first, i);
+      pass(meter, second, i + 100);
+    }
+    EXPECT_EQ(importing.asked, 1);
+    EXPECT_EQ(importing.uploads, 8);
+    EXPECT_TRUE(importing.live.empty());
+    const Heard heard = meter.heard();
+    EXPECT_TRUE(heard.warnings.empty());
+    EXPECT_TRUE(heard.errors.empty());
+  }
+}
+
+TEST_F(DmaImports, ADriverThatCopiesWhenItImportsIsFoundOutBeforeItMatters) {
+  importing.fault = Importing::Fault::kSnapshot;
+  Recycled first(caps_), second(caps_);
+  Rig meter = rig();
+  begin(meter, caps_);
+  pass(meter, first, 1);
+  pass(meter, first, 1);  // the same contents prove nothing
+  pass(meter, second, 2);
+  EXPECT_EQ(importing.uploads, 0);
+  for (std::uint64_t i = 3; i < 9; ++i) pass(meter, i % 2 ? first : second, i);
+  EXPECT_EQ(importing.asked, 2);
+  EXPECT_EQ(importing.uploads, 6);
+}
+
+TEST_F(DmaImports, AFrameThatCannotBeImportedIsCopied) {
+  Recycled first(caps_), second(caps_), third(caps_);
+  Rig meter = rig();
+  begin(meter, caps_);
+  pass(meter, first, 1);
+  pass(meter, first, 2);
+  importing.fail_at = 1;
+  pass(meter, second, 3);
+  EXPECT_EQ(importing.uploads, 1);
+  pass(meter, third, 4);
+  pass(meter, first, 5);
+  pass(meter, second, 6);
+  EXPECT_EQ(importing.uploads, 1);
+  EXPECT_EQ(importing.imported, 3);
+}
+
+TEST_F(DmaImports, WhereTheFirstImportFailsAllFramesAreCopied) {
+  for (const bool is_acquisition : {false, true}) {
+    again(Importing::Way::kKhronos);
+    (is_acquisition ? importing.fail_acquire_at : importing.fail_at) = 0;
+    Recycled first(caps_), second(caps_);
+    Rig meter = rig();
+    begin(meter, caps_);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      pass(meter, first, i);
+      pass(meter, second, i + 100);
+    }
+    EXPECT_EQ(importing.asked, 1);
+    EXPECT_EQ(importing.uploads, 6);
+    EXPECT_TRUE(importing.live.empty());
+    EXPECT_TRUE(meter.heard().warnings.empty());
+  }
+}
+
+TEST_F(DmaImports, WithoutTheExtensionFramesAreCopied) {
+  for (const Importing::Way way : {Importing::Way::kNone, Importing::Way::kOpaqueFd}) {
+    again(way);
+    Recycled memory(caps_);
+    Rig meter = rig();
+    begin(meter, caps_);
+    syncs();
+    for (std::uint64_t i = 0; i < 3; ++i) pass(meter, memory, i);
+    expect_balanced(syncs(), memory.dma());
+    EXPECT_EQ(importing.asked, 0);
+    EXPECT_EQ(importing.uploads, 3);
+  }
+}
+
+TEST_F(DmaImports, FramesWhoseBitsAreCheckedAreMapped) {
+  const std::string caps = video_caps("GRAY16_LE", 320, 48);
+  Recycled memory(caps);
+  Rig meter = rig();
+  meter.caps(caps);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const BufferPtr plain = random_buffer(caps, i);
+    GstMapInfo map;
+    gst_buffer_map(plain.get(), &map, GST_MAP_READWRITE);
+    for (gsize k = 1; k < map.size; k += 2) map.data[k] &= 0x0f;
+    gst_buffer_unmap(plain.get(), &map);
+    const double got = meter.score(memory.frame(plain, i));
+    EXPECT_EQ(got, memory.want()) << i;
+    if (i == 31) {
+      EXPECT_EQ(importing.asked, 0);
+      EXPECT_EQ(meter.heard().warnings.size(), 1u) << "of a camera with 12 bits";
+      importing.uploads = 0;
+    }
+  }
+  EXPECT_EQ(importing.imported, 1);
+  EXPECT_EQ(importing.uploads, 0);
+  EXPECT_TRUE(meter.heard().warnings.empty());
+}
+
+TEST_F(DmaImports, OtherMemoryIsNotImported) {
+  const BufferPtr plain = random_buffer(caps_, 1);
+  Rig meter = rig();
+  begin(meter, caps_);
+  EXPECT_EQ(meter.score(BufferPtr(gst_buffer_copy_deep(plain.get()))), expected(caps_, plain.get()).score);
+  EXPECT_EQ(importing.asked, 0);
+  EXPECT_EQ(importing.uploads, 1);
+}
+
+}  // namespace
+}  // namespace framequality::test
