@@ -32,6 +32,7 @@ struct FilterWindow {
 ///   make(place, depth)  a worker, as Session requires it
 ///   settings()          the current options
 ///   task(window, settings)
+///   kReadsImports       whether its workers read frames of Memory::kDma
 template <class Kind>
 class FilterStream final : public Stream {
  public:
@@ -108,8 +109,9 @@ class FilterStream final : public Stream {
     std::optional<MappedPicture> source;
     std::optional<MappedCanvas> target;
     bool follows_gap = false;  ///< frames are missing before it
-    FilterWindow window;       ///< from submission on
+    FilterWindow window;       ///< from submission on, as the next two
     typename Kind::Settings settings;
+    typename Kind::Task task;
 
     void clear() {
       source.reset();
@@ -118,6 +120,20 @@ class FilterStream final : public Stream {
       out.reset();
     }
   };
+
+  /// A device was to read frames around the oldest one in their DMA buffers.
+  void needs_host_memory() override {
+    Taken& frame = at(finished_);
+    const std::span read_frames = std::span(frame.window.frames).first(frame.window.count);
+    if (std::ranges::none_of(read_frames, [](const auto& read) { return read.frame.memory == Memory::kDma; })) return;
+    for (NumberedFrame& read : read_frames) {
+      Taken& other = at(read.serial);
+      if (other.source->frame().memory == Memory::kDma)
+        other.source.emplace(format_.in, format_.in_extents, other.in.get(), format_.memory);
+      read.frame = other.source->frame();
+    }
+    frame.task = kind_.task(frame.window, frame.settings);
+  }
 
   FqFilterBase* filter() const { return reinterpret_cast<FqFilterBase*>(element()); }
   std::uint64_t taken() const { return first_ + frames_.size(); }
@@ -129,7 +145,11 @@ class FilterStream final : public Stream {
     frame.in = std::move(buffer);
     frame.follows_gap = follows_gap;
     prepare_to_read(frame.in.get());
-    frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), format_.memory);
+    const Place* const reader = Kind::kReadsImports ? session_.device() : nullptr;
+    if (DmaImport import = import_frame(frame.in.get(), format_.in_extents, reader))
+      frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), std::move(import));
+    else
+      frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), format_.memory);
     look(frame.source->frame());
     frames_.push();
   }
@@ -154,7 +174,8 @@ class FilterStream final : public Stream {
     window.out = frame.target->canvas();
     window.fields = is_interlaced(format_.in, frame.in.get()) ? 2 : 1;
     frame.settings = kind_.settings();
-    session_.submit(kind_.task(window, frame.settings));
+    frame.task = kind_.task(window, frame.settings);
+    session_.submit(frame.task);
     ++submitted_;
     return GST_FLOW_OK;
   }
@@ -164,7 +185,7 @@ class FilterStream final : public Stream {
     Taken& frame = at(finished_);
     {
       const Busy busy(*this);
-      session_.collect(kind_.task(frame.window, frame.settings));
+      session_.collect(frame.task);
     }
     frame.target.reset();
     BufferPtr out = std::move(frame.out);

@@ -17,6 +17,7 @@ template <class Element>
 class Denoising {
  public:
   using Task = denoise::Task;
+  static constexpr bool kReadsImports = false;  // planes that are not filtered are copied on the host
   using Settings = denoise::Settings;
 
   Denoising(Element* element, const FilterFormat& format, int threads)

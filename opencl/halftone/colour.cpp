@@ -42,7 +42,7 @@ class DeviceColourHalftone final : public ColourFilter {
 
   void submit(const ColourTask& task) override {
     const auto& [frame, out, settings, fields] = task;
-    if (!valid(settings) || settings.method != Method::kBlueNoise || frame.memory != Memory::kHost ||
+    if (!valid(settings) || settings.method != Method::kBlueNoise || frame.memory == Memory::kCuda ||
         out.memory != Memory::kHost || (fields != 1 && fields != 2))
       throw std::invalid_argument("opencl halftone: not a frame or settings of this filter");
     Slot& slot = slots_.next();
@@ -52,7 +52,9 @@ class DeviceColourHalftone final : public ColourFilter {
     slot.at = result_of(settings);
     if (!is_empty()) {
       bring_tables(slot, settings);
-      launch(slot, upload_(slot.frame, queue, frame, 0, geometry_.height), settings, fields);
+      const Placed placed = upload_(slot.frame, queue, frame, 0, geometry_.height);
+      launch(slot, placed, settings, fields);
+      Upload::release(queue, placed);
       slot.done = download_[slot.at](slot.result[slot.at], queue, canvas_of(out), 1);
       check(api().clFlush(queue), "clFlush");
     }

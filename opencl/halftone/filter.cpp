@@ -179,7 +179,7 @@ void DeviceHalftone::launch(Slot& slot, const Placed& frame, const Settings& set
 
 void DeviceHalftone::check_task(const Task& task) const {
   const auto& [frame, out, settings, fields] = task;
-  if (!valid(settings) || frame.memory != Memory::kHost || out.memory != Memory::kHost || (fields != 1 && fields != 2))
+  if (!valid(settings) || frame.memory == Memory::kCuda || out.memory != Memory::kHost || (fields != 1 && fields != 2))
     throw std::invalid_argument("opencl halftone: not a frame or settings of this filter");
   if (settings.method == Method::kToneDependent)
     throw std::invalid_argument("opencl halftone: the tone-dependent method is not OpenCL's");
@@ -198,7 +198,9 @@ void DeviceHalftone::submit(const Task& task) {
   if (!is_empty()) {
     prepare(slot, settings);
     bring_tones(slot, settings.tone);
-    launch(slot, upload_(slot.frame, queue, frame, 0, geometry_.height), settings, fields);
+    const Placed placed = upload_(slot.frame, queue, frame, 0, geometry_.height);
+    launch(slot, placed, settings, fields);
+    Upload::release(queue, placed);
     const std::size_t at = settings.packed ? 1 : 0;
     slot.done = download_[at](slot.result[at], queue, canvas_of(out), 1);
     check(api().clFlush(queue), "clFlush");

@@ -336,6 +336,45 @@ TEST_F(DmaImports, FramesWhoseBitsAreCheckedAreMapped) {
   EXPECT_TRUE(meter.heard().warnings.empty());
 }
 
+TEST_F(DmaImports, HalftoneReadsThemAndDenoisersMapThem) {
+  using Properties = std::vector<std::pair<const char*, const char*>>;
+  const Properties quick{{"search-radius", "1"}, {"patch-radius", "1"}},
+      colours{{"palette", "black-white-red"}, {"method", "blue-noise"}};
+  for (const auto& [factory, format, properties] :
+       {std::tuple{"halftone", "GRAY8", Properties{}}, {"halftone", "RGB", colours}, {"nlmeans", "I420", quick}})
+    for (const char* in_flight : {"0", "2"})
+      for (const int wider : {64, 5}) {
+        SCOPED_TRACE(std::string(factory) + " " + format + " in flight " + in_flight + " wider " +
+                     std::to_string(wider));
+        again(Importing::Way::kKhronos);
+        const bool reads = factory == std::string("halftone");
+        const std::string caps = video_caps(format, 96, 48);
+        Rig cpu({{"device", "cpu"}}, factory);
+        Rig gpu({{"device", "opencl"}, {"opencl-device", device_.c_str()}, {"in-flight", in_flight}}, factory);
+        std::vector<std::unique_ptr<Recycled>> pool;
+        for (int i = 0; i < 8; ++i) pool.push_back(std::make_unique<Recycled>(caps, 0, wider));
+        for (Rig* rig : {&cpu, &gpu}) {
+          for (const auto& [name, value] : properties) rig->set(name, value);
+          rig->caps(caps);
+          EXPECT_EQ(rig->push(random_buffer(caps, 99)), GST_FLOW_OK);  // for which programs are proved
+        }
+        importing.uploads = 0;
+        for (std::uint64_t i = 0; i < 20; ++i) {
+          BufferPtr frame = pool[i % 8]->frame(i);
+          EXPECT_EQ(cpu.push(BufferPtr(gst_buffer_copy_deep(frame.get()))), GST_FLOW_OK);
+          EXPECT_EQ(gpu.push(std::move(frame)), GST_FLOW_OK);
+        }
+        EXPECT_EQ(importing.uploads > 0, !reads);
+        EXPECT_EQ(importing.imported, reads ? 8 : 0);
+        for (Rig* rig : {&cpu, &gpu}) EXPECT_TRUE(gst_harness_push_event(rig->harness(), gst_event_new_eos()));
+        for (int i = 0; i <= 20; ++i) {
+          const BufferPtr want = cpu.pull(), got = gpu.pull();
+          ASSERT_TRUE(want && got) << i;
+          EXPECT_TRUE(bytes_of(got.get()) == bytes_of(want.get())) << i;
+        }
+      }
+}
+
 TEST_F(DmaImports, OtherMemoryIsNotImported) {
   const BufferPtr plain = random_buffer(caps_, 1);
   Rig meter = rig();

@@ -139,14 +139,15 @@ TEST_F(Dma, OnCudaItIsReadInPlaceAndNeverPinned) {
 }
 
 /// A device that reads DMA buffers by itself, until it is lost.
-class Lost final : public sharpness::Meter {
+bool lost_when_submitted = false;
+template <class W>
+class Lost final : public W {
  public:
-  static inline bool when_submitted = false;
-  void submit(const sharpness::Task& task) override {
-    EXPECT_EQ(task.frame.memory, Memory::kDma);
-    if (when_submitted) throw Error(Fault::kDeviceLost, "scripted");
+  void submit(const typename W::TaskType& task) override {
+    for (const NumberedFrame& read : frames_of(task)) EXPECT_EQ(read.frame.memory, Memory::kDma);
+    if (lost_when_submitted) throw Error(Fault::kDeviceLost, "scripted");
   }
-  std::span<const std::int64_t> collect() override { throw Error(Fault::kDeviceLost, "scripted"); }
+  typename W::ResultType collect() override { throw Error(Fault::kDeviceLost, "scripted"); }
 };
 
 TEST_F(Dma, WhatALostDeviceWasToReadThereTheCpuMaps) {
@@ -155,33 +156,51 @@ TEST_F(Dma, WhatALostDeviceWasToReadThereTheCpuMaps) {
     return known ? known : std::make_shared<int>();
   };
   tables.gpu.sharpness = [](const Geometry&, const Where&) -> std::unique_ptr<sharpness::Meter> {
-    return std::make_unique<Lost>();
+    return std::make_unique<Lost<sharpness::Meter>>();
+  };
+  tables.gpu.halftone = [](const Geometry&, const Where&) -> std::unique_ptr<halftone::Filter> {
+    return std::make_unique<Lost<halftone::Filter>>();
   };
   const std::string caps = video_caps("GRAY8", 64, 48);
-  for (const bool when_submitted : {false, true})
-    for (const std::uint64_t behind : {0u, 2u}) {
-      SCOPED_TRACE(std::to_string(behind) + (when_submitted ? " submitted" : " collected"));
-      Lost::when_submitted = when_submitted;
-      Rig rig{{"in-flight", std::to_string(behind).c_str()}};
-      rig.caps(caps);
-      std::vector<std::unique_ptr<DmaBuffer>> memories;
-      std::vector<double> want, got;
-      for (std::uint64_t i = 0; i < 5; ++i) {
-        const BufferPtr plain = random_buffer(caps, i);
-        want.push_back(expected(caps, plain.get()).score);
-        memories.push_back(std::make_unique<DmaBuffer>(64 * 48));
-        memories.back()->write(bytes_of(plain.get()));
-        seen = {memories.back().get()};
-        EXPECT_EQ(rig.push(memories.back()->buffer()), GST_FLOW_OK);
-        while (const BufferPtr out = rig.pull()) got.push_back(meta_score(out.get()));
+  for (const std::string factory : {"sharpnessmeter", "halftone"})
+    for (const bool when_submitted : {false, true})
+      for (const std::uint64_t behind : {0u, 2u}) {
+        SCOPED_TRACE(factory + " " + std::to_string(behind) + (when_submitted ? " submitted" : " collected"));
+        lost_when_submitted = when_submitted;
+        const std::string in_flight = std::to_string(behind);
+        FilterRig usual({{"device", "cpu"}}, factory.c_str());
+        FilterRig rig({{"device", "auto"}, {"cuda-device-id", "5"}, {"in-flight", in_flight.c_str()}}, factory.c_str());
+        usual.caps(caps);
+        rig.caps(caps);
+        std::vector<std::unique_ptr<DmaBuffer>> memories;
+        std::vector<BufferPtr> want, got;
+        const auto take = [&] {
+          while (BufferPtr out = rig.pull()) got.push_back(std::move(out));
+        };
+        const DmaBuffer none(4096);
+        for (std::uint64_t i = 0; i < 5; ++i) {
+          const BufferPtr plain = random_buffer(caps, i);
+          seen = {&none};
+          want.push_back(usual.pass(BufferPtr(gst_buffer_copy_deep(plain.get()))));
+          memories.push_back(std::make_unique<DmaBuffer>(64 * 48));
+          memories.back()->write(bytes_of(plain.get()));
+          EXPECT_EQ(rig.push(memories.back()->buffer()), GST_FLOW_OK);
+          take();
+        }
+        EXPECT_TRUE(gst_harness_push_event(rig.harness(), gst_event_new_eos()));
+        take();
+        ASSERT_EQ(got.size(), want.size());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          const bool is_meter = factory == "sharpnessmeter";
+          EXPECT_TRUE(is_meter ? meta_score(got[i].get()) == meta_score(want[i].get())
+                               : bytes_of(got[i].get()) == bytes_of(want[i].get()))
+              << i;
+        }
+        EXPECT_EQ(rig.heard().warnings.size(), 1u);
+        EXPECT_EQ(rig.stat("replayed-on-cpu"), when_submitted ? 1 : behind + 1);
+        got.clear();
+        for (const auto& memory : memories) EXPECT_FALSE(memory->is_mapped());
       }
-      EXPECT_TRUE(gst_harness_push_event(rig.harness(), gst_event_new_eos()));
-      while (const BufferPtr out = rig.pull()) got.push_back(meta_score(out.get()));
-      EXPECT_EQ(got, want);
-      EXPECT_EQ(rig.heard().warnings.size(), 1u);
-      EXPECT_EQ(rig.stat("replayed-on-cpu"), when_submitted ? 1 : behind + 1);
-      for (const auto& memory : memories) EXPECT_FALSE(memory->is_mapped());
-    }
 }
 
 #if GST_CHECK_VERSION(1, 24, 0)
