@@ -52,6 +52,27 @@ int metric_index(const char* name) {
   throw std::invalid_argument(name);
 }
 
+/// Draws a vehicle whose scene has moved by `by`: its body with a lighter roof, a row of windows, and wheels.
+void draw(cv::Mat& on, const Vehicle& v, cv::Point by) {
+  const cv::Rect whole(0, 0, on.cols, on.rows);
+  const auto box = [&](double left, double top, double right, double bottom) {
+    const auto x = [&](double share) { return static_cast<int>((v.left + share * (v.right - v.left)) * on.cols); };
+    const auto y = [&](double share) { return static_cast<int>((v.top + share * (v.bottom - v.top)) * on.rows); };
+    return cv::Rect(cv::Point(x(left), y(top)) - by, cv::Point(x(right), y(bottom)) - by) & whole;
+  };
+  const auto fill = [&](const cv::Rect& r, double luma) {
+    if (!r.empty()) on(r).setTo(std::clamp(luma, 0.0, 255.0));
+  };
+  fill(box(0, 0, 1, 0.9), v.luma);
+  fill(box(0, 0, 1, 0.08), v.luma * 1.25 + 8);
+  const int windows = 2 + v.pattern % 4;
+  for (int i = 0; i < windows; ++i)
+    fill(box((i + 0.15) / windows, 0.15, (i + 0.85) / windows, 0.4), v.pattern & 16 ? 30 : v.luma * 0.4 + 60);
+  if (v.pattern & 32) fill(box(0.1, 0.55, 0.9, 0.6), 255 - v.luma);
+  fill(box(0.12, 0.75, 0.3, 1), 20);
+  fill(box(0.7, 0.75, 0.88, 1), 20);
+}
+
 }  // namespace
 
 WatchedCamera::WatchedCamera(const Scene& scene, std::uint64_t seed, const CameraWatchSettings& settings,
@@ -68,7 +89,9 @@ WatchedCamera::WatchedCamera(const Scene& scene, std::uint64_t seed, const Camer
   meter_ = cpu::make_meter(geometry);
 }
 
-void WatchedCamera::expose(const cv::Mat& view, const Condition& c) {
+void WatchedCamera::expose(const cv::Mat& scene, const Condition& c) {
+  cv::Mat view = c.vehicles.empty() ? scene : scene.clone();
+  for (const Vehicle& v : c.vehicles) draw(view, v, scene_.moved(c.turned_x, c.turned_y));
   cv::Mat seen = view;
   if (c.covered) {
     seen = cv::Mat(kViewHeight, kViewWidth, CV_8U);

@@ -13,6 +13,13 @@
 
 namespace framequality::bench {
 
+/// Something that drives through the scene. Shares of the view of a camera that has not turned.
+struct Vehicle {
+  double left, right, top, bottom;
+  double luma;
+  int pattern;  ///< of its windows and edges, 0...63
+};
+
 /// What the camera does to the scene.
 struct Condition {
   double gain = 1;   ///< of luma
@@ -25,6 +32,7 @@ struct Condition {
   double cover_luma = 0, cover_slope = 0;
   bool frozen = false;
   double passer = -2, passer_width = 0;  ///< something in front: its middle, -1...1 across the view, and its width
+  std::vector<Vehicle> vehicles;         ///< the nearest last
   int jpeg = 0;                          ///< quality, 1...100; 0: not compressed
 };
 
@@ -39,7 +47,7 @@ class WatchedCamera {
   const WatchedFrame& measured() const { return measured_; }
 
  private:
-  void expose(const cv::Mat& view, const Condition& condition);
+  void expose(const cv::Mat& scene, const Condition& condition);
 
   const Scene& scene_;
   SplitMix random_;

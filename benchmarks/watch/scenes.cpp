@@ -27,6 +27,10 @@ cv::Mat fitted(const cv::Mat& gray) {
   return small;
 }
 
+int begin_of(int whole, int part, double turned) {
+  return static_cast<int>(std::lround((whole - part) * (turned + 1) / 2));
+}
+
 }  // namespace
 
 cv::Mat Scene::view(double seconds, double x, double y) const {
@@ -34,10 +38,13 @@ cv::Mat Scene::view(double seconds, double x, double y) const {
   std::int64_t i = count > 1 ? static_cast<std::int64_t>(std::floor(seconds * rate)) % (2 * count - 2) : 0;
   if (i >= count) i = 2 * count - 2 - i;
   const cv::Mat& frame = frames[static_cast<std::size_t>(i)];
-  const auto at = [](int whole, int part, double turned) {
-    return static_cast<int>(std::lround((whole - part) * (turned + 1) / 2));
-  };
-  return frame({at(frame.cols, kViewWidth, x), at(frame.rows, kViewHeight, y), kViewWidth, kViewHeight});
+  return frame({begin_of(frame.cols, kViewWidth, x), begin_of(frame.rows, kViewHeight, y), kViewWidth, kViewHeight});
+}
+
+cv::Point Scene::moved(double x, double y) const {
+  const cv::Mat& frame = frames.front();
+  return {begin_of(frame.cols, kViewWidth, x) - begin_of(frame.cols, kViewWidth, 0),
+          begin_of(frame.rows, kViewHeight, y) - begin_of(frame.rows, kViewHeight, 0)};
 }
 
 std::vector<Scene> photograph_scenes(const std::string& folder, std::size_t most) {

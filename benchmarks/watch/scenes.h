@@ -19,6 +19,8 @@ struct Scene {
 
   /// What the camera sees `seconds` after the start; 8 bits. x, y: where it points, -1...1 of how far it can be turned.
   cv::Mat view(double seconds, double x, double y) const;
+  /// How far that is from where a camera that has not turned looks, pixels.
+  cv::Point moved(double x, double y) const;
 };
 
 /// Photographs of a folder that are large enough, at most so many, evenly chosen. Throws std::runtime_error if none is.
