@@ -95,37 +95,6 @@ class Pattern {
     const auto count = std::count_if(all.begin(), all.end(), [](double v) { return std::abs(v) > kChanged; });
     return static_cast<double>(count) / static_cast<double>(all.size());
   }
-  /// Median of the logarithms. There must be some.
-  double median() { return median_of(logs_); }
-
-  /// Zones judged one by one, each by how much it varies by itself.
-  struct ZoneChanges {
-    int calm = 0;       ///< zones that hold something and vary little
-    double other = 0;   ///< share of these that differ by more than usual
-    double softer = 0;  ///< share that has lost most of its detail
-  };
-  /// spread: standard deviations by zone, in octaves.
-  ZoneChanges zone_changes(std::span<const double> from, double floor, std::span<const double> spread) {
-    ZoneChanges c;
-    if (from.size() != logs_.size() || spread.size() != logs_.size()) return c;
-    const std::span<const double> all = differences(from, floor);
-    floor = std::max(floor, floor_);
-    // Use the common part of the sharper half: a smear on half of the lens is not a common loss.
-    sorted_.assign(all.begin(), all.end());
-    const auto upper =
-        sorted_.begin() + static_cast<std::ptrdiff_t>(kCommonOf * static_cast<double>(sorted_.size() - 1));
-    std::nth_element(sorted_.begin(), upper, sorted_.end());
-    const double common = *upper;
-    int other = 0, softer = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (spread[i] > kLively || from[i] < floor + kAbove) continue;
-      ++c.calm;
-      other += std::abs(all[i] - common) > std::max(kChanged, kTimesSpread * spread[i]);
-      softer += all[i] - common < -std::max(kSofter, kTimesSpread * spread[i]);
-    }
-    if (c.calm > 0) c.other = static_cast<double>(other) / c.calm, c.softer = static_cast<double>(softer) / c.calm;
-    return c;
-  }
 
  private:
   static constexpr std::size_t kFewest = 12;   ///< least zones of a pattern: fewer look alike by chance
@@ -133,11 +102,6 @@ class Pattern {
   static constexpr double kLeastFloor = 1e-3;  ///< of the mean
   static constexpr double kFlat = 0.15;        ///< standard deviation of the logarithms: of a uniform image
   static constexpr double kChanged = 0.5;
-  static constexpr double kLively = 0.5;     ///< standard deviation, octaves: zones above it are ignored
-  static constexpr double kAbove = 1;        ///< octaves above the floor that a zone usually is, to say something
-  static constexpr double kTimesSpread = 3;  ///< standard deviations from which on a zone differs
-  static constexpr double kSofter = 1;       ///< octaves
-  static constexpr double kCommonOf = 0.7;   ///< quantile
 
   double median_of(std::span<const double> values) {
     sorted_.assign(values.begin(), values.end());
@@ -161,8 +125,8 @@ struct LevelBaseline {
   double activity = 0;          ///< 5% quantile of readings' distances from all before; 0: some repeat exactly
   double longest_still = 0;     ///< s: the longest that the image stood still
   std::vector<double> pattern;  ///< logarithms; empty if there are no zones
-  std::vector<double> spread;   ///< of each zone, octaves: standard deviation; empty if it is not known
   double floor = -kHighest;     ///< of the pattern
+  ViewTemplate view;            ///< may be learned later than the rest
 
   bool learned() const { return seconds > 0; }
 };
@@ -195,6 +159,9 @@ class Baseline {
           return &levels_[static_cast<std::size_t>(other)];
     return nullptr;
   }
+  /// The template of views in this light; empty until it is learned.
+  const ViewTemplate& usual_view(int level) const { return levels_[static_cast<std::size_t>(level)].view; }
+  void learn(int level, const View& view) { levels_[static_cast<std::size_t>(level)].view.learn(view); }
   bool knows(int level) const { return levels_[static_cast<std::size_t>(level)].learned(); }
   bool empty() const { return nearest(0) == nullptr; }
 
@@ -225,6 +192,8 @@ class Baseline {
   /// Discards levels that are not learned yet.
   void forget_begun() {
     for (First& f : begun_) f.clear();
+    for (LevelBaseline& l : levels_)
+      if (!l.view.learned()) l.view = {};
   }
 
   std::array<LevelBaseline, kLightLevels>& levels() { return levels_; }
@@ -240,8 +209,6 @@ class Baseline {
   // followed.
   static constexpr double kScoreRate = 0.0144, kNoiseRate = 0.2, kRestlessRate = 0.3;
   static constexpr double kPatternTime = kHour;  ///< s: shadows go round with the sun
-  /// Octaves, for zones of a baseline without spreads: too much for them to be judged.
-  static constexpr double kUnknownSpread = 1;
   /// How much faster a baseline follows that was learned from little, and the seconds over which that fades.
   static constexpr double kYoung = 600, kYoungRate = 20;
 
@@ -251,9 +218,8 @@ class Baseline {
     int count = 0, every = 1, skipped = 0;
     double seconds = 0;
     std::array<double, kMost> score{}, noise{}, energy{}, difference{}, distance{};
-    std::vector<double> pattern;           ///< sums of logarithms
-    std::vector<double> centred, squares;  ///< the same less their median, and of the squares of these
-    double floor = 0;                      ///< the same
+    std::vector<double> pattern;  ///< sums of logarithms
+    double floor = 0;             ///< the same
     int patterns = 0;
     double longest_still = 0;
 
@@ -262,8 +228,6 @@ class Baseline {
       every = 1;
       seconds = floor = longest_still = 0;
       pattern.clear();
-      centred.clear();
-      squares.clear();
     }
   };
 
@@ -304,15 +268,6 @@ class Baseline {
     if (pattern.size() == l.pattern.size() && !pattern.empty()) {
       l.floor += (pattern.floor() - l.floor) * std::min(1.0, seconds * young / kPatternTime);
       const double share = std::min(1.0, seconds * young / kPatternTime);
-      if (l.spread.size() == l.pattern.size()) {
-        const std::span<const double> by = pattern.differences(l.pattern, l.floor);
-        for (std::size_t i = 0; i < by.size(); ++i) {
-          const double square = l.spread[i] * l.spread[i];
-          l.spread[i] = std::sqrt(square + (std::min(by[i] * by[i], 4.0) - square) * share);
-        }
-      } else {
-        l.spread.assign(l.pattern.size(), kUnknownSpread);
-      }
       for (std::size_t i = 0; i < l.pattern.size(); ++i) l.pattern[i] += (pattern.logs()[i] - l.pattern[i]) * share;
     }
     l.seconds += seconds;
@@ -320,18 +275,11 @@ class Baseline {
 
   static void start(LevelBaseline& l, First& f, const Reading& r, Pattern& pattern, const Likeness& likeness,
                     double learn) {
-    if (f.patterns == 0)
-      for (auto* sums : {&f.pattern, &f.centred, &f.squares}) sums->assign(pattern.size(), 0);
+    if (f.patterns == 0) f.pattern.assign(pattern.size(), 0);
     f.seconds += r.seconds;
     f.longest_still = std::max(f.longest_still, likeness.still);
     if (pattern.size() == f.pattern.size() && !pattern.empty()) {
-      const double middle = pattern.median();
-      for (std::size_t i = 0; i < f.pattern.size(); ++i) {
-        const double v = pattern.logs()[i];
-        f.pattern[i] += v;
-        f.centred[i] += v - middle;
-        f.squares[i] += (v - middle) * (v - middle);
-      }
+      for (std::size_t i = 0; i < f.pattern.size(); ++i) f.pattern[i] += pattern.logs()[i];
       f.floor += pattern.floor();
       ++f.patterns;
     }
@@ -356,13 +304,8 @@ class Baseline {
     l.activity = activity == activity ? activity : 0;
     l.longest_still = f.longest_still;
     l.pattern.clear();
-    l.spread.clear();
     if (f.patterns > 0) {
       for (const double sum : f.pattern) l.pattern.push_back(sum / f.patterns);
-      for (std::size_t i = 0; i < f.squares.size(); ++i) {
-        const double mean = f.centred[i] / f.patterns;
-        l.spread.push_back(std::sqrt(std::max(0.0, f.squares[i] / f.patterns - mean * mean)));
-      }
       l.floor = f.floor / f.patterns;
     }
     f.clear();

@@ -66,10 +66,10 @@ struct CameraFigures {
   double difference = kUnknown;  ///< of the pattern of zones: 0 the same ... 1 unrelated
   double changed = kUnknown;     ///< share of the zones
   double spread = kUnknown;      ///< of the pattern over the usual one's: how alike the zones are
-  int calm = 0;                  ///< zones that usually vary little
-  double other = 0;              ///< share of these that differ from usual
-  double softer = 0;             ///< share of these that have lost most of their detail
-  double smeared = 0;            ///< equals softer if the remaining zones are unchanged and the light is known, else 0
+  double smeared = 0;            ///< share of the calm zones that have lost detail if the others have not, else 0
+  ViewFit view;                  ///< the reading compared with the template
+  ViewFit lasting;               ///< the same of the view of the last seconds
+  ViewFound found;               ///< where that fits better
   double unrest = kUnknown;      ///< difference of the pattern from that of the reading before
   double still = 0;              ///< s
   double swing = 0;              ///< turns of the mean luma, 1/s
@@ -118,6 +118,9 @@ class CameraWatch {
   /// Starts another stretch of the same camera's frames. Learning in progress is kept.
   void begin_anew() {
     averager_.forget();
+    window_.forget();
+    lasting_ = {};
+    found_ = {};
     recent_.clear();
     counts_ = {};
     cleared_ = 0;
@@ -153,6 +156,9 @@ class CameraWatch {
   Likeness compare(const Reading& r, const LevelBaseline* b, const CameraWatchSettings& s);
   /// Evidence of a fault in a reading; b: null until a baseline is learned.
   Sign sign_of(CameraState fault, const Reading& r, const LevelBaseline* b, const CameraWatchSettings& s) const;
+  /// Compares the reading and the view of the last seconds with the template.
+  /// True if that is a new one.
+  bool compare_view(const Reading& r);
   std::optional<CameraNews> change(const Reading& r, const CameraWatchSettings& s);
   /// The report due, if any, while there is neither a baseline nor a fault.
   std::optional<CameraNews> keep_learning(const Reading& r, const CameraWatchSettings& s);
@@ -176,6 +182,10 @@ class CameraWatch {
   Averager averager_;
   Baseline baseline_;
   Pattern pattern_;
+  ViewWindow window_;
+  ViewMatcher matcher_;
+  ViewFit lasting_;
+  ViewFound found_;
   Ring<Recent, std::array<Recent, kRecent>> recent_;
   std::vector<double> changes_;
   std::array<Count, kFaults> counts_;

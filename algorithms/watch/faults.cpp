@@ -45,12 +45,16 @@ constexpr double kOtherEnd = 0.7;        ///< of these
 constexpr double kMostZones = 0.45;      ///< share that has changed: parked cars cover less
 constexpr double kMostZonesEnd = 0.3;    ///< the same of two patterns that have nothing in common
 constexpr double kMuchWhite = 0.25;      ///< share of the pixels
+// Moved, by the template of the view.
+constexpr double kStays = 0.5, kStaysEnd = 0.7;  ///< share of the calm zones that are as usual
+constexpr double kMisfit = 0.3;                  ///< octaves^2
+constexpr double kFound = 0.25;                  ///< of the misfit that another place takes away
+constexpr double kFoundSurely = 0.4;             ///< the same, so that it does not matter how sharp it is
 // Smeared: part of the lens, so that only the zones behind it lose detail. Judged by zones that are calm by themselves.
 constexpr int kEnoughCalm = 16;
 constexpr double kSoftZones = 0.36, kSoftZonesEnd = 0.25;  ///< shares of them
-/// Share of the zones that differ from usual and have lost detail. Above the first, the remaining zones count as
-/// unchanged; above the second, the camera cannot have moved.
-constexpr double kMostlySofter = 0.88, kAllSofter = 0.92;
+constexpr double kSharperZones = 0.08;                     ///< share of them: more, and it is another view
+constexpr double kSharperNow = 0.12;                       ///< the same of a reading, in which cars are
 
 constexpr double kSwing = 1.5, kSwingEnd = 1.2;  ///< turns a second
 
@@ -97,12 +101,6 @@ Likeness CameraWatch::compare(const Reading& r, const LevelBaseline* b, const Ca
     if (is.difference) {
       figures_.difference = *is.difference;
       figures_.changed = pattern_.changed(b->pattern, b->floor);
-      const Pattern::ZoneChanges zones = pattern_.zone_changes(b->pattern, b->floor, b->spread);
-      figures_.calm = zones.calm;
-      figures_.other = zones.other;
-      figures_.softer = zones.softer;
-      const bool is_judged = baseline_.knows(level_) && zones.calm >= kEnoughCalm;
-      if (is_judged && zones.softer >= kMostlySofter * zones.other) figures_.smeared = zones.softer;
     }
   }
   // If the zones of an image never rest by themselves, most of them are enough; else all must be still.
@@ -111,6 +109,25 @@ Likeness CameraWatch::compare(const Reading& r, const LevelBaseline* b, const Ca
   if (!is_still) is.still = still_;  // a natural standstill, now over
   figures_.still = still_ = is_still ? still_ + r.seconds : 0;
   return is;
+}
+
+bool CameraWatch::compare_view(const Reading& r) {
+  const bool is_new = window_.add(pattern_.logs(), pattern_.floor(), r.seconds);
+  const ViewTemplate& usual = baseline_.usual_view(level_);
+  if (is_new) {
+    lasting_ = matcher_.fit(window_.view().levels, window_.view().floor, usual);
+    found_ = lasting_.misfit > kMisfit && lasting_.stays < kStays ? matcher_.search(r.frame.grid) : ViewFound{};
+    const Place& p = found_.place;
+    if (std::hypot(p.right, p.down) < 0.4 && std::abs(p.degrees) < 3 && std::abs(p.scale - 1) < 0.06) found_ = {};
+  }
+  figures_.lasting = lasting_;
+  figures_.found = found_;
+  figures_.view = matcher_.fit(pattern_.logs(), pattern_.floor(), usual);
+  const auto smeared = [](const ViewFit& v, double sharper) {
+    return v.calm >= kEnoughCalm && v.sharper <= sharper ? v.softer : 0;
+  };
+  figures_.smeared = std::max(smeared(figures_.view, kSharperNow), smeared(lasting_, kSharperZones));
+  return is_new;
 }
 
 CameraWatch::Distance CameraWatch::distance() {
@@ -184,18 +201,21 @@ CameraWatch::Sign CameraWatch::sign_of(CameraState fault, const Reading& r, cons
     case CameraState::kMoved: {
       if (!b) return kClear;
       // A blurred or white image says little about where the camera looks.
-      if (!(is.ratio >= is.least_ratio) || is.clipped_white > kMuchWhite) return kBetween;
+      if (!(is.ratio >= is.least_ratio) && !(is.found.gain > kFoundSurely)) return kBetween;
+      if (is.clipped_white > kMuchWhite) return kBetween;
       const double other = std::max(own ? kOther : kOtherUnsure, kOtherThanUsual * b->restless);
       // An image unrelated to the usual one is another view even where many zones hold as much by
       // chance.
       const double most = is.difference > 2 * other ? kMostZonesEnd : kMostZones;
-      if (is.smeared >= kSoftZonesEnd && is.softer >= kAllSofter * is.other) return kBetween;
-      return sign(is.difference > other && is.changed >= most,
-                  !(is.difference > kOtherEnd * other) || !(is.changed >= kOtherEnd * most));
+      if (is.smeared >= kSoftZones) return kBetween;
+      const bool at_once = is.difference > other && is.changed >= most;
+      if (is.view.calm < kEnoughCalm)
+        return sign(at_once, !(is.difference > kOtherEnd * other) || !(is.changed >= kOtherEnd * most));
+      return sign((at_once || is.found.gain > kFound) && is.view.stays<kStays, is.view.stays> kStaysEnd);
     }
     case CameraState::kDefocused:
-      return sign(is.ratio < is.least_ratio || is.smeared >= kSoftZones,
-                  !(is.ratio < is.least_ratio * s.resume_ratio / s.min_ratio) && is.smeared < kSoftZonesEnd);
+      return sign(is.ratio < is.least_ratio || (is.smeared >= kSoftZones && is.view.softer >= kSoftZonesEnd),
+                  !(is.ratio < is.least_ratio * s.resume_ratio / s.min_ratio) && is.view.softer < kSoftZonesEnd);
     case CameraState::kFlickering:
       return sign(r.swing > kSwing, r.swing < kSwingEnd);
     case CameraState::kNoisy: {

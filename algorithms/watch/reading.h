@@ -2,6 +2,8 @@
 // Averages of a camera's frames over a quarter of a second, the input of the watch.
 #pragma once
 
+#include "algorithms/watch/view_template.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -27,6 +29,7 @@ struct WatchedFrame {
   double energy_noise = kUnknown;   ///< energy of the noise, already subtracted from it
   std::span<const double> zones;    ///< the same by zone; scores by zone where energies are not known
   double range = 255;               ///< of luma, from black to white, 8-bit grey levels
+  ZoneGrid grid = {};               ///< of the zones
 };
 
 /// The mean of the frames of a quarter of a second, or a single frame where they come more slowly.
@@ -90,6 +93,7 @@ class Averager {
     double score = 0, noise = 0, mean = 0, white = 0, black = 0, energy = 0, energy_noise = 0;
     std::vector<double> zones_sum;
     double range = 255;
+    ZoneGrid grid;
   };
 
   static double seconds_between(std::int64_t from, std::int64_t to) { return static_cast<double>(to - from) * 1e-9; }
@@ -99,6 +103,7 @@ class Averager {
     sums_.score = sums_.noise = sums_.mean = sums_.white = sums_.black = sums_.energy = sums_.energy_noise = 0;
     sums_.zones_sum.assign(f.zones.size(), 0);
     sums_.range = f.range;
+    sums_.grid = f.grid;
   }
 
   void accumulate(const WatchedFrame& f) {
@@ -142,7 +147,7 @@ class Averager {
         (turns_ / std::max(stands_for, 1e-3) - turns_per_second_) * std::min(1.0, stands_for / kForget);
     turns_ = 0;
     reading_ = {{sums_.begin, sums_.score / n, sums_.noise / n, sums_.mean / n, sums_.white / n, sums_.black / n,
-                 sums_.energy / n, sums_.energy_noise / n, zones_, sums_.range},
+                 sums_.energy / n, sums_.energy_noise / n, zones_, sums_.range, sums_.grid},
                 stands_for,
                 sums_.frames,
                 turns_per_second_};

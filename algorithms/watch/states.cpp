@@ -29,6 +29,7 @@ std::optional<CameraNews> CameraWatch::judge(const Reading& r, const CameraWatch
   level_ = baseline_.level_of(r.frame.mean, level_);
   const LevelBaseline* const b = baseline_.nearest(level_);
   const Likeness likeness = compare(r, b, s);
+  const bool is_new_view = compare_view(r);
   bool calm = true;
   std::optional<CameraState> disturbance;
   for (const CameraState fault : kOrder) {
@@ -50,6 +51,7 @@ std::optional<CameraNews> CameraWatch::judge(const Reading& r, const CameraWatch
   seconds_ += r.seconds;
   if (calm && !is_fault(state_))
     baseline_.learn(level_, r, pattern_, likeness, static_cast<double>(s.learn_time) * 1e-9);
+  if (calm && !is_fault(state_) && is_new_view) baseline_.learn(level_, window_.view());
   if (disturbance && !b) hindered_[index_of(*disturbance)] += r.seconds;
   remember();
   return change(r, s);

@@ -85,6 +85,8 @@ WatchedCamera::WatchedCamera(const Scene& scene, std::uint64_t seed, const Camer
   request.noise_correction = request.statistics = true;
   request.zone_columns = zone_columns;
   request.zone_rows = zone_rows;
+  measured_.grid = {zone_columns,
+                    static_cast<double>(kViewWidth) / zone_columns / (static_cast<double>(kViewHeight) / zone_rows)};
   plan_ = std::make_shared<const Plan>(make_plan(geometry, request));
   meter_ = cpu::make_meter(geometry);
 }

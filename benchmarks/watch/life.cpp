@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a camera without a fault sees: day and night, clouds, lamps, what passes by or parks, and traffic.
+// Life in front of a camera that has no fault: day and night, clouds, lamps, what passes by or parks, and traffic.
 #include "benchmarks/watch/life.h"
 
 #include <algorithm>

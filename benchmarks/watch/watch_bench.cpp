@@ -102,11 +102,13 @@ double gain_for_white(const Scene& scene, double share) {
 std::string text_of(const CameraWatch& watch) {
   const CameraFigures& f = watch.figures();
   char text[400];
-  std::snprintf(text, sizeof text,
-                " {%s score %.3f ratio %.2f<%.2f mean %.0f noise %.1f contrast %.3f difference %.2f changed %.2f white "
-                "%.2f swing %.1f spread %.2f unrest %.2f calm %d other %.2f softer %.2f}",
-                kNames[static_cast<int>(watch.state())], f.score, f.ratio, f.least_ratio, f.mean, f.noise, f.contrast,
-                f.difference, f.changed, f.clipped_white, f.swing, f.spread, f.unrest, f.calm, f.other, f.softer);
+  std::snprintf(
+      text, sizeof text,
+      " {%s score %.3f ratio %.2f<%.2f mean %.0f noise %.1f contrast %.3f difference %.2f changed %.2f white "
+      "%.2f swing %.1f spread %.2f unrest %.2f calm %d misfit %.2f stays %.2f softer %.2f sharper %.2f found %.2f}",
+      kNames[static_cast<int>(watch.state())], f.score, f.ratio, f.least_ratio, f.mean, f.noise, f.contrast,
+      f.difference, f.changed, f.clipped_white, f.swing, f.spread, f.unrest, f.lasting.calm, f.lasting.misfit,
+      f.lasting.stays, f.lasting.softer, f.lasting.sharper, f.found.gain);
   return text;
 }
 

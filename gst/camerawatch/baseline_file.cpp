@@ -6,6 +6,7 @@
 
 #include <glib/gstdio.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
@@ -55,12 +56,12 @@ constexpr Figure kFigures[] = {{"seconds", &LevelBaseline::seconds, 0, kMostSeco
 [[noreturn]] void refuse(const std::string& why) { throw BadBaseline(why); }
 
 /// Reads a number; missing means unknown, NaN.
-double number(GKeyFile* keys, const std::string& group, const Figure& f) {
-  if (!g_key_file_has_key(keys, group.c_str(), f.key, nullptr)) return kUnknown;
+double number(GKeyFile* keys, const std::string& group, const char* key, double least, double most) {
+  if (!g_key_file_has_key(keys, group.c_str(), key, nullptr)) return kUnknown;
   GError* error = nullptr;
-  const double v = g_key_file_get_double(keys, group.c_str(), f.key, &error);
+  const double v = g_key_file_get_double(keys, group.c_str(), key, &error);
   const ErrorPtr owned(error);
-  if (error || !(v >= f.least && v <= f.most)) refuse("[" + group + "] has no valid value for " + f.key);
+  if (error || !(v >= least && v <= most)) refuse("[" + group + "] has no valid value for " + key);
   return v;
 }
 
@@ -78,33 +79,36 @@ std::string word(GKeyFile* keys, const char* key) {
   return v.get();
 }
 
+/// A list of one number per zone.
+std::vector<double> numbers(GKeyFile* keys, const std::string& group, const char* key, std::size_t zones,
+                            double least) {
+  gsize n = 0;
+  const std::unique_ptr<double, decltype(&g_free)> values(
+      g_key_file_get_double_list(keys, group.c_str(), key, &n, nullptr), g_free);
+  if (n != zones)
+    refuse("[" + group + "] has a " + key + " of " + std::to_string(n) + " zones, not " + std::to_string(zones));
+  std::vector<double> list(values.get(), values.get() + n);
+  if (!std::ranges::all_of(list, [&](double v) { return v >= least && v <= kMostLog; }))
+    refuse("[" + group + "] has no valid " + key);
+  return list;
+}
+
 LevelBaseline level_from(GKeyFile* keys, const std::string& group, std::size_t zones) {
   LevelBaseline level;
-  for (const Figure& f : kFigures) level.*f.member = number(keys, group, f);
+  for (const Figure& f : kFigures) level.*f.member = number(keys, group, f.key, f.least, f.most);
   // These may be unknown; the others are always present.
   for (const auto member : {&LevelBaseline::seconds, &LevelBaseline::score, &LevelBaseline::low, &LevelBaseline::floor,
                             &LevelBaseline::restless, &LevelBaseline::activity, &LevelBaseline::longest_still})
     if (std::isnan(level.*member)) refuse("[" + group + "] is incomplete");
   if (!g_key_file_has_key(keys, group.c_str(), "pattern", nullptr)) return level;
-  gsize n = 0;
-  const std::unique_ptr<double, decltype(&g_free)> values(
-      g_key_file_get_double_list(keys, group.c_str(), "pattern", &n, nullptr), g_free);
-  if (n != zones)
-    refuse("[" + group + "] has a pattern of " + std::to_string(n) + " zones, not " + std::to_string(zones));
-  for (gsize i = 0; i < n; ++i) {
-    if (!(std::abs(values.get()[i]) <= kMostLog)) refuse("[" + group + "] has no valid pattern");
-    level.pattern.push_back(values.get()[i]);
-  }
-  // Files up to version 0.2 do not have it.
-  if (!g_key_file_has_key(keys, group.c_str(), "spread", nullptr)) return level;
-  const std::unique_ptr<double, decltype(&g_free)> spread(
-      g_key_file_get_double_list(keys, group.c_str(), "spread", &n, nullptr), g_free);
-  if (n != zones)
-    refuse("[" + group + "] has a spread of " + std::to_string(n) + " zones, not " + std::to_string(zones));
-  for (gsize i = 0; i < n; ++i) {
-    if (!(spread.get()[i] >= 0 && spread.get()[i] <= kMostLog)) refuse("[" + group + "] has no valid spread");
-    level.spread.push_back(spread.get()[i]);
-  }
+  level.pattern = numbers(keys, group, "pattern", zones, -kMostLog);
+  // Files up to version 0.2 do not have a template, which is learned anew.
+  if (!g_key_file_has_key(keys, group.c_str(), "view", nullptr)) return level;
+  level.view.usual = numbers(keys, group, "view", zones, -kMostLog);
+  level.view.spread = numbers(keys, group, "view-spread", zones, 0);
+  level.view.floor = number(keys, group, "view-floor", -kMostLog, kMostLog);
+  level.view.seconds = number(keys, group, "view-seconds", 0, kMostSeconds);
+  if (std::isnan(level.view.floor) || std::isnan(level.view.seconds)) refuse("[" + group + "] is incomplete");
   return level;
 }
 
@@ -135,10 +139,15 @@ std::string to_text(const Baseline& baseline, const ScoreKind& kind) {
     const std::string group = group_of(i);
     for (const Figure& f : kFigures)
       if (std::isfinite(level.*f.member)) g_key_file_set_double(k, group.c_str(), f.key, level.*f.member);
-    std::vector<double> pattern = level.pattern;
-    if (!pattern.empty()) g_key_file_set_double_list(k, group.c_str(), "pattern", pattern.data(), pattern.size());
-    std::vector<double> spread = level.spread;
-    if (!spread.empty()) g_key_file_set_double_list(k, group.c_str(), "spread", spread.data(), spread.size());
+    const auto put = [&](const char* key, std::vector<double> list) {
+      if (!list.empty()) g_key_file_set_double_list(k, group.c_str(), key, list.data(), list.size());
+    };
+    put("pattern", level.pattern);
+    if (!level.view.learned()) continue;
+    put("view", level.view.usual);
+    put("view-spread", level.view.spread);
+    g_key_file_set_double(k, group.c_str(), "view-floor", level.view.floor);
+    g_key_file_set_double(k, group.c_str(), "view-seconds", level.view.seconds);
   }
   const TextPtr text(g_key_file_to_data(k, nullptr, nullptr));
   const std::string body =

@@ -47,8 +47,19 @@ std::string frozen(const CameraFigures& f) {
 }
 
 std::string moved(const CameraFigures& f) {
-  return "the image differs from the usual one: contrast changed in " + percent(f.changed) +
-         " of the zones, and the correlation is " + text_of(1 - f.difference);
+  const auto tenth = [](double v) { return text_of(std::abs(std::round(10 * v) / 10)); };
+  std::string text = "the image differs from the usual one: ";
+  if (!(f.found.gain > 0))
+    return text + "contrast changed in " + percent(f.changed) + " of the zones, and the correlation is " +
+           text_of(1 - f.difference);
+  const Place& p = f.found.place;
+  text += percent(1 - f.lasting.stays) + " of the zones that hardly vary have changed, and it fits better";
+  if (std::hypot(p.right, p.down) >= 0.25)
+    text += " shifted by " + tenth(p.right) + (p.right < 0 ? " zones to the left" : " zones to the right") + " and " +
+            tenth(p.down) + (p.down < 0 ? " up" : " down");
+  if (std::abs(p.degrees) >= 1) text += " turned by " + tenth(p.degrees) + " degrees";
+  if (std::abs(p.scale - 1) >= 0.05) text += " scaled by " + text_of(p.scale);
+  return text;
 }
 
 std::string flickering(const CameraFigures& f) {

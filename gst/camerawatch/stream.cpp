@@ -37,6 +37,16 @@ void read_array(const GValue* array, std::vector<double>& to) {
     if (const double v = number_of(gst_value_array_get_value(array, i)); !std::isnan(v)) to.push_back(v);
 }
 
+ZoneGrid grid_of(const GstStructure* fields) {
+  guint columns = 0, rows = 0, width = 0, height = 0;
+  gst_structure_get_uint(fields, "zone-columns", &columns);
+  gst_structure_get_uint(fields, "zone-rows", &rows);
+  gst_structure_get_uint(fields, "width", &width);
+  gst_structure_get_uint(fields, "height", &height);
+  if (columns == 0 || rows == 0 || width == 0 || height == 0) return {};
+  return {static_cast<int>(columns), static_cast<double>(width) / columns / (static_cast<double>(height) / rows)};
+}
+
 int learned_levels(const Baseline& baseline) {
   const auto& levels = baseline.levels();
   return static_cast<int>(std::count_if(levels.begin(), levels.end(), [](const auto& l) { return l.learned(); }));
@@ -150,6 +160,7 @@ bool CameraWatchStream::read(const GstStructure* fields, GstBuffer* buffer, cons
   frame_.energy_noise = number_in(fields, "gradient-noise");
   frame_.range = range_;
   frame_.zones = zones_;
+  frame_.grid = grid_of(fields);
   return true;
 }
 

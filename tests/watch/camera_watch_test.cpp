@@ -170,15 +170,15 @@ TEST(CameraWatch, LensThatIsSmearedInPartIsDefocused) {
   EXPECT_EQ(rig.see(20, Scene{.smeared = 0.2}), "") << "what parks covers as much";
 }
 
-// The baseline of a file that does not say how zones vary learns it, and judges none until then.
+// As after the file of an older version, which has no template of the view.
 TEST(CameraWatch, ZonesAreNotJudgedBeforeItIsKnownHowTheyVary) {
   WatchRig rig;
   rig.see(70);
-  for (LevelBaseline& level : rig.watch.baseline().levels()) level.spread.clear();
+  for (LevelBaseline& level : rig.watch.baseline().levels()) level.view = {};
   EXPECT_EQ(rig.see(20, Scene{.smeared = 0.3}), "");
-  EXPECT_EQ(rig.watch.figures().calm, 0);
-  rig.see(4 * 3600);
-  EXPECT_GT(rig.watch.figures().calm, 16);
+  EXPECT_EQ(rig.watch.figures().view.calm, 0);
+  rig.see(60);
+  EXPECT_GT(rig.watch.figures().view.calm, 16);
 }
 
 TEST(CameraWatch, WhatHindersLearningIsKnown) {

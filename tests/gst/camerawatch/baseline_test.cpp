@@ -23,10 +23,12 @@ Baseline some_baseline() {
        .activity = 1e-7,
        .longest_still = 2.5,
        .pattern = {},
-       .spread = {},
-       .floor = -9};
+       .floor = -9,
+       .view = {}};
   for (int i = 0; i < 48; ++i) l.pattern.push_back(i / 7.0 - 3);
-  for (int i = 0; i < 48; ++i) l.spread.push_back(i / 13.0);
+  for (int i = 0; i < 48; ++i) l.view.usual.push_back(3 - i / 11.0), l.view.spread.push_back(i / 13.0);
+  l.view.floor = -5.5;
+  l.view.seconds = 47.5;
   b.levels()[2] = {.seconds = 100,
                    .score = 1,
                    .low = 0.5,
@@ -36,8 +38,8 @@ Baseline some_baseline() {
                    .activity = 0,
                    .longest_still = 0,
                    .pattern = {},
-                   .spread = {},
-                   .floor = 0};
+                   .floor = 0,
+                   .view = {}};
   return b;
 }
 const ScoreKind kKind{"mean-square-frequency", "none", 640, 480, 8, 6};
@@ -56,18 +58,35 @@ TEST(CameraBaseline, TextReadsBackToTheLastBit) {
     EXPECT_EQ(std::isnan(a.noise), std::isnan(b.noise));
     EXPECT_EQ(a.activity, b.activity);
     EXPECT_EQ(a.pattern, b.pattern);
-    EXPECT_EQ(a.spread, b.spread);
+    EXPECT_EQ(a.view.usual, b.view.usual);
+    EXPECT_EQ(a.view.spread, b.view.spread);
+    EXPECT_EQ(a.view.floor, b.view.floor);
+    EXPECT_EQ(a.view.seconds, b.view.seconds);
   }
 }
 
-// As files up to version 0.2 are.
-TEST(CameraBaseline, FilesWithoutASpreadAreTaken) {
+/// The text with its checksum made right again.
+std::string with_sum(std::string text) {
+  text.erase(text.rfind("# sha256 "));
+  gchar* sum =
+      g_compute_checksum_for_data(G_CHECKSUM_SHA256, reinterpret_cast<const guchar*>(text.data()), text.size());
+  text += std::string("# sha256 ") + sum + "\n";
+  g_free(sum);
+  return text;
+}
+
+// As files up to version 0.2 are: without a template, some with a `spread`.
+TEST(CameraBaseline, FilesWithoutATemplateAreTaken) {
   Baseline before = some_baseline(), after;
-  for (LevelBaseline& level : before.levels()) level.spread.clear();
+  for (LevelBaseline& level : before.levels()) level.view = {};
   ScoreKind kind;
-  from_text(to_text(before, kKind), after, kind);
-  EXPECT_EQ(after.levels()[5].pattern, before.levels()[5].pattern);
-  EXPECT_TRUE(after.levels()[5].spread.empty());
+  for (const char* spread : {"", "spread=0;0.5;\n"}) {
+    std::string text = to_text(before, kKind);
+    text.insert(text.rfind("# sha256 "), spread);
+    from_text(with_sum(text), after, kind);
+    EXPECT_EQ(after.levels()[5].pattern, before.levels()[5].pattern);
+    EXPECT_FALSE(after.levels()[5].view.learned());
+  }
 }
 
 TEST(CameraBaseline, DamagedTextIsRefused) {
@@ -83,16 +102,6 @@ TEST(CameraBaseline, DamagedTextIsRefused) {
   }
   EXPECT_THROW(from_text(good + "x", b, kind), BadBaseline);
   EXPECT_TRUE(b.empty());
-}
-
-/// The text with its checksum made right again.
-std::string with_sum(std::string text) {
-  text.erase(text.rfind("# sha256 "));
-  gchar* sum =
-      g_compute_checksum_for_data(G_CHECKSUM_SHA256, reinterpret_cast<const guchar*>(text.data()), text.size());
-  text += std::string("# sha256 ") + sum + "\n";
-  g_free(sum);
-  return text;
 }
 
 TEST(CameraBaseline, ImpossibleFiguresAreRefused) {
@@ -111,8 +120,10 @@ TEST(CameraBaseline, ImpossibleFiguresAreRefused) {
                                                          {"[level 5]", "[level 5]\nscore=999"},
                                                          {"restless=0.01", "restless=inf"},
                                                          {"floor=-9", "flaw=-9"},
-                                                         {"spread=0;", "spread=-1;"},
-                                                         {"spread=0;", "spread="}};
+                                                         {"view-floor=-5.5", "view-flaw=1"},
+                                                         {"view=3;", "view=1e9;"},
+                                                         {"view-spread=0;", "view-spread=-1;"},
+                                                         {"view-spread=0;", "view-spread="}};
   for (const auto& [from, to] : changes) {
     std::string bad = good;
     const std::size_t at = bad.find(from);
