@@ -156,6 +156,7 @@ class CameraWatch {
   Likeness compare(const Reading& r, const LevelBaseline* b, const CameraWatchSettings& s);
   /// Evidence of a fault in a reading; b: null until a baseline is learned.
   Sign sign_of(CameraState fault, const Reading& r, const LevelBaseline* b, const CameraWatchSettings& s) const;
+  ViewFit fit_view(std::span<const double> levels, double floor);
   /// Compares the reading and the view of the last seconds with the template.
   /// True if that is a new one.
   bool compare_view(const Reading& r);

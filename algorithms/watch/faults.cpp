@@ -46,10 +46,11 @@ constexpr double kMostZones = 0.45;      ///< share that has changed: parked car
 constexpr double kMostZonesEnd = 0.3;    ///< the same of two patterns that have nothing in common
 constexpr double kMuchWhite = 0.25;      ///< share of the pixels
 // Moved, by the template of the view.
-constexpr double kStays = 0.5, kStaysEnd = 0.7;  ///< share of the calm zones that are as usual
-constexpr double kMisfit = 0.3;                  ///< octaves^2
-constexpr double kFound = 0.25;                  ///< of the misfit that another place takes away
-constexpr double kFoundSurely = 0.4;             ///< the same, so that it does not matter how sharp it is
+constexpr double kStays = 0.5, kStaysEnd = 0.7;                     ///< share of the calm zones that are as usual
+constexpr double kMisfit = 0.3;                                     ///< octaves^2
+constexpr double kFound = 0.25;                                     ///< of the misfit that another place takes away
+constexpr double kNear = 0.4, kNearDegrees = 3, kNearScale = 0.06;  ///< zones: what is as near has not moved
+constexpr double kFoundSurely = 0.4;  ///< the same, so that it does not matter how sharp it is
 // Smeared: part of the lens, so that only the zones behind it lose detail. Judged by zones that are calm by themselves.
 constexpr int kEnoughCalm = 16;
 constexpr double kSoftZones = 0.36, kSoftZonesEnd = 0.25;  ///< shares of them
@@ -111,18 +112,31 @@ Likeness CameraWatch::compare(const Reading& r, const LevelBaseline* b, const Ca
   return is;
 }
 
+ViewFit CameraWatch::fit_view(std::span<const double> levels, double floor) {
+  const ViewFit own = matcher_.fit(levels, floor, baseline_.usual_view(level_));
+  if (own.calm < kEnoughCalm || own.stays >= kStaysEnd) return own;
+  // Something may have been parked there while this light was learned: a view that fits in similar light is no fault.
+  for (const int level : {level_ - 1, level_ + 1}) {
+    if (level < 0 || level >= kLightLevels) continue;
+    const ViewFit other = matcher_.fit(levels, floor, baseline_.usual_view(level));
+    if (other.calm >= kEnoughCalm && other.stays >= kStaysEnd) return other;
+  }
+  return matcher_.fit(levels, floor, baseline_.usual_view(level_));  // which is what search() goes on with
+}
+
 bool CameraWatch::compare_view(const Reading& r) {
   const bool is_new = window_.add(pattern_.logs(), pattern_.floor(), r.seconds);
-  const ViewTemplate& usual = baseline_.usual_view(level_);
   if (is_new) {
-    lasting_ = matcher_.fit(window_.view().levels, window_.view().floor, usual);
-    found_ = lasting_.misfit > kMisfit && lasting_.stays < kStays ? matcher_.search(r.frame.grid) : ViewFound{};
+    lasting_ = fit_view(window_.view().levels, window_.view().floor);
+    found_ = {};
+    if (lasting_.misfit > kMisfit && lasting_.stays < kStays) found_ = matcher_.search(r.frame.grid);
     const Place& p = found_.place;
-    if (std::hypot(p.right, p.down) < 0.4 && std::abs(p.degrees) < 3 && std::abs(p.scale - 1) < 0.06) found_ = {};
+    if (std::hypot(p.right, p.down) < kNear && std::abs(p.degrees) < kNearDegrees && std::abs(p.scale - 1) < kNearScale)
+      found_ = {};
   }
   figures_.lasting = lasting_;
   figures_.found = found_;
-  figures_.view = matcher_.fit(pattern_.logs(), pattern_.floor(), usual);
+  figures_.view = fit_view(pattern_.logs(), pattern_.floor());
   const auto smeared = [](const ViewFit& v, double sharper) {
     return v.calm >= kEnoughCalm && v.sharper <= sharper ? v.softer : 0;
   };
