@@ -35,6 +35,9 @@ constexpr double kSharpHalf = 0.7;                  ///< quantile of the differe
 constexpr double kNew = 1.5;       ///< octaves^2: misfit of zones that show what is not in the template
 constexpr double kOverlap = 0.5;   ///< share of the zones that show what is
 constexpr int kFewestColumns = 3;  ///< and rows
+constexpr int kSteps = 16;         ///< across the view
+constexpr int kRounds = 8;
+constexpr double kHighest = 1e9;
 
 template <typename T>
 double quantile(std::vector<T>& values, double q) {
@@ -46,88 +49,89 @@ double quantile(std::vector<T>& values, double q) {
 }  // namespace
 
 void ViewTemplate::learn(const View& view) {
-  const double by = view.seconds;
-  const std::size_t n = view.levels.size();
-  if (n == 0) return;
-  std::vector<double> sorted = view.levels;
-  const double middle = quantile(sorted, 0.5);
-  if (learned() && usual.size() != n) *this = {};
-  seconds += by;
-  if (learned()) {
-    const double step = by * kRate * (1 + kYoungRate / (1 + std::pow(seconds / kYoung, 2)));
-    for (std::size_t i = 0; i < n; ++i) sorted[i] = view.levels[i] - usual[i];
-    const double common = quantile(sorted, 0.5);
-    floor += std::clamp(view.floor - common - floor, -step, step);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double d = view.levels[i] - common - usual[i];
-      usual[i] += std::clamp(d, -step, step);
-      spread[i] += std::abs(d) > spread[i] ? 2 * step * kWithin : -std::min(spread[i], 2 * step * (1 - kWithin));
-    }
-    return;
+  if (view.levels.empty()) return;
+  if (learned() && usual.size() != view.levels.size()) *this = {};
+  seconds += view.seconds;
+  if (learned())
+    follow(view);
+  else
+    start(view);
+}
+
+void ViewTemplate::follow(const View& view) {
+  const std::size_t n = usual.size();
+  const double step = view.seconds * kRate * (1 + kYoungRate / (1 + std::pow(seconds / kYoung, 2)));
+  std::vector<double> differences(n);
+  for (std::size_t i = 0; i < n; ++i) differences[i] = view.levels[i] - usual[i];
+  const double common = quantile(differences, 0.5);
+  floor += std::clamp(view.floor - common - floor, -step, step);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double d = view.levels[i] - common - usual[i];
+    usual[i] += std::clamp(d, -step, step);
+    spread[i] += std::abs(d) > spread[i] ? 2 * step * kWithin : -std::min(spread[i], 2 * step * (1 - kWithin));
   }
-  if (!first_.empty() && first_.front().size() != n) first_.clear(), floors_.clear();
-  since_ += by;
+}
+
+void ViewTemplate::start(const View& view) {
+  const std::size_t n = view.levels.size();
+  if (!first_.empty() && first_.front().levels.size() != n) first_.clear();
+  since_ += view.seconds;
   if (!first_.empty() && since_ < kFirstEvery) return;
   since_ = 0;
-  std::vector<float>& next = first_.emplace_back(n);
-  for (std::size_t i = 0; i < n; ++i) next[i] = static_cast<float>(view.levels[i] - middle);
-  floors_.push_back(view.floor - middle);
+  first_.push_back(view);
   if (first_.size() < kFirst) return;
   usual.resize(n);
   spread.resize(n);
-  std::vector<float> column(kFirst), apart(n);
-  // The middle of all zones moves where many of them are in motion: centre views on what they have in common.
+  std::vector<double> over_time(kFirst), differences(n);
+  // Twice: what the views have in common is known once there are levels to compare them with.
   for (int round = 0; round < 2; ++round) {
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t k = 0; k < kFirst; ++k) column[k] = first_[k][i];
-      usual[i] = quantile(column, 0.5);
-      for (float& v : column) v = std::abs(v - static_cast<float>(usual[i]));
-      spread[i] = quantile(column, kWithin);
+    for (View& v : first_) {
+      for (std::size_t i = 0; i < n; ++i) differences[i] = v.levels[i] - usual[i];
+      const double common = quantile(differences, 0.5);
+      for (double& level : v.levels) level -= common;
+      v.floor -= common;
     }
-    for (std::size_t k = 0; k < kFirst; ++k) {
-      for (std::size_t i = 0; i < n; ++i) apart[i] = first_[k][i] - static_cast<float>(usual[i]);
-      const float common = static_cast<float>(quantile(apart, 0.5));
-      for (float& v : first_[k]) v -= common;
-      floors_[k] -= common;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < kFirst; ++k) over_time[k] = first_[k].levels[i];
+      usual[i] = quantile(over_time, 0.5);
+      for (double& v : over_time) v = std::abs(v - usual[i]);
+      spread[i] = quantile(over_time, kWithin);
     }
   }
-  floor = quantile(floors_, 0.5);
+  for (std::size_t k = 0; k < kFirst; ++k) over_time[k] = first_[k].floor;
+  floor = quantile(over_time, 0.5);
   first_ = {};
-  floors_ = {};
 }
 
 bool ViewWindow::add(std::span<const double> levels, double floor, double seconds) {
   time_ += seconds;
   if (levels.empty()) return false;
-  if (count_ > 0 && samples_[(next_ + kMost - 1) % kMost].levels.size() != levels.size()) count_ = 0;
-  if (count_ > 0 && time_ - sampled_ < kSampleEvery) return false;
-  sampled_ = time_;
-  Sample& s = samples_[next_];
+  if (!samples_.empty() && samples_.back().levels.size() != levels.size()) samples_.clear();
+  if (!samples_.empty() && time_ - samples_.back().time < kSampleEvery) return false;
+  while (samples_.full() || (samples_.size() >= kFewest && time_ - samples_[0].time > kWindow)) samples_.pop();
+  Sample& s = samples_.next();  // reuses the memory of an old one
   s.levels.assign(levels.begin(), levels.end());
   s.floor = floor;
   s.time = time_;
-  next_ = (next_ + 1) % kMost;
-  count_ = std::min(count_ + 1, kMost);
-  if (time_ - viewed_ < kViewEvery || count_ < kFewest) return false;
+  samples_.push();
+  if (time_ - viewed_ < kViewEvery || samples_.size() < kFewest) return false;
   view_.seconds = std::min(time_ - viewed_, kLongest);
   viewed_ = time_;
-  std::size_t n = 0;
-  while (n < count_ && (n < kFewest || samples_[(next_ + 2 * kMost - 1 - n) % kMost].time > time_ - kWindow)) ++n;
   view_.levels.resize(levels.size());
-  column_.resize(n);
-  const auto at = [&](std::size_t k) -> const Sample& { return samples_[(next_ + 2 * kMost - 1 - k) % kMost]; };
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    for (std::size_t k = 0; k < n; ++k) column_[k] = at(k).levels[i];
-    view_.levels[i] = quantile(column_, 0.5);
-  }
-  for (std::size_t k = 0; k < n; ++k) column_[k] = static_cast<float>(at(k).floor);
-  view_.floor = quantile(column_, 0.5);
+  over_time_.resize(samples_.size());
+  const auto median = [&](auto value_of) {
+    for (std::size_t k = 0; k < samples_.size(); ++k) over_time_[k] = value_of(samples_[k]);
+    return quantile(over_time_, 0.5);
+  };
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    view_.levels[i] = median([i](const Sample& sample) { return sample.levels[i]; });
+  view_.floor = median([](const Sample& sample) { return sample.floor; });
   return true;
 }
 
 void ViewWindow::forget() {
-  count_ = 0;
-  viewed_ = sampled_ = time_ = 0;
+  samples_.clear();
+  viewed_ = time_ = 0;
 }
 
 namespace {
@@ -171,65 +175,67 @@ double mean_of(std::span<const double> values, std::span<const double> weights) 
 
 }  // namespace
 
-ViewFit ViewMatcher::fit(std::span<const double> levels, double floor, const ViewTemplate& usual) {
-  ViewFit fit;
+/// Brings levels and template to a common light and floor.
+void ViewMatcher::align(std::span<const double> levels, double floor, const ViewTemplate& to) {
   const std::size_t n = levels.size();
-  levels_.clear();
-  if (n == 0 || usual.usual.size() != n) return fit;
-  variance_.resize(n);
-  weights_.resize(n);
-  differences_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    variance_[i] = usual.spread[i] * usual.spread[i];
-  }
-  // Both are raised to the higher floor, which follows from the common part, which follows from the floor.
-  double common = 0, highest = usual.floor;
+  for (auto* v : {&levels_, &usual_, &spread_, &differences_, &weights_}) v->resize(n);
+  double common = 0;
+  floor_ = to.floor;
+  // The common part is that of what is above the floor, which follows from the common part.
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < n; ++i) {
-      const double level = levels[i] - common, was = usual.usual[i];
-      differences_[i] = std::max(level, highest) - std::max(was, highest);
-      // Next to the floor it is noise that makes the level.
-      const double counts = std::max(level, was) < highest + kAbove ? kNoise : 1;
-      weights_[i] = (round == 0 ? 1 : counts) / (kUnsure * kUnsure + variance_[i]);
+      const double level = levels[i] - common;
+      differences_[i] = std::max(level, floor_) - std::max(to.usual[i], floor_);
+      weights_[i] = weight(to.spread[i], round == 0 ? kHighest : std::max(level, to.usual[i]));
     }
     common += common_of(differences_, weights_, order_);
-    highest = std::max(usual.floor, floor - common);
+    floor_ = std::max(to.floor, floor - common);
   }
-  levels_.resize(n);
-  usual_.resize(n);
-  is_calm_.resize(n);
-  sorted_.clear();
   for (std::size_t i = 0; i < n; ++i) {
-    levels_[i] = std::max(levels[i] - common, highest);
-    usual_[i] = std::max(usual.usual[i], highest);
+    levels_[i] = std::max(levels[i] - common, floor_);
+    usual_[i] = std::max(to.usual[i], floor_);
+    spread_[i] = to.spread[i];
     differences_[i] = levels_[i] - usual_[i];
-    is_calm_[i] = usual.spread[i] <= kCalm && usual_[i] >= highest + kAbove;
-    if (is_calm_[i]) sorted_.push_back(differences_[i]);
+    weights_[i] = weight(spread_[i], std::max(levels_[i], usual_[i]));
   }
+}
+
+/// Zones count the less, the more they vary; next to the floor, noise makes the level.
+double ViewMatcher::weight(double spread, double level) const {
+  return (level < floor_ + kAbove ? kNoise : 1) / (kUnsure * kUnsure + spread * spread);
+}
+
+ViewFit ViewMatcher::fit(std::span<const double> levels, double floor, const ViewTemplate& usual) {
+  ViewFit fit;
+  misfit_ = 0;
+  if (levels.empty() || usual.usual.size() != levels.size()) return fit;
+  align(levels, floor, usual);
   misfit_ = fit.misfit = misfit_of(differences_, weights_, 0);
-  fit.calm = static_cast<int>(sorted_.size());
-  if (fit.calm == 0) return fit;
+  const auto is_calm = [&](std::size_t i) { return spread_[i] <= kCalm && usual_[i] >= floor_ + kAbove; };
+  calm_.clear();
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    if (is_calm(i)) calm_.push_back(differences_[i]);
+  if (calm_.empty()) return fit;
   // Half of the lens smeared is not a common loss.
-  const double sharp = quantile(sorted_, kSharpHalf);
+  const double sharp = quantile(calm_, kSharpHalf);
   int stays = 0, softer = 0, sharper = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double spread = usual.spread[i], d = differences_[i];
-    if (!is_calm_[i]) continue;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (!is_calm(i)) continue;
+    const double spread = spread_[i], d = differences_[i];
     stays += std::abs(d) < std::max(kStays, kTimesStays * spread);
     softer += d - sharp < -std::max(kSofter, kTimes * spread);
     sharper += d - sharp > std::max(kSharper, kTimes * spread);
   }
+  fit.calm = static_cast<int>(calm_.size());
   fit.stays = static_cast<double>(stays) / fit.calm;
   fit.softer = static_cast<double>(softer) / fit.calm;
   fit.sharper = static_cast<double>(sharper) / fit.calm;
   return fit;
 }
 
-/// The share of the misfit that this place takes away. What is not in the template counts as a constant misfit, so that
-/// places that show little of it are not preferred.
-double ViewMatcher::gain(const Place& place) const {
+double ViewMatcher::gain(const Place& place) {
   const double a = place.degrees * std::numbers::pi / 180, c = std::cos(a) / place.scale, s = std::sin(a) / place.scale;
-  const double mx = (grid_.columns - 1) / 2.0, my = (rows_ - 1) / 2.0, right = 2 * mx, bottom = 2 * my;
+  const double right = grid_.columns - 1, bottom = rows_ - 1, mx = right / 2, my = bottom / 2;
   const auto columns = static_cast<std::size_t>(grid_.columns);
   elsewhere_.clear();
   elsewhere_weights_.clear();
@@ -247,8 +253,9 @@ double ViewMatcher::gain(const Place& place) const {
       const auto mix = [&](const std::vector<double>& f) {
         return (1 - v) * ((1 - u) * f[at] + u * f[at + 1]) + v * ((1 - u) * f[at + columns] + u * f[at + columns + 1]);
       };
-      elsewhere_.push_back(levels_[here] - mix(usual_));
-      elsewhere_weights_.push_back(1 / (kUnsure * kUnsure + std::max(variance_[here], mix(variance_))));
+      const double usual = mix(usual_);
+      elsewhere_.push_back(levels_[here] - usual);
+      elsewhere_weights_.push_back(weight(std::max(spread_[here], mix(spread_)), std::max(levels_[here], usual)));
     }
   }
   const double inside = static_cast<double>(elsewhere_.size()) / static_cast<double>(levels_.size());
@@ -260,38 +267,38 @@ double ViewMatcher::gain(const Place& place) const {
 ViewFound ViewMatcher::search(const ZoneGrid& grid) {
   ViewFound found;
   if (grid.columns < kFewestColumns || !(misfit_ > 0)) return found;
-  rows_ = static_cast<int>(levels_.size() / static_cast<std::size_t>(grid.columns));
-  if (rows_ < kFewestColumns ||
-      static_cast<std::size_t>(rows_) * static_cast<std::size_t>(grid.columns) != levels_.size())
-    return found;
+  const auto columns = static_cast<std::size_t>(grid.columns), rows = levels_.size() / columns;
+  if (rows < kFewestColumns || rows * columns != levels_.size()) return found;
   grid_ = grid;
+  rows_ = static_cast<int>(rows);
   const auto consider = [&](const Place& place) {
     const double g = gain(place);
-    if (g <= found.gain) return false;
-    found = {g, place};
-    return true;
+    if (g > found.gain) found = {g, place};
   };
+  // Zones may be many; steps are not.
+  const int wide = std::max(1, grid.columns / kSteps), high = std::max(1, rows_ / kSteps);
   const auto share = [](int by, int of) { return 1 - std::abs(by) / static_cast<double>(of); };
-  for (int y = -rows_ / 2; y <= rows_ / 2; ++y)
-    for (int x = -grid.columns / 2; x <= grid.columns / 2; ++x)
-      if ((x != 0 || y != 0) && share(x, grid.columns) * share(y, rows_) >= kOverlap)
+  for (int y = -rows_ / 2; y <= rows_ / 2; y += high)
+    for (int x = -grid.columns / 2; x <= grid.columns / 2; x += wide)
+      if (share(x, grid.columns) * share(y, rows_) >= kOverlap)
         consider({.right = static_cast<double>(x), .down = static_cast<double>(y)});
   for (const double degrees : {-16.0, -12.0, -8.0, -4.0, 4.0, 8.0, 12.0, 16.0})
-    for (int y = -1; y <= 1; ++y)
-      for (int x = -1; x <= 1; ++x)
+    for (int y = -high; y <= high; y += high)
+      for (int x = -wide; x <= wide; x += wide)
         consider({.right = static_cast<double>(x), .down = static_cast<double>(y), .degrees = degrees});
   for (const double scale : {0.8, 0.9, 1.1, 1.25}) consider({.scale = scale});
   // Then between these, about the best.
   for (const double step : {0.5, 0.25})
-    for (bool better = true; better;) {
-      better = false;
+    for (int round = 0; round < kRounds; ++round) {
       const Place at = found.place;
+      const double before = found.gain;
       for (const double by : {-step, step}) {
-        better |= consider({at.right + by, at.down, at.degrees, at.scale});
-        better |= consider({at.right, at.down + by, at.degrees, at.scale});
-        better |= consider({at.right, at.down, at.degrees + 4 * by, at.scale});
-        better |= consider({at.right, at.down, at.degrees, at.scale * (1 + by / 10)});
+        consider({at.right + by * wide, at.down, at.degrees, at.scale});
+        consider({at.right, at.down + by * high, at.degrees, at.scale});
+        consider({at.right, at.down, at.degrees + 4 * by, at.scale});
+        consider({at.right, at.down, at.degrees, at.scale * (1 + by / 10)});
       }
+      if (!(found.gain > before)) break;
     }
   return found;
 }

@@ -8,6 +8,8 @@
 // all; what parks in front of it, or a shadow, changes zones and leaves the others where they are.
 #pragma once
 
+#include "algorithms/ring.h"
+
 #include <array>
 #include <cstddef>
 #include <span>
@@ -63,9 +65,11 @@ class ViewTemplate {
   double seconds = 0;          ///< learned from
 
  private:
-  std::vector<std::vector<float>> first_;  ///< views that it is going to be learned from
-  std::vector<double> floors_;
-  double since_ = 0;  ///< s since the last of them
+  void start(const View& view);
+  void follow(const View& view);
+
+  std::vector<View> first_;  ///< that it is going to be learned from
+  double since_ = 0;         ///< s since the last of them
 };
 
 /// The current view, from readings.
@@ -78,15 +82,15 @@ class ViewWindow {
   void forget();
 
  private:
-  static constexpr std::size_t kMost = 16;
   struct Sample {
-    std::vector<float> levels;
+    std::vector<double> levels;
     double floor = 0, time = 0;
   };
-  std::array<Sample, kMost> samples_;
-  std::size_t count_ = 0, next_ = 0;
-  double time_ = 0, sampled_ = 0, viewed_ = 0;
-  std::vector<float> column_;
+  static constexpr std::size_t kMost = 18;
+
+  Ring<Sample, std::array<Sample, kMost>> samples_;
+  double time_ = 0, viewed_ = 0;
+  std::vector<double> over_time_;
   View view_;
 };
 
@@ -99,16 +103,18 @@ class ViewMatcher {
   ViewFound search(const ZoneGrid& grid);
 
  private:
-  double gain(const Place& place) const;
+  void align(std::span<const double> levels, double floor, const ViewTemplate& to);
+  double weight(double spread, double level) const;
+  /// The share of the misfit that this place takes away. What is not in the template counts as a constant misfit, so
+  /// that places that show little of it are not preferred.
+  double gain(const Place& place);
 
-  std::vector<double> levels_, usual_, variance_;  ///< of the last fit, above its floor
-  std::vector<double> differences_, weights_, sorted_;
-  std::vector<std::size_t> order_;
-  std::vector<char> is_calm_;
-  mutable std::vector<double> elsewhere_, elsewhere_weights_;
+  std::vector<double> levels_, usual_, spread_, differences_, weights_;  ///< of the last fit, by zone
+  double floor_ = 0, misfit_ = 0;                                        ///< likewise
   ZoneGrid grid_;
   int rows_ = 0;
-  double misfit_ = 0;
+  std::vector<double> calm_, elsewhere_, elsewhere_weights_;
+  std::vector<std::size_t> order_;
 };
 
 }  // namespace framequality
