@@ -37,7 +37,6 @@ constexpr double kOverlap = 0.5;   ///< share of the zones that show what is
 constexpr int kFewestColumns = 3;  ///< and rows
 constexpr int kSteps = 16;         ///< across the view
 constexpr int kRounds = 8;
-constexpr double kHighest = 1e9;
 
 template <typename T>
 double quantile(std::vector<T>& values, double q) {
@@ -186,7 +185,7 @@ void ViewMatcher::align(std::span<const double> levels, double floor, const View
     for (std::size_t i = 0; i < n; ++i) {
       const double level = levels[i] - common;
       differences_[i] = std::max(level, floor_) - std::max(to.usual[i], floor_);
-      weights_[i] = weight(to.spread[i], round == 0 ? kHighest : std::max(level, to.usual[i]));
+      weights_[i] = weight(to.spread[i], to.usual[i]);
     }
     common += common_of(differences_, weights_, order_);
     floor_ = std::max(to.floor, floor - common);
@@ -266,7 +265,7 @@ double ViewMatcher::gain(const Place& place) {
 
 ViewFound ViewMatcher::search(const ZoneGrid& grid) {
   ViewFound found;
-  if (grid.columns < kFewestColumns || !(misfit_ > 0)) return found;
+  if (grid.columns < kFewestColumns || misfit_ < kUnsure * kUnsure) return found;
   const auto columns = static_cast<std::size_t>(grid.columns), rows = levels_.size() / columns;
   if (rows < kFewestColumns || rows * columns != levels_.size()) return found;
   grid_ = grid;

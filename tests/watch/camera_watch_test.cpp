@@ -170,6 +170,34 @@ TEST(CameraWatch, LensThatIsSmearedInPartIsDefocused) {
   EXPECT_EQ(rig.see(20, Scene{.smeared = 0.2}), "") << "what parks covers as much";
 }
 
+// Cars that pass everywhere now and then make no zone lively.
+TEST(CameraWatch, LensThatIsSmearedInPartIsDefocusedOnABusyRoad) {
+  WatchRig rig({}, 5);
+  const Scene busy{.passing = 0.1};
+  rig.see(120, busy);
+  ASSERT_EQ(rig.watch.state(), CameraState::kGood);
+  EXPECT_GT(rig.watch.figures().view.calm, 40);
+  EXPECT_EQ(rig.see(600, busy), "");
+  const std::string told = rig.see(40, Scene{.smeared = 0.5, .passing = 0.1});
+  EXPECT_NE(told.find("defocused"), std::string::npos) << told;
+  EXPECT_EQ(told.find("moved"), std::string::npos) << told;
+}
+
+// Most zones keep as much contrast as they had.
+TEST(CameraWatch, CameraThatIsRolledHasMoved) {
+  for (const double passing : {0.0, 0.1})
+    for (const double degrees : {-8.0, 8.0}) {
+      WatchRig rig({}, 5);
+      rig.see(120, Scene{.passing = passing, .place = Place{}});
+      ASSERT_EQ(rig.watch.state(), CameraState::kGood);
+      const std::string told = rig.see(40, Scene{.passing = passing, .place = Place{.degrees = degrees}});
+      EXPECT_EQ(rig.watch.state(), CameraState::kMoved) << told;
+      EXPECT_LT(std::stod(told), 25) << told;
+      EXPECT_NEAR(rig.watch.figures().found.place.degrees, degrees, 2.5);
+      EXPECT_NE(rig.see(15, Scene{.passing = passing, .place = Place{}}).find("good"), std::string::npos);
+    }
+}
+
 // As after the file of an older version, which has no template of the view.
 TEST(CameraWatch, ZonesAreNotJudgedBeforeItIsKnownHowTheyVary) {
   WatchRig rig;

@@ -4,12 +4,14 @@
 
 #include "algorithms/split_mix.h"
 #include "algorithms/watch/camera_watch.h"
+#include "tests/watch/zone_field.h"
 
 #include <array>
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 #include <numbers>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,7 +36,9 @@ struct Scene {
   std::uint64_t group = 1;  ///< those of one group
   int clock = 0;            ///< what it shows
   bool zones = true, statistics = true;
-  double smeared = 0;  ///< share of the zones that have lost nearly all detail
+  double smeared = 0;               ///< share of the zones that have lost nearly all detail
+  double passing = 0;               ///< share of the time that each zone shows what passes, for a second at a time
+  std::optional<Place> place = {};  ///< of a view of a ZoneField
 };
 
 class WatchRig {
@@ -84,6 +88,18 @@ class WatchRig {
     last_.energy = s.statistics ? 400 * s.contrast * light : kUnknown;
     last_.energy_noise = s.statistics ? s.noise * s.noise * 0.1 : kUnknown;
     zones_.clear();
+    if (s.place) {
+      zones_ = ZoneField(s.view).zones(*s.place);
+      last_.grid = ZoneField(s.view).grid();
+      for (double& z : zones_) z *= 100 * light * (1 + 0.01 * gaussian());
+    } else {
+      expose_zones(s, light);
+    }
+    for (std::size_t i = 0; i < zones_.size(); ++i)
+      if (SplitMix car(static_cast<std::uint64_t>(now) * 1000 + i); car.next(), car.uniform() < s.passing)
+        zones_[i] *= 8;
+  }
+  void expose_zones(const Scene& s, double light) {
     SplitMix place(s.view);
     for (int i = 0; s.zones && i < 48; ++i)
       zones_.push_back((i == 3 ? 1 + 0.1 * s.clock : 1) * 400 * s.contrast * light *
