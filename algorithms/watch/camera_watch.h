@@ -160,6 +160,7 @@ class CameraWatch {
   /// Compares the reading and the view of the last seconds with the template.
   /// True if that is a new one.
   bool compare_view(const Reading& r);
+  Sign sign_of_moved(const LevelBaseline* b) const;
   std::optional<CameraNews> change(const Reading& r, const CameraWatchSettings& s);
   /// The report due, if any, while there is neither a baseline nor a fault.
   std::optional<CameraNews> keep_learning(const Reading& r, const CameraWatchSettings& s);

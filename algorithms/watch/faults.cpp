@@ -183,6 +183,24 @@ void CameraWatch::remember() {
   recent_.push();
 }
 
+CameraWatch::Sign CameraWatch::sign_of_moved(const LevelBaseline* b) const {
+  const CameraFigures& is = figures_;
+  if (!b) return kClear;
+  // A blurred or white image says little about where the camera looks.
+  if (!(is.ratio >= is.least_ratio) && !(is.found.gain > kFoundSurely)) return kBetween;
+  if (is.clipped_white > kMuchWhite) return kBetween;
+  const double other = std::max(baseline_.knows(level_) ? kOther : kOtherUnsure, kOtherThanUsual * b->restless);
+  // An image unrelated to the usual one is another view even where many zones hold as much by
+  // chance.
+  const double most = is.difference > 2 * other ? kMostZonesEnd : kMostZones;
+  if (is.smeared >= kSoftZones) return kBetween;
+  const bool at_once = is.difference > other && is.changed >= most;
+  if (is.view.calm < kEnoughCalm)
+    return sign(at_once, !(is.difference > kOtherEnd * other) || !(is.changed >= kOtherEnd * most));
+  const bool is_elsewhere = at_once || is.found.gain > kFound, returned = is.view.stays > kStaysEnd;
+  return sign(is_elsewhere && is.view.stays < kStays, returned);
+}
+
 CameraWatch::Sign CameraWatch::sign_of(CameraState fault, const Reading& r, const LevelBaseline* b,
                                        const CameraWatchSettings& s) const {
   const WatchedFrame& f = r.frame;
@@ -212,21 +230,8 @@ CameraWatch::Sign CameraWatch::sign_of(CameraState fault, const Reading& r, cons
       const bool too_long = still_ >= (b ? std::max(hold, kLonger * b->longest_still) : kLonger * hold);
       return sign(still_ > 0 && too_long, still_ == 0 || state_ != CameraState::kFrozen);
     }
-    case CameraState::kMoved: {
-      if (!b) return kClear;
-      // A blurred or white image says little about where the camera looks.
-      if (!(is.ratio >= is.least_ratio) && !(is.found.gain > kFoundSurely)) return kBetween;
-      if (is.clipped_white > kMuchWhite) return kBetween;
-      const double other = std::max(own ? kOther : kOtherUnsure, kOtherThanUsual * b->restless);
-      // An image unrelated to the usual one is another view even where many zones hold as much by
-      // chance.
-      const double most = is.difference > 2 * other ? kMostZonesEnd : kMostZones;
-      if (is.smeared >= kSoftZones) return kBetween;
-      const bool at_once = is.difference > other && is.changed >= most;
-      if (is.view.calm < kEnoughCalm)
-        return sign(at_once, !(is.difference > kOtherEnd * other) || !(is.changed >= kOtherEnd * most));
-      return sign((at_once || is.found.gain > kFound) && is.view.stays<kStays, is.view.stays> kStaysEnd);
-    }
+    case CameraState::kMoved:
+      return sign_of_moved(b);
     case CameraState::kDefocused:
       return sign(is.ratio < is.least_ratio || (is.smeared >= kSoftZones && is.view.softer >= kSoftZonesEnd),
                   !(is.ratio < is.least_ratio * s.resume_ratio / s.min_ratio) && is.view.softer < kSoftZonesEnd);
