@@ -221,11 +221,11 @@ typedef struct fq_focus fq_focus;
 
 typedef enum fq_focus_state {
   FQ_FOCUS_IDLE = 0,
-  FQ_FOCUS_COARSE = 1,  /* sweeps over the range */
-  FQ_FOCUS_FINE = 2,    /* measures few positions near the peak */
-  FQ_FOCUS_SETTLE = 3,  /* moves to the peak and checks it */
-  FQ_FOCUS_FOCUSED = 4, /* done; with continuous, watches the score */
-  FQ_FOCUS_FAILED = 5,  /* no peak found: the lens is back at its initial position; or not certain enough */
+  FQ_FOCUS_COARSE = 1,   /* sweeps over the range */
+  FQ_FOCUS_FINE = 2,     /* measures few positions near the peak */
+  FQ_FOCUS_SETTLE = 3,   /* moves to the peak and checks it */
+  FQ_FOCUS_FOCUSED = 4,  /* done; with continuous, watches the score */
+  FQ_FOCUS_FAILED = 5,   /* no peak found: the lens is back at its initial position; or not certain enough */
   FQ_FOCUS_TRACKING = 6, /* probes a small loss of focus */
   FQ_FOCUS_STACK = 7     /* moves through the positions of a focus stack, and back to the focus */
 } fq_focus_state;
@@ -269,8 +269,8 @@ FQ_API int fq_focus_next_result(fq_focus* focus, const fq_result* result, double
 /* Starts a search over the whole range. */
 FQ_API int fq_focus_trigger(fq_focus* focus);
 FQ_API int fq_focus_get_state(const fq_focus* focus); /* fq_focus_state */
-/* Number of the image whose score was passed last, if it belongs to a focus stack: 1...*count, in the order of positions;
- * 0 if it does not. count: of the stack's images; position: where it was taken; either may be NULL. */
+/* Number of the image whose score was passed last, if it belongs to a focus stack: 1...*count, in the order of
+ * positions; 0 if it does not. count: of the stack's images; position: where it was taken; either may be NULL. */
 FQ_API int32_t fq_focus_stack_image(const fq_focus* focus, int32_t* count, double* position);
 /* Reason for the last move, or for the end of the search, without a full stop. Valid until the next call. */
 FQ_API const char* fq_focus_reason(const fq_focus* focus);

@@ -237,7 +237,7 @@ class Reports(Small):
         said, _ = self.run_tests("Gate.Opens", status=1)
         self.assertRegex(said, r"\ACompiled 2 of 2 steps in \d+ s\n")
         said, _ = self.run_tests("broken", status=1)
-        self.assertRegex(said, r"FAILED: broken.p/[^\n]*\n")
+        self.assertRegex(said, r"FAILED: (\[code=1\] )?broken.p/[^\n]*\n")
         self.assertNotIn("passed", said)
 
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace framequality {
@@ -24,6 +25,7 @@ inline std::vector<int> stack_around(int focus, int count, int apart, int low, i
   count = std::min(count, (high - low) / apart + 1);
   const int length = (count - 1) * apart, first = std::clamp(focus - length / 2, low, high - length);
   std::vector<int> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) all.push_back(first + i * apart);
   if (direction < 0) std::reverse(all.begin(), all.end());
   return all;

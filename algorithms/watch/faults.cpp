@@ -130,7 +130,7 @@ bool CameraWatch::compare_view(const Reading& r) {
     lasting_ = fit_view(window_.view().levels, window_.view().floor);
     found_ = {};
     if (lasting_.misfit > kMisfit && lasting_.stays < kStays) found_ = matcher_.search(r.frame.grid);
-    const Place& p = found_.place;
+    const ViewPlace& p = found_.place;
     if (std::hypot(p.right, p.down) < kNear && std::abs(p.degrees) < kNearDegrees && std::abs(p.scale - 1) < kNearScale)
       found_ = {};
   }

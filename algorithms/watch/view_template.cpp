@@ -232,7 +232,7 @@ ViewFit ViewMatcher::fit(std::span<const double> levels, double floor, const Vie
   return fit;
 }
 
-double ViewMatcher::gain(const Place& place) {
+double ViewMatcher::gain(const ViewPlace& place) {
   const double a = place.degrees * std::numbers::pi / 180, c = std::cos(a) / place.scale, s = std::sin(a) / place.scale;
   const double right = grid_.columns - 1, bottom = rows_ - 1, mx = right / 2, my = bottom / 2;
   const auto columns = static_cast<std::size_t>(grid_.columns);
@@ -270,7 +270,7 @@ ViewFound ViewMatcher::search(const ZoneGrid& grid) {
   if (rows < kFewestColumns || rows * columns != levels_.size()) return found;
   grid_ = grid;
   rows_ = static_cast<int>(rows);
-  const auto consider = [&](const Place& place) {
+  const auto consider = [&](const ViewPlace& place) {
     const double g = gain(place);
     if (g > found.gain) found = {g, place};
   };
@@ -289,7 +289,7 @@ ViewFound ViewMatcher::search(const ZoneGrid& grid) {
   // Then between these, about the best.
   for (const double step : {0.5, 0.25})
     for (int round = 0; round < kRounds; ++round) {
-      const Place at = found.place;
+      const ViewPlace at = found.place;
       const double before = found.gain;
       for (const double by : {-step, step}) {
         consider({at.right + by * wide, at.down, at.degrees, at.scale});

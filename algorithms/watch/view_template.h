@@ -32,7 +32,7 @@ struct View {
 };
 
 /// A place at which a template is tried.
-struct Place {
+struct ViewPlace {
   double right = 0, down = 0;  ///< shift of the content, zones
   double degrees = 0;          ///< clockwise
   double scale = 1;
@@ -50,7 +50,7 @@ struct ViewFit {
 /// The place where a view fits a template best.
 struct ViewFound {
   double gain = 0;  ///< share of the misfit that is not there; 0: it fits nowhere better
-  Place place;
+  ViewPlace place;
 };
 
 /// The usual view in one light. Memory is constant once it is learned.
@@ -107,7 +107,7 @@ class ViewMatcher {
   double weight(double spread, double level) const;
   /// The share of the misfit that this place takes away. What is not in the template counts as a constant misfit, so
   /// that places that show little of it are not preferred.
-  double gain(const Place& place);
+  double gain(const ViewPlace& place);
 
   std::vector<double> levels_, usual_, spread_, differences_, weights_;  ///< of the last fit, by zone
   double floor_ = 0, misfit_ = 0;                                        ///< likewise

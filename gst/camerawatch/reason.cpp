@@ -52,7 +52,7 @@ std::string moved(const CameraFigures& f) {
   if (!(f.found.gain > 0))
     return text + "contrast changed in " + percent(f.changed) + " of the zones, and the correlation is " +
            text_of(1 - f.difference);
-  const Place& p = f.found.place;
+  const ViewPlace& p = f.found.place;
   text += percent(1 - f.lasting.stays) + " of the zones that hardly vary have changed, and it fits better";
   if (std::hypot(p.right, p.down) >= 0.25)
     text += " shifted by " + tenth(p.right) + (p.right < 0 ? " zones to the left" : " zones to the right") + " and " +

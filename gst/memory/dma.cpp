@@ -38,7 +38,7 @@ Imported& imported(GstMemory* memory, const Place& place) {
 
 DmaImport::DmaImport(GstBuffer* buffer, const Place& place) {
   GstMemory* memory = gst_buffer_n_memory(buffer) > 0 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
-  if (!place.backend->import || !gst_is_dmabuf_memory(memory)) return;
+  if (!memory || !place.backend->import || !gst_is_dmabuf_memory(memory)) return;
   GstMemory* whole = memory->parent ? memory->parent : memory;  // parts of a memory come and go, the whole returns
   std::unique_lock lock(import_mutex);
   Imported& entry = imported(whole, place);

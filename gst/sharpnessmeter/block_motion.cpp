@@ -28,7 +28,7 @@ struct Image {
     values.reserve(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
-        const float* p = whole.data() + static_cast<std::ptrdiff_t>(2 * y) * whole_width + 2 * x;
+        const float* p = whole.data() + std::ptrdiff_t{2} * y * whole_width + std::ptrdiff_t{2} * x;
         values.push_back((p[0] + p[1] + p[whole_width] + p[whole_width + 1]) / 4);
       }
   }

@@ -37,11 +37,11 @@ def main():
         zones = [v for row in m.zones for v in row]
         print(metric, *(repr(float(v)) for v in (m.score, *zones)))
         if number == 0:
-            print("statistics", *(repr(v) for v in (m.noise, m.mean, m.clipped_black, m.clipped_white)))
+            print("statistics", *(repr(float(v)) for v in (m.noise, m.mean, m.clipped_black, m.clipped_white)))
         if number == 0 or metric == "directional-frequency":
             sharpest = sorted(zones, reverse=True)[:3]
-            print("blur" if number == 0 else "own-blur", KINDS.index(m.blur), *(repr(0.0 if v != v else v) for v in (m.anisotropy, m.blur_angle)),
-                  repr(sum(sharpest) / len(sharpest)))
+            print("blur" if number == 0 else "own-blur", KINDS.index(m.blur), *(repr(0.0 if v != v else float(v)) for v in (m.anisotropy, m.blur_angle)),
+                  repr(float(sum(sharpest)) / len(sharpest)))
 
 
 main()

@@ -188,13 +188,13 @@ TEST(CameraWatch, CameraThatIsRolledHasMoved) {
   for (const double passing : {0.0, 0.1})
     for (const double degrees : {-8.0, 8.0}) {
       WatchRig rig({}, 5);
-      rig.see(120, Scene{.passing = passing, .place = Place{}});
+      rig.see(120, Scene{.passing = passing, .place = ViewPlace{}});
       ASSERT_EQ(rig.watch.state(), CameraState::kGood);
-      const std::string told = rig.see(40, Scene{.passing = passing, .place = Place{.degrees = degrees}});
+      const std::string told = rig.see(40, Scene{.passing = passing, .place = ViewPlace{.degrees = degrees}});
       EXPECT_EQ(rig.watch.state(), CameraState::kMoved) << told;
       EXPECT_LT(std::stod(told), 25) << told;
       EXPECT_NEAR(rig.watch.figures().found.place.degrees, degrees, 2.5);
-      EXPECT_NE(rig.see(15, Scene{.passing = passing, .place = Place{}}).find("good"), std::string::npos);
+      EXPECT_NE(rig.see(15, Scene{.passing = passing, .place = ViewPlace{}}).find("good"), std::string::npos);
     }
 }
 

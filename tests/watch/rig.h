@@ -36,9 +36,9 @@ struct Scene {
   std::uint64_t group = 1;  ///< those of one group
   int clock = 0;            ///< what it shows
   bool zones = true, statistics = true;
-  double smeared = 0;               ///< share of the zones that have lost nearly all detail
-  double passing = 0;               ///< share of the time that each zone shows what passes, for a second at a time
-  std::optional<Place> place = {};  ///< of a view of a ZoneField
+  double smeared = 0;                   ///< share of the zones that have lost nearly all detail
+  double passing = 0;                   ///< share of the time that each zone shows what passes, for a second at a time
+  std::optional<ViewPlace> place = {};  ///< of a view of a ZoneField
 };
 
 class WatchRig {

@@ -138,8 +138,8 @@ TEST(ViewMatcher, ViewInItsPlaceFitsInAnyLight) {
 }
 
 TEST(ViewMatcher, ViewElsewhereIsFound) {
-  for (const Place at : {Place{.right = 5}, Place{.right = -4.4, .down = 1.6}, Place{.degrees = 8},
-                         Place{.degrees = -8}, Place{.right = 1, .degrees = 5}, Place{.scale = 1.2}}) {
+  for (const ViewPlace at : {ViewPlace{.right = 5}, ViewPlace{.right = -4.4, .down = 1.6}, ViewPlace{.degrees = 8},
+                             ViewPlace{.degrees = -8}, ViewPlace{.right = 1, .degrees = 5}, ViewPlace{.scale = 1.2}}) {
     for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
       const ZoneField field(seed);
       ViewMatcher matcher;

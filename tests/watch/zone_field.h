@@ -20,7 +20,7 @@ class ZoneField {
 
   ZoneGrid grid() const { return {columns_, 0.75}; }
   /// Energies by zone of a view that shows the scene at this place.
-  std::vector<double> zones(const Place& at = {}) const {
+  std::vector<double> zones(const ViewPlace& at = {}) const {
     constexpr int kFine = 6;
     const double a = at.degrees * std::numbers::pi / 180, c = std::cos(a) / at.scale, s = std::sin(a) / at.scale;
     std::vector<double> zones;
@@ -36,7 +36,7 @@ class ZoneField {
       }
     return zones;
   }
-  std::vector<double> levels(const Place& at = {}) const {
+  std::vector<double> levels(const ViewPlace& at = {}) const {
     std::vector<double> levels = zones(at);
     for (double& v : levels) v = std::log2(v);
     return levels;
