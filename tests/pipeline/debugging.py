@@ -18,7 +18,7 @@ def log_of(levels, line):
     done = subprocess.run(["gst-launch-1.0", "-q", *shlex.split(line)], capture_output=True, text=True, timeout=LIMIT, check=False,
                           env={**os.environ, "GST_DEBUG": levels, "GST_DEBUG_NO_COLOR": "1"})
     assert done.returncode == 0, done.stderr[-3000:]
-    return [re.match(r"\S+ +\d+ +0x\w+ (\w+) +(\S+) +[^:]+:\d+:[^:]*:(?:<[^>]*>)? (.*)", text).groups()
+    return [re.match(r"\S+ +\d+ +\S+ +(\w+) +(\S+) +[^:]+:\d+:[^:]*:(?:<[^>]*>)? (.*)", text).groups()
             for text in done.stderr.splitlines() if re.match(r"\d+:\d\d:", text)]
 
 
