@@ -66,7 +66,7 @@ struct CameraFigures {
   double difference = kUnknown;  ///< of the pattern of zones: 0 the same ... 1 unrelated
   double changed = kUnknown;     ///< share of the zones
   double spread = kUnknown;      ///< of the pattern over the usual one's: how alike the zones are
-  double smeared = 0;            ///< share of the calm zones that have lost detail if the others have not, else 0
+  double smeared = 0;            ///< share of the calm zones that lost detail; 0 if the other zones lost it, too
   ViewFit view;                  ///< the reading compared with the template
   ViewFit lasting;               ///< the same of the view of the last seconds
   ViewFound found;               ///< where that fits better

@@ -49,7 +49,7 @@ constexpr double kMuchWhite = 0.25;      ///< share of the pixels
 constexpr double kStays = 0.5, kStaysEnd = 0.7;                     ///< share of the calm zones that are as usual
 constexpr double kMisfit = 0.3;                                     ///< octaves^2
 constexpr double kFound = 0.25;                                     ///< of the misfit that another place takes away
-constexpr double kNear = 0.4, kNearDegrees = 3, kNearScale = 0.06;  ///< zones: what is as near has not moved
+constexpr double kNear = 0.4, kNearDegrees = 3, kNearScale = 0.06;  ///< kNear in zones: a smaller change is no move
 constexpr double kFoundSurely = 0.4;  ///< the same, so that it does not matter how sharp it is
 // Smeared: part of the lens, so that only the zones behind it lose detail. Judged by zones that are calm by themselves.
 constexpr int kEnoughCalm = 16;

@@ -13,7 +13,7 @@
 
 namespace framequality::bench {
 
-/// Something that drives through the scene. Shares of the view of a camera that has not turned.
+/// A vehicle on the road. Positions are shares of the view of the camera before any fault.
 struct Vehicle {
   double left, right, top, bottom;
   double luma;

@@ -10,8 +10,8 @@ namespace framequality::bench {
 double between(SplitMix& random, double low, double high) { return low + (high - low) * random.uniform(); }
 
 void Life::at(double t, Condition& c) {
-  // A day of six hours: dusk and dawn of an hour each. At night there is a twentieth of the light, of which the
-  // camera's gain makes a third, with seven times the noise.
+  // A day lasts six hours, dusk and dawn one hour each. At night the scene has a twentieth of the light. The camera's
+  // gain raises that to a third, with seven times the noise.
   const double hour = std::fmod(t / 3600, 6);
   const double night = std::clamp(hour - 2.5, 0.0, 1.0) - std::clamp(hour - 4.5, 0.0, 1.0);
   const double light = std::pow(0.05, night);

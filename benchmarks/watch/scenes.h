@@ -19,7 +19,7 @@ struct Scene {
 
   /// What the camera sees `seconds` after the start; 8 bits. x, y: where it points, -1...1 of how far it can be turned.
   cv::Mat view(double seconds, double x, double y) const;
-  /// How far that is from where a camera that has not turned looks, pixels.
+  /// Distance between this view and that of the camera before any fault, pixels.
   cv::Point moved(double x, double y) const;
 };
 

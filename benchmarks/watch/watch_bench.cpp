@@ -27,7 +27,7 @@ constexpr double kSlowEnd = 15;      ///< s beyond the recovery time in which it
 constexpr double kLongestTry = 600;  ///< s in which a camera must have learned
 constexpr double kPlaces[kViews][2] = {{0, 0}, {-1, -1}, {1, -1}, {-1, 1}, {1, 1}};
 
-/// What a fault does `seconds` after it began.
+/// Applies a fault that began `seconds` ago.
 using Effect = std::function<void(Condition&, double seconds)>;
 struct Fault {
   const char* name;

@@ -98,6 +98,12 @@ class DmaImports : public testing::Test {
     const double got = rig.score(memory.frame(seed));
     EXPECT_EQ(got, memory.want()) << seed;
   }
+  static void pass_by_turns(Rig& rig, Recycled& first, Recycled& second, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      pass(rig, first, i);
+      pass(rig, second, i + 100);
+    }
+  }
 
   std::string device_;
   const std::string caps_ = video_caps("GRAY8", 640, 48);
@@ -237,10 +243,7 @@ TEST_F(DmaImports, ADriverThatReadsOtherMemoryIsRefusedOnce) {
     Recycled first(caps_), second(caps_);
     Rig meter = rig();
     begin(meter, caps_);
-    for (std::uint64_t i = 0; i < 4; ++i) {
-      pass(meter, first, i);
-      pass(meter, second, i + 100);
-    }
+    pass_by_turns(meter, first, second, 4);
     EXPECT_EQ(importing.asked, 1);
     EXPECT_EQ(importing.uploads, 8);
     EXPECT_TRUE(importing.live.empty());
@@ -287,10 +290,7 @@ TEST_F(DmaImports, WhereTheFirstImportFailsAllFramesAreCopied) {
     Recycled first(caps_), second(caps_);
     Rig meter = rig();
     begin(meter, caps_);
-    for (std::uint64_t i = 0; i < 3; ++i) {
-      pass(meter, first, i);
-      pass(meter, second, i + 100);
-    }
+    pass_by_turns(meter, first, second, 3);
     EXPECT_EQ(importing.asked, 1);
     EXPECT_EQ(importing.uploads, 6);
     EXPECT_TRUE(importing.live.empty());
