@@ -412,7 +412,7 @@ std::string FileScan::shown(const std::string& text) const {
 void FileScan::fail(const std::string& why) {
   // The call may destroy this, and itself with it.
   const auto failed = calls_.failed;
-  const bool unknown = name_ == kStandardInput && frames_ == 0;
+  const bool unknown = name_ == kStandardInput && frames_ == 0 && why.find("ffmpeg") == std::string::npos;
   failed(shown(why) +
          (unknown ? "; pipe in a video that can be decoded from its beginning on: ffmpeg -i INPUT -f yuv4mpegpipe -"
                   : ""));

@@ -3,6 +3,7 @@
 #include "apps/common/decoding.h"
 
 #include "apps/common/owned.h"
+#include "apps/common/yuv4mpeg.h"
 
 #include <glib/gstdio.h>
 
@@ -113,6 +114,25 @@ TEST_F(DecodingReason, SaysWhatADecoderSaidAndWhatMayHelp) {
       reason(),
       "its decoder failed to start: nvunwillingdec (out of memory); GPU memory may be full: try fewer files at once");
   rank("nvunwillingdec", GST_RANK_NONE);
+}
+
+TEST(Yuv4mpeg, LongHeadersLoseTheFieldsForApplications) {
+  const std::string all = "YUV4MPEG2 W1280 H720 F20:1 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2";
+  EXPECT_EQ(shorter_yuv4mpeg_header(all), all);
+  EXPECT_EQ(shorter_yuv4mpeg_header(all + " XCOLORRANGE=LIMITED"), "YUV4MPEG2 W1280 H720 F20:1 Ip A1:1 C420mpeg2");
+  // With its newline, 80 bytes: as many as are read.
+  const std::string longest = all + std::string(79 - all.size() - 2, ' ') + "X1";
+  ASSERT_EQ(longest.size(), 79u);
+  EXPECT_EQ(shorter_yuv4mpeg_header(longest), longest);
+  EXPECT_NE(shorter_yuv4mpeg_header(longest + "2"), longest + "2");
+  EXPECT_EQ(shorter_yuv4mpeg_header(""), "");
+}
+
+TEST(Yuv4mpeg, ChromaThatTheDecoderMisreads) {
+  for (const char* read : {"", " C420", " C420jpeg", " C420mpeg2 XYSCSS=420MPEG2", " C420paldv", " C422", " C444"})
+    EXPECT_EQ(misread_yuv4mpeg_chroma("YUV4MPEG2 W16 H16 F25:1" + std::string(read)), "") << read;
+  for (const char* other : {"420p10", "422p12", "444p16", "444alpha", "mono", "mono10", "411"})
+    EXPECT_EQ(misread_yuv4mpeg_chroma("YUV4MPEG2 W16 H16 C" + std::string(other) + " F25:1"), other);
 }
 
 }  // namespace

@@ -142,6 +142,35 @@ def test_standard_input(folder):
     assert '"name":"-"' in (folder / "r.html").read_text("utf-8")
 
 
+def test_raw_video_as_ffmpeg_writes_it(folder):
+    """FFmpeg's fields for applications make a header longer than the decoder of GStreamer 1.22 reads."""
+    launch("videotestsrc num-buffers=30 pattern=ball ! video/x-raw,format=I420,width=160,height=120,framerate=25/1 ! y4menc"
+           " ! filesink location={path}", path=folder / "short.y4m")
+    header, frames = (folder / "short.y4m").read_bytes().split(b"\n", 1)
+    size = len(b"FRAME\n") + 160 * 120 * 3 // 2
+    assert len(frames) == 30 * size
+    long = b"YUV4MPEG2 W160 H120 F25:1 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2 XCOLORRANGE=LIMITED XTHE=REST\n"
+    assert len(header) < 80 < len(long)
+    (folder / "long.y4m").write_bytes(long + frames)
+    wanted = [row["score"] for row in rows_of(scan("-q", "short.y4m", cwd=folder))]
+    assert len(wanted) == 30
+    for arguments in ([], ["--segments", "3"], ["--best", "2", "--export", "out"]):  # the last two seek
+        rows = rows_of(scan("-q", *arguments, "long.y4m", cwd=folder))
+        assert [row["score"] for row in rows] == wanted, arguments
+    assert os.listdir(folder / "out")
+    piece = (folder / "long.y4m").read_bytes()
+    assert [row["score"] for row in rows_of(run(TOOL, "-q", "-", input=piece))] == wanted
+    # Ten bits are decoded or refused, but never taken for eight.
+    deep = b"YUV4MPEG2 W160 H120 F25:1 Ip A1:1 C420p10 XYSCSS=420P10\n" + 3 * (b"FRAME\n" + bytes(160 * 120 * 3))
+    (folder / "deep.y4m").write_bytes(deep)
+    formats = subprocess.run(["gst-inspect-1.0", "y4mdec"], capture_output=True, timeout=LIMIT, check=False, env=plain()).stdout
+    if b"I420_10LE" in formats:
+        assert len(rows_of(scan("-q", "deep.y4m", cwd=folder))) == 3
+    else:
+        done = scan("-q", "deep.y4m", cwd=folder, check=1)
+        assert b"8-bit color" in done.stderr and b"420p10" in done.stderr and len(rows_of(done)) == 0, done
+
+
 def test_standard_input_that_is_no_video(folder):
     done = run(TOOL, "-q", "-", input=b"no video at all " * 1000, check=1)
     assert b"yuv4mpegpipe" in done.stderr, done.stderr
