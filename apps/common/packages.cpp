@@ -2,6 +2,8 @@
 // The packages of Debian and Ubuntu with the parts that GStreamer misses.
 #include "apps/common/packages.h"
 
+#include <gst/gst.h>
+
 #include <algorithm>
 
 namespace framequality::apps {
@@ -15,9 +17,10 @@ constexpr char kBase[] = "gstreamer1.0-plugins-base", kGood[] = "gstreamer1.0-pl
 struct Entry {
   std::string_view missing;  ///< with a * at its end: a prefix; the first match counts
   const char* package;
+  guint since = 0;  ///< of GStreamer 1.x
 };
 
-// As in Debian 12 and 13 and Ubuntu 24.04; tests compare it with the installed packages.
+// As in Debian 12, 13 and sid and in Ubuntu 24.04; tests compare it with the installed packages.
 constexpr Entry kTable[] = {
     {"element-uridecodebin", kBase},
     {"element-decodebin", kBase},
@@ -75,6 +78,7 @@ constexpr Entry kTable[] = {
     {"decoder-application/mxf", kBad},
     {"decoder-application/x-hls", kBad},
     {"decoder-application/dash+xml", kBad},
+    {"decoder-application/x-yuv4mpeg", kGood, 28},
     {"decoder-application/x-yuv4mpeg", kBad},
     {"decoder-image/webp", kBad},
     {"decoder-image/svg+xml", kBad},
@@ -97,8 +101,10 @@ bool fits(std::string_view name, std::string_view missing) {
 }  // namespace
 
 std::string package_of(std::string_view missing) {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
   for (const Entry& entry : kTable)
-    if (fits(missing, entry.missing)) return entry.package;
+    if (minor >= entry.since && fits(missing, entry.missing)) return entry.package;
   return "";
 }
 

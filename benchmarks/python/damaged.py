@@ -53,8 +53,9 @@ def bytes_of(buffer):
 
 def encode(clip, encoder, first, frames):
     """[(pts, access unit, is a keyframe)]"""
+    # Not decodebin: with GStreamer 1.28, it sometimes links y4mdec too late for the first frame, and nothing follows.
     pipeline = Gst.parse_launch(
-        f"filesrc location=\"{clip}\" ! decodebin ! videoconvert ! videorate ! identity name=count ! "
+        f"filesrc location=\"{clip}\" ! decodebin3 ! videoconvert ! videorate ! identity name=count ! "
         f"video/x-raw,format=I420,framerate=25/1 ! {encoder} ! h264parse config-interval=-1 ! {STREAM} ! "
         "appsink name=out sync=false")
     seen = 0

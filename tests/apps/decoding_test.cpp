@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unistd.h>
 
@@ -133,6 +134,36 @@ TEST(Yuv4mpeg, ChromaThatTheDecoderMisreads) {
     EXPECT_EQ(misread_yuv4mpeg_chroma("YUV4MPEG2 W16 H16 F25:1" + std::string(read)), "") << read;
   for (const char* other : {"420p10", "422p12", "444p16", "444alpha", "mono", "mono10", "411"})
     EXPECT_EQ(misread_yuv4mpeg_chroma("YUV4MPEG2 W16 H16 C" + std::string(other) + " F25:1"), other);
+}
+
+/// If y4mdec read by itself, it could have its first frame before decodebin had a place for it.
+TEST(DecodingVideo, IsPushedIntoY4mdec) {
+  gst_init(nullptr, nullptr);
+  const std::string path = g_get_tmp_dir() + std::string("/fq-decoding-") + std::to_string(getpid()) + ".y4m";
+  const std::string line = "filesrc location=" + path + " ! decodebin ! fakesink name=sink sync=false";
+  const std::string frame = "FRAME\n" + std::string(16 * 16 * 3 / 2, 'x');
+  ASSERT_TRUE(
+      g_file_set_contents(path.c_str(), ("YUV4MPEG2 W16 H16 F25:1 C420\n" + frame + frame).c_str(), -1, nullptr));
+  Decoding decoding;
+  const Owned<GstElement> pipeline(gst_parse_launch(line.c_str(), nullptr));
+  decoding.watch(pipeline.get());
+  Owned<GstPad> input;
+  const auto keep = +[](GstBin*, GstBin*, GstElement* element, Owned<GstPad>* pad) {
+    GstElementFactory* const factory = gst_element_get_factory(element);
+    if (factory && std::string_view(GST_OBJECT_NAME(factory)) == "y4mdec")
+      pad->reset(gst_element_get_static_pad(element, "sink"));
+  };
+  g_signal_connect(pipeline.get(), "deep-element-added", G_CALLBACK(keep), &input);
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
+  const Owned<GstMessage> end(gst_bus_timed_pop_filtered(
+      bus.get(), 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  const GstPadMode mode = input ? GST_PAD_MODE(input.get()) : GST_PAD_MODE_NONE;
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+  g_unlink(path.c_str());
+  if (!input) GTEST_SKIP() << "no y4mdec";
+  EXPECT_EQ(mode, GST_PAD_MODE_PUSH);
+  EXPECT_TRUE(end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS);
 }
 
 }  // namespace
