@@ -157,6 +157,12 @@ def test_scan_does_not_choose_damaged_frames(folder):
     assert not {f["frame"] for f in picks["frames"]} & set(range(40, 60)), picks["frames"]
 
 
+def parses_jpeg():
+    """Whether decodebin puts a parser before decoders of JPEG, as since GStreamer 1.28: it drops what is not whole."""
+    parser = Gst.ElementFactory.find("jpegparse")
+    return parser is not None and parser.get_rank() > Gst.Rank.NONE
+
+
 def test_photograph_without_its_end_is_not_chosen(folder):
     launch("filesrc location={clip} ! y4mdec ! videoconvert ! jpegenc quality=95 ! multifilesink location={photo}",
            clip=folder / "walk.y4m", photo=folder / "photo-%02d.jpg")
@@ -165,13 +171,18 @@ def test_photograph_without_its_end_is_not_chosen(folder):
     for part in (0.3, 0.9, 1):
         data = whole[0].read_bytes()
         cut.write_bytes(data[:int(part * len(data)) - 1])
-        done = run(TOOL, "-q", "--set", "--best", "9", "--manifest", folder / "set.json", *whole, cut)
+        done = run(TOOL, "-q", "--set", "--best", "9", "--manifest", folder / "set.json", *whole, cut, check=int(parses_jpeg()))
         rows = list(csv.DictReader(io.StringIO(done.stdout.decode())))
+        said = json.loads((folder / "set.json").read_bytes())
+        assert sorted(frame["source"] for frame in said["frames"]) == sorted(map(str, whole)), said
+        assert [r["source"] for r in said["rejected"]] == [str(cut)], said
+        if parses_jpeg():
+            assert [row["damaged"] for row in rows] == ["0"] * 4 and b"cut.jpg" in done.stderr, (rows, done.stderr)
+            continue
         assert [row["damaged"] for row in rows] == ["1"] + ["0"] * 4, rows  # in the order of their names
         if part < 1:
             assert float(rows[0]["score"]) > float(rows[1]["score"]), "it would have won"
-        said = json.loads((folder / "set.json").read_bytes())
-        assert len(said["frames"]) == 4 and [r["reason"] for r in said["rejected"]] == ["damaged"], said
+        assert said["rejected"][0]["reason"] == "damaged", said
     cut.write_bytes(whole[0].read_bytes() + b"what cameras add")
     assert scanned(cut)[0]["damaged"] == "0"
 
