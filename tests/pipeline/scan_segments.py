@@ -264,8 +264,9 @@ def test_readers_that_stop(clips):
         rest, errors = late.communicate(timeout=LIMIT)
         assert late.returncode == 128 + signal.SIGTERM and errors == b"", (late.returncode, errors)
         part = late_first + rest
-        assert len(part) < len(wanted) and is_beginning(part, wanted), (len(part), part[-300:])
-        assert jobs != "1" or wanted.startswith(part), part[-300:]
+        assert is_beginning(part, wanted), (len(part), part[-300:])
+        # All at once, each may have been at its end.
+        assert jobs != "1" or (len(part) < len(wanted) and wanted.startswith(part)), (len(part), part[-300:])
         rest, errors = slow.communicate(timeout=LIMIT)
         assert (slow.returncode, errors, slow_first + rest == wanted) == (0, b"", True)
     process, _ = start(clips, *arguments)
