@@ -46,6 +46,11 @@ std::vector<Disturbance> all_disturbances() {
     all.push_back(
         {"flicker 10%" + end, [=](int) { return Light{.sigma = 1, .flicker = 0.1, .normalized = normalized}; }});
   }
+  for (const auto& [mains, rate] : {std::pair{50, 24}, {50, 30}, {60, 25}})
+    for (const bool normalized : {true, false})
+      all.push_back({std::to_string(mains) + " Hz lamp, " + std::to_string(rate) + " frames/s" +
+                         (normalized ? "" : ", not normalized"),
+                     [=](int) { return lamp_light(mains, rate, normalized); }});
   // Someone of another sharpness is in the picture for a second, every 20 seconds.
   for (const double veil : {0.3, 0.7, 1.5})
     all.push_back({"passer-by, score x " + decimal(veil),

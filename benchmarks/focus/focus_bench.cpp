@@ -23,6 +23,7 @@ constexpr Table kTables[] = {
     {"certainty", certainties, "whether the certainty of focus::Search is a probability, and which limit loses least"},
     {"refocus", refocusing, "the best position jumps, or drifts slowly"},
     {"lenses", real_lenses, "play, slow motors, long exposures, lag that is not what one was told"},
+    {"scenes", hard_scenes, "lamps that flicker, scenes that are almost black, lenses that breathe"},
     {"moving", moving_scenes, "clips in front of the lens (--clips)"},
     {"disturbances", disturbances, "noise, light and passers-by in front of a scene that stays in focus"},
     {"flat", flat_scenes, "a gray wall: there is nothing to find"},

@@ -18,6 +18,7 @@ FocusSettings settings_for(const LensRange& range, const Settings& settings) {
       .take("average_frames", s.average_frames)
       .take("lag_frames", s.lag_frames)
       .take("backlash", s.backlash)
+      .take("settle_frames", s.settle_frames)
       .take("stop_and_go", s.stop_and_go)
       .take("tracking", s.tracking)
       .take("loss", s.loss)

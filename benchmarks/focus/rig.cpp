@@ -58,6 +58,7 @@ LensRange range_of(const View& view, const Rig::Options& options, double positio
 Rig::Rig(const Algorithm& algorithm, const View& v, const Light& l, const Options& options)
     : view(v), light(l), random_(options.seed) {
   target_ = lens_ = std::floor(random_.uniform() * view.positions);
+  lamp_phase_ = target_ / view.positions;  // as random as where the lens is
   drive_.configure(options.drive);
   autofocus_ = algorithm.make(range_of(view, options, target_));
 }
@@ -68,7 +69,9 @@ double Rig::gaussian() {
 }
 
 Sight Rig::look(std::span<const double> positions) {
-  const double gain = light.exposure * (1 + light.flicker * (2 * random_.uniform() - 1));
+  lamp_phase_ += light.lamp_periods;
+  const double lamp = 1 + light.lamp * std::cos(2 * std::numbers::pi * lamp_phase_);
+  const double gain = light.exposure * lamp * (1 + light.flicker * (2 * random_.uniform() - 1));
   // Brighter by a gain with the same noise is the same picture with less noise; the score is in units of the mean.
   const double sigma = light.sigma / gain;
   Expected sum;

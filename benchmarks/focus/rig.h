@@ -32,11 +32,13 @@ View random_view(Subject& subject, int positions, double contrast, SplitMix& ran
 
 /// What may change from frame to frame.
 struct Light {
-  double sigma = 0;        ///< of the noise, codes
-  double flicker = 0;      ///< exposure is random in 1 - flicker...1 + flicker
-  double exposure = 1;     ///< times the codes
-  bool normalized = true;  ///< the score is divided by the squared mean luma, as normalize=mean does
-  double veil = 1;         ///< times the score, of what passes in front of the scene
+  double sigma = 0;         ///< of the noise, codes
+  double flicker = 0;       ///< exposure is random in 1 - flicker...1 + flicker
+  double lamp = 0;          ///< exposure also varies as a cosine in 1 - lamp...1 + lamp,
+  double lamp_periods = 0;  ///< of which so many pass from frame to frame
+  double exposure = 1;      ///< times the codes
+  bool normalized = true;   ///< the score is divided by the squared mean luma, as normalize=mean does
+  double veil = 1;          ///< times the score, of what passes in front of the scene
 };
 
 class Rig {
@@ -75,6 +77,7 @@ class Rig {
   SplitMix random_;
   LensDrive drive_;
   double target_, lens_;
+  double lamp_phase_;  ///< periods
   std::unique_ptr<Autofocus> autofocus_;
   int moves_ = 0, searches_ = 0, failed_searches_ = 0;
 };

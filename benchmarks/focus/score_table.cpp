@@ -2,6 +2,7 @@
 // Table of scores by lens position and noise of the frame: measured once, then looked up.
 #include "benchmarks/focus/score_table.h"
 
+#include "algorithms/focus/virtual_lens.h"
 #include "benchmarks/focus/camera.h"
 
 #include <algorithm>
@@ -157,6 +158,24 @@ Subject Subject::swept(std::string name, const std::vector<Pixels>& pictures) {
     for (std::size_t i = 0; i < p.size(); ++i) s.planes_.back()[i] = static_cast<std::uint16_t>(p[i] * 256);
   }
   return s;
+}
+
+Subject Subject::lit(double light) const {
+  Subject s(name_, is_sweep_, nodes_);
+  s.planes_ = planes_;
+  for (Plane& plane : s.planes_)
+    for (std::uint16_t& code : plane) code = static_cast<std::uint16_t>(std::min(code * light, 65535.0));
+  return s;
+}
+
+Subject Subject::breathing(int positions, double best, double blur, double growth) const {
+  Pixels still(planes_[0].size());
+  for (std::size_t i = 0; i < still.size(); ++i) still[i] = static_cast<std::uint8_t>(planes_[0][i] / 256);
+  VirtualLens lens(kWidth, kHeight, std::move(still),
+                   {.best_position = best, .blur_per_unit = blur, .breathing = growth / (positions - 1)});
+  std::vector<Pixels> pictures(static_cast<std::size_t>(positions), Pixels(planes_[0].size()));
+  for (int at = 0; at < positions; ++at) lens.render(at, pictures[static_cast<std::size_t>(at)].data());
+  return swept(name_, pictures);
 }
 
 const ScoreTable& Subject::table(double contrast) {

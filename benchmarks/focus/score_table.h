@@ -65,6 +65,11 @@ class Subject {
   /// Nodes are numbers of pictures.
   static Subject swept(std::string name, const std::vector<Pixels>& pictures);
 
+  /// The same picture with so many times the light.
+  Subject lit(double light) const;
+  /// The picture at each position of a lens whose image grows by `growth` over the range; blur: pixels per position.
+  Subject breathing(int positions, double best, double blur, double growth) const;
+
   /// contrast: codes are scaled by it about 128 before noise is added.
   const ScoreTable& table(double contrast = 1);
 

@@ -71,10 +71,14 @@ inline constexpr int kMostFrames = 10000;  ///< of one search
 int positions_for(int positions, SplitMix& random);
 std::string column_name(int positions);
 
+/// Of a lamp on mains of so many Hz, seen at so many frames per second.
+Light lamp_light(int mains, int rate, bool normalized);
+
 void focusing(Bench& bench);      ///< frames to focus and how well, by positions of the lens
 void low_contrast(Bench& bench);  ///< the same with little contrast and much noise
 void flat_scenes(Bench& bench);   ///< nothing to focus on
 void real_lenses(Bench& bench);   ///< backlash, slew, exposure, lag
+void hard_scenes(Bench& bench);   ///< lamps, almost black, zoom breathing
 void certainties(Bench& bench);   ///< whether the certainty of a search is a probability
 void refocusing(Bench& bench);    ///< the best position jumps or drifts
 void moving_scenes(Bench& bench);
