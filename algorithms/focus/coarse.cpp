@@ -9,7 +9,7 @@ namespace framequality::focus {
 std::optional<double> Search::start_sweep(bool has_score, bool from_here) {
   clear();
   is_wide_ = is_halfway_ = false;
-  lingers_ = 0;
+  lingers_ = late_ = 0;
   kind_ = Kind::kSweep;
   noise_.noise_least = std::numeric_limits<double>::infinity();
   noise_.noise_most = 0;
@@ -27,7 +27,8 @@ Pace Search::pace() const {
           .is_prompt = is_prompt(),
           .times_slower = times_slower_,
           .width = shape_ && !wants_all() ? shape_->width : 0,
-          .slew = lens_.slew()};
+          .slew = lens_.slew(),
+          .creeps = lens_.creeps()};
 }
 
 bool Search::is_prompt() const {
@@ -59,6 +60,13 @@ std::optional<double> Search::sweep_slower() {
   return start_sweep(true, from_here_);
 }
 
+std::optional<double> Search::sweep_in_one_move() {
+  reason_ = "the lens is slower than the sweep";
+  lens_.learn_creeping();
+  from_here_ = false;
+  return sweep_slower();
+}
+
 std::optional<double> Search::begin_leg() {
   const auto [from, to] = sweep_.begin_leg();
   lens_.approach_like(from, to);
@@ -72,7 +80,8 @@ std::optional<double> Search::begin_leg() {
 
 std::optional<double> Search::to_leg() {
   if (!lens_.is_steady()) return {};
-  lens_.learn_lag(expected_.noise, false);
+  const double speed = lens_.learn_lag(expected_.noise, false);
+  if (speed < kTuning.creeping * sweep_.stride()) lens_.learn_creeping();
   if (sweep_.passes() == 0) {
     is_wide_ = is_prompt();
     sweep_.set_stride(stride_of(pace()));
@@ -105,9 +114,19 @@ std::optional<double> Search::leg_end() {
   const FocusMotion& motion = lens_.motion();
   sweep_.add({motion.now(), lens_.score()});
   is_past_ = is_past_peak();
+  if (is_past_ && lens_.creeps()) return leg_done();
   if (!motion.at_rest()) return {};
+  if (lens_.creeps()) {
+    const std::optional<std::uint64_t> arrived = sweep_.came_to_rest();
+    if (!arrived && motion.since() < static_cast<int>(kTuning.most_trail)) return {};
+    if (arrived) lens_.learn_slew(*arrived);
+    return leg_done();
+  }
   // A lens slower than the sweep is still moving.
-  if (sweep_.is_moving() && motion.since() < motion.rest() + kTuning.longest_settle) return {};
+  if (sweep_.is_moving() && motion.since() < motion.rest() + kTuning.longest_settle) {
+    if (++late_ == kTuning.creeping_late) lens_.learn_creeping();
+    return {};
+  }
   return leg_done();
 }
 
@@ -117,7 +136,11 @@ double Search::noise_beside_blur() const {
   return std::max(kTuning.more_noise * sweep_.least_noise(), kTuning.blur_noise * blur->off * blur->height);
 }
 
-bool Search::is_past_peak() const { return !wants_all() && sweep_.is_past(lens_.motion().lag()); }
+bool Search::is_past_peak() const {
+  // A lens that creeps at unknown speed has to arrive first.
+  if (lens_.creeps() && lens_.slew() == 0) return false;
+  return !wants_all() && sweep_.is_past(lens_.motion().lag());
+}
 
 FocusPeak Search::swept_peak() {
   if (lens_.may_stand() && !from_here_) sweep_.leave_out_standstill();
@@ -132,7 +155,11 @@ std::optional<double> Search::leg_done() {
     phase_ = Phase::kLegEnd;
     return {};
   }
-  if (wants_all() && sweep_.passes() == 1 && sweep_.stride() > 1) return sweep_shifted();
+  if (wants_all() && sweep_.passes() == 1 && sweep_.stride() > 1 && !lens_.creeps()) return sweep_shifted();
+  if (lens_.creeps()) {
+    if (late_ > 0 && !sweep_.has_seen_start() && times_slower_ < kTuning.retries) return sweep_in_one_move();
+    sweep_.set_stride(std::max(1, static_cast<int>(std::lround(lens_.slew()))));
+  }
   if (is_halfway_ && sweep_.passes() == 2) sweep_.set_stride(std::max(1, sweep_.stride() / 2));
   expected_.noise = sweep_.noise();
   const Verdict verdict = is_past ? Verdict{Verdict::Is::kPeak, "the scores fell from a peak"}

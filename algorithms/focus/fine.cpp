@@ -58,8 +58,10 @@ std::optional<double> Search::go(int at, bool directly) {
   if (beyond == at) return lens_.send(at);
   stops_.go_past();
   phase_ = Phase::kPass;
-  passing_ = frames_past(std::abs(beyond - lens_.at()));
-  return lens_.send(beyond);
+  const int distance = std::abs(beyond - lens_.at());
+  const Command command = lens_.send(beyond);
+  passing_ = frames_past(distance);
+  return command;
 }
 
 int Search::frames_past(int distance) const {
@@ -67,6 +69,7 @@ int Search::frames_past(int distance) const {
   // At least as fast as it followed the sweep.
   int frames = lens_.suspects_play() ? rest : std::clamp(distance / std::max(1, 2 * sweep_.stride()), 1, rest);
   if (settings_.stop_and_go) frames = lens_.motion().rest() + 1;
+  if (lens_.creeps()) return rest;
   if (lens_.is_slow()) frames = std::max(frames, static_cast<int>(std::ceil(distance / lens_.slew())));
   return frames;
 }
@@ -86,7 +89,9 @@ std::optional<double> Search::stop() {
   if (state_ == FocusState::kStack) return stack_stop();
   if (mean_.frames == 0) {
     if (!lens_.is_steady(expected_)) return {};
-    lens_.learn_lag(expected_.noise, kind_ == Kind::kSweep && stops_.is_first());
+    const double speed = lens_.learn_lag(expected_.noise, kind_ == Kind::kSweep && stops_.is_first());
+    if (kind_ == Kind::kSweep && speed < kTuning.creeping * sweep_.stride() && times_slower_ < kTuning.retries)
+      return sweep_in_one_move();
     learn_noise();
   } else {
     expected_.noise = changes_.noise_with(lens_.score() - mean_.last, expected_.noise);

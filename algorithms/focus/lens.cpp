@@ -2,6 +2,8 @@
 // The lens as seen through its frames: commands, and learning of lag, speed and play.
 #include "algorithms/focus/lens.h"
 
+#include <limits>
+
 namespace framequality::focus {
 
 std::optional<Effect> effect_of(std::span<const Seen> trail, std::uint64_t fresh, double score, double noise,
@@ -26,12 +28,28 @@ std::optional<Effect> effect_of(std::span<const Seen> trail, std::uint64_t fresh
   return Effect{static_cast<int>(trail[first].frame - fresh), is_clean};
 }
 
+std::optional<std::uint64_t> came_to_rest(std::span<const Seen> trail) {
+  const std::size_t n = kTuning.rest_frames;
+  if (trail.size() < n) return {};
+  const std::span<const Seen> last = trail.last(n);
+  double mean = 0, squares = 0, changes = 0;
+  for (const Seen& s : last) mean += s.score / static_cast<double>(n);
+  for (const Seen& s : last) squares += (s.score - mean) * (s.score - mean);
+  for (std::size_t i = 1; i < n; ++i)
+    changes += (last[i].score - last[i - 1].score) * (last[i].score - last[i - 1].score);
+  if (changes < kTuning.rest_ratio * squares) return {};
+  const double near = kTuning.rest_noise * std::sqrt(squares / static_cast<double>(n - 1));
+  std::size_t first = trail.size() - n;
+  while (first > 0 && std::abs(trail[first - 1].score - mean) <= near) --first;
+  return trail[first].frame;
+}
+
 void Lens::configure(const FocusSettings& settings) {
   settings_ = settings;
   last_ = std::max(0, static_cast<int>(std::floor((settings.max - settings.min) / settings.step + 1e-6)));
   motion_.configure({settings.lag_frames, settings.settle_frames});
   play_.reset();
-  slew_ = 0;
+  creep(false, 0);
   if (settings.backlash >= 0) play_ = settings.backlash / settings.step;
   direction_ = settings.approach == FocusApproach::kFromAbove ? -1 : 1;
 }
@@ -63,6 +81,15 @@ double Lens::command(int at, double position) {
   return position;
 }
 
+int Lens::travel_time() const {
+  if (!(slew_ > 0)) return 0;
+  if (!creeps_) return static_cast<int>(std::ceil(kTuning.slow_time * std::abs(at_ - from_) / slew_));
+  // Until the command takes effect, the lens goes on to where it was sent before.
+  const int lag = motion_.lag(), turns = motion_.shown(motion_.now() + static_cast<std::uint64_t>(lag)).value_or(from_);
+  const double time = kTuning.creeping_time * std::abs(at_ - turns) / slew_;
+  return static_cast<int>(std::ceil(time)) + (motion_.lag_is_known() ? 0 : lag);
+}
+
 std::optional<double> Lens::send(int at) {
   apart_ = static_cast<int>(std::min<std::uint64_t>(motion_.now() - sent_, kTuning.most_trail));
   sent_ = motion_.now();
@@ -70,7 +97,7 @@ std::optional<double> Lens::send(int at) {
   trail_.push_back({motion_.now(), score_});
   trend_ = score_ - score_before_;
   from_ = std::exchange(at_, at);
-  motion_.take_time(is_slow() ? static_cast<int>(std::ceil(kTuning.slow_time * std::abs(at_ - from_) / slew_)) : 0);
+  motion_.take_time(travel_time());
   const double to = position_of(at);
   if (to == position_ && std::exchange(is_certain_, true)) return {};
   return command(at, to);
@@ -86,8 +113,22 @@ std::optional<double> Lens::send_on(int at) {
 
 bool Lens::is_at_once_there() const { return motion_.lag_is_known() && !is_slow(); }
 
+bool Lens::is_gliding() const {
+  const std::size_t n = kTuning.gliding;
+  if (trail_.size() <= n) return false;
+  const auto last = std::span(trail_).last(n);
+  const double way = last[n - 1].score - last[0].score;
+  for (std::size_t i = 1; i < n; ++i) {
+    const double share = (last[i].score - last[i - 1].score) / way;
+    if (!(share > kTuning.even[0] && share < kTuning.even[1])) return false;
+  }
+  return true;
+}
+
 bool Lens::is_steady() const {
   if (!motion_.at_rest()) return false;
+  if (creeps_) return trail_.size() >= kTuning.most_trail || came_to_rest(trail_);
+  if (is_gliding()) return false;
   if (trail_.size() < 2 || motion_.since() > motion_.rest() + kTuning.longest_settle) return true;
   // The frame before this one may have shown the lens still moving.
   if (is_at_once_there() && motion_.since() - 1 <= motion_.lag()) return true;
@@ -101,8 +142,10 @@ bool Lens::is_steady() const {
 
 bool Lens::is_steady(const Expected& expected) const {
   if (!motion_.at_rest()) return false;
+  if (is_gliding()) return false;
   if (trail_.size() < 2 || motion_.since() > motion_.rest() + kTuning.longest_settle) return true;
   if (is_at_once_there() && motion_.since() - 1 <= motion_.lag()) return true;
+  if (creeps_ && slew_ == 0) return trail_.size() >= kTuning.most_trail || came_to_rest(trail_);
   const double tolerance = expected.tolerance();
   // Frames before the response show the last position. Wait for it if noise and distance let it be seen.
   const bool is_seen = std::abs(at_ - from_) > kTuning.seen_width * expected.peak.width &&
@@ -133,26 +176,40 @@ std::span<const Seen> Lens::rest() const {
   return {first, trail_.end()};
 }
 
-void Lens::learn_lag(double noise, bool on_a_flank) {
-  if (motion_.commands() == 0) return;
+double Lens::learn_lag(double noise, bool on_a_flank) {
+  constexpr double kUnseen = std::numeric_limits<double>::infinity();
+  if (motion_.commands() == 0) return kUnseen;
   const std::uint64_t fresh = motion_.now() - static_cast<std::uint64_t>(motion_.since()) + 1;
-  const std::optional<Effect> effect = effect_of(trail_, fresh, score_, noise, on_a_flank);
-  if (!effect) return;
+  const std::optional<Effect> effect = effect_of(trail_, fresh, score_, noise, on_a_flank && !creeps_);
+  if (!effect) return kUnseen;
   if (on_a_flank && !play_ && is_free()) {
     // Sent back from a flank, a lens with more play than that stays: what is seen is the command before.
     const double far = extremes(trail_).second - extremes(trail_).first;
-    if (score_ < extremes(trail_).first + kTuning.near * far) return;
+    if (score_ < extremes(trail_).first + kTuning.near * far) return kUnseen;
   }
   // What comes as late after the command before as that lag is, shows that one.
-  if (motion_.lag_is_known() && effect->lag != motion_.lag() && effect->lag + apart_ == motion_.lag()) return;
+  if (motion_.lag_is_known() && effect->lag != motion_.lag() && effect->lag + apart_ == motion_.lag()) return kUnseen;
   if (effect->is_clean) {
     motion_.learn(effect->lag);
-    return;
+    if (creeps_ && std::abs(at_ - from_) > kTuning.jump * std::max(1.0, slew_)) creep(false, 0);
+    return kUnseen;
   }
   const int known = motion_.lag_is_known() ? motion_.lag() : 0;
-  if (effect->lag <= known || at_ == from_) return;
-  const double speed = std::abs(at_ - from_) / std::max<double>(1, effect->lag - known);
-  slew_ = is_slow() ? std::min(slew_, speed) : speed;
+  if (effect->lag <= known || at_ == from_ || creeps_) return kUnseen;
+  const double way = std::abs(at_ - from_), speed = way / std::max<double>(1, effect->lag - known);
+  slew_ = slew_ > 0 ? std::min(slew_, speed) : speed;
+  const int frames = effect->lag - motion_.lag() + 1;
+  return frames >= kTuning.long_move && effect->lag > settings_.settle_frames ? way / frames : kUnseen;
+}
+
+void Lens::learn_slew(std::uint64_t arrived) {
+  // The slowest that is there by then, by bisection.
+  double low = 0.01, high = last_;
+  for (int i = 0; i < 40; ++i) {
+    const double middle = std::sqrt(low * high);
+    (motion_.shown_on_the_way(arrived, middle) == at_ ? high : low) = middle;
+  }
+  creep(true, high);
 }
 
 double Lens::play_to_take_up(bool unknown) const {

@@ -32,6 +32,10 @@ struct Effect {
 std::optional<Effect> effect_of(std::span<const Seen> trail, std::uint64_t fresh, double score, double noise,
                                 bool on_a_flank);
 
+/// The frame from which on the lens has been at rest, by its scores alone: while it moves, even past a peak, they
+/// change smoothly, at rest only by noise (von Neumann's ratio). Empty while it moves.
+std::optional<std::uint64_t> came_to_rest(std::span<const Seen> trail);
+
 /// Positions are in steps from the lowest, except those called position, which are in the unit of FocusSettings.
 /// Functions that return an optional double return the lens's next command, if any.
 class Lens {
@@ -92,10 +96,16 @@ class Lens {
 
   // --- What is learned -----------------------------------------------------------------------------------------------
 
-  /// Learns how long the lens took to come to rest.
-  void learn_lag(double noise, bool on_a_flank);
-  double slew() const { return slew_; }  ///< steps per frame; 0: it moves instantly
-  bool is_slow() const { return slew_ > 0; }
+  /// Learns how long the lens took to come to rest. Returns the most steps per frame that a long move may have had;
+  /// infinite if it was not seen.
+  double learn_lag(double noise, bool on_a_flank);
+  double slew() const { return slew_; }  ///< steps per frame; 0: it moves instantly, or it is not known
+  bool is_slow() const { return slew_ > 0 || creeps_; }
+  /// True if it is slower than sweeps: what frames show follows from its speed, not from the last command.
+  bool creeps() const { return creeps_; }
+  void learn_creeping() { creep(true, 0); }
+  /// Learns the speed of a lens that creeps from the frame in which it arrived at the end of the range.
+  void learn_slew(std::uint64_t arrived);
 
   const std::optional<double>& play() const { return play_; }  ///< as set or learned
   /// Play to allow for, 0 if there is none. unknown: also if not known yet.
@@ -122,7 +132,16 @@ class Lens {
 
  private:
   double command(int at, double position);
+  void creep(bool creeps, double slew) {
+    creeps_ = creeps;
+    slew_ = slew;
+    motion_.set_slew(slew);
+  }
+  /// Frames that a move takes which begins now.
+  int travel_time() const;
   bool is_at_once_there() const;
+  /// True if the last scores rise or fall evenly, so that the lens is on its way.
+  bool is_gliding() const;
   /// True if the score has changed since the last command differently from before.
   bool has_answered(double tolerance) const;
 
@@ -139,6 +158,7 @@ class Lens {
   double score_ = 0, score_before_ = 0;
   double trend_ = 0;         ///< change of the score when the last command was given
   std::vector<Seen> trail_;  ///< frames since the last command, and the one before it
+  bool creeps_ = false;
   double slew_ = 0;
   std::optional<double> play_;
   bool is_new_play_ = false;  ///< learned in this search

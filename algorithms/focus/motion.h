@@ -66,6 +66,8 @@ class FocusMotion {
   int rest() const { return std::max(timing_.settle, lag_is_known() ? lag() + taken_ : taken_); }
   /// The move that begins takes this many frames.
   void take_time(int frames) { taken_ = frames; }
+  /// Steps that the lens moves in a frame at most; 0: frames show it where it is sent.
+  void set_slew(double slew) { slew_ = slew; }
 
   /// Frames between a command and the first one that shows it, as set, as learned, or one less than the settling time:
   /// users who count frames until the image is still include the last that moves.
@@ -90,9 +92,26 @@ class FocusMotion {
   /// Position that frame number `frame` shows; empty if its command was forgotten or not seen yet.
   std::optional<int> shown(std::uint64_t frame) const {
     const auto late = static_cast<std::uint64_t>(lag());
+    if (slew_ > 0) return shown_on_the_way(frame, slew_);
     for (auto c = commands_.rbegin(); c != commands_.rend(); ++c)
       if (c->first != kAll && c->first + late <= frame) return c->at;
     return {};
+  }
+
+  /// The same for a lens that moves so many steps in a frame at most, and stood where the oldest command sent it.
+  std::optional<int> shown_on_the_way(std::uint64_t frame, double slew) const {
+    const auto late = static_cast<std::uint64_t>(lag());
+    const auto begins = [&](std::size_t i) {
+      return i < commands_.size() && commands_[i].first != kAll ? commands_[i].first + late : kAll;
+    };
+    if (begins(0) > frame) return {};
+    double at = commands_[0].at;
+    for (std::size_t i = 1; begins(i) <= frame; ++i) {
+      const std::uint64_t frames = std::min(frame + 1, begins(i + 1)) - begins(i);
+      const double way = commands_[i].at - at, most = slew * static_cast<double>(frames);
+      at = std::abs(way) <= most ? commands_[i].at : at + std::copysign(most, way);
+    }
+    return static_cast<int>(std::lround(at));
   }
 
  private:
@@ -107,6 +126,7 @@ class FocusMotion {
   std::uint64_t now_ = 1u << 20;         ///< anything before the first frame is long ago
   int latest_ = 0;                       ///< lag that was seen last
   int taken_ = 0;                        ///< frames that the lens needs to get there
+  double slew_ = 0;                      ///< steps per frame
   std::array<int, kMaxLag + 1> seen_{};  ///< how often each lag was seen
 };
 

@@ -9,6 +9,8 @@
 //             again in between, until the peak stands out or it is certain that there is none. If the nearest or the
 //             farthest of several objects is wanted, it sees the whole range, twice as near, and goes on with the part
 //             around the first or last peak that stands out (peaks.h)
+//             A lens slower than the sweep shows in scores that keep changing. It is sent from end to end at its own
+//             speed, which follows from when the scores come to rest, and with it the position that each frame shows
 //   fine      a few stops beside the top and at it (stops.h). The sweep has shown the peak's shape; stops locate its
 //             top:
 //             that of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames as
@@ -158,6 +160,8 @@ class Search {
   // Coarse.
   Command start_sweep(bool has_score, bool from_here);
   Command sweep_slower();
+  /// Again, as the lens was slower than the sweep: all the way at its own speed.
+  Command sweep_in_one_move();
   /// Again, in between, as the positions seen do not tell enough.
   Command sweep_halfway();
   /// The same for all objects: twice as near, positions show objects that are near each other as peaks of their own.
@@ -246,6 +250,7 @@ class Search {
   bool has_score_ = false;    ///< the frame with which the sweep began
   bool is_past_ = false;      ///< the leg has shown its peak
   bool is_wide_ = false;      ///< the sweep looks far apart, as is_prompt() was true when it began
+  int late_ = 0;              ///< frames that the lens moved after the leg should have ended
   int lingers_ = 0;           ///< frames more at the beginning of a leg, which tell the noise
   bool is_halfway_ = false;   ///< it was made again, in between
   bool from_here_ = false;    ///< the sweep goes to both sides of where focus was last

@@ -54,7 +54,7 @@ const Fit& Stops::make_fit(const View& view) {
   const Lens& lens = view.lens;
   fit_ = {};
   if (view.kind == Kind::kSweep && lens.motion().lag_is_known() && !distrusts_sweep_ && view.sweep.row().size() >= 3 &&
-      (!lens.is_slow() || view.sweep.stride() <= lens.slew())) {
+      !lens.creeps() && (!lens.is_slow() || view.sweep.stride() <= lens.slew())) {
     const std::vector<FocusSample>& row = view.sweep.row();
     const double seen = kTuning.side_seen * view.expected.peak.width;
     if (view.is_prompt) fit_.peak = blur_fitted(view);

@@ -16,6 +16,7 @@ int stride_of(const Pace& pace) {
           std::clamp(kTuning.swept_width * pace.width, kTuning.swept_least * spacing, kTuning.swept_most * spacing);
     if (pace.slew > 0) spacing = std::min(spacing, kTuning.swept_slew * pace.slew);
   }
+  if (pace.creeps) spacing = pace.last;
   // Clamped before conversion: a coarse step of any size may exceed an int.
   const auto stride = static_cast<int>(std::lround(std::clamp<double>(spacing, 1, std::max(1, pace.last))));
   return pace.is_halved && stride > 1 && !(pace.wanted > 0) ? stride + stride % 2 : stride;

@@ -26,6 +26,7 @@ struct Pace {
   int times_slower = 0;    ///< after sweeps whose peak was not there
   double width = 0;        ///< of the last peak, steps; 0: not known
   double slew = 0;         ///< of the lens; 0: it is not slow
+  bool creeps = false;     ///< the lens is slower than a sweep: sent to the other end, it shows all that is on its way
 };
 /// Distance between commands, steps, >= 1.
 int stride_of(const Pace& pace);
@@ -73,6 +74,12 @@ class Sweep {
   std::optional<BlurPeak> blur_peak(std::span<const FocusSample> stops) const;
   /// True where its positions do not tell that the peak has the shape that blur gives it. row: not empty.
   bool is_too_coarse() const;
+  /// The frame since which the last scores tell that the lens is at rest.
+  std::optional<std::uint64_t> came_to_rest() const { return focus::came_to_rest(trace_); }
+  /// True if the lens was where its leg begins. row: not empty.
+  bool has_seen_start() const {
+    return leg_.to > leg_.from ? row_.front().at <= leg_.from + stride_ : row_.back().at >= leg_.from - stride_;
+  }
   /// True while the last two scores tell that the lens is on its way.
   bool is_moving() const;
 

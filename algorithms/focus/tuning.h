@@ -53,6 +53,16 @@ struct Tuning {
   double spare_play = 0.1;             ///< share of the play passed in addition to it, at least one step,
   double spare_learned = 0.5;          ///< and if it was learned, from a sweep that shows it within a third
   double slow_time = 1.5;              ///< factor on a slow lens's learned travel time, to wait for it
+  double creeping = 0.6;               ///< strides per frame below which a sweep does not wait for the lens, as a long
+  int long_move = 6;                   ///< move of at least so many frames shows,
+  int creeping_late = 6;               ///< or frames that it moves after the last command of a sweep
+  double creeping_time = 1.1;          ///< factor on the travel time at a speed that a sweep has shown
+  double jump = 3;                     ///< times further than that in one frame, it does not creep after all
+  std::size_t rest_frames = 16;        ///< scores that tell whether a lens that creeps is at rest:
+  double rest_ratio = 0.6;             ///< least share of their spread that they change by (theory: 2 at rest),
+  double rest_noise = 4;               ///< and deviations within which earlier ones belong to them
+  std::size_t gliding = 6;             ///< scores that show a lens on its way by changes of one sign,
+  double even[2] = {0.04, 0.5};        ///< each within these shares of their sum
   int longest_settle = 40;             ///< frames to wait at most for the lens to come to rest
   int patient_settle = 6;              ///< frames to wait for a response while the lag is unknown,
   double seen_width = 0.5;             ///< if the move was longer than this many widths
@@ -63,7 +73,7 @@ struct Tuning {
   double far = 0.05, far_noise = 8;    ///< share of the score, deviations: least effect of a command
   double near = 0.08, near_noise = 4;  ///< share of the effect, deviations: within it, the lens has arrived
   double clean = 0.7;                  ///< share of the range: a larger jump in one frame means no travel time
-  std::size_t most_trail = 256;        ///< frames kept after a command
+  std::size_t most_trail = 1024;       ///< frames kept after a command
   double tells_least = 0.05, tells_most = 0.9;  ///< shares between which a score locates a place on a flank
   double play_stride = 0.15, play_width = 0.1;  ///< strides, widths: smaller play counts as none
 

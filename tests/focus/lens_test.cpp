@@ -2,6 +2,10 @@
 // Lag, speed, play and rest of a lens, as a focus search learns them from frames.
 #include "algorithms/focus/lens.h"
 
+#include "algorithms/split_mix.h"
+
+#include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 
 namespace framequality::focus {
@@ -105,6 +109,66 @@ TEST(FocusLens, LearnsHowFastItIs) {
   lens.learn_lag(0, false);
   EXPECT_FALSE(lens.motion().lag_is_known());
   EXPECT_EQ(lens.slew(), 40 / 3.0);
+}
+
+TEST(FocusLens, LearnsThatItCreepsFromALongMove) {
+  Lens lens(settings(), 0);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.send(40);
+  for (const double score : {100., 120., 140., 160., 180., 200., 220., 240., 240.})
+    lens.frame(scored(score)), lens.follow();
+  // The lag is not known: it may have been that of two frames less.
+  EXPECT_LT(lens.learn_lag(0, false), 40 / 5.0);
+  EXPECT_FALSE(lens.creeps());
+}
+
+TEST(FocusLens, IsNotSteadyWhileScoresRiseEvenly) {
+  Lens lens(settings(), 0);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.send(40);
+  for (int i = 0; i < 60; ++i) {
+    lens.frame(scored(100 + i)), lens.follow();
+    EXPECT_FALSE(i >= 6 && lens.is_steady()) << i;
+  }
+  for (int i = 0; i < 3; ++i) lens.frame(scored(159)), lens.follow();
+  EXPECT_TRUE(lens.is_steady());
+}
+
+TEST(FocusLens, SpeedFollowsFromTheFrameOfItsArrival) {
+  Lens lens(settings(), 0);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.learn_creeping();
+  lens.send(100);
+  const std::uint64_t sent = lens.motion().now();
+  for (int i = 0; i < 60; ++i) lens.frame(scored(100)), lens.follow();
+  // Frames sent + 1 + lag and later show it on its way.
+  lens.learn_slew(sent + static_cast<std::uint64_t>(lens.motion().lag()) + 50);
+  EXPECT_TRUE(lens.creeps());
+  EXPECT_NEAR(lens.slew(), 2, 0.03);
+  EXPECT_EQ(lens.motion().shown(sent + static_cast<std::uint64_t>(lens.motion().lag()) + 25), 50);
+}
+
+/// n scores from a function of their number.
+std::vector<Seen> trail_of(int n, const std::function<double(int)>& score) {
+  std::vector<Seen> trail;
+  for (int i = 0; i < n; ++i) trail.push_back({static_cast<std::uint64_t>(i), score(i)});
+  return trail;
+}
+
+TEST(FocusRest, BeginsWithTheFirstScoreThatIsLikeTheLast) {
+  SplitMix random(1);
+  const auto noise = [&] { return random.uniform() - 0.5; };
+  EXPECT_EQ(came_to_rest(trail_of(60, [&](int i) { return 10.0 * std::min(i, 30) + noise(); })), 30u);
+  EXPECT_EQ(came_to_rest(trail_of(60, [](int) { return 5.0; })), 0u) << "without noise";
+}
+
+TEST(FocusRest, IsNotSeenInAMoveNotEvenPastATop) {
+  EXPECT_FALSE(came_to_rest(trail_of(60, [](int i) { return 10.0 * i; })));
+  EXPECT_FALSE(came_to_rest(trail_of(60, [](int i) { return -std::pow(i - 52, 2); })));
+  EXPECT_FALSE(came_to_rest(trail_of(10, [](int) { return 5.0; }))) << "too few";
 }
 
 TEST(FocusLens, IsSteadyOnceItsFramesAre) {

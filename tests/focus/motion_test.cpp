@@ -39,6 +39,25 @@ TEST(FocusMotion, FrameShowsWhatADriveWithThisLagShows) {
   }
 }
 
+TEST(FocusMotion, FrameShowsASlowLensOnItsWay) {
+  for (const double slew : {0.5, 1.0, 3.0}) {
+    SplitMix random(5);
+    FocusMotion motion = motion_of(2);
+    motion.set_slew(slew);
+    LensDrive drive({.lag = 2, .slew = slew});
+    motion.stands(50);
+    double target = 50;
+    for (int i = 0; i < 300; ++i) {
+      const double lens = drive.frame(target).front();
+      motion.frame(FocusMotion::kAll);
+      ASSERT_EQ(motion.shown(motion.now()), static_cast<int>(std::lround(lens))) << "slew " << slew << ", frame " << i;
+      if (random.next() % 9 > 0) continue;
+      target = static_cast<double>(random.next() % 100);
+      motion.send(static_cast<int>(target));
+    }
+  }
+}
+
 TEST(FocusMotion, FramesOfThePastAreStillKnown) {
   FocusMotion motion = motion_of(2);
   motion.stands(0);

@@ -181,6 +181,25 @@ TEST(LensSearch, SlowLensesAreFocusedToo) {
   }
 }
 
+TEST(LensSearch, LensSlowerThanTheSweepIsRecognized) {
+  for (const double slew : {2.0, 1.0}) {
+    int good = 0, far = 0;
+    std::vector<int> frames;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      Case c(seed, 101);
+      c.drive.slew = slew;
+      Bench b = c.bench();
+      frames.push_back(b.run());
+      good += c.is_at_top(b);
+      far += b.is_focused() && std::abs(b.lens() - c.top) > 2 && !c.is_near(b.lens());
+    }
+    std::printf("slew %.1f: %d of 100 at the top, focused elsewhere: %d, median %d frames\n", slew, good, far,
+                median(frames));
+    EXPECT_GE(good, 93) << slew;
+    EXPECT_LE(far, 3) << slew;
+  }
+}
+
 TEST(LensSearch, FramesThatWaitInAQueueAreCreditedRight) {
   for (const int queue : {1, 2, 4}) {
     int good = 0, learned = 0;

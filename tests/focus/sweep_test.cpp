@@ -55,6 +55,11 @@ TEST(FocusStride, IsNearerForAPeakThatWasMissedAndForASlowLens) {
   EXPECT_EQ(stride_of({.last = 250, .slew = 4}), 4);
 }
 
+TEST(FocusStride, IsTheWholeRangeForALensThatCreeps) {
+  EXPECT_EQ(stride_of({.last = 250, .slew = 1, .creeps = true}), 250);
+  EXPECT_EQ(stride_of({.wanted = 7, .last = 250, .creeps = true}), 250);
+}
+
 TEST(FocusLegs, BeginAtTheNearerEnd) {
   const FocusSettings s = range_to(100);
   const auto legs = [&](double position, bool from_here = false) { return legs_of(Lens(s, position), s, from_here); };
