@@ -58,14 +58,22 @@ def refocus(data):
     return [table(head, lines)]
 
 
+def scenes(data):
+    return searches(data, "scenes", "scene")
+
+
 def lenses(data):
-    rows = pick(data["rows"], table="lenses")
+    return searches(data, "lenses", "lens")
+
+
+def searches(data, name, kind):
+    rows = pick(data["rows"], table=name)
     shown = [a for a in ("focus", "libcamera", "brent") if pick(rows, algorithm=a)]
     head = ["within one step; done but over two steps off", *(NAMES[a] for a in shown), "its median frames"]
     lines = []
-    for lens in unique(r["lens"] for r in rows):
-        cells = [one(rows, algorithm=a, lens=lens) for a in shown]
-        lines.append([lens, *(f"{share(c['within_step'])}; {share(c['wrong'])}" for c in cells),
+    for label in unique(r[kind] for r in rows):
+        cells = [one(rows, algorithm=a, **{kind: label}) for a in shown]
+        lines.append([label, *(f"{share(c['within_step'])}; {share(c['wrong'])}" for c in cells),
                       f"{cells[0]['frames_median']:.0f}"])
     return [table(head, lines)]
 

@@ -81,6 +81,7 @@ TABLES = {
     "focus-contrast": (focus.contrast, ("focus-epyc.json",), False),
     "focus-refocus": (focus.refocus, ("focus-epyc.json",), False),
     "focus-lenses": (focus.lenses, ("focus-epyc.json",), False),
+    "focus-scenes": (focus.scenes, ("focus-epyc.json",), False),
     "focus-certainty": (focus.certainty, ("focus-epyc.json",), False),
     "focus-moving": (focus.moving, ("focus-epyc.json",), False),
     "focus-disturbances": (focus.disturbances, ("focus-epyc.json",), False),
