@@ -76,11 +76,10 @@ struct Backend {
   /// Host memory of the backend that device `id` reads by itself, for devices that read no other; null if there
   /// is none, and then pin() is tried. Null: never. Any thread.
   std::shared_ptr<void> (*allocate)(std::size_t bytes, int id) noexcept = nullptr;
-  /// Lets device `id` read a DMA buffer of the kernel by itself, in frames of Memory::kDma, which workers of
-  /// `sharpness` and the halftones accept. Called for every frame, after it has been written; waits until the buffer's
-  /// writers have finished. known: what it returned for this buffer before, or null; no work that reads it is pending.
-  /// The result must be kept until work that reads it has ended; null: copy this frame. Null: no device can. Any
-  /// thread.
+  /// Lets device `id` read a DMA buffer of the kernel by itself, in frames of Memory::kDma, which all its workers then
+  /// accept. Called for every frame, after it has been written; waits until the buffer's writers have finished. known:
+  /// what it returned for this buffer before, or null; no work that reads it is pending. The result must be kept until
+  /// work that reads it has ended; null: copy this frame. Null: no device can. Any thread.
   std::shared_ptr<void> (*import)(int fd, std::size_t bytes, const std::shared_ptr<void>& known,
                                   int id) noexcept = nullptr;
   /// The calling thread's current context, which workers change, and its restoration. Null: no contexts.

@@ -90,6 +90,10 @@ void Upload::release(cl_command_queue queue, const Placed& placed) {
   if (placed.import) placed.import->release(queue);
 }
 
+void Upload::acquire(cl_command_queue queue, const Placed& placed) {
+  if (placed.import) placed.import->acquire(queue);
+}
+
 /// Sets where a plane lies in a buffer. Returns false if kernels cannot read it there.
 bool Upload::place(int p, std::ptrdiff_t distance, const InPlace& at, Placed& placed) const {
   const auto stride = static_cast<cl_long>(distance);

@@ -45,6 +45,8 @@ class Upload {
                     unsigned planes = 7) const;
   /// Call it when the frame's kernels are queued. Throws Error.
   static void release(cl_command_queue queue, const Placed& placed);
+  /// Before more kernels that read a frame that has been released, which is still valid. Throws Error.
+  static void acquire(cl_command_queue queue, const Placed& placed);
 
  private:
   bool use_in_place(cl_command_queue queue, const Frame& frame, Placed& placed) const;

@@ -32,7 +32,6 @@ struct FilterWindow {
 ///   make(place, depth)  a worker, as Session requires it
 ///   settings()          the current options
 ///   task(window, settings)
-///   kReadsImports       whether its workers read frames of Memory::kDma
 template <class Kind>
 class FilterStream final : public Stream {
  public:
@@ -145,8 +144,7 @@ class FilterStream final : public Stream {
     frame.in = std::move(buffer);
     frame.follows_gap = follows_gap;
     prepare_to_read(frame.in.get());
-    const Place* const reader = Kind::kReadsImports ? session_.device() : nullptr;
-    if (DmaImport import = import_frame(frame.in.get(), format_.in_extents, reader))
+    if (DmaImport import = import_frame(frame.in.get(), format_.in_extents, session_.device()))
       frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), std::move(import));
     else
       frame.source.emplace(format_.in, format_.in_extents, frame.in.get(), format_.memory);

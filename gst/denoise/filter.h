@@ -17,7 +17,6 @@ template <class Element>
 class Denoising {
  public:
   using Task = denoise::Task;
-  static constexpr bool kReadsImports = false;  // planes that are not filtered are copied on the host
   using Settings = denoise::Settings;
 
   Denoising(Element* element, const FilterFormat& format, int threads)

@@ -34,7 +34,6 @@ class HalftoningKind {
  public:
   using Task = TaskOf;
   using Settings = SettingsOf;
-  static constexpr bool kReadsImports = true;
 
   Task task(const FilterWindow& w, const Settings& settings) const {
     return {w.frames[w.center].frame, {w.out.plane[0], w.out.stride[0], w.out.memory}, settings, w.fields};

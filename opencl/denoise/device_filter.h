@@ -101,6 +101,7 @@ class DeviceDenoiser final : public denoise::Filter {
     std::shared_ptr<const Plan> plan;
     std::vector<const Brought*> frames;  ///< the filtered one first
     denoise::Settings settings;
+    unsigned transferred = 0;  ///< planes whose bytes all come from the device, a bit each; the host copies others
     Canvas out;
     Frame from;
   };
@@ -115,6 +116,7 @@ class DeviceDenoiser final : public denoise::Filter {
   void measure_noise(Slot& slot);
   void advance(Slot& slot);
   void advance_ready();
+  void copy_others(Slot& slot);
   void launch(Slot& slot);
   void launch_pass(Slot& slot, std::size_t pass, int field, const denoise::Weights& weights);
   const std::uint32_t* blocks_of(const Slot& slot) const;

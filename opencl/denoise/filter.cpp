@@ -21,6 +21,9 @@ constexpr int kMostFields = 2;
 
 bool has_bit(unsigned planes, int p) { return (planes >> p & 1) != 0; }
 
+/// Planes of a frame that go to the device. A DMA buffer is not mapped, so that the host cannot copy the others.
+unsigned transferred(const Frame& frame, unsigned filtered) { return frame.memory == Memory::kDma ? 7 : filtered; }
+
 /// Groups of one row of work items, as many as the device permits.
 Range rows_range(const Context& context, int width, int height) {
   const int across = static_cast<int>(std::min<std::size_t>(64, context.device().group_items));
@@ -80,16 +83,19 @@ void DeviceDenoiser::bring(Slot& slot, const Task& task) {
       b->serves = false;
       b->last_use = submitted_ + 1;
       if (!b->memory.pixels) b->memory = upload_.memory(slot.queue.get());
-      b->placed = upload_(b->memory, slot.queue.get(), source.frame, 0, geometry_.height, slot.plan->filtered);
+      b->placed = upload_(b->memory, slot.queue.get(), source.frame, 0, geometry_.height,
+                          transferred(source.frame, slot.plan->filtered));
       if (b->plan != slot.plan) b->cells.clear();
       b->plan = slot.plan;
       fill(slot, *b);
+      Upload::release(slot.queue.get(), b->placed);
       cl_event arrived = nullptr;
       check(api().clEnqueueMarkerWithWaitList(slot.queue.get(), 0, nullptr, &arrived), "clEnqueueMarkerWithWaitList");
       b->arrived = Event(arrived);
       b->serial = source.serial;
       b->serves = is_shared;
     }
+    if (i == task.center) slot.transferred = transferred(source.frame, slot.plan->filtered);
     if (i == task.center)
       slot.frames.front() = b;
     else
@@ -208,18 +214,31 @@ void DeviceDenoiser::launch_pass(Slot& slot, std::size_t index, int field, const
   start(slot.queue.get(), pass.filter, range);
 }
 
+/// Queues the copies of planes with bytes that the filter does not write.
+void DeviceDenoiser::copy_others(Slot& slot) {
+  const Kernel& copy = slot.plan->copy;
+  const Placed &from = slot.frames.front()->placed, to = download_.placed(slot.result);
+  const auto is_copied = [&](int p) {
+    const PlaneSize& size = planes_[static_cast<std::size_t>(p)];
+    return has_bit(slot.transferred & ~slot.plan->whole, p) && size.row_bytes > 0 && size.rows > 0;
+  };
+  bool begun = false;
+  for (int p = 0; p < geometry_.layout.planes; ++p) {
+    if (!is_copied(p)) continue;
+    if (!std::exchange(begun, true)) Upload::acquire(slot.queue.get(), from);
+    const PlaneSize& size = planes_[static_cast<std::size_t>(p)];
+    const auto bytes = static_cast<int>(size.row_bytes);
+    set_arguments(copy, from.buffer, from.origin[p], from.pitch[p], to.buffer, to.origin[p], to.pitch[p], cl_int{bytes},
+                  cl_int{size.rows});
+    start(slot.queue.get(), copy, rows_range(*context_, static_cast<int>(pieces(bytes, 16)), size.rows));
+  }
+  if (begun) Upload::release(slot.queue.get(), from);
+}
+
 /// Queues the kernels that compute the result.
 void DeviceDenoiser::launch(Slot& slot) {
   const Plan& plan = *slot.plan;
-  const Placed &from = slot.frames.front()->placed, to = download_.placed(slot.result);
-  for (int p = 0; p < geometry_.layout.planes; ++p) {
-    const PlaneSize& size = planes_[static_cast<std::size_t>(p)];
-    if (!has_bit(plan.filtered & ~plan.whole, p) || size.row_bytes == 0 || size.rows == 0) continue;
-    const auto bytes = static_cast<int>(size.row_bytes);
-    set_arguments(plan.copy, from.buffer, from.origin[p], from.pitch[p], to.buffer, to.origin[p], to.pitch[p],
-                  cl_int{bytes}, cl_int{size.rows});
-    start(slot.queue.get(), plan.copy, rows_range(*context_, static_cast<int>(pieces(bytes, 16)), size.rows));
-  }
+  copy_others(slot);
   for (std::size_t i = 0; i < plan.passes.size(); ++i) {
     const PassPlan& pass = plan.passes[i];
     const WeightRule rule = rule_of(slot.settings, pass.pass, geometry_.layout.depth);
@@ -234,7 +253,7 @@ void DeviceDenoiser::launch(Slot& slot) {
 void DeviceDenoiser::advance(Slot& slot) {
   slot.waits = false;
   launch(slot);
-  slot.done = download_(slot.result, slot.queue.get(), slot.out, slot.plan->filtered);
+  slot.done = download_(slot.result, slot.queue.get(), slot.out, slot.transferred);
   check(api().clFlush(slot.queue.get()), "clFlush");
 }
 
@@ -248,7 +267,7 @@ void DeviceDenoiser::check_task(const Task& task) const {
   const Settings& s = task.settings;
   if (task.center >= task.window.size() || task.window.size() > kMostFrames || task.fields < 1 ||
       task.fields > kMostFields || task.out.memory != Memory::kHost ||
-      std::ranges::any_of(task.window, [](const NumberedFrame& f) { return f.frame.memory != Memory::kHost; }) ||
+      std::ranges::any_of(task.window, [](const NumberedFrame& f) { return f.frame.memory == Memory::kCuda; }) ||
       std::ranges::any_of(task.out.unrounded, [](const float* means) { return means != nullptr; }) ||
       std::clamp(s.patch_radius, 0, kMaxPatchRadius) != s.patch_radius ||
       std::clamp(s.search_radius, 0, kMaxSearchRadius) != s.search_radius)
@@ -284,13 +303,13 @@ void DeviceDenoiser::collect() {
     advance(slot);
   }
   advance_ready();
-  // While the device works. Planes that it does not filter are copied on the host.
+  // While the device works.
   for (int p = 0; p < geometry_.layout.planes; ++p)
-    if (!has_bit(slot.plan->filtered, p))
+    if (!has_bit(slot.transferred, p))
       copy_rows(slot.out.plane[p], slot.out.stride[p], slot.from.plane[p], slot.from.stride[p],
                 planes_[static_cast<std::size_t>(p)]);
   wait(*context_, slot.done);
-  download_.finish(slot.result, slot.out, slot.plan->filtered);
+  download_.finish(slot.result, slot.out, slot.transferred);
 }
 
 std::string DeviceDenoiser::route() const {

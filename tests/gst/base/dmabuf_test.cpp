@@ -161,34 +161,46 @@ TEST_F(Dma, WhatALostDeviceWasToReadThereTheCpuMaps) {
   tables.gpu.halftone = [](const Geometry&, const Where&) -> std::unique_ptr<halftone::Filter> {
     return std::make_unique<Lost<halftone::Filter>>();
   };
+  tables.gpu.denoise = [](const PictureGeometry&, const Where&) -> std::unique_ptr<denoise::Filter> {
+    return std::make_unique<Lost<denoise::Filter>>();
+  };
   const std::string caps = video_caps("GRAY8", 64, 48);
-  for (const std::string factory : {"sharpnessmeter", "halftone"})
+  for (const auto& [factory, window] : {std::pair<std::string, const char*>{"sharpnessmeter", nullptr},
+                                        {"halftone", nullptr},
+                                        {"patchbilateral", nullptr},
+                                        {"nlmeans", "0"},
+                                        {"nlmeans", "2"}})
     for (const bool when_submitted : {false, true})
       for (const std::uint64_t behind : {0u, 2u}) {
         SCOPED_TRACE(factory + " " + std::to_string(behind) + (when_submitted ? " submitted" : " collected"));
         lost_when_submitted = when_submitted;
         const std::string in_flight = std::to_string(behind);
-        FilterRig usual({{"device", "cpu"}}, factory.c_str());
-        FilterRig rig({{"device", "auto"}, {"cuda-device-id", "5"}, {"in-flight", in_flight.c_str()}}, factory.c_str());
-        usual.caps(caps);
-        rig.caps(caps);
+        const std::pair first{window ? "temporal-radius" : "qos", window ? window : "false"};
+        FilterRig usual({{"device", "cpu"}, first}, factory.c_str());
+        FilterRig rig({{"device", "auto"}, {"cuda-device-id", "5"}, {"in-flight", in_flight.c_str()}, first},
+                      factory.c_str());
         std::vector<std::unique_ptr<DmaBuffer>> memories;
         std::vector<BufferPtr> want, got;
-        const auto take = [&] {
-          while (BufferPtr out = rig.pull()) got.push_back(std::move(out));
+        const auto take = [&](FilterRig& from, std::vector<BufferPtr>& to) {
+          while (BufferPtr out = from.pull()) to.push_back(std::move(out));
         };
+        for (FilterRig* each : {&usual, &rig}) {
+          each->caps(caps);
+        }
         const DmaBuffer none(4096);
         for (std::uint64_t i = 0; i < 5; ++i) {
           const BufferPtr plain = random_buffer(caps, i);
           seen = {&none};
-          want.push_back(usual.pass(BufferPtr(gst_buffer_copy_deep(plain.get()))));
+          EXPECT_EQ(usual.push(BufferPtr(gst_buffer_copy_deep(plain.get()))), GST_FLOW_OK);
           memories.push_back(std::make_unique<DmaBuffer>(64 * 48));
           memories.back()->write(bytes_of(plain.get()));
           EXPECT_EQ(rig.push(memories.back()->buffer()), GST_FLOW_OK);
-          take();
+          take(rig, got);
         }
-        EXPECT_TRUE(gst_harness_push_event(rig.harness(), gst_event_new_eos()));
-        take();
+        for (FilterRig* each : {&usual, &rig})
+          EXPECT_TRUE(gst_harness_push_event(each->harness(), gst_event_new_eos()));
+        take(usual, want);
+        take(rig, got);
         ASSERT_EQ(got.size(), want.size());
         for (std::size_t i = 0; i < got.size(); ++i) {
           const bool is_meter = factory == "sharpnessmeter";
