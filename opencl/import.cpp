@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <fcntl.h>
 #include <functional>
 #include <map>
@@ -57,12 +58,13 @@ class Mapping {
   std::string_view contents() const { return {static_cast<const char*>(data_), bytes_}; }
 
  private:
-  /// If it fails, the contents differ at worst.
+  /// If it fails, the contents differ at worst. The kernel asks for a repetition after a signal.
   void sync([[maybe_unused]] bool begins) const {
 #if defined(__linux__)
     dma_buf_sync request{};
     request.flags = DMA_BUF_SYNC_READ | (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END);
-    (void)ioctl(fd_, DMA_BUF_IOCTL_SYNC, &request);
+    while (ioctl(fd_, DMA_BUF_IOCTL_SYNC, &request) != 0 && (errno == EINTR || errno == EAGAIN)) {
+    }
 #endif
   }
 
@@ -112,12 +114,17 @@ class Importer {
                                  std::shared_ptr<Import> known) {
     if (!name_ || is_refused_) return nullptr;
     try {
-      const bool has_returned = known && &known->context() == context.get() && known->bytes() == bytes;
+      const bool has_returned =
+          known && &known->context() == context.get() && known->bytes() == bytes && !known->is_held();
       if (!has_returned) known = make(context, fd, bytes);
       if (!is_proved_) prove(*known, fd, has_returned);
       return known;
     } catch (const Error& e) {
-      if (!is_proved_) refuse(*context, e.what());
+      if (!is_proved_)
+        refuse(*context, e.what());
+      else if (!std::exchange(has_warned_, true))
+        host::log(host::LogLevel::kInfo, "%s does not read a DMA buffer in place, so it is mapped and copied: %s: %s",
+                  context->device().title().c_str(), name_, e.what());
       return nullptr;
     }
   }
@@ -161,7 +168,7 @@ class Importer {
     const Mapping mapping(fd, import.bytes());
     const std::string_view expected = mapping.contents();
     if (got != expected) throw Error(Fault::kDeviceLost, "it reads other bytes than the CPU");
-    const std::size_t hash = std::hash<std::string_view>()(expected) | 1;
+    const std::size_t hash = std::hash<std::string>()(got) | 1;  // DMA buffers may be slow to read
     if (proofs_++ == 0)
       host::log(host::LogLevel::kInfo, "%s reads DMA buffers in place (%s)", import.context().device().title().c_str(),
                 name_);
@@ -216,7 +223,7 @@ class Importer {
   const char* name_ = nullptr;  ///< of the extension in use, null: there is none
   Import::HandOver acquire_ = nullptr, release_ = nullptr;
   ImportArm import_arm_ = nullptr;
-  bool is_refused_ = false, is_proved_ = false;
+  bool is_refused_ = false, is_proved_ = false, has_warned_ = false;
   int proofs_ = 0;
 };
 
@@ -270,11 +277,13 @@ const Import& Import::of(const void* import, const Context& context) {
 
 void Import::acquire(cl_command_queue queue) const {
   const cl_mem memory = get();
+  is_held_ = true;
   if (acquire_) check(acquire_(queue, 1, &memory, 0, nullptr, nullptr), "clEnqueueAcquireExternalMemObjectsKHR");
 }
 void Import::release(cl_command_queue queue) const {
   const cl_mem memory = get();
   if (release_) check(release_(queue, 1, &memory, 0, nullptr, nullptr), "clEnqueueReleaseExternalMemObjectsKHR");
+  is_held_ = false;
 }
 
 std::shared_ptr<void> import_dma_buffer(int fd, std::size_t bytes, const std::shared_ptr<void>& known,

@@ -4,6 +4,7 @@
 
 #include "opencl/context.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -64,6 +65,8 @@ class Import {
   /// Queue what comes before and after the commands that read it. They throw Error.
   void acquire(cl_command_queue queue) const;
   void release(cl_command_queue queue) const;
+  /// True if it was acquired and not released, because a command between failed.
+  bool is_held() const { return is_held_; }
 
   std::size_t seen = 0;  ///< hash of the contents that were compared last, 0: none
 
@@ -73,6 +76,7 @@ class Import {
   Buffer buffer_;
   std::size_t bytes_;
   HandOver acquire_, release_;
+  mutable std::atomic<bool> is_held_ = false;
 };
 
 }  // namespace framequality::opencl

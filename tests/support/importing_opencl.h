@@ -36,10 +36,12 @@ struct Importing {
   bool closes = true;        ///< takes the descriptor, as it should
   int fail_at = -1;          ///< the number of the import that fails
   int fail_acquire_at = -1;  ///< of the acquisition
+  int fail_kernel_at = -1;   ///< of the launch of a kernel, from when this is set
 
   int asked = 0, imported = 0, acquired = 0;
-  int uploads = 0;              ///< copies from host memory
-  int device_copies = 0;        ///< from imported memory
+  int uploads = 0;        ///< copies from host memory
+  int device_copies = 0;  ///< from imported memory
+  int failed_kernels = 0;
   std::set<cl_mem> live, held;  ///< imports that are not released, and those acquired
 };
 inline Importing importing;
@@ -144,9 +146,18 @@ inline cl_int release_memory(cl_mem memory) {
   {
     const std::lock_guard lock(mutex);
     importing.live.erase(memory);
-    EXPECT_FALSE(importing.held.contains(memory)) << "freed while acquired";
+    EXPECT_TRUE(importing.held.erase(memory) == 0 || importing.failed_kernels > 0) << "freed while acquired";
   }
   return real().clReleaseMemObject(memory);
+}
+inline cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const std::size_t* first,
+                     const std::size_t* global, const std::size_t* local, cl_uint count, const cl_event* events,
+                     cl_event* done) {
+  if (importing.fail_kernel_at >= 0 && importing.fail_kernel_at-- == 0) {
+    ++importing.failed_kernels;
+    return CL_OUT_OF_RESOURCES;
+  }
+  return real().clEnqueueNDRangeKernel(queue, kernel, dimensions, first, global, local, count, events, done);
 }
 inline cl_int set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value) {
   if (bytes == sizeof(cl_mem)) {
@@ -187,6 +198,7 @@ inline const opencl::Api& importing_api() {
     t.clCreateBufferWithProperties = create_with_properties;
     t.clReleaseMemObject = release_memory;
     t.clSetKernelArg = set_argument;
+    t.clEnqueueNDRangeKernel = launch;
 #define FQ_PUT(name, note) put<&opencl::Api::name, note>(t, &opencl::Api::name);
     FQ_PUT(clEnqueueWriteBuffer, kUpload)
     FQ_PUT(clEnqueueWriteBufferRect, kUpload)

@@ -187,6 +187,32 @@ TEST_F(DmaImports, FramesInFlightLeaveInOrderWithTheirScores) {
   EXPECT_TRUE(importing.live.empty());
 }
 
+/// Lines of the category `framequality` while it lives.
+class Lines {
+ public:
+  Lines() {
+    gst_debug_set_threshold_for_name("framequality", GST_LEVEL_INFO);
+    (gst_debug_add_log_function)(add, &lines_, nullptr);  // not the macro, which is no ISO C++
+  }
+  ~Lines() {
+    gst_debug_remove_log_function_by_data(&lines_);
+    gst_debug_unset_threshold_for_name("framequality");
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+  /// Those that contain this text.
+  std::ptrdiff_t count(const char* text) const {
+    return std::ranges::count_if(lines_, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  }
+
+ private:
+  static void add(GstDebugCategory*, GstDebugLevel, const gchar*, const gchar*, gint, GObject*,
+                  GstDebugMessage* message, gpointer lines) noexcept {
+    static_cast<std::vector<std::string>*>(lines)->emplace_back(gst_debug_message_get(message));
+  }
+  std::vector<std::string> lines_;
+};
+
 /// Descriptors that this process has.
 std::ptrdiff_t descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
@@ -243,7 +269,9 @@ TEST_F(DmaImports, ADriverThatReadsOtherMemoryIsRefusedOnce) {
     Recycled first(caps_), second(caps_);
     Rig meter = rig();
     begin(meter, caps_);
+    Lines lines;
     pass_by_turns(meter, first, second, 4);
+    EXPECT_EQ(lines.count("does not read DMA buffers in place, so they are mapped and copied"), 1);
     EXPECT_EQ(importing.asked, 1);
     EXPECT_EQ(importing.uploads, 8);
     EXPECT_TRUE(importing.live.empty());
@@ -274,13 +302,20 @@ TEST_F(DmaImports, AFrameThatCannotBeImportedIsCopied) {
   pass(meter, first, 1);
   pass(meter, first, 2);
   importing.fail_at = 1;
+  Lines lines;
   pass(meter, second, 3);
+  EXPECT_EQ(lines.count("does not read a DMA buffer in place, so it is mapped and copied"), 1);
   EXPECT_EQ(importing.uploads, 1);
   pass(meter, third, 4);
   pass(meter, first, 5);
   pass(meter, second, 6);
   EXPECT_EQ(importing.uploads, 1);
   EXPECT_EQ(importing.imported, 3);
+  importing.fail_at = importing.asked;
+  Recycled fourth(caps_);
+  pass(meter, fourth, 7);
+  EXPECT_EQ(importing.uploads, 2);
+  EXPECT_EQ(lines.count("in place"), 1) << "once";
 }
 
 TEST_F(DmaImports, WhereTheFirstImportFailsAllFramesAreCopied) {
@@ -407,6 +442,25 @@ TEST_F(DmaFilters, ReadThemWithThePixelsOfTheCpu) {
           again(way);
           expect_same(filtering, in_flight, offset, wider);
         }
+}
+
+TEST_F(DmaImports, AnImportThatWasNotReleasedIsNotUsedAgain) {
+  Recycled memory(caps_);
+  for (const int failed : {-1, 0}) {
+    Rig meter = rig();
+    begin(meter, caps_);
+    pass(meter, memory, 1);
+    pass(meter, memory, 2);
+    importing.fail_kernel_at = failed;
+    EXPECT_EQ(meter.push(memory.frame(3)), failed < 0 ? GST_FLOW_OK : GST_FLOW_ERROR);
+    importing.fail_kernel_at = -1;
+  }
+  EXPECT_EQ(importing.held.size(), 1u);
+  Rig meter = rig();
+  begin(meter, caps_);
+  for (std::uint64_t i = 4; i < 9; ++i) pass(meter, memory, i);
+  EXPECT_EQ(importing.uploads, 0);
+  EXPECT_TRUE(importing.held.empty());
 }
 
 TEST_F(DmaImports, OtherMemoryIsNotImported) {
