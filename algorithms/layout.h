@@ -63,8 +63,9 @@ struct Frame {
   /// Queue of the device whose work writes the pixels, a cudaStream_t; null: the legacy default stream. Unused in host
   /// memory.
   void* queue = nullptr;
-  /// Backend::import()'s result, for Memory::kDma: plane[i] is this address plus the offset of row 0 in the DMA buffer.
-  const void* import = nullptr;
+  /// Backend::import()'s results, for Memory::kDma: plane[i] is the address import[i] plus the offset of row 0 in the
+  /// plane's DMA buffer.
+  const void* import[3] = {};
 };
 
 /// A frame of a stream, by its place there.

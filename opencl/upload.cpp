@@ -72,14 +72,10 @@ Upload::Memory Upload::memory(cl_command_queue queue) const {
 Placed Upload::operator()(const Memory& memory, cl_command_queue queue, const Frame& frame, int first_row, int last_row,
                           unsigned planes) const {
   Placed placed;
-  if (frame.memory == framequality::Memory::kDma) {
-    const Import& import = Import::of(frame.import, context_);
-    import.acquire(queue);
-    placed.import = &import;
-    if (use_import(frame, placed)) return placed;
-  } else if (context_.device().shares_memory && use_in_place(queue, frame, placed)) {
+  if (frame.memory == framequality::Memory::kDma
+          ? use_import(queue, frame, placed)
+          : context_.device().shares_memory && use_in_place(queue, frame, placed))
     return placed;
-  }
   placed.buffer = memory.pixels.get();
   for (int p = 0; p < planes_; ++p)
     if (planes >> p & 1) bring(memory, queue, frame, p, first_row, last_row, placed);
@@ -126,15 +122,21 @@ bool Upload::use_in_place(cl_command_queue queue, const Frame& frame, Placed& pl
   return true;
 }
 
-/// Whether kernels can read the frame in its DMA buffer; where they cannot, the device copies it.
-bool Upload::use_import(const Frame& frame, Placed& placed) const {
-  const Import& import = *placed.import;
-  placed.buffer = import.get();
+/// If the whole frame lies in one DMA buffer where kernels can read it, they use that; else the device copies it.
+bool Upload::use_import(cl_command_queue queue, const Frame& frame, Placed& placed) const {
+  const Import* whole = nullptr;
   for (int p = 0; p < planes_; ++p) {
     if (size_[p].row_bytes == 0 || size_[p].rows == 0) continue;
+    const Import& import = Import::of(frame.import[p], context_);
+    if (whole && whole != &import) return false;
+    whole = &import;
     if (!place(p, frame.stride[p], {import.get(), import.offset_of(frame.plane[p]), import.bytes()}, placed))
       return false;
   }
+  if (!whole) return false;
+  placed.buffer = whole->get();
+  placed.import = whole;
+  acquire(queue, placed);
   return true;
 }
 
@@ -153,7 +155,10 @@ void Upload::bring(const Memory& memory, cl_command_queue queue, const Frame& fr
   const bool is_upward = stride < 0;
   const auto top = static_cast<std::size_t>(is_upward ? size_[p].rows - last_row : first_row);
   const std::uint8_t* const lowest = frame.plane[p] + (is_upward ? last_row - 1 : first_row) * stride;
-  const Rows from{queue, memory.pixels.get(), placed.import, lowest};
+  const Import* const import =
+      frame.memory == framequality::Memory::kDma ? &Import::of(frame.import[p], context_) : nullptr;
+  const Rows from{queue, memory.pixels.get(), import, lowest};
+  if (import) import->acquire(queue);
   std::size_t pitch = pitch_[p];
   if (step >= bytes && step % kLoadAlign == 0 && step <= bytes + bytes / kWaste) {
     pitch = step;
@@ -163,6 +168,7 @@ void Upload::bring(const Memory& memory, cl_command_queue queue, const Frame& fr
   } else {  // overlapping rows
     for (std::size_t y = 0; y < rows; ++y) from.copy(offset_[p] + (top + y) * pitch, y * step, bytes);
   }
+  if (import) import->release(queue);
   placed.pitch[p] = static_cast<cl_long>(is_upward ? 0 - pitch : pitch);
   if (is_upward) placed.origin[p] += static_cast<cl_long>(pitch * (static_cast<std::size_t>(size_[p].rows) - 1));
 }

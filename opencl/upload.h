@@ -21,7 +21,7 @@ inline constexpr std::size_t kLoadAlign = 32;
 struct Placed {
   cl_mem buffer = nullptr;
   cl_long origin[3] = {}, pitch[3] = {};
-  const Import* import = nullptr;  ///< acquired, until release()
+  const Import* import = nullptr;  ///< that it lies in, acquired until release()
 };
 
 /// Copies frames of one geometry to a device. A Memory holds the buffers for one frame in flight.
@@ -39,7 +39,7 @@ class Upload {
   Memory memory(cl_command_queue queue) const;
 
   /// Queues the copies of rows first_row...last_row-1 of each plane with its bit set in `planes` of a frame in host
-  /// memory or in a DMA buffer; none where kernels can read it in place. The frame's memory is read until the queue has
+  /// memory or in DMA buffers; none where kernels can read it in place. The frame's memory is read until the queue has
   /// got there. Throws Error.
   Placed operator()(const Memory& memory, cl_command_queue queue, const Frame& frame, int first_row, int last_row,
                     unsigned planes = 7) const;
@@ -50,7 +50,7 @@ class Upload {
 
  private:
   bool use_in_place(cl_command_queue queue, const Frame& frame, Placed& placed) const;
-  bool use_import(const Frame& frame, Placed& placed) const;
+  bool use_import(cl_command_queue queue, const Frame& frame, Placed& placed) const;
   bool place(int plane, std::ptrdiff_t stride, const InPlace& at, Placed& placed) const;
   void bring(const Memory& memory, cl_command_queue queue, const Frame& frame, int plane, int first_row, int last_row,
              Placed& placed) const;

@@ -128,8 +128,7 @@ class MappedPlanes {
 
   std::uint8_t* data[GST_VIDEO_MAX_PLANES] = {};  ///< of row 0
   std::ptrdiff_t stride[GST_VIDEO_MAX_PLANES] = {};
-  /// The import that `data` lies in, or null.
-  const void* import() const { return maps_.import.get(); }
+  const void* import[GST_VIDEO_MAX_PLANES] = {};  ///< what `data` lies in, or null
 
  private:
   /// Maps of planes, unmapped at the end, also if the rest of the frame is refused.
@@ -172,7 +171,7 @@ struct PlaneExtents {
   std::size_t count = 0;
 };
 
-/// The DMA buffer that holds these planes, if the place's device reads it by itself; else empty.
+/// The DMA buffers that hold these planes, if the place's device reads them by itself; else empty.
 DmaImport import_planes(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, const Place& place);
 
 /// The planes of a buffer that hold luma, mapped for reading.

@@ -176,11 +176,18 @@ void MappedPlanes::map_plain_plane(const GstVideoInfo& info, int plane, gsize ne
   data[plane] = maps_.plane[plane].data + skip;
 }
 
-/// Sets a plane whose row 0 begins at this byte of the buffer's first memory.
+/// Sets a plane whose row 0 begins at this byte of the buffer.
 void MappedPlanes::place_in_import(int plane, gsize offset) {
-  maps_.plane[plane].data = maps_.import.data();
-  maps_.plane[plane].size = maps_.import.size();
-  data[plane] = maps_.import.data() + offset;
+  guint number = 0, count = 0;
+  gsize skip = 0;
+  const DmaImport::Part* const part = gst_buffer_find_memory(maps_.buffer, offset, 1, &number, &count, &skip)
+                                          ? maps_.import.find(gst_buffer_peek_memory(maps_.buffer, number))
+                                          : nullptr;
+  if (!part) cannot_map(plane);
+  maps_.plane[plane].data = part->data();
+  maps_.plane[plane].size = part->memory->size;
+  data[plane] = part->data() + skip;
+  import[plane] = part->import.get();
 }
 
 void MappedPlanes::cannot_map(int plane) const {
@@ -194,12 +201,13 @@ namespace {
 
 Frame frame_of(const MappedPlanes& planes, const GstVideoInfo& info, Memory memory) {
   Frame frame;
-  frame.import = planes.import();
+  std::copy_n(planes.import, 3, frame.import);
   std::copy_n(planes.data, 3, frame.plane);
   std::copy_n(planes.stride, 3, frame.stride);
   frame.memory = memory;
   if (!is_mosaic(info)) return frame;
   frame.plane[1] = frame.plane[0] + frame.stride[0];
+  frame.import[1] = frame.import[0];
   frame.stride[0] = frame.stride[1] = 2 * frame.stride[0];
   return frame;
 }
@@ -260,19 +268,25 @@ PlaneExtents::PlaneExtents(const GstVideoInfo& info) : count(GST_VIDEO_INFO_N_PL
 
 DmaImport import_planes(const GstVideoInfo& info, const PlaneExtents& extents, GstBuffer* buffer, const Place& place) {
   const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
-  if (gst_buffer_n_memory(buffer) == 0 || (meta && meta->map != usual_map())) return {};
-  // All planes in the first memory: others, and faulty ones, are mapped.
-  const gsize size = gst_buffer_peek_memory(buffer, 0)->size;
+  if (meta && meta->map != usual_map()) return {};
+  unsigned memories = 0;
   for (std::size_t p = 0; p < extents.count; ++p) {
     const auto [row_bytes, rows, tile] = extents.plane[p];
     if (rows == 0) continue;
     const auto at = static_cast<std::int64_t>(meta ? meta->offset[p] : info.offset[p]);
     const std::int64_t last = at + std::int64_t{meta ? meta->stride[p] : info.stride[p]} * (rows - 1);
-    if (tile > 0 || std::min(at, last) < 0 ||
-        std::max(at, last) + static_cast<std::int64_t>(row_bytes) > static_cast<std::int64_t>(size))
+    const std::int64_t lowest = std::min(at, last), bytes = std::abs(last - at) + static_cast<std::int64_t>(row_bytes);
+    guint number = 0, count = 0;
+    gsize skip = 0;
+    // Planes in several memories each, and faulty ones, are mapped.
+    if (tile > 0 || lowest < 0 ||
+        !gst_buffer_find_memory(buffer, static_cast<gsize>(lowest), static_cast<gsize>(bytes), &number, &count,
+                                &skip) ||
+        count != 1 || number >= std::numeric_limits<unsigned>::digits)
       return {};
+    memories |= 1u << number;
   }
-  return {buffer, place};
+  return {buffer, memories, place};
 }
 
 MappedFrame::MappedFrame(const GstVideoInfo& info, const PixelLayout& layout, GstBuffer* buffer, Memory memory)

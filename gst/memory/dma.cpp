@@ -4,7 +4,10 @@
 
 #include <gst/allocators/gstdmabuf.h>
 
+#include <algorithm>
 #include <mutex>
+#include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace framequality {
@@ -34,32 +37,95 @@ Imported& imported(GstMemory* memory, const Place& place) {
   return *entries->emplace_back(std::make_unique<Imported>(Imported{place, nullptr, false}));
 }
 
-}  // namespace
+/// The memory whose bytes this one shares: parts of a memory come and go, the whole returns.
+GstMemory* whole_of(GstMemory* memory) { return memory->parent ? memory->parent : memory; }
 
-DmaImport::DmaImport(GstBuffer* buffer, const Place& place) {
-  GstMemory* memory = gst_buffer_n_memory(buffer) > 0 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
-  if (!memory || !place.backend->import || !gst_is_dmabuf_memory(memory)) return;
-  GstMemory* whole = memory->parent ? memory->parent : memory;  // parts of a memory come and go, the whole returns
+/// Memories of a buffer in one DMA buffer: libcamera has one for each plane.
+struct Together {
+  GstMemory* first = nullptr;  ///< has the import of all
+  gsize bytes = 0;             ///< up to the end of the last page that they use
+};
+Together together_with(GstMemory* memory, GstBuffer* buffer) {
+  Together result;
+  for (guint i = 0; i < gst_buffer_n_memory(buffer); ++i) {
+    GstMemory* const whole = whole_of(gst_buffer_peek_memory(buffer, i));
+    if (!gst_is_dmabuf_memory(whole) || gst_dmabuf_memory_get_fd(whole) != gst_dmabuf_memory_get_fd(memory)) continue;
+    if (!result.first) result.first = whole;
+    result.bytes = std::max(result.bytes, whole->maxsize);
+  }
+  // Kernels that read whole words past a frame's last row can then read it in place.
+  constexpr gsize kPage = 4096;
+  const auto all = static_cast<gsize>(std::max<off_t>(lseek(gst_dmabuf_memory_get_fd(memory), 0, SEEK_END), 0));
+  result.bytes = std::max(result.bytes, std::min(all, (result.bytes + kPage - 1) / kPage * kPage));
+  return result;
+}
+
+/// Whether a memory's bytes are ready where its descriptor maps them. Allocators with a function of their own for
+/// mapping, as VA-API's, wait in it for their device, and refuse tiled layouts.
+bool is_ready(GstMemory* memory) {
+  static const auto usual = [] {
+    GstAllocator* plain = gst_dmabuf_allocator_new();
+    const std::pair functions(plain->mem_map, plain->mem_map_full);
+    gst_object_unref(plain);
+    return functions;
+  }();
+  if (std::pair(memory->allocator->mem_map, memory->allocator->mem_map_full) == usual) return true;
+  GstMapInfo map;
+  if (!gst_memory_map(memory, &map, GST_MAP_READ)) return false;
+  gst_memory_unmap(memory, &map);
+  return true;
+}
+
+/// The import of a buffer's DMA buffer, or null.
+std::shared_ptr<void> import_once(const Together& together, const Place& place) {
   std::unique_lock lock(import_mutex);
-  Imported& entry = imported(whole, place);
-  if (entry.is_busy || entry.import.use_count() > 1) return;
+  Imported& entry = imported(together.first, place);
+  if (entry.is_busy || entry.import.use_count() > 1) return nullptr;
   entry.is_busy = true;
   lock.unlock();
   std::shared_ptr<void> import =
-      place.backend->import(gst_dmabuf_memory_get_fd(whole), whole->maxsize, entry.import, place.id);
+      place.backend->import(gst_dmabuf_memory_get_fd(together.first), together.bytes, entry.import, place.id);
   lock.lock();
   entry.is_busy = false;
   if (import != entry.import) entry.import = import;
-  if (!import || !gst_mini_object_lock(GST_MINI_OBJECT_CAST(memory), GST_LOCK_FLAG_READ)) return;
-  memory_ = memory;
-  import_ = std::move(import);
+  return import;
 }
 
-DmaImport::~DmaImport() {
-  if (!memory_) return;
-  gst_mini_object_unlock(GST_MINI_OBJECT_CAST(memory_), GST_LOCK_FLAG_READ);
-  const std::lock_guard lock(import_mutex);  // for its use count
-  import_.reset();
+}  // namespace
+
+DmaImport::DmaImport(GstBuffer* buffer, unsigned memories, const Place& place) {
+  bool is_complete = place.backend->import != nullptr;
+  for (guint i = 0; is_complete && memories >> i != 0; ++i)
+    is_complete = (memories >> i & 1) == 0 || add(buffer, gst_buffer_peek_memory(buffer, i), place);
+  if (!is_complete) release();
+}
+
+bool DmaImport::add(GstBuffer* buffer, GstMemory* memory, const Place& place) {
+  if (count_ == parts_.size() || !gst_is_dmabuf_memory(memory) || !is_ready(memory)) return false;
+  const int fd = gst_dmabuf_memory_get_fd(memory);
+  const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(count_);
+  const auto same =
+      std::find_if(parts_.begin(), end, [&](const Part& part) { return gst_dmabuf_memory_get_fd(part.memory) == fd; });
+  Part& part = parts_[count_];
+  part.import = same != end ? same->import : import_once(together_with(memory, buffer), place);
+  if (!part.import || !gst_mini_object_lock(GST_MINI_OBJECT_CAST(memory), GST_LOCK_FLAG_READ)) return false;
+  part.memory = memory;
+  ++count_;
+  return true;
+}
+
+void DmaImport::release() noexcept {
+  if (!parts_.front().import) return;
+  for (const Part& part : parts_)
+    if (part.memory) gst_mini_object_unlock(GST_MINI_OBJECT_CAST(part.memory), GST_LOCK_FLAG_READ);
+  const std::lock_guard lock(import_mutex);  // for use counts
+  parts_ = {};
+  count_ = 0;
+}
+
+const DmaImport::Part* DmaImport::find(const GstMemory* memory) const {
+  const auto found = std::ranges::find(parts_, memory, &Part::memory);
+  return memory && found != parts_.end() ? &*found : nullptr;
 }
 
 GstCaps* prefer_system_memory(GstCaps* caps) {

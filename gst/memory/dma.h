@@ -8,6 +8,9 @@
 
 #include <gst/video/video.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -40,29 +43,38 @@ CapsPtr out_of_dma_buffers(const GstCaps* caps);
 /// The same frames, followed by those in system memory as linear DMA buffers.
 CapsPtr also_in_dma_buffers(const GstCaps* caps);
 
-/// The first memory of a buffer, which a device reads by itself while this lives; empty: it does not.
+/// Memories of a buffer that a device reads by itself while this lives; empty: it does not.
 class DmaImport {
  public:
   DmaImport() = default;
-  /// Empty if it is no DMA buffer, if the place's device cannot read it, and while another of these reads it there.
-  /// What was imported stays so until the memory is freed. The buffer must outlive this. Any thread.
-  DmaImport(GstBuffer* buffer, const Place& place);
+  /// memories: their numbers in the buffer, a bit each. Empty if one of them is no DMA buffer, if the place's device
+  /// cannot read it, and while another of these reads it there. What was imported stays so until the memory is freed.
+  /// The buffer must outlive this. Any thread.
+  DmaImport(GstBuffer* buffer, unsigned memories, const Place& place);
   DmaImport(DmaImport&& other) noexcept
-      : memory_(std::exchange(other.memory_, nullptr)), import_(std::move(other.import_)) {}
+      : parts_(std::exchange(other.parts_, {})), count_(std::exchange(other.count_, 0)) {}
   DmaImport(const DmaImport&) = delete;
   DmaImport& operator=(const DmaImport&) = delete;
   DmaImport& operator=(DmaImport&&) = delete;
-  ~DmaImport();
+  ~DmaImport() { release(); }
 
-  explicit operator bool() const { return memory_ != nullptr; }
-  const void* get() const { return import_.get(); }
-  /// The memory's bytes, by the addresses that stand for them in a Frame.
-  std::uint8_t* data() const { return static_cast<std::uint8_t*>(import_.get()) + memory_->offset; }
-  gsize size() const { return memory_->size; }
+  explicit operator bool() const { return count_ > 0; }
+  /// One of the memories.
+  struct Part {
+    GstMemory* memory = nullptr;
+    std::shared_ptr<void> import;
+    /// The memory's bytes, by the addresses that stand for them in a Frame.
+    std::uint8_t* data() const { return static_cast<std::uint8_t*>(import.get()) + memory->offset; }
+  };
+  /// That of a memory, or null.
+  const Part* find(const GstMemory* memory) const;
 
  private:
-  GstMemory* memory_ = nullptr;
-  std::shared_ptr<void> import_;
+  bool add(GstBuffer* buffer, GstMemory* memory, const Place& place);
+  void release() noexcept;
+
+  std::array<Part, GST_VIDEO_MAX_PLANES> parts_;
+  std::size_t count_ = 0;
 };
 
 /// The caps without DMA buffers, unless that leaves nothing. Takes and returns a reference.

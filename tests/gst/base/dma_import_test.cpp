@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames in DMA buffers that an OpenCL device reads by itself: with a driver that is scripted, because none here can.
 #include "tests/gst/dma_buffers.h"
+#include "tests/gst/pool.h"
 #include "tests/gst/sharpnessmeter/scores.h"
 #include "tests/support/importing_opencl.h"
 #include "tests/support/opencl.h"
@@ -11,11 +12,35 @@
 namespace framequality::test {
 namespace {
 
-/// A pool of one DMA buffer: a memory that comes back with each frame.
+/// How a frame's planes lie in a buffer.
+enum class Planes : std::uint8_t {
+  kTogether,
+  kOwnMemory,  ///< in a GstMemory each, of one DMA buffer, as libcamerasrc's
+  kOwnBuffer,  ///< in a DMA buffer each, as those of V4L2's multi-planar formats
+};
+
+/// A pool of one buffer, whose memories come back with each frame.
 class Recycled {
  public:
-  Recycled(const std::string& caps, gsize offset = 0, int wider = 0)
-      : caps_(caps), info_(video_info(caps)), offset_(offset), wider_(wider), dma_(bytes()), buffer_(dma_.buffer()) {}
+  explicit Recycled(const std::string& caps, gsize offset = 0, int wider = 0, Planes planes = Planes::kTogether)
+      : info_(video_info(caps)), caps_(caps), offset_(offset), wider_(wider), planes_(planes) {
+    gsize at = planes_ == Planes::kTogether ? 0 : offset_, size = offset_;
+    for (guint p = 0; p < count(); ++p) size += bytes_of_plane(p);
+    for (guint p = 0; p < count(); ++p) {
+      const gsize bytes = bytes_of_plane(p);
+      if (p == 0 || planes_ == Planes::kOwnBuffer)
+        dma_.push_back(std::make_unique<DmaBuffer>(planes_ == Planes::kOwnBuffer ? offset_ + bytes : size));
+      if (p == 0) kept_ = dma_.back()->buffer();
+      if (planes_ == Planes::kTogether) break;
+      GstMemory* const memory = planes_ == Planes::kOwnBuffer
+                                    ? gst_memory_ref(gst_buffer_peek_memory(dma_.back()->buffer().get(), 0))
+                                    : gst_dmabuf_allocator_alloc_with_flags(allocator_.get(), descriptor(), at + bytes,
+                                                                            GST_FD_MEMORY_FLAG_DONT_CLOSE);
+      gst_memory_resize(memory, static_cast<gssize>(at), bytes);
+      gst_buffer_append_memory(split_.get(), memory);
+      if (planes_ == Planes::kOwnMemory) at += bytes;
+    }
+  }
 
   /// The next frame.
   BufferPtr frame(std::uint64_t seed) { return frame(random_buffer(caps_, seed), seed); }
@@ -24,12 +49,15 @@ class Recycled {
     const std::vector<std::uint8_t> from = bytes_of(plain.get());
     std::vector<std::uint8_t> to(offset_, 77);
     BufferPtr buffer(gst_buffer_new());
-    gst_buffer_append_memory(buffer.get(), gst_memory_ref(gst_buffer_peek_memory(buffer_.get(), 0)));
+    GstBuffer* const memories = planes_ == Planes::kTogether ? kept_.get() : split_.get();
+    for (guint i = 0; i < gst_buffer_n_memory(memories); ++i)
+      gst_buffer_append_memory(buffer.get(), gst_memory_ref(gst_buffer_peek_memory(memories, i)));
     GST_BUFFER_PTS(buffer.get()) = seed * GST_SECOND;
-    gsize offset[GST_VIDEO_MAX_PLANES] = {};
+    gsize offset[GST_VIDEO_MAX_PLANES] = {}, before = planes_ == Planes::kTogether ? offset_ : 0;
     gint stride[GST_VIDEO_MAX_PLANES] = {};
-    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&info_); ++p) {
-      offset[p] = to.size();
+    for (guint p = 0; p < count(); ++p) {
+      offset[p] = before;
+      before += bytes_of_plane(p);
       stride[p] = info_.stride[p] + wider_;
       for (int y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT(&info_, p); ++y) {
         const auto row =
@@ -37,27 +65,37 @@ class Recycled {
         to.insert(to.end(), row, row + info_.stride[p]);
         to.insert(to.end(), static_cast<std::size_t>(wider_), 99);
       }
+      if (planes_ != Planes::kOwnBuffer) continue;
+      dma_[p]->write(to);
+      to.assign(offset_, 77);
     }
     gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info_),
-                                   static_cast<guint>(info_.width), static_cast<guint>(info_.height),
-                                   GST_VIDEO_INFO_N_PLANES(&info_), offset, stride);
-    dma_.write(to);
+                                   static_cast<guint>(info_.width), static_cast<guint>(info_.height), count(), offset,
+                                   stride);
+    if (planes_ != Planes::kOwnBuffer) dma().write(to);
     return buffer;
   }
   /// The score of the last one.
   double want() const { return want_; }
-  const DmaBuffer& dma() const { return dma_; }
-  int descriptor() const { return gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer_.get(), 0)); }
+  DmaBuffer& dma() const { return *dma_.front(); }
+  GstMemory* memory() const { return gst_buffer_peek_memory(kept_.get(), 0); }
+  int descriptor() const { return gst_dmabuf_memory_get_fd(memory()); }
 
  private:
-  gsize bytes() const { return offset_ + info_.size + 3 * static_cast<gsize>(wider_ * info_.height); }
+  guint count() const { return GST_VIDEO_INFO_N_PLANES(&info_); }
+  gsize bytes_of_plane(guint p) const {
+    return static_cast<gsize>(info_.stride[p] + wider_) *
+           static_cast<gsize>(GST_VIDEO_INFO_COMP_HEIGHT(&info_, static_cast<gint>(p)));
+  }
 
-  std::string caps_;
   GstVideoInfo info_;
+  std::string caps_;
   gsize offset_;
   int wider_;
-  DmaBuffer dma_;
-  BufferPtr buffer_;
+  Planes planes_;
+  std::vector<std::unique_ptr<DmaBuffer>> dma_;
+  AllocatorPtr allocator_{gst_dmabuf_allocator_new()};
+  BufferPtr kept_, split_{gst_buffer_new()};  ///< what its memories are kept in
   double want_ = 0;
 };
 
@@ -381,17 +419,19 @@ struct Filtering {
 /// What frames in DMA buffers become on the device, against the CPU with frames in system memory.
 class DmaFilters : public DmaImports {
  protected:
-  void expect_same(const Filtering& filtering, const char* in_flight, gsize offset, int wider) {
+  void expect_same(const Filtering& filtering, const char* in_flight, gsize offset, int wider,
+                   Planes planes = Planes::kTogether, int imports = 1) {
     const std::string caps = video_caps(filtering.format, 96, 48);
     Rig cpu({{"device", "cpu"}, filtering.first}, filtering.factory);
     Rig gpu({{"device", "opencl"}, {"opencl-device", device_.c_str()}, {"in-flight", in_flight}, filtering.first},
             filtering.factory);
     std::vector<std::unique_ptr<Recycled>> pool;
-    for (int i = 0; i < 8; ++i) pool.push_back(std::make_unique<Recycled>(caps, offset, wider));
+    for (int i = 0; i < 8; ++i) pool.push_back(std::make_unique<Recycled>(caps, offset, wider, planes));
     for (Rig* rig : {&cpu, &gpu}) {
       for (const auto& [name, value] : filtering.properties) rig->set(name, value);
       rig->caps(caps);
-      EXPECT_EQ(rig->push(random_buffer(caps, 99)), GST_FLOW_OK);  // for which programs are proved
+      // For which programs are proved and, in each slot, tables are uploaded.
+      for (std::uint64_t i = 0; i < kBefore; ++i) EXPECT_EQ(rig->push(random_buffer(caps, 99 + i)), GST_FLOW_OK);
       gst_harness_push_event(rig->harness(), gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM, nullptr));
     }
     importing.uploads = 0;
@@ -406,8 +446,8 @@ class DmaFilters : public DmaImports {
     }
     for (Rig* rig : {&cpu, &gpu}) EXPECT_TRUE(gst_harness_push_event(rig->harness(), gst_event_new_eos()));
     EXPECT_EQ(importing.uploads, 0);
-    EXPECT_EQ(importing.imported, 8);
-    for (std::uint64_t i = 0; i <= kFrames; ++i) {
+    EXPECT_EQ(importing.imported, 8 * imports);
+    for (std::uint64_t i = 0; i < kBefore + kFrames; ++i) {
       const BufferPtr want = cpu.pull(), got = gpu.pull();
       ASSERT_TRUE(want && got) << i;
       EXPECT_TRUE(bytes_of(got.get()) == bytes_of(want.get())) << i;
@@ -415,7 +455,7 @@ class DmaFilters : public DmaImports {
     EXPECT_TRUE(gpu.heard().warnings.empty());
   }
 
-  static constexpr std::uint64_t kFrames = 20;
+  static constexpr std::uint64_t kBefore = 3, kFrames = 20;
 };
 
 TEST_F(DmaFilters, ReadThemWithThePixelsOfTheCpu) {
@@ -423,7 +463,7 @@ TEST_F(DmaFilters, ReadThemWithThePixelsOfTheCpu) {
   const Property none{"qos", "false"}, one{"temporal-radius", "1"}, two{"temporal-radius", "2"};
   const std::vector<Filtering> all{
       {"halftone", "GRAY8", none, {}},
-      {"halftone", "RGB", none, {{"palette", "black-white-red"}, {"method", "blue-noise"}}},
+      {"halftone", "RGB", none, {{"method", "blue-noise"}, {"palette", "bwr"}}},
       // The host does not see what the filter leaves as it is: chroma, alpha, or what lies between luma.
       {"nlmeans", "I420", none, {{"search-radius", "1"}, {"patch-radius", "1"}, {"chroma", "none"}}},
       {"nlmeans", "NV12", two, {{"search-radius", "1"}, {"patch-radius", "1"}, {"chroma", "joint"}}},
@@ -442,6 +482,111 @@ TEST_F(DmaFilters, ReadThemWithThePixelsOfTheCpu) {
           again(way);
           expect_same(filtering, in_flight, offset, wider);
         }
+}
+
+TEST_F(DmaFilters, ReadPlanesInMemoriesOfTheirOwn) {
+  const std::pair<const char*, const char*> none{"qos", "false"}, one{"temporal-radius", "1"};
+  const std::vector<Filtering> all{
+      {"halftone", "NV12", none, {{"method", "blue-noise"}, {"palette", "bwr"}}},
+      {"nlmeans", "I420", one, {{"search-radius", "1"}, {"patch-radius", "1"}, {"chroma", "none"}}},
+      {"patchbilateral", "NV12", none, {{"window-radius", "1"}, {"patch-radius", "1"}, {"chroma", "joint"}}},
+  };
+  for (const Filtering& filtering : all)
+    for (const Importing::Way way : kWays)
+      for (const Planes planes : {Planes::kOwnMemory, Planes::kOwnBuffer})
+        for (const auto& [offset, wider] : {std::pair<gsize, int>{4096, 0}, {100, 5}}) {
+          SCOPED_TRACE(std::string(filtering.factory) + " " + filtering.format + " wider " + std::to_string(wider) +
+                       (planes == Planes::kOwnMemory ? " in one buffer" : " in several"));
+          again(way);
+          const int several = filtering.format == std::string("NV12") ? 2 : 3;
+          expect_same(filtering, "2", offset, wider, planes, planes == Planes::kOwnMemory ? 1 : several);
+          const bool is_fit = planes == Planes::kOwnMemory && wider == 0 && several == 2;
+          EXPECT_EQ(importing.device_copies > 0, !is_fit);
+        }
+}
+
+TEST_F(DmaImports, ElementsThatReadOtherPlanesShareAnImport) {
+  const std::string caps = video_caps("NV12", 640, 48);
+  Recycled memory(caps, 4096, 0, Planes::kOwnMemory);
+  Rig meter = rig();
+  Rig filter({{"device", "opencl"}, {"opencl-device", device_.c_str()}}, "patchbilateral");
+  filter.set("window-radius", "1");
+  filter.caps(caps);
+  begin(meter, caps);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    pass(meter, memory, i);
+    EXPECT_TRUE(filter.pass(memory.frame(i + 100)));
+  }
+  EXPECT_EQ(importing.imported, 1);
+}
+
+TEST_F(DmaImports, APlaneInTwoMemoriesIsMapped) {
+  Recycled memory(caps_);
+  Rig meter = rig();
+  begin(meter, caps_);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    BufferPtr frame = memory.frame(i);
+    GstMemory* const whole = gst_buffer_get_memory(frame.get(), 0);
+    gst_buffer_remove_all_memory(frame.get());
+    gst_buffer_remove_meta(frame.get(), reinterpret_cast<GstMeta*>(gst_buffer_get_video_meta(frame.get())));
+    gst_buffer_append_memory(frame.get(), gst_memory_share(whole, 0, 4096));
+    gst_buffer_append_memory(frame.get(), gst_memory_share(whole, 4096, -1));
+    gst_memory_unref(whole);
+    EXPECT_EQ(meter.score(std::move(frame)), memory.want());
+  }
+  EXPECT_EQ(importing.asked, 0);
+  EXPECT_EQ(importing.uploads, 3);
+}
+
+TEST_F(DmaImports, ImportsOfEarlierCapsGoWithTheirMemory) {
+  const std::string other = video_caps("NV12", 320, 48);
+  Rig meter = rig();
+  begin(meter, caps_);
+  {
+    Recycled memory(caps_);
+    for (std::uint64_t i = 0; i < 4; ++i) pass(meter, memory, i);
+  }
+  EXPECT_TRUE(importing.live.empty());
+  meter.change_caps(other);
+  EXPECT_EQ(meter.push(random_buffer(other, 1)), GST_FLOW_OK);  // for which programs are proved
+  EXPECT_TRUE(meter.pull());
+  importing.uploads = 0;
+  Recycled memory(other);
+  for (std::uint64_t i = 0; i < 4; ++i) pass(meter, memory, i);
+  EXPECT_EQ(importing.live.size(), 1u);
+  EXPECT_EQ(importing.uploads, 0);
+}
+
+/// An allocator's own function for mapping, and its calls.
+decltype(GstAllocator::mem_map) plain_map = nullptr;
+int own_maps = 0;
+bool own_map_fails = false;
+gpointer own_map(GstMemory* memory, gsize size, GstMapFlags flags) {
+  ++own_maps;
+  return own_map_fails ? nullptr : plain_map(memory, size, flags);
+}
+
+TEST_F(DmaImports, WhatAnAllocatorDoesBeforeItMapsIsDone) {
+  // VA-API's waits for the decoder, and refuses frames whose pixels do not lie in rows.
+  for (const bool fails : {false, true}) {
+    again(Importing::Way::kKhronos);
+    Recycled memory(caps_);
+    GstAllocator* const allocator = memory.memory()->allocator;
+    plain_map = std::exchange(allocator->mem_map, own_map);
+    own_map_fails = fails;
+    Rig meter = rig();
+    begin(meter, caps_);
+    own_maps = 0;
+    if (!fails) {
+      for (std::uint64_t i = 0; i < 5; ++i) pass(meter, memory, i);
+      EXPECT_EQ(own_maps, 5);
+      EXPECT_EQ(importing.uploads, 0);
+    } else {
+      EXPECT_EQ(meter.push(memory.frame(1)), GST_FLOW_ERROR);
+      EXPECT_EQ(meter.heard().errors.size(), 1u);
+    }
+    EXPECT_EQ(importing.imported, fails ? 0 : 1);
+  }
 }
 
 TEST_F(DmaImports, AnImportThatWasNotReleasedIsNotUsedAgain) {
