@@ -95,16 +95,17 @@ class Importer {
     // Intel's driver has cl_khr_external_memory_dma_buf, but does not list it.
     if (has("cl_khr_external_memory") &&
         std::ranges::count(list_of<cl_uint>(device, kImportTypes), kHandleDmaBuf) > 0) {
-      find(acquire_, "clEnqueueAcquireExternalMemObjectsKHR");
-      find(release_, "clEnqueueReleaseExternalMemObjectsKHR");
-      if (acquire_ && release_ && api().clCreateBufferWithProperties) name_ = "cl_khr_external_memory_dma_buf";
+      Way way{"cl_khr_external_memory_dma_buf"};
+      find(way.acquire, "clEnqueueAcquireExternalMemObjectsKHR");
+      find(way.release, "clEnqueueReleaseExternalMemObjectsKHR");
+      if (way.acquire && way.release && api().clCreateBufferWithProperties) ways_.push_back(way);
     }
-    if (!name_ && has("cl_arm_import_memory_dma_buf")) {
-      acquire_ = release_ = nullptr;
-      find(import_arm_, "clImportMemoryARM");
-      if (import_arm_) name_ = "cl_arm_import_memory_dma_buf";
+    if (has("cl_arm_import_memory_dma_buf")) {
+      Way way{"cl_arm_import_memory_dma_buf"};
+      find(way.import_arm, "clImportMemoryARM");
+      if (way.import_arm) ways_.push_back(way);
     }
-    if (!name_) host::log(host::LogLevel::kDebug, "%s cannot import DMA buffers", device.title().c_str());
+    if (ways_.empty()) host::log(host::LogLevel::kDebug, "%s cannot import DMA buffers", device.title().c_str());
   }
 
   bool is_for(const Context& context) const { return context_.lock().get() == &context; }
@@ -112,10 +113,10 @@ class Importer {
   /// An import of this buffer that reads right, the known one if possible; null if there is none.
   std::shared_ptr<Import> import(const std::shared_ptr<Context>& context, int fd, std::size_t bytes,
                                  std::shared_ptr<Import> known) {
-    if (!name_ || is_refused_) return nullptr;
+    if (ways_.empty()) return nullptr;
     try {
-      const bool has_returned =
-          known && &known->context() == context.get() && known->bytes() == bytes && !known->is_held();
+      const bool has_returned = known && &known->context() == context.get() && known->bytes() == bytes &&
+                                known->way() == ways_.front().name && !known->is_held();
       if (!has_returned) known = make(context, fd, bytes);
       if (!is_proved_) prove(*known, fd, has_returned);
       return known;
@@ -124,12 +125,19 @@ class Importer {
         refuse(*context, e.what());
       else if (!std::exchange(has_warned_, true))
         host::log(host::LogLevel::kInfo, "%s does not read a DMA buffer in place, so it is mapped and copied: %s: %s",
-                  context->device().title().c_str(), name_, e.what());
+                  context->device().title().c_str(), ways_.front().name, e.what());
       return nullptr;
     }
   }
 
  private:
+  /// An extension that imports. Drivers may have two, of which one is wrong.
+  struct Way {
+    const char* name;
+    Import::HandOver acquire = nullptr, release = nullptr;
+    ImportArm import_arm = nullptr;
+  };
+
   /// A property that is a list; empty if the driver does not know it.
   template <class T>
   static std::vector<T> list_of(const DeviceInfo& device, cl_device_info what) {
@@ -146,18 +154,20 @@ class Importer {
     cl_int code = CL_SUCCESS;
     cl_mem made;
     Descriptor descriptor(fd);
-    if (import_arm_) {
+    const Way& way = ways_.front();
+    if (way.import_arm) {
       const std::intptr_t properties[] = {kType, kTypeDmaBuf, 0};
       int given = descriptor.get();
-      made = import_arm_(context->get(), CL_MEM_READ_ONLY, properties, &given, bytes, &code);
+      made = way.import_arm(context->get(), CL_MEM_READ_ONLY, properties, &given, bytes, &code);
     } else {  // without a list of devices it is for all of the context, which has one
       const cl_ulong properties[] = {kHandleDmaBuf, static_cast<cl_ulong>(descriptor.get()), 0};
       made = api().clCreateBufferWithProperties(context->get(), properties, CL_MEM_READ_ONLY, bytes, nullptr, &code);
     }
     Buffer buffer(made);
-    check(code, name_);
+    check(code, way.name);
     descriptor.look();
-    return std::make_shared<Import>(context, std::move(descriptor), std::move(buffer), bytes, acquire_, release_);
+    return std::make_shared<Import>(context, std::move(descriptor), std::move(buffer), bytes, way.name, way.acquire,
+                                    way.release);
   }
 
   /// Compares what the device and the CPU read. Throws Error if they differ. Drivers are known that copy a buffer once,
@@ -171,7 +181,7 @@ class Importer {
     const std::size_t hash = std::hash<std::string>()(got) | 1;  // DMA buffers may be slow to read
     if (proofs_++ == 0)
       host::log(host::LogLevel::kInfo, "%s reads DMA buffers in place (%s)", import.context().device().title().c_str(),
-                name_);
+                ways_.front().name);
     is_proved_ = (has_returned && import.seen != hash) || proofs_ == kMostProofs;
     import.seen = hash;
   }
@@ -213,17 +223,19 @@ class Importer {
     return std::move(reading->bytes);
   }
 
+  /// Ends the use of the first way, for all buffers.
   void refuse(const Context& context, const char* why) {
-    is_refused_ = true;
-    host::log(host::LogLevel::kInfo, "%s does not read DMA buffers in place, so they are mapped and copied: %s: %s",
-              context.device().title().c_str(), name_, why);
+    const char* const name = ways_.front().name;
+    ways_.erase(ways_.begin());
+    proofs_ = 0;
+    host::log(host::LogLevel::kInfo, "%s does not read DMA buffers in place, so %s: %s: %s",
+              context.device().title().c_str(),
+              ways_.empty() ? "they are mapped and copied" : "another extension is tried", name, why);
   }
 
   std::weak_ptr<Context> context_;
-  const char* name_ = nullptr;  ///< of the extension in use, null: there is none
-  Import::HandOver acquire_ = nullptr, release_ = nullptr;
-  ImportArm import_arm_ = nullptr;
-  bool is_refused_ = false, is_proved_ = false, has_warned_ = false;
+  std::vector<Way> ways_;  ///< the first is in use
+  bool is_proved_ = false, has_warned_ = false;
   int proofs_ = 0;
 };
 
@@ -258,11 +270,12 @@ bool Descriptor::is_open() const {
 }
 
 Import::Import(std::shared_ptr<Context> context, Descriptor descriptor, Buffer buffer, std::size_t bytes,
-               HandOver acquire, HandOver release)
+               const char* way, HandOver acquire, HandOver release)
     : context_(std::move(context)),
       descriptor_(std::move(descriptor)),
       buffer_(std::move(buffer)),
       bytes_(bytes),
+      way_(way),
       acquire_(acquire),
       release_(release) {
   ++live_imports;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace framequality::opencl {
 
@@ -47,9 +48,9 @@ class Import {
   /// A command that hands memory over to a queue, or back.
   using HandOver = cl_int(CL_API_CALL*)(cl_command_queue, cl_uint, const cl_mem*, cl_uint, const cl_event*, cl_event*);
 
-  /// acquire, release: null where the device needs no such commands.
-  Import(std::shared_ptr<Context> context, Descriptor descriptor, Buffer buffer, std::size_t bytes, HandOver acquire,
-         HandOver release);
+  /// way: the extension. acquire, release: null where the device needs no such commands.
+  Import(std::shared_ptr<Context> context, Descriptor descriptor, Buffer buffer, std::size_t bytes, const char* way,
+         HandOver acquire, HandOver release);
   Import(const Import&) = delete;
   Import& operator=(const Import&) = delete;
   ~Import();
@@ -59,6 +60,7 @@ class Import {
   Context& context() const { return *context_; }
   cl_mem get() const { return buffer_.get(); }
   std::size_t bytes() const { return bytes_; }
+  std::string_view way() const { return way_; }
   std::size_t offset_of(const std::uint8_t* byte) const {
     return reinterpret_cast<std::uintptr_t>(byte) - reinterpret_cast<std::uintptr_t>(this);
   }
@@ -75,6 +77,7 @@ class Import {
   Descriptor descriptor_;  ///< outlives the buffer
   Buffer buffer_;
   std::size_t bytes_;
+  const char* way_;
   HandOver acquire_, release_;
   mutable std::atomic<bool> is_held_ = false;
 };

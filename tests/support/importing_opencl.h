@@ -24,7 +24,8 @@ struct Importing {
     kNone,
     kKhronos,   ///< as Intel's driver, which does not list cl_khr_external_memory_dma_buf
     kOpaqueFd,  ///< imports other descriptors
-    kArm
+    kArm,
+    kBoth  ///< what is imported by Khronos' is other memory, or a copy
   };
   Way way = Way::kKhronos;
   enum class Fault {
@@ -43,6 +44,7 @@ struct Importing {
   int device_copies = 0;  ///< from imported memory
   int failed_kernels = 0;
   std::set<cl_mem> live, held;  ///< imports that are not released, and those acquired
+  std::set<cl_mem> by_khronos;  ///< must be acquired
 };
 inline Importing importing;
 
@@ -57,20 +59,21 @@ inline std::vector<Mapped> maps;  // as long as a test, because commands may be 
 
 inline const opencl::Api& real() { return *opencl::installed_api(); }
 
-inline cl_mem import(cl_context context, int fd, cl_mem_flags flags, std::size_t bytes, cl_int* code) {
+inline cl_mem import(cl_context context, int fd, cl_mem_flags flags, std::size_t bytes, bool is_khronos, cl_int* code) {
   const std::lock_guard lock(mutex);
   *code = CL_OUT_OF_RESOURCES;
   if (importing.asked++ == importing.fail_at) return nullptr;
-  const bool is_copy = importing.fault != Importing::Fault::kNone;
+  const bool is_copy = importing.way == Importing::Way::kBoth ? is_khronos : importing.fault != Importing::Fault::kNone;
   void* const data = is_copy ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                              : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED) return nullptr;
   maps.push_back({data, bytes});
-  if (importing.fault == Importing::Fault::kSnapshot) {
+  if (is_copy && importing.fault == Importing::Fault::kSnapshot) {
     EXPECT_EQ(pread(fd, data, bytes, 0), static_cast<ssize_t>(bytes));
   }
   const cl_mem made = real().clCreateBuffer(context, flags | CL_MEM_USE_HOST_PTR, bytes, data, code);
-  if (importing.way == Importing::Way::kKhronos && importing.closes) close(fd);
+  if (is_khronos && importing.closes) close(fd);
+  if (is_khronos) importing.by_khronos.insert(made);
   ++importing.imported;
   importing.live.insert(made);
   return made;
@@ -80,14 +83,14 @@ inline cl_mem create_with_properties(cl_context context, const cl_ulong* propert
   EXPECT_EQ(properties[0], 0x2067u);
   EXPECT_EQ(properties[2], 0u);
   EXPECT_EQ(host, nullptr);
-  return import(context, static_cast<int>(properties[1]), flags, bytes, code);
+  return import(context, static_cast<int>(properties[1]), flags, bytes, true, code);
 }
 inline cl_mem import_arm(cl_context context, cl_mem_flags flags, const std::intptr_t* properties, void* memory,
                          std::size_t bytes, cl_int* code) {
   EXPECT_EQ(properties[0], 0x40B2);
   EXPECT_EQ(properties[1], 0x40B4);
   EXPECT_EQ(properties[2], 0);
-  return import(context, *static_cast<int*>(memory), flags, bytes, code);
+  return import(context, *static_cast<int*>(memory), flags, bytes, false, code);
 }
 
 inline cl_int acquire(cl_command_queue, cl_uint count, const cl_mem* memory, cl_uint, const cl_event*, cl_event*) {
@@ -107,17 +110,18 @@ inline cl_int release(cl_command_queue, cl_uint count, const cl_mem* memory, cl_
 /// Expects that a command may use this memory now.
 inline void expect_held(cl_mem memory) {
   const std::lock_guard lock(mutex);
-  const bool must = importing.way == Importing::Way::kKhronos && importing.live.contains(memory);
+  const bool must = importing.by_khronos.contains(memory);
   EXPECT_TRUE(!must || importing.held.contains(memory)) << "used, but not acquired";
 }
 
 inline void* extension_function(cl_platform_id platform, const char* name) {
   const std::string_view n = name;
-  const bool is_khronos = importing.way == Importing::Way::kKhronos;
+  const bool is_both = importing.way == Importing::Way::kBoth;
+  const bool is_khronos = is_both || importing.way == Importing::Way::kKhronos;
   if (n == "clEnqueueAcquireExternalMemObjectsKHR") return is_khronos ? reinterpret_cast<void*>(acquire) : nullptr;
   if (n == "clEnqueueReleaseExternalMemObjectsKHR") return is_khronos ? reinterpret_cast<void*>(release) : nullptr;
   if (n == "clImportMemoryARM")
-    return importing.way == Importing::Way::kArm ? reinterpret_cast<void*>(import_arm) : nullptr;
+    return is_both || importing.way == Importing::Way::kArm ? reinterpret_cast<void*>(import_arm) : nullptr;
   return real().clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 inline cl_int device_info(cl_device_id device, cl_device_info what, std::size_t bytes, void* value, std::size_t* got) {
@@ -128,7 +132,8 @@ inline cl_int device_info(cl_device_id device, cl_device_info what, std::size_t 
     return CL_SUCCESS;
   };
   using Way = Importing::Way;
-  const bool is_arm = importing.way == Way::kArm, is_khronos = importing.way == Way::kKhronos;
+  const bool is_arm = importing.way == Way::kArm, is_both = importing.way == Way::kBoth,
+             is_khronos = is_both || importing.way == Way::kKhronos;
   const bool has_memory = is_khronos || importing.way == Way::kOpaqueFd;
   constexpr cl_device_info kImportTypes = 0x204F;
   if (what == kImportTypes) {
@@ -136,9 +141,10 @@ inline cl_int device_info(cl_device_id device, cl_device_info what, std::size_t 
     return has_memory ? answer(types, (is_khronos ? 2 : 1) * sizeof(cl_uint)) : CL_INVALID_VALUE;
   }
   if (what != CL_DEVICE_EXTENSIONS) return real().clGetDeviceInfo(device, what, bytes, value, got);
-  const std::string text = has_memory ? "cl_khr_fp64 cl_khr_external_memory "
-                           : is_arm   ? "cl_arm_import_memory cl_arm_import_memory_dma_buf"
-                                      : "cl_khr_byte_addressable_store";
+  const std::string text = is_both      ? "cl_khr_external_memory cl_arm_import_memory cl_arm_import_memory_dma_buf"
+                           : has_memory ? "cl_khr_fp64 cl_khr_external_memory "
+                           : is_arm     ? "cl_arm_import_memory cl_arm_import_memory_dma_buf"
+                                        : "cl_khr_byte_addressable_store";
   return answer(text.c_str(), text.size() + 1);
 }
 
@@ -146,6 +152,7 @@ inline cl_int release_memory(cl_mem memory) {
   {
     const std::lock_guard lock(mutex);
     importing.live.erase(memory);
+    importing.by_khronos.erase(memory);
     EXPECT_TRUE(importing.held.erase(memory) == 0 || importing.failed_kernels > 0) << "freed while acquired";
   }
   return real().clReleaseMemObject(memory);

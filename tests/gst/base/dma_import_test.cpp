@@ -319,6 +319,23 @@ TEST_F(DmaImports, ADriverThatReadsOtherMemoryIsRefusedOnce) {
   }
 }
 
+TEST_F(DmaImports, WhereOneExtensionIsWrongTheOtherIsTried) {
+  for (const bool is_snapshot : {false, true}) {
+    again(Importing::Way::kBoth);
+    if (is_snapshot) importing.fault = Importing::Fault::kSnapshot;
+    Recycled first(caps_), second(caps_);
+    Rig meter = rig();
+    begin(meter, caps_);
+    Lines lines;
+    pass_by_turns(meter, first, second, 4);
+    EXPECT_EQ(lines.count("so another extension is tried: cl_khr_external_memory_dma_buf"), 1);
+    EXPECT_EQ(lines.count("reads DMA buffers in place (cl_arm_import_memory_dma_buf)"), 1);
+    EXPECT_EQ(importing.asked, is_snapshot ? 4 : 3);
+    EXPECT_EQ(importing.uploads, 1) << "the frame that was read wrong";
+    EXPECT_EQ(importing.live.size(), 2u);
+  }
+}
+
 TEST_F(DmaImports, ADriverThatCopiesWhenItImportsIsFoundOutBeforeItMatters) {
   importing.fault = Importing::Fault::kSnapshot;
   Recycled first(caps_), second(caps_);
@@ -606,6 +623,49 @@ TEST_F(DmaImports, AnImportThatWasNotReleasedIsNotUsedAgain) {
   for (std::uint64_t i = 4; i < 9; ++i) pass(meter, memory, i);
   EXPECT_EQ(importing.uploads, 0);
   EXPECT_TRUE(importing.held.empty());
+}
+
+#if GST_CHECK_VERSION(1, 24, 0)
+
+TEST_F(DmaImports, FramesWithCapsOfTheirOwnAreReadInPlace) {
+  for (const auto& [drm, format] : {std::pair{"NV12", "NV12"}, {"YUYV", "YUY2"}, {"XR24", "BGRx"}}) {
+    SCOPED_TRACE(drm);
+    again(Importing::Way::kKhronos);
+    Recycled memory(video_caps(format, 640, 48), 4096, 64);
+    Rig meter = rig();
+    meter.caps(std::string("video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=") + drm +
+               ",width=640,height=48,framerate=30/1");
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      if (i == 2) importing.uploads = 0;  // when programs are proved
+      pass(meter, memory, i);
+    }
+    EXPECT_EQ(importing.uploads, 0);
+    EXPECT_EQ(importing.imported, 1);
+  }
+}
+
+#endif
+
+TEST_F(DmaImports, MosaicsAreReadInPlace) {
+  const std::string caps = "video/x-bayer,format=rggb,width=640,height=48,framerate=30/1";
+  DmaBuffer dma(640 * 48 + 4096);
+  const BufferPtr kept = dma.buffer();
+  const auto frame = [&](std::uint64_t seed) {
+    dma.write(bytes_of(random_buffer(caps_, seed).get()));
+    BufferPtr buffer(gst_buffer_copy_region(kept.get(), GST_BUFFER_COPY_MEMORY, 0, 640 * 48));
+    GST_BUFFER_PTS(buffer.get()) = seed * GST_SECOND;
+    return buffer;
+  };
+  Rig cpu({{"device", "cpu"}}), meter = rig();
+  for (Rig* each : {&cpu, &meter}) each->caps(caps);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const BufferPtr buffer = frame(i);
+    if (i == 1) importing.uploads = 0;  // when programs are proved
+    EXPECT_EQ(meter.score(BufferPtr(gst_buffer_ref(buffer.get()))),
+              cpu.score(BufferPtr(gst_buffer_copy_deep(buffer.get()))));
+  }
+  EXPECT_EQ(importing.uploads, 0);
+  EXPECT_EQ(importing.imported, 1);
 }
 
 TEST_F(DmaImports, OtherMemoryIsNotImported) {
