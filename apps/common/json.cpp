@@ -81,7 +81,7 @@ Json json_curve(const std::vector<std::array<double, 3>>& curve) {
 
 std::string dump(const Json& json) {
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < 0x7f; });
+  const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x7f; });
   return plain ? text : escaped(text);
 }
 
