@@ -32,6 +32,7 @@ struct Stream {
 
   GstBuffer* begin = nullptr;  ///< until it holds the whole header
   bool has_header = false;
+  bool checks_chroma = false;
   gsize removed = 0, skip = 0;
 };
 
@@ -53,7 +54,8 @@ bool replace_header(Stream& stream, GstPad* pad) {
   const std::string_view all(bytes.data(), size), header = all.substr(0, all.find('\n'));
   stream.has_header = true;
   if (header.size() == all.size()) return true;  // no header: the decoder says so
-  if (const std::string chroma = misread_yuv4mpeg_chroma(header); !chroma.empty()) {
+  const std::string chroma = stream.checks_chroma ? misread_yuv4mpeg_chroma(header) : "";
+  if (!chroma.empty()) {
     fail(pad, chroma);
     return false;
   }
@@ -137,10 +139,12 @@ std::string misread_yuv4mpeg_chroma(std::string_view header) {
 
 void mend_yuv4mpeg(GstElement* y4mdec) {
   const Owned<GstPad> sink(gst_element_get_static_pad(y4mdec, "sink"));
-  if (!sink || decodes_ten_bits(y4mdec)) return;
+  if (!sink) return;
+  auto* const stream = new Stream;
+  stream->checks_chroma = !decodes_ten_bits(y4mdec);
   gst_pad_add_probe(sink.get(),
                     static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
-                    on_data, new Stream, [](gpointer stream) { delete static_cast<Stream*>(stream); });
+                    on_data, stream, [](gpointer of) { delete static_cast<Stream*>(of); });
 }
 
 }  // namespace framequality::apps

@@ -10,7 +10,7 @@
 
 namespace framequality::apps {
 
-/// Bytes of a stream header that y4mdec reads (GStreamer 1.22); it fails if there are more.
+/// Bytes of a stream header that y4mdec reads (GStreamer 1.22 to 1.26); it fails if there are more.
 inline constexpr std::size_t kMostYuv4mpegHeader = 80;
 
 /// The stream header, without its newline, less the fields that are meant for applications (those with X), if it is
@@ -21,8 +21,8 @@ std::string shorter_yuv4mpeg_header(std::string_view header);
 /// empty if it reads it.
 std::string misread_yuv4mpeg_chroma(std::string_view header);
 
-/// Shortens the stream header that a y4mdec gets, and posts an error instead of frames that it would misread. Newer
-/// ones, which decode 10 bits, are left alone.
+/// Shortens the stream header that a y4mdec gets, and posts an error instead of frames that it would misread: GStreamer
+/// 1.22 takes 10 bits for 8.
 void mend_yuv4mpeg(GstElement* y4mdec);
 
 }  // namespace framequality::apps
