@@ -16,7 +16,8 @@ import numpy as np
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstApp", "1.0")
-from gi.repository import Gst, GstApp  # noqa: E402  GstApp gives appsink its methods
+gi.require_version("GstVideo", "1.0")
+from gi.repository import Gst, GstApp, GstVideo  # noqa: E402  GstApp gives appsink its methods
 
 ENCODERS = {
     "x264enc, 4 slices": "x264enc speed-preset=veryfast bitrate=1500 key-int-max=30 option-string=slices=4:bframes=0",
@@ -118,11 +119,11 @@ def decode(units, decoder, packet_loss=0.0, dice=None, whole=1):
     source.emit("end-of-stream")
     frames = []
     for sample in pull(pipeline):
-        caps, buffer = sample.get_caps().get_structure(0), sample.get_buffer()
-        width, height = caps.get_value("width"), caps.get_value("height")
+        info, buffer = GstVideo.VideoInfo.new_from_caps(sample.get_caps()), sample.get_buffer()
+        width, height = info.width, info.height
         luma = np.frombuffer(bytes_of(buffer), np.uint8).reshape(height, -1)[:, :width]
         fields = buffer.get_custom_meta("GstSharpnessMeta").get_structure()
-        frames.append((buffer.pts, fields.get_value("damaged"), luma))
+        frames.append((buffer.pts, fields.get_boolean("damaged")[1], luma))
     return frames, short
 
 
