@@ -4,11 +4,13 @@
 
 #include "device/backend.h"
 
+#include <atomic>
+
 namespace framequality::test::third {
 
 extern const Backend kBackend;
 
 /// Tasks collected, of all workers.
-inline int forwarded = 0;
+inline std::atomic<int> forwarded = 0;
 
 }  // namespace framequality::test::third
