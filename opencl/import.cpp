@@ -131,7 +131,7 @@ class Importer {
   }
 
  private:
-  /// An extension that imports. Drivers may have two, of which one is wrong.
+  /// An extension that imports DMA buffers. Some drivers have two, and only one works.
   struct Way {
     const char* name;
     Import::HandOver acquire = nullptr, release = nullptr;

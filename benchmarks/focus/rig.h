@@ -35,7 +35,7 @@ struct Light {
   double sigma = 0;         ///< of the noise, codes
   double flicker = 0;       ///< exposure is random in 1 - flicker...1 + flicker
   double lamp = 0;          ///< exposure also varies as a cosine in 1 - lamp...1 + lamp,
-  double lamp_periods = 0;  ///< of which so many pass from frame to frame
+  double lamp_periods = 0;  ///< periods of this cosine between two frames
   double exposure = 1;      ///< times the codes
   bool normalized = true;   ///< the score is divided by the squared mean luma, as normalize=mean does
   double veil = 1;          ///< times the score, of what passes in front of the scene

@@ -433,7 +433,7 @@ struct Filtering {
   std::vector<std::pair<const char*, const char*>> properties;
 };
 
-/// What frames in DMA buffers become on the device, against the CPU with frames in system memory.
+/// Filters frames in DMA buffers on the device, and the same frames in system memory on the CPU.
 class DmaFilters : public DmaImports {
  protected:
   void expect_same(const Filtering& filtering, const char* in_flight, gsize offset, int wider,
