@@ -98,18 +98,6 @@ void put_together(GstElement* decoder) {
                     gather, new Blocks, [](gpointer blocks) { delete static_cast<Blocks*>(blocks); });
 }
 
-/// Lets typefind push into an element that would otherwise read by itself: it finds no peer that can be read. decodebin
-/// starts a reader before it blocks the reader's pad: if the first frame is faster, nothing is linked yet, and the file
-/// seems to have no video or never ends.
-void push_into(GstElement* reader) {
-  const Owned<GstPad> sink(gst_element_get_static_pad(reader, "sink"));
-  const auto deny = [](GstPad*, GstPadProbeInfo* info, gpointer) {
-    return GST_QUERY_TYPE(GST_PAD_PROBE_INFO_QUERY(info)) == GST_QUERY_SCHEDULING ? GST_PAD_PROBE_DROP
-                                                                                  : GST_PAD_PROBE_OK;
-  };
-  gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, deny, nullptr, nullptr);
-}
-
 void rank(const char* factory, guint from, guint to) {
   const Owned<GstPluginFeature> feature(gst_registry_lookup_feature(gst_registry_get(), factory));
   if (feature && gst_plugin_feature_get_rank(feature.get()) == from) gst_plugin_feature_set_rank(feature.get(), to);
@@ -140,11 +128,7 @@ void Decoding::on_added(GstBin*, GstBin*, GstElement* element, gpointer self) {
     if (!decoding->demuxer_) decoding->demuxer_.reset(GST_ELEMENT(gst_object_ref(element)));
   }
   if (factory == "avdec_bmp" || factory == "avdec_tiff") put_together(element);
-  if (factory == "y4mdec") {
-    mend_yuv4mpeg(element);
-    // The only one whose pad for video is there from the beginning. It reads by itself since GStreamer 1.28.
-    push_into(element);
-  }
+  if (factory == "y4mdec") mend_yuv4mpeg(element);
 }
 
 void Decoding::on_type(GstElement*, guint, GstCaps* caps, gpointer self) {

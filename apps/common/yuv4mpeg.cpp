@@ -32,7 +32,7 @@ struct Stream {
 
   GstBuffer* begin = nullptr;  ///< until it holds the whole header
   bool has_header = false;
-  bool checks_chroma = false;
+  bool checks_chroma = false, decodes_gray = false;
   gsize removed = 0, skip = 0;
 };
 
@@ -41,7 +41,7 @@ void fail(GstPad* pad, const std::string& chroma) {
   if (!decoder) return;
   GST_ELEMENT_ERROR(
       decoder.get(), STREAM, FORMAT,
-      ("GStreamer decodes YUV4MPEG2 with 8-bit color only (420, 422, 444), and this has %s: make it Matroska, as by "
+      ("this GStreamer decodes YUV4MPEG2 with 8-bit color only (420, 422, 444), and it has %s: make it Matroska, as by "
        "ffmpeg -i INPUT -c:v ffv1 -f matroska -",
        chroma.c_str()),
       (nullptr));
@@ -54,7 +54,7 @@ bool replace_header(Stream& stream, GstPad* pad) {
   const std::string_view all(bytes.data(), size), header = all.substr(0, all.find('\n'));
   stream.has_header = true;
   if (header.size() == all.size()) return true;  // no header: the decoder says so
-  const std::string chroma = stream.checks_chroma ? misread_yuv4mpeg_chroma(header) : "";
+  const std::string chroma = stream.checks_chroma ? misread_yuv4mpeg_chroma(header, stream.decodes_gray) : "";
   if (!chroma.empty()) {
     fail(pad, chroma);
     return false;
@@ -76,6 +76,7 @@ GstPadProbeReturn on_data(GstPad* pad, GstPadProbeInfo* info, gpointer to) {
     if (GST_EVENT_TYPE(event) != GST_EVENT_SEGMENT) return GST_PAD_PROBE_OK;
     gst_event_parse_segment(event, &segment);
     stream.skip = segment->format == GST_FORMAT_BYTES && segment->start > 0 ? stream.removed : 0;
+    if (segment->start == 0) stream.has_header = false;  // it comes again
     return GST_PAD_PROBE_OK;
   }
   auto* const data = static_cast<GstBuffer*>(std::exchange(GST_PAD_PROBE_INFO_DATA(info), nullptr));
@@ -83,9 +84,7 @@ GstPadProbeReturn on_data(GstPad* pad, GstPadProbeInfo* info, gpointer to) {
     const gsize size = gst_buffer_get_size(data), skipped = std::min(stream.skip, size);
     stream.skip -= skipped;
     GST_PAD_PROBE_INFO_DATA(info) =
-        skipped > 0
-            ? gst_buffer_append(gst_buffer_new(), gst_buffer_copy_region(data, GST_BUFFER_COPY_ALL, skipped, -1))
-            : gst_buffer_ref(data);
+        skipped > 0 ? gst_buffer_copy_region(data, GST_BUFFER_COPY_ALL, skipped, -1) : gst_buffer_ref(data);
     gst_buffer_unref(data);
     return GST_PAD_PROBE_OK;
   }
@@ -104,11 +103,18 @@ GstPadProbeReturn on_data(GstPad* pad, GstPadProbeInfo* info, gpointer to) {
   return GST_PAD_PROBE_OK;
 }
 
-bool decodes_ten_bits(GstElement* decoder) {
+/// Denies that the decoder's peer can be read, so that typefind pushes into it. Since GStreamer 1.28 it reads by
+/// itself, and decodebin starts it before it blocks the pad that gives the video. If the first frame is faster, nothing
+/// is linked yet, and the file seems to have no video or never ends.
+GstPadProbeReturn on_query(GstPad*, GstPadProbeInfo* info, gpointer) {
+  return GST_QUERY_TYPE(GST_PAD_PROBE_INFO_QUERY(info)) == GST_QUERY_SCHEDULING ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+}
+
+bool decodes_gray(GstElement* decoder) {
   const Owned<GstPad> source(gst_element_get_static_pad(decoder, "src"));
-  if (!source) return true;
+  if (!source) return false;
   const Owned<GstCaps> there(gst_pad_get_pad_template_caps(source.get())),
-      wanted(gst_caps_from_string("video/x-raw, format=I420_10LE"));
+      wanted(gst_caps_from_string("video/x-raw, format=GRAY8"));
   return gst_caps_can_intersect(there.get(), wanted.get());
 }
 
@@ -125,13 +131,14 @@ std::string shorter_yuv4mpeg_header(std::string_view header) {
   return shorter;
 }
 
-std::string misread_yuv4mpeg_chroma(std::string_view header) {
+std::string misread_yuv4mpeg_chroma(std::string_view header, bool decodes_gray) {
   while (!header.empty()) {
     const std::string_view field = next_field(header);
     if (!field.starts_with('C')) continue;
     const std::string_view chroma = field.substr(1);
     for (const std::string_view read : {"420", "420jpeg", "420mpeg2", "420paldv", "422", "444"})
       if (chroma == read) return "";
+    if (decodes_gray && (chroma == "mono" || chroma == "411")) return "";
     return std::string(chroma);
   }
   return "";
@@ -140,11 +147,15 @@ std::string misread_yuv4mpeg_chroma(std::string_view header) {
 void mend_yuv4mpeg(GstElement* y4mdec) {
   const Owned<GstPad> sink(gst_element_get_static_pad(y4mdec, "sink"));
   if (!sink) return;
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
   auto* const stream = new Stream;
-  stream->checks_chroma = !decodes_ten_bits(y4mdec);
+  stream->checks_chroma = minor < 28;
+  stream->decodes_gray = decodes_gray(y4mdec);
   gst_pad_add_probe(sink.get(),
                     static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
                     on_data, stream, [](gpointer of) { delete static_cast<Stream*>(of); });
+  gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, on_query, nullptr, nullptr);
 }
 
 }  // namespace framequality::apps

@@ -131,9 +131,16 @@ TEST(Yuv4mpeg, LongHeadersLoseTheFieldsForApplications) {
 
 TEST(Yuv4mpeg, ChromaThatTheDecoderMisreads) {
   for (const char* read : {"", " C420", " C420jpeg", " C420mpeg2 XYSCSS=420MPEG2", " C420paldv", " C422", " C444"})
-    EXPECT_EQ(misread_yuv4mpeg_chroma("YUV4MPEG2 W16 H16 F25:1" + std::string(read)), "") << read;
-  for (const char* other : {"420p10", "422p12", "444p16", "444alpha", "mono", "mono10", "411"})
-    EXPECT_EQ(misread_yuv4mpeg_chroma("YUV4MPEG2 W16 H16 C" + std::string(other) + " F25:1"), other);
+    EXPECT_EQ(misread_yuv4mpeg_chroma("YUV4MPEG2 W16 H16 F25:1" + std::string(read), false), "") << read;
+  const auto misread = [](const std::string& chroma, bool decodes_gray) {
+    return misread_yuv4mpeg_chroma("YUV4MPEG2 W16 H16 C" + chroma + " F25:1", decodes_gray);
+  };
+  for (const char* deep : {"420p10", "422p12", "444p16", "444alpha", "mono10"})
+    for (const bool decodes_gray : {false, true}) EXPECT_EQ(misread(deep, decodes_gray), deep);
+  for (const char* other : {"mono", "411"}) {
+    EXPECT_EQ(misread(other, false), other);
+    EXPECT_EQ(misread(other, true), "");
+  }
 }
 
 /// If y4mdec read by itself, it could have its first frame before decodebin had a place for it.
