@@ -122,12 +122,13 @@ struct Kernel {
 /// The kernels that measure. route.h chooses.
 enum class Measure : std::uint8_t {
   kNothing,
-  kTile,          ///< any layout, any size; samples are luma, or words in a separate plane
-  kStreamBytes,   ///< 8-bit samples, of metrics that are not sums of products
-  kStreamShorts,  ///< words whose samples have at most kMostShortBits; no histograms
-  kStreamWords,   ///< words
-  kQuadratic,     ///< 8-bit samples, of metrics that are sums of products
-  kPrefilter,     ///< 8-bit samples behind a prefilter of radius 1 or 2
+  kTile,            ///< any layout, any size; samples are luma, or words in a separate plane
+  kStreamBytes,     ///< 8-bit samples, of metrics that are not sums of products
+  kStreamShorts,    ///< words whose samples have at most kMostShortBits; no histograms
+  kStreamWords,     ///< words
+  kQuadratic,       ///< 8-bit samples, of metrics that are sums of products
+  kPrefilter,       ///< 8-bit samples behind a prefilter of radius 1 or 2
+  kPrefilterWords,  ///< words behind such a prefilter; no histograms
 };
 
 /// Samples of at most this many bits are processed in pairs.
@@ -159,6 +160,10 @@ Kernel samples_kernel(const sharpness::SampleFormat& samples, int word_bytes);
 /// Measure::kPrefilter, laid out as for stream_kernel(); pictures of at least 3 x 3. Compiled for architectures from
 /// 800 on.
 Kernel prefilter_kernel(int metric, int radius);
+
+/// Measure::kPrefilterWords, layout and pictures as for prefilter_kernel(); SampleFormat::shift is not 1. The function
+/// is null for histograms.
+Kernel prefilter_words_kernel(int metric, int radius);
 
 /// The kernel of the statistics; its grid: StatisticsJob::tiles, then any number of blocks, at least 1. word_bytes: 1
 /// or 2.

@@ -45,6 +45,8 @@ Kernel kernel_of(const Plan& plan, Measure measure) {
       return quadratic_kernel(metric);
     case Measure::kPrefilter:
       return prefilter_kernel(metric, plan.samples.radius);
+    case Measure::kPrefilterWords:
+      return prefilter_words_kernel(metric, plan.samples.radius);
     default:
       return stream_kernel(metric, measure);
   }

@@ -80,9 +80,6 @@ struct Run {
 __device__ __forceinline__ unsigned half_mask(bool lower, bool upper) {
   return (lower ? 0x0000ffffu : 0u) | (upper ? 0xffff0000u : 0u);
 }
-__device__ __forceinline__ bool is_within(int v, int from, int to) {
-  return static_cast<unsigned>(v - from) < static_cast<unsigned>(max(to - from, 0));
-}
 
 /// Two times 4 bytes, kHalf apart, of each row of a picture, whose edges are repeated.
 class EdgeWords {

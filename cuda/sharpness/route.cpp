@@ -48,16 +48,19 @@ bool is_wide(const Plan& plan) {
   });
 }
 
-SampleRoute sample_route(const Plan& plan, int architecture) {
+SampleRoute sample_route(const Plan& plan, const MetricKind& metric, int architecture) {
   const SampleFormat& samples = plan.samples;
   if (samples.is_identity()) return SampleRoute::kCodes;
-  const bool is_prefilter_alone = samples.downscale == 1 && code_bytes(plan.geometry.layout) == 1;
-  return is_prefilter_alone && architecture >= kProductsFrom && is_large(plan) ? SampleRoute::kAsMeasured
-                                                                               : SampleRoute::kPlane;
+  if (samples.downscale > 1 || !is_large(plan)) return SampleRoute::kPlane;
+  // prefilter_words.cu adds half of what is rounded away in four or sixteen parts, in floats: not a quarter.
+  const bool has_kernel = code_bytes(plan.geometry.layout) == 1 ? architecture >= kProductsFrom
+                                                                : !metric.is_histogram && samples.shift != 1;
+  return has_kernel ? SampleRoute::kAsMeasured : SampleRoute::kPlane;
 }
 
 Measure measure_route(const Plan& plan, const MetricKind& metric, SampleRoute samples) {
-  if (samples == SampleRoute::kAsMeasured) return Measure::kPrefilter;
+  if (samples == SampleRoute::kAsMeasured)
+    return code_bytes(plan.geometry.layout) == 1 ? Measure::kPrefilter : Measure::kPrefilterWords;
   if (!is_large(plan) || !is_wide(plan)) return Measure::kTile;
   if (samples == SampleRoute::kCodes && code_bytes(plan.geometry.layout) == 1)
     return metric.is_quadratic ? Measure::kQuadratic : Measure::kStreamBytes;
@@ -89,11 +92,12 @@ bool is_readable(const Plan& plan, const Placement& at, const Route& r) {
                            return c.shares_samples && is_any(c.measure);
                          });
   if (takes_any && r.samples == SampleRoute::kCodes && !r.has_statistics) return true;
-  // prefilter.cu reads whole 32-bit words.
-  const bool reads_words =
-      r.measure == Measure::kPrefilter ||
-      std::ranges::any_of(r.companions, [](const CompanionRoute& c) { return c.measure == Measure::kPrefilter; });
-  const int least = reads_words ? (plan.geometry.width + 3) / 4 * 4 : 0;
+  // The prefilters' kernels read whole 32-bit words.
+  const auto is_prefilter = [](Measure m) { return m == Measure::kPrefilter || m == Measure::kPrefilterWords; };
+  const bool reads_words = is_prefilter(r.measure) || std::ranges::any_of(r.companions, [&](const CompanionRoute& c) {
+                             return is_prefilter(c.measure);
+                           });
+  const int least = reads_words ? (plan.geometry.width * code_bytes(plan.geometry.layout) + 3) / 4 * 4 : 0;
   return is_words(plan.geometry.layout) && at.alignment >= kLoadAlign &&
          at.step <= std::numeric_limits<int>::max() / 2 && at.readable >= least;
 }
@@ -126,7 +130,7 @@ const char* name(SampleRoute r) {
 }
 const char* name(Measure m) {
   constexpr const char* kNames[] = {"none",         "tile",      "stream-bytes", "stream-shorts",
-                                    "stream-words", "quadratic", "prefilter"};
+                                    "stream-words", "quadratic", "prefilter",    "prefilter-words"};
   return kNames[static_cast<int>(m)];
 }
 
@@ -165,14 +169,14 @@ Route route(const Plan& plan, const Placement& placement, int architecture) {
   r.has_statistics = plan.statistics.pixels > 0;
   if (!plan.grids.empty()) {
     const MetricKind metric = kind_of(plan.request.metric);
-    r.samples = sample_route(plan, architecture);
+    r.samples = sample_route(plan, metric, architecture);
     r.measure = measure_route(plan, metric, r.samples);
     r.exposes = r.has_statistics && can_expose(plan, r.measure);
     for (std::size_t i = 0; i < plan.companions.size(); ++i) {
       const Plan& other = *plan.companions[i].plan;
       const MetricKind kind = kind_of(other.request.metric);
       const bool shares = other.samples == plan.samples;
-      const SampleRoute samples = shares ? r.samples : sample_route(other, architecture);
+      const SampleRoute samples = shares ? r.samples : sample_route(other, kind, architecture);
       r.companions[i] = {shares, measure_route(other, kind, samples)};
     }
   }

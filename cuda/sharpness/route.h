@@ -28,7 +28,7 @@ Placement placement_of(const Geometry& geometry, const Frame& frame, bool is_our
 enum class SampleRoute : std::uint8_t {
   kCodes,       ///< they are the luma values
   kPlane,       ///< samples.cu computes a plane of 16-bit words first
-  kAsMeasured,  ///< prefilter.cu computes them in registers
+  kAsMeasured,  ///< the kernel that measures computes them in registers
 };
 
 /// The stages of a frame's work, in the order in which they are queued.

@@ -11,6 +11,11 @@
 
 namespace framequality::cuda {
 
+/// True for from <= v < to, in one comparison.
+__device__ __forceinline__ bool is_within(int v, int from, int to) {
+  return static_cast<unsigned>(v - from) < static_cast<unsigned>(max(to - from, 0));
+}
+
 /// A rectangle of working samples; x1 and y1 are past the end.
 struct Area {
   int x0, x1, y0, y1;

@@ -284,7 +284,10 @@ TEST(Routes, MetricsThatAddTheSameShareKernels) {
            {cuda::Measure::kStreamBytes, cuda::Measure::kStreamShorts, cuda::Measure::kStreamWords})
         expect([&](int metric) { return cuda::stream_kernel(metric, measure); });
       expect(cuda::quadratic_kernel);
-      for (const int radius : {1, 2}) expect([&](int metric) { return cuda::prefilter_kernel(metric, radius); });
+      for (const int radius : {1, 2}) {
+        expect([&](int metric) { return cuda::prefilter_kernel(metric, radius); });
+        expect([&](int metric) { return cuda::prefilter_words_kernel(metric, radius); });
+      }
     }
   EXPECT_GT(shared, 0);
 }
