@@ -19,8 +19,9 @@ using namespace sharpness;
 namespace {
 
 constexpr int kWarps = 4, kThreads = 32 * kWarps;
-// 3 blocks on an SM leave a thread 168 registers: rows on their way, sums down the columns, and the metric's rows.
-constexpr int kBlocksPerSm = 3;
+// They leave a thread 128 or 168 registers: rows on their way, sums down the columns, and the metric's rows.
+template <int kRadius>
+constexpr int kBlocksPerSm = kRadius == 1 ? 4 : 3;
 constexpr int kRun = 8;                    ///< pixels that a thread measures
 constexpr int kBefore = 4;                 ///< of the pixels that it reads, before them
 constexpr int kRead = kRun + 2 * kBefore;  ///< pixels that it reads: two to a word
@@ -220,7 +221,8 @@ __device__ __forceinline__ void march(const Job& job, int field, int rows, const
 }
 
 template <class M, int kRadius>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm) measure_prefiltered_words(const __grid_constant__ Job job) {
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm<kRadius>)
+    measure_prefiltered_words(const __grid_constant__ Job job) {
   constexpr Reach kReach = M::kReach;
   begin_block(job);
   const TiledGrid grid = find_grid(job, static_cast<int>(blockIdx.x));
