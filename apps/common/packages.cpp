@@ -2,6 +2,8 @@
 // The packages of Debian and Ubuntu with the parts that GStreamer misses.
 #include "apps/common/packages.h"
 
+#include "apps/common/owned.h"
+
 #include <gst/gst.h>
 
 #include <algorithm>
@@ -98,6 +100,11 @@ bool fits(std::string_view name, std::string_view missing) {
   return missing.ends_with('*') ? name.starts_with(missing.substr(0, missing.size() - 1)) : name == missing;
 }
 
+/// True if the package is installed and does not have what is missing: FFmpeg's plugin has all of its decoders.
+bool is_there(std::string_view package) {
+  return package == kLibav && Owned<GstPlugin>(gst_registry_find_plugin(gst_registry_get(), "libav"));
+}
+
 }  // namespace
 
 std::string package_of(std::string_view missing) {
@@ -112,7 +119,8 @@ std::string install_hint(const std::vector<std::string>& missing) {
   std::vector<std::string> packages;
   for (const std::string& one : missing) {
     std::string package = package_of(one);
-    if (!package.empty() && std::find(packages.begin(), packages.end(), package) == packages.end())
+    if (!package.empty() && !is_there(package) &&
+        std::find(packages.begin(), packages.end(), package) == packages.end())
       packages.push_back(std::move(package));
   }
   std::string text;

@@ -12,7 +12,8 @@ namespace framequality::apps {
 /// "element-uridecodebin", "urisource-rtsp", "decoder-video/x-h264". Empty if there is none, or none is known.
 std::string package_of(std::string_view missing);
 
-/// "; on Debian and Ubuntu: sudo apt install PACKAGE..." for all that are missing; empty if no package is known.
+/// "; on Debian and Ubuntu: sudo apt install PACKAGE..." for all that are missing; empty if no package is known, or if
+/// gstreamer1.0-libav is installed and has no such decoder. After gst_init().
 std::string install_hint(const std::vector<std::string>& missing);
 
 }  // namespace framequality::apps

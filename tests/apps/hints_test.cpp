@@ -56,8 +56,15 @@ TEST(Choice, GivesThePlaceOrSaysWhatWouldBeRight) {
 TEST(Packages, AreNamedOnceAndOnlyIfKnown) {
   EXPECT_EQ(install_hint({}), "");
   EXPECT_EQ(install_hint({"decoder-image/gif", "element-nothing"}), "");
-  EXPECT_EQ(install_hint({"decoder-video/x-h264", "decoder-video/x-h265", "decoder-image/jpeg"}),
-            "; on Debian and Ubuntu: sudo apt install gstreamer1.0-libav gstreamer1.0-plugins-good");
+  EXPECT_EQ(install_hint({"element-srtsrc", "decoder-image/webp", "decoder-image/jpeg"}),
+            "; on Debian and Ubuntu: sudo apt install gstreamer1.0-plugins-bad gstreamer1.0-plugins-good");
+}
+
+TEST(Packages, ThatAreInstalledAreNotNamed) {
+  gst_init(nullptr, nullptr);
+  const Owned<GstPlugin> libav(gst_registry_find_plugin(gst_registry_get(), "libav"));
+  EXPECT_EQ(install_hint({"decoder-video/x-utvideo"}),
+            libav ? "" : "; on Debian and Ubuntu: sudo apt install gstreamer1.0-libav");
 }
 
 /// The package of a plugin, by the module that it says it is built from.
