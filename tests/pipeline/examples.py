@@ -222,6 +222,9 @@ def cuda():
         skip("no GPU that decodes (nvh264dec)")
     if not Gst.ElementFactory.find("x264enc"):
         skip("x264enc is not installed")
+    meter = Gst.ElementFactory.find("sharpnessmeter")
+    if not any("CUDAMemory" in template.get_caps().to_string() for template in meter.get_static_pad_templates()):
+        skip("built without the headers for frames in GPU memory")
     with tempfile.TemporaryDirectory() as folder:
         clip = pathlib.Path(folder) / "clip.mp4"
         run("gst-launch-1.0", *BALL.format(60).split(), "!", "x264enc", "!", "mp4mux", "!", "filesink", f"location={clip}")
