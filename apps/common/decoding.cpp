@@ -3,6 +3,7 @@
 #include "apps/common/decoding.h"
 
 #include "apps/common/packages.h"
+#include "apps/common/png.h"
 #include "apps/common/yuv4mpeg.h"
 
 #include <gst/pbutils/pbutils.h>
@@ -128,6 +129,7 @@ void Decoding::on_added(GstBin*, GstBin*, GstElement* element, gpointer self) {
     if (!decoding->demuxer_) decoding->demuxer_.reset(GST_ELEMENT(gst_object_ref(element)));
   }
   if (factory == "avdec_bmp" || factory == "avdec_tiff") put_together(element);
+  if (factory == "pngdec") mend_png(element);
   if (factory == "y4mdec") mend_yuv4mpeg(element);
 }
 

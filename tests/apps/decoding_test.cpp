@@ -3,15 +3,18 @@
 #include "apps/common/decoding.h"
 
 #include "apps/common/owned.h"
+#include "apps/common/png.h"
 #include "apps/common/yuv4mpeg.h"
 
 #include <glib/gstdio.h>
 
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unistd.h>
+#include <vector>
 
 namespace framequality::apps {
 namespace {
@@ -115,6 +118,21 @@ TEST_F(DecodingReason, SaysWhatADecoderSaidAndWhatMayHelp) {
       reason(),
       "its decoder failed to start: nvunwillingdec (out of memory); GPU memory may be full: try fewer files at once");
   rank("nvunwillingdec", GST_RANK_NONE);
+}
+
+TEST(Png, SamplesThatLieOneTooFarAreFoundAndMovedBack) {
+  constexpr std::uint16_t kOpaque = 0xffff;
+  const std::vector<std::uint16_t> right{kOpaque, 1, 2, 3, kOpaque, 4, 5, 6, kOpaque, 7, 8, 9};
+  std::vector<std::uint16_t> shifted{0, kOpaque, 1, 2, 3, kOpaque, 4, 5, 6, kOpaque, 7, 8};
+  EXPECT_FALSE(is_shifted_argb64(right));
+  EXPECT_TRUE(is_shifted_argb64(shifted));
+  shift_back(shifted);
+  std::vector<std::uint16_t> expected = right;
+  expected.back() = 6;  // lost
+  EXPECT_EQ(shifted, expected);
+  // Red everywhere, as it should be.
+  EXPECT_FALSE(is_shifted_argb64(std::vector<std::uint16_t>{kOpaque, kOpaque, 2, 3, kOpaque, kOpaque, 5, 6}));
+  EXPECT_FALSE(is_shifted_argb64({}));
 }
 
 TEST(Yuv4mpeg, LongHeadersLoseTheFieldsForApplications) {
