@@ -49,6 +49,7 @@ class DeviceDenoiser final : public denoise::Filter {
   /// All properties that programs and memory depend on.
   struct Structure {
     int patch = 0, search = 0, fields = 1;
+    bool has_others = false;  ///< in the window
     denoise::Border border{};
     denoise::CenterWeight center{};
     denoise::Chroma chroma{};
@@ -106,10 +107,10 @@ class DeviceDenoiser final : public denoise::Filter {
     Frame from;
   };
 
-  std::shared_ptr<const Plan> plan_for(const denoise::Settings& settings, int fields);
+  std::shared_ptr<const Plan> plan_for(const denoise::Settings& settings, int fields, bool has_others);
   DenoiseText text_for(const denoise::Pass& pass, const Structure& structure, int index) const;
   PassPlan pass_plan(const denoise::Pass& pass, const Structure& structure, int index, std::vector<Source>& sources);
-  void prove(const denoise::Settings& settings, int fields);
+  void prove(const denoise::Settings& settings, int fields, bool has_others);
   Brought& room();
   void bring(Slot& slot, const denoise::Task& task);
   void fill(Slot& slot, Brought& brought);

@@ -279,7 +279,7 @@ void DeviceDenoiser::submit(const Task& task) {
   check_task(task);
   const DrainOnThrow drained(*context_, slot.queue.get());
   advance_ready();
-  slot.plan = plan_for(task.settings, task.fields);
+  slot.plan = plan_for(task.settings, task.fields, task.window.size() > 1);
   slot.settings = task.settings;
   slot.out = task.out;
   slot.from = task.window[task.center].frame;
@@ -315,16 +315,21 @@ void DeviceDenoiser::collect() {
 std::string DeviceDenoiser::route() const {
   if (plans_.empty()) return {};
   const DenoiseShape& s = plans_.front()->passes.front().shape;
-  const std::string groups =
-      std::to_string(s.across) + "x" + std::to_string(s.down) + " work items, " + std::to_string(s.run) + " rows each";
-  const char* const what = s.together == Together::kSums ? "sums shared by groups of " : "groups of ";
+  std::string groups = std::to_string(s.across) + "x" + std::to_string(s.down) + " work items, ";
+  if (s.together == Together::kWeights)
+    groups += std::to_string(s.columns) + "x" + std::to_string(s.rows) + " pixels";
+  else
+    groups += std::to_string(s.run) + " rows each";
+  const char* const what = s.together == Together::kWeights ? "weights shared by groups of "
+                           : s.together == Together::kSums  ? "sums shared by groups of "
+                                                            : "groups of ";
   return what + groups + ", on " + context_->device().title();
 }
 
 double DeviceDenoiser::time_kernels(const Task& task, int count) {
   Slot& slot = slots_.next();
   check_task(task);
-  slot.plan = plan_for(task.settings, task.fields);
+  slot.plan = plan_for(task.settings, task.fields, task.window.size() > 1);
   slot.settings = task.settings;
   ++submitted_;
   bring(slot, task);

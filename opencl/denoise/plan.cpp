@@ -32,13 +32,17 @@ DenoiseLimits denoise_limits_of(const DeviceInfo& device) {
 // Kernels declare their number of work items, and compilers allocate registers for it; the driver's maximal
 // group size for a kernel is not queried: rusticl 22.3 always reports 32.
 DenoiseShape denoise_shape(const DenoiseLimits& limits, const DenoiseText& text) {
+  // Weights of a tile's rim are computed by more than one group: only a large tile makes less work of sharing weights.
+  // For several planes its items would need too many registers.
+  constexpr DenoiseShape kPairs{.together = Together::kWeights, .across = 256, .columns = 64, .rows = 32};
   if (!limits.is_processor)
-    for (const DenoiseShape& s : {DenoiseShape{.run = 8, .across = 128, .down = 1},
+    for (const DenoiseShape& s : {kPairs, DenoiseShape{.run = 8, .across = 128, .down = 1},
                                   DenoiseShape{.run = 8, .across = 128, .down = 1, .holds_floats = false},
                                   DenoiseShape{.run = 8, .across = 64, .down = 2, .holds_floats = false},
                                   DenoiseShape{.run = 8, .across = 32, .down = 2, .holds_floats = false},
                                   DenoiseShape{.run = 4, .across = 32, .down = 2, .holds_floats = false}})
-      if (static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down) <= limits.group_items &&
+      if ((s.together == Together::kSums || (text.planes == 1 && text.search > 0 && !text.has_others)) &&
+          static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down) <= limits.group_items &&
           denoise_local_bytes(s, text) <= limits.local_bytes)
         return s;
   // With more rows, compilers for CPUs take seconds.
@@ -59,6 +63,7 @@ DenoiseText DeviceDenoiser::text_for(const Pass& pass, const Structure& structur
   text.search = structure.search;
   text.has_floor = structure.has_floor[index];
   text.has_spatial = structure.has_spatial;
+  text.has_others = structure.has_others;
   text.takes_largest = structure.center == CenterWeight::kMax;
   text.divides_exactly = context_->device().divides_exactly;
   text.depth = layout.depth;
@@ -101,10 +106,11 @@ DeviceDenoiser::PassPlan DeviceDenoiser::pass_plan(const Pass& pass, const Struc
 }
 
 /// The plan of settings, made once and kept while they return.
-std::shared_ptr<const DeviceDenoiser::Plan> DeviceDenoiser::plan_for(const Settings& settings, int fields) {
+std::shared_ptr<const DeviceDenoiser::Plan> DeviceDenoiser::plan_for(const Settings& settings, int fields,
+                                                                     bool has_others) {
   const Passes passes = passes_of(geometry_.layout, settings);
-  Structure structure{settings.patch_radius, settings.search_radius, fields, settings.border, settings.center,
-                      settings.chroma,       settings.spatial > 0};
+  Structure structure{settings.patch_radius, settings.search_radius, fields,          has_others,
+                      settings.border,       settings.center,        settings.chroma, settings.spatial > 0};
   for (int i = 0; i < passes.count; ++i) {
     structure.has_floor[i] = has_floor(settings, passes.pass[i], geometry_.layout.depth);
     structure.estimates[i] = estimates(settings, passes.pass[i]);
@@ -135,7 +141,7 @@ std::shared_ptr<const DeviceDenoiser::Plan> DeviceDenoiser::plan_for(const Setti
   }
   plan->copy = context_->kernel(plan->sources.back(), "copy");
   if (proves_ && !std::ranges::all_of(plan->sources, [&](const Source& s) { return context_->is_proved(s); })) {
-    prove(settings, fields);
+    prove(settings, fields, has_others);
     context_->set_proved(plan->sources);
   }
   plans_.insert(plans_.begin(), plan);
@@ -144,7 +150,7 @@ std::shared_ptr<const DeviceDenoiser::Plan> DeviceDenoiser::plan_for(const Setti
 }
 
 /// Filters a small window with the programs of these settings and the host twin. Throws Error if the results differ.
-void DeviceDenoiser::prove(const Settings& settings, int fields) {
+void DeviceDenoiser::prove(const Settings& settings, int fields, bool has_others) {
   PictureGeometry small = geometry_;
   small.width = 45;
   small.height = 38;
@@ -171,7 +177,8 @@ void DeviceDenoiser::prove(const Settings& settings, int fields) {
   DeviceDenoiser device(small, context_, 1, limits_, false);
   const std::unique_ptr<Filter> host = cpu::make_denoiser(small, 1);
   for (Filter* const filter : {static_cast<Filter*>(&device), host.get()}) {
-    filter->submit({window, 1, canvas[filter == host.get() ? 1 : 0], wide, fields});
+    const Canvas& out = canvas[filter == host.get() ? 1 : 0];
+    filter->submit(has_others ? Task{window, 1, out, wide, fields} : Task{{window, 1}, 0, out, wide, fields});
     filter->collect();
   }
   for (int p = 0; p < small.layout.planes; ++p)

@@ -95,14 +95,15 @@ std::string distance_type(const DenoiseText& t) {
 std::string head_text(const DenoiseShape& s, const DenoiseText& t) {
   const bool is_exact = has_exact_floats(t), is_centred = has_float_cells(s, t);
   const std::string n = s.lanes == 1 ? "" : str(s.lanes);
+  const int run = s.together == Together::kWeights ? SumsTile(s, t).run : s.run;
   std::string all = "#pragma OPENCL FP_CONTRACT OFF\n";
   all += "typedef float" + n + " F;\ntypedef int" + n + " I;\ntypedef " + std::string(is_exact ? "float" : "int") + n +
          " N;\ntypedef " + distance_type(t) + n + " D;\n";
   all += define("CELL", is_centred ? "float" : "ushort");
   all += define("BITS(v)", "as_int" + n + "(v)") + define("REAL(v)", "as_float" + n + "(v)");
   all += define("MIDDLE", 1 << (t.depth - 1)) + define("PLANES", t.planes) + define("PATCH", t.patch) +
-         define("RUN", s.run) + define("SUMS", s.run + 2 * t.patch) + define("LANES", s.lanes) +
-         define("SHIFT", t.shift) + define("TAKES_LARGEST", t.takes_largest);
+         define("RUN", run) + define("SUMS", run + 2 * t.patch) + define("LANES", s.lanes) + define("SHIFT", t.shift) +
+         define("TAKES_LARGEST", t.takes_largest);
   all += define("FLOAT(d)", distance_type(t) == "float" ? "(d)" : "convert_float" + n + "(d)");
   if (is_exact) {
     // A fused sum rounds once, here not at all. NVIDIA's compiler does not report it as fast.
@@ -148,10 +149,11 @@ bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text) {
 }
 
 int denoise_columns(const DenoiseShape& s, int patch) {
+  if (s.together == Together::kWeights) return s.columns;
   if (s.together == Together::kNothing) return s.across * s.lanes;
   return (s.across - 2 * patch) / kSegment * kSegment;
 }
-int denoise_rows(const DenoiseShape& s) { return s.down * s.run; }
+int denoise_rows(const DenoiseShape& s) { return s.together == Together::kWeights ? s.rows : s.down * s.run; }
 
 std::size_t denoise_local_bytes(const DenoiseShape& s, const DenoiseText& t) {
   if (s.together == Together::kNothing) return 0;
@@ -160,7 +162,9 @@ std::size_t denoise_local_bytes(const DenoiseShape& s, const DenoiseText& t) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
   };
   return size(t.planes, tile.rows, tile.pitch) * (s.holds_floats && has_exact_floats(t) ? 4 : 2) +
-         size(2, tile.height, tile.sum_pitch) * (distance_type(t) == "ulong" ? 8 : 4) + 64;
+         size(s.together == Together::kWeights ? 1 : 2, tile.sum_rows(), tile.sum_pitch) *
+             (distance_type(t) == "ulong" ? 8 : 4) +
+         size(1, tile.weight_cells(t.search), 4) + 64;
 }
 
 std::string filter_text(const DenoiseShape& shape, const DenoiseText& text) {

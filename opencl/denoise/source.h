@@ -13,16 +13,18 @@ namespace framequality::opencl {
 /// Data shared by the work items of a group.
 enum class Together {
   kNothing,  ///< each one reads everything itself
-  kSums      ///< samples, and sums over columns of patches
+  kSums,     ///< samples, and sums over columns of patches
+  kWeights   ///< also weights: that of t at p is that of -t at p + t; no other frames
 };
 
 /// Shape of the filter's kernel for a device.
 struct DenoiseShape {
   Together together = Together::kSums;
   int lanes = 1;               ///< adjacent pixels of a work item, if it is independent
-  int run = 8;                 ///< rows per work item
+  int run = 8;                 ///< rows per work item; kWeights: computed, see SumsTile
   int across = 128, down = 1;  ///< work items of a group
-  bool holds_floats = true;    ///< kSums: samples are floats in local memory, else words; if float sums are exact
+  bool holds_floats = true;    ///< samples shared are floats in local memory, else words; if float sums are exact
+  int columns = 0, rows = 0;   ///< kWeights: pixels of a group, kSegment for each of its items
 
   bool operator==(const DenoiseShape&) const = default;
 };
@@ -34,6 +36,7 @@ struct DenoiseText {
   bool has_floor = false;                    ///< weights have one, or an infinite scale
   bool has_spatial = false;                  ///< they also decrease with the distance
   bool takes_largest = false;                ///< CenterWeight::kMax
+  bool has_others = false;                   ///< windows have more frames than the filtered one
   bool divides_exactly = false;              ///< divisions are rounded correctly
   bool is_dense = false;                     ///< rows of every written plane hold only its samples, in the host's form
   int depth = 8, word_bytes = 1, shift = 0;  ///< of PictureLayout

@@ -2,6 +2,7 @@
 // The denoisers on an OpenCL device against the host twin: the same pixels, bit for bit.
 #include "opencl/denoise/device_filter.h"
 #include "opencl/denoise/filter.h"
+#include "opencl/denoise/text.h"
 #include "tests/denoise/scene.h"
 #include "tests/support/opencl.h"
 
@@ -13,12 +14,13 @@ namespace {
 
 using opencl::DenoiseLimits;
 
-/// Groups of every kind of shape, whatever the device is: its own, large ones, small ones, and items on their own.
+/// Groups of every kind of shape, whatever the device is: its own, those that share weights if there is one plane,
+/// large and small ones that share sums, and items on their own.
 std::vector<DenoiseLimits> all_limits(const opencl::DeviceInfo& device) {
   const DenoiseLimits own = opencl::denoise_limits_of(device);
   std::vector<DenoiseLimits> all{own};
-  for (DenoiseLimits limits :
-       {DenoiseLimits{false, 256, 48 << 10}, DenoiseLimits{false, 64, 20000}, DenoiseLimits{false, 1, 0}}) {
+  for (DenoiseLimits limits : {DenoiseLimits{false, 256, 48 << 10}, DenoiseLimits{false, 64, 20000},
+                               DenoiseLimits{false, 1, 0}, DenoiseLimits{false, 128, 48 << 10}}) {
     limits.group_items = std::min(limits.group_items, own.group_items);
     limits.local_bytes = std::min(limits.local_bytes, own.local_bytes);
     all.push_back(limits);
@@ -135,6 +137,42 @@ TEST_F(OpenclDenoise, EveryKindOfWeight) {
         if (is_quick() && parts % 5) continue;
         ASSERT_NO_FATAL_FAILURE(check(c, c.layout == "GRAY8" ? 2 : 0));
       }
+}
+
+/// Groups that share weights: all parts of them, borders, depths, fields and windows, in images of less than a group
+/// and of several, with an incomplete one at each end.
+TEST_F(OpenclDenoise, SharedWeights) {
+  struct Kind {
+    const char* layout;
+    Size size;
+    int patch, search, frames, fields;
+    CenterWeight center;
+    double spatial, sigma;
+  };
+  std::uint64_t seed = 1;
+  for (const Kind& k : {Kind{"GRAY8", {150, 70}, 3, 10, 1, 1, CenterWeight::kOne, 0, 0},
+                        {"GRAY8", {20, 9}, 3, 10, 1, 1, CenterWeight::kOne, 0, 0},
+                        {"GRAY8", {131, 101}, 1, 3, 1, 2, CenterWeight::kMax, 0.05, 12},
+                        {"I420_10LE", {129, 67}, 2, 5, 1, 1, CenterWeight::kMax, 0, 12},
+                        {"GRAY16_LE", {70, 37}, 2, 4, 2, 1, CenterWeight::kOne, 0.05, 0},
+                        {"GRAY8", {65, 33}, 0, 1, 1, 1, CenterWeight::kOne, 0, 0}}) {
+    Case c;
+    c.layout = k.layout;
+    c.size = k.size;
+    c.settings = small_settings(k.patch, k.search);
+    c.settings.range = c.settings.range_chroma = 2500;
+    c.settings.chroma = Chroma::kSeparate;
+    c.settings.center = k.center;
+    c.settings.spatial = k.spatial;
+    c.settings.sigma = k.sigma;
+    c.settings.border = static_cast<Border>(seed % 3);
+    c.frames = k.frames;
+    c.center = k.frames / 2;
+    c.fields = k.fields;
+    c.seed = seed++;
+    if (is_quick() && k.search > 3) continue;
+    ASSERT_NO_FATAL_FAILURE(check(c, 1));
+  }
 }
 
 /// Patches that are the same have a weight though the scale is infinite.
@@ -323,6 +361,10 @@ TEST(OpenclDenoiseShapes, StayWithinTheLimits) {
             EXPECT_LE(static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down), limits.group_items);
             EXPECT_LE(opencl::denoise_local_bytes(s, text), limits.local_bytes);
             EXPECT_GT(opencl::denoise_columns(s, patch), 0);
+            if (s.together != opencl::Together::kWeights) continue;
+            // Each item has pixels, and enough of them have columns to sum.
+            EXPECT_EQ(s.columns / opencl::kSegment * s.rows, s.across * s.down);
+            EXPECT_GE(opencl::SumsTile(s, text).runs, 1);
           }
 }
 
