@@ -80,7 +80,7 @@ TEST(CudaRoute, FollowsFromFormatRequestAndArchitecture) {
       {"16 bits", gray16, "tenengrad", "luma in place, samples are codes, kernel stream-words"},
       {"Turing", gray8, "tenengrad", "luma in place, samples are codes, kernel quadratic", kNone, 1, 1, kTuring},
 
-      // Behind a prefilter: bytes alone, on a GPU with matrix products.
+      // Behind a prefilter: bytes on a GPU with matrix products, words everywhere.
       {"binomial3", gray8, "tenengrad", "luma in place, samples as measured, kernel prefilter", kBinomial3},
       {"binomial5", gray8, "laplacian", "luma in place, samples as measured, kernel prefilter", kBinomial5},
       {"prefilter, Turing", gray8, "tenengrad", "luma in place, samples in a plane, kernel stream-shorts", kBinomial3,
@@ -90,8 +90,20 @@ TEST(CudaRoute, FollowsFromFormatRequestAndArchitecture) {
       {"prefilter, Blackwell", gray8, "tenengrad", "luma in place, samples as measured, kernel prefilter", kBinomial3,
        1, 1, 1200},
       {"prefilter, histogram", gray8, "entropy", "luma in place, samples as measured, kernel prefilter", kBinomial3},
-      {"prefilter, 10 bits", p010, "tenengrad", "luma in place, samples in a plane, kernel stream-words", kBinomial3},
-      {"prefilter, 16 bits", gray16, "laplacian", "luma in place, samples in a plane, kernel stream-words", kBinomial5},
+      {"prefilter, 10 bits", p010, "tenengrad", "luma in place, samples as measured, kernel prefilter-words",
+       kBinomial3},
+      {"prefilter, 16 bits", gray16, "laplacian", "luma in place, samples as measured, kernel prefilter-words",
+       kBinomial5},
+      {"prefilter, 16 bits, Turing", gray16, "tenengrad", "luma in place, samples as measured, kernel prefilter-words",
+       kBinomial5, 1, 1, kTuring},
+      {"prefilter, 16 bits, histogram", gray16, "entropy", "luma in place, samples in a plane, kernel stream-words",
+       kBinomial5},
+      {"prefilter, 13 bits, of which one is rounded away", luma_layout(13, 2), "tenengrad",
+       "luma in place, samples in a plane, kernel stream-words", kBinomial3},
+      {"prefilter, 16 bits, rows end inside a word", gray16, "tenengrad",
+       "luma any, samples as measured, kernel prefilter-words", kBinomial3, 1, 1, kAmpere, 639},
+      {"prefilter, 16 bits, narrow cells", gray16, "tenengrad",
+       "luma in place, samples as measured, kernel prefilter-words", kBinomial3, 1, 32},
       {"prefilter, rows end inside a word", gray8, "tenengrad", "luma any, samples as measured, kernel prefilter",
        kBinomial3, 1, 1, kAmpere, 641},
 
