@@ -3,7 +3,7 @@
 #include "apps/common/decoding.h"
 
 #include "apps/common/owned.h"
-#include "apps/common/png.h"
+#include "apps/common/shifted_png.h"
 #include "apps/common/yuv4mpeg.h"
 
 #include <glib/gstdio.h>

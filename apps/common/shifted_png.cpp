@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // PNG images of 16 bits without alpha, as GStreamer 1.22 decodes them.
-#include "apps/common/png.h"
+#include "apps/common/shifted_png.h"
 
 #include "apps/common/owned.h"
 
