@@ -9,8 +9,11 @@
 
 namespace framequality::apps {
 
-/// Whether the samples of an image in ARGB64, whose pixels are opaque, lie one too far: 65535 in each place of red, but
-/// not of alpha. False if the image's blue is 65535 nearly everywhere, as both look alike then.
+/// Whether a PNG file has red, green and blue of 16 bits, and no alpha. begin: at least its first 26 bytes.
+bool is_deep_rgb(std::span<const std::uint8_t> begin);
+
+/// Whether the ARGB64 samples of an opaque image lie one too far: 65535 in each place of red, but not of alpha. False
+/// if the image's blue is 65535 nearly everywhere, as both look alike then.
 bool is_shifted_argb64(std::span<const std::uint16_t> samples);
 
 /// Moves them back. The last one is lost, and becomes that of the pixel before.

@@ -8,12 +8,14 @@
 
 #include <glib/gstdio.h>
 
+#include <array>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace framequality::apps {
@@ -130,6 +132,12 @@ TEST(Png, SamplesThatLieOneTooFarAreFoundAndMovedBack) {
   std::vector<std::uint16_t> expected = right;
   expected.back() = 6;  // lost
   EXPECT_EQ(shifted, expected);
+  std::array<std::uint8_t, 26> header{};
+  header[24] = 16;
+  for (const auto& [type, expected] : {std::pair{2, true}, {0, false}, {6, false}}) {
+    header[25] = static_cast<std::uint8_t>(type);
+    EXPECT_EQ(is_deep_rgb(header), expected) << type;
+  }
   // Red everywhere, as it should be.
   EXPECT_FALSE(is_shifted_argb64(std::vector<std::uint16_t>{kOpaque, kOpaque, 2, 3, kOpaque, kOpaque, 5, 6}));
   EXPECT_FALSE(is_shifted_argb64({}));

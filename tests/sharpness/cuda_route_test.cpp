@@ -98,7 +98,7 @@ TEST(CudaRoute, FollowsFromFormatRequestAndArchitecture) {
        kBinomial5, 1, 1, kTuring},
       {"prefilter, 16 bits, histogram", gray16, "entropy", "luma in place, samples in a plane, kernel stream-words",
        kBinomial5},
-      {"prefilter, 13 bits, of which one is rounded away", luma_layout(13, 2), "tenengrad",
+      {"prefilter, 13 bits, one rounded away", luma_layout(13, 2), "tenengrad",
        "luma in place, samples in a plane, kernel stream-words", kBinomial3},
       {"prefilter, 16 bits, rows end inside a word", gray16, "tenengrad",
        "luma any, samples as measured, kernel prefilter-words", kBinomial3, 1, 1, kAmpere, 639},
