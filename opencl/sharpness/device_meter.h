@@ -43,7 +43,7 @@ class DeviceMeter final : public sharpness::Meter {
     int word_bytes = 1, shift = 0;
     Kernel make;  ///< unless is_direct
     sharpness::Plan::Size size[2];
-    int fields = 1;
+    int fields = 1, rows = 0;  ///< of a field that a work item makes
     std::size_t pitch = 0, bytes = 0;
     std::size_t place = 0;  ///< index in Slot::samples
   };
@@ -79,6 +79,7 @@ class DeviceMeter final : public sharpness::Meter {
   void add_measure(const sharpness::Plan& plan, int at);
   void add_statistics(const sharpness::Plan& plan);
   void prove(const sharpness::Plan& plan);
+  int strip_rows(int height, std::size_t across, int filling, int least, int most) const;
   Source source(std::string text) const;
   Kernel kernel(const Source& source, const char* name);
 

@@ -22,12 +22,6 @@ namespace {
 constexpr int kMostLanes = 16;
 constexpr std::size_t kSlack = 64;  // the widest load past the last row
 
-/// Whether working samples of identity are the frame's own words.
-bool is_direct(const PixelLayout& l) {
-  return l.kind == PixelLayout::Kind::kLuma && l.pixel_stride == l.word_bytes && l.offset[0] == 0 && !l.big_endian &&
-         l.plane[0] == 0;
-}
-
 /// The same request on an image of another size, for which the same programs work.
 Request request_for(const Plan& plan, const Geometry& small) {
   Request request = plan.request;
@@ -61,6 +55,15 @@ DeviceMeter::DeviceMeter(const Geometry& geometry, std::shared_ptr<Context> cont
   for (Slot& slot : slots_.all()) slot.frame = upload_.memory(slot.queue.get());
 }
 
+/// Rows of a strip, of which `across` lie side by side: at most as many as keep the device busy, whose compute units
+/// are filled by `filling` work items each.
+int DeviceMeter::strip_rows(int height, std::size_t across, int filling, int least, int most) const {
+  const auto items = static_cast<std::int64_t>(filling) * context_->device().units;
+  const std::int64_t strips =
+      std::max<std::int64_t>(1, items / static_cast<std::int64_t>(std::max<std::size_t>(1, across)));
+  return std::clamp(static_cast<int>((height + strips - 1) / strips), least, most);
+}
+
 Source DeviceMeter::source(std::string text) const { return {std::move(text), "-cl-std=CL1.2"}; }
 
 Kernel DeviceMeter::kernel(const Source& source, const char* name) {
@@ -88,6 +91,9 @@ std::size_t DeviceMeter::samples_for(const Plan& plan, const SampleFormat& forma
     s.pitch = (static_cast<std::size_t>(s.size[0].width) * static_cast<std::size_t>(s.word_bytes) + 127) / 128 * 128;
     s.bytes = s.pitch * static_cast<std::size_t>(plan.fields * std::max(s.size[0].height, s.size[1].height)) + kSlack;
     for (const Samples& other : samples_) s.place += other.is_direct ? 0 : 1;
+    constexpr int kLeastRows = 8, kMostRows = 64;  // each strip reads up to four rows more
+    s.rows = strip_rows(s.size[0].height, pieces(s.size[0].width, kMadeColumns) * s.fields, shape_.strips, kLeastRows,
+                        kMostRows);
   }
   samples_.push_back(std::move(s));
   return samples_.size() - 1;
@@ -117,12 +123,10 @@ void DeviceMeter::add_measure(const Plan& plan, int at) {
   m.kernel = kernel(source(measure_text(shape_, text)), "measure");
   m.cell_count = static_cast<int>(cells.size()) / kCellNumbers;
   m.cells = context_->buffer(cells.size() * sizeof(cl_int), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, cells.data());
-  // Strips are at most as high as keeps the device busy.
   constexpr int kLeastRows = 12;
   const auto [lanes, filling] = cut_of(shape_, text);
-  const auto across = static_cast<std::int64_t>(pieces(widest, lanes)) * m.cell_count;
-  const std::int64_t strips = std::max<std::int64_t>(1, std::int64_t{filling} * context_->device().units / across);
-  m.rows = std::clamp(static_cast<int>((highest + strips - 1) / strips), kLeastRows, kMostStripRows);
+  m.rows = strip_rows(highest, pieces(widest, lanes) * static_cast<std::size_t>(m.cell_count), filling, kLeastRows,
+                      kMostStripRows);
   m.range.local[0] = static_cast<std::size_t>(shape_.across);
   m.range.local[1] = static_cast<std::size_t>(shape_.down);
   m.range.global[0] = pieces(widest, lanes * shape_.across) * m.range.local[0];
@@ -233,12 +237,12 @@ void DeviceMeter::make_samples(Slot& slot, const Samples& s, const Placed& place
   const cl_mem out = slot.samples[s.place].get();
   set_arguments(s.make, placed.buffer, placed.origin[0], placed.origin[1], placed.origin[2], placed.pitch[0],
                 placed.pitch[1], placed.pitch[2], cl_int{s.fields}, out, static_cast<cl_int>(s.pitch),
-                cl_int{s.size[0].width}, cl_int{s.size[0].height}, cl_int{s.size[1].width}, cl_int{s.size[1].height});
-  constexpr int kSide = 16;
-  const Range range{
-      {pieces(s.size[0].width, kSide) * kSide, pieces(std::max(s.size[0].height, s.size[1].height), kSide) * kSide,
-       static_cast<std::size_t>(s.fields)},
-      {kSide, kSide, 1}};
+                cl_int{s.size[0].width}, cl_int{s.size[0].height}, cl_int{s.size[1].width}, cl_int{s.size[1].height},
+                cl_int{s.rows});
+  const Range range{{pieces(s.size[0].width, kMadeColumns * kMadeAcross) * kMadeAcross,
+                     pieces(std::max(s.size[0].height, s.size[1].height), s.rows * kMadeDown) * kMadeDown,
+                     static_cast<std::size_t>(s.fields)},
+                    {kMadeAcross, kMadeDown, 1}};
   if (range.global[0] > 0 && range.global[1] > 0) start(slot.queue.get(), s.make, range);
 }
 

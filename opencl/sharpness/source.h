@@ -53,9 +53,16 @@ inline constexpr int kCellNumbers = 8;
 /// rows of a cell. totals: two words each, the low one first.
 std::string measure_text(const Shape& shape, const MeasureText& measure);
 
+/// True if working samples of identity are the frame's own words.
+bool is_direct(const PixelLayout& layout);
+
+/// Columns of a work item of make_samples, and items of a group.
+inline constexpr int kMadeColumns = 4, kMadeAcross = 32, kMadeDown = 2;
+
 /// Kernel `make_samples`, which converts a frame of any layout to a plane of working samples of `out_bytes` each:
-///   (frame, origin0, origin1, origin2, pitch0, pitch1, pitch2, fields, out, out_pitch, w0, h0, w1, h1)
-/// Row y of field f is row y * fields + f in both. w, h: sizes of the fields.
+///   (frame, origin0, origin1, origin2, pitch0, pitch1, pitch2, fields, out, out_pitch, w0, h0, w1, h1, rows)
+/// Row y of field f is row y * fields + f in both. w, h: sizes of the fields. A work item makes kMadeColumns columns of
+/// `rows` rows, and also writes behind the last column up to the next multiple of kMadeColumns.
 std::string samples_text(const PixelLayout& layout, const sharpness::SampleFormat& samples, int out_bytes);
 
 /// Kernels of the statistics, for luma as bytes or words:
