@@ -41,6 +41,7 @@ int architecture_on(int capability) {
 
 namespace framequality::test {
 
+using namespace denoise_pictures;
 using namespace sharpness;
 
 namespace {

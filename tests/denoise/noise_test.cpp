@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace framequality::test {
+
+using namespace denoise_pictures;
+
 namespace {
 
 using denoise::Settings;

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace framequality::test {
+namespace framequality::test::denoise_pictures {
 
 enum class Format { kGray8, kGray16Be, kGray10, kGray12, kI420, kY44412, kNv12, kP010, kRgb, kBgrx, kGbr12, kRgb64 };
 inline constexpr int kFormats = 12;
@@ -262,4 +262,4 @@ inline testing::AssertionResult same(const Output& expected, const Output& got) 
   return testing::AssertionSuccess();
 }
 
-}  // namespace framequality::test
+}  // namespace framequality::test::denoise_pictures

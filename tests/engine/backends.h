@@ -9,7 +9,7 @@
 namespace framequality::test {
 
 /// What tests say of a device, and see of it.
-struct Scene {
+struct FakeDevice {
   bool usable = true;
   int wanted = -2;  ///< of find()
 };
@@ -25,7 +25,7 @@ class Backends : public ::testing::Test {
   }
   void TearDown() override { use_backends({}); }
 
-  static inline Scene first, second;
+  static inline FakeDevice first, second;
   static inline Backend table_[3]{};
 
  private:
@@ -39,10 +39,10 @@ class Backends : public ::testing::Test {
     b.find = find;
     return b;
   }
-  template <Scene& scene>
+  template <FakeDevice& fake>
   static Device find(const Wanted& wanted) {
-    scene.wanted = wanted.id;
-    return scene.usable ? Device{4, "A card", ""} : Device{-1, "", "no driver"};
+    fake.wanted = wanted.id;
+    return fake.usable ? Device{4, "A card", ""} : Device{-1, "", "no driver"};
   }
   static constexpr const Backend* all_[] = {&table_[0], &table_[1], &table_[2]};
 };
