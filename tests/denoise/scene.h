@@ -10,8 +10,8 @@
 #include "tests/support/blocks.h"
 #include "tests/support/device.h"
 #include "tests/support/device_twins.h"
+#include "tests/support/effort.h"
 #include "tests/support/gpu.h"
-#include "tests/support/sanitizers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,14 +66,6 @@ struct Case {
            geometry().layout.components;
   }
 };
-
-inline bool is_quick() {
-#if FQ_ASAN
-  return true;
-#else
-  return is_set("FQ_PARITY_QUICK");
-#endif
-}
 
 /// A case at random that is not much work.
 inline Case random_case(Random& random) {

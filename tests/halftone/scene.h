@@ -6,9 +6,9 @@
 #include "cpu/halftone/filter.h"
 #include "cuda/sharpness/meter.h"
 #include "tests/halftone/pictures.h"
+#include "tests/support/effort.h"
 #include "tests/support/gpu.h"
 #include "tests/support/memory_kinds.h"
-#include "tests/support/sanitizers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,14 +22,6 @@ namespace framequality::test::halftone_scenes {
 
 using namespace halftone;
 using Content = halftone_pictures::Fill;
-
-inline bool is_quick() {
-#if FQ_ASAN
-  return true;
-#else
-  return is_set("FQ_PARITY_QUICK");
-#endif
-}
 
 /// One picture to be halftoned, and how.
 struct Case {

@@ -43,11 +43,11 @@ class OpenClParity : public LayoutTest {
                                            : metric == own || layout == 0);
   }
   bool is_kept(std::size_t size) const { return !is_thin() || (size + static_cast<std::size_t>(GetParam())) % 4 == 0; }
-  /// With FQ_PARITY_QUICK=1 a third of what is left, with each metric at least once; other layouts have other thirds.
+  /// If is_quick() a sixth of what is left, with each metric at least once; other layouts have other sixths.
   bool is_sampled(int metric) {
-    if (!is_thin() || !is_set("FQ_PARITY_QUICK")) return true;
+    if (!is_thin() || !is_quick()) return true;
     const bool is_new = known_metrics_.insert(metric).second;
-    return (candidates_++ + GetParam()) % 3 == 0 || is_new;
+    return (candidates_++ + GetParam()) % 6 == 0 || is_new;
   }
 
   void sweep(const opencl::Shape& shape, Effort usual) {

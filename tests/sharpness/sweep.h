@@ -4,9 +4,9 @@
 
 #include "tests/sharpness/measure.h"
 #include "tests/support/cases.h"
+#include "tests/support/effort.h"
 #include "tests/support/gpu.h"
 #include "tests/support/layouts.h"
-#include "tests/support/sanitizers.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -33,15 +33,8 @@ inline std::string layout_name(const testing::TestParamInfo<int>& info) {
   return layouts()[static_cast<std::size_t>(info.param)].name;
 }
 
-/// What to cover: `usual`, or the quick sweep under AddressSanitizer and, for compute-sanitizer and its like, when
-/// FQ_PARITY_QUICK=1.
-inline Effort effort([[maybe_unused]] Effort usual) {
-#if FQ_ASAN
-  return Effort::kQuick;
-#else
-  return is_set("FQ_PARITY_QUICK") ? Effort::kQuick : usual;
-#endif
-}
+/// What to cover: `usual`, or the quick sweep.
+inline Effort effort(Effort usual) { return is_quick() ? Effort::kQuick : usual; }
 
 /// A sweep stops after this many failing cases: the first few say it all.
 inline constexpr int kEnoughFailures = 5;

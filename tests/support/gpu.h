@@ -4,18 +4,11 @@
 
 #include "cuda/device.h"
 #include "cuda/sharpness/meter.h"
+#include "tests/support/effort.h"
 
-#include <cstdlib>
 #include <gtest/gtest.h>
-#include <string_view>
 
 namespace framequality::test {
-
-/// True if the environment variable is set to something other than "" and "0".
-inline bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value && *value && std::string_view(value) != "0";
-}
 
 /// For SetUp(): skips the test with find_device's reason when there is no GPU; fails it if REQUIRE_GPU is set.
 inline void require_gpu() {
