@@ -92,8 +92,8 @@ void make_samples(const __global uchar* frame, const long origin0, const long or
   t += "      sums[i] = sum;\n    }\n";
   if (r > 0) t += "    if (y < first + RADIUS) continue;\n";
   // Rows of samples have room behind their last ones.
-  return t + "    ((__global " + made +
-         "*)(out + ((long)(y - RADIUS) * fields + field) * out_pitch))[x / COLUMNS] = (" + made + ")(" +
+  return t + "    __global uchar* to = out + ((long)(y - RADIUS) * fields + field) * out_pitch;\n    ((__global " +
+         made + "*)to)[x / COLUMNS] =\n        (" + made + ")(" +
          joined(kMadeColumns, ", ", [&](int i) { return "(" + type + ")round_sample(sums[" + str(i) + "])"; }) +
          ");\n  }\n}\n";
 }

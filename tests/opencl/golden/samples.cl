@@ -31,35 +31,50 @@ static uint luma_code(const __global uchar* row0, const __global uchar* row1, co
   const uint t24 = t23 >> 15;
   return t24;
 }
-#define SIDE 20
+#define COLUMNS 4
+#define CODES 8
 #define RADIUS 2
 #define DOWNSCALE 2
-__kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+#define ACROSS 32
+#define DOWN 2
+__kernel __attribute__((reqd_work_group_size(ACROSS, DOWN, 1)))
 void make_samples(const __global uchar* frame, const long origin0, const long origin1, const long origin2,
                   const long pitch0, const long pitch1, const long pitch2, const int fields, __global uchar* out,
-                  const int out_pitch, const int w0, const int h0, const int w1, const int h1) {
+                  const int out_pitch, const int w0, const int h0, const int w1, const int h1, const int rows) {
   const int field = (int)get_global_id(2), w = field ? w1 : w0, h = field ? h1 : h0;
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), lx = (int)get_local_id(0), ly = (int)get_local_id(1);
-  __local uint box[SIDE][SIDE + 1];
-  if (w > 0 && h > 0)
-    for (int j = ly; j < SIDE; j += 16)
-      for (int i = lx; i < SIDE; i += 16) {
-        const int bx = clamp(x - lx + i - RADIUS, 0, w - 1), by = clamp(y - ly + j - RADIUS, 0, h - 1);
-        uint sum = 0;
-        for (int v = 0; v < DOWNSCALE; ++v) {
-          const long row = (long)(by * DOWNSCALE + v) * fields + field;
-          for (int u = 0; u < DOWNSCALE; ++u)
-            sum += luma_code(frame + origin0 + row * pitch0, frame + origin1 + row * pitch1,
-                             frame + origin2 + row * pitch2, bx * DOWNSCALE + u);
-        }
-        box[j][i] = sum;
+  const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * rows, last = min(first + rows, h);
+  if (x >= w || first >= h) return;
+  uint before[2 * RADIUS][COLUMNS] = {{0}};
+  for (int y = first - RADIUS; y < last + RADIUS; ++y) {
+    const int by = clamp(y, 0, h - 1);
+    uint code[CODES];
+#pragma unroll
+    for (int i = 0; i < CODES; ++i) {
+      const int bx = clamp(x + i - RADIUS, 0, w - 1);
+      uint sum = 0;
+      for (int v = 0; v < DOWNSCALE; ++v) {
+        const long row = (long)(by * DOWNSCALE + v) * fields + field;
+        for (int u = 0; u < DOWNSCALE; ++u)
+          sum += luma_code(frame + origin0 + row * pitch0, frame + origin1 + row * pitch1,
+                           frame + origin2 + row * pitch2, bx * DOWNSCALE + u);
       }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  __local uint line[SIDE][16];
-  for (int j = ly; j < SIDE; j += 16)
-    line[j][lx] = 1u * box[j][lx + 0] + 4u * box[j][lx + 1] + 6u * box[j][lx + 2] + 4u * box[j][lx + 3] + 1u * box[j][lx + 4];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (x >= w || y >= h) return;
-  const uint sum = 1u * line[ly + 0][lx] + 4u * line[ly + 1][lx] + 6u * line[ly + 2][lx] + 4u * line[ly + 3][lx] + 1u * line[ly + 4][lx];
-  ((__global ushort*)(out + ((long)y * fields + field) * out_pitch))[x] = (ushort)round_sample(sum);
+      code[i] = sum;
+    }
+    uint sums[COLUMNS];
+#pragma unroll
+    for (int i = 0; i < COLUMNS; ++i) {
+      uint sum = 1u * code[i + 0] + 4u * code[i + 1] + 6u * code[i + 2] + 4u * code[i + 3] + 1u * code[i + 4];
+#pragma unroll
+      for (int t = 0; t < 2 * RADIUS; ++t) {
+        const uint above = before[t][i];
+        before[t][i] = sum;
+        sum += above;
+      }
+      sums[i] = sum;
+    }
+    if (y < first + RADIUS) continue;
+    __global uchar* to = out + ((long)(y - RADIUS) * fields + field) * out_pitch;
+    ((__global ushort4*)to)[x / COLUMNS] =
+        (ushort4)((ushort)round_sample(sums[0]), (ushort)round_sample(sums[1]), (ushort)round_sample(sums[2]), (ushort)round_sample(sums[3]));
+  }
 }
