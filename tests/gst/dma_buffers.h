@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace framequality::test {
@@ -82,16 +83,22 @@ class DmaBuffer {
   }
   /// True if the address lies in a mapping of it now; null: if there is any mapping.
   bool is_mapped(const void* address = nullptr) const {
+    struct stat own {};
+    EXPECT_EQ(fstat(fd_, &own), 0);
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
       std::istringstream words(line);
       std::uintptr_t first = 0, last = 0;
-      std::string rights, offset, device;
+      std::string rights, offset;
+      unsigned major_number = 0, minor_number = 0;
       ino_t inode = 0;
-      char dash = 0;
-      words >> std::hex >> first >> dash >> last >> rights >> offset >> device >> std::dec >> inode;
+      char dash = 0, colon = 0;
+      words >> std::hex >> first >> dash >> last >> rights >> offset >> major_number >> colon >> minor_number >>
+          std::dec >> inode;
+      // Libraries on other devices can have an inode of the same number.
+      if (inode != own.st_ino || makedev(major_number, minor_number) != own.st_dev) continue;
       const auto at = reinterpret_cast<std::uintptr_t>(address);
-      if (inode == this->inode() && (!address || (at >= first && at < last))) return true;
+      if (!address || (at >= first && at < last)) return true;
     }
     return false;
   }
