@@ -242,6 +242,7 @@ TEST_F(OpenclDenoise, WindowsOfAStreamInFlight) {
     for (int depth = 1; depth <= 3; ++depth)
       for (const int radius : {0, 2, 4}) {
         const PictureGeometry g = picture_geometry(layout, {40, 30});
+        if (is_quick() && (depth + radius / 2 + g.layout.components) % 3) continue;
         SCOPED_TRACE(std::string(layout) + ", radius " + std::to_string(radius) + ", depth " + std::to_string(depth));
         constexpr int kCount = 10;
         std::deque<BlocksIn> frames, expected, got;

@@ -354,7 +354,7 @@ TEST_F(Moves, AFaultLeavesTheGpuForGood) {
       script.fail_collect_at = at;
       Stream stream{{"in-flight", behind}};
       stream.put_until([&] { return stream.rig.stat("moves") > 0; });
-      stream.put(5000);
+      stream.put(is_quick() ? 1500 : 5000);
       EXPECT_EQ(stream.left, stream.pushed);
       EXPECT_EQ(stream.on_gpu, static_cast<std::uint64_t>(at));
       EXPECT_EQ(stream.rig.stat("replayed-on-cpu"), std::uint64_t(std::atoi(behind) + 1));
