@@ -164,10 +164,12 @@ TEST_P(FocusGoals, AreFoundAmongPlanes) {
   const int runs = is_quick() ? 3 : 10;
   // Of three planes, the peak of one often is but a bend in the flank of another.
   const int wanted = (GetParam() < 3 ? 9 : 7) * runs / 10;
-  for (const double noise : {0.0, 5.0})
+  for (const double noise : {0.0, 5.0}) {
+    if (is_quick() && noise > 0) continue;
     for (const double play : {0.0, 5.0})
       for (const FocusGoal goal : {FocusGoal::kNearest, FocusGoal::kFarthest})
         EXPECT_GE(good_of({GetParam(), noise, play, goal}, runs), wanted);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Planes, FocusGoals, ::testing::Values(2, 3));

@@ -89,7 +89,7 @@ class Picture {
     const bool noise = fill == Fill::kRandom || fill == Fill::kNearLimits;
     for (int y = 0; y < geometry.height; ++y)
       for (int x = 0; x < geometry.width; ++x) {
-        std::uint32_t code[4];
+        std::uint32_t code[4] = {};
         code[0] = fill_code(fill, x, y, geometry.width, geometry.height, max, random);
         for (int c = 1; c < samples(geometry.layout); ++c)
           code[c] = noise && colours ? fill_code(fill, x, y, geometry.width, geometry.height, max, random) : code[0];
