@@ -93,10 +93,14 @@ enum Warning : unsigned { kRoiOutside, kTooManyRois };
 
 using namespace framequality;
 
+/// What an element has from its beginning to its end.
+struct SharpnessMeterParts {
+  Shared<Settings> settings;
+  LossWatch losses;
+};
 struct GstSharpnessMeter {
   FqMeterBase parent;
-  Shared<Settings>* settings;
-  LossWatch* losses;  ///< from start to stop
+  SharpnessMeterParts* parts;
 };
 struct GstSharpnessMeterClass {
   FqMeterBaseClass parent_class;
@@ -134,7 +138,7 @@ class Sharpness {
 
   /// Most frames reuse the plan for their options and regions.
   bool prepare(GstBuffer* buffer, Task& task, Notes& notes) {
-    const Settings settings = element_->settings->get();
+    const Settings settings = element_->parts->settings.get();
     wanted_ = settings.request;
     wanted_.interlaced = is_interlaced(format_.info, buffer);
     wanted_.limited = is_limited_;
@@ -196,9 +200,9 @@ class Sharpness {
   void watch(bool begin) {
     is_watching_ = begin;
     if (begin)
-      element_->losses->begin();
+      element_->parts->losses.begin();
     else
-      element_->losses->end();
+      element_->parts->losses.end();
   }
 
   void make_plan() {
@@ -327,7 +331,7 @@ static void install_properties(GstSharpnessMeterClass* klass) {
   const In part{&Settings::request};
   using R = Request;
   Properties<GstSharpnessMeter, Settings>::install(
-      klass, [](GstSharpnessMeter * self) -> auto& { return *self->settings; })
+      klass, [](GstSharpnessMeter * self) -> auto& { return self->parts->settings; })
       .add(part(&R::metric), metric_get_type(), "metric", "Metric",
            "Score by this sharpness metric, in 8-bit grey levels at any bit depth. g(x,y): luma after downscale and "
            "prefilter; N: number of samples")
@@ -386,9 +390,7 @@ static gboolean start(GstBaseTransform* transform) {
   if (parent->start && !parent->start(transform)) return FALSE;
   return guard(GST_ELEMENT_CAST(transform), FALSE, [&]() -> gboolean {
     auto* self = reinterpret_cast<GstSharpnessMeter*>(transform);
-    auto losses = std::make_unique<LossWatch>(GST_BASE_TRANSFORM_SINK_PAD(transform));
-    if (self->settings->get().detect_damage) losses->begin();
-    self->losses = losses.release();
+    if (self->parts->settings.get().detect_damage) self->parts->losses.begin();
     return TRUE;
   });
 }
@@ -397,17 +399,19 @@ static gboolean stop(GstBaseTransform* transform) {
   auto* parent = GST_BASE_TRANSFORM_CLASS(gst_sharpness_meter_parent_class);
   const gboolean stopped = !parent->stop || parent->stop(transform);
   auto* self = reinterpret_cast<GstSharpnessMeter*>(transform);
-  delete std::exchange(self->losses, nullptr);
+  self->parts->losses.end();
   return stopped;
 }
 
-static void gst_sharpness_meter_init(GstSharpnessMeter* self) { self->settings = new Shared<Settings>; }
+static void gst_sharpness_meter_init(GstSharpnessMeter* self) {
+  self->parts = new SharpnessMeterParts{{}, LossWatch(GST_BASE_TRANSFORM_SINK_PAD(self))};
+}
 
 static void gst_sharpness_meter_class_init(GstSharpnessMeterClass* klass) {
   sharpnessmeter_debug = debug_category("sharpnessmeter", "sharpness of video frames");
   register_score_meta(kSharpnessMeta);
   register_frame_loss_meta();
-  delete_with_instance<&GstSharpnessMeter::settings>(klass);
+  delete_with_instance<&GstSharpnessMeter::parts>(klass);
   install_properties(klass);
 
   auto* element = GST_ELEMENT_CLASS(klass);

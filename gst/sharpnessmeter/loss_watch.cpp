@@ -151,9 +151,10 @@ LossWatch::PadPtr LossWatch::decoder_input(GstPad* sink) {
 }
 
 void LossWatch::begin() {
+  const std::lock_guard lock(mutex_);
   PadPtr found = decoder_input(sink_);
   if (found == pad_) return;
-  end();
+  leave();
   pad_ = std::move(found);
   if (!pad_) return;
   GST_INFO_OBJECT(sink_, "looking for lost data on %" GST_PTR_FORMAT, static_cast<void*>(pad_.get()));
@@ -164,6 +165,11 @@ void LossWatch::begin() {
 }
 
 void LossWatch::end() {
+  const std::lock_guard lock(mutex_);
+  leave();
+}
+
+void LossWatch::leave() {
   if (pad_) gst_pad_remove_probe(pad_.get(), probe_);
   pad_.reset();
 }

@@ -9,6 +9,7 @@
 #include <gst/gst.h>
 
 #include <memory>
+#include <mutex>
 
 namespace framequality {
 
@@ -23,7 +24,7 @@ bool is_damaged(GstBuffer* frame);
 /// do after lost packets; frames of codecs other than H.264 are damaged from there to the next keyframe.
 class LossWatch {
  public:
-  /// The pad, which is not owned, outlives this.
+  /// The pad, which is not owned, is there whenever begin() is called.
   explicit LossWatch(GstPad* sink) : sink_(sink) {}
   ~LossWatch() { end(); }
   LossWatch(const LossWatch&) = delete;
@@ -31,6 +32,7 @@ class LossWatch {
 
   /// Watches the decoder nearest upstream as the pads are linked now, if all elements between it and the sink pad have
   /// one sink pad; else nothing. What is known of a decoder that was watched already is kept.
+  /// A state change may call these while a frame does.
   void begin();
   void end();
 
@@ -42,7 +44,10 @@ class LossWatch {
   static PadPtr decoder_input(GstPad* sink);
   static PadPtr source_of(GstPad* sink);
 
+  void leave();
+
   GstPad* sink_;
+  std::mutex mutex_;
   PadPtr pad_;  ///< the decoder's sink pad; null: none
   gulong probe_ = 0;
 };
