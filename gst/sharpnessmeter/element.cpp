@@ -93,7 +93,7 @@ enum Warning : unsigned { kRoiOutside, kTooManyRois };
 
 using namespace framequality;
 
-/// What an element has from its beginning to its end.
+/// Created and deleted with the element, so that streaming threads find it whatever the state.
 struct SharpnessMeterParts {
   Shared<Settings> settings;
   LossWatch losses;

@@ -24,7 +24,7 @@ bool is_damaged(GstBuffer* frame);
 /// do after lost packets; frames of codecs other than H.264 are damaged from there to the next keyframe.
 class LossWatch {
  public:
-  /// The pad, which is not owned, is there whenever begin() is called.
+  /// The pad is not owned, and must exist when begin() is called.
   explicit LossWatch(GstPad* sink) : sink_(sink) {}
   ~LossWatch() { end(); }
   LossWatch(const LossWatch&) = delete;
@@ -32,7 +32,6 @@ class LossWatch {
 
   /// Watches the decoder nearest upstream as the pads are linked now, if all elements between it and the sink pad have
   /// one sink pad; else nothing. What is known of a decoder that was watched already is kept.
-  /// A state change may call these while a frame does.
   void begin();
   void end();
 

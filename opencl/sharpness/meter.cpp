@@ -55,8 +55,8 @@ DeviceMeter::DeviceMeter(const Geometry& geometry, std::shared_ptr<Context> cont
   for (Slot& slot : slots_.all()) slot.frame = upload_.memory(slot.queue.get());
 }
 
-/// Rows of a strip, of which `across` lie side by side: at most as many as keep the device busy, whose compute units
-/// are filled by `filling` work items each.
+/// The height of the strips that work items move down, in rows, from `least` to `most`. across: strips side by side.
+/// filling: work items that a compute unit needs to be busy; strips are only as high as leaves that many.
 int DeviceMeter::strip_rows(int height, std::size_t across, int filling, int least, int most) const {
   const auto items = static_cast<std::int64_t>(filling) * context_->device().units;
   const std::int64_t strips =

@@ -33,7 +33,7 @@ inline std::string layout_name(const testing::TestParamInfo<int>& info) {
   return layouts()[static_cast<std::size_t>(info.param)].name;
 }
 
-/// What to cover: `usual`, or the quick sweep.
+/// The usual effort, or less if is_quick().
 inline Effort effort(Effort usual) { return is_quick() ? Effort::kQuick : usual; }
 
 /// A sweep stops after this many failing cases: the first few say it all.

@@ -4,6 +4,7 @@
 #include "tests/gst/rig.h"
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 namespace framequality::test {
@@ -18,6 +19,7 @@ class Linked {
     gst_object_ref_sink(element_.get());
     if (g_object_class_find_property(G_OBJECT_GET_CLASS(element_.get()), "temporal-radius"))
       g_object_set(element_.get(), "temporal-radius", 1, "search-radius", 1, "patch-radius", 1, nullptr);
+    if (factory == std::string("sharpnessmeter")) g_object_set(element_.get(), "detect-damage", TRUE, nullptr);
     if (factory == std::string("focuscontroller")) g_object_set(element_.get(), "min", 0.0, "max", 9.0, nullptr);
     gst_pad_set_chain_function(sink_, [](GstPad*, GstObject*, GstBuffer* buffer) {
       gst_buffer_unref(buffer);
@@ -55,7 +57,7 @@ class Linked {
   }
 
   void state(GstState state) { gst_element_set_state(element_.get(), state); }
-  /// Has the element take a few frames, or what it takes of them while it starts and stops.
+  /// Pushes a few frames. all: expects the element to take each of them, as it does when its state does not change.
   void stream(bool all = true) {
     gst_pad_push_event(source_, gst_event_new_stream_start("test"));
     gst_pad_push_event(source_, gst_event_new_caps(caps_));
@@ -71,7 +73,6 @@ class Linked {
     gst_query_unref(query);
   }
   GstCaps* caps() { return caps_; }
-  GstElement* get() { return element_.get(); }
 
  private:
   void link(GstPad* pad, const char* name, bool from) {
@@ -85,14 +86,21 @@ class Linked {
   GstCaps* caps_ = gst_caps_from_string(kCaps.c_str());
 };
 
-TEST(Queries, MayMeetStateChanges) {
+/// Calls `test` for each element that can be linked to a source and a sink.
+void for_each_element(const std::function<void(Linked&)>& test) {
   for (const char* factory : {"sharpnessmeter", "bliindsmeter", "nlmeans", "patchbilateral", "halftone",
-                              "sharpnessgate", "focuscontroller", "sharpnessoverlay"}) {
+                              "sharpnessgate", "focuscontroller", "sharpnessoverlay", "camerawatch"}) {
     const ElementPtr is_built(gst_element_factory_make(factory, nullptr));
     if (!is_built) continue;  // the overlay needs Pango
     gst_object_ref_sink(is_built.get());
     SCOPED_TRACE(factory);
     Linked linked(factory);
+    test(linked);
+  }
+}
+
+TEST(Queries, MayMeetStateChanges) {
+  for_each_element([](Linked& linked) {
     std::atomic<bool> done = false;
     std::thread asking([&] {
       while (!done) {
@@ -107,24 +115,24 @@ TEST(Queries, MayMeetStateChanges) {
     }
     done = true;
     asking.join();
-  }
+  });
 }
 
-/// Sources that run already push while an element that is linked to them starts.
+/// A source that already runs pushes while the element that is linked to it starts and stops.
 TEST(Frames, MayMeetStateChanges) {
-  Linked linked("sharpnessmeter");
-  g_object_set(linked.get(), "detect-damage", TRUE, "device", "cpu", nullptr);
-  std::atomic<bool> done = false;
-  std::thread pushing([&] {
-    while (!done) linked.stream(false);
+  for_each_element([](Linked& linked) {
+    std::atomic<bool> done = false;
+    std::thread pushing([&] {
+      while (!done) linked.stream(false);
+    });
+    for (int i = 0; i < 100; ++i) {
+      linked.state(GST_STATE_PAUSED);
+      g_usleep(100);
+      linked.state(GST_STATE_READY);
+    }
+    done = true;
+    pushing.join();
   });
-  for (int i = 0; i < 300; ++i) {
-    linked.state(GST_STATE_PAUSED);
-    g_usleep(100);
-    linked.state(GST_STATE_READY);
-  }
-  done = true;
-  pushing.join();
 }
 
 }  // namespace
