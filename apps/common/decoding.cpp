@@ -2,6 +2,7 @@
 // Inside of pipelines that decode any file: reasons for failures, and workarounds for images that should not fail.
 #include "apps/common/decoding.h"
 
+#include "apps/common/open_gop.h"
 #include "apps/common/packages.h"
 #include "apps/common/shifted_png.h"
 #include "apps/common/yuv4mpeg.h"
@@ -129,6 +130,7 @@ void Decoding::on_added(GstBin*, GstBin*, GstElement* element, gpointer self) {
     if (!decoding->demuxer_) decoding->demuxer_.reset(GST_ELEMENT(gst_object_ref(element)));
   }
   if (factory == "avdec_bmp" || factory == "avdec_tiff") put_together(element);
+  if (factory == "avdec_h265") mend_h265(element);
   if (factory == "pngdec") mend_png(element);
   if (factory == "y4mdec") mend_yuv4mpeg(element);
 }

@@ -2,6 +2,7 @@
 // Tests of why a file could not be decoded: with decoders in the pipeline that do not start.
 #include "apps/common/decoding.h"
 
+#include "apps/common/open_gop.h"
 #include "apps/common/owned.h"
 #include "apps/common/shifted_png.h"
 #include "apps/common/yuv4mpeg.h"
@@ -166,6 +167,90 @@ TEST(Yuv4mpeg, ChromaThatTheDecoderMisreads) {
   for (const char* other : {"mono", "411"}) {
     EXPECT_EQ(misread(other, false), other);
     EXPECT_EQ(misread(other, true), "");
+  }
+}
+
+/// NAL units of these types, as H.265 streams have them: with start codes, or with lengths.
+std::vector<std::uint8_t> access_unit(const std::vector<int>& types, int length_size) {
+  std::vector<std::uint8_t> all;
+  for (const int type : types) {
+    std::vector<std::uint8_t> prefix(static_cast<std::size_t>(length_size), 0);
+    if (length_size == 0)
+      prefix = {0, 0, 0, 1};
+    else
+      prefix.back() = 5;
+    all.insert(all.end(), prefix.begin(), prefix.end());
+    all.insert(all.end(), {static_cast<std::uint8_t>(type << 1), 1, 0x80, 0x40, 0x20});
+  }
+  return all;
+}
+
+TEST(H265, FrameOfAnAccessUnit) {
+  constexpr int kTrail = 1, kIdr = 19, kCra = 21, kVps = 32, kDelimiter = 35, kSei = 39;
+  for (const int length_size : {0, 1, 2, 4}) {
+    EXPECT_EQ(h265_frame_type(access_unit({kDelimiter, kVps, 33, 34, kSei, kCra, kCra}, length_size), length_size),
+              kCra);
+    EXPECT_EQ(h265_frame_type(access_unit({kTrail, kIdr}, length_size), length_size), kTrail);
+    EXPECT_EQ(h265_frame_type(access_unit({kVps, kSei}, length_size), length_size), -1);
+    // Of cut units only those count whose header is there.
+    std::vector<std::uint8_t> cut = access_unit({kSei, kCra}, length_size);
+    for (; !cut.empty(); cut.pop_back()) {
+      const int type = h265_frame_type(cut, length_size);
+      EXPECT_TRUE(type == -1 || type == kCra) << cut.size();
+    }
+  }
+  EXPECT_EQ(h265_frame_type(std::vector<std::uint8_t>{0xff, 0xff, 0xff, 0xff, 2}, 4), kTrail);
+  EXPECT_EQ(h265_frame_type({}, 4), -1);
+  for (const int open : {16, 17, 18, kCra}) EXPECT_TRUE(is_open_keyframe(open)) << open;
+  for (const int closed : {-1, kTrail, 8, kIdr, 20}) EXPECT_FALSE(is_open_keyframe(closed)) << closed;
+}
+
+/// The thread-type of libav's decoder after such a frame as the first one: 0 (auto), or 2 (slice).
+guint threads_after(int type, bool loses, bool seeks) {
+  const Owned<GstElement> decoder(GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("avdec_h265", nullptr))));
+  mend_h265(decoder.get(), loses);
+  const Owned<GstPad> source(GST_PAD(gst_object_ref_sink(gst_pad_new("src", GST_PAD_SRC)))),
+      sink(gst_element_get_static_pad(decoder.get(), "sink"));
+  gst_pad_link(source.get(), sink.get());
+  gst_pad_set_active(source.get(), TRUE);
+  gst_element_set_state(decoder.get(), GST_STATE_PAUSED);
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_pad_push_event(source.get(), gst_event_new_stream_start("test"));
+  const Owned<GstCaps> caps(gst_caps_from_string("video/x-h265, stream-format=byte-stream, alignment=au"));
+  gst_pad_push_event(source.get(), gst_event_new_caps(caps.get()));
+  gst_pad_push_event(source.get(), gst_event_new_segment(&segment));
+  const auto push = [&](int frame) {
+    const std::vector<std::uint8_t> unit = access_unit({frame}, 0);
+    gst_pad_push(source.get(), gst_buffer_new_memdup(unit.data(), unit.size()));
+  };
+  constexpr int kIdr = 19;
+  if (seeks) {
+    push(kIdr);
+    push(type);
+    gst_pad_push_event(source.get(), gst_event_new_flush_start());
+    gst_pad_push_event(source.get(), gst_event_new_flush_stop(TRUE));
+    gst_pad_push_event(source.get(), gst_event_new_segment(&segment));
+  }
+  push(type);
+  guint threads = 0;
+  g_object_get(decoder.get(), "thread-type", &threads, nullptr);
+  gst_element_set_state(decoder.get(), GST_STATE_NULL);
+  return threads;
+}
+
+TEST(H265, BeginsInAnOpenGopWithoutThreadsForFrames) {
+  gst_init(nullptr, nullptr);
+  const Owned<GstElement> is_there(gst_element_factory_make("avdec_h265", nullptr));
+  if (!is_there) GTEST_SKIP() << "GStreamer has no avdec_h265";
+  gst_object_ref_sink(is_there.get());
+  constexpr int kTrail = 1, kIdr = 19, kCra = 21;
+  constexpr guint kAuto = 0, kSlice = 2;
+  for (const bool seeks : {false, true}) {
+    EXPECT_EQ(threads_after(kCra, true, seeks), kSlice);
+    EXPECT_EQ(threads_after(kIdr, true, seeks), kAuto);
+    EXPECT_EQ(threads_after(kTrail, true, seeks), kAuto);
+    EXPECT_EQ(threads_after(kCra, false, seeks), kAuto);
   }
 }
 
