@@ -45,6 +45,21 @@ static ElementError not_found(const DeviceSettings& settings, const std::string&
   return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text + reason};
 }
 
+/// Why the device that a property names is not used. Empty if none is named, or if only the CPU can do the work.
+static std::string why_named_is_unused(const DeviceSettings& settings, const Wish& wish, const Choice& choice) {
+  if (wish.unsupported) return {};
+  if (settings.cuda_device_id >= 0)
+    return "cuda-device-id=" + std::to_string(settings.cuda_device_id) + " cannot be used: " + choice.reason;
+  for (const Backend* backend : backends()) {
+    if (wish.name.empty() || !backend->has_names || !may_choose(wish, *backend)) continue;
+    Wish named = wish;
+    named.number = backend->number;
+    return std::string(backend->name) + "-device=" + settings.opencl_device +
+           " cannot be used: " + choose(named).reason;
+  }
+  return {};
+}
+
 /// True if the cheaper place must be determined: the user has not chosen one, and there is a choice.
 static bool may_weigh(FqDeviceBase* self, const DeviceSettings& settings, const char* unsupported) {
   const Wish wish = wish_of(self, settings, unsupported);
@@ -97,11 +112,9 @@ void framequality::choose_place(FqDeviceBase* self) {
   } else {
     GST_CAT_INFO_OBJECT(category(self), self, "using %s: %s", backend->title, choice.reason.c_str());
     // A named device is expected to work; an automatic one is not.
-    if (!unsupported && settings.cuda_device_id >= 0)
+    if (const std::string why = why_named_is_unused(settings, wish, choice); !why.empty())
       post(element(self), GST_MESSAGE_WARNING,
-           {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-            "cuda-device-id=" + std::to_string(settings.cuda_device_id) + " cannot be used: " + choice.reason +
-                ". The CPU is used instead"});
+           {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, why + ". The CPU is used instead"});
   }
   d.chosen_for = settings;
   d.chosen_despite = unsupported;

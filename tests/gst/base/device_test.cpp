@@ -59,11 +59,11 @@ TEST_F(Device, IdIsAskedFor) {
 }
 
 /// What an element says on its way to PAUSED and back.
-Heard started(const char* factory, const char* id) {
+Heard started(const char* factory, const char* value, const char* property = "cuda-device-id") {
   const BusPtr bus(gst_bus_new());
   const ElementPtr element(gst_element_factory_make(factory, nullptr));
   gst_object_ref_sink(element.get());
-  gst_util_set_object_arg(G_OBJECT(element.get()), "cuda-device-id", id);
+  gst_util_set_object_arg(G_OBJECT(element.get()), property, value);
   gst_element_set_bus(element.get(), bus.get());
   EXPECT_NE(gst_element_set_state(element.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE) << factory;
   Heard heard;
@@ -85,6 +85,34 @@ TEST_F(Device, AutoWithoutTheDeviceNamedWarnsOnce) {
     script.present = true;
     EXPECT_TRUE(started(factory, "7").warnings.empty()) << factory;
   }
+}
+
+/// The product's own backends but for CUDA, whose device would be chosen.
+class NamedDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const Backend* backend : backends())
+      if (std::string_view(backend->name) != "cuda") all_.push_back(backend);
+    use_backends(all_);
+  }
+  void TearDown() override { use_backends({}); }
+
+ private:
+  std::vector<const Backend*> all_;
+};
+
+TEST_F(NamedDevice, OfOpenClThatCannotBeUsedIsWarnedOf) {
+  constexpr const char* kNone = "no such device";
+  for (const char* factory : {"sharpnessmeter", "nlmeans", "patchbilateral", "halftone"}) {
+    const Heard heard = started(factory, kNone, "opencl-device");
+    ASSERT_EQ(heard.warnings.size(), 1u) << factory;
+    EXPECT_TRUE(heard.warnings[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+    const std::string& text = heard.warnings[0].text;
+    EXPECT_TRUE(text.starts_with("opencl-device=no such device cannot be used: ")) << text;
+    EXPECT_TRUE(text.ends_with(". The CPU is used instead")) << text;
+    EXPECT_TRUE(heard.errors.empty()) << factory;
+  }
+  EXPECT_TRUE(started("bliindsmeter", kNone, "opencl-device").warnings.empty());  // has no kernels in OpenCL
 }
 
 TEST_F(Device, OneChoiceWarnsOnceHoweverManyCapsCome) {
