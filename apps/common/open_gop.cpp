@@ -66,8 +66,8 @@ int length_size_of(const GstStructure* type) {
   if (!format || std::string_view(format) == "byte-stream") return 0;
   constexpr gsize kAt = 21;
   std::uint8_t byte = 3;
-  if (const GValue* const value = gst_structure_get_value(type, "codec_data"))
-    gst_buffer_extract(gst_value_get_buffer(value), kAt, &byte, 1);
+  const GValue* const value = gst_structure_get_value(type, "codec_data");
+  if (value && GST_VALUE_HOLDS_BUFFER(value)) gst_buffer_extract(gst_value_get_buffer(value), kAt, &byte, 1);
   return (byte & 3) + 1;
 }
 
