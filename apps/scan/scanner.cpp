@@ -301,6 +301,15 @@ void FileScan::seek(std::uint64_t time) {
   later_.add([this] { fail(early_error_); });
 }
 
+/// Whether a warning of the meter says nothing new: of a GPU that nobody chose, which may have gone since GStreamer's
+/// registry was made, or a second time of a device that was named.
+static bool is_known(const Complaint& warning, const MeterOptions& options) {
+  if (!warning.is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND)) return false;
+  static bool is_said = false;
+  const bool is_named = options.cuda_device_id >= 0 || !options.opencl_device.empty();
+  return !is_named || std::exchange(is_said, true);
+}
+
 gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
   auto* scan = static_cast<FileScan*>(self);
   switch (GST_MESSAGE_TYPE(message)) {
@@ -317,11 +326,8 @@ gboolean FileScan::on_message(GstBus*, GstMessage* message, gpointer self) {
       return G_SOURCE_CONTINUE;
     }
     case GST_MESSAGE_WARNING: {
-      // The meter warns about options; decoders warn about every damaged frame. A GPU that nobody chose may
-      // have gone since GStreamer's registry was made.
-      const bool is_gpus = scan->options_.cuda_device_id < 0 &&
-                           complaint_of(message).is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
-      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_) && !is_gpus)
+      // The meter warns about options; decoders warn about every damaged frame.
+      if (GST_MESSAGE_SRC(message) == GST_OBJECT(scan->meter_) && !is_known(complaint_of(message), scan->options_))
         scan->calls_.warned(scan->shown(scan->decoding_.reason(message)));
       return G_SOURCE_CONTINUE;
     }

@@ -259,6 +259,13 @@ def test_usage(clips):
     assert re.search(rb"\n  tenengrad: min .*\n  highest at 0:0\d\.\d{3} \(frame \d+\), lowest at 0:0", scan(clips.mkv).stderr)
 
 
+def test_a_device_that_was_named_is_missed_once(clips):
+    done = run(TOOL, "-q", "--opencl-device", "no such device", clips.mkv, clips.mp4,
+               env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+    assert done.stderr.count(b"opencl-device=no such device cannot be used: ") == 1, done.stderr
+    assert done.stderr.count(b"\n") == 1 and len(rows_of(done)) == 100, done.stderr
+
+
 def test_a_list_of_random_bytes_is_refused(clips):
     """Names with a NUL in them would be read up to there: as '/' or '.', and so all that is below."""
     (clips.folder / "random").write_bytes(random.Random(1).randbytes(3_000_000))
