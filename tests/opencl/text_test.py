@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Test of the OpenCL C that metrics become: it is what golden/ has, so that a change is seen and read, and it compiles.
 
-usage: text_test.py PRINT_KERNEL [--write]
+usage: text_test.py [EMULATOR] PRINT_KERNEL [--write]
 --write: makes the files of golden/ anew.
 """
 import pathlib
@@ -16,10 +16,10 @@ FOREIGN = ["double", "cl_khr", "generic", "atom_add", "half"]
 
 
 def main():
-    tool, write = sys.argv[1], "--write" in sys.argv[2:]
+    tool, write = [word for word in sys.argv[1:] if word != "--write"], "--write" in sys.argv
 
     def printed(*words):
-        return subprocess.run([tool, *words], check=True, capture_output=True, text=True).stdout
+        return subprocess.run([*tool, *words], check=True, capture_output=True, text=True).stdout
 
     texts = {metric: printed(metric) for metric in printed("--list").split()}
     texts["samples"] = printed("--samples")
@@ -38,7 +38,7 @@ def main():
         faults += [f"{name}: has '{word}'" for word in FOREIGN if word in text.split()]
     faults += [f"{p.name}: no kernel is called so" for p in GOLDEN.glob("*.cl") if p.stem not in texts]
     for bad in (["no-such-metric"], []):
-        if subprocess.run([tool, *bad], capture_output=True).returncode != 2:
+        if subprocess.run([*tool, *bad], capture_output=True).returncode != 2:
             faults.append(f"{bad}: not refused")
     # Other widths and processors, too.
     for metric in printed("--list").split():
