@@ -3,8 +3,8 @@
 //
 // For a keyframe's missing references libav asks for buffers, which gstavviddec.c of GStreamer 1.26 takes for the
 // keyframe's own. When they are freed, it forgets the keyframe. At the keyframe's output it then discards all frames
-// whose threads have not asked for a buffer yet. With slice threads, each frame has its buffer before the next one
-// comes.
+// that still lack a buffer because their threads have just begun. With slice threads, each frame has its buffer before
+// the next one comes.
 #include "apps/common/open_gop.h"
 
 #include "apps/common/owned.h"
@@ -56,7 +56,7 @@ class Units {
 
 /// A decoder's stream.
 struct Stream {
-  bool begins = true;  ///< no keyframe has come since the beginning, or a seek
+  bool begins = true;  ///< the next keyframe is the first one, or the first one after a seek
   int length_size = 0;
 };
 
