@@ -9,9 +9,10 @@
 namespace framequality::focus {
 namespace {
 
-constexpr std::size_t kUnknowns = 4;  // log height, top / width at the beginning, log width, log power
+constexpr std::size_t kUnknowns = 5;  // log height, top / width at the beginning, log width, log power, lean
 constexpr double kModel = 0.01;       // what a score differs from the model, share of it
-constexpr double kPowers = 0.7;       // standard deviation of log power among scenes
+constexpr double kPowers = 0.7;       // standard deviation of log power among scenes,
+constexpr double kLeans = 0.035;  // and of the logarithm by which a lens makes one side wider and the other narrower
 using Vector = std::array<double, kUnknowns>;
 using Matrix = std::array<Vector, kUnknowns>;
 
@@ -35,13 +36,17 @@ Normal normal_at(const Vector& v, std::span<const FocusSample> samples, double n
   Normal normal;
   const double width = std::exp(v[2]), power = std::exp(v[3]);
   for (const FocusSample& s : samples) {
-    const double u = (s.at / unit - v[1]) / width, q = 1 + u * u, relative = noise / s.score;
+    const double lean = s.at / unit < v[1] ? 1 : -1;  // each side has its own width
+    const double u = (s.at / unit - v[1]) / width * std::exp(lean * v[4]), q = 1 + u * u, relative = noise / s.score;
     const double variance = relative * relative / s.frames + kModel * kModel;
     const double left = std::log(s.score) - (v[0] - power * std::log(q));
     normal.off += left * left;
-    normal.add({1, 2 * power * u / (q * width), 2 * power * u * u / q, -power * std::log(q)}, left, 1 / variance);
+    const double bend = 2 * power * u * u / q;
+    normal.add({1, 2 * power * u * std::exp(lean * v[4]) / (q * width), bend, -power * std::log(q), -lean * bend}, left,
+               1 / variance);
   }
-  normal.add({0, 0, 0, 1}, -v[3], 1 / (kPowers * kPowers));
+  normal.add({0, 0, 0, 1, 0}, -v[3], 1 / (kPowers * kPowers));
+  normal.add({0, 0, 0, 0, 1}, -v[4], 1 / (kLeans * kLeans));
   return normal;
 }
 
@@ -73,8 +78,8 @@ std::optional<Vector> solve(Matrix m, Vector b, double damping) {
 std::optional<BlurPeak> blur_peak_of(std::span<const FocusSample> samples, double noise, double top, double width) {
   double best = 0, least = samples.empty() ? 0 : samples.front().score;
   for (const FocusSample& s : samples) best = std::max(best, s.score), least = std::min(least, s.score);
-  if (samples.size() < kUnknowns || !(least > 0)) return {};
-  Vector v{std::log(best), top / width, 0, 0};
+  if (samples.size() < 4 || !(least > 0)) return {};
+  Vector v{std::log(best), top / width, 0, 0, 0};
   Normal now = normal_at(v, samples, noise, width);
   double damping = 1e-3;
   constexpr int kMostSteps = 40;
@@ -92,7 +97,7 @@ std::optional<BlurPeak> blur_peak_of(std::span<const FocusSample> samples, doubl
     v = next, now = then, damping /= 5;
     if (is_done) break;
   }
-  const std::optional<Vector> error = solve(now.matrix, {0, 1, 0, 0}, 0);
+  const std::optional<Vector> error = solve(now.matrix, {0, 1, 0, 0, 0}, 0);
   if (!error) return {};
   // Where the samples differ more from the model than was thought, so does the top.
   const double freedom = static_cast<double>(samples.size()) - 3;
@@ -102,7 +107,8 @@ std::optional<BlurPeak> blur_peak_of(std::span<const FocusSample> samples, doubl
                       std::exp(v[2]) * width,
                       std::exp(v[3]),
                       worse * width * std::sqrt((*error)[1]),
-                      std::sqrt(now.off / static_cast<double>(samples.size()))};
+                      std::sqrt(now.off / static_cast<double>(samples.size())),
+                      now.squares};
   return std::isfinite(peak.top + peak.height + peak.width + peak.error) ? std::optional(peak) : std::nullopt;
 }
 

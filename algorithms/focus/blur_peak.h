@@ -5,7 +5,7 @@
 // spectrum falls by a power law fall by a power of that radius too, as soon as it exceeds the finest detail (Pentland
 // 1987; Subbarao and Surya 1994 compare two such radii). So a score is height * (1 + ((x - top) / width)^2)^-power: a
 // bell at its top, a power law far from it. Scenes differ in width and power; four or five looks on both sides tell
-// both and the top.
+// both and the top. The fit also lets one side be a little wider than the other, as lenses make it.
 #pragma once
 
 #include "algorithms/focus/peak.h"
@@ -17,12 +17,13 @@
 namespace framequality::focus {
 
 struct BlurPeak {
-  double top = 0;     ///< position, steps
-  double height = 0;  ///< score there, > 0
-  double width = 1;   ///< steps, > 0
-  double power = 1;   ///< > 0
-  double error = 0;   ///< standard error of `top`, steps
-  double off = 0;     ///< share by which the samples differ from it: root mean square
+  double top = 0;      ///< position, steps
+  double height = 0;   ///< score there, > 0
+  double width = 1;    ///< steps, > 0
+  double power = 1;    ///< > 0
+  double error = 0;    ///< standard error of `top`, steps
+  double off = 0;      ///< share by which the samples differ from it: root mean square
+  double squares = 0;  ///< by how many standard deviations they do, squared and added up
 
   double score(double at) const {
     const double u = (at - top) / width;

@@ -8,8 +8,10 @@ namespace framequality::focus {
 
 std::optional<double> Search::start_sweep(bool has_score, bool from_here) {
   clear();
-  is_wide_ = is_halfway_ = false;
+  is_wide_ = is_shifted_ = is_near_ = hurries_ = false;
+  can_hurry_ = times_slower_ == 0;
   lingers_ = late_ = 0;
+  times_back_ = 0;
   kind_ = Kind::kSweep;
   noise_.noise_least = std::numeric_limits<double>::infinity();
   noise_.noise_most = 0;
@@ -31,22 +33,21 @@ Pace Search::pace() const {
           .creeps = lens_.creeps()};
 }
 
-bool Search::is_prompt() const {
-  return !settings_.stop_and_go && !wants_all() && lens_.is_free() && lens_.motion().lag_is_known() &&
-         !lens_.is_slow() && lens_.play() && *lens_.play() < kTuning.no_play;
+bool Search::may_be_prompt() const {
+  return !settings_.stop_and_go && !wants_all() && lens_.is_free() && !lens_.is_slow();
 }
 
-std::optional<double> Search::sweep_halfway() {
-  is_halfway_ = true;
-  is_wide_ = false;
+bool Search::is_prompt() const { return may_be_prompt() && (lens_.motion().lag_is_known() || hurries_); }
+
+std::optional<double> Search::sweep_near() {
+  is_near_ = has_score_ = true;
   reason_ = "the positions seen so far do not tell the peak's shape";
-  sweep_.begin_halfway(lens_);
-  has_score_ = false;
+  sweep_.begin_near(lens_);
   return begin_leg();
 }
 
 std::optional<double> Search::sweep_shifted() {
-  is_halfway_ = true;
+  is_shifted_ = true;
   reason_ = "another object may be between the positions seen so far";
   sweep_.begin_shifted();
   lingers_ = kTuning.enough_repeats;
@@ -70,28 +71,57 @@ std::optional<double> Search::sweep_in_one_move() {
 std::optional<double> Search::begin_leg() {
   const auto [from, to] = sweep_.begin_leg();
   lens_.approach_like(from, to);
+  if (lens_.play()) sweep_.set_play(*lens_.play(), lens_.direction());
   phase_ = Phase::kToLeg;
   const bool is_there = lens_.here() && lens_.position_of(from) == lens_.position();
+  sweep_.begin_with(lens_.motion().kept() - (is_there ? 1 : 0));
+  if (is_prompt() && !is_there && has_score_) {
+    if (sweep_.passes() == 0) choose_stride();
+    phase_ = Phase::kLeg;
+    return lens_.send(from);
+  }
   if (const Command command = lens_.send(from)) return command;
   // The lens is there already: this frame is the first of the leg.
   if (is_there && has_score_) return to_leg();
   return {};
 }
 
+void Search::choose_stride() {
+  sweep_.set_stride(stride_of(pace()));
+  is_wide_ = is_prompt() && sweep_.stride() >= kTuning.wide_least;
+}
+
 std::optional<double> Search::to_leg() {
+  if (can_hurry_ && may_be_prompt() && !lens_.motion().lag_is_known() && lens_.motion().since() == 2) {
+    can_hurry_ = false;
+    hurries_ = true;
+    choose_stride();
+    phase_ = Phase::kLeg;
+    return leg();
+  }
   if (!lens_.is_steady()) return {};
   const double speed = lens_.learn_lag(expected_.noise, false);
   if (speed < kTuning.creeping * sweep_.stride()) lens_.learn_creeping();
-  if (sweep_.passes() == 0) {
-    is_wide_ = is_prompt();
-    sweep_.set_stride(stride_of(pace()));
-  }
+  if (sweep_.passes() == 0) choose_stride();
   phase_ = Phase::kLeg;
   return leg();
 }
 
+std::optional<double> Search::begin_leg_anew(bool is_on_its_way) {
+  hurries_ = false;
+  sweep_.begin_anew(stride_of(pace()));
+  if (!is_on_its_way) return begin_leg();
+  phase_ = Phase::kToLeg;
+  return lens_.send_again(sweep_.begin_leg().from);
+}
+
 std::optional<double> Search::leg() {
   double score = lens_.score();
+  if (hurries_) {
+    const Answer answer = lens_.learn_answer();
+    if (answer == Answer::kSlow || answer == Answer::kUnclear) return begin_leg_anew(answer == Answer::kSlow);
+    hurries_ = answer == Answer::kNone;
+  }
   if (settings_.stop_and_go) {
     if (!lens_.motion().at_rest()) return {};
     mean_.add(score);
@@ -103,7 +133,7 @@ std::optional<double> Search::leg() {
     --lingers_;
     return {};
   }
-  is_past_ = is_past_peak() || (is_wide_ && sweep_.shows_one_peak(lens_.motion(), lens_.last()));
+  is_past_ = !is_near_ && (is_past_peak() || (is_wide_ && sweep_.shows_one_peak(lens_.motion(), lens_.last())));
   if (is_past_) return leg_done();
   if (const std::optional<int> next = sweep_.next(lens_.at())) return lens_.send_on(*next);
   phase_ = Phase::kLegEnd;
@@ -113,7 +143,7 @@ std::optional<double> Search::leg() {
 std::optional<double> Search::leg_end() {
   const FocusMotion& motion = lens_.motion();
   sweep_.add({motion.now(), lens_.score()});
-  is_past_ = is_past_peak();
+  is_past_ = !is_near_ && is_past_peak();
   if (is_past_ && lens_.creeps()) return leg_done();
   if (!motion.at_rest()) return {};
   if (lens_.creeps()) {
@@ -150,6 +180,7 @@ FocusPeak Search::swept_peak() {
 
 std::optional<double> Search::leg_done() {
   const bool is_past = std::exchange(is_past_, false);
+  if (hurries_) return begin_leg_anew(false);
   if (!is_past && sweep_.has_legs()) return begin_leg();
   if (!sweep_.end(lens_.motion())) {  // no frame has shown a position of the sweep yet
     phase_ = Phase::kLegEnd;
@@ -160,7 +191,7 @@ std::optional<double> Search::leg_done() {
     if (late_ > 0 && !sweep_.has_seen_start() && times_slower_ < kTuning.retries) return sweep_in_one_move();
     sweep_.set_stride(std::max(1, static_cast<int>(std::lround(lens_.slew()))));
   }
-  if (is_halfway_ && sweep_.passes() == 2) sweep_.set_stride(std::max(1, sweep_.stride() / 2));
+  if ((is_shifted_ || is_near_) && sweep_.passes() == 2) sweep_.set_stride(std::max(1, sweep_.stride() / 2));
   expected_.noise = sweep_.noise();
   const Verdict verdict = is_past ? Verdict{Verdict::Is::kPeak, "the scores fell from a peak"}
                                   : sweep_.verdict(lens_.last(), expected_.noise);
@@ -171,7 +202,11 @@ std::optional<double> Search::leg_done() {
     has_score_ = false;
     return begin_leg();
   }
-  if (is_wide_ && !from_here_ && sweep_.is_too_coarse()) return sweep_halfway();
+  return looks_back() ? go_back() : swept();
+}
+
+std::optional<double> Search::swept() {
+  if (is_wide_ && !is_near_ && !from_here_ && !tells_top()) return sweep_near();
   FocusPeak& peak = expected_.peak;
   peak = swept_peak();
   if (!(peak.height > 0)) peak.height = std::max(std::abs(peak.floor) * 0.01, 1e-300);

@@ -13,11 +13,11 @@ Remedy remedy_for(bool may_have_play, bool trusts_sweep, bool is_best, int retri
 
 std::optional<double> Search::refine() {
   if (kind_ == Kind::kSweep && lens_.motion().lag() != sweep_.lag() && !sweep_.row().empty()) {
+    if (lens_.doubt_play()) sweep_.forget_play();
     if (sweep_.credit(lens_.motion())) {
       const FocusPeak again = swept_peak();
       if (again.height > 0) expected_.peak = again;
     }
-    lens_.doubt_play();
   }
   if (lens_.last() == 0) return stops_.empty() ? settle(0) : finish(true);
   const Fit& fit = stops_.make_fit(view());
@@ -87,6 +87,10 @@ std::optional<double> Search::pass() {
 
 std::optional<double> Search::stop() {
   if (state_ == FocusState::kStack) return stack_stop();
+  if (!is_back_) {
+    sweep_.add({lens_.motion().now(), lens_.score()});
+    if (lens_.motion().shown(lens_.motion().now()) == lens_.at()) learn_play_from_way_back();
+  }
   if (mean_.frames == 0) {
     if (!lens_.is_steady(expected_)) return {};
     const double speed = lens_.learn_lag(expected_.noise, kind_ == Kind::kSweep && stops_.is_first());
@@ -149,6 +153,8 @@ std::optional<double> Search::suspect_play(const FocusSample& sample) {
   if (!stops_.other_side()) stops_.add_other_side(sample);
   stops_.forget();  // and the sample with them, if it is one of them
   lens_.suspect_play();
+  sweep_.forget_play();
+  sweep_.credit(lens_.motion());
   state_ = FocusState::kFine;
   return go(at);
 }

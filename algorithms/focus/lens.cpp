@@ -56,6 +56,7 @@ void Lens::configure(const FocusSettings& settings) {
 
 void Lens::begin() {
   motion_.forget();
+  is_again_ = false;
   if (const std::optional<int> at = here()) motion_.stands(*at);
   trail_.clear();
   suspects_play_ = is_new_play_ = false;
@@ -91,6 +92,7 @@ int Lens::travel_time() const {
 }
 
 std::optional<double> Lens::send(int at) {
+  is_again_ = false;
   apart_ = static_cast<int>(std::min<std::uint64_t>(motion_.now() - sent_, kTuning.most_trail));
   sent_ = motion_.now();
   trail_.clear();
@@ -100,7 +102,35 @@ std::optional<double> Lens::send(int at) {
   motion_.take_time(travel_time());
   const double to = position_of(at);
   if (to == position_ && std::exchange(is_certain_, true)) return {};
+  asked_ = motion_.kept();
   return command(at, to);
+}
+
+std::optional<double> Lens::send_again(int at) {
+  at_ = at;
+  is_again_ = true;
+  motion_.take_time(travel_time());
+  return command(at, position_of(at));
+}
+
+Answer Lens::learn_answer() {
+  double least = trail_[0].score, most = least;
+  for (std::size_t i = 1; i + 1 < trail_.size(); ++i) {
+    const double score = trail_[i].score, noise = most - least;
+    if (std::max(score - most, least - score) <= kTuning.far_noise * noise + kTuning.answer * std::abs(most)) {
+      least = std::min(least, score), most = std::max(most, score);
+      continue;
+    }
+    const double change = score - trail_[i - 1].score, next = trail_[i + 1].score - score;
+    const std::uint64_t frame = trail_[i].frame, first = motion_.first(asked_);
+    if (frame >= first && std::abs(next) <= std::max(kTuning.near * std::abs(change), 2 * noise)) {
+      motion_.learn(static_cast<int>(frame - first));
+      return Answer::kAtOnce;
+    }
+    const double pace = next / change;
+    return pace > kTuning.even_pace && pace < 1 / kTuning.even_pace ? Answer::kSlow : Answer::kUnclear;
+  }
+  return trail_.size() > kTuning.answer_frames ? Answer::kUnclear : Answer::kNone;
 }
 
 std::optional<double> Lens::send_on(int at) {
@@ -179,7 +209,8 @@ std::span<const Seen> Lens::rest() const {
 double Lens::learn_lag(double noise, bool on_a_flank) {
   constexpr double kUnseen = std::numeric_limits<double>::infinity();
   if (motion_.commands() == 0) return kUnseen;
-  const std::uint64_t fresh = motion_.now() - static_cast<std::uint64_t>(motion_.since()) + 1;
+  const std::uint64_t last = motion_.now() - static_cast<std::uint64_t>(motion_.since()) + 1;
+  const std::uint64_t fresh = is_again_ ? motion_.first(asked_) : last;
   const std::optional<Effect> effect = effect_of(trail_, fresh, score_, noise, on_a_flank && !creeps_);
   if (!effect) return kUnseen;
   if (on_a_flank && !play_ && is_free()) {
@@ -190,7 +221,8 @@ double Lens::learn_lag(double noise, bool on_a_flank) {
   // What comes as late after the command before as that lag is, shows that one.
   if (motion_.lag_is_known() && effect->lag != motion_.lag() && effect->lag + apart_ == motion_.lag()) return kUnseen;
   if (effect->is_clean) {
-    motion_.learn(effect->lag);
+    // What moves within a frame answers the last command, even if it was sent there before.
+    motion_.learn(effect->lag - static_cast<int>(last - fresh));
     if (creeps_ && std::abs(at_ - from_) > kTuning.jump * std::max(1.0, slew_)) creep(false, 0);
     return kUnseen;
   }

@@ -32,6 +32,14 @@ struct Effect {
 std::optional<Effect> effect_of(std::span<const Seen> trail, std::uint64_t fresh, double score, double noise,
                                 bool on_a_flank);
 
+/// How the lens answered a command, as far as frames show it.
+enum class Answer {
+  kNone,    ///< not yet
+  kAtOnce,  ///< within a frame
+  kSlow,    ///< it is on its way
+  kUnclear  ///< not to be told from those of later commands
+};
+
 /// The frame from which on the lens has been at rest, by its scores alone: while it moves, even past a peak, they
 /// change smoothly, at rest only by noise (von Neumann's ratio). Empty while it moves.
 std::optional<std::uint64_t> came_to_rest(std::span<const Seen> trail);
@@ -69,6 +77,8 @@ class Lens {
   std::optional<double> send(int at);
   /// The same within a sweep, where a command follows each frame.
   std::optional<double> send_on(int at);
+  /// Back to where send() sent it last, as if it had not been sent elsewhere since.
+  std::optional<double> send_again(int at);
   double send_to(double position) { return command(nearest(position), position); }
   /// The lens may now be anywhere.
   void lose() { is_certain_ = false; }
@@ -99,6 +109,9 @@ class Lens {
   /// Learns how long the lens took to come to rest. Returns the most steps per frame that a long move may have had;
   /// infinite if it was not seen.
   double learn_lag(double noise, bool on_a_flank);
+  /// How the lens answered the last send(), after which two frames passed before send_on(). Learns the lag if that was
+  /// at once.
+  Answer learn_answer();
   double slew() const { return slew_; }  ///< steps per frame; 0: it moves instantly, or it is not known
   bool is_slow() const { return slew_ > 0 || creeps_; }
   /// True if it is slower than sweeps: what frames show follows from its speed, not from the last command.
@@ -125,9 +138,10 @@ class Lens {
     is_new_play_ = true;
     play_ = play;
   }
-  /// Discards play learned in this search, because the lag was wrong.
-  void doubt_play() {
+  /// Discards play learned in this search, because the lag was wrong. False if there is none.
+  bool doubt_play() {
     if (is_new_play_) play_.reset();
+    return is_new_play_;
   }
 
  private:
@@ -153,6 +167,8 @@ class Lens {
   int at_ = 0, from_ = 0;   ///< last target, and the one before
   std::uint64_t sent_ = 0;  ///< frame of the last command,
   int apart_ = 0;           ///< and frames between the one before and it
+  std::size_t asked_ = 0;   ///< index in motion_ of the last command of send()
+  bool is_again_ = false;   ///< send_again() followed
   int direction_ = 1;
   int commands_ = 0;
   double score_ = 0, score_before_ = 0;

@@ -50,6 +50,12 @@ class FocusMotion {
   /// Number of commands not forgotten; sent(0) is the oldest.
   std::size_t kept() const { return commands_.size(); }
   int sent(std::size_t i) const { return commands_[i].at; }
+  std::vector<int> path() const {  ///< all of these
+    std::vector<int> path;
+    for (const Command& c : commands_) path.push_back(c.at);
+    return path;
+  }
+  std::uint64_t first(std::size_t i) const { return commands_[i].first; }  ///< frame that could show it
 
   std::uint64_t now() const { return now_; }
   /// All commands so far, forgotten ones included.
@@ -87,6 +93,14 @@ class FocusMotion {
     int& count = seen_[static_cast<std::size_t>(lag)];
     if (++count < kFull) return;
     for (int& c : seen_) c /= 2;
+  }
+
+  /// Index, below kept(), of the command that frame number `frame` shows; empty as for shown(), and for a slow lens.
+  std::optional<std::size_t> shown_command(std::uint64_t frame) const {
+    const auto late = static_cast<std::uint64_t>(lag());
+    for (std::size_t i = commands_.size(); slew_ == 0 && i-- > 0;)
+      if (commands_[i].first != kAll && commands_[i].first + late <= frame) return i;
+    return {};
   }
 
   /// Position that frame number `frame` shows; empty if its command was forgotten or not seen yet.

@@ -5,7 +5,7 @@
 namespace framequality::focus {
 
 const char* name_of(Phase phase) {
-  constexpr const char* kNames[] = {"idle", "start", "to-leg", "leg", "leg-end", "pass", "stop", "watch"};
+  constexpr const char* kNames[] = {"idle", "start", "to-leg", "leg", "leg-end", "back", "pass", "stop", "watch"};
   return kNames[static_cast<int>(phase)];
 }
 
@@ -46,6 +46,8 @@ std::optional<double> Search::frame(const FocusFrame& f) {
       return leg();
     case Phase::kLegEnd:
       return leg_end();
+    case Phase::kBack:
+      return back();
     case Phase::kPass:
       return pass();
     default:
@@ -94,6 +96,7 @@ void Search::begin(const char* cause) {
   phase_ = Phase::kStart;
   cause_ = reason_ = cause;
   commands_before_ = lens_.commands();
+  began_at_ = lens_.position();
 }
 
 void Search::stand_by(FocusState state, const char* reason) {
@@ -114,7 +117,8 @@ void Search::clear() {
   changes_ = {};
   mean_ = {};
   looks_again_ = false;
-  began_at_ = lens_.position();
+  way_back_.clear();
+  is_back_ = true;
 }
 
 std::optional<double> Search::fail(const char* reason) {
@@ -255,6 +259,7 @@ std::optional<double> Search::watch(const FocusFrame& f) {
 std::optional<double> Search::begin_beside(const Loss& loss) {
   clear();
   commands_before_ = lens_.commands();
+  began_at_ = lens_.position();
   cause_ = reason_ = loss.cause;
   kind_ = loss.kind;
   state_ = kind_ == Kind::kTracking ? FocusState::kTracking : FocusState::kFine;

@@ -11,6 +11,8 @@
 //             around the first or last peak that stands out (peaks.h)
 //             A lens slower than the sweep shows in scores that keep changing. It is sent from end to end at its own
 //             speed, which follows from when the scores come to rest, and with it the position that each frame shows
+//             Few positions tell the top of a lens that is at once where it is sent (blur_peak.h): it looks at ten, and
+//             looks closer only if they do not. Two looks on the way back across the peak show its play (play.h)
 //   fine      a few stops beside the top and at it (stops.h). The sweep has shown the peak's shape; stops locate its
 //             top:
 //             that of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames as
@@ -56,6 +58,7 @@ enum class Phase {
   kToLeg,   ///< on the way to where a leg of the sweep begins
   kLeg,     ///< sweeping
   kLegEnd,  ///< all of a leg's commands are given; frames that show them are still to come
+  kBack,    ///< back across the sweep's peak, to see the lens's play
   kPass,    ///< beyond a stop, to come back to it from the right side
   kStop,    ///< on the way to a stop, and there
   kWatch
@@ -162,14 +165,16 @@ class Search {
   Command sweep_slower();
   /// Again, as the lens was slower than the sweep: all the way at its own speed.
   Command sweep_in_one_move();
-  /// Again, in between, as the positions seen do not tell enough.
-  Command sweep_halfway();
-  /// The same for all objects: twice as near, positions show objects that are near each other as peaks of their own.
-  /// Repeated scores where it begins tell the noise that peaks stand out of.
+  /// Again near the peak, as the positions seen do not tell enough.
+  Command sweep_near();
+  /// Again, in between, for all objects: twice as near, positions show objects that are near each other as peaks of
+  /// their own. Repeated scores where it begins tell the noise that peaks stand out of.
   Command sweep_shifted();
   Pace pace() const;
   /// Each frame shows the lens where it was sent, so that few positions, far apart, tell where the top is.
   bool is_prompt() const;
+  /// The same as far as it is known.
+  bool may_be_prompt() const;
   /// Sweeps do not end behind the first peak, as another may be wanted.
   bool wants_all() const { return settings_.goal != FocusGoal::kPeak; }
   bool is_past_peak() const;
@@ -178,12 +183,27 @@ class Search {
   /// The part of the sweep's scores that a peak of blur does not explain.
   double noise_beside_blur() const;
   Command begin_leg();
+  void choose_stride();
   // Handle a frame in the phase of this name.
   Command to_leg();
+  /// The lens may not be prompt: begins the leg once it has arrived where that begins.
+  Command begin_leg_anew(bool is_on_its_way);
   Command leg();
   Command leg_end();
-  /// Goes to the next leg, another sweep in between, or the first stop; ends if there is no peak.
+  /// Goes to the next leg, another sweep in between, back across the peak, or on with swept().
   Command leg_done();
+  /// Takes the sweep's peak, and goes near it or to the first stop; ends if there is no peak.
+  Command swept();
+
+  // Back across the peak.
+  /// The lens's play is not known, and the sweep allows to see it on the way back.
+  bool looks_back() const;
+  /// The sweep alone tells the top.
+  bool tells_top() const;
+  Command go_back();
+  /// Handles a frame on the way back.
+  Command back();
+  void learn_play_from_way_back();
 
   // Fine, settle.
   View view() const { return {lens_, sweep_, expected_, kind_, ended_at_, times_slower_, is_wide_}; }
@@ -245,22 +265,28 @@ class Search {
   Kind kind_ = Kind::kSweep;
   const char* cause_ = "";
   const char* reason_ = "";
-  double began_at_ = 0;       ///< position
-  int commands_before_ = 0;   ///< the search
-  bool has_score_ = false;    ///< the frame with which the sweep began
-  bool is_past_ = false;      ///< the leg has shown its peak
-  bool is_wide_ = false;      ///< the sweep looks far apart, as is_prompt() was true when it began
-  int late_ = 0;              ///< frames that the lens moved after the leg should have ended
-  int lingers_ = 0;           ///< frames more at the beginning of a leg, which tell the noise
-  bool is_halfway_ = false;   ///< it was made again, in between
-  bool from_here_ = false;    ///< the sweep goes to both sides of where focus was last
-  int target_ = 0;            ///< stop to come back to
-  int passing_ = 0;           ///< frames until then
-  bool looks_again_ = false;  ///< this is the second fine pass
-  int retries_ = 0;           ///< of stops, after a final score below the promised one
-  std::vector<int> stack_;    ///< steps, in order
-  int stacked_ = 0;           ///< images of it so far
-  int stack_focus_ = 0;       ///< where the lens goes back to
+  double began_at_ = 0;        ///< position
+  int commands_before_ = 0;    ///< the search
+  bool has_score_ = false;     ///< the frame with which the sweep began
+  bool is_past_ = false;       ///< the leg has shown its peak
+  bool is_wide_ = false;       ///< the sweep looks far apart, as is_prompt() was true when it began
+  bool can_hurry_ = false;     ///< the first leg may begin before the lens's answer is seen,
+  bool hurries_ = false;       ///< and did, and it is not seen yet
+  int late_ = 0;               ///< frames that the lens moved after the leg should have ended
+  int lingers_ = 0;            ///< frames more at the beginning of a leg, which tell the noise
+  bool is_near_ = false;       ///< it was made again near the peak,
+  bool is_shifted_ = false;    ///< or in between
+  std::vector<int> way_back_;  ///< positions to come
+  int times_back_ = 0;         ///< across the peak
+  bool is_back_ = true;        ///< all frames of the way back were seen
+  bool from_here_ = false;     ///< the sweep goes to both sides of where focus was last
+  int target_ = 0;             ///< stop to come back to
+  int passing_ = 0;            ///< frames until then
+  bool looks_again_ = false;   ///< this is the second fine pass
+  int retries_ = 0;            ///< of stops, after a final score below the promised one
+  std::vector<int> stack_;     ///< steps, in order
+  int stacked_ = 0;            ///< images of it so far
+  int stack_focus_ = 0;        ///< where the lens goes back to
   FocusStackImage stack_image_;
   int times_slower_ = 0;  ///< finer sweeps, because the stops missed the peak
 

@@ -61,6 +61,9 @@ const Fit& Stops::make_fit(const View& view) {
     fit_.trusts_sweep = fit_.peak.has_value();
     if (!fit_.peak) fit_.peak = fitted_with_sweep(view);
     // At an end of the range one side of the peak is missing: stops have to tell.
+    // Positions near a top that a prompt lens was seen at tell it, even if one of its sides is missing.
+    if (view.is_prompt && fit_.peak && fit_.peak->error <= view.expected.error_wanted())
+      fit_.trusts_sweep |= fit_.peak->top > row.front().at && fit_.peak->top < row.back().at;
     fit_.trusts_sweep = fit_.trusts_sweep ||
                         (fit_.peak && fit_.peak->top - row.front().at > seen && row.back().at - fit_.peak->top > seen);
     fit_.contradicts = fit_.trusts_sweep && contradicts(*fit_.peak, view);

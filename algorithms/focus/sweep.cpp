@@ -39,14 +39,24 @@ void Sweep::clear() {
   seen_.clear();
   trace_.clear();
   legs_.clear();
+  turns_.clear();
+  play_.reset();
+  first_command_ = 0;
   passes_ = 0;
   stood_ = 0;
-  is_shifted_ = false;
+  is_shifted_ = is_near_ = false;
 }
 
 void Sweep::begin(int stride, std::vector<Leg> legs) {
   stride_ = stride;
   legs_ = std::move(legs);
+}
+
+void Sweep::begin_anew(int stride) {
+  legs_.insert(legs_.begin(), leg_);
+  std::vector<Leg> legs = std::move(legs_);
+  clear();
+  begin(stride, std::move(legs));
 }
 
 void Sweep::begin_between(int at, const Lens& lens) {
@@ -56,9 +66,10 @@ void Sweep::begin_between(int at, const Lens& lens) {
   legs_ = {{lens.clamped(down ? n - off : off), down ? 0 : n}};
 }
 
-void Sweep::begin_halfway(const Lens& lens) {
-  const int way = leg_.to > leg_.from ? stride_ / 2 : -(stride_ / 2);
-  legs_ = {{lens.clamped(leg_.from + way), leg_.to}};
+void Sweep::begin_near(const Lens& lens) {
+  const double top = best().at, reach = kTuning.near_strides * stride_ * lens.direction();
+  legs_ = {{lens.reachable(top - reach), lens.reachable(top + reach)}};
+  is_near_ = true;
 }
 
 void Sweep::begin_shifted() {
@@ -76,7 +87,7 @@ const Leg& Sweep::begin_leg() {
 std::optional<int> Sweep::next(int at) const {
   const int way = leg_.to - at;
   if (way == 0) return {};
-  const int stride = is_shifted_ && at == leg_.from ? std::max(1, stride_ / 2) : stride_;
+  const int stride = is_near_ || (is_shifted_ && at == leg_.from) ? std::max(1, stride_ / 2) : stride_;
   return std::abs(way) < stride * 3 / 2 ? leg_.to : at + (way > 0 ? stride : -stride);
 }
 
@@ -151,8 +162,15 @@ bool Sweep::credit(const FocusMotion& motion) {
   seen_.clear();
   repeated_ = repeats_ = 0;
   lag_ = motion.lag();
-  for (const Seen& s : trace_)
-    if (const std::optional<int> at = motion.shown(s.frame)) row_.push_back({static_cast<double>(*at), s.score, 1});
+  std::vector<PlayLook> looks;
+  for (const Seen& s : trace_) {
+    if (const std::optional<std::size_t> command = motion.shown_command(s.frame)) {
+      if (*command >= first_command_ && (play_ || !is_back(*command))) looks.push_back({*command, s.score});
+    } else if (const std::optional<int> at = motion.shown(s.frame)) {
+      row_.push_back({static_cast<double>(*at), s.score, 1});
+    }
+  }
+  for (const FocusSample& s : where_seen(motion.path(), looks, direction_, play_.value_or(0))) row_.push_back(s);
   std::sort(row_.begin(), row_.end(), [](const FocusSample& a, const FocusSample& b) { return a.at < b.at; });
   std::size_t n = 0;
   for (const FocusSample& s : row_) {
@@ -170,9 +188,44 @@ bool Sweep::credit(const FocusMotion& motion) {
   return n > 0;
 }
 
+std::vector<int> Sweep::flanks(const FocusPeak& peak, int at) const {
+  const int direction = leg_.to > leg_.from ? 1 : -1;
+  const auto off = [&](const FocusSample& s) { return std::abs((s.score - peak.floor) / peak.height - 0.5); };
+  std::vector<FocusSample> flank[2];  // behind the peak, and where the sweep came from
+  for (const FocusSample& s : row_)
+    if (off(s) < kTuning.flank && (at - s.at) * direction > 0) flank[(s.at - peak.top) * direction < 0].push_back(s);
+  std::vector<int> all;
+  const std::size_t most = flank[0].empty() || flank[1].empty() ? kTuning.looks_at_one : kTuning.looks_at_both;
+  for (std::vector<FocusSample>& some : flank) {
+    std::sort(some.begin(), some.end(), [&](const FocusSample& a, const FocusSample& b) { return off(a) < off(b); });
+    for (std::size_t i = 0; i < std::min(some.size(), most); ++i)
+      all.push_back(static_cast<int>(std::lround(some[i].at)));
+  }
+  std::sort(all.begin(), all.end(), [&](int a, int b) { return a * direction > b * direction; });
+  return all;
+}
+
+std::optional<PlayFit> Sweep::play_fit(const FocusMotion& motion, int direction, double most) const {
+  std::vector<PlayLook> looks;
+  for (const Seen& s : trace_)
+    if (const std::optional<std::size_t> command = motion.shown_command(s.frame); command && *command >= first_command_)
+      looks.push_back({*command, s.score});
+  // What blur_peak() takes in, and as many more as play is unknown.
+  const FocusSample& highest = best();
+  std::vector<double> distances;
+  for (const FocusSample& s : row_) distances.push_back(std::abs(s.at - highest.at));
+  std::sort(distances.begin(), distances.end());
+  const double reach =
+      std::max(kTuning.blur_strides * stride_, distances[std::min(distances.size(), kTuning.blur_samples + 2) - 1]);
+  for (PlayLook& look : looks)
+    look.counts =
+        std::abs(motion.sent(look.command) - highest.at) <= reach || look.score >= kTuning.blur_share * highest.score;
+  return play_of(motion.path(), looks, direction, most, least_noise(), highest.at, kTuning.wide * stride_);
+}
+
 void Sweep::leave_out_standstill() {
   stood_ = 0;
-  if (row_.size() < kTuning.stood_samples + 2) return;
+  if (play_ || row_.size() < kTuning.stood_samples + 2) return;
   const bool up = leg_.to > leg_.from;
   const auto at = [&](std::size_t i) -> const FocusSample& { return row_[up ? i : row_.size() - 1 - i]; };
   const auto [lowest, highest] = extremes(row_);

@@ -5,6 +5,7 @@
 #include "algorithms/focus/blur_peak.h"
 #include "algorithms/focus/lens.h"
 #include "algorithms/focus/peaks.h"
+#include "algorithms/focus/play.h"
 
 #include <optional>
 #include <span>
@@ -22,7 +23,7 @@ struct Pace {
   int last = 0;       ///< step of the range
   bool stop_and_go = false;
   bool is_halved = false;  ///< another sweep follows, halfway: all positions are to be as far apart
-  bool is_prompt = false;  ///< the lens is known to be at once where it is sent, without play
+  bool is_prompt = false;  ///< the lens is at once where it is sent
   int times_slower = 0;    ///< after sweeps whose peak was not there
   double width = 0;        ///< of the last peak, steps; 0: not known
   double slew = 0;         ///< of the lens; 0: it is not slow
@@ -49,17 +50,29 @@ class Sweep {
   /// Forgets everything except the stride.
   void clear();
   void begin(int stride, std::vector<Leg> legs);
+  /// Forgets all that was seen, and starts with the last leg again.
+  void begin_anew(int stride);
   /// Starts another sweep between the positions seen so far, from the end nearer to `at`.
   void begin_between(int at, const Lens& lens);
-  /// Another sweep follows from where the first one began, halfway between the positions that it saw.
-  void begin_halfway(const Lens& lens);
-  /// The same, but from the same end as the first: a lens with play then stands as long as it did there.
+  /// Another sweep follows halfway between the positions of the first, from the same end: a lens with play then stands
+  /// as long as it did there.
   void begin_shifted();
+  /// Another sweep of half the stride follows near the highest position. row: not empty.
+  void begin_near(const Lens& lens);
   void set_stride(int stride) { stride_ = stride; }
   int passes() const { return passes_; }  ///< sweeps so far
   bool has_legs() const { return !legs_.empty(); }
   const Leg& begin_leg();
-  void drop_legs() { legs_.clear(); }
+  /// A leg begins with this command, an index in FocusMotion. Frames that show commands before the first leg's do not
+  /// count.
+  void begin_with(std::size_t command) {
+    if (trace_.empty()) first_command_ = command;
+    if (turns_.size() % 2 == 1) turns_.push_back(command);
+  }
+  /// The way back across the peak begins with this command. What it shows is credited once the play is known.
+  void begin_back(std::size_t command) {
+    if (turns_.size() % 2 == 0) turns_.push_back(command);
+  }
 
   /// Adds a frame and its score.
   void add(const Seen& seen) { trace_.push_back(seen); }
@@ -76,6 +89,11 @@ class Sweep {
   bool is_too_coarse() const;
   /// The frame since which the last scores tell that the lens is at rest.
   std::optional<std::uint64_t> came_to_rest() const { return focus::came_to_rest(trace_); }
+  /// Where to look again on the way back from `at`, in that order: positions that were seen about half as high as the
+  /// peak, one on each flank, or more where one flank was not seen. row: not empty.
+  std::vector<int> flanks(const FocusPeak& peak, int at) const;
+  /// The play that explains what was seen on the way there and back, at most `most` steps. row: not empty.
+  std::optional<PlayFit> play_fit(const FocusMotion& motion, int direction, double most) const;
   /// True if the lens was where its leg begins. row: not empty.
   bool has_seen_start() const {
     return leg_.to > leg_.from ? row_.front().at <= leg_.from + stride_ : row_.back().at >= leg_.from - stride_;
@@ -85,6 +103,13 @@ class Sweep {
 
   /// Credits scores to the positions that their frames show. False if there are none.
   bool credit(const FocusMotion& motion);
+  /// From now on credit() allows for the lens's play, steps: positions are those to which a lens has to be sent in this
+  /// direction to be there.
+  void set_play(double play, int direction) {
+    play_ = play;
+    direction_ = direction;
+  }
+  void forget_play() { play_.reset(); }
   /// After credit(): leaves out the positions at the beginning of the leg where the lens did not follow yet, as its
   /// play had to be taken up, if that shows.
   void leave_out_standstill();
@@ -117,18 +142,26 @@ class Sweep {
   double distance(const FocusPeak& peak, double share, int side) const;
 
  private:
+  bool is_back(std::size_t command) const {
+    return (std::upper_bound(turns_.begin(), turns_.end(), command) - turns_.begin()) % 2 == 1;
+  }
   /// Standard deviation of single scores, in frame order.
   double trace_noise() const;
 
   std::vector<Leg> legs_;  ///< to come
   Leg leg_{};
-  std::vector<Seen> trace_;    ///< all frames
-  std::size_t leg_begin_ = 0;  ///< index in trace_
+  std::vector<Seen> trace_;         ///< all frames
+  std::size_t leg_begin_ = 0;       ///< index in trace_
+  std::size_t first_command_ = 0;   ///< index in FocusMotion
+  std::vector<std::size_t> turns_;  ///< the same: beginnings of ways back and of the legs that follow, by turns
+  std::optional<double> play_;
+  int direction_ = 1;
   std::vector<FocusSample> row_;
   std::vector<FocusSample> seen_;  ///< the row before narrow(); empty: that was not called
   int lag_ = 0;
   int stride_ = 1;
   bool is_shifted_ = false;  ///< the leg's first step is half a stride
+  bool is_near_ = false;     ///< half the stride
   int passes_ = 0;           ///< sweeps so far
   double stood_ = 0;         ///< steps
   int repeats_ = 0;          ///< scores at positions that had one,

@@ -16,8 +16,8 @@ namespace framequality::focus {
 struct Tuning {
   // --- Sweep: tables focusing, contrast, flat ------------------------------------------------------------------------
   double divisions = 20;         ///< commands over the range: narrower peaks are missed, and each takes a frame
-  double prompt_divisions = 10;  ///< the same where the lens is known to have no play, and to be at once where it is
-                                 ///< sent: peaks of blur are wide, and positions far apart locate their top
+  double prompt_divisions = 10;  ///< the same where the lens is at once where it is sent: peaks of blur are wide, and
+                                 ///< positions far apart locate their top
   double stop_divisions = 14;    ///< the same where each is a stop, which takes settle_frames more
   double slower = 2.5;       ///< times nearer are commands of the next sweep if stops did not find the last one's peak
   double swept_width = 0.9;  ///< widths of the last peak that commands are apart, a sample on each flank (theory),
@@ -68,6 +68,9 @@ struct Tuning {
   double seen_width = 0.5;             ///< if the move was longer than this many widths
   double seen_noise = 0.3;             ///< and the tolerance is below this share
   int scene_moves = 3;                 ///< frames that a stop waits for a lens known to move instantly
+  double answer = 0.01;                ///< share of the score by which an answer to a command differs at least,
+  std::size_t answer_frames = 9;       ///< frames until it must be seen,
+  double even_pace = 0.5;              ///< and share of a lens's way in a frame that it goes in the next, on its way
   double quiet = 0.1;                  ///< share of the score: frames that vary less show nothing,
   double quiet_change = 0.15;          ///< and share of their range within which two of them are equal
   double far = 0.05, far_noise = 8;    ///< share of the score, deviations: least effect of a command
@@ -75,7 +78,19 @@ struct Tuning {
   double clean = 0.7;                  ///< share of the range: a larger jump in one frame means no travel time
   std::size_t most_trail = 1024;       ///< frames kept after a command
   double tells_least = 0.05, tells_most = 0.9;  ///< shares between which a score locates a place on a flank
-  double play_stride = 0.15, play_width = 0.1;  ///< strides, widths: smaller play counts as none
+  double play_stride = 0.15, play_width = 0.1;  ///< strides, widths: smaller play counts as none, from stops
+
+  // --- Way back: table lenses
+  // -------------------------------------------------------------------------------------------
+  int most_times_back = 2;                          ///< after the sweep, and after looking closer
+  double flank = 0.45;                              ///< most share of the peak's height that a look is off half of it
+  std::size_t looks_at_both = 1, looks_at_one = 3;  ///< at each flank, and where only one is seen
+  double play_off = 0.05;                           ///< share that scores may be off to tell the play,
+  double play_gain = 4;                             ///< deviations by which it must explain them better than none,
+  double play_error = 1.5, play_share = 0.15;       ///< steps, and share of it, that it may be uncertain by
+  double clear_of_play = 1.1;  ///< times `deep`: farther from where the sweep began it has no effect
+  double near_strides = 1.5;   ///< strides around the top to look at closer
+  int wide_least = 3;          ///< steps: with less stride, positions are not far apart
 
   // --- Noise: tables focusing, contrast ------------------------------------------------------------------------------
   int some_changes = 2, enough_changes = 8;  ///< changes between frames at rest that may lower the noise, or define it,
@@ -126,11 +141,11 @@ struct Tuning {
 
   // --- Certainty: table certainty. Coefficients of a logistic regression on logarithms, shares and a flag
   // (certainty.h), fitted by docs/figures/focus_certainty.py: to be fitted again after any change to a search.
-  double logit_constant = 1.43;
-  double logit_error = -0.27, least_error = 0.1, most_error = 3;   ///< limits: tolerances
-  double logit_blind = -0.73, least_blind = 0.02, most_blind = 5;  ///< limits: tolerances
-  double logit_short = -3.01, most_short = 0.12;                   ///< limit: share of the height
-  double logit_swept = 2.02;
+  double logit_constant = 1.84;
+  double logit_error = -0.04, least_error = 0.1, most_error = 3;   ///< limits: tolerances
+  double logit_blind = -0.94, least_blind = 0.02, most_blind = 5;  ///< limits: tolerances
+  double logit_short = -2.77, most_short = 0.12;                   ///< limit: share of the height
+  double logit_swept = 1.67;
   double least_certainty = 0.37;  ///< share in focus where the rest says that nearly none is
   int again_frames = 4;           ///< frames at each stop of the second fine pass, which halves the error (theory)
 

@@ -46,7 +46,7 @@ TEST(BlurPeak, OneSideLeavesTheTopUncertain) {
 
 TEST(BlurPeak, AnotherShapeShowsInWhatItIsOff) {
   std::vector<FocusSample> samples;
-  for (double x = 0; x <= 60; x += 10) samples.push_back({x, 50 + 1000 * std::exp2(-std::abs(x - 33) / 8), 1});
+  for (double x = 0; x <= 60; x += 10) samples.push_back({x, 50 + 1000 * std::exp2(-std::abs(x - 33) / 5), 1});
   const auto fit = blur_peak_of(samples, 0, 30, 12);
   ASSERT_TRUE(fit);
   EXPECT_GT(fit->off, 0.012);

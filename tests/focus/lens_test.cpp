@@ -87,6 +87,46 @@ TEST(FocusLens, IsSentOnlyWhereItIsNot) {
   EXPECT_FALSE(lens.send(30));
 }
 
+/// What a lens answers that is sent from 50 to 0 and, two frames later, on upward in strides of 10.
+Answer answer_of(Lens& lens, const std::vector<double>& scores) {
+  Answer answer = Answer::kNone;
+  lens.frame(scored(scores[0]));
+  lens.send(0);
+  for (std::size_t i = 1; i < scores.size() && answer == Answer::kNone; ++i) {
+    lens.frame(scored(scores[i]));
+    lens.follow();
+    if (i >= 2) answer = lens.learn_answer();
+    if (i >= 2) lens.send_on(10 * static_cast<int>(i - 1));
+  }
+  return answer;
+}
+
+TEST(FocusLens, TwoFramesTellThatItAnsweredAtOnce) {
+  for (const int lag : {0, 1, 3}) {
+    Lens lens(settings(), 50);
+    std::vector<double> scores(static_cast<std::size_t>(lag + 1), 80);
+    for (const double s : {20.0, 20.1, 35.0, 60.0}) scores.push_back(s);
+    EXPECT_EQ(answer_of(lens, scores), Answer::kAtOnce) << lag;
+    EXPECT_EQ(lens.motion().lag(), lag);
+    EXPECT_TRUE(lens.motion().lag_is_known());
+  }
+}
+
+TEST(FocusLens, EvenStepsTellThatItIsOnItsWay) {
+  Lens lens(settings(), 50);
+  EXPECT_EQ(answer_of(lens, {80, 80, 80, 76, 72, 68}), Answer::kSlow);
+  EXPECT_FALSE(lens.motion().lag_is_known());
+}
+
+TEST(FocusLens, WhatIsNoAnswerToOneCommandIsUnclear) {
+  Lens flank(settings(), 50);
+  EXPECT_EQ(answer_of(flank, {20, 20, 20, 20.1, 23, 40, 80}), Answer::kUnclear) << "the later commands show";
+  Lens flat(settings(), 50);
+  EXPECT_EQ(answer_of(flat, std::vector<double>(12, 20)), Answer::kUnclear);
+  Lens soon(settings(), 50);
+  EXPECT_EQ(answer_of(soon, std::vector<double>(6, 20)), Answer::kNone);
+}
+
 TEST(FocusLens, LearnsHowLateFramesAre) {
   Lens lens(settings(), 20);
   lens.begin();

@@ -39,6 +39,37 @@ TEST(LensSearch, SmallJumpsAreFollowedWithoutASweep) {
   EXPECT_EQ(far, 0);
 }
 
+TEST(LensSearch, JumpsAreFollowedByALensWithPlay) {
+  for (const double play : {2.0, 6.0, 15.0})
+    for (const double most : {4.0, 25.0}) {
+      int good = 0, far = 0;
+      for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        Case c(seed, 101);
+        c.settings.mode = FocusMode::kContinuous;
+        c.drive.backlash = play;
+        c.shape = Shape::kRound;
+        c.top = 35 + 0.4 * c.top;
+        c.width = 4 + 0.5 * c.width;
+        Bench b = c.bench();
+        b.run();
+        b.moves_in(80);
+        c.top += most * (0.5 + 0.5 * b.random.uniform()) * (seed % 2 ? 1 : -1);
+        b.scene = peak(c.shape, c.top, c.width);
+        const int before = b.frames;
+        while (b.is_focused() && b.frames - before < 300) b.frame();
+        while (!b.has_ended() && b.frames - before < 1000) b.frame();
+        b.moves_in(60);
+        good += c.is_at_top(b);
+        far += b.is_focused() && std::abs(b.lens() - c.top) > 3;
+      }
+      std::printf("play %.0f, jumps of up to %.0f steps: %d of 100 at the top, %d farther than 3\n", play, most, good,
+                  far);
+      // Before the play was seen on the way back across the peak: 27 with a play of 6 and small jumps.
+      EXPECT_GE(good, play < 10 ? 93 : 85) << play << " " << most;
+      EXPECT_LE(far, play < 10 ? 3 : 10) << play << " " << most;
+    }
+}
+
 TEST(LensSearch, TrackingFollowsASlowDrift) {
   constexpr double kWidth = 8;
   for (const double speed : {0.001, 0.002, 0.005, 0.01})

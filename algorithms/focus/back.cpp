@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The focus search's way back across the peak of a sweep, which shows the lens's play.
+#include "algorithms/focus/search.h"
+
+namespace framequality::focus {
+
+bool Search::looks_back() const {
+  return is_wide_ && times_back_ < kTuning.most_times_back && !from_here_ && !lens_.play();
+}
+
+bool Search::tells_top() const {
+  if (sweep_.is_too_coarse()) return false;
+  const BlurPeak peak = *sweep_.blur_peak({});
+  return peak.error <= Expected{peak.bell(expected_.peak.floor)}.error_wanted();
+}
+
+std::optional<double> Search::go_back() {
+  ++times_back_;
+  expected_.peak = swept_peak();
+  const FocusPeak& peak = expected_.peak;
+  const int direction = lens_.direction();
+  way_back_ = sweep_.flanks(peak, lens_.at());
+  if (way_back_.empty()) return swept();
+  // As far as play may have to be taken up again on the way to the top.
+  const int beyond = lens_.clamped(std::round(peak.top) - direction * std::ceil(kTuning.deep * lens_.last()));
+  if ((way_back_.back() - beyond) * direction > 0) way_back_.push_back(beyond);
+  reason_ = "back across the peak: the lens may have backlash";
+  phase_ = Phase::kBack;
+  sweep_.begin_back(lens_.motion().kept());
+  return back();
+}
+
+std::optional<double> Search::back() {
+  const FocusMotion& motion = lens_.motion();
+  sweep_.add({motion.now(), lens_.score()});
+  if (!way_back_.empty()) {
+    const int next = way_back_.front();
+    way_back_.erase(way_back_.begin());
+    return lens_.send_on(next);
+  }
+  sweep_.credit(motion);
+  // Play matters for the top only near where the sweep began, as the lens did not follow there.
+  const bool is_far = std::abs(sweep_.best().at - sweep_.start()) > kTuning.clear_of_play * kTuning.deep * lens_.last();
+  is_back_ = !(is_far && tells_top());
+  if (is_back_) {
+    if (motion.since() < motion.lag()) return {};
+    learn_play_from_way_back();
+  }
+  return swept();
+}
+
+void Search::learn_play_from_way_back() {
+  is_back_ = true;
+  const double stride = sweep_.stride();
+  const std::optional<PlayFit> fit = sweep_.play_fit(lens_.motion(), lens_.direction(), kTuning.deep * lens_.last());
+  const bool is_good =
+      fit && fit->peak.off < kTuning.play_off &&
+      fit->error < std::max({kTuning.play_error, kTuning.play_stride * stride, kTuning.play_share * fit->play});
+  std::optional<double> play;
+  if (is_good && fit->play >= kTuning.no_play && fit->gain > kTuning.play_gain)
+    play = fit->play;
+  else if (is_good && fit->play + fit->error < tolerance_of(lens_.last()))
+    play = 0;
+  lens_.learn_play(play);
+  if (is_good) {
+    sweep_.set_play(play.value_or(fit->play), lens_.direction());
+    sweep_.credit(lens_.motion());
+  }
+  is_wide_ = is_good || times_back_ < kTuning.most_times_back;
+}
+
+}  // namespace framequality::focus
