@@ -56,17 +56,22 @@ void Search::learn_play_from_way_back() {
   const bool is_good =
       fit && fit->peak.off < kTuning.play_off &&
       fit->error < std::max({kTuning.play_error, kTuning.play_stride * stride, kTuning.play_share * fit->play});
+  const double same = kTuning.repeated * expected_.peak.height;
+  // Repeated scores may be low ones, and noise a share of the score.
+  const double noise = sweep_.least_noise() > 0 ? sweep_.least_noise() : sweep_.noise();
+  const bool is_clear = noise < kTuning.clear * extremes(sweep_.row()).first;
   std::optional<double> play;
   if (is_good && fit->play >= kTuning.no_play && fit->gain > kTuning.play_gain)
     play = fit->play;
-  else if (is_good && fit->play + fit->error < tolerance_of(lens_.last()))
+  else if (is_good ? fit->play + fit->error < tolerance_of(lens_.last())
+                   : is_clear && sweep_.repeats(lens_.motion(), expected_.peak, same))
     play = 0;
-  lens_.learn_play(play);
+  lens_.learn_play(play, is_clear);
   if (is_good) {
     sweep_.set_play(play.value_or(fit->play), lens_.direction());
     sweep_.credit(lens_.motion());
   }
-  is_wide_ = is_good || times_back_ < kTuning.most_times_back;
+  is_wide_ = is_good || play || times_back_ < kTuning.most_times_back;
 }
 
 }  // namespace framequality::focus

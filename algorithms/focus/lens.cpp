@@ -60,6 +60,7 @@ void Lens::begin() {
   if (const std::optional<int> at = here()) motion_.stands(*at);
   trail_.clear();
   suspects_play_ = is_new_play_ = false;
+  clear_play_.reset();
   refuted_play_ = 0;
 }
 

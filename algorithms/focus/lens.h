@@ -133,14 +133,17 @@ class Lens {
   void suspect_play();
   bool suspects_play() const { return suspects_play_; }
   double refuted_play() const { return refuted_play_; }  ///< play that a stop has shown to be too little
-  /// play: empty if it could not be measured.
-  void learn_play(std::optional<double> play) {
+  /// play: empty if it could not be measured. is_clear: several scores show it, so that one that seems to show another
+  /// does not, in this search.
+  void learn_play(std::optional<double> play, bool is_clear = false) {
     is_new_play_ = true;
-    play_ = play;
+    if (is_clear) clear_play_ = play;
+    play_ = clear_play_ ? clear_play_ : play;
   }
   /// Discards play learned in this search, because the lag was wrong. False if there is none.
   bool doubt_play() {
     if (is_new_play_) play_.reset();
+    clear_play_.reset();
     return is_new_play_;
   }
 
@@ -178,6 +181,7 @@ class Lens {
   double slew_ = 0;
   std::optional<double> play_;
   bool is_new_play_ = false;  ///< learned in this search
+  std::optional<double> clear_play_;
   bool suspects_play_ = false;
   double refuted_play_ = 0;
 };

@@ -223,6 +223,24 @@ std::optional<PlayFit> Sweep::play_fit(const FocusMotion& motion, int direction,
   return play_of(motion.path(), looks, direction, most, least_noise(), highest.at, kTuning.wide * stride_);
 }
 
+bool Sweep::repeats(const FocusMotion& motion, const FocusPeak& peak, double within) const {
+  std::vector<int> repeated;
+  for (const Seen& back : trace_) {
+    const std::optional<std::size_t> command = motion.shown_command(back.frame);
+    if (!command || !is_back(*command)) continue;
+    const int at = motion.sent(*command);
+    for (const Seen& there : trace_) {
+      const std::optional<std::size_t> before = motion.shown_command(there.frame);
+      if (!before || is_back(*before) || *before < first_command_ || motion.sent(*before) != at) continue;
+      if (std::abs((there.score - peak.floor) / peak.height - 0.5) >= kTuning.flank) continue;
+      if (std::abs(back.score - there.score) > within) return false;
+      if (std::find(repeated.begin(), repeated.end(), at) == repeated.end()) repeated.push_back(at);
+    }
+  }
+  // A single score may be that of the other flank.
+  return repeated.size() >= 2;
+}
+
 void Sweep::leave_out_standstill() {
   stood_ = 0;
   if (play_ || row_.size() < kTuning.stood_samples + 2) return;

@@ -94,6 +94,9 @@ class Sweep {
   std::vector<int> flanks(const FocusPeak& peak, int at) const;
   /// The play that explains what was seen on the way there and back, at most `most` steps. row: not empty.
   std::optional<PlayFit> play_fit(const FocusMotion& motion, int direction, double most) const;
+  /// True if the peak's flanks scored the same on the way back as before, within so much, so that there is no play,
+  /// whatever the peak's shape. False if there are none.
+  bool repeats(const FocusMotion& motion, const FocusPeak& peak, double within) const;
   /// True if the lens was where its leg begins. row: not empty.
   bool has_seen_start() const {
     return leg_.to > leg_.from ? row_.front().at <= leg_.from + stride_ : row_.back().at >= leg_.from - stride_;

@@ -88,6 +88,8 @@ struct Tuning {
   double play_off = 0.05;                           ///< share that scores may be off to tell the play,
   double play_gain = 4;                             ///< deviations by which it must explain them better than none,
   double play_error = 1.5, play_share = 0.15;       ///< steps, and share of it, that it may be uncertain by
+  double repeated = 0.03;                           ///< share of the height within which scores are the same
+  double clear = 0.01;                              ///< share of the lowest score that noise is below, to be sure
   double clear_of_play = 1.1;  ///< times `deep`: farther from where the sweep began it has no effect
   double near_strides = 1.5;   ///< strides around the top to look at closer
   int wide_least = 3;          ///< steps: with less stride, positions are not far apart

@@ -106,6 +106,19 @@ TEST(LensSearch, CopesWithPlay) {
   }
 }
 
+TEST(LensSearch, NoneIsNeverTakenForPlay) {
+  int none = 0, some = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Bench b = Case(seed, 101).bench();
+    b.run();
+    none += b.search.backlash() == 0;
+    some += b.search.backlash() && *b.search.backlash() > 0;
+  }
+  std::printf("no play: known of %d, taken for some of %d of 400\n", none, some);
+  EXPECT_GE(none, 350);
+  EXPECT_EQ(some, 0);
+}
+
 TEST(LensSearch, PlayThatIsSetIsTakenUp) {
   for (const double play : {2.0, 8.0}) {
     int good = 0;
