@@ -141,11 +141,9 @@ FQ_HD float real_of(std::int32_t a) { return __builtin_bit_cast(float, a); }
 
 // F and I: float and int, or the numbers of algorithms/text.
 
-/// 2^-x, 0 <= x <= kLargestExponent. Relative error below 3e-7.
+/// 2^n 2^f, -0.5 <= f <= 0.5; t: n + 1.5 * 2^23, so that n is in its low bits.
 template <class F>
-FQ_HD F exp2_minus(F x) {
-  constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to an integer, which then is in the low bits
-  const F y = -x, t = y + kRound, f = y - (t - kRound);  // f: -0.5...0.5, exact
+FQ_HD F exp2_of(F t, F f) {
   // Minimax polynomial of 2^f, but for its last term, which makes 2^0 = 1.
   F p = 1.3276455e-3f * f + 9.6755363e-3f;
   p = p * f + 5.5507131e-2f;
@@ -155,18 +153,51 @@ FQ_HD F exp2_minus(F x) {
   return real_of(bits_of(p) + (bits_of(t) << 23));
 }
 
-/// The exponent x of Weights for a distance D, converted to float rounding to nearest. spatial: |t|^2 * w.spatial.
-template <class W, class F>
-FQ_HD F exponent(const W& w, F distance, F spatial) {
-  const F x = distance * w.scale - w.floor, y = choose(x > 0.0f, x, 0.0f) + spatial;
-  return choose(y < kLargestExponent, y, kLargestExponent);
+/// 2^-x, 0 <= x <= kLargestExponent. Relative error below 3e-7.
+template <class F>
+FQ_HD F exp2_minus(F x) {
+  constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to an integer
+  const F y = -x, t = y + kRound;
+  return exp2_of(t, y - (t - kRound));  // the difference is exact
 }
 
+/// The exponent x of Weights for a distance D, converted to float rounding to nearest, and not clamped yet. spatial:
+/// |t|^2 * w.spatial.
+template <class W, class F>
+FQ_HD F unclamped_exponent(const W& w, F distance, F spatial) {
+  const F x = distance * w.scale - w.floor;
+  return choose(x > 0.0f, x, 0.0f) + spatial;
+}
 /// The same where floor is 0 and scale finite, in fewer steps. has_spatial: false where spatial is 0.
 template <class F>
-FQ_HD F plain_exponent(F scale, F distance, F spatial, bool has_spatial) {
-  const F x = has_spatial ? distance * scale + spatial : distance * scale;
+FQ_HD F unclamped_plain_exponent(F scale, F distance, F spatial, bool has_spatial) {
+  return has_spatial ? distance * scale + spatial : distance * scale;
+}
+
+/// The exponent for exp2_minus().
+template <class F>
+FQ_HD F clamped(F x) {
   return choose(x < kLargestExponent, x, kLargestExponent);
+}
+template <class W, class F>
+FQ_HD F exponent(const W& w, F distance, F spatial) {
+  return clamped(unclamped_exponent(w, distance, spatial));
+}
+
+// GPUs clamp to 0...1 at no cost. Their exponents are in units of kExponents, and their weights kLift times as large,
+// which is exact as both are powers of two: means have the same bits. Where exponents exceed kLargestExponent, weights
+// differ, by too little to count.
+inline constexpr float kExponents = 128, kLift = 16;
+
+/// a * b + c, where a * b is exact.
+FQ_HD float product_added(float a, float b, float c) { return a * b + c; }
+
+/// kLift 2^(-kExponents y), 0 <= y <= 1.
+template <class F>
+FQ_HD F lifted_exp2_minus(F y) {
+  constexpr float kRound = 12582912 + 4;  // as in exp2_minus(), and log2 of kLift
+  const F t = product_added(y, -kExponents, constant(y, kRound));
+  return exp2_of(t, product_added(y, -kExponents, kRound - t));
 }
 
 /// Whether only equal patches weigh anything besides the pixel itself: the mean is then its own value, without sums.

@@ -176,6 +176,10 @@ struct Expression {
   friend Expression abs_difference(Expression a, Expression b) {
     return make("abs_difference($, $)", {a.node, b.node});
   }
+  friend Expression saturated(Expression a) { return make("clamp($, 0.0f, 1.0f)", {a.node}); }
+  friend Expression product_added(Expression a, Constant b, Expression c) {
+    return make("PRODUCT_ADDED($, $, $)", {a.node, constant(b).node, c.node});
+  }
 };
 
 template <class T, class B>

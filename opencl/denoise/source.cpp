@@ -24,16 +24,16 @@ double most_of(const DenoiseText& t) {
   return t.planes * side * side * largest * largest;
 }
 /// weight_of(), for the parts that the weights have.
-std::string weight_text(const DenoiseText& t) {
+std::string weight_text(const DenoiseShape& s, const DenoiseText& t) {
   struct Weights {
     Float scale, floor;
   };
   return text::function_text<Float, Float, Float, Float>(
       "weight_of", {"distance", "scale", "least", "spatial"},
       [&](Float distance, Float scale, Float least, Float away) {
-        const Float x = t.has_floor ? denoise::exponent(Weights{scale, least}, distance, away)
-                                    : denoise::plain_exponent(scale, distance, away, t.has_spatial);
-        return denoise::exp2_minus(x);
+        const Float x = t.has_floor ? denoise::unclamped_exponent(Weights{scale, least}, distance, away)
+                                    : denoise::unclamped_plain_exponent(scale, distance, away, t.has_spatial);
+        return lifts_weights(s) ? denoise::lifted_exp2_minus(saturated(x)) : denoise::exp2_minus(denoise::clamped(x));
       });
 }
 
@@ -120,8 +120,13 @@ std::string head_text(const DenoiseShape& s, const DenoiseText& t) {
         define("SQUARE_ADDED(e, sum)", "(convert_ulong" + n + "(as_uint" + n + "(e) * as_uint" + n + "(e)) + (sum))") +
         define("SQUARE_TAKEN(e, sum)", "((sum) - convert_ulong" + n + "(as_uint" + n + "(e) * as_uint" + n + "(e)))");
   }
-  all += define("LEAST_CENTER", text::Real::constant(denoise::kLeastCenter));
-  all += weight_text(t) + code_text(t) + put_text(t);
+  all +=
+      "#if defined(FP_FAST_FMAF) || defined(__NV_CL_C_VERSION)\n#define PRODUCT_ADDED(a, b, c) fma(a, b, c)\n"
+      "#else\n#define PRODUCT_ADDED(a, b, c) ((a) * (b) + (c))\n#endif\n";
+  const float one = lifts_weights(s) ? denoise::kLift : 1;
+  all += define("ONE", text::Real::constant(one)) +
+         define("LEAST_CENTER", text::Real::constant(one * denoise::kLeastCenter));
+  all += weight_text(s, t) + code_text(t) + put_text(t);
   all += define("ADD_WEIGHT(w, weight, largest)",
                 t.takes_largest ? "weight += w; largest = w > largest ? w : largest" : "weight += w");
   return all;

@@ -130,6 +130,9 @@ std::string pairs_text(const std::string& type, int patch) {
         if (ly < RUNS) {
 )" + mine_text("strip - ty * TILE_PITCH") +
          R"(        }
+#ifdef __NV_CL_C_VERSION
+#pragma unroll 2
+#endif
         for (int tx = leftward ? (ty ? 0 : 1) : -search; tx <= last; ++tx) {
           const float away = (float)(tx * tx + ty * ty) * spatial;
           const int offset = ty * TILE_PITCH + tx;
@@ -141,7 +144,7 @@ std::string pairs_text(const std::string& type, int patch) {
          R"(          const int size = tx < 0 ? -tx : tx, strips = (size + RIM - 1) / RIM, above = ty * (WIDTH / RIM + 1);
           const int count = above + strips * HEIGHT, begin = leftward ? ALIGNED - RIM * strips : size / RIM * RIM;
 #pragma unroll 1
-          for (int n = first; n < count; n += ITEMS) {
+          for (int n = item; n < count; n += ITEMS) {
             // Adjacent items have rows below each other here, too.
             const int nth = n < above ? (n * inverse) >> 16 : (n - above) / HEIGHT;
             const int row = n < above ? n - nth * ty : ty + (n - above) % HEIGHT;
@@ -151,8 +154,6 @@ std::string pairs_text(const std::string& type, int patch) {
          R"(#pragma unroll
             for (int i = 0; i < RIM; ++i) at_rim[i] = weight_of(FLOAT(distance[i]), scale, least, away);
           }
-          // The next rim begins with the items that have had no part of this one.
-          first = (int)((uint)(first + 64 * ITEMS - ((count + 31) & ~31)) % ITEMS);
           barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
           for (int u = 0; u < UNITS; ++u) {
@@ -238,7 +239,6 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
 )" +
          (has_pairs ? R"(  __local F kept[WEIGHTS];
   const int item = (int)get_local_id(0), lx = item % SUM_COLUMNS, ly = item / SUM_COLUMNS;
-  int first = item;
   // Few columns at the end are read, but not written.
   for (int i = item; i < SUM_ROWS * SUM_PITCH; i += ITEMS) sums[i] = (D)0;
 )"
@@ -274,11 +274,11 @@ std::string sums_text(const DenoiseShape& s, const DenoiseText& t) {
       for (int u = 0; u < UNITS; ++u)
 #pragma unroll
         for (int i = 0; i < SEGMENT; ++i) {
-          weights[u][i] = TAKES_LARGEST ? 0.0f : 1.0f;
+          weights[u][i] = TAKES_LARGEST ? 0.0f : ONE;
           largest[u][i] = LEAST_CENTER;
 #pragma unroll
           for (int k = 0; k < PLANES; ++k)
-            values[u][k][i] = TAKES_LARGEST ? 0.0f : VALUE(own[u][k * TILE_ROWS * TILE_PITCH + i]);
+            values[u][k][i] = TAKES_LARGEST ? 0.0f : ONE * VALUE(own[u][k * TILE_ROWS * TILE_PITCH + i]);
         }
     }
 )" + (has_pairs ? pairs_text(type, t.patch) : offsets_text(type, t.patch)) +

@@ -104,6 +104,16 @@ Case random_case(Random& r) {
   return c;
 }
 
+TEST(DenoiseWeight, OfGpusHasTheSameBits) {
+  for (std::uint32_t bits = 0; bits <= static_cast<std::uint32_t>(denoise::bits_of(denoise::kLargestExponent));
+       bits += 1021) {
+    const float x = denoise::real_of(static_cast<std::int32_t>(bits));
+    ASSERT_EQ(denoise::lifted_exp2_minus(x / denoise::kExponents), denoise::kLift * denoise::exp2_minus(x)) << x;
+  }
+  EXPECT_LT(denoise::lifted_exp2_minus(1.0f), 1e-36f);
+  EXPECT_GT(denoise::lifted_exp2_minus(1.0f), 0);
+}
+
 TEST(Denoise, RandomCasesEqualThePlainLoops) {
   for (std::uint64_t seed = 1; seed <= 150 && !testing::Test::HasFatalFailure(); ++seed) {
     Random random(seed);
