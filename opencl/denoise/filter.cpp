@@ -200,11 +200,10 @@ void DeviceDenoiser::launch_pass(Slot& slot, std::size_t index, int field, const
   const bool is_kept = keeps(weights);
   const auto others = static_cast<cl_int>(is_kept ? 0 : slot.frames.size() - 1);
   const cl_int search = is_kept ? 0 : slot.plan->structure.search;
-  const float unit = lifts_weights(pass.shape) ? 1 / kExponents : 1;
   static_assert(kMostFrames == 9);
   set_arguments(pass.filter, frame(0), frame(1), frame(2), frame(3), frame(4), frame(5), frame(6), frame(7), frame(8),
-                others, at[0], at[1], at[2], cl_int{pass.columns}, search, unit * weights.scale, unit * weights.floor,
-                unit * weights.spatial, to.buffer, origin[0], origin[1], origin[2], pitch[0], pitch[1], pitch[2],
+                others, at[0], at[1], at[2], cl_int{pass.columns}, search, weights.scale, weights.floor,
+                weights.spatial, to.buffer, origin[0], origin[1], origin[2], pitch[0], pitch[1], pitch[2],
                 cl_int{pass.stride[0]}, cl_int{pass.stride[1]}, cl_int{pass.stride[2]}, cl_int{pass.width},
                 cl_int{pass.height[field]});
   Range range;

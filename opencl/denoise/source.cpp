@@ -124,7 +124,8 @@ std::string head_text(const DenoiseShape& s, const DenoiseText& t) {
       "#if defined(FP_FAST_FMAF) || defined(__NV_CL_C_VERSION)\n#define PRODUCT_ADDED(a, b, c) fma(a, b, c)\n"
       "#else\n#define PRODUCT_ADDED(a, b, c) ((a) * (b) + (c))\n#endif\n";
   const float one = lifts_weights(s) ? denoise::kLift : 1;
-  all += define("ONE", text::Real::constant(one)) +
+  all += define("UNIT", text::Real::constant(lifts_weights(s) ? 1 / denoise::kExponents : 1)) +
+         define("ONE", text::Real::constant(one)) +
          define("LEAST_CENTER", text::Real::constant(one * denoise::kLeastCenter));
   all += weight_text(s, t) + code_text(t) + put_text(t);
   all += define("ADD_WEIGHT(w, weight, largest)",
@@ -140,13 +141,16 @@ std::string frame_text() {
 std::string signature_text() {
   return "void filter(" + frames_text() +
          ",\n            const int others, const long at0, const long at1, const long at2, const int pitch, const int "
-         "search,\n            const float scale, const float least, const float spatial, __global uchar* out, const "
+         "search,\n            const float scale_1, const float least_1, const float spatial_1, __global uchar* out, "
+         "const "
          "long origin0,\n            const long origin1, const long origin2, const long pitch0, const long pitch1, "
          "const "
          "long pitch2,\n            const int stride0, const int stride1, const int stride2, const int width, const "
          "int "
          "height) {\n  const long at[3] = {at0, at1, at2}, origins[3] = {origin0, origin1, origin2};\n"
-         "  const long pitches[3] = {pitch0, pitch1, pitch2};\n  const int strides[3] = {stride0, stride1, stride2};\n";
+         "  const long pitches[3] = {pitch0, pitch1, pitch2};\n  const int strides[3] = {stride0, stride1, stride2};\n"
+         "  // Numbers of their own: with operands in a parameter's place NVIDIA's compiler makes slower loops.\n"
+         "  const float scale = scale_1 * UNIT, least = least_1 * UNIT, spatial = spatial_1 * UNIT;\n";
 }
 
 bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text) {

@@ -47,7 +47,7 @@ struct DenoiseText {
 bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text);
 inline std::size_t cell_bytes(bool is_float) { return is_float ? 4 : 2; }
 
-/// Whether weights are kLift times as large (weight.h), and the kernel takes scale, floor and spatial over kExponents.
+/// Whether the kernel's exponents are in units of kExponents, and its weights kLift times as large (weight.h).
 inline bool lifts_weights(const DenoiseShape& shape) { return shape.together != Together::kNothing; }
 
 /// Pixels of a group, and bytes of its local memory.
