@@ -8,16 +8,15 @@
 //             step is a share of the range, as peaks do not narrow with finer steps. If noise hides the peak, it sweeps
 //             again in between, until the peak stands out or it is certain that there is none. If the nearest or the
 //             farthest of several objects is wanted, it sees the whole range, twice as near, and goes on with the part
-//             around the first or last peak that stands out (peaks.h)
+//             around the first or last peak that stands out (peaks.h).
 //             A lens slower than the sweep shows in scores that keep changing. It is sent from end to end at its own
-//             speed, which follows from when the scores come to rest, and with it the position that each frame shows
+//             speed, which follows from when the scores come to rest, and with it the position that each frame shows.
 //             Few positions tell the top of a lens that is at once where it is sent (blur_peak.h): it looks at ten, and
 //             looks closer only if they do not. Two looks on the way back across the peak show its play (play.h)
 //   fine      a few stops beside the top and at it (stops.h). The sweep has shown the peak's shape; stops locate its
-//             top:
-//             that of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames as
-//             noise requires. All are approached from the same side, while the lens may have play (lens.h); its play
-//             shows in a stop that is approached from the other side first
+//             top: that of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames
+//             as noise requires. All are approached from the same side, while the lens may have play (lens.h). If the
+//             sweep did not show its play, a stop does that is approached from the other side first
 //   settle    at the top; if its score is lower than one seen on the way, the search continues
 //   stack     if wanted, an image at each position of a focus stack (stack.h), and back to the top
 //   focused   the watch (watch.h): a lasting change begins a search once the scene has come to rest: first beside the
@@ -183,6 +182,7 @@ class Search {
   /// The part of the sweep's scores that a peak of blur does not explain.
   double noise_beside_blur() const;
   Command begin_leg();
+  /// Positions far apart if the lens is prompt, near ones if not.
   void choose_stride();
   // Handle a frame in the phase of this name.
   Command to_leg();
@@ -196,10 +196,11 @@ class Search {
   Command swept();
 
   // Back across the peak.
-  /// The lens's play is not known, and the sweep allows to see it on the way back.
+  /// True if the lens's play is not known and the way back can show it.
   bool looks_back() const;
-  /// The sweep alone tells the top.
+  /// True if the sweep alone tells the top.
   bool tells_top() const;
+  /// Sends the lens back across the peak, one frame at each position.
   Command go_back();
   /// Handles a frame on the way back.
   Command back();
