@@ -38,7 +38,7 @@ std::optional<double> Search::back() {
     way_back_.erase(way_back_.begin());
     return lens_.send_on(next);
   }
-  sweep_.credit(motion);
+  if (!sweep_.credit(motion)) return {};
   // Play matters for the top only near where the sweep began, as the lens did not follow there.
   const bool is_far = std::abs(sweep_.best().at - sweep_.start()) > kTuning.clear_of_play * kTuning.deep * lens_.last();
   is_back_ = !(is_far && tells_top());

@@ -167,21 +167,21 @@ class Lens {
   FocusMotion motion_;
   double position_;         ///< its last target, or its initial position
   bool is_certain_ = true;  ///< whether it is there
+  bool is_again_ = false;   ///< send_again() followed the last send()
   int at_ = 0, from_ = 0;   ///< last target, and the one before
-  std::uint64_t sent_ = 0;  ///< frame of the last command,
-  int apart_ = 0;           ///< and frames between the one before and it
+  int apart_ = 0;           ///< frames between the last two commands
+  std::uint64_t sent_ = 0;  ///< frame of the last one
   std::size_t asked_ = 0;   ///< index in motion_ of the last command of send()
-  bool is_again_ = false;   ///< send_again() followed
   int direction_ = 1;
   int commands_ = 0;
   double score_ = 0, score_before_ = 0;
   double trend_ = 0;         ///< change of the score when the last command was given
   std::vector<Seen> trail_;  ///< frames since the last command, and the one before it
-  bool creeps_ = false;
   double slew_ = 0;
   std::optional<double> play_;
+  std::optional<double> clear_play_;  ///< as several scores of this search show it
+  bool creeps_ = false;
   bool is_new_play_ = false;  ///< learned in this search
-  std::optional<double> clear_play_;
   bool suspects_play_ = false;
   double refuted_play_ = 0;
 };

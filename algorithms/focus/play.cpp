@@ -36,7 +36,8 @@ std::optional<PlayFit> play_of(std::span<const int> path, std::span<const PlayLo
     const std::optional<BlurPeak> peak = play >= 0 && play <= most ? fit(play) : std::nullopt;
     if (peak && peak->squares < best.peak.squares) best.play = play, best.peak = *peak;
   };
-  for (double play = step; play <= most; play += step) look(play);
+  const auto steps = static_cast<int>(std::min(most / step, 1000.0));
+  for (int i = 1; i <= steps; ++i) look(i * step);
   for (int i = 0; i < 8; ++i) {
     step /= 2;
     const double at = best.play;
@@ -49,11 +50,12 @@ std::optional<PlayFit> play_of(std::span<const int> path, std::span<const PlayLo
   // As far as the sum of squares grows by one, on the worse side.
   for (const int side : {-1, 1}) {
     double away = width / 64;
-    for (; away < most; away *= 1.25) {
+    while (away < most) {
       const double play = best.play + side * away;
       if (play < 0) break;
       const std::optional<BlurPeak> peak = fit(play);
       if (!peak || peak->squares - best.peak.squares > scale) break;
+      away *= 1.25;
     }
     best.error = std::max(best.error, away);
   }

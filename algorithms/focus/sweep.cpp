@@ -206,6 +206,7 @@ std::vector<int> Sweep::flanks(const FocusPeak& peak, int at) const {
 }
 
 std::optional<PlayFit> Sweep::play_fit(const FocusMotion& motion, int direction, double most) const {
+  if (row_.empty()) return {};
   std::vector<PlayLook> looks;
   for (const Seen& s : trace_)
     if (const std::optional<std::size_t> command = motion.shown_command(s.frame); command && *command >= first_command_)

@@ -92,7 +92,8 @@ class Sweep {
   /// Where to look again on the way back from `at`, in that order: positions that were seen about half as high as the
   /// peak, one on each flank, or more where one flank was not seen. row: not empty.
   std::vector<int> flanks(const FocusPeak& peak, int at) const;
-  /// The play that explains what was seen on the way there and back, at most `most` steps. row: not empty.
+  /// The play that explains what was seen on the way there and back, at most `most` steps. Nothing if it
+  /// saw nothing, or no peak explains it.
   std::optional<PlayFit> play_fit(const FocusMotion& motion, int direction, double most) const;
   /// True if the peak's flanks scored the same on the way back as before, within so much, so that there is no play,
   /// whatever the peak's shape. False if there are none.

@@ -80,9 +80,9 @@ struct Tuning {
   double tells_least = 0.05, tells_most = 0.9;  ///< shares between which a score locates a place on a flank
   double play_stride = 0.15, play_width = 0.1;  ///< strides, widths: smaller play counts as none, from stops
 
-  // --- Way back: table lenses
-  // -------------------------------------------------------------------------------------------
+  // --- Way back: table lenses ----------------------------------------------------------------------------------------
   int most_times_back = 2;                          ///< after the sweep, and after looking closer
+  int wide_least = 3;                               ///< steps: with less stride, positions are not far apart
   double flank = 0.45;                              ///< most share of the peak's height that a look is off half of it
   std::size_t looks_at_both = 1, looks_at_one = 3;  ///< at each flank, and where only one is seen
   double play_off = 0.05;                           ///< share that scores may be off to tell the play,
@@ -92,7 +92,6 @@ struct Tuning {
   double clear = 0.01;                              ///< share of the lowest score that noise is below, to be sure
   double clear_of_play = 1.1;  ///< times `deep`: farther from where the sweep began it has no effect
   double near_strides = 1.5;   ///< strides around the top to look at closer
-  int wide_least = 3;          ///< steps: with less stride, positions are not far apart
 
   // --- Noise: tables focusing, contrast ------------------------------------------------------------------------------
   int some_changes = 2, enough_changes = 8;  ///< changes between frames at rest that may lower the noise, or define it,
