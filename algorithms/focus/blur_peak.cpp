@@ -13,6 +13,7 @@ constexpr std::size_t kUnknowns = 5;  // log height, top / width at the beginnin
 constexpr double kModel = 0.01;       // what a score differs from the model, share of it
 constexpr double kPowers = 0.7;       // standard deviation of log power among scenes,
 constexpr double kLeans = 0.035;  // and of the logarithm by which a lens makes one side wider and the other narrower
+constexpr std::size_t kLeastSamples = 4;  // power and lean are known about
 using Vector = std::array<double, kUnknowns>;
 using Matrix = std::array<Vector, kUnknowns>;
 
@@ -78,7 +79,7 @@ std::optional<Vector> solve(Matrix m, Vector b, double damping) {
 std::optional<BlurPeak> blur_peak_of(std::span<const FocusSample> samples, double noise, double top, double width) {
   double best = 0, least = samples.empty() ? 0 : samples.front().score;
   for (const FocusSample& s : samples) best = std::max(best, s.score), least = std::min(least, s.score);
-  if (samples.size() < 4 || !(least > 0)) return {};
+  if (samples.size() < kLeastSamples || !(least > 0)) return {};
   Vector v{std::log(best), top / width, 0, 0, 0};
   Normal now = normal_at(v, samples, noise, width);
   double damping = 1e-3;

@@ -5,7 +5,8 @@
 // spectrum falls by a power law fall by a power of that radius too, as soon as it exceeds the finest detail (Pentland
 // 1987; Subbarao and Surya 1994 compare two such radii). So a score is height * (1 + ((x - top) / width)^2)^-power: a
 // bell at its top, a power law far from it. Scenes differ in width and power; four or five looks on both sides tell
-// both and the top. The fit also lets one side be a little wider than the other, as lenses make it.
+// both and the top. The fit also lets one side be a little wider than the other, as lenses make it;
+// a BlurPeak has the mean of both widths.
 #pragma once
 
 #include "algorithms/focus/peak.h"

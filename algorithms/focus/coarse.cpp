@@ -93,6 +93,7 @@ void Search::choose_stride() {
 
 std::optional<double> Search::to_leg() {
   if (can_hurry_ && may_be_prompt() && !lens_.motion().lag_is_known() && lens_.motion().since() == 2) {
+    // A lens that is at once where it is sent shows in two equal frames of this command: see learn_answer().
     can_hurry_ = false;
     hurries_ = true;
     choose_stride();

@@ -15,7 +15,7 @@ namespace framequality::focus {
 struct PlayLook {
   std::size_t command;  ///< index in the path
   double score;
-  bool counts = true;
+  bool counts = true;  ///< else it is left out
 };
 
 /// The looks that count, where a lens with this much play was. path: the positions that it was sent to, steps, the

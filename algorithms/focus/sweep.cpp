@@ -3,6 +3,12 @@
 #include "algorithms/focus/sweep.h"
 
 namespace framequality::focus {
+namespace {
+
+/// How far a score is from half a peak's height, as a share of that.
+double off_half(const FocusPeak& peak, double score) { return std::abs((score - peak.floor) / peak.height - 0.5); }
+
+}  // namespace
 
 int stride_of(const Pace& pace) {
   double spacing = pace.wanted;
@@ -190,7 +196,7 @@ bool Sweep::credit(const FocusMotion& motion) {
 
 std::vector<int> Sweep::flanks(const FocusPeak& peak, int at) const {
   const int direction = leg_.to > leg_.from ? 1 : -1;
-  const auto off = [&](const FocusSample& s) { return std::abs((s.score - peak.floor) / peak.height - 0.5); };
+  const auto off = [&](const FocusSample& s) { return off_half(peak, s.score); };
   std::vector<FocusSample> flank[2];  // behind the peak, and where the sweep came from
   for (const FocusSample& s : row_)
     if (off(s) < kTuning.flank && (at - s.at) * direction > 0) flank[(s.at - peak.top) * direction < 0].push_back(s);
@@ -233,7 +239,7 @@ bool Sweep::repeats(const FocusMotion& motion, const FocusPeak& peak, double wit
     for (const Seen& there : trace_) {
       const std::optional<std::size_t> before = motion.shown_command(there.frame);
       if (!before || is_back(*before) || *before < first_command_ || motion.sent(*before) != at) continue;
-      if (std::abs((there.score - peak.floor) / peak.height - 0.5) >= kTuning.flank) continue;
+      if (!(off_half(peak, there.score) < kTuning.flank)) continue;
       if (std::abs(back.score - there.score) > within) return false;
       if (std::find(repeated.begin(), repeated.end(), at) == repeated.end()) repeated.push_back(at);
     }

@@ -92,11 +92,11 @@ class Sweep {
   /// Where to look again on the way back from `at`, in that order: positions that were seen about half as high as the
   /// peak, one on each flank, or more where one flank was not seen. row: not empty.
   std::vector<int> flanks(const FocusPeak& peak, int at) const;
-  /// The play that explains what was seen on the way there and back, at most `most` steps. Nothing if it
-  /// saw nothing, or no peak explains it.
+  /// The play that explains what was seen on the way there and back, at most `most` steps. Nothing if it saw
+  /// nothing, or no peak explains it.
   std::optional<PlayFit> play_fit(const FocusMotion& motion, int direction, double most) const;
   /// True if the peak's flanks scored the same on the way back as before, within so much, so that there is no play,
-  /// whatever the peak's shape. False if there are none.
+  /// whatever the peak's shape. False if fewer than two positions were seen again.
   bool repeats(const FocusMotion& motion, const FocusPeak& peak, double within) const;
   /// True if the lens was where its leg begins. row: not empty.
   bool has_seen_start() const {
@@ -158,8 +158,8 @@ class Sweep {
   std::size_t leg_begin_ = 0;       ///< index in trace_
   std::size_t first_command_ = 0;   ///< index in FocusMotion
   std::vector<std::size_t> turns_;  ///< the same: beginnings of ways back and of the legs that follow, by turns
-  std::optional<double> play_;
-  int direction_ = 1;
+  std::optional<double> play_;      ///< steps, as told by set_play(),
+  int direction_ = 1;               ///< and with this direction
   std::vector<FocusSample> row_;
   std::vector<FocusSample> seen_;  ///< the row before narrow(); empty: that was not called
   int lag_ = 0;

@@ -87,7 +87,7 @@ TEST(FocusLens, IsSentOnlyWhereItIsNot) {
   EXPECT_FALSE(lens.send(30));
 }
 
-/// What a lens answers that is sent from 50 to 0 and, two frames later, on upward in strides of 10.
+/// The answer of a lens that is sent from 50 to 0 and, two frames later, up again in strides of 10.
 Answer answer_of(Lens& lens, const std::vector<double>& scores) {
   Answer answer = Answer::kNone;
   lens.frame(scored(scores[0]));
