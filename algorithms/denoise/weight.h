@@ -174,6 +174,18 @@ FQ_HD F unclamped_plain_exponent(F scale, F distance, F spatial, bool has_spatia
   return has_spatial ? distance * scale + spatial : distance * scale;
 }
 
+/// a * b + c, where a * b is exact, or its rounding does not matter.
+FQ_HD float product_added(float a, float b, float c) { return a * b + c; }
+
+/// The exponent where the result need not be the host twin's: with one rounding less on most devices. has_floor: false
+/// where floor is 0 and scale finite.
+template <class W, class F>
+FQ_HD F rough_exponent(const W& w, F distance, F spatial, bool has_floor) {
+  if (!has_floor) return product_added(distance, w.scale, spatial);
+  const F x = product_added(distance, w.scale, -w.floor);
+  return choose(x > 0.0f, x, 0.0f) + spatial;
+}
+
 /// The exponent for exp2_minus().
 template <class F>
 FQ_HD F clamped(F x) {
@@ -188,9 +200,6 @@ FQ_HD F exponent(const W& w, F distance, F spatial) {
 // which is exact as both are powers of two: means have the same bits. Where exponents exceed kLargestExponent, weights
 // differ, by too little to count.
 inline constexpr float kExponents = 128, kLift = 16;
-
-/// a * b + c, where a * b is exact.
-FQ_HD float product_added(float a, float b, float c) { return a * b + c; }
 
 /// kLift 2^(-kExponents y), 0 <= y <= 1.
 template <class F>

@@ -177,9 +177,10 @@ struct Expression {
     return make("abs_difference($, $)", {a.node, b.node});
   }
   friend Expression saturated(Expression a) { return make("clamp($, 0.0f, 1.0f)", {a.node}); }
-  friend Expression product_added(Expression a, Constant b, Expression c) {
-    return make("PRODUCT_ADDED($, $, $)", {a.node, constant(b).node, c.node});
+  friend Expression product_added(Expression a, Expression b, Expression c) {
+    return make("PRODUCT_ADDED($, $, $)", {a.node, b.node, c.node});
   }
+  friend Expression product_added(Expression a, Constant b, Expression c) { return product_added(a, constant(b), c); }
 };
 
 template <class T, class B>

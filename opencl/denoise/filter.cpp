@@ -320,9 +320,10 @@ std::string DeviceDenoiser::route() const {
     groups += std::to_string(s.columns) + "x" + std::to_string(s.rows) + " pixels";
   else
     groups += std::to_string(s.run) + " rows each";
-  const char* const what = s.together == Together::kWeights ? "weights shared by groups of "
-                           : s.together == Together::kSums  ? "sums shared by groups of "
-                                                            : "groups of ";
+  const char* const what = s.together == Together::kWeights   ? "weights shared by groups of "
+                           : s.together == Together::kSums    ? "sums shared by groups of "
+                           : s.together == Together::kSamples ? "samples shared by groups of "
+                                                              : "groups of ";
   return what + groups + ", on " + context_->device().title();
 }
 

@@ -3,6 +3,7 @@
 #include "algorithms/split_mix.h"
 #include "cpu/denoise/filter.h"
 #include "opencl/denoise/device_filter.h"
+#include "opencl/denoise/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,14 +36,21 @@ DenoiseShape denoise_shape(const DenoiseLimits& limits, const DenoiseText& text)
   // Weights of a tile's rim are computed by more than one group: only a large tile makes less work of sharing weights.
   // For several planes its items would need too many registers.
   constexpr DenoiseShape kPairs{.together = Together::kWeights, .across = 256, .columns = 64, .rows = 32};
+  // Sums of three numbers are not worth the barriers that sharing them takes.
+  constexpr DenoiseShape kSamples{.together = Together::kSamples, .run = 2, .across = 32, .down = 4};
+  const auto suits = [&](const DenoiseShape& s) {
+    if (s.together == Together::kSums) return true;
+    if (text.planes > 1 || text.search == 0 || text.has_others) return false;
+    return s.together == Together::kWeights ||
+           (text.patch == 1 && text.search < kQuad && !text.takes_largest && has_exact_floats(text));
+  };
   if (!limits.is_processor)
-    for (const DenoiseShape& s : {kPairs, DenoiseShape{.run = 8, .across = 128, .down = 1},
+    for (const DenoiseShape& s : {kSamples, kPairs, DenoiseShape{.run = 8, .across = 128, .down = 1},
                                   DenoiseShape{.run = 8, .across = 128, .down = 1, .holds_floats = false},
                                   DenoiseShape{.run = 8, .across = 64, .down = 2, .holds_floats = false},
                                   DenoiseShape{.run = 8, .across = 32, .down = 2, .holds_floats = false},
                                   DenoiseShape{.run = 4, .across = 32, .down = 2, .holds_floats = false}})
-      if ((s.together == Together::kSums || (text.planes == 1 && text.search > 0 && !text.has_others)) &&
-          static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down) <= limits.group_items &&
+      if (suits(s) && static_cast<std::size_t>(s.across) * static_cast<std::size_t>(s.down) <= limits.group_items &&
           denoise_local_bytes(s, text) <= limits.local_bytes)
         return s;
   // With more rows, compilers for CPUs take seconds.
@@ -87,7 +95,7 @@ DeviceDenoiser::PassPlan DeviceDenoiser::pass_plan(const Pass& pass, const Struc
   plan.estimates = structure.estimates[index];
   plan.shape = denoise_shape(limits_, text);
   plan.has_float_cells = has_float_cells(plan.shape, text);
-  plan.reach = structure.patch + structure.search;
+  plan.reach = denoise_reach(plan.shape, structure.patch, structure.search);
   plan.width = geometry_.width_of(pass.component[0]);
   for (int field = 0; field < structure.fields; ++field)
     plan.height[field] = (geometry_.height_of(pass.component[0]) - field + structure.fields - 1) / structure.fields;
@@ -97,7 +105,9 @@ DeviceDenoiser::PassPlan DeviceDenoiser::pass_plan(const Pass& pass, const Struc
   plan.rows = static_cast<int>(pieces(plan.height[0], down)) * down + 2 * plan.reach;
 
   const std::string version = "-cl-std=CL1.2", exact = " -cl-fp32-correctly-rounded-divide-sqrt";
-  sources.push_back({filter_text(plan.shape, text), text.divides_exactly ? version + exact : version});
+  // Rough weights may underflow: that takes operations elsewhere.
+  const std::string flushed = plan.shape.together == Together::kSamples ? " -cl-denorms-are-zero" : "";
+  sources.push_back({filter_text(plan.shape, text), (text.divides_exactly ? version + exact : version) + flushed});
   plan.filter = context_->kernel(sources.back(), "filter");
   sources.push_back({planes_text(geometry_.layout, structure.border, plan.has_float_cells), version});
   plan.fill = context_->kernel(sources.back(), "fill");

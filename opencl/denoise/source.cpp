@@ -9,6 +9,7 @@
 #include "opencl/denoise/text.h"
 
 #include <array>
+#include <string>
 
 namespace framequality::opencl {
 namespace {
@@ -23,18 +24,24 @@ double most_of(const DenoiseText& t) {
   const double side = 2 * t.patch + 1, largest = (1 << t.depth) - 1;
   return t.planes * side * side * largest * largest;
 }
-/// weight_of(), for the parts that the weights have.
+/// weight_of(), for the parts that the weights have, and for kSamples rough_exponent().
 std::string weight_text(const DenoiseShape& s, const DenoiseText& t) {
   struct Weights {
     Float scale, floor;
   };
-  return text::function_text<Float, Float, Float, Float>(
-      "weight_of", {"distance", "scale", "least", "spatial"},
-      [&](Float distance, Float scale, Float least, Float away) {
+  const std::array<const char*, 4> names = {"distance", "scale", "least", "spatial"};
+  std::string all = text::function_text<Float, Float, Float, Float>(
+      "weight_of", names, [&](Float distance, Float scale, Float least, Float away) {
         const Float x = t.has_floor ? denoise::unclamped_exponent(Weights{scale, least}, distance, away)
                                     : denoise::unclamped_plain_exponent(scale, distance, away, t.has_spatial);
         return lifts_weights(s) ? denoise::lifted_exp2_minus(saturated(x)) : denoise::exp2_minus(denoise::clamped(x));
       });
+  if (s.together == Together::kSamples)
+    all += text::function_text<Float, Float, Float, Float>(
+        "rough_exponent", names, [&](Float distance, Float scale, Float least, Float away) {
+          return denoise::rough_exponent(Weights{scale, least}, distance, away, t.has_floor);
+        });
+  return all;
 }
 
 /// Division rounded to nearest, whatever the device's is: corrected twice by the remainder, which is rounded once.
@@ -159,13 +166,23 @@ bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text) {
 
 int denoise_columns(const DenoiseShape& s, int patch) {
   if (s.together == Together::kWeights) return s.columns;
+  if (s.together == Together::kSamples) return s.across * kQuad;
   if (s.together == Together::kNothing) return s.across * s.lanes;
   return (s.across - 2 * patch) / kSegment * kSegment;
 }
 int denoise_rows(const DenoiseShape& s) { return s.together == Together::kWeights ? s.rows : s.down * s.run; }
+int denoise_reach(const DenoiseShape& s, int patch, int search) {
+  return s.together == Together::kSamples ? kQuad : patch + search;
+}
 
 std::size_t denoise_local_bytes(const DenoiseShape& s, const DenoiseText& t) {
   if (s.together == Together::kNothing) return 0;
+  if (s.together == Together::kSamples) {
+    const int width = denoise_columns(s, t.patch), height = denoise_rows(s), side = 2 * t.search + 1;
+    return 4 * static_cast<std::size_t>((width + 2 * kQuad) * (height + 2 * (1 + t.search)) +
+                                        2 * kBatch * side * side) +
+           2 * static_cast<std::size_t>(width * height) + 64;
+  }
   const SumsTile tile(s, t);
   const auto size = [](int a, int b, int c) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
@@ -177,7 +194,8 @@ std::size_t denoise_local_bytes(const DenoiseShape& s, const DenoiseText& t) {
 }
 
 std::string filter_text(const DenoiseShape& shape, const DenoiseText& text) {
-  return shape.together == Together::kNothing ? lone_text(shape, text) : sums_text(shape, text);
+  if (shape.together == Together::kNothing) return lone_text(shape, text);
+  return shape.together == Together::kSamples ? samples_text(shape, text) : sums_text(shape, text);
 }
 
 std::string planes_text(const PictureLayout& layout, denoise::Border border, bool has_float_cells) {

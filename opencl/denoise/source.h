@@ -13,6 +13,7 @@ namespace framequality::opencl {
 /// Data shared by the work items of a group.
 enum class Together {
   kNothing,  ///< each one reads everything itself
+  kSamples,  ///< samples: patches of 3x3, small windows, one plane, no other frames
   kSums,     ///< samples, and sums over columns of patches
   kWeights   ///< also weights: that of t at p is that of -t at p + t; no other frames
 };
@@ -21,7 +22,7 @@ enum class Together {
 struct DenoiseShape {
   Together together = Together::kSums;
   int lanes = 1;               ///< adjacent pixels of a work item, if it is independent
-  int run = 8;                 ///< rows per work item; kWeights: computed, see SumsTile
+  int run = 8;                 ///< rows per work item; kSamples: 2; kWeights: computed, see SumsTile
   int across = 128, down = 1;  ///< work items of a group
   bool holds_floats = true;    ///< samples shared are floats in local memory, else words; if float sums are exact
   int columns = 0, rows = 0;   ///< kWeights: pixels of a group, kSegment for each of its items
@@ -48,11 +49,15 @@ bool has_float_cells(const DenoiseShape& shape, const DenoiseText& text);
 inline std::size_t cell_bytes(bool is_float) { return is_float ? 4 : 2; }
 
 /// Whether the kernel's exponents are in units of kExponents, and its weights kLift times as large (weight.h).
-inline bool lifts_weights(const DenoiseShape& shape) { return shape.together != Together::kNothing; }
+inline bool lifts_weights(const DenoiseShape& shape) {
+  return shape.together == Together::kSums || shape.together == Together::kWeights;
+}
 
 /// Pixels of a group, and bytes of its local memory.
 int denoise_columns(const DenoiseShape& shape, int patch);
 int denoise_rows(const DenoiseShape& shape);
+/// Cells on each side of a plane.
+int denoise_reach(const DenoiseShape& shape, int patch, int search);
 std::size_t denoise_local_bytes(const DenoiseShape& shape, const DenoiseText& text);
 
 inline constexpr int kMostFrames = 2 * denoise::kMaxTemporalRadius + 1;

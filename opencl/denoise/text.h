@@ -11,6 +11,8 @@
 namespace framequality::opencl {
 
 inline constexpr int kSegment = 8;  ///< adjacent pixels of a work item that shares sums
+inline constexpr int kQuad = 4;     ///< adjacent pixels of one that shares samples
+inline constexpr int kBatch = 8;    ///< pixels that a group computes again at a time
 inline constexpr int kRim = 4;      ///< adjacent pixels outside a tile whose weights a work item computes
 
 inline int rounded_up(int n, int each) { return (n + each - 1) / each * each; }
@@ -66,6 +68,7 @@ std::string frame_text();
 
 // Kernels, by Together.
 std::string lone_text(const DenoiseShape& shape, const DenoiseText& text);
+std::string samples_text(const DenoiseShape& shape, const DenoiseText& text);
 std::string sums_text(const DenoiseShape& shape, const DenoiseText& text);
 
 }  // namespace framequality::opencl
