@@ -45,19 +45,21 @@ static ElementError not_found(const DeviceSettings& settings, const std::string&
   return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text + reason};
 }
 
-/// Why the device that a property names is not used. Empty if none is named, or if only the CPU can do the work.
-static std::string why_named_is_unused(const DeviceSettings& settings, const Wish& wish, const Choice& choice) {
-  if (wish.unsupported) return {};
-  if (settings.cuda_device_id >= 0)
-    return "cuda-device-id=" + std::to_string(settings.cuda_device_id) + " cannot be used: " + choice.reason;
+/// Why the devices that properties name are not used. Empty if none is named, or if only the CPU can do the work.
+static std::string why_named_are_unused(const DeviceSettings& settings, const Wish& wish) {
+  std::string all;
   for (const Backend* backend : backends()) {
-    if (wish.name.empty() || !backend->has_names || !may_choose(wish, *backend)) continue;
+    const bool is_named = backend->has_names ? !wish.name.empty() : settings.cuda_device_id >= 0;
+    if (wish.unsupported || is_cpu(*backend) || !is_named || !may_choose(wish, *backend)) continue;
     Wish named = wish;
     named.number = backend->number;
-    return std::string(backend->name) + "-device=" + settings.opencl_device +
+    named.id = backend->has_names ? -1 : settings.cuda_device_id;
+    all += (all.empty() ? "" : "; ") +
+           (backend->has_names ? "opencl-device=" + settings.opencl_device
+                               : "cuda-device-id=" + std::to_string(settings.cuda_device_id)) +
            " cannot be used: " + choose(named).reason;
   }
-  return {};
+  return all;
 }
 
 /// True if the cheaper place must be determined: the user has not chosen one, and there is a choice.
@@ -112,7 +114,7 @@ void framequality::choose_place(FqDeviceBase* self) {
   } else {
     GST_CAT_INFO_OBJECT(category(self), self, "using %s: %s", backend->title, choice.reason.c_str());
     // A named device is expected to work; an automatic one is not.
-    if (const std::string why = why_named_is_unused(settings, wish, choice); !why.empty())
+    if (const std::string why = why_named_are_unused(settings, wish); !why.empty())
       post(element(self), GST_MESSAGE_WARNING,
            {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, why + ". The CPU is used instead"});
   }

@@ -6,6 +6,9 @@
 #include "tests/gst/scripted.h"
 #include "tests/gst/sharpnessmeter/scores.h"
 
+#include <initializer_list>
+#include <utility>
+
 namespace framequality::test {
 namespace {
 
@@ -59,11 +62,11 @@ TEST_F(Device, IdIsAskedFor) {
 }
 
 /// What an element says on its way to PAUSED and back.
-Heard started(const char* factory, const char* value, const char* property = "cuda-device-id") {
+Heard started(const char* factory, std::initializer_list<std::pair<const char*, const char*>> properties) {
   const BusPtr bus(gst_bus_new());
   const ElementPtr element(gst_element_factory_make(factory, nullptr));
   gst_object_ref_sink(element.get());
-  gst_util_set_object_arg(G_OBJECT(element.get()), property, value);
+  for (const auto& [property, value] : properties) gst_util_set_object_arg(G_OBJECT(element.get()), property, value);
   gst_element_set_bus(element.get(), bus.get());
   EXPECT_NE(gst_element_set_state(element.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE) << factory;
   Heard heard;
@@ -76,14 +79,14 @@ Heard started(const char* factory, const char* value, const char* property = "cu
 TEST_F(Device, AutoWithoutTheDeviceNamedWarnsOnce) {
   for (const char* factory : {"sharpnessmeter", "bliindsmeter", "nlmeans", "patchbilateral", "halftone"}) {
     script.present = false;
-    const Heard heard = started(factory, "7");
+    const Heard heard = started(factory, {{"cuda-device-id", "7"}});
     ASSERT_EQ(heard.warnings.size(), 1u) << factory;
     EXPECT_TRUE(heard.warnings[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
     EXPECT_EQ(heard.warnings[0].text,
               "cuda-device-id=7 cannot be used: the driver is too old: install 580 or newer. The CPU is used instead");
-    EXPECT_TRUE(heard.errors.empty() && started(factory, "-1").warnings.empty()) << factory;
+    EXPECT_TRUE(heard.errors.empty() && started(factory, {{"cuda-device-id", "-1"}}).warnings.empty()) << factory;
     script.present = true;
-    EXPECT_TRUE(started(factory, "7").warnings.empty()) << factory;
+    EXPECT_TRUE(started(factory, {{"cuda-device-id", "7"}}).warnings.empty()) << factory;
   }
 }
 
@@ -104,7 +107,7 @@ class NamedDevice : public ::testing::Test {
 TEST_F(NamedDevice, OfOpenClThatCannotBeUsedIsWarnedOf) {
   constexpr const char* kNone = "no such device";
   for (const char* factory : {"sharpnessmeter", "nlmeans", "patchbilateral", "halftone"}) {
-    const Heard heard = started(factory, kNone, "opencl-device");
+    const Heard heard = started(factory, {{"opencl-device", kNone}});
     ASSERT_EQ(heard.warnings.size(), 1u) << factory;
     EXPECT_TRUE(heard.warnings[0].is(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
     const std::string& text = heard.warnings[0].text;
@@ -112,7 +115,15 @@ TEST_F(NamedDevice, OfOpenClThatCannotBeUsedIsWarnedOf) {
     EXPECT_TRUE(text.ends_with(". The CPU is used instead")) << text;
     EXPECT_TRUE(heard.errors.empty()) << factory;
   }
-  EXPECT_TRUE(started("bliindsmeter", kNone, "opencl-device").warnings.empty());  // has no kernels in OpenCL
+  EXPECT_TRUE(started("bliindsmeter", {{"opencl-device", kNone}}).warnings.empty());  // has no kernels in OpenCL
+}
+
+TEST(NamedDevices, ThatCannotBeUsedAreAllWarnedOf) {
+  const Heard heard = started("sharpnessmeter", {{"cuda-device-id", "1000"}, {"opencl-device", "no such device"}});
+  ASSERT_EQ(heard.warnings.size(), 1u);
+  const std::string& text = heard.warnings[0].text;
+  EXPECT_TRUE(text.starts_with("cuda-device-id=1000 cannot be used: ")) << text;
+  EXPECT_NE(text.find("; opencl-device=no such device cannot be used: "), std::string::npos) << text;
 }
 
 TEST_F(Device, OneChoiceWarnsOnceHoweverManyCapsCome) {
