@@ -145,15 +145,11 @@ def crossover(data):
     return [table(["us per frame, CPU / GPU; bold: chosen by `auto`"] + memories + ["`auto` / the better device, worst case"], body)]
 
 
-def opencl(data, alone=None):
-    """Cost of a frame with OpenCL and with CUDA, from one run; some of OpenCL's are from a later one."""
-    def key(row):
-        return row["what"], row["size"], row.get("prefilter")
-
-    later = {key(row): row for row in alone["rows"]} if alone else {}
+def opencl(data):
+    """Cost of a frame with OpenCL and with CUDA."""
     units = {"kernel": "us", "frames": "us", "denoise": "ms", "halftone": "ms"}
     body = []
-    for row in ({**row, **later.get(key(row), {})} for row in pick(data["rows"])):
+    for row in pick(data["rows"]):
         what = f"`{row['what']}`" if row["kind"] in ("kernel", "frames") else row["what"]
         detail = row.get("prefilter", "none")
         if row["kind"] == "frames":

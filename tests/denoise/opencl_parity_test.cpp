@@ -208,6 +208,23 @@ TEST_F(OpenclDenoise, SharedSamples) {
   }
 }
 
+/// Every kind of kernel once, on pictures for simulators of devices.
+TEST_F(OpenclDenoise, SmallInEveryShape) {
+  for (const char* const layout : {"GRAY8", "I420_10LE", "RGB"})
+    for (std::size_t shape = 1; shape < limits_.size(); ++shape)
+      for (const int patch : {1, 2}) {
+        Case c;
+        c.layout = layout;
+        c.size = {13, 6};
+        c.settings = small_settings(patch, 2);
+        c.settings.range = 2e4;
+        c.settings.sigma = shape % 2 ? 0 : 12;
+        c.seed = shape;
+        c.fill = Fill::kRandom;
+        ASSERT_NO_FATAL_FAILURE(check(c, shape));
+      }
+}
+
 /// Patches that are the same have a weight though the scale is infinite.
 TEST_F(OpenclDenoise, ScalesWithoutEnd) {
   for (const double sigma : {0.0, 1e30})
