@@ -168,11 +168,13 @@ void Search::learn_noise() {
 bool Search::learn_play() {
   const std::optional<PlaySeen> seen = stops_.play_seen(view());
   if (!seen) return false;
-  lens_.learn_play(seen->play);
+  // What seems to be more than is considered possible is something else, for example a change of the scene.
+  const bool is_possible = seen->play.value_or(0) <= kTuning.deep * lens_.last();
+  const std::optional<double> play = is_possible ? seen->play : std::nullopt;
+  lens_.learn_play(play);
   // At the start of the sweep, the lens did not follow until its play was taken up.
   const FocusPeak& peak = expected_.peak;
-  if (seen->play && (peak.top - sweep_.start()) * lens_.direction() < *seen->play + peak.width / 2)
-    stops_.distrust_sweep();
+  if (play && (peak.top - sweep_.start()) * lens_.direction() < *play + peak.width / 2) stops_.distrust_sweep();
   return true;
 }
 

@@ -119,6 +119,22 @@ TEST(LensSearch, NoneIsNeverTakenForPlay) {
   EXPECT_EQ(some, 0);
 }
 
+TEST(LensSearch, PlayIsAQuarterOfTheRangeAtMost) {
+  double most = 0;
+  for (const double slew : {0.0, 8.0, 2.0})
+    for (const double noise : {0.01, 0.1})
+      for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        Case c(seed, 101);
+        c.drive.slew = slew;
+        Bench b = c.bench();
+        b.noise = noise;
+        b.run(10000);
+        most = std::max(most, b.search.backlash().value_or(0));
+      }
+  std::printf("most play learned: %.1f of 100 steps\n", most);
+  EXPECT_LE(most, 25);
+}
+
 TEST(LensSearch, PlayThatIsSetIsTakenUp) {
   for (const double play : {2.0, 8.0}) {
     int good = 0;
