@@ -49,7 +49,7 @@ std::optional<double> Search::follow(const Choice& choice) {
 std::optional<double> Search::go(int at, bool directly) {
   mean_ = {};
   target_ = at;
-  const double play = lens_.play_to_take_up(kind_ == Kind::kSweep);
+  const double play = lens_.play_to_take_up(kind_ == Kind::kSweep || state_ == FocusState::kStack);
   const bool from_other_side = !lens_.takes_up(at, play);
   stops_.go(from_other_side);
   phase_ = Phase::kStop;

@@ -6,6 +6,14 @@
 
 namespace framequality::focus {
 
+/// Whether frames of the sweep were exposed while the lens moved, at a speed that is known badly: what they show is up
+/// to a stride off.
+static bool was_on_its_way(const View& view) {
+  const Lens& lens = view.lens;
+  return view.kind == Kind::kSweep && lens.is_slow() && !lens.creeps() &&
+         view.sweep.stride() > std::max(1.0, kTuning.way_in_frame * lens.slew());
+}
+
 void Stops::clear() {
   all_.clear();
   other_side_.reset();
@@ -87,16 +95,43 @@ std::optional<FocusPeak> Stops::blur_fitted(const View& view) const {
   return fit && fit->error <= wanted ? std::optional(fit->bell(view.expected.peak.floor)) : std::nullopt;
 }
 
-std::optional<FocusPeak> Stops::fitted_with_sweep(const View& view) const {
-  const auto& [peak, noise] = view.expected;
+double Stops::shift_of_sweep(const View& view) const {
   const std::vector<FocusSample>& row = view.sweep.row();
+  if (all_.empty() || row.size() < 3 || !was_on_its_way(view)) return 0;
+  const auto swept = [&](double at) {
+    const auto after = std::lower_bound(row.begin(), row.end(), at,
+                                        [](const FocusSample& s, double position) { return s.at < position; });
+    if (after == row.begin()) return row.front().score;
+    if (after == row.end()) return row.back().score;
+    const FocusSample& before = *std::prev(after);
+    return before.score + (after->score - before.score) * (at - before.at) / (after->at - before.at);
+  };
+  double shift = 0, least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i <= 40; ++i) {  // from none on, to either side
+    const double tried = (i % 2 ? 1 : -1) * ((i + 1) / 2) * view.sweep.stride() / 20.0;
+    double off = 0;
+    for (const FocusSample& s : all_) off += (s.score - swept(s.at - tried)) * (s.score - swept(s.at - tried));
+    if (off < least) shift = tried, least = off;
+  }
+  return shift;
+}
+
+std::optional<FocusPeak> Stops::fitted_with_sweep(const View& view) const {
+  const double noise = view.expected.noise, shift = shift_of_sweep(view);
+  FocusPeak peak = view.expected.peak;
+  peak.top += shift;
+  const std::vector<FocusSample> row = [&] {
+    std::vector<FocusSample> moved = view.sweep.row();
+    for (FocusSample& s : moved) s.at += shift;
+    return moved;
+  }();
   const double wanted = view.expected.error_wanted();
   // Use both sides, or samples as near the top as noise allows: farther out a peak may lean to one side.
   std::optional<FocusPeak> fit;
   if (peak.width > kTuning.wide * view.sweep.stride()) fit = bisected(peak, row, noise);
   if (fit && fit->error <= wanted) return fit;
   fit.reset();
-  const double highest = view.sweep.best().at;
+  const double highest = view.sweep.best().at + shift;
   std::vector<FocusSample> samples;
   for (const double widths : kTuning.near_top) {
     samples.clear();
@@ -127,12 +162,13 @@ std::optional<PlaySeen> Stops::play_seen(const View& view) const {
   // At an end of the range nothing is fitted yet: the sweep alone has to tell.
   const bool is_fitted = fit_.peak && (fit_.trusts_sweep || all_.size() >= 2);
   if (!is_fitted && !(lens.motion().lag_is_known() && !lens.is_slow() && empty())) return {};
+  if (was_on_its_way(view) && empty()) return {};
   const double share = (other_side_->score - swept.floor) / swept.height;
   // There are two places where the sweep saw this score. The lens went down from beyond the peak, so it is beyond the
   // stop.
   const int direction = lens.direction();
   const double off = std::max({1.0, kTuning.play_stride * view.sweep.stride(), kTuning.play_width * swept.width});
-  const double stood = (other_side_->at - swept.top) * direction;
+  const double stood = (other_side_->at - swept.top - shift_of_sweep(view)) * direction;
   const double near = -view.sweep.distance(swept, share, -direction) - stood;
   const double far = view.sweep.distance(swept, share, direction) - stood;
   const bool tells = share > kTuning.tells_least && share < kTuning.tells_most;

@@ -117,6 +117,8 @@ class Stops {
  private:
   std::optional<FocusPeak> blur_fitted(const View& view) const;
   std::optional<FocusPeak> fitted_with_sweep(const View& view) const;
+  /// How far farther up than the sweep's frames say what they show is, as stops show it; 0 if that is certain.
+  double shift_of_sweep(const View& view) const;
   bool contradicts(const FocusPeak& fit, const View& view) const;
 
   bool takes_too_long(const View& view) const;

@@ -23,6 +23,7 @@ struct Tuning {
   double swept_width = 0.9;  ///< widths of the last peak that commands are apart, a sample on each flank (theory),
   double swept_least = 0.5, swept_most = 1.4;  ///< but within so many times the distance of one that is not known
   double swept_slew = 0.9;                     ///< share of a slow lens's way in a frame that they are apart at most
+  double way_in_frame = 0.5;                   ///< and share from which on frames show it on its way
   double past = 0.5;             ///< share of its rise that the score has come down by when a leg may end,
   double past_peak = 3;          ///< the best so many times the least,
   double past_noise = 6;         ///< and down by so many deviations, which is not by chance

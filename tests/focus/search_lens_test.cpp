@@ -216,6 +216,25 @@ TEST(LensSearch, SlowLensesAreFocusedToo) {
   for (const double slew : {8.0, 4.0}) EXPECT_GE(Searched(slew).good, 85) << slew;
 }
 
+TEST(LensSearch, FramesOfALensOnItsWayShowWhereItWas) {
+  int good = 0, far = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Case c(seed, 101);
+    c.drive.slew = 8;
+    c.drive.exposure = 1;
+    c.drive.backlash = 5;
+    Bench b = c.bench();
+    c.top = 5 + (c.last - 5) * c.top / c.last;
+    b.scene = peak(c.shape, c.top, c.width);
+    b.run();
+    good += c.is_at_top(b);
+    far += b.is_focused() && std::abs(b.lens() - c.top) > 3;
+  }
+  std::printf("slew 8, exposure 1, play 5: %d of 400 at the top, focused farther than 3: %d\n", good, far);
+  EXPECT_GE(good, 335);
+  EXPECT_LE(far, 17);
+}
+
 TEST(LensSearch, LensSlowerThanTheSweepIsRecognized) {
   for (const double slew : {2.0, 1.0}) {
     const Searched all(slew);
