@@ -2,6 +2,9 @@
 // Entry points of the focus search, its start and end, and the watch at rest.
 #include "algorithms/focus/search.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace framequality::focus {
 
 const char* name_of(Phase phase) {
@@ -27,7 +30,18 @@ Search::Search(const FocusSettings& settings, double position) : settings_(setti
   if (settings_.mode != FocusMode::kManual) trigger("it is the first search");
 }
 
-std::optional<double> Search::frame(const FocusFrame& f) {
+FocusFrame Search::in_one_light(FocusFrame f) {
+  if (!f.score || f.light_power <= 0 || !(f.mean > 0)) return f;
+  const double light = std::max(f.mean, kTuning.least_light);
+  if (!(light_ > 0)) light_ = light;
+  *f.score *= std::pow(light_ / light, f.light_power);
+  f.light_power = 0;
+  return f;
+}
+
+std::optional<double> Search::frame(const FocusFrame& seen) {
+  if (seen.score) score_ = *seen.score;
+  const FocusFrame f = in_one_light(seen);
   lens_.frame(f);
   stack_image_ = {};
   if (phase_ == Phase::kIdle) return {};

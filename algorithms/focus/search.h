@@ -95,7 +95,7 @@ class Search {
   Search(const FocusSettings& settings, double position);
 
   /// One frame has arrived. Returns where the lens is to go now, if anywhere.
-  std::optional<double> frame(const FocusFrame& f);
+  std::optional<double> frame(const FocusFrame& seen);
   /// The same for a frame with nothing but a score.
   std::optional<double> frame(std::optional<double> score) { return frame(FocusFrame{.score = score}); }
 
@@ -118,10 +118,10 @@ class Search {
   /// The last target, or the initial position.
   double position() const { return lens_.position(); }
   /// Score of the last frame that had one; 0 before the first.
-  double score() const { return lens_.score(); }
+  double score() const { return score_; }
   /// Commands since the last search began, its own final one included.
   int moves() const { return lens_.commands() - commands_before_; }
-  /// Curve of the search that ended last.
+  /// Curve of the search that ended last. Its scores are in the light of the first frame.
   const FocusCurve& curve() const { return curve_; }
   /// What the certainty of that search follows from.
   const Evidence& evidence() const { return evidence_; }
@@ -138,6 +138,9 @@ class Search {
 
  private:
   using Command = std::optional<double>;  ///< position to send the lens to, if any
+
+  /// The score as it would be in the light of the first frame: lamps flicker, cameras adapt their exposure.
+  FocusFrame in_one_light(FocusFrame f);
 
   // Begin and end.
   void trigger(const char* cause);
@@ -257,6 +260,8 @@ class Search {
   Sweep sweep_;
   Stops stops_;
   FocusWatch watch_;
+  double score_ = 0;
+  double light_ = 0;  ///< of the first frame whose score scales with it: mean luma; 0: none yet
   Expected expected_;
   Changes changes_;
   Mean mean_;  ///< of scores at a position

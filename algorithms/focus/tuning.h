@@ -95,6 +95,7 @@ struct Tuning {
   double near_strides = 1.5;   ///< strides around the top to look at closer
 
   // --- Noise: tables focusing, contrast ------------------------------------------------------------------------------
+  double least_light = 1;                    ///< grey levels: darker frames count as lit like this
   int some_changes = 2, enough_changes = 8;  ///< changes between frames at rest that may lower the noise, or define it,
   double few_changes = 1.5;                  ///< and factor on the estimate from few of them
   double same = 0.02, same_noise = 7;        ///< share, deviations within which scores are equal: 5 sqrt(2) (theory)

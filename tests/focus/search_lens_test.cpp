@@ -261,6 +261,25 @@ TEST(LensSearch, FramesThatWaitInAQueueAreCreditedRight) {
   }
 }
 
+TEST(LensSearch, LampsThatFlickerDoNotMatterWhereTheLightIsMeasured) {
+  int good = 0;
+  std::vector<int> all;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Case c(seed, 101);
+    Bench b = c.bench();
+    b.light_power = 2;
+    while (!b.has_ended() && b.frames < 1000) {
+      b.light = 1 + 0.2 * std::sin(2.1 * b.frames);
+      b.frame();
+    }
+    good += c.is_at_top(b);
+    all.push_back(b.frames);
+  }
+  std::printf("light +-20%%: %d of 100 at the top, median %d frames\n", good, median(all));
+  EXPECT_GE(good, 95);
+  EXPECT_LE(median(all), 30);
+}
+
 TEST(LensSearch, FlatScenesFailAndReturn) {
   for (const double noise : {0.0, 0.005, 0.03}) {
     int failed = 0, back = 0, doubtful = 0;
