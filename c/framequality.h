@@ -263,8 +263,8 @@ FQ_API void fq_focus_close(fq_focus* focus);
 /* Reports the score of a new image; NaN if it could not be measured. Stores the wanted position of the lens in
  * *position. Returns 1 if the lens must move there now, otherwise 0. */
 FQ_API int fq_focus_next(fq_focus* focus, double score, double* position);
-/* The same with a result that has statistics: a change of noise or brightness then does not count as a loss of focus.
- */
+/* The same with a result that has statistics: a change of noise or brightness then does not count as a loss of focus,
+ * nor one of brightness (a lamp that flickers) as a change of focus during a search. */
 FQ_API int fq_focus_next_result(fq_focus* focus, const fq_result* result, double* position);
 /* Starts a search over the whole range. */
 FQ_API int fq_focus_trigger(fq_focus* focus);
@@ -275,8 +275,9 @@ FQ_API int32_t fq_focus_stack_image(const fq_focus* focus, int32_t* count, doubl
 /* Reason for the last move, or for the end of the search, without a full stop. Valid until the next call. */
 FQ_API const char* fq_focus_reason(const fq_focus* focus);
 /* Curve that the last finished search saw: stores at most `room` positions and scores, in order of position, and
- * returns how many there are. top: position of the peak, between steps, NaN if none was found; error: its standard
- * error, 0 if unknown. Any may be NULL. */
+ * returns how many there are. Scores that depend on the light are in that of the first image, if results had
+ * statistics. top: position of the peak, between steps, NaN if none was found; error: its standard error, 0 if unknown.
+ * Any may be NULL. */
 FQ_API size_t fq_focus_curve(const fq_focus* focus, double* positions, double* scores, size_t room, double* top,
                              double* error);
 /* Probability that the last finished search ended within one step of the best position, or within 1% of the range if

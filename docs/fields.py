@@ -84,7 +84,8 @@ FIELDS = {
         "position": "last commanded position of the lens, in the actuator's unit; with `event` `stack`, where it stood in the frame",
         "score": "score of the frame",
         "positions": "positions where the search saw scores, in ascending order; empty if the search was given up",
-        "scores": "scores at these positions",
+        "scores": "scores at these positions; those that depend on the light are in that of the first frame, if the meter "
+                  "reports `mean`",
         "top": "position of the peak's top, between steps; 0 if no peak was found, as are the next three",
         "width": "half width of the peak at half its height, in the actuator's unit",
         "error": "standard error of `top`",
