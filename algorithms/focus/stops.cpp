@@ -108,7 +108,8 @@ double Stops::shift_of_sweep(const View& view) const {
   };
   double shift = 0, least = std::numeric_limits<double>::infinity();
   for (int i = 0; i <= 40; ++i) {  // from none on, to either side
-    const double tried = (i % 2 ? 1 : -1) * ((i + 1) / 2) * view.sweep.stride() / 20.0;
+    const int size = (i + 1) / 2;
+    const double tried = (i % 2 ? size : -size) * view.sweep.stride() / 20.0;
     double off = 0;
     for (const FocusSample& s : all_) off += (s.score - swept(s.at - tried)) * (s.score - swept(s.at - tried));
     if (off < least) shift = tried, least = off;
