@@ -10,9 +10,8 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <map>
 #include <memory>
-#include <optional>
+#include <sched.h>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -86,6 +85,16 @@ Stats stats_of(GstElement* meter) {
   return stats;
 }
 
+/// The last core that this process may use; -1: unknown.
+int last_core() {
+  cpu_set_t set;
+  int core = -1;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return core;
+  for (int i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(static_cast<std::size_t>(i), &set)) core = i;
+  return core;
+}
+
 std::string active_device(GstElement* meter) {
   gchar* device = nullptr;
   g_object_get(meter, "active-device", &device, nullptr);
@@ -94,13 +103,15 @@ std::string active_device(GstElement* meter) {
   return text;
 }
 
-/// Result of one device in one case.
-struct Cost {
-  double us = 0;    ///< median of the slices' time that the streaming thread spends on a frame
-  double rate = 0;  ///< frames a second
-  double score = 0;
-  std::string device;  ///< at the end
-  guint64 moves = 0;
+/// A pipeline on one device, and what it has cost in its turns.
+struct Runner {
+  std::string device;  ///< "cpu", "gpu" or "auto"
+  std::unique_ptr<ElementPipeline> pipeline;
+  guint64 frames = 0;
+  double busy = 0, wall = 0;  ///< us
+
+  double us() const { return busy / static_cast<double>(frames); }  ///< of the streaming thread's time, per frame
+  double per_second() const { return 1e6 * static_cast<double>(frames) / wall; }
 };
 
 class Bench {
@@ -149,32 +160,11 @@ class Bench {
     fields.add("size", c.size.name).add("memory", c.memory.name).add("setting", c.setting.name);
     fields.add("pace", c.paced ? "60" : "max");
     try {
-      std::map<std::string, Cost> costs;
-      double best = 0;
-      std::optional<double> score;
-      for (const char* device : {"cpu", "gpu", "auto"}) {
-        const bool is_gpu = std::string(device) == "gpu";
-        if (is_gpu ? !has_gpu() : device[0] == 'c' && c.memory.source == SourceMemory::kCuda) {
-          std::printf("%10s ", "");
-          continue;
-        }
-        const Cost cost = costs[device] = measure(c, is_gpu ? best_.place->backend->name : device);
-        std::printf("%10.1f ", cost.us);
-        std::fflush(stdout);
-        fields.add(std::string(device) + "_us", cost.us).add(std::string(device) + "_per_second", cost.rate);
-        if (std::exchange(score, cost.score).value_or(cost.score) != cost.score)
-          throw std::runtime_error("the scores differ");
-        if (std::string(device) != "auto") best = best > 0 ? std::min(best, cost.us) : cost.us;
-      }
-      const Cost& automatic = costs["auto"];
-      const double ratio = automatic.us / best;
-      fields.add("auto_on", automatic.device).add("moves", static_cast<std::int64_t>(automatic.moves));
-      fields.add("ratio", ratio);
-      std::printf("%-6s %5d %7.3f\n", automatic.device.c_str(), static_cast<int>(automatic.moves), ratio);
-      if (ratio > worst_) {
-        worst_ = ratio;
-        worst_case_ = name + (c.paced ? " 60/s" : "");
-      }
+      std::vector<Runner> runners;
+      for (const char* device : {"cpu", "gpu", "auto"})
+        if (is_possible(device, c)) runners.push_back(start(device, c));
+      take_turns(runners, c);
+      report(runners, c, name, fields);
     } catch (const std::exception& e) {
       std::printf("%s\n", e.what());
       fields.add("error", e.what());
@@ -183,7 +173,12 @@ class Bench {
     results_.add(std::move(fields));
   }
 
-  Cost measure(const Case& c, const std::string& device) {
+  bool is_possible(const std::string& device, const Case& c) const {
+    return device == "gpu" ? has_gpu() : device == "auto" || c.memory.source != SourceMemory::kCuda;
+  }
+
+  /// A pipeline that has come to its steady state, and is held there.
+  Runner start(const std::string& device, const Case& c) {
     if (luma_size_ != c.size.name)
       luma_ = std::make_shared<const std::vector<std::uint8_t>>(make_picture(c.size.width, c.size.height));
     luma_size_ = c.size.name;
@@ -196,14 +191,78 @@ class Bench {
                    false,
                    luma_,
                    has_gpu() ? std::max(best_.place->id, 0) : 0};
-    spec.device = device;
+    spec.device = device == "gpu" ? best_.place->backend->name : device;
     spec.properties = c.setting.properties;
-    ElementPipeline pipeline(spec);
-    pipeline.source().paced = c.paced && device != "auto";
+    Runner runner{device, std::make_unique<ElementPipeline>(spec)};
+    ElementPipeline& pipeline = *runner.pipeline;
+    const bool settles = device == "auto" && c.memory.source != SourceMemory::kCuda;
+    pipeline.source().paced = c.paced && !settles;
     pipeline.play();
-    if (device == "auto" && c.memory.source != SourceMemory::kCuda) settle(pipeline, c);
+    if (settles) settle(pipeline, c);
     pipeline.wait(c.paced ? 0.5 : 0.15);
-    return watch(pipeline, c);
+    constexpr guint64 kAllPinned = 40;  // each of the pool's buffers has come often enough
+    pipeline.wait_until([&] { return stats_of(pipeline.element()).measured >= kAllPinned; }, "frames no longer come");
+    pipeline.source().core = core_;
+    pipeline.hold();
+    return runner;
+  }
+
+  /// Cores of a host that others use too change their speed by a factor of 1.5 from one second to the next: only what
+  /// runs on the same core, in short turns, can be compared. A turn begins with frames that do not count.
+  void take_turns(std::vector<Runner>& runners, const Case& c) const {
+    const double turn = c.paced ? 0.25 : 0.03;
+    const auto rounds = static_cast<std::size_t>(std::max(1.0, options_.number("seconds") * (c.paced ? 5 : 1) / turn));
+    constexpr guint64 kWarmUp = 4;
+    const guint64 least = c.size.width > 4096 ? 4 : 8;  // frames of a turn
+    const auto watch = [](ElementPipeline& pipeline, double seconds, guint64 frames) {
+      const Stats begin = stats_of(pipeline.element());
+      const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+      const auto is_over = [&] {
+        return Clock::now() >= end && stats_of(pipeline.element()).measured >= begin.measured + frames;
+      };
+      pipeline.wait_until(is_over, "frames no longer come");
+      return begin;
+    };
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < runners.size(); ++i) {
+        Runner& runner = runners[(round + i) % runners.size()];  // each first as often
+        ElementPipeline& pipeline = *runner.pipeline;
+        pipeline.resume();
+        watch(pipeline, 0.001, kWarmUp);
+        const auto start = Clock::now();
+        const Stats before = watch(pipeline, turn, least), after = stats_of(pipeline.element());
+        runner.wall += std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+        runner.busy += 1e-3 * static_cast<double>(after.busy_ns - before.busy_ns);
+        runner.frames += after.measured - before.measured;
+        pipeline.hold();
+      }
+    }
+  }
+
+  void report(const std::vector<Runner>& runners, const Case& c, const std::string& name, Fields& fields) {
+    double best = 0;
+    for (const char* device : {"cpu", "gpu", "auto"}) {
+      const auto runner =
+          std::find_if(runners.begin(), runners.end(), [&](const Runner& r) { return r.device == device; });
+      if (runner == runners.end()) {
+        std::printf("%10s ", "");
+        continue;
+      }
+      std::printf("%10.1f ", runner->us());
+      fields.add(runner->device + "_us", runner->us()).add(runner->device + "_per_second", runner->per_second());
+      if (runner->pipeline->last_score() != runners.front().pipeline->last_score())
+        throw std::runtime_error("the scores differ");
+      if (runner->device != "auto") best = best > 0 ? std::min(best, runner->us()) : runner->us();
+    }
+    GstElement* meter = runners.back().pipeline->element();
+    const double ratio = runners.back().us() / best;
+    const std::string device = active_device(meter);
+    const Stats stats = stats_of(meter);
+    fields.add("auto_on", device).add("moves", static_cast<std::int64_t>(stats.moves)).add("ratio", ratio);
+    std::printf("%-6s %5d %7.3f\n", device.c_str(), static_cast<int>(stats.moves), ratio);
+    if (ratio <= worst_) return;
+    worst_ = ratio;
+    worst_case_ = name + (c.paced ? " 60/s" : "");
   }
 
   /// Waits until auto has opened the device, if there is one, and tried it. Frames come back to back until shortly
@@ -227,29 +286,9 @@ class Bench {
     while (so_far().measured < begin + kTrial && Clock::now() < end) pipeline.wait(0.001);
   }
 
-  /// Slices, of which the median counts: another program's work in one of them is none of ours.
-  Cost watch(ElementPipeline& pipeline, const Case& c) const {
-    std::vector<double> us, rates;
-    const double seconds = options_.number("seconds") * (c.paced ? 3 : 1);
-    constexpr int kSlices = 5;
-    for (int i = 0; i < kSlices; ++i) {
-      const Stats before = stats_of(pipeline.element());
-      const auto begin = Clock::now();
-      Stats after;
-      do {
-        pipeline.wait(seconds / kSlices);
-        after = stats_of(pipeline.element());
-      } while (after.measured == before.measured);
-      const auto frames = static_cast<double>(after.measured - before.measured);
-      us.push_back(1e-3 * static_cast<double>(after.busy_ns - before.busy_ns) / frames);
-      rates.push_back(frames / std::chrono::duration<double>(Clock::now() - begin).count());
-    }
-    return {median(us), median(rates), pipeline.last_score(), active_device(pipeline.element()),
-            stats_of(pipeline.element()).moves};
-  }
-
   const Options& options_;
   Choice best_;
+  int core_ = last_core();  ///< that all streams run on while they are timed
   Results results_;
   std::string luma_size_;
   std::shared_ptr<const std::vector<std::uint8_t>> luma_;
@@ -265,7 +304,7 @@ int main(int argc, char** argv) try {
                          {"memory", "", "of these only: pinned, recycled, fresh, cuda"},
                          {"settings", "", "of these only: plain, binomial5, 10 bits, BGRx, entropy, watch"},
                          {"pace", "", "of these only: max, 60"},
-                         {"seconds", "0.4", "time for each row and device; three times that at 60/s"},
+                         {"seconds", "0.4", "time for each row and device; five times that at 60/s"},
                          {"minutes", "6", "begin with no row after this time"}});
   start_gstreamer();
   Bench(options).run();

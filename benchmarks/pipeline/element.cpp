@@ -105,17 +105,25 @@ ElementPipeline::ElementPipeline(const PipelineOptions& options) : pipeline_(gst
   if (!gst_element_link(last, sink_)) throw std::runtime_error("cannot link the sink");
 }
 
-ElementPipeline::~ElementPipeline() { gst_element_set_state(pipeline_.get(), GST_STATE_NULL); }
+ElementPipeline::~ElementPipeline() {
+  state_->core = -1;  // GStreamer gives the thread to the next pipeline
+  resume();
+  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+}
+
+void ElementPipeline::hold() {
+  state_->is_held = true;
+  wait_until([&] { return state_->is_idle.load(); }, "the stream does not rest");
+}
+
+void ElementPipeline::resume() noexcept {
+  state_->is_held = false;
+  state_->is_held.notify_all();
+}
 
 void ElementPipeline::play() {
   gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
-  constexpr double kPatience = 60;
-  const auto begin = std::chrono::steady_clock::now();
-  do {
-    wait(0.001);
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > kPatience)
-      throw std::runtime_error("no frame came");
-  } while (frames() == 0);
+  wait_until([&] { return frames() > 0; }, "no frame came");
 }
 
 bool ElementPipeline::ends_within(double seconds) {
@@ -142,6 +150,14 @@ bool ElementPipeline::ends_within(double seconds) {
 
 void ElementPipeline::wait(double seconds) {
   if (ends_within(seconds)) throw std::runtime_error("the stream ended");
+}
+
+void ElementPipeline::wait_until(const std::function<bool()>& is_so, const char* if_not) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!is_so()) {
+    wait(0.0002);
+    if (std::chrono::steady_clock::now() > end) throw std::runtime_error(if_not);
+  }
 }
 
 double ElementPipeline::last_score() const {

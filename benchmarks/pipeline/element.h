@@ -7,6 +7,7 @@
 
 #include <gst/gst.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,12 @@ class ElementPipeline {
   bool ends_within(double seconds);
   /// The same for a stream that is not to end: throws if it does.
   void wait(double seconds);
+  /// Lets it run until something is so; throws std::runtime_error with this text after a minute.
+  void wait_until(const std::function<bool()>& is_so, const char* if_not);
+  /// Lets the source make no more frames until resume(); returns when the streaming thread is idle. Throws as wait()
+  /// does.
+  void hold();
+  void resume() noexcept;
   std::uint64_t frames() const { return state_->frames.load(std::memory_order_relaxed); }  ///< made by the source
   double last_score() const;                                                               ///< of a meter
   SourceState& source() { return *state_; }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <sched.h>
 #include <thread>
 #include <utility>
 
@@ -27,7 +28,24 @@ struct Source {
   GstVideoInfo info;
   std::vector<GstMemory*> painted;
   std::chrono::steady_clock::time_point last{};  ///< when the last frame was due, of those that are paced
+  int core = -1;                                 ///< the streaming thread's; -1: any
 };
+
+/// Moves the calling thread to this core, -1: to any that it began with. Where that is not allowed, it stays.
+void run_on(int core) {
+  static const auto all = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    return set;
+  }();
+  cpu_set_t set = all;
+  if (core >= 0) {
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(core), &set);
+  }
+  sched_setaffinity(0, sizeof set, &set);
+}
 
 }  // namespace
 }  // namespace framequality::bench
@@ -144,6 +162,12 @@ static bool paint(const Source& source, GstBuffer* buffer) {
 
 static GstFlowReturn fill(GstPushSrc* element, GstBuffer* buffer) {
   Source& source = source_of(element);
+  if (source.state->is_held) {
+    source.state->is_idle = true;
+    source.state->is_held.wait(true);
+    source.state->is_idle = false;
+  }
+  if (const int core = source.state->core; core != source.core) run_on(source.core = core);
   const bool fresh = source.options.memory == SourceMemory::kFresh;
   GstMemory* memory = gst_buffer_peek_memory(buffer, 0);
   if (fresh || std::find(source.painted.begin(), source.painted.end(), memory) == source.painted.end()) {

@@ -38,6 +38,9 @@ struct SourceState {
   std::atomic<std::uint64_t> frames{0};
   std::atomic<bool> took_pool{false};  ///< the one that was offered
   std::atomic<bool> paced{false};      ///< may be set: frames come kSourceRate a second, else as fast as they go
+  std::atomic<bool> is_held{false};    ///< may be set: no frame comes; notify when it is reset
+  std::atomic<bool> is_idle{false};    ///< the streaming thread waits, because it is held
+  std::atomic<int> core{-1};           ///< may be set: the streaming thread runs on this core alone; -1: on all
 };
 
 /// True if this build can make frames of kCuda.
