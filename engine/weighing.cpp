@@ -27,6 +27,10 @@ void use_weighing_clock(Weighing::Time (*clock)()) { clock_in_use = clock; }
 
 void Weighing::open() {
   is_open_ = true;
+  if (heavy_ < 2) {
+    filled_ = 0;  // a trial is due after the next window
+    return;
+  }
   if (filled_ > 0 && cost(Side::kCpu) == Time{}) costs_[index(Side::kCpu)] = median();
   begin_trial();
 }
