@@ -24,7 +24,24 @@ std::optional<double> Search::refine() {
   const int at = lens_.at();
   if (fit.contradicts && lens_.may_have_play(at) && stops_.at(at)) return suspect_play(*stops_.at(at));
   if (learn_play()) stops_.make_fit(view());
+  if (has_not_followed()) return turn_round();
   return follow(stops_.choose(view()));
+}
+
+bool Search::has_not_followed() const {
+  if (kind_ != Kind::kSweep || !lens_.is_free() || lens_.is_slow() || lens_.knows_play()) return false;
+  const double beyond = lens_.at() - lens_.direction() * std::ceil(lens_.play_to_take_up(true));
+  return lens_.clamped(beyond) != beyond && stops_.are_one_place(expected_);
+}
+
+std::optional<double> Search::turn_round() {
+  reason_ = "the lens does not follow from this end of the range";
+  lens_.turn_round();
+  lens_.suspect_play();
+  stops_.forget();
+  stops_.distrust_sweep();
+  state_ = FocusState::kFine;
+  return go(lens_.clamped(expected_.peak.top));
 }
 
 std::optional<double> Search::follow(const Choice& choice) {

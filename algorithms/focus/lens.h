@@ -87,6 +87,8 @@ class Lens {
   void approach_like(int from, int to) {
     if (is_free()) direction_ = to >= from ? 1 : -1;
   }
+  /// From now on approaches from the other side.
+  void turn_round() { direction_ = -direction_; }
 
   int at() const { return at_; }
   double position() const { return position_; }
@@ -121,6 +123,8 @@ class Lens {
   void learn_slew(std::uint64_t arrived);
 
   const std::optional<double>& play() const { return play_; }  ///< as set or learned
+  /// True if it was set, or an earlier search proved it.
+  bool knows_play() const { return play_ && !is_new_play_; }
   /// Play to allow for, 0 if there is none. unknown: also if not known yet.
   double play_to_take_up(bool unknown) const;
   /// True if a lens with this much play would reach `at`, sent there now.

@@ -217,6 +217,10 @@ class Search {
   /// Goes to a stop, past it first if the lens has play; directly: from wherever it is.
   Command go(int at, bool directly = false);
   int frames_past(int distance) const;
+  /// True if the stops show one place, since play that is not known was not taken up from this end of the range.
+  bool has_not_followed() const;
+  /// Makes the stops again, approached from the other end.
+  Command turn_round();
   /// Goes to a stop that may be the end.
   Command settle(int at);
   // Handle a frame in the phase of this name.

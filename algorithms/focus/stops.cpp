@@ -237,6 +237,11 @@ bool Stops::is_level(const Expected& expected) const {
   return most - least < std::max(kTuning.level_noise * expected.noise, kTuning.level * expected.peak.height);
 }
 
+bool Stops::are_one_place(const Expected& expected) const {
+  return all_.size() >= 3 && all_.back().at - all_.front().at > kTuning.one_place * expected.peak.width &&
+         is_level(expected);
+}
+
 bool Stops::misses_peak(const View& view) const {
   const FocusPeak& peak = view.expected.peak;
   return view.kind == Kind::kSweep && all_.size() >= 3 && view.sweep.stride() > 1 &&

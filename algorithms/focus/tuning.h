@@ -117,6 +117,7 @@ struct Tuning {
   double contradicts = 0.1;                       ///< share of the height by which a stop below the fit contradicts it
   double believed = 1.5;                          ///< widths beyond the stops within which a parabola is trusted
   double beyond = 0.3;                            ///< widths beyond the stops from which on the top is visited first
+  double one_place = 0.5;                         ///< widths over which scores that are alike show a lens at rest
   double has_side = 0.4;                          ///< of `side`, from which on a stop counts as beside the top
   double few_width = 2.5;                         ///< steps: the best position of narrower peaks is seen, not computed,
   double could_be_best = 0.15;                    ///< share below the fit's top of positions that could be it
