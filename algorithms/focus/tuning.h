@@ -53,6 +53,7 @@ struct Tuning {
   double no_play = 0.5;                ///< steps: less does not show on a grid of steps (theory)
   double spare_play = 0.1;             ///< share of the play passed in addition to it, at least one step,
   double spare_learned = 0.5;          ///< and if it was learned, from a sweep that shows it within a third
+  double play_room = 0.015;            ///< share of the range that stops keep clear of learned play at its end
   double slow_time = 1.5;              ///< factor on a slow lens's learned travel time, to wait for it
   double creeping = 0.6;               ///< strides per frame below which a sweep does not wait for the lens, as a long
   int long_move = 6;                   ///< move of at least so many frames shows,
