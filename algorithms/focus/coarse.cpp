@@ -136,9 +136,18 @@ std::optional<double> Search::leg() {
   }
   is_past_ = !is_near_ && (is_past_peak() || (is_wide_ && sweep_.shows_one_peak(lens_.motion(), lens_.last())));
   if (is_past_) return leg_done();
+  if (is_wrong_way()) {
+    sweep_.postpone(lens_.at());
+    return begin_leg();
+  }
   if (const std::optional<int> next = sweep_.next(lens_.at())) return lens_.send_on(*next);
   phase_ = Phase::kLegEnd;
   return lens_.motion().at_rest() ? leg_done() : std::nullopt;
+}
+
+bool Search::is_wrong_way() {
+  return from_here_ && sweep_.is_first_leg() && sweep_.has_legs() && is_prompt() && sweep_.credit(lens_.motion()) &&
+         sweep_.falls(std::max(watch_.noise(), watch_.unrest()));
 }
 
 std::optional<double> Search::leg_end() {

@@ -192,6 +192,8 @@ class Search {
   /// The lens may not be prompt: begins the leg once it has arrived where that begins.
   Command begin_leg_anew(bool is_on_its_way);
   Command leg();
+  /// True if the sweep began beside the last focus, and moves away from the new one.
+  bool is_wrong_way();
   Command leg_end();
   /// Goes to the next leg, another sweep in between, back across the peak, or on with swept().
   Command leg_done();

@@ -143,6 +143,13 @@ bool Sweep::shows_one_peak(const FocusMotion& motion, int last) {
   return most > kTuning.past_peak * least || room < peak->half_width();
 }
 
+bool Sweep::falls(double noise) const {
+  const bool up = leg_.to > leg_.from;
+  const double first = (up ? row_.front() : row_.back()).score, last = (up ? row_.back() : row_.front()).score;
+  const double same = kTuning.past_noise * noise;
+  return best().score - first <= same && first - last > std::max(kTuning.falls * first, same);
+}
+
 bool Sweep::is_too_coarse() const {
   const std::optional<BlurPeak> peak = blur_peak({});
   if (!peak) return true;

@@ -62,6 +62,7 @@ class Sweep {
   void set_stride(int stride) { stride_ = stride; }
   int passes() const { return passes_; }  ///< sweeps so far
   bool has_legs() const { return !legs_.empty(); }
+  bool is_first_leg() const { return leg_begin_ == 0; }
   const Leg& begin_leg();
   /// A leg begins with this command, an index in FocusMotion. Frames that show commands before the first leg's do not
   /// count.
@@ -83,6 +84,10 @@ class Sweep {
   /// True when one peak, as blur makes it, explains all that was seen, lies behind the leg's last position, and leaves
   /// no room for a higher one. Credits scores.
   bool shows_one_peak(const FocusMotion& motion, int last);
+  /// After credit(), in the first leg: true when scores have only come down since it began, by more than noise.
+  bool falls(double noise) const;
+  /// The rest of the leg, from `at` on, comes after the others.
+  void postpone(int at) { legs_.push_back({at, leg_.to}); }
   /// The peak as blur makes it, from what was seen near the highest position, and stops. row: not empty.
   std::optional<BlurPeak> blur_peak(std::span<const FocusSample> stops) const;
   /// True where its positions do not tell that the peak has the shape that blur gives it. row: not empty.

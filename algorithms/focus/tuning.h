@@ -30,6 +30,7 @@ struct Tuning {
   double one_depth = 0.08;       ///< share by which one peak may be off all that it explains when a leg may end,
   double sure_peak = 0.01;       ///< and share of the range that its top may be uncertain by
   double moving = 0.05;          ///< share of all scores' range by which two differ that show a lens on its way
+  double falls = 0.15;           ///< share of the score that leads away from the peak, where it may be on either side
   double flat = 0.01;            ///< share of the score within which all lie where there is no peak
   double windows[2] = {1.5, 3};  ///< strides over which scores are averaged to see whether a peak stands out:
   double stands_out = 7;         ///< deviations from which one does,
