@@ -66,8 +66,8 @@ void Lens::begin() {
 
 int Lens::reachable(double at) const {
   // At the end of the range where it reverses, the lens does not follow until its play is taken up. Stops there show
-  // one place, so that learned play, which may be more, is given room.
-  const double room = settings_.backlash >= 0 ? 0 : kTuning.play_room * last_;
+  // one place, so that learned play, which may be more, is given room. What slow lenses show as play is less certain.
+  const double room = settings_.backlash >= 0 || is_slow() ? 0 : kTuning.play_room * last_;
   const double dead = play_ && *play_ > kTuning.no_play ? std::floor(*play_ + room) : 0;
   const double low = direction_ > 0 ? dead : 0, high = direction_ > 0 ? last_ : last_ - dead;
   return low < high ? clamped(std::clamp(at, low, high)) : clamped(at);
