@@ -3,18 +3,17 @@
 //
 // The score of a scene as a function of the lens position has one main peak, where it is in focus, and may be nearly
 // flat far from it. So:
-//   coarse    a sweep over the range (sweep.h), from the nearer end or from where focus was last, first to one side,
-//   and
-//             back as soon as scores fall: one command a frame, each score credited to the position that its frame
+//   coarse    a sweep over the range (sweep.h), from the nearer end or from where focus was last, first to one side
+//             and back as soon as scores fall: one command a frame, each score credited to the position that its frame
 //             shows (motion.h), until it is clearly past a peak. Its step is a share of the range, as peaks do not
 //             narrow with finer steps. If noise hides the peak, it sweeps again in between, until the peak stands out
 //             or it is certain that there is none. If the nearest or the farthest of several objects is wanted, it sees
 //             the whole range, twice as near, and goes on with the part around the first or last peak that stands out
-//             (peaks.h). A lens slower than the sweep shows in scores that keep changing. It is sent from end to end at
-//             its own speed, which follows from when the scores come to rest, and with it the position that each frame
-//             shows. Few positions tell the top of a lens that is at once where it is sent (blur_peak.h): it looks at
-//             ten, and looks closer only if they do not. Two looks on the way back across the peak show its play
-//             (play.h)
+//             (peaks.h).
+//             A lens slower than the sweep shows in scores that keep changing. It is sent from end to end at its own
+//             speed, which follows from when the scores come to rest, and with it the position that each frame shows.
+//             Few positions tell the top of a lens that is at once where it is sent (blur_peak.h): it looks at ten, and
+//             looks closer only if they do not. Two looks on the way back across the peak show its play (play.h)
 //   fine      a few stops beside the top and at it (stops.h). The sweep has shown the peak's shape; stops locate its
 //             top: that of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames
 //             as noise requires. All are approached from the same side, while the lens may have play (lens.h). If the
