@@ -272,6 +272,16 @@ TEST(FocusLens, EndOfTheRangeWhereItTurnsInIsOutOfReach) {
   EXPECT_EQ(lens.reachable(99), 96);
 }
 
+TEST(FocusLens, LearnedPlayIsGivenRoomThere) {
+  Lens lens(settings(), 0);
+  EXPECT_EQ(lens.reachable(1), 1) << "play is not known yet";
+  lens.learn_play(4.0);
+  EXPECT_EQ(lens.reachable(1), 5) << "4 and 1.5% of the range";
+  EXPECT_EQ(lens.reachable(99), 99);
+  lens.learn_play(0.0);
+  EXPECT_EQ(lens.reachable(1), 1);
+}
+
 TEST(FocusLens, PlayIsReckonedWithAsFarAsItMayBe) {
   EXPECT_EQ(Lens(settings(), 0).play_to_take_up(true), 25);
   EXPECT_EQ(Lens(settings(), 0).play_to_take_up(false), 0);
