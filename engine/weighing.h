@@ -14,8 +14,8 @@ namespace framequality {
 /// A stream begins on the CPU, which needs no preparation. To open a device (driver, context, kernels, memory) takes
 /// about kOpening, even in vain, so it is opened as soon as the CPU has worked for that long: whoever rents
 /// until the rent has reached the price has never paid more than twice what was necessary. Two tasks in succession of
-/// kHeavy open it at once. Meanwhile the CPU continues, and works slower: opening uses memory and cores. So it works for
-/// a window more, which counts; heavy tasks do not wait for that.
+/// kHeavy open it at once. Meanwhile the CPU continues, and works slower: opening uses memory and cores. So it works
+/// for a window more, which counts; heavy tasks do not wait for that.
 ///
 /// Then the device works on a trial. Buffers that come back are pinned on their third use and a pool of pinned ones
 /// takes a few frames to arrive, so the first kWarmUp windows do not count. The median of the last one, compared with
