@@ -27,7 +27,7 @@ void use_weighing_clock(Weighing::Time (*clock)()) { clock_in_use = clock; }
 
 void Weighing::open() {
   is_open_ = true;
-  if (heavy_ < 2) {
+  if (!is_heavy()) {
     filled_ = 0;  // a trial is due after the next window
     return;
   }

@@ -56,7 +56,7 @@ class Weighing {
   explicit Weighing(Time opening) : opening_(opening) {}
 
   /// True from when the device should be opened until it has been.
-  bool wants_device() const { return !is_open_ && (worked_ >= opening_ || heavy_ >= 2); }
+  bool wants_device() const { return !is_open_ && (worked_ >= opening_ || is_heavy()); }
   /// The device can be used from now on.
   void open();
   /// Side of the next task.
@@ -71,6 +71,8 @@ class Weighing {
  private:
   static std::size_t index(Side side) { return static_cast<std::size_t>(side); }
   static Side other(Side side) { return side == Side::kCpu ? Side::kDevice : Side::kCpu; }
+  /// True if the CPU is too slow to be measured once more before a trial.
+  bool is_heavy() const { return heavy_ >= 2; }
   /// The median of the window so far.
   Time median() const;
   void begin_trial();
