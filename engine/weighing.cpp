@@ -67,11 +67,12 @@ void Weighing::begin_trial() {
 }
 
 void Weighing::end_trial() {
-  if (ratio(cost(side_), cost(home_)) < kMargin) home_ = side_;
+  const bool is_won = ratio(cost(side_), cost(home_)) < kMargin;
+  if (is_won) home_ = side_;
   side_ = home_;
   reference_ = cost(home_);
   trial_ = std::exchange(worked_, Time{});
-  patience_ = std::min(2 * patience_, kMostPatience);
+  patience_ = is_won ? kPatience : std::min(2 * patience_, kMostPatience);
 }
 
 bool Weighing::is_trial_due(Time now) {

@@ -23,7 +23,8 @@ namespace framequality {
 ///
 /// Costs change (another plan, other programs), so the loser is tried again, at growing intervals. A trial that
 /// took time T comes again after kPatience * T of work, then after twice that, and so on: trials take at most
-/// 1 / kPatience, 2.5% of the time. With a challenger that must be kMargin cheaper, 7%, a stream is at worst
+/// 1 / kPatience, 2.5% of the time. A winner that lost before may have won by chance (the speed of a core changed
+/// during the trial), so it is put to the test after kPatience * T again. With a challenger that must be kMargin cheaper, 7%, a stream is at worst
 /// 1.075 * 1.025 - 1 = 10% slower than at the better place.
 ///
 /// Thread-safety: one thread at a time.

@@ -265,7 +265,7 @@ class Bench {
     worst_case_ = name + (c.paced ? " 60/s" : "");
   }
 
-  /// Waits until auto has opened the device, if there is one, and tried it. Frames come back to back until shortly
+  /// Waits until auto has opened the device, if there is one, and tried it twice, once if frames are paced. Frames come back to back until shortly
   /// before it is opened, which a camera would need a minute for.
   void settle(ElementPipeline& pipeline, const Case& c) const {
     const auto end = Clock::now() + std::chrono::seconds(30);
@@ -281,9 +281,15 @@ class Bench {
     while (so_far().moves == 0 && Clock::now() < end && (has_gpu() || so_far().busy_ns < 1e9 * opening + 1e7))
       pipeline.wait(0.001);
     if (!has_gpu()) return;
-    const guint64 begin = so_far().measured;
+    const Stats begin = so_far();
     constexpr guint64 kTrial = (Weighing::kWarmUp + 1) * Weighing::kWindow + 4;
-    while (so_far().measured < begin + kTrial && Clock::now() < end) pipeline.wait(0.001);
+    while (so_far().measured < begin.measured + kTrial && Clock::now() < end) pipeline.wait(0.001);
+    if (c.paced) return;
+    // Until the loser has been tried again.
+    const guint64 tried = so_far().busy_ns;
+    const guint64 enough = tried + (Weighing::kPatience + 2) * (tried - begin.busy_ns);
+    const auto last = std::min(end, Clock::now() + std::chrono::seconds(4));
+    while (so_far().busy_ns < enough && Clock::now() < last) pipeline.wait(0.001);
   }
 
   const Options& options_;

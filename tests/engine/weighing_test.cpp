@@ -190,6 +190,19 @@ TEST(Weighing, TheLoserIsTriedAgainEverMoreRarely) {
   EXPECT_LE(stream.moves - before, 50) << "every 640 times as long, and two for each";
 }
 
+TEST(Weighing, AWinByChanceDoesNotLast) {
+  Time cpu = 100us;
+  Stream stream([&](Side side, int) { return side == Side::kCpu ? cpu : 110us; });
+  stream.run(1000000);  // by now patience is at its longest
+  cpu = 140us;          // the core slows down before a trial
+  while (stream.side() == Side::kCpu) stream.run(1);
+  cpu = 100us;
+  stream.run(kTrial);
+  ASSERT_EQ(stream.side(), Side::kDevice);
+  stream.run(40 * kTrial + 2 * static_cast<int>(Weighing::kWindow));
+  EXPECT_EQ(stream.side(), Side::kCpu);
+}
+
 TEST(Weighing, AHopelessCpuIsNotTriedAgain) {
   Stream stream(constant(60ms, 2ms));
   stream.run(2 + kTrial);
