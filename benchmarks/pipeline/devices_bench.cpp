@@ -265,8 +265,8 @@ class Bench {
     worst_case_ = name + (c.paced ? " 60/s" : "");
   }
 
-  /// Waits until auto has opened the device, if there is one, and tried it twice, once if frames are paced. Frames come back to back until shortly
-  /// before it is opened, which a camera would need a minute for.
+  /// Waits until auto has opened the device, if there is one, and tried it twice, once if frames are paced. Frames come
+  /// back to back until shortly before it is opened, which a camera would need a minute for.
   void settle(ElementPipeline& pipeline, const Case& c) const {
     const auto end = Clock::now() + std::chrono::seconds(30);
     const auto so_far = [&] { return stats_of(pipeline.element()); };
@@ -285,10 +285,12 @@ class Bench {
     constexpr guint64 kTrial = (Weighing::kWarmUp + 1) * Weighing::kWindow + 4;
     while (so_far().measured < begin.measured + kTrial && Clock::now() < end) pipeline.wait(0.001);
     if (c.paced) return;
-    // Until the loser has been tried again.
+    // Until the loser has been tried again, on the core that counts: the device's threads, which would inherit it,
+    // exist.
+    pipeline.source().core = core_;
     const guint64 tried = so_far().busy_ns;
     const guint64 enough = tried + (Weighing::kPatience + 2) * (tried - begin.busy_ns);
-    const auto last = std::min(end, Clock::now() + std::chrono::seconds(4));
+    const auto last = std::min(end, Clock::now() + std::chrono::seconds(8));
     while (so_far().busy_ns < enough && Clock::now() < last) pipeline.wait(0.001);
   }
 
