@@ -27,10 +27,7 @@ void use_weighing_clock(Weighing::Time (*clock)()) { clock_in_use = clock; }
 
 void Weighing::open() {
   is_open_ = true;
-  if (!is_heavy()) {
-    filled_ = 0;  // a trial is due after the next window
-    return;
-  }
+  if (!is_heavy()) return forget();  // a trial is due after the next window
   if (filled_ > 0 && cost(Side::kCpu) == Time{}) costs_[index(Side::kCpu)] = median();
   begin_trial();
 }
@@ -39,11 +36,13 @@ void Weighing::add(Side side, Time cost) {
   if (side != side_) return;  // begun before the move
   worked_ += cost;
   heavy_ = cost >= kHeavy ? heavy_ + 1 : 0;
-  window_[filled_++] = cost;
-  if (filled_ < kWindow) return;
+  last_[next_++] = cost;
+  filled_ = std::max(filled_, next_);
+  if (next_ % kWindow != 0) return;
+  if (next_ == kMemory) next_ = 0;
   const Time now = costs_[index(side_)] = median();
-  filled_ = 0;
   if (side_ != home_) {
+    forget();
     // The CPU has nothing to warm up.
     const int warm_up = side_ == Side::kDevice ? kWarmUp : 0;
     if (++windows_ > warm_up || ratio(now, costs_[index(home_)]) > kLost) end_trial();
@@ -53,15 +52,17 @@ void Weighing::add(Side side, Time cost) {
 }
 
 Weighing::Time Weighing::median() const {
-  auto sorted = window_;
+  auto sorted = last_;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(filled_ / 2);
   std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(filled_));
   return *middle;
 }
 
+void Weighing::forget() { next_ = filled_ = 0; }
+
 void Weighing::begin_trial() {
   side_ = other(home_);
-  filled_ = 0;
+  forget();
   windows_ = 0;
   worked_ = {};
 }
@@ -76,10 +77,11 @@ void Weighing::end_trial() {
 }
 
 bool Weighing::is_trial_due(Time now) {
+  if (worked_ < kHaste * trial_) return false;
   const double change = ratio(now, reference_);
   if (change > kChange || change < 1 / kChange || cost(other(home_)) == Time{}) {
     patience_ = kPatience / 2;
-    return worked_ >= kHaste * trial_;
+    return true;
   }
   if (home_ == Side::kDevice && ratio(cost(Side::kCpu), now) > kHopeless) return false;
   return worked_ >= patience_ * trial_;

@@ -24,8 +24,8 @@ namespace framequality {
 /// Costs change (another plan, other programs), so the loser is tried again, at growing intervals. A trial that
 /// took time T comes again after kPatience * T of work, then after twice that, and so on: trials take at most
 /// 1 / kPatience, 2.5% of the time. A winner that lost before may have won by chance (the speed of a core changed
-/// during the trial), so it is put to the test after kPatience * T again. With a challenger that must be kMargin cheaper, 7%, a stream is at worst
-/// 1.075 * 1.025 - 1 = 10% slower than at the better place.
+/// during the trial), so it is put to the test after kPatience * T again. With a challenger that must be kMargin
+/// cheaper, 7%, a stream is at worst 1.075 * 1.025 - 1 = 10% slower than at the better place.
 ///
 /// Thread-safety: one thread at a time.
 class Weighing {
@@ -38,8 +38,10 @@ class Weighing {
   static constexpr Time kReopening = std::chrono::milliseconds(20);
   /// A frame at 60 a second: a core that needs longer cannot wait for the device while a camera is running.
   static constexpr Time kHeavy = std::chrono::microseconds(16667);
-  static constexpr std::size_t kWindow = 16;  ///< tasks whose median counts
-  static constexpr int kWarmUp = 2;           ///< windows
+  static constexpr std::size_t kWindow = 16;  ///< tasks of a trial whose median counts
+  /// The winner's last tasks whose median counts: after a pause, caches are cold for a window or two.
+  static constexpr std::size_t kMemory = 4 * kWindow;
+  static constexpr int kWarmUp = 2;  ///< windows
   static constexpr double kMargin = 0.93;
   /// A trial ends with the first window that costs this many times the winner's: not even memory that is not pinned
   /// yet slows a potential winner that much, and a device may be an emulator.
@@ -74,8 +76,9 @@ class Weighing {
   static Side other(Side side) { return side == Side::kCpu ? Side::kDevice : Side::kCpu; }
   /// True if the CPU is too slow to be measured once more before a trial.
   bool is_heavy() const { return heavy_ >= 2; }
-  /// The median of the window so far.
+  /// The median of the last costs.
   Time median() const;
+  void forget();
   void begin_trial();
   void end_trial();
   bool is_trial_due(Time now);
@@ -84,9 +87,9 @@ class Weighing {
   bool is_open_ = false;
   int heavy_ = 0;  ///< tasks in succession
   Side side_ = Side::kCpu;
-  Side home_ = Side::kCpu;  ///< of the winner; during a trial the other side works
-  std::array<Time, kWindow> window_{};
-  std::size_t filled_ = 0;
+  Side home_ = Side::kCpu;            ///< of the winner; during a trial the other side works
+  std::array<Time, kMemory> last_{};  ///< costs, of which `filled_` count
+  std::size_t next_ = 0, filled_ = 0;
   int windows_ = 0;   ///< of the trial
   Time costs_[2]{};   ///< by side
   Time reference_{};  ///< the winner's cost when it won

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <malloc.h>
 #include <memory>
 #include <sched.h>
 #include <stdexcept>
@@ -314,6 +315,8 @@ int main(int argc, char** argv) try {
                          {"pace", "", "of these only: max, 60"},
                          {"seconds", "0.4", "time for each row and device; five times that at 60/s"},
                          {"minutes", "6", "begin with no row after this time"}});
+  // Else malloc() gives the same block for each frame that is "fresh", and its pages' luck in the caches is a row's.
+  mallopt(M_MMAP_THRESHOLD, 1 << 17);
   start_gstreamer();
   Bench(options).run();
 } catch (const std::exception& e) {

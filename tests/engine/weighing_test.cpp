@@ -232,6 +232,16 @@ TEST(Weighing, OtherWorkIsWeighedAnew) {
   }
 }
 
+TEST(Weighing, ASlowWindowAfterAPauseIsNoOtherWork) {
+  // Every 5 ms something else runs on the core.
+  Stream stream([](Side side, int i) { return side == Side::kDevice ? 40us : i % 500 < 28 ? 20us : 10us; });
+  stream.run(kBefore + kTrial);
+  const int before = stream.moves;
+  stream.run(1000000);
+  EXPECT_EQ(stream.side(), Side::kCpu);
+  EXPECT_LE(stream.moves - before, 40) << "two for each trial, ever more rarely";
+}
+
 TEST(Weighing, AHopelessCpuIsTriedWhenItIsSaidThatTheWorkIsAnother) {
   // Without a prefilter the device takes as long as with one: the copy is what takes time.
   Stream stream([](Side side, int i) { return side == Side::kDevice ? 100us : i < 20000 ? 500us : 50us; });
