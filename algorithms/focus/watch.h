@@ -3,7 +3,8 @@
 //
 // Noise and light change scores as well as focus does. If a frame's noise and brightness are known, changes that they
 // explain are not losses: noise adds to a score at most the whole score of an unfocused scene, and
-// light scales it.
+// light scales it. A score that falls while the brightness stays is believed after half as many frames: that is what
+// focus does, and what hides the scene does not.
 #pragma once
 
 #include "algorithms/focus/peak.h"
@@ -26,8 +27,9 @@ struct FocusFrame {
 };
 
 struct WatchSettings {
-  double loss = 0.3;      ///< relative change of the score that loses focus, 0...1
-  int loss_frames = 10;   ///< frames that it must last, >= 1
+  double loss = 0.3;  ///< relative change of the score that loses focus, 0...1
+  int loss_frames =
+      10;  ///< frames that it must last, >= 1; half of them if the scene is known to be as bright as before
   bool tracking = true;   ///< smaller changes that last count too
   double noise_gain = 0;  ///< most that noise adds to a score, per unit of its variance, 8-bit grey levels^2
   double noise_least = 0, noise_most = 0;  ///< standard deviations that were estimated while nothing but focus changed:
@@ -84,6 +86,7 @@ class FocusWatch {
       calm_ = 0;
       patience_ = std::max(1, patience_ / 2);
     }
+    if (2 * outside_ >= s.loss_frames * patience_ && score < low && is_calm() && is_as_bright()) return Sign::kLost;
     if (outside_ >= s.loss_frames * patience_) {
       outside_ = s.loss_frames * patience_;
       ++waited_;
@@ -130,6 +133,7 @@ class FocusWatch {
   static constexpr double kSteady = 0.06;    ///< a score that has varied by less than this share is steady,
   static constexpr double kSteadyNoise = 6;  ///< or by fewer standard deviations
   static constexpr double kSteadyLight = 0.04;
+  static constexpr double kSameLight = 0.01;
   static constexpr double kOtherScene = 3;  ///< a ratio of brightness beyond this means another scene
   static constexpr std::size_t kRecent = 8, kCalmFrames = 5;
   static constexpr int kBlock = 30, kRebase = 30;
@@ -210,6 +214,14 @@ class FocusWatch {
     }
     const double allowed = std::max(kSteady * std::max(std::abs(least), std::abs(most)), kSteadyNoise * noise());
     return most - least <= allowed && !(lightest - darkest > kSteadyLight * lightest + 1);
+  }
+
+  /// True if the scene is known to be as bright as before. Blur spreads light and takes none away, while of photographs
+  /// that cover 30 to 90% of another one, 6% leave it as bright as that.
+  bool is_as_bright() const {
+    double mean = 0;
+    for (std::size_t i = recent_.size() - kCalmFrames; i < recent_.size(); ++i) mean += recent_[i].mean / kCalmFrames;
+    return std::abs(mean - reference_.mean()) < kSameLight * reference_.mean();
   }
 
   /// Adds to the block; true if it is full.

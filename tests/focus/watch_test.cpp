@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 #include <numbers>
 
 namespace framequality::test {
@@ -58,6 +59,29 @@ TEST(FocusWatch, LossIsNoticedAfterLossFrames) {
       EXPECT_GE(found, loss_frames) << score;
       EXPECT_LE(found, needed) << score;
     }
+}
+
+TEST(FocusWatch, ALossAtTheSameBrightnessIsBelievedSooner) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const struct {
+    double score, mean;
+    int loss_frames, expected;
+  } cases[] = {
+      {50, 100, 10, 5},  {50, 99.1, 10, 5},  {50, 98, 10, 10},
+      {50, 102, 10, 10}, {50, kNan, 10, 10}, {150, 100, 10, 10},  // focus that is lost does not raise the score
+      {50, 100, 30, 15}, {50, 100, 4, 5},                         // until the scene has been calm for five
+  };
+  for (const auto& c : cases) {
+    Watched w({.loss_frames = c.loss_frames});
+    const auto frame = [](double score, double mean) {
+      FocusFrame f = frame_of(score);
+      f.mean = mean;
+      return f;
+    };
+    ASSERT_EQ(w.frames_to_sign([&](int) { return frame(100, 100); }, 100), -1);
+    EXPECT_EQ(w.frames_to_sign([&](int) { return frame(c.score, c.mean); }, 100), c.expected)
+        << c.score << " at " << c.mean << ", " << c.loss_frames;
+  }
 }
 
 TEST(FocusWatch, ChangesBelowTheLossAreNone) {
