@@ -33,18 +33,23 @@ struct Normal {
   }
 };
 
+/// Variance of the logarithm of a score.
+double variance_of(const FocusSample& s, double noise) {
+  const double relative = noise / s.score;
+  return relative * relative / s.frames + kModel * kModel;
+}
+
 Normal normal_at(const Vector& v, std::span<const FocusSample> samples, double noise, double unit) {
   Normal normal;
   const double width = std::exp(v[2]), power = std::exp(v[3]);
   for (const FocusSample& s : samples) {
     const double lean = s.at / unit < v[1] ? 1 : -1;  // each side has its own width
-    const double u = (s.at / unit - v[1]) / width * std::exp(lean * v[4]), q = 1 + u * u, relative = noise / s.score;
-    const double variance = relative * relative / s.frames + kModel * kModel;
+    const double u = (s.at / unit - v[1]) / width * std::exp(lean * v[4]), q = 1 + u * u;
     const double left = std::log(s.score) - (v[0] - power * std::log(q));
     normal.off += left * left;
     const double bend = 2 * power * u * u / q;
     normal.add({1, 2 * power * u * std::exp(lean * v[4]) / (q * width), bend, -power * std::log(q), -lean * bend}, left,
-               1 / variance);
+               1 / variance_of(s, noise));
   }
   normal.add({0, 0, 0, 1, 0}, -v[3], 1 / (kPowers * kPowers));
   normal.add({0, 0, 0, 0, 1}, -v[4], 1 / (kLeans * kLeans));
@@ -111,6 +116,35 @@ std::optional<BlurPeak> blur_peak_of(std::span<const FocusSample> samples, doubl
                       std::sqrt(now.off / static_cast<double>(samples.size())),
                       now.squares};
   return std::isfinite(peak.top + peak.height + peak.width + peak.error) ? std::optional(peak) : std::nullopt;
+}
+
+std::optional<BlurPeak> placed_peak(const BlurPeak& shape, std::span<const FocusSample> samples, double noise,
+                                    double from, double to) {
+  if (std::any_of(samples.begin(), samples.end(), [](const FocusSample& s) { return !(s.score > 0); })) return {};
+  constexpr int kTops = 400;
+  std::array<BlurPeak, kTops + 1> tried;
+  for (int i = 0; i <= kTops; ++i) {
+    BlurPeak& peak = tried[static_cast<std::size_t>(i)] = shape;
+    peak.top = from + (to - from) * i / kTops;
+    // The best height for this top, in closed form.
+    double sum = 0, weights = 0;
+    for (const FocusSample& s : samples) {
+      const double weight = 1 / variance_of(s, noise);
+      sum += weight * std::log(s.score / peak.score(s.at)), weights += weight;
+    }
+    peak.height *= std::exp(sum / weights);
+    peak.squares = 0;
+    for (const FocusSample& s : samples) {
+      const double left = std::log(s.score / peak.score(s.at));
+      peak.squares += left * left / variance_of(s, noise);
+    }
+  }
+  BlurPeak best = *std::min_element(tried.begin(), tried.end(),
+                                    [](const BlurPeak& a, const BlurPeak& b) { return a.squares < b.squares; });
+  const auto as_good =
+      std::count_if(tried.begin(), tried.end(), [&](const BlurPeak& peak) { return peak.squares < best.squares + 1; });
+  best.error = 0.5 * static_cast<double>(as_good) * (to - from) / kTops;
+  return best;
 }
 
 }  // namespace framequality::focus

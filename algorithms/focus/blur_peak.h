@@ -47,4 +47,9 @@ struct BlurPeak {
 /// they do not determine a top.
 std::optional<BlurPeak> blur_peak_of(std::span<const FocusSample> samples, double noise, double top, double width);
 
+/// The peak of the same width and power that explains samples best, with its top in from...to: maximum likelihood.
+/// error: how far from there one standard deviation explains them as well. Nothing for scores that are not positive.
+std::optional<BlurPeak> placed_peak(const BlurPeak& shape, std::span<const FocusSample> samples, double noise,
+                                    double from, double to);
+
 }  // namespace framequality::focus

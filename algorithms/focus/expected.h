@@ -2,19 +2,22 @@
 // The peak that a focus search expects, the noise of its scores, and the tolerances that follow from both.
 #pragma once
 
+#include "algorithms/focus/blur_peak.h"
 #include "algorithms/focus/peak.h"
 #include "algorithms/focus/tuning.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace framequality::focus {
 
 struct Expected {
-  FocusPeak peak;    ///< as the sweep, or the last search, saw it
-  double noise = 0;  ///< standard deviation of single scores
+  FocusPeak peak;                   ///< as the sweep, or the last search, saw it
+  double noise = 0;                 ///< standard deviation of single scores
+  std::optional<BlurPeak> shape{};  ///< of the last sweep's peak, if it is well known
 
   /// Largest difference of scores that count as equal.
   double tolerance() const { return std::max(kTuning.same_noise * noise, kTuning.same * peak.height); }

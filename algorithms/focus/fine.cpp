@@ -63,6 +63,27 @@ std::optional<double> Search::follow(const Choice& choice) {
   }
 }
 
+bool Search::may_look() const {
+  return !settings_.stop_and_go && settings_.average_frames <= 1 && lens_.motion().lag_is_known() && !lens_.is_slow() &&
+         lens_.play().value_or(kTuning.no_play) < kTuning.no_play && expected_.frames_wanted(1) == 1 && expected_.shape;
+}
+
+std::optional<double> Search::look_beside(double step) {
+  const int here = lens_.at(), there = lens_.clamped(here + step), opposite = lens_.clamped(here - step);
+  if (there == here || opposite == here) return refine();
+  look_ = opposite;
+  phase_ = Phase::kLook;
+  return lens_.send(there);
+}
+
+std::optional<double> Search::look() {
+  const FocusMotion& motion = lens_.motion();
+  if (const std::optional<int> at = motion.shown(motion.now()); at && !stops_.at(*at))
+    stops_.add({static_cast<double>(*at), lens_.score(), 1});
+  if (look_) return lens_.send_on(*std::exchange(look_, {}));
+  return stops_.at(lens_.at()) ? refine() : std::nullopt;
+}
+
 std::optional<double> Search::go(int at, bool directly) {
   mean_ = {};
   target_ = at;

@@ -8,7 +8,8 @@
 namespace framequality::focus {
 
 const char* name_of(Phase phase) {
-  constexpr const char* kNames[] = {"idle", "start", "to-leg", "leg", "leg-end", "back", "pass", "stop", "watch"};
+  constexpr const char* kNames[] = {"idle", "start", "to-leg", "leg",  "leg-end",
+                                    "back", "pass",  "stop",   "look", "watch"};
   return kNames[static_cast<int>(phase)];
 }
 
@@ -64,6 +65,8 @@ std::optional<double> Search::frame(const FocusFrame& seen) {
       return back();
     case Phase::kPass:
       return pass();
+    case Phase::kLook:
+      return look();
     default:
       return stop();
   }
@@ -84,6 +87,7 @@ void Search::configure(const FocusSettings& settings) {
   if (other) {
     lens_.configure(settings);
     shape_.reset();
+    blur_shape_.reset();
   }
   const char* cause = "the settings changed";
   if (settings.mode == FocusMode::kContinuous && phase_ == Phase::kIdle && old.mode != settings.mode) {
@@ -164,6 +168,10 @@ std::optional<double> Search::finish(bool focused) {
     if (kind_ == Kind::kSweep && noise_.noise_least <= noise_.noise_most)
       noise_.noise_gain = kTuning.noise_gain * std::max(0.0, expected_.peak.floor) /
                           std::max(noise_.noise_least * noise_.noise_least, 0.01);
+    if (kind_ == Kind::kSweep) {
+      blur_shape_ = sweep_.row().empty() ? std::nullopt : sweep_.blur_peak(stops_.all());
+      if (blur_shape_ && !(blur_shape_->off < kTuning.known_shape)) blur_shape_.reset();
+    }
     shape_ = peak;
     shape_->top = lens_.at();
     if (settings_.stack > 0 && kind_ != Kind::kTracking) return begin_stack();
@@ -217,11 +225,10 @@ FocusPeak Search::peak_found() const {
 }
 
 void Search::end(FocusState state) {
-  const bool useless = ended_at_ && std::abs(lens_.at() - *ended_at_) <= 1;
   if (kind_ == Kind::kTracking)
-    watch_.probe_was_useless(useless);
+    watch_.probe_was_useless(ended_at_ == lens_.at());
   else
-    watch_.was_useless(useless);
+    watch_.was_useless(ended_at_ && std::abs(lens_.at() - *ended_at_) <= 1);
   ended_at_ = lens_.at();
   state_ = state;
   watch_from_here();
@@ -281,12 +288,16 @@ std::optional<double> Search::begin_beside(const Loss& loss) {
   level.at = lens_.stand();
   expected_ = {*shape_, std::max(watch_.noise(), watch_.unrest())};
   expected_.peak.top = level.at;
+  if (blur_shape_) {
+    expected_.shape = blur_shape_;
+    expected_.shape->height = watch_.reference();
+  }
   stops_.add(level);
   const double most = kind_ == Kind::kTracking ? kTuning.tracking_step : kTuning.local_step;
   const double step = drift_ * std::clamp(loss.distance, 1.0, std::max(1.0, most * expected_.peak.width));
   stops_.begin_beside(lens_.motion().now(), step, loss.share);
   retries_ = kTuning.retries - 1;
-  return refine();
+  return may_look() ? look_beside(step) : refine();
 }
 
 std::optional<double> Search::nothing_here() {

@@ -21,9 +21,10 @@
 //   settle    at the top; if its score is lower than one seen on the way, the search continues
 //   stack     if wanted, an image at each position of a focus stack (stack.h), and back to the top
 //   focused   the watch (watch.h): a lasting change begins a search once the scene has come to rest: first beside the
-//             last peak, as far out as the loss of score says, and only if nothing is there in the whole range. A small
-//             loss that lasts is probed inside the depth of focus (state tracking). A search that ends where it began
-//             was useless: the next waits twice as long, until all has been calm for a while
+//             last peak, as far out as the loss of score says, and only if nothing is there in the whole range. A
+//             frame on either side is enough where the sweep's peak, moved, explains them. A small loss that lasts is
+//             probed inside the depth of focus (state tracking). A search that ends where it began was useless: the
+//             next waits twice as long, until all has been calm for a while
 //
 // All thresholds are in tuning.h.
 #pragma once
@@ -61,6 +62,7 @@ enum class Phase {
   kBack,    ///< back across the sweep's peak, to see the lens's play
   kPass,    ///< beyond a stop, to come back to it from the right side
   kStop,    ///< on the way to a stop, and there
+  kLook,    ///< on both sides of where focus was, one frame each
   kWatch
 };
 /// For a log.
@@ -217,6 +219,10 @@ class Search {
   /// After the sweep and each stop: to the next, or the end.
   Command refine();
   Command follow(const Choice& choice);
+  /// True if single frames show a position each, and where on the known peak that is.
+  bool may_look() const;
+  /// Looks on both sides of where focus was, so many steps away.
+  Command look_beside(double step);
   /// Goes to a stop, past it first if the lens has play; directly: from wherever it is.
   Command go(int at, bool directly = false);
   int frames_past(int distance) const;
@@ -228,6 +234,7 @@ class Search {
   Command settle(int at);
   // Handle a frame in the phase of this name.
   Command pass();
+  Command look();
   Command stop();
   /// Handles a stop that has enough frames.
   Command measured(const FocusSample& sample);
@@ -294,6 +301,7 @@ class Search {
   bool is_back_ = true;        ///< all frames of the way back were seen
   bool from_here_ = false;     ///< the sweep goes to both sides of where focus was last
   int target_ = 0;             ///< stop to come back to
+  std::optional<int> look_;    ///< position to look at next
   int passing_ = 0;            ///< frames until then
   bool looks_again_ = false;   ///< this is the second fine pass
   int retries_ = 0;            ///< of stops, after a final score below the promised one
@@ -304,10 +312,11 @@ class Search {
   int times_slower_ = 0;  ///< finer sweeps, because the stops missed the peak
 
   // Kept from one search to the next.
-  std::optional<FocusPeak> shape_;  ///< of the last peak; its top is where the lens stands
-  std::optional<int> ended_at_;     ///< step
-  int drift_ = 1;                   ///< sign of the last change of focus
-  WatchSettings noise_;             ///< of the frames of a sweep, as far as the watch takes it into account
+  std::optional<BlurPeak> blur_shape_;  ///< of the last sweep's peak
+  std::optional<FocusPeak> shape_;      ///< of the last peak; its top is where the lens stands
+  std::optional<int> ended_at_;         ///< step
+  int drift_ = 1;                       ///< sign of the last change of focus
+  WatchSettings noise_;                 ///< of the frames of a sweep, as far as the watch takes it into account
   FocusCurve curve_;
   Evidence evidence_;
 };

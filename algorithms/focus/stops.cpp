@@ -81,10 +81,26 @@ const Fit& Stops::make_fit(const View& view) {
     distrusts_sweep_ = !fit_.contradicts || !lens.may_have_play(lens.at());
   }
   if (all_.size() < 2) return fit_;
+  if (view.kind != Kind::kSweep && (fit_.peak = placed(view.expected))) return fit_;
   FocusPeak known = view.expected.peak;
   known.top = best().at;
   fit_.peak = refined(known, all_, view.expected.noise);
   return fit_;
+}
+
+std::optional<FocusPeak> Stops::placed(const Expected& expected) const {
+  if (!expected.shape || all_.size() != 3) return {};  // further stops tell more than a known shape
+  const BlurPeak& known = *expected.shape;
+  const double reach = expected.peak.width;
+  const std::optional<BlurPeak> peak =
+      placed_peak(known, all_, expected.noise, all_.front().at - reach, all_.back().at + reach);
+  // Else something else has changed too.
+  const bool is_known = peak && peak->squares < kTuning.placed_squares &&
+                        std::abs(std::log(peak->height / known.height)) < kTuning.placed_height;
+  if (!is_known) return {};
+  FocusPeak bell = expected.peak;
+  bell.top = peak->top, bell.height = peak->height - bell.floor, bell.error = peak->error;
+  return bell;
 }
 
 std::optional<FocusPeak> Stops::blur_fitted(const View& view) const {

@@ -118,6 +118,8 @@ class Stops {
   Choice choose(const View& view) const;
 
  private:
+  /// The last sweep's peak, moved to where it explains the stops; empty if nowhere.
+  std::optional<FocusPeak> placed(const Expected& expected) const;
   std::optional<FocusPeak> blur_fitted(const View& view) const;
   std::optional<FocusPeak> fitted_with_sweep(const View& view) const;
   /// How far farther up than the sweep's frames say what they show is, as stops show it; 0 if that is certain.

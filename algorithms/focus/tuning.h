@@ -166,6 +166,8 @@ struct Tuning {
   double least_height = 0.1;                     ///< least height assumed for a scene, relative to the last one's
   double level_near = 0.35;                      ///< share left from which on the lens stays if all is level
   double level = 0.02, level_noise = 4;          ///< share, deviations within which all is level
+  double known_shape = 0.03;  ///< share that looks may be off the sweep's peak for its shape to be known,
+  double placed_squares = 9, placed_height = 0.29;  ///< squared deviations, logarithm: and later looks off that shape
   double noise_gain = 2;  ///< factor on noise's share of a score: estimates of noise include texture
 
   // --- Stack: theory -------------------------------------------------------------------------------------------------

@@ -36,6 +36,25 @@ TEST(BlurPeak, ScoreAndDistanceAreInverse) {
   EXPECT_NEAR(bell.score(50 + peak.distance(2)), 2, 1e-3) << "half its height";
 }
 
+TEST(BlurPeak, ThreeLooksPlaceAKnownShape) {
+  const BlurPeak known{.top = 50, .height = 3, .width = 9, .power = 0.8};
+  for (const double top : {44.0, 50.0, 53.3, 58.0})
+    for (const double height : {2.5, 3.0, 3.6}) {
+      BlurPeak truth = known;
+      truth.top = top, truth.height = height;
+      const auto fit = placed_peak(known, seen(truth, 46, 4, 3), 0.001, 37, 63);
+      ASSERT_TRUE(fit);
+      EXPECT_NEAR(fit->top, top, 0.1) << height;
+      EXPECT_NEAR(fit->height, height, 0.02 * height) << top;
+      EXPECT_LT(fit->squares, 0.5);
+      EXPECT_LT(fit->error, 0.7) << top;
+      // A narrower peak is another one.
+      truth.width = 4;
+      EXPECT_GT(placed_peak(known, seen(truth, 46, 4, 3), 0.001, 37, 63)->squares, 9) << top;
+    }
+  EXPECT_FALSE(placed_peak(known, std::vector<FocusSample>{{46, 1, 1}, {50, 0, 1}, {54, 1, 1}}, 0, 37, 63));
+}
+
 TEST(BlurPeak, OneSideLeavesTheTopUncertain) {
   const BlurPeak truth{.top = 40, .height = 5, .width = 10};
   const auto both = blur_peak_of(seen(truth, 10, 10, 6), 0, 40, 12);
