@@ -71,7 +71,7 @@ bool Search::may_look() const {
 std::optional<double> Search::look_beside(double step) {
   const int here = lens_.at(), there = lens_.clamped(here + step), opposite = lens_.clamped(here - step);
   if (there == here || opposite == here) return refine();
-  look_ = opposite;
+  looks_ = {here, opposite};  // back at once: one of the looks may be much blurred
   phase_ = Phase::kLook;
   return lens_.send(there);
 }
@@ -80,8 +80,12 @@ std::optional<double> Search::look() {
   const FocusMotion& motion = lens_.motion();
   if (const std::optional<int> at = motion.shown(motion.now()); at && !stops_.at(*at))
     stops_.add({static_cast<double>(*at), lens_.score(), 1});
-  if (look_) return lens_.send_on(*std::exchange(look_, {}));
-  return stops_.at(lens_.at()) ? refine() : std::nullopt;
+  if (!looks_.empty()) {
+    const int next = looks_.back();
+    looks_.pop_back();
+    return lens_.send_on(next);
+  }
+  return stops_.all().size() > 2 || motion.at_rest() ? refine() : std::nullopt;
 }
 
 std::optional<double> Search::go(int at, bool directly) {

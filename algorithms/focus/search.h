@@ -301,7 +301,7 @@ class Search {
   bool is_back_ = true;        ///< all frames of the way back were seen
   bool from_here_ = false;     ///< the sweep goes to both sides of where focus was last
   int target_ = 0;             ///< stop to come back to
-  std::optional<int> look_;    ///< position to look at next
+  std::vector<int> looks_;     ///< positions to be sent to, the next one last
   int passing_ = 0;            ///< frames until then
   bool looks_again_ = false;   ///< this is the second fine pass
   int retries_ = 0;            ///< of stops, after a final score below the promised one
