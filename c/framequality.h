@@ -264,7 +264,8 @@ FQ_API void fq_focus_close(fq_focus* focus);
  * *position. Returns 1 if the lens must move there now, otherwise 0. */
 FQ_API int fq_focus_next(fq_focus* focus, double score, double* position);
 /* The same with a result that has statistics: a change of noise or brightness then does not count as a loss of focus,
- * nor one of brightness (a lamp that flickers) as a change of focus during a search. */
+ * nor one of brightness (a lamp that flickers) as a change of focus during a search. Where the score falls and the
+ * brightness stays, a loss is noticed in half the time. */
 FQ_API int fq_focus_next_result(fq_focus* focus, const fq_result* result, double* position);
 /* Starts a search over the whole range. */
 FQ_API int fq_focus_trigger(fq_focus* focus);
