@@ -68,24 +68,44 @@ bool Search::may_look() const {
          lens_.play().value_or(kTuning.no_play) < kTuning.no_play && expected_.frames_wanted(1) == 1 && expected_.shape;
 }
 
-std::optional<double> Search::look_beside(double step) {
-  const int here = lens_.at(), there = lens_.clamped(here + step), opposite = lens_.clamped(here - step);
-  if (there == here || opposite == here) return refine();
-  looks_ = {here, opposite};  // back at once: one of the looks may be much blurred
+std::optional<double> Search::look_beside(int at, double step) {
+  const int there = lens_.clamped(at + step), opposite = lens_.clamped(at - step);
+  if (there == at || opposite == at) return stops_.empty() ? go(at) : refine();
+  return look_at({at, opposite, there});
+}
+
+std::optional<double> Search::look_at(std::vector<int> positions) {
+  looks_ = std::move(positions);
+  stops_wanted_ = stops_.all().size() + looks_.size() - (stops_.at(looks_.front()) ? 1 : 0);
+  looks_from_ = lens_.motion().commands();
   phase_ = Phase::kLook;
-  return lens_.send(there);
+  const int next = looks_.back();
+  looks_.pop_back();
+  return lens_.send_on(next);
 }
 
 std::optional<double> Search::look() {
   const FocusMotion& motion = lens_.motion();
-  if (const std::optional<int> at = motion.shown(motion.now()); at && !stops_.at(*at))
-    stops_.add({static_cast<double>(*at), lens_.score(), 1});
+  const std::optional<std::size_t> shown = motion.shown_command(motion.now());
+  // Not what it shows of where it was before.
+  if (shown && motion.commands() - motion.kept() + *shown >= looks_from_)
+    if (const int at = motion.sent(*shown); !stops_.at(at)) stops_.add({static_cast<double>(at), lens_.score(), 1});
   if (!looks_.empty()) {
     const int next = looks_.back();
     looks_.pop_back();
     return lens_.send_on(next);
   }
-  return stops_.all().size() > 2 || motion.at_rest() ? refine() : std::nullopt;
+  if (stops_.all().size() < stops_wanted_ && !motion.at_rest()) return {};
+  return std::exchange(is_far_, false) ? look_there() : refine();
+}
+
+std::optional<double> Search::look_there() {
+  const FocusSample best = stops_.best();
+  const BlurPeak& shape = *expected_.shape;
+  if (best.score < kTuning.found * shape.height) return nothing_here();
+  stops_.forget();
+  expected_.peak.top = best.at;
+  return look_beside(static_cast<int>(best.at), std::max({1.0, expected_.side(), shape.distance(best.score)}));
 }
 
 std::optional<double> Search::go(int at, bool directly) {

@@ -134,7 +134,7 @@ void Search::clear() {
   stops_.clear();
   changes_ = {};
   mean_ = {};
-  looks_again_ = false;
+  looks_again_ = is_far_ = false;
   way_back_.clear();
   is_back_ = true;
 }
@@ -271,33 +271,55 @@ std::optional<double> Search::watch(const FocusFrame& f) {
   // The object that is wanted now may be far from the last peak.
   const bool looks_near = is_beside && (!wants_all() || sign == FocusWatch::Sign::kSlipped);
   const Loss loss = loss_of(sign, looks_near ? &*shape_ : nullptr, watch_.reference(), watch_.level().score);
+  const bool is_far =
+      loss.kind == Kind::kSweep || (loss.kind == Kind::kLocal && loss.distance > kTuning.far_away * shape_->width);
+  if (looks_near && is_far)
+    if (const std::optional<double> command = begin_far(loss)) return command;
   if (loss.kind != Kind::kSweep) return begin_beside(loss);
   retries_ = times_slower_ = 0;
   begin(loss.cause);
   return start_sweep(true, is_beside);
 }
 
-std::optional<double> Search::begin_beside(const Loss& loss) {
+void Search::begin_near(const Loss& loss) {
   clear();
   commands_before_ = lens_.commands();
   began_at_ = lens_.position();
   cause_ = reason_ = loss.cause;
-  kind_ = loss.kind;
+  kind_ = loss.kind == Kind::kTracking ? Kind::kTracking : Kind::kLocal;
   state_ = kind_ == Kind::kTracking ? FocusState::kTracking : FocusState::kFine;
   FocusSample level = watch_.level();
   level.at = lens_.stand();
-  expected_ = {*shape_, std::max(watch_.noise(), watch_.unrest())};
+  expected_ = {*shape_, std::max(watch_.noise(), watch_.unrest()), blur_shape_};
   expected_.peak.top = level.at;
-  if (blur_shape_) {
-    expected_.shape = blur_shape_;
-    expected_.shape->height = watch_.reference();
-  }
+  if (expected_.shape) expected_.shape->height = watch_.reference();
   stops_.add(level);
+  retries_ = kTuning.retries - 1;
+}
+
+std::optional<double> Search::begin_beside(const Loss& loss) {
+  begin_near(loss);
   const double most = kind_ == Kind::kTracking ? kTuning.tracking_step : kTuning.local_step;
   const double step = drift_ * std::clamp(loss.distance, 1.0, std::max(1.0, most * expected_.peak.width));
   stops_.begin_beside(lens_.motion().now(), step, loss.share);
-  retries_ = kTuning.retries - 1;
-  return may_look() ? look_beside(step) : refine();
+  return may_look() ? look_beside(lens_.at(), step) : refine();
+}
+
+std::optional<double> Search::begin_far(const Loss& loss) {
+  begin_near(loss);
+  const FocusSample level = stops_.best();
+  if (!may_look() || !(level.score > 0)) return {};
+  const double distance = expected_.shape->distance(level.score);
+  const int here = lens_.at();
+  std::vector<int> looks = {here};
+  for (const int side : {-drift_, drift_}) {
+    const double at = here + side * distance, beyond = std::max(-at, at - lens_.last());
+    if (distance >= 1 && beyond < kTuning.beyond_end * distance) looks.push_back(lens_.clamped(at));
+  }
+  if (looks.size() < 2) return {};
+  stops_.begin_beside(lens_.motion().now(), drift_ * expected_.side(), loss.share);
+  is_far_ = true;
+  return look_at(std::move(looks));
 }
 
 std::optional<double> Search::nothing_here() {

@@ -22,9 +22,10 @@
 //   stack     if wanted, an image at each position of a focus stack (stack.h), and back to the top
 //   focused   the watch (watch.h): a lasting change begins a search once the scene has come to rest: first beside the
 //             last peak, as far out as the loss of score says, and only if nothing is there in the whole range. A
-//             frame on either side is enough where the sweep's peak, moved, explains them. A small loss that lasts is
-//             probed inside the depth of focus (state tracking). A search that ends where it began was useless: the
-//             next waits twice as long, until all has been calm for a while
+//             frame on either side is enough where the sweep's peak, moved, explains them; after a large loss, two
+//             more frames first tell on which side it is. A small loss that lasts is probed inside the depth of focus
+//             (state tracking). A search that ends where it began was useless: the next waits twice as long, until all
+//             has been calm for a while
 //
 // All thresholds are in tuning.h.
 #pragma once
@@ -221,8 +222,12 @@ class Search {
   Command follow(const Choice& choice);
   /// True if single frames show a position each, and where on the known peak that is.
   bool may_look() const;
-  /// Looks on both sides of where focus was, so many steps away.
-  Command look_beside(double step);
+  /// Looks on both sides of a position, so many steps away, and goes back there.
+  Command look_beside(int at, double step);
+  /// Looks at positions, the last one first. The lens stays at the first one.
+  Command look_at(std::vector<int> positions);
+  /// Handles looks where the peak may have gone: looks beside the one that found it.
+  Command look_there();
   /// Goes to a stop, past it first if the lens has play; directly: from wherever it is.
   Command go(int at, bool directly = false);
   int frames_past(int distance) const;
@@ -252,7 +257,11 @@ class Search {
 
   // Focused.
   Command watch(const FocusFrame& f);
+  /// Begins a search beside the last peak.
+  void begin_near(const Loss& loss);
   Command begin_beside(const Loss& loss);
+  /// Looks at the two positions where a known peak that scores as it does here may have gone; no command if none.
+  Command begin_far(const Loss& loss);
   /// Returns to the last focus, or starts a search of the whole range.
   Command nothing_here();
 
@@ -285,29 +294,32 @@ class Search {
   Kind kind_ = Kind::kSweep;
   const char* cause_ = "";
   const char* reason_ = "";
-  double began_at_ = 0;        ///< position
-  int commands_before_ = 0;    ///< the search
-  bool has_score_ = false;     ///< the frame with which the sweep began
-  bool is_past_ = false;       ///< the leg has shown its peak
-  bool is_wide_ = false;       ///< the sweep looks far apart, as is_prompt() was true when it began
-  bool can_hurry_ = false;     ///< the first leg may begin before the lens's answer is seen,
-  bool hurries_ = false;       ///< and did, and it is not seen yet
-  int late_ = 0;               ///< frames that the lens moved after the leg should have ended
-  int lingers_ = 0;            ///< frames more at the beginning of a leg, which tell the noise
-  bool is_near_ = false;       ///< it was made again near the peak,
-  bool is_shifted_ = false;    ///< or in between
-  std::vector<int> way_back_;  ///< positions to come
-  int times_back_ = 0;         ///< across the peak
-  bool is_back_ = true;        ///< all frames of the way back were seen
-  bool from_here_ = false;     ///< the sweep goes to both sides of where focus was last
-  int target_ = 0;             ///< stop to come back to
-  std::vector<int> looks_;     ///< positions to be sent to, the next one last
-  int passing_ = 0;            ///< frames until then
-  bool looks_again_ = false;   ///< this is the second fine pass
-  int retries_ = 0;            ///< of stops, after a final score below the promised one
-  std::vector<int> stack_;     ///< steps, in order
-  int stacked_ = 0;            ///< images of it so far
-  int stack_focus_ = 0;        ///< where the lens goes back to
+  double began_at_ = 0;           ///< position
+  int commands_before_ = 0;       ///< the search
+  bool has_score_ = false;        ///< the frame with which the sweep began
+  bool is_past_ = false;          ///< the leg has shown its peak
+  bool is_wide_ = false;          ///< the sweep looks far apart, as is_prompt() was true when it began
+  bool can_hurry_ = false;        ///< the first leg may begin before the lens's answer is seen,
+  bool hurries_ = false;          ///< and did, and it is not seen yet
+  int late_ = 0;                  ///< frames that the lens moved after the leg should have ended
+  int lingers_ = 0;               ///< frames more at the beginning of a leg, which tell the noise
+  bool is_near_ = false;          ///< it was made again near the peak,
+  bool is_shifted_ = false;       ///< or in between
+  std::vector<int> way_back_;     ///< positions to come
+  int times_back_ = 0;            ///< across the peak
+  bool is_back_ = true;           ///< all frames of the way back were seen
+  bool from_here_ = false;        ///< the sweep goes to both sides of where focus was last
+  int target_ = 0;                ///< stop to come back to
+  std::vector<int> looks_;        ///< positions to be sent to, the next one last
+  std::uint64_t looks_from_ = 0;  ///< command that sent it to the first of them
+  std::size_t stops_wanted_ = 0;  ///< until all looks were seen
+  bool is_far_ = false;           ///< they are where the peak may have gone
+  int passing_ = 0;               ///< frames until then
+  bool looks_again_ = false;      ///< this is the second fine pass
+  int retries_ = 0;               ///< of stops, after a final score below the promised one
+  std::vector<int> stack_;        ///< steps, in order
+  int stacked_ = 0;               ///< images of it so far
+  int stack_focus_ = 0;           ///< where the lens goes back to
   FocusStackImage stack_image_;
   int times_slower_ = 0;  ///< finer sweeps, because the stops missed the peak
 

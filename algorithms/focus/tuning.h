@@ -168,7 +168,10 @@ struct Tuning {
   double level = 0.02, level_noise = 4;          ///< share, deviations within which all is level
   double known_shape = 0.03;  ///< share that looks may be off the sweep's peak for its shape to be known,
   double placed_squares = 9, placed_height = 0.29;  ///< squared deviations, logarithm: and later looks off that shape
-  double noise_gain = 2;  ///< factor on noise's share of a score: estimates of noise include texture
+  double far_away = 1.2;    ///< widths: where the peak may have gone farther, looks tell first on which side it is
+  double found = 0.4;       ///< share of the height: a look that scores this found the peak
+  double beyond_end = 0.1;  ///< share of the distance: a peak that is farther beyond the range is not there
+  double noise_gain = 2;    ///< factor on noise's share of a score: estimates of noise include texture
 
   // --- Stack: theory -------------------------------------------------------------------------------------------------
   double stack_width = 0.9;  ///< widths that its images are apart: halfway, a bell has 90% of its height

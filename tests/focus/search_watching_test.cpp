@@ -66,7 +66,7 @@ TEST(LensSearch, ASmallLossIsPlacedByTwoLooks) {
 
 TEST(LensSearch, AFarJumpIsFollowedTheOtherWayAfterAFewPositions) {
   std::vector<int> frames;
-  int good = 0, far = 0;
+  int good = 0, far = 0, beside = 0, missed = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Case c(seed, 101);
     c.settings.mode = FocusMode::kContinuous;
@@ -88,12 +88,17 @@ TEST(LensSearch, AFarJumpIsFollowedTheOtherWayAfterAFewPositions) {
     frames.push_back(b.frames - begin);
     far += away > 30;
     good += c.is_at_top(b);
+    beside += std::abs(b.lens() - c.top) > 2;
+    missed += c.shape == Shape::kRound && !c.is_at_top(b);
   }
   std::printf("jumps of 15...30 steps: median %d frames, %d of 200 at the top, %d over 30 steps the wrong way\n",
               median(frames), good, far);
-  // Seen: 25, 200, 26. Before it turned back 28, 200, 96. Far from narrow peaks, scores do not tell where the peak is.
-  EXPECT_LE(median(frames), 27);
-  EXPECT_GE(good, 196);
+  // Seen: 23, 191, 27. By sweeps alone 25, 200, 26, and before they turned back 28, 200, 96. Far from narrow peaks,
+  // scores do not tell where the peak is. Looks miss leaning peaks by a step, whose sides differ by 30% here.
+  EXPECT_LE(median(frames), 24);
+  EXPECT_GE(good, 187);
+  EXPECT_EQ(beside, 0);
+  EXPECT_EQ(missed, 0) << "round ones";
   EXPECT_LE(far, 40);
 }
 
