@@ -89,7 +89,7 @@ const Fit& Stops::make_fit(const View& view) {
 }
 
 std::optional<FocusPeak> Stops::placed(const Expected& expected) const {
-  if (!expected.shape || all_.size() != 3) return {};  // further stops tell more than a known shape
+  if (!expected.shape || all_.size() < 3) return {};
   const BlurPeak& known = *expected.shape;
   const double reach = expected.peak.width;
   const std::optional<BlurPeak> peak =
