@@ -247,8 +247,8 @@ static void add_search(Properties<GstFocusController, FocusOptions>& properties)
       .add(part(&S::loss), "loss", "Loss",
            "Treat focus as lost when the score changes by this fraction, up or down (mode=continuous)", 0, 1)
       .add(part(&S::loss_frames), "loss-frames", "Loss frames",
-           "Treat focus as lost only after the change has lasted this many frames, or half as many if the score falls and "
-           "the meter says that the brightness stays; raised after an unsuccessful search (mode=continuous)",
+           "Treat focus as lost only after the change has lasted this many frames, or half as many if the score falls "
+           "and the meter says that the brightness stays; raised after an unsuccessful search (mode=continuous)",
            1, 10000)
       .add(part(&S::tracking), "tracking", "Tracking",
            "Probe near the focus when a change of score that is smaller than 'loss' lasts (mode=continuous)")
