@@ -79,6 +79,10 @@ std::optional<double> Search::look_at(std::vector<int> positions) {
   stops_wanted_ = stops_.all().size() + looks_.size() - (stops_.at(looks_.front()) ? 1 : 0);
   looks_from_ = lens_.motion().commands();
   phase_ = Phase::kLook;
+  return look_on();
+}
+
+std::optional<double> Search::look_on() {
   const int next = looks_.back();
   looks_.pop_back();
   return lens_.send_on(next);
@@ -90,11 +94,7 @@ std::optional<double> Search::look() {
   // Not what it shows of where it was before.
   if (shown && motion.commands() - motion.kept() + *shown >= looks_from_)
     if (const int at = motion.sent(*shown); !stops_.at(at)) stops_.add({static_cast<double>(at), lens_.score(), 1});
-  if (!looks_.empty()) {
-    const int next = looks_.back();
-    looks_.pop_back();
-    return lens_.send_on(next);
-  }
+  if (!looks_.empty()) return look_on();
   if (stops_.all().size() < stops_wanted_ && !motion.at_rest()) return {};
   return std::exchange(is_far_, false) ? look_there() : refine();
 }

@@ -226,6 +226,7 @@ class Search {
   Command look_beside(int at, double step);
   /// Looks at positions, the last one first. The lens stays at the first one.
   Command look_at(std::vector<int> positions);
+  Command look_on();
   /// Handles looks where the peak may have gone: looks beside the one that found it.
   Command look_there();
   /// Goes to a stop, past it first if the lens has play; directly: from wherever it is.
