@@ -290,8 +290,9 @@ int Stops::second(const View& view) const {
   const FocusSample& s = all_.front();
   const int here = static_cast<int>(s.at);
   if (view.kind != Kind::kSweep) {
-    const int to = lens.reachable(s.at + step_);
-    return to != here ? to : lens.reachable(s.at - step_);
+    const double step = std::copysign(std::max(1.0, std::abs(step_)), step_);
+    const int to = lens.reachable(s.at + step);
+    return to != here ? to : lens.reachable(s.at - step);
   }
   double top = peak.top;
   const double share = (s.score - peak.floor) / peak.height;

@@ -4,6 +4,7 @@
 #include "algorithms/split_mix.h"
 
 #include <cmath>
+#include <cstdio>
 #include <deque>
 #include <gtest/gtest.h>
 
@@ -109,6 +110,48 @@ TEST(FocusSearch, EndsWhateverItSees) {
     for (; frames < 20000 && !has_ended(); ++frames) search.frame(100 * random.uniform());
     EXPECT_TRUE(has_ended()) << "seed " << seed;
   }
+}
+
+TEST(FocusSearch, ComesToRestWhereverThePeakHasBeen) {
+  int focused = 0;
+  constexpr int kSeeds = 1000;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    SplitMix random(seed);
+    FocusSettings s = random_settings(random);
+    s.max = s.min + (2 + static_cast<int>(random.next() % 200)) * s.step;
+    s.coarse_step = 0;
+    s.mode = FocusMode::kContinuous;
+    s.average_frames = 1;
+    s.stop_and_go = false;
+    s.loss_frames = 1 + s.loss_frames / 2;
+    focus::Search search(s, s.min);
+    const auto has_ended = [&] {
+      return search.state() == FocusState::kFocused || search.state() == FocusState::kFailed;
+    };
+    const double width = s.step + (s.max - s.min) * 0.2 * random.uniform(), power = 0.5 + random.uniform();
+    const double missed = random.next() % 2 ? 0 : 0.2 * random.uniform(), noise = 0.01 * random.uniform();
+    double best = s.min, height = 1, sent = s.min;
+    std::deque<double> shown(1 + random.next() % 6, sent);
+    std::deque<std::uint64_t> known(shown.size(), 0);
+    std::uint64_t commands = 0;
+    for (int k = 0; k < 2500; ++k) {
+      if (k < 1500 && has_ended() && random.next() % 60 == 0) best = s.min + (s.max - s.min) * random.uniform();
+      if (k < 1500 && has_ended() && random.next() % 200 == 0) height = 0.3 + 2 * random.uniform();
+      FocusFrame frame;
+      const double x = (shown.front() - best) / width;
+      if (random.uniform() >= missed)
+        frame.score = height * std::pow(1 + x * x, -power) * (1 + noise * (random.uniform() - 0.5));
+      frame.mean = 100;
+      frame.known = known.front();
+      if (const std::optional<double> to = search.frame(frame)) ++commands, sent = *to;
+      shown.push_back(sent), shown.pop_front();
+      known.push_back(commands), known.pop_front();
+    }
+    EXPECT_TRUE(has_ended()) << "seed " << seed;
+    focused += search.state() == FocusState::kFocused;
+  }
+  std::printf("focused at the end: %d of %d\n", focused, kSeeds);
+  EXPECT_GE(focused, 950);
 }
 
 }  // namespace

@@ -105,6 +105,16 @@ TEST(FocusStops, OneStopTellsHowFarTheTopIs) {
   EXPECT_EQ(c.at, 43);
 }
 
+TEST(FocusStops, TheSecondIsElsewhereHoweverNarrowThePeak) {
+  Scene s(Kind::kLocal);
+  s.expected.peak.width = 0.4;
+  s.stop(40);
+  s.stops.begin_again(*s.stops.at(40), 0.4);
+  const Choice choice = s.choose();
+  EXPECT_EQ(choice.is, Is::kStop);
+  EXPECT_EQ(choice.at, 41) << "else the search waits where it is, for ever";
+}
+
 TEST(FocusStops, TheTopIsWhereTheParabolaIs) {
   Scene s;
   for (const int at : {33, 40, 48}) s.stop(at, s.score(at - 2));
