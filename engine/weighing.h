@@ -88,7 +88,7 @@ class Weighing {
   int heavy_ = 0;  ///< tasks in succession
   Side side_ = Side::kCpu;
   Side home_ = Side::kCpu;            ///< of the winner; during a trial the other side works
-  std::array<Time, kMemory> last_{};  ///< costs, of which `filled_` count
+  std::array<Time, kMemory> last_{};  ///< costs; the first `filled_` count
   std::size_t next_ = 0, filled_ = 0;
   int windows_ = 0;   ///< of the trial
   Time costs_[2]{};   ///< by side

@@ -36,9 +36,8 @@ struct FocusSettings {
   bool stop_and_go = false;   ///< sweeps stop at each position, too
   double backlash = -1;       ///< play between motor and lens, in the positions' unit; -1: learned
   FocusApproach approach = FocusApproach::kAuto;
-  double loss = 0.3;  ///< relative change of the score that loses focus, 0...1
-  int loss_frames =
-      10;  ///< frames that it must last, >= 1; half of them if the scene is known to be as bright as before
+  double loss = 0.3;     ///< relative change of the score that loses focus, 0...1
+  int loss_frames = 10;  ///< frames that it must last, >= 1; half if brightness is known to be unchanged
   bool tracking = true;  ///< smaller losses that last are probed
   /// A search that would end with less certainty goes on once, then fails; 0...1. 0: never.
   double min_certainty = 0.5;

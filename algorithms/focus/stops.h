@@ -100,7 +100,7 @@ class Stops {
   bool is_from_other_side() const { return from_other_side_; }
   bool is_first() const { return made_ == 1; }
 
-  /// True if stops far apart have the same score: the lens has not moved.
+  /// True if stops far apart score alike, so the lens did not move.
   bool are_one_place(const Expected& expected) const;
 
   /// Fits the peak to the stops, and also to the sweep if the lag is known and no stop contradicts

@@ -27,9 +27,8 @@ struct FocusFrame {
 };
 
 struct WatchSettings {
-  double loss = 0.3;  ///< relative change of the score that loses focus, 0...1
-  int loss_frames =
-      10;  ///< frames that it must last, >= 1; half of them if the scene is known to be as bright as before
+  double loss = 0.3;      ///< relative change of the score that loses focus, 0...1
+  int loss_frames = 10;   ///< frames that it must last, >= 1; half if brightness is known to be unchanged
   bool tracking = true;   ///< smaller changes that last count too
   double noise_gain = 0;  ///< most that noise adds to a score, per unit of its variance, 8-bit grey levels^2
   double noise_least = 0, noise_most = 0;  ///< standard deviations that were estimated while nothing but focus changed:

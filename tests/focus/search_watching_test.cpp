@@ -7,6 +7,29 @@ namespace {
 
 using namespace lens_bench;
 
+/// A lens that watches in continuous mode, its peak in the inner part of the range. wider: share of the case's width.
+Bench watching(Case& c, double wider) {
+  c.settings.mode = FocusMode::kContinuous;
+  c.top = 35 + 0.3 * c.top;
+  c.width = 3 + wider * c.width;
+  Bench b = c.bench();
+  b.run();
+  b.moves_in(80);
+  return b;
+}
+
+/// Frames until it has noticed a change and searched. seen: called after each frame of the search.
+int follow(
+    Bench& b, const std::function<void()>& seen = [] {}) {
+  const int begin = b.frames;
+  while (b.is_focused() && b.frames - begin < 300) b.frame();
+  while (!b.has_ended() && b.frames - begin < 1000) {
+    b.frame();
+    seen();
+  }
+  return b.frames - begin;
+}
+
 TEST(LensSearch, SmallJumpsAreFollowedWithoutASweep) {
   std::vector<int> frames;
   int swept = 0, good = 0, far = 0;
@@ -21,10 +44,7 @@ TEST(LensSearch, SmallJumpsAreFollowedWithoutASweep) {
     c.top += jump;
     b.scene = peak(c.shape, c.top, c.width);
     b.was_coarse = false;
-    const int before = b.frames;
-    while (b.is_focused() && b.frames - before < 300) b.frame();
-    while (!b.has_ended() && b.frames - before < 1000) b.frame();
-    frames.push_back(b.frames - before);
+    frames.push_back(follow(b));
     swept += b.was_coarse;
     b.moves_in(100);  // and what tracking makes better
     good += c.is_at_top(b);
@@ -69,23 +89,12 @@ TEST(LensSearch, AFarJumpIsFollowedTheOtherWayAfterAFewPositions) {
   int good = 0, far = 0, beside = 0, missed = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Case c(seed, 101);
-    c.settings.mode = FocusMode::kContinuous;
-    c.top = 35 + 0.3 * c.top;
-    c.width = 3 + 0.2 * c.width;
-    Bench b = c.bench();
-    b.run();
-    b.moves_in(80);
+    Bench b = watching(c, 0.2);
     const double jump = (15 + 15 * b.random.uniform()) * (seed % 2 ? 1 : -1), before = b.lens();
     c.top += jump;
     b.scene = peak(c.shape, c.top, c.width);
-    const int begin = b.frames;
     double away = 0;
-    while (b.is_focused() && b.frames - begin < 300) b.frame();
-    while (!b.has_ended() && b.frames - begin < 1000) {
-      b.frame();
-      away = std::max(away, (before - b.lens()) * (jump > 0 ? 1 : -1));
-    }
-    frames.push_back(b.frames - begin);
+    frames.push_back(follow(b, [&] { away = std::max(away, (before - b.lens()) * (jump > 0 ? 1 : -1)); }));
     far += away > 30;
     good += c.is_at_top(b);
     beside += std::abs(b.lens() - c.top) > 2;
@@ -106,21 +115,14 @@ TEST(LensSearch, WhatItTurnedBackFromIsSeenIfTheOtherWayShowsNothingHigher) {
   int good = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Case c(seed, 101);
-    c.settings.mode = FocusMode::kContinuous;
-    c.top = 35 + 0.3 * c.top;
-    c.width = 3 + 0.05 * c.width;
-    Bench b = c.bench();
-    b.run();
-    b.moves_in(80);
+    Bench b = watching(c, 0.05);
     // A little stays where it was; the rest is on either side now, beyond a valley.
     const double here = c.top;
     c.top += (25 + 5 * b.random.uniform()) * (seed % 2 ? 1 : -1);
     b.scene = [before = peak(c.shape, here, c.width), now = peak(c.shape, c.top, c.width)](double x) {
       return 0.15 * before(x) + now(x);
     };
-    const int begin = b.frames;
-    while (b.is_focused() && b.frames - begin < 300) b.frame();
-    while (!b.has_ended() && b.frames - begin < 1000) b.frame();
+    follow(b);
     good += c.is_at_top(b);
   }
   std::printf("beyond a valley on either side: %d of 200 at the top\n", good);
@@ -143,9 +145,7 @@ TEST(LensSearch, JumpsAreFollowedByALensWithPlay) {
         b.moves_in(80);
         c.top += most * (0.5 + 0.5 * b.random.uniform()) * (seed % 2 ? 1 : -1);
         b.scene = peak(c.shape, c.top, c.width);
-        const int before = b.frames;
-        while (b.is_focused() && b.frames - before < 300) b.frame();
-        while (!b.has_ended() && b.frames - before < 1000) b.frame();
+        follow(b);
         b.moves_in(60);
         good += c.is_at_top(b);
         far += b.is_focused() && std::abs(b.lens() - c.top) > 3;
