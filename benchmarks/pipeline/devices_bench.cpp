@@ -10,11 +10,13 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <malloc.h>
 #include <memory>
 #include <sched.h>
 #include <stdexcept>
 #include <string>
+#include <sys/prctl.h>
 #include <utility>
 #include <vector>
 
@@ -104,16 +106,48 @@ std::string active_device(GstElement* meter) {
   return text;
 }
 
-/// A pipeline on one device, and what it has cost in its turns.
+/// What a pipeline did in its turn.
+struct Turn {
+  guint64 frames;
+  double busy, wall;  ///< us
+  bool has_moved;     ///< to another device or back
+
+  double us() const { return busy / static_cast<double>(frames); }  ///< of the streaming thread's time, per frame
+};
+
+/// A pipeline on one device, and its turns.
 struct Runner {
   std::string device;  ///< "cpu", "gpu" or "auto"
   std::unique_ptr<ElementPipeline> pipeline;
-  guint64 frames = 0;
-  double busy = 0, wall = 0;  ///< us
+  std::vector<Turn> turns{};
 
-  double us() const { return busy / static_cast<double>(frames); }  ///< of the streaming thread's time, per frame
-  double per_second() const { return 1e6 * static_cast<double>(frames) / wall; }
+  double us() const { return median_of(&Turn::us); }
+  double per_second() const {
+    return 1e6 / median_of([](const Turn& t) { return t.wall / static_cast<double>(t.frames); });
+  }
+  /// What trials of the other device cost, of all the time: they are in few turns, a median does not show them.
+  double trials() const {
+    double all = 0, extra = 0;
+    for (const Turn& t : turns) {
+      all += t.busy;
+      if (t.has_moved) extra += std::max(t.busy - us() * static_cast<double>(t.frames), 0.0);
+    }
+    return extra / all;
+  }
+  template <class F>
+  double median_of(F of) const {
+    std::vector<double> values;
+    for (const Turn& t : turns) values.push_back(std::invoke(of, t));
+    return median(std::move(values));
+  }
 };
+
+/// How many times as long a frame takes `a` as `b`, turn by turn, with `a`'s trials.
+double ratio(const Runner& a, const Runner& b) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < a.turns.size(); ++i) ratios.push_back(a.turns[i].us() / b.turns[i].us());
+  return median(std::move(ratios)) * (1 + a.trials());
+}
 
 class Bench {
  public:
@@ -126,8 +160,8 @@ class Bench {
 
   void run() {
     const auto end = Clock::now() + std::chrono::duration<double>(60 * options_.number("minutes"));
-    std::printf("busy us/frame\n%-10s %-9s %-10s %-5s %10s %10s %10s %-6s %5s %7s\n", "size", "memory", "setting",
-                "pace", "cpu", "gpu", "auto", "is on", "moves", "ratio");
+    std::printf("busy us/frame\n%-10s %-9s %-10s %-5s %10s %10s %10s %-6s %5s %7s %7s\n", "size", "memory", "setting",
+                "pace", "cpu", "gpu", "auto", "is on", "moves", "trials", "ratio");
     for (const Case& c : all_cases()) {
       if (!is_wanted(c)) continue;
       if (Clock::now() > end) {
@@ -211,8 +245,8 @@ class Bench {
   /// Cores of a host that others use too change their speed by a factor of 1.5 from one second to the next: only what
   /// runs on the same core, in short turns, can be compared. A turn begins with frames that do not count.
   void take_turns(std::vector<Runner>& runners, const Case& c) const {
-    const double turn = c.paced ? 0.25 : 0.03;
-    const auto rounds = static_cast<std::size_t>(std::max(1.0, options_.number("seconds") * (c.paced ? 5 : 1) / turn));
+    const double turn = c.paced ? 0.2 : 0.03;
+    const auto rounds = static_cast<std::size_t>(std::max(1.0, options_.number("seconds") * (c.paced ? 6 : 1) / turn));
     constexpr guint64 kWarmUp = 4;
     const guint64 least = c.size.width > 4096 ? 4 : 8;  // frames of a turn
     const auto watch = [](ElementPipeline& pipeline, double seconds, guint64 frames) {
@@ -232,16 +266,16 @@ class Bench {
         watch(pipeline, 0.001, kWarmUp);
         const auto start = Clock::now();
         const Stats before = watch(pipeline, turn, least), after = stats_of(pipeline.element());
-        runner.wall += std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-        runner.busy += 1e-3 * static_cast<double>(after.busy_ns - before.busy_ns);
-        runner.frames += after.measured - before.measured;
+        runner.turns.push_back(
+            {after.measured - before.measured, 1e-3 * static_cast<double>(after.busy_ns - before.busy_ns),
+             std::chrono::duration<double, std::micro>(Clock::now() - start).count(), after.moves != before.moves});
         pipeline.hold();
       }
     }
   }
 
   void report(const std::vector<Runner>& runners, const Case& c, const std::string& name, Fields& fields) {
-    double best = 0;
+    const Runner* best = nullptr;
     for (const char* device : {"cpu", "gpu", "auto"}) {
       const auto runner =
           std::find_if(runners.begin(), runners.end(), [&](const Runner& r) { return r.device == device; });
@@ -253,16 +287,19 @@ class Bench {
       fields.add(runner->device + "_us", runner->us()).add(runner->device + "_per_second", runner->per_second());
       if (runner->pipeline->last_score() != runners.front().pipeline->last_score())
         throw std::runtime_error("the scores differ");
-      if (runner->device != "auto") best = best > 0 ? std::min(best, runner->us()) : runner->us();
+      if (runner->device != "auto" && (!best || runner->us() < best->us())) best = &*runner;
     }
-    GstElement* meter = runners.back().pipeline->element();
-    const double ratio = runners.back().us() / best;
+    const Runner& chosen = runners.back();
+    GstElement* meter = chosen.pipeline->element();
+    const double slower = ratio(chosen, *best);
     const std::string device = active_device(meter);
     const Stats stats = stats_of(meter);
-    fields.add("auto_on", device).add("moves", static_cast<std::int64_t>(stats.moves)).add("ratio", ratio);
-    std::printf("%-6s %5d %7.3f\n", device.c_str(), static_cast<int>(stats.moves), ratio);
-    if (ratio <= worst_) return;
-    worst_ = ratio;
+    fields.add("auto_on", device).add("moves", static_cast<std::int64_t>(stats.moves));
+    fields.add("trials", chosen.trials()).add("ratio", slower);
+    std::printf("%-6s %5d %6.1f%% %7.3f\n", device.c_str(), static_cast<int>(stats.moves), 100 * chosen.trials(),
+                slower);
+    if (slower <= worst_) return;
+    worst_ = slower;
     worst_case_ = name + (c.paced ? " 60/s" : "");
   }
 
@@ -313,10 +350,12 @@ int main(int argc, char** argv) try {
                          {"memory", "", "of these only: pinned, recycled, fresh, cuda"},
                          {"settings", "", "of these only: plain, binomial5, 10 bits, BGRx, entropy, watch"},
                          {"pace", "", "of these only: max, 60"},
-                         {"seconds", "0.4", "time for each row and device; five times that at 60/s"},
+                         {"seconds", "0.4", "time for each row and device; six times that at 60/s"},
                          {"minutes", "6", "begin with no row after this time"}});
-  // Else malloc() gives the same block for each frame that is "fresh", and its pages' luck in the caches is a row's.
+  // Else malloc() gives the same block for each frame that is "fresh", and its pages' luck in the caches is a row's; or
+  // one stream's frames lie in huge pages and another's do not.
   mallopt(M_MMAP_THRESHOLD, 1 << 17);
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   start_gstreamer();
   Bench(options).run();
 } catch (const std::exception& e) {
