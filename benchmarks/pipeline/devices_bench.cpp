@@ -11,12 +11,10 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
-#include <malloc.h>
 #include <memory>
 #include <sched.h>
 #include <stdexcept>
 #include <string>
-#include <sys/prctl.h>
 #include <utility>
 #include <vector>
 
@@ -125,14 +123,16 @@ struct Runner {
   double per_second() const {
     return 1e6 / median_of([](const Turn& t) { return t.wall / static_cast<double>(t.frames); });
   }
-  /// What trials of the other device cost, of all the time: they are in few turns, a median does not show them.
+  /// What trials of the other device cost, of all the time: they are in few turns, a median of all does not show them.
   double trials() const {
-    double all = 0, extra = 0;
+    double all = 0;
+    std::vector<double> extra;
     for (const Turn& t : turns) {
       all += t.busy;
-      if (t.has_moved) extra += std::max(t.busy - us() * static_cast<double>(t.frames), 0.0);
+      if (t.has_moved) extra.push_back(t.busy - us() * static_cast<double>(t.frames));
     }
-    return extra / all;
+    const auto count = static_cast<double>(extra.size());
+    return std::max(count * median(std::move(extra)), 0.0) / all;
   }
   template <class F>
   double median_of(F of) const {
@@ -352,10 +352,6 @@ int main(int argc, char** argv) try {
                          {"pace", "", "of these only: max, 60"},
                          {"seconds", "0.4", "time for each row and device; six times that at 60/s"},
                          {"minutes", "6", "begin with no row after this time"}});
-  // Else malloc() gives the same block for each frame that is "fresh", and its pages' luck in the caches is a row's; or
-  // one stream's frames lie in huge pages and another's do not.
-  mallopt(M_MMAP_THRESHOLD, 1 << 17);
-  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   start_gstreamer();
   Bench(options).run();
 } catch (const std::exception& e) {

@@ -17,7 +17,7 @@ enum class SourceMemory {
   kOffered,   ///< buffers of the pool that downstream offers; without an offer the stream ends in an error
   kWilling,   ///< the same, and an ordinary pool as long as there is no offer
   kRecycled,  ///< an ordinary pool of its own, system memory
-  kFresh,     ///< new system memory for each frame, painted each time, which takes longer than most measuring
+  kFresh,     ///< new pages for each frame, painted each time, which takes longer than most measuring
   kCuda,      ///< GstCudaBufferPool, if built with it
 };
 
