@@ -64,7 +64,7 @@ void Weighing::begin_trial() {
   side_ = other(home_);
   forget();
   windows_ = 0;
-  worked_ = {};
+  worked_ = usual_ = {};
 }
 
 void Weighing::end_trial() {
@@ -77,13 +77,14 @@ void Weighing::end_trial() {
 }
 
 bool Weighing::is_trial_due(Time now) {
-  if (worked_ < kHaste * trial_) return false;
   const double change = ratio(now, reference_);
-  if (change > kChange || change < 1 / kChange || cost(other(home_)) == Time{}) {
+  if (change < kChange && change > 1 / kChange && cost(other(home_)) != Time{}) usual_ = worked_;
+  if (worked_ - usual_ > kHaste * trial_) {
     patience_ = kPatience / 2;
     return true;
   }
-  if (home_ == Side::kDevice && ratio(cost(Side::kCpu), now) > kHopeless) return false;
+  const Time cpu = cost(Side::kCpu);
+  if (home_ == Side::kDevice && cpu >= kHeavy && ratio(cpu, now) > kHopeless) return false;
   return worked_ >= patience_ * trial_;
 }
 

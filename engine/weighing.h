@@ -47,12 +47,13 @@ class Weighing {
   /// yet slows a potential winner that much, and a device may be an emulator.
   static constexpr double kLost = 4;
   static constexpr int kPatience = 40, kMostPatience = 640;
-  /// The work counts as different if its cost has changed by this factor; the loser is then tried again after
-  /// kHaste * T, and patience restarts.
+  /// The work counts as different if its cost has been changed by this factor for kHaste * T: other programs slow a
+  /// core down for some milliseconds. The loser is then tried again, and patience restarts.
   static constexpr double kChange = 1.5;
   static constexpr int kHaste = 20;
-  /// A CPU this many times slower is not tried again before the work changes: at 60 ms a task that would stall a
-  /// live stream for a second.
+  /// A CPU this many times slower whose tasks are heavy is not tried again before the work changes: at 60 ms a task
+  /// that would stall a live stream for a second. Light tasks stall nothing, and their cost may have been measured
+  /// while something else slowed the core down.
   static constexpr double kHopeless = 2;
 
   /// opening: CPU time that opening the device may cost, kOpening or kReopening.
@@ -95,6 +96,7 @@ class Weighing {
   Time reference_{};  ///< the winner's cost when it won
   Time worked_{};     ///< since the start, since the last trial, or in the trial
   Time trial_{};      ///< time that the last trial took
+  Time usual_{};      ///< worked_ when the cost was last the usual one
   int patience_ = kPatience / 2;
 };
 

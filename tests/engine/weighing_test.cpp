@@ -203,6 +203,16 @@ TEST(Weighing, AWinByChanceDoesNotLast) {
   EXPECT_EQ(stream.side(), Side::kCpu);
 }
 
+TEST(Weighing, AWinOverACoreThatWasSlowedDownDoesNotLast) {
+  Time cpu = 130us;  // three times slower than otherwise, and twice as slow as the device
+  Stream stream([&](Side side, int) { return side == Side::kCpu ? cpu : 60us; });
+  stream.run(kBefore + kTrial);
+  ASSERT_EQ(stream.side(), Side::kDevice);
+  cpu = 35us;
+  stream.run(40 * kTrial + 2 * static_cast<int>(Weighing::kWindow));
+  EXPECT_EQ(stream.side(), Side::kCpu);
+}
+
 TEST(Weighing, AHopelessCpuIsNotTriedAgain) {
   Stream stream(constant(60ms, 2ms));
   stream.run(2 + kTrial);
@@ -242,11 +252,30 @@ TEST(Weighing, ASlowWindowAfterAPauseIsNoOtherWork) {
   EXPECT_LE(stream.moves - before, 40) << "two for each trial, ever more rarely";
 }
 
+TEST(Weighing, OtherProgramsThatSlowItForAMomentAreNoOtherWork) {
+  // For 20 of 200 ms a core that others use too works at a fifth of its speed.
+  Time worked{};
+  Stream stream([&](Side side, int) {
+    const Time cost = (side == Side::kCpu ? 200us : 60us) * (worked % 200ms < 20ms ? 5 : 1);
+    worked += cost;
+    return cost;
+  });
+  stream.run(kBefore + kTrial);
+  ASSERT_EQ(stream.side(), Side::kDevice);
+  const int before = stream.moves;
+  stream.run(300000);  // about 90 such moments
+  EXPECT_LE(stream.moves - before, 24) << "two for each trial, ever more rarely";
+  EXPECT_EQ(stream.side(), Side::kDevice);
+}
+
 TEST(Weighing, AHopelessCpuIsTriedWhenItIsSaidThatTheWorkIsAnother) {
   // Without a prefilter the device takes as long as with one: the copy is what takes time.
-  Stream stream([](Side side, int i) { return side == Side::kDevice ? 100us : i < 20000 ? 500us : 50us; });
+  Stream stream([](Side side, int i) { return side == Side::kDevice ? 10ms : i < 20000 ? 50ms : 5ms; });
   stream.run(50000);
   EXPECT_EQ(stream.side(), Side::kDevice);
+  const int before = stream.moves;
+  stream.run(50000);
+  EXPECT_EQ(stream.moves, before);
   stream.renew();
   stream.run(3000);
   EXPECT_EQ(stream.side(), Side::kCpu);

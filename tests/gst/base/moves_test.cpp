@@ -316,12 +316,13 @@ TEST_F(Moves, NewCapsBeginOnTheCpuWithADeviceThatIsKnown) {
 }
 
 TEST_F(Moves, OtherOptionsAreWeighedAnew) {
-  gpu_cost = 10us;
+  cpu_cost = 20ms;  // so much that it is not tried again
+  gpu_cost = 1ms;
   Stream stream;
   stream.put_until_on("cuda");
   stream.put(2000);
   EXPECT_EQ(stream.rig.stat("moves"), 1u);
-  cpu_cost = 1us;  // the GPU's cost is that of the copy, which stays
+  cpu_cost = 10us;  // the GPU's cost is that of the copy, which stays
   stream.put(5000);
   EXPECT_EQ(stream.rig.stat("moves"), 1u) << "nobody can know";
   g_object_set(stream.rig.element(), "zone-columns", 2, nullptr);
