@@ -63,7 +63,7 @@ CPU, CUDA, PIPELINE = "cpu-epyc.json", "cuda-h200.json", "pipeline-h200.json"
 # name -> (function, the files that it reads, whether the page says where they come from)
 TABLES = {
     "headline": (headline, (CPU, PIPELINE, "streams-h200.json", "denoise-h200.json", "denoise-epyc.json"), False),
-    "crossover": (sharpness.crossover, ("devices-h200.json",), True),
+    "crossover": (sharpness.crossover, ("devices-h100.json",), True),
     "opencl": (sharpness.opencl, ("opencl-h200.json",), True),
     "denoise-summary": (denoise_summary, ("denoise-h200.json", "denoise-epyc.json"), False),
     "cpu": (sharpness.cpu, (CPU,), True),
