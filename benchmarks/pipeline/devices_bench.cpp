@@ -351,7 +351,7 @@ int main(int argc, char** argv) try {
                          {"settings", "", "of these only: plain, binomial5, 10 bits, BGRx, entropy, watch"},
                          {"pace", "", "of these only: max, 60"},
                          {"seconds", "0.4", "time for each row and device; six times that at 60/s"},
-                         {"minutes", "6", "begin with no row after this time"}});
+                         {"minutes", "8", "begin with no row after this time"}});
   start_gstreamer();
   Bench(options).run();
 } catch (const std::exception& e) {
