@@ -5,7 +5,7 @@
 namespace framequality::focus {
 
 bool Search::looks_back() const {
-  return is_wide_ && times_back_ < kTuning.most_times_back && !from_here_ && !lens_.play();
+  return is_wide_ && times_back_ < kTuning.most_times_back && !from_here_ && !lens_.play() && !lens_.is_slow();
 }
 
 bool Search::tells_top() const {

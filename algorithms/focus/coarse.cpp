@@ -159,7 +159,7 @@ std::optional<double> Search::leg_end() {
   if (lens_.creeps()) {
     const std::optional<std::uint64_t> arrived = sweep_.came_to_rest();
     if (!arrived && motion.since() < static_cast<int>(kTuning.most_trail)) return {};
-    if (arrived) lens_.learn_slew(*arrived);
+    if (arrived) lens_.learn_slew(*arrived, true);
     return leg_done();
   }
   // A lens slower than the sweep is still moving.
@@ -167,6 +167,8 @@ std::optional<double> Search::leg_end() {
     if (++late_ == kTuning.creeping_late) lens_.learn_creeping();
     return {};
   }
+  const bool was_late = motion.since() > motion.rest() + kTuning.late;
+  if (was_late && motion.lag_is_known() && !lens_.is_slow()) lens_.learn_slew(motion.now() - 1, false);
   return leg_done();
 }
 

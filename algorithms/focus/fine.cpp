@@ -111,7 +111,7 @@ std::optional<double> Search::look_there() {
 std::optional<double> Search::go(int at, bool directly) {
   mean_ = {};
   target_ = at;
-  const double play = lens_.play_to_take_up(kind_ == Kind::kSweep || state_ == FocusState::kStack);
+  const double play = lens_.play_to_take_up(!sweep_.row().empty() || state_ == FocusState::kStack);
   const bool from_other_side = !lens_.takes_up(at, play);
   stops_.go(from_other_side);
   phase_ = Phase::kStop;

@@ -44,6 +44,14 @@ std::optional<std::uint64_t> came_to_rest(std::span<const Seen> trail) {
   return trail[first].frame;
 }
 
+bool is_running(std::span<const Seen> trail) {
+  if (trail.size() < 3) return false;
+  const std::span<const Seen> last = trail.last(3);
+  const double change = last[2].score - last[1].score, pace = change / (last[1].score - last[0].score);
+  return std::abs(change) > kTuning.running * std::abs(last[1].score) && pace > kTuning.even_pace &&
+         pace < 1 / kTuning.even_pace;
+}
+
 void Lens::configure(const FocusSettings& settings) {
   settings_ = settings;
   last_ = std::max(0, static_cast<int>(std::floor((settings.max - settings.min) / settings.step + 1e-6)));
@@ -147,6 +155,7 @@ std::optional<double> Lens::send_on(int at) {
 bool Lens::is_at_once_there() const { return motion_.lag_is_known() && !is_slow(); }
 
 bool Lens::is_gliding() const {
+  if (is_running(trail_)) return true;
   const std::size_t n = kTuning.gliding;
   if (trail_.size() <= n) return false;
   const auto last = std::span(trail_).last(n);
@@ -223,6 +232,8 @@ double Lens::learn_lag(double noise, bool on_a_flank) {
   }
   // What comes as late after the command before as that lag is, shows that one.
   if (motion_.lag_is_known() && effect->lag != motion_.lag() && effect->lag + apart_ == motion_.lag()) return kUnseen;
+  // What a slow lens shows sooner than that is the rest of its way before.
+  if (is_slow() && effect->lag < (motion_.lag_is_known() ? motion_.lag() : 1)) return kUnseen;
   if (effect->is_clean) {
     // What moves within a frame answers the last command, even if it was sent there before.
     motion_.learn(effect->lag - static_cast<int>(last - fresh));
@@ -231,20 +242,21 @@ double Lens::learn_lag(double noise, bool on_a_flank) {
   }
   const int known = motion_.lag_is_known() ? motion_.lag() : 0;
   if (effect->lag <= known || at_ == from_ || creeps_) return kUnseen;
+  if (slew_ > 0 && effect->lag - known < kTuning.tells_speed) return kUnseen;
   const double way = std::abs(at_ - from_), speed = way / std::max<double>(1, effect->lag - known);
   slew_ = slew_ > 0 ? std::min(slew_, speed) : speed;
   const int frames = effect->lag - motion_.lag() + 1;
   return frames >= kTuning.long_move && effect->lag > settings_.settle_frames ? way / frames : kUnseen;
 }
 
-void Lens::learn_slew(std::uint64_t arrived) {
+void Lens::learn_slew(std::uint64_t arrived, bool creeps) {
   // The slowest that is there by then, by bisection.
   double low = 0.01, high = last_;
   for (int i = 0; i < 40; ++i) {
     const double middle = std::sqrt(low * high);
     (motion_.shown_on_the_way(arrived, middle) == at_ ? high : low) = middle;
   }
-  creep(true, high);
+  creep(creeps, high);
 }
 
 double Lens::play_to_take_up(bool unknown) const {

@@ -44,6 +44,9 @@ enum class Answer {
 /// change smoothly, at rest only by noise (von Neumann's ratio). Empty while it moves.
 std::optional<std::uint64_t> came_to_rest(std::span<const Seen> trail);
 
+/// True if the last two changes tell that the lens is on its way: both are large, of one sign and about equal.
+bool is_running(std::span<const Seen> trail);
+
 /// Positions are in steps from the lowest, except those called position, which are in the unit of FocusSettings.
 /// Functions that return an optional double return the lens's next command, if any.
 class Lens {
@@ -119,8 +122,9 @@ class Lens {
   /// True if it is slower than sweeps: what frames show follows from its speed, not from the last command.
   bool creeps() const { return creeps_; }
   void learn_creeping() { creep(true, 0); }
-  /// Learns the speed of a lens that creeps from the frame in which it arrived at the end of the range.
-  void learn_slew(std::uint64_t arrived);
+  /// Learns the speed of a lens that creeps, or else is somewhat slower than a sweep, from the frame in which it
+  /// arrived at the end of a leg.
+  void learn_slew(std::uint64_t arrived, bool creeps);
 
   const std::optional<double>& play() const { return play_; }  ///< as set or learned
   /// True if it was set, or an earlier search proved it.

@@ -180,6 +180,8 @@ std::optional<PlaySeen> Stops::play_seen(const View& view) const {
   const bool is_fitted = fit_.peak && (fit_.trusts_sweep || all_.size() >= 2);
   if (!is_fitted && !(lens.motion().lag_is_known() && !lens.is_slow() && empty())) return {};
   if (was_on_its_way(view) && empty()) return {};
+  // Where the sweep began, it saw the lens as it came from the other side, too.
+  if (lens.is_slow() && other_side_->at == view.sweep.start()) return {};
   const double share = (other_side_->score - swept.floor) / swept.height;
   // There are two places where the sweep saw this score. The lens went down from beyond the peak, so it is beyond the
   // stop.

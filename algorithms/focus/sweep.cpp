@@ -159,6 +159,7 @@ bool Sweep::is_too_coarse() const {
 }
 
 bool Sweep::is_moving() const {
+  if (is_running(trace_)) return true;
   const auto [least, most] = extremes(trace_);
   const double moving = std::max(kTuning.moving * (most - least), kTuning.past_noise * trace_noise());
   return std::abs(trace_.back().score - trace_[trace_.size() - 2].score) > moving;

@@ -56,6 +56,8 @@ struct Tuning {
   double spare_learned = 0.5;          ///< and if it was learned, from a sweep that shows it within a third
   double play_room = 0.015;            ///< share of the range that stops keep clear of learned play at its end
   double slow_time = 1.5;              ///< factor on a slow lens's learned travel time, to wait for it
+  int tells_speed = 3;                 ///< frames that a move takes at least to tell its speed better than another did
+  int late = 2;                        ///< frames that a lens slower than the sweep moves after its last command
   double creeping = 0.6;               ///< strides per frame below which a sweep does not wait for the lens, as a long
   int long_move = 6;                   ///< move of at least so many frames shows,
   int creeping_late = 6;               ///< or frames that it moves after the last command of a sweep
@@ -64,6 +66,7 @@ struct Tuning {
   std::size_t rest_frames = 16;        ///< scores that tell whether a lens that creeps is at rest:
   double rest_ratio = 0.6;             ///< least share of their spread that they change by (theory: 2 at rest),
   double rest_noise = 4;               ///< and deviations within which earlier ones belong to them
+  double running = 0.05;               ///< share of the score: so large and even changes show a lens on its way
   std::size_t gliding = 6;             ///< scores that show a lens on its way by changes of one sign,
   double even[2] = {0.04, 0.5};        ///< each within these shares of their sum
   int longest_settle = 40;             ///< frames to wait at most for the lens to come to rest

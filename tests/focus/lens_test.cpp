@@ -149,6 +149,22 @@ TEST(FocusLens, LearnsHowFastItIs) {
   lens.learn_lag(0, false);
   EXPECT_FALSE(lens.motion().lag_is_known());
   EXPECT_EQ(lens.slew(), 40 / 3.0);
+  // A short move takes whole frames too, and tells less.
+  lens.send(43);
+  for (const double score : {200.0, 210.0, 220.0, 220.0, 220.0}) lens.frame(scored(score)), lens.follow();
+  lens.learn_lag(0, false);
+  EXPECT_EQ(lens.slew(), 40 / 3.0);
+}
+
+TEST(FocusLens, TheRestOfAnEarlierWayIsNoLag) {
+  Lens lens(settings(), 0);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.learn_slew(lens.motion().now() + 20, false);
+  lens.send(1);
+  for (const double score : {200.0, 200.0, 200.0, 200.0}) lens.frame(scored(score)), lens.follow();
+  lens.learn_lag(0, false);
+  EXPECT_FALSE(lens.motion().lag_is_known());
 }
 
 TEST(FocusLens, LearnsThatItCreepsFromALongMove) {
@@ -185,10 +201,14 @@ TEST(FocusLens, SpeedFollowsFromTheFrameOfItsArrival) {
   const std::uint64_t sent = lens.motion().now();
   for (int i = 0; i < 60; ++i) lens.frame(scored(100)), lens.follow();
   // Frames sent + 1 + lag and later show it on its way.
-  lens.learn_slew(sent + static_cast<std::uint64_t>(lens.motion().lag()) + 50);
+  lens.learn_slew(sent + static_cast<std::uint64_t>(lens.motion().lag()) + 50, true);
   EXPECT_TRUE(lens.creeps());
   EXPECT_NEAR(lens.slew(), 2, 0.03);
   EXPECT_EQ(lens.motion().shown(sent + static_cast<std::uint64_t>(lens.motion().lag()) + 25), 50);
+  lens.learn_slew(sent + static_cast<std::uint64_t>(lens.motion().lag()) + 10, false);
+  EXPECT_TRUE(lens.is_slow());
+  EXPECT_FALSE(lens.creeps());
+  EXPECT_NEAR(lens.slew(), 10, 1);
 }
 
 /// n scores from a function of their number.
@@ -209,6 +229,17 @@ TEST(FocusRest, IsNotSeenInAMoveNotEvenPastATop) {
   EXPECT_FALSE(came_to_rest(trail_of(60, [](int i) { return 10.0 * i; })));
   EXPECT_FALSE(came_to_rest(trail_of(60, [](int i) { return -std::pow(i - 52, 2); })));
   EXPECT_FALSE(came_to_rest(trail_of(10, [](int) { return 5.0; }))) << "too few";
+}
+
+TEST(FocusRest, LargeChangesThatAreAboutEqualAreALensOnItsWay) {
+  EXPECT_TRUE(is_running(trail({100, 110, 120})));
+  EXPECT_TRUE(is_running(trail({7, 100, 90, 75})));
+  EXPECT_FALSE(is_running(trail({100, 130, 131}))) << "it has arrived";
+  EXPECT_FALSE(is_running(trail({100, 101, 130}))) << "it arrives";
+  EXPECT_FALSE(is_running(trail({100, 110, 100}))) << "noise";
+  EXPECT_FALSE(is_running(trail({100, 102, 104}))) << "noise, or a scene that moves";
+  EXPECT_FALSE(is_running(trail({100, 110}))) << "too few";
+  EXPECT_FALSE(is_running(trail({0, 0, 0})));
 }
 
 TEST(FocusLens, IsSteadyOnceItsFramesAre) {
