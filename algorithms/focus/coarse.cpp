@@ -167,8 +167,10 @@ std::optional<double> Search::leg_end() {
     if (++late_ == kTuning.creeping_late) lens_.learn_creeping();
     return {};
   }
-  const bool was_late = motion.since() > motion.rest() + kTuning.late;
-  if (was_late && motion.lag_is_known() && !lens_.is_slow()) lens_.learn_slew(motion.now() - 1, false);
+  // A lag that was set may be set too short.
+  const bool tells_speed = settings_.lag_frames < 0 && motion.lag_is_known() && !lens_.is_slow();
+  if (tells_speed && motion.since() > motion.rest() + kTuning.late && sweep_.ran_until_now())
+    lens_.learn_slew(motion.now() - 1, false);
   return leg_done();
 }
 

@@ -158,6 +158,11 @@ bool Sweep::is_too_coarse() const {
          peak->error > kTuning.look_error * peak->half_width() || peak->half_width() < kTuning.narrow * stride_;
 }
 
+bool Sweep::ran_until_now() const {
+  const std::span<const Seen> all = trace_;
+  return all.size() > 4 && is_running(all.first(all.size() - 1)) && is_running(all.first(all.size() - 2));
+}
+
 bool Sweep::is_moving() const {
   if (is_running(trace_)) return true;
   const auto [least, most] = extremes(trace_);

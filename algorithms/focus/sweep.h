@@ -107,6 +107,8 @@ class Sweep {
   bool has_seen_start() const {
     return leg_.to > leg_.from ? row_.front().at <= leg_.from + stride_ : row_.back().at >= leg_.from - stride_;
   }
+  /// True if the lens was seen on its way in both frames before the last.
+  bool ran_until_now() const;
   /// True while the last two scores tell that the lens is on its way.
   bool is_moving() const;
 

@@ -198,6 +198,14 @@ TEST(FocusSweep, ALensThatIsOnItsWayShows) {
   EXPECT_FALSE(s.sweep.is_moving());
   s.sweep.add({1000, 300});
   EXPECT_TRUE(s.sweep.is_moving());
+  EXPECT_FALSE(s.sweep.ran_until_now()) << "one change may be the scene's";
+  for (const double score : {400.0, 520.0, 640.0}) s.sweep.add({1001, score});
+  EXPECT_TRUE(s.sweep.is_moving());
+  s.sweep.add({1004, 641});
+  EXPECT_FALSE(s.sweep.is_moving());
+  EXPECT_TRUE(s.sweep.ran_until_now());
+  s.sweep.add({1005, 640});
+  EXPECT_FALSE(s.sweep.ran_until_now());
 }
 
 }  // namespace
