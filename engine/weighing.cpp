@@ -84,7 +84,7 @@ bool Weighing::is_trial_due(Time now) {
     return true;
   }
   const Time cpu = cost(Side::kCpu);
-  if (home_ == Side::kDevice && cpu >= kHeavy && ratio(cpu, now) > kHopeless) return false;
+  if (home_ == Side::kDevice && cpu >= kStalls && ratio(cpu, now) > kHopeless) return false;
   return worked_ >= patience_ * trial_;
 }
 

@@ -51,10 +51,11 @@ class Weighing {
   /// core down for some milliseconds. The loser is then tried again, and patience restarts.
   static constexpr double kChange = 1.5;
   static constexpr int kHaste = 20;
-  /// A CPU this many times slower whose tasks are heavy is not tried again before the work changes: at 60 ms a task
-  /// that would stall a live stream for a second. Light tasks stall nothing, and their cost may have been measured
+  /// A CPU this many times slower whose tasks take kStalls is not tried again before the work changes: at 60 ms a task
+  /// that would stall a live stream for a second. Lighter tasks stall nothing, and their cost may have been measured
   /// while something else slowed the core down.
   static constexpr double kHopeless = 2;
+  static constexpr Time kStalls = kHeavy / 4;  ///< a stream at 60 a second has other work too
 
   /// opening: CPU time that opening the device may cost, kOpening or kReopening.
   explicit Weighing(Time opening) : opening_(opening) {}
