@@ -159,7 +159,7 @@ std::optional<double> Search::leg_end() {
   if (lens_.creeps()) {
     const std::optional<std::uint64_t> arrived = sweep_.came_to_rest();
     if (!arrived && motion.since() < static_cast<int>(kTuning.most_trail)) return {};
-    if (arrived) lens_.learn_slew(*arrived, true);
+    if (arrived) lens_.learn_slew(*arrived);
     return leg_done();
   }
   // A lens slower than the sweep is still moving.
@@ -170,7 +170,7 @@ std::optional<double> Search::leg_end() {
   // A lag that was set may be set too short.
   const bool tells_speed = settings_.lag_frames < 0 && motion.lag_is_known() && !lens_.is_slow();
   if (tells_speed && motion.since() > motion.rest() + kTuning.late && sweep_.ran_until_now())
-    lens_.learn_slew(motion.now() - 1, false);
+    lens_.learn_slew(motion.now() - 1);
   return leg_done();
 }
 

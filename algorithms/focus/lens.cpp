@@ -249,14 +249,14 @@ double Lens::learn_lag(double noise, bool on_a_flank) {
   return frames >= kTuning.long_move && effect->lag > settings_.settle_frames ? way / frames : kUnseen;
 }
 
-void Lens::learn_slew(std::uint64_t arrived, bool creeps) {
+void Lens::learn_slew(std::uint64_t arrived) {
   // The slowest that is there by then, by bisection.
   double low = 0.01, high = last_;
   for (int i = 0; i < 40; ++i) {
     const double middle = std::sqrt(low * high);
     (motion_.shown_on_the_way(arrived, middle) == at_ ? high : low) = middle;
   }
-  creep(creeps, high);
+  creep(creeps_, high);
 }
 
 double Lens::play_to_take_up(bool unknown) const {

@@ -122,9 +122,8 @@ class Lens {
   /// True if it is slower than sweeps: what frames show follows from its speed, not from the last command.
   bool creeps() const { return creeps_; }
   void learn_creeping() { creep(true, 0); }
-  /// Learns the speed of a lens that creeps, or else is somewhat slower than a sweep, from the frame in which it
-  /// arrived at the end of a leg.
-  void learn_slew(std::uint64_t arrived, bool creeps);
+  /// Learns the speed of a lens that is slower than a sweep from the frame in which it arrived at the end of a leg.
+  void learn_slew(std::uint64_t arrived);
 
   const std::optional<double>& play() const { return play_; }  ///< as set or learned
   /// True if it was set, or an earlier search proved it.

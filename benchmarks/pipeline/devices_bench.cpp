@@ -104,7 +104,7 @@ std::string active_device(GstElement* meter) {
   return text;
 }
 
-/// What a pipeline did in its turn.
+/// A pipeline's frames between hold() and hold().
 struct Turn {
   guint64 frames;
   double busy, wall;  ///< us

@@ -162,8 +162,8 @@ static bool paint(const Source& source, GstBuffer* buffer) {
   return true;
 }
 
-/// What malloc() does with blocks of this size, unless it has one left over: then a stream whose arena had room would
-/// get the same block again and again, and another one new pages for each frame.
+/// Bytes from which malloc() maps new pages, but only where the thread's arena has no room: one stream would get the
+/// same block again and again, and another one new pages for each frame.
 constexpr guint kMapped = 128 * 1024;
 
 static GstFlowReturn allocate(GstBaseSrc* element, guint64 offset, guint size, GstBuffer** buffer) {
