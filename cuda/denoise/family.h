@@ -14,6 +14,9 @@ inline constexpr unsigned kFloor = 1, kSpatial = 2, kMaxCenter = 4;
 /// cancels in its mean.
 constexpr bool is_exact(unsigned features) { return (features & (kFloor | kMaxCenter)) != 0; }
 
+/// Whether weights are limited to 1 by the multiplication by a factor for the rounding, not by their exponents.
+constexpr bool saturates(unsigned features) { return features == kFloor; }
+
 using Kernel = void (*)(DenoiseJob, Layout);
 
 /// A kernel and its features. Unused features are allowed, except kMaxCenter.

@@ -44,6 +44,13 @@ __device__ __forceinline__ float exp2_of(float x) {
   return y;
 }
 
+/// a * b, limited to 0...1: at no cost, on the pipe that has most room.
+__device__ __forceinline__ float saturated_product(float a, float b) {
+  float y;
+  asm("mul.rn.ftz.sat.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+}
+
 /// A lane's sums for its halves' pixels, from its quarter of the candidates.
 template <int kHalves, int kPlanes>
 struct Sums {
@@ -86,7 +93,8 @@ struct Patches {
       const int at = v * l.value_pitch + x;
       shift[half] = __fadd_rn(float_of(s.begins[s.begin_place(at)]), -2 * Samples::kBiasValue);
       if constexpr (is_exact(kFeatures)) {
-        floor[half] = __fadd_rn(least, s.values[at].rounding);
+        const float rounding = s.values[at].rounding;
+        floor[half] = __fadd_rn(least, saturates(kFeatures) ? (rounding < 1 ? -scale / 2 : 0.0f) : rounding);
 #pragma unroll
         for (int k = 0; k < kPlanes; ++k) own[k][half] = s.values[at].code[k];
       } else {
@@ -145,7 +153,9 @@ struct Search {
   __device__ __forceinline__ void add(int half, int e, Product product, const Value<kPlanes>& value, float constant,
                                       int offset) {
     float x;
-    if constexpr (is_exact(kFeatures)) {
+    if constexpr (saturates(kFeatures)) {
+      x = __fmaf_rn(__fadd_rn(float_of(product), constant), scale, patches.floor[half]);
+    } else if constexpr (is_exact(kFeatures)) {
       // Sum and product are exact, so that equal patches weigh 1.
       x = __fadd_rn(__fmaf_rn(__fadd_rn(float_of(product), constant), scale, value.rounding), patches.floor[half]);
       if constexpr (kFeatures & kFloor) x = fminf(x, 0.0f);
@@ -154,6 +164,7 @@ struct Search {
     }
     if constexpr (kFeatures & kSpatial) x = __fadd_rn(x, __fadd_rn(upper[half], column[e]));
     float w = exp2_of(x);
+    if constexpr (saturates(kFeatures)) w = saturated_product(w, value.rounding);
     if constexpr (kFeatures & kMaxCenter) {
       if constexpr (kCenter) w = offset == center[e] ? 0.0f : w;
       sums.largest[half] = fmaxf(sums.largest[half], w);

@@ -75,8 +75,16 @@ __global__ void __launch_bounds__(Cut::kThreads, Cut::kResident)
         scale = 2 * weights.scale;
       }
     }
-    const float unrounding = is_exact(kFeatures) ? 0 : exp2_of(-scale / 2);
+    if constexpr (saturates(kFeatures)) {
+      // No factor vanishes, so that infinite weights become 1. Patches that differ by 1 more than the floor weigh
+      // next to nothing anyway.
+      const float share = fminf(2 * 100 / scale, 1);
+      scale *= share;
+      floor *= share;
+    }
+    const float unrounding = exp2_of(-scale / 2);
     const auto value_of = [&](bool odd) {
+      if constexpr (saturates(kFeatures)) return make_float2(odd ? unrounding : 1, 1);
       if constexpr (is_exact(kFeatures)) return make_float2(odd ? -scale / 2 : 0.0f, 1);
       return odd ? make_float2(unrounding, unrounding) : make_float2(1, 1);
     };

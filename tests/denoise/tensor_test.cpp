@@ -207,6 +207,22 @@ TEST_F(DenoiseTensorParity, SpatialSigmaAndCenterTogetherGiveTheDefinitionsMeans
                .center = center});
 }
 
+// Floors of up to 150, which floats resolve finely enough, and those of ranges so small that weights are 0 or 1.
+TEST_F(DenoiseTensorParity, NoiseOfAnyRangeGivesTheDefinitionsMeans) {
+  for (const auto& [range, sigma] : {std::pair(1e-6, 3.0),
+                                     {1e-4, 60.0},
+                                     {1e-3, 0.4},
+                                     {1e-3, 7.3},
+                                     {0.03, 0.4},
+                                     {1.0, 0.4},
+                                     {1.0, 7.3},
+                                     {30.0, 40.0},
+                                     {1e4, 60.0},
+                                     {1e9, 3.0}})
+    for (const Content content : {Content::kNoisy, Content::kRandom, Content::kExtremes})
+      run({.width = 37, .height = 19, .range = range, .sigma = sigma, .content = content});
+}
+
 TEST_F(DenoiseTensorParity, EstimatedNoiseIsThatOfItsField) {
   for (const int fields : {1, 2})
     for (const CenterWeight center : {CenterWeight::kOne, CenterWeight::kMax})
