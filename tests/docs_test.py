@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Test that the pages hang together, and with the tree: links and anchors lead somewhere, fences say what becomes of
-their commands, Python parses; files that are named exist, and versions, areas of commits and the picture of floors agree.
+their commands, Python parses; files that are named exist; versions, areas of commits, quoted log lines and the diagram of
+floors agree with the sources.
 
 usage: docs_test.py SOURCE_ROOT
 """
@@ -79,6 +80,22 @@ if linked != there:
 for figure in (root / "docs" / "figures").iterdir():
     if figure.suffix in (".png", ".svg") and not any(figure.name in page.read_text(encoding="utf-8") for page in pages):
         faults.append(f"{figure.relative_to(root)} is on no page")
+
+# Lines of logs that debugging.md quotes: what the sources can log, up to a "...", which stands for the rest.
+formats = set()
+for folder in ("algorithms", "cpu", "cuda", "device", "engine", "gst", "host", "opencl"):
+    for file in [*(root / folder).glob("**/*.cpp"), *(root / folder).glob("**/*.h")]:
+        text = re.sub(r'" GST_\w+ "', "%s", file.read_text(encoding="utf-8"))
+        for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(r'"\s*\n\s*"', "", text)):
+            parts = [re.escape(part) for part in re.split(r"%[^a-zA-Z\s]*(?:z|l|ll)?[a-zA-Z]|%$", literal)]
+            formats.update(".+".join(parts[:n]) + ".*" * (n < len(parts)) for n in range(1, len(parts) + 1)
+                           if re.search(r"[a-z]{4}", "".join(parts[:n])))
+log_lines = re.findall(r"^\|(?:[^|]*\|){3} (.*) \|$", (root / "docs" / "debugging.md").read_text(encoding="utf-8"), re.MULTILINE)
+for line in re.findall(r"`([^`]+)`", "\n".join(log_lines)):
+    head = line.split("...")[0]
+    # Routes are put together.
+    if len(head.split()) > 1 and not re.match("the CPU: avx|CUDA: luma", head) and not any(re.fullmatch(f, head) for f in formats):
+        faults.append(f"docs/debugging.md: nothing logs {line!r}")
 
 drawn = subprocess.run([sys.executable, root / "docs" / "figures" / "architecture.py", "--check"], capture_output=True, text=True)
 if drawn.returncode != 0:
