@@ -104,7 +104,7 @@ void Upload::bring(const Call& call, int p, Frame& ours) const {
   }
   if (state == cudaErrorInvalidValue) {  // also for memory that was pinned in several parts
     (void)cudaGetLastError();
-    way = "copied to pinned memory first, piece by piece";
+    way = "through pinned memory, piece by piece";
     stage(call, p);
   } else {
     check(state, "copying a frame to the device");
