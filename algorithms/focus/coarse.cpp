@@ -158,7 +158,7 @@ std::optional<double> Search::leg_end() {
   if (!motion.at_rest()) return {};
   if (lens_.creeps()) {
     const std::optional<std::uint64_t> arrived = sweep_.came_to_rest();
-    if (!arrived && motion.since() < static_cast<int>(kTuning.most_trail)) return {};
+    if (!arrived && !lens_.has_waited()) return {};
     if (arrived) lens_.learn_slew(*arrived);
     return leg_done();
   }

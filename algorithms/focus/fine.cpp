@@ -169,6 +169,7 @@ std::optional<double> Search::stop() {
 }
 
 std::optional<double> Search::measured(const FocusSample& sample) {
+  if (++measured_ > kTuning.most_measured) return fail("stops contradict each other: are lag and backlash set right?");
   if (stops_.is_from_other_side() && !lens_.play() && kind_ == Kind::kSweep && !stops_.other_side()) {
     stops_.add_other_side(sample);
     return refine();

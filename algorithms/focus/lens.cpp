@@ -67,7 +67,7 @@ void Lens::begin() {
   is_again_ = false;
   if (const std::optional<int> at = here()) motion_.stands(*at);
   trail_.clear();
-  suspects_play_ = is_new_play_ = false;
+  suspects_play_ = is_new_play_ = scene_glides_ = false;
   clear_play_.reset();
   refuted_play_ = 0;
 }
@@ -155,6 +155,7 @@ std::optional<double> Lens::send_on(int at) {
 bool Lens::is_at_once_there() const { return motion_.lag_is_known() && !is_slow(); }
 
 bool Lens::is_gliding() const {
+  if (scene_glides_) return false;
   if (is_running(trail_)) return true;
   const std::size_t n = kTuning.gliding;
   if (trail_.size() <= n) return false;
@@ -169,7 +170,7 @@ bool Lens::is_gliding() const {
 
 bool Lens::is_steady() const {
   if (!motion_.at_rest()) return false;
-  if (creeps_) return trail_.size() >= kTuning.most_trail || came_to_rest(trail_);
+  if (creeps_) return has_waited() || came_to_rest(trail_);
   if (is_gliding()) return false;
   if (trail_.size() < 2 || motion_.since() > motion_.rest() + kTuning.longest_settle) return true;
   // The frame before this one may have shown the lens still moving.
@@ -187,7 +188,7 @@ bool Lens::is_steady(const Expected& expected) const {
   if (is_gliding()) return false;
   if (trail_.size() < 2 || motion_.since() > motion_.rest() + kTuning.longest_settle) return true;
   if (is_at_once_there() && motion_.since() - 1 <= motion_.lag()) return true;
-  if (creeps_ && slew_ == 0) return trail_.size() >= kTuning.most_trail || came_to_rest(trail_);
+  if (creeps_ && slew_ == 0) return has_waited() || came_to_rest(trail_);
   const double tolerance = expected.tolerance();
   // Frames before the response show the last position. Wait for it if noise and distance let it be seen.
   const bool is_seen = std::abs(at_ - from_) > kTuning.seen_width * expected.peak.width &&
@@ -243,7 +244,8 @@ double Lens::learn_lag(double noise, bool on_a_flank) {
   const int known = motion_.lag_is_known() ? motion_.lag() : 0;
   if (effect->lag <= known || at_ == from_ || creeps_) return kUnseen;
   if (slew_ > 0 && effect->lag - known < kTuning.tells_speed) return kUnseen;
-  const double way = std::abs(at_ - from_), speed = way / std::max<double>(1, effect->lag - known);
+  const double way = std::abs(at_ - from_),
+               speed = std::max(way / std::max<double>(1, effect->lag - known), 1.0 / kTuning.slowest);
   slew_ = slew_ > 0 ? std::min(slew_, speed) : speed;
   const int frames = effect->lag - motion_.lag() + 1;
   return frames >= kTuning.long_move && effect->lag > settings_.settle_frames ? way / frames : kUnseen;
@@ -251,7 +253,7 @@ double Lens::learn_lag(double noise, bool on_a_flank) {
 
 void Lens::learn_slew(std::uint64_t arrived) {
   // The slowest that is there by then, by bisection.
-  double low = 0.01, high = last_;
+  double low = 1.0 / kTuning.slowest, high = std::max<double>(low, last_);
   for (int i = 0; i < 40; ++i) {
     const double middle = std::sqrt(low * high);
     (motion_.shown_on_the_way(arrived, middle) == at_ ? high : low) = middle;

@@ -75,6 +75,7 @@ class Lens {
   /// Counts this frame for the last command.
   void follow() {
     if (trail_.size() < kTuning.most_trail) trail_.push_back({motion_.now(), score_});
+    if (has_waited() && is_gliding()) scene_glides_ = true;
   }
   /// Sends the lens; no command if it is there.
   std::optional<double> send(int at);
@@ -108,6 +109,10 @@ class Lens {
   bool is_steady(const Expected& expected) const;
   /// Frames since it has been where it was sent; empty if unknown.
   std::span<const Seen> rest() const;
+  /// True if the last command was given longer ago than any lens takes to get there.
+  bool has_waited() const {
+    return motion_.since() > std::min(kTuning.slowest * last_ + kTuning.longest_settle, kTuning.most_wait);
+  }
 
   // --- What is learned -----------------------------------------------------------------------------------------------
 
@@ -164,7 +169,8 @@ class Lens {
   /// Frames that a move takes which begins now.
   int travel_time() const;
   bool is_at_once_there() const;
-  /// True if the last scores rise or fall evenly, so that the lens is on its way.
+  /// True if the last scores rise or fall evenly, so that the lens is on its way, unless they have done so for longer
+  /// than any lens takes: then it is the light.
   bool is_gliding() const;
   /// True if the score has changed since the last command differently from before.
   bool has_answered(double tolerance) const;
@@ -190,6 +196,7 @@ class Lens {
   bool creeps_ = false;
   bool is_new_play_ = false;  ///< learned in this search
   bool suspects_play_ = false;
+  bool scene_glides_ = false;
   double refuted_play_ = 0;
 };
 

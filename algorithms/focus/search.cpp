@@ -105,7 +105,7 @@ void Search::configure(const FocusSettings& settings) {
 void Search::trigger(const char* cause) {
   watch_.was_useless(false);
   ended_at_.reset();
-  retries_ = times_slower_ = 0;
+  measured_ = retries_ = times_slower_ = 0;
   begin(cause);
 }
 
@@ -276,7 +276,7 @@ std::optional<double> Search::watch(const FocusFrame& f) {
   if (looks_near && is_far)
     if (const std::optional<double> command = begin_far(loss)) return command;
   if (loss.kind != Kind::kSweep) return begin_beside(loss);
-  retries_ = times_slower_ = 0;
+  measured_ = retries_ = times_slower_ = 0;
   begin(loss.cause);
   return start_sweep(true, is_beside);
 }
@@ -294,6 +294,7 @@ void Search::begin_near(const Loss& loss) {
   expected_.peak.top = level.at;
   if (expected_.shape) expected_.shape->height = watch_.reference();
   stops_.add(level);
+  measured_ = 0;
   retries_ = kTuning.retries - 1;
 }
 

@@ -315,8 +315,9 @@ class Search {
   std::uint64_t looks_from_ = 0;  ///< command that sent it to the first of them
   std::size_t stops_wanted_ = 0;  ///< until all looks were seen
   bool is_far_ = false;           ///< they are where the peak may have gone
-  int passing_ = 0;               ///< frames until then
   bool looks_again_ = false;      ///< this is the second fine pass
+  int passing_ = 0;               ///< frames until the lens comes back to the stop
+  int measured_ = 0;              ///< stops of this search
   int retries_ = 0;               ///< of stops, after a final score below the promised one
   std::vector<int> stack_;        ///< steps, in order
   int stacked_ = 0;               ///< images of it so far

@@ -69,7 +69,8 @@ struct Tuning {
   double running = 0.05;               ///< share of the score: so large and even changes show a lens on its way
   std::size_t gliding = 6;             ///< scores that show a lens on its way by changes of one sign,
   double even[2] = {0.04, 0.5};        ///< each within these shares of their sum
-  int longest_settle = 40;             ///< frames to wait at most for the lens to come to rest
+  int longest_settle = 40;             ///< frames to wait at most for the lens to come to rest,
+  int slowest = 4, most_wait = 1024;   ///< and for each step that the slowest has to go; in all no more than this
   int patient_settle = 6;              ///< frames to wait for a response while the lag is unknown,
   double seen_width = 0.5;             ///< if the move was longer than this many widths
   double seen_noise = 0.3;             ///< and the tolerance is below this share
@@ -136,6 +137,7 @@ struct Tuning {
   double fail = 0.4;                              ///< share of the promise below which the search has failed
   double less = 0.2, less_noise = 6;              ///< share, deviations by which stops may fall short of the sweep
   double missed = 0.5;                            ///< share of the sweep's peak that stops must reach
+  int most_measured = 40;                         ///< stops of all sweeps of a search; it fails after more
   int retries = 2;                                ///< after a final score below the promise, and of sweeps
   double width_least = 0.6, width_most = 1.6;     ///< limits of a fitted width, relative to the expected one
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Whatever command a focus search gets, and whatever it sees, it keeps within its range and comes to an end.
+#include "algorithms/focus/lens_drive.h"
 #include "algorithms/focus/search.h"
 #include "algorithms/split_mix.h"
 
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <deque>
 #include <gtest/gtest.h>
+#include <span>
 
 namespace framequality::test {
 namespace {
@@ -110,6 +112,57 @@ TEST(FocusSearch, EndsWhateverItSees) {
     for (; frames < 20000 && !has_ended(); ++frames) search.frame(100 * random.uniform());
     EXPECT_TRUE(has_ended()) << "seed " << seed;
   }
+}
+
+// Light without noise that changes evenly looks like a lens on its way, and a lens that is not as it was said to be
+// shows each stop elsewhere.
+TEST(FocusSearch, EndsWhateverLensAndLight) {
+  constexpr int kSeeds = 4500, kPositions[] = {1, 2, 3, 5, 9, 16, 33, 64, 101, 256, 337};
+  long long frames_in_all = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    SplitMix random(seed);
+    FocusSettings s = random_settings(random);
+    const int positions = kPositions[random.next() % std::size(kPositions)];
+    s.max = s.min + s.step * (positions - 1 + 0.4 * random.uniform());
+    s.mode = FocusMode::kOneShot;
+    s.stop_and_go = false;
+    s.goal = static_cast<FocusGoal>(random.next() % 5 ? 0 : random.next() % 3);
+    DriveSettings drive;
+    drive.lag = static_cast<int>(random.next() % 8);
+    drive.slew = random.next() % 2 ? 0 : s.step * std::exp2(6 * random.uniform() - 1);
+    drive.backlash = random.next() % 2 ? 0 : 20 * s.step * random.uniform();
+    drive.exposure = random.next() % 2 ? 0 : random.uniform();
+    LensDrive lens(drive);
+    const double width = s.step * (0.5 + 0.4 * positions * random.uniform()), floor = random.next() % 2 ? 0.0 : 0.5;
+    const double best = s.min + (s.max - s.min) * (1.4 * random.uniform() - 0.2),
+                 slope = 1e-3 * (random.uniform() - 0.5);
+    const int shape = static_cast<int>(random.next() % 6);
+    const auto score_at = [&](double at) {
+      const double x = (at - best) / width;
+      return shape == 0   ? 1 / (1 + x * x)
+             : shape == 1 ? std::exp(-x * x / 2)
+             : shape == 2 ? std::exp(-std::abs(x))
+             : shape == 3 ? 0.0
+             : shape == 4 ? (std::abs(x) < 1 ? 1 : 0.1)
+                          : std::sin(x) * std::sin(x);
+    };
+    double target = s.min + (s.max - s.min) * random.uniform(), light = 1;
+    focus::Search search(s, target);
+    const auto has_ended = [&] {
+      return search.state() == FocusState::kFocused || search.state() == FocusState::kFailed;
+    };
+    int frames = 0;
+    for (; frames < 20000 && !has_ended(); ++frames) {
+      double score = 0;
+      const std::span<const double> shown = lens.frame(target);
+      for (const double at : shown) score += light * (score_at(at) + floor) / static_cast<double>(shown.size());
+      light *= 1 + slope;
+      target = search.frame(score).value_or(target);
+    }
+    EXPECT_TRUE(has_ended()) << "seed " << seed << ": " << search.reason();
+    frames_in_all += frames;
+  }
+  std::printf("frames of a search: %.0f\n", static_cast<double>(frames_in_all) / kSeeds);
 }
 
 TEST(FocusSearch, ComesToRestWhereverThePeakHasBeen) {
