@@ -65,8 +65,8 @@ def test_takes_nothing_else(folder):
         for path in ("/nothing", "/../../etc/passwd", "/thumbnail/../../etc/passwd", "/thumbnail/%2e%2e%2f", "//", "/%00",
                      "/status.json%00x", "/thumbnail/nobody", "/" + "a" * 5000):
             answer = get(run, path)
-            # A NUL ends a path.
-            assert answer.code == (200 if "%00" in path else 404) and b"root:" not in answer.body, (path, answer)
+            # A NUL ends a path, or libmicrohttpd 1.0 refuses it.
+            assert answer.code in ((200, 400) if "%00" in path else (404,)) and b"root:" not in answer.body, (path, answer)
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "NONSENSE"):
             answer = get(run, "/status.json", method, b"x" * 100000 if method in ("POST", "PUT") else None)
             assert answer.code == 405 and answer.headers["Allow"] == "GET, HEAD", (method, answer)
