@@ -196,7 +196,7 @@ class Lens {
   bool creeps_ = false;
   bool is_new_play_ = false;  ///< learned in this search
   bool suspects_play_ = false;
-  bool scene_glides_ = false;
+  bool scene_glides_ = false;  ///< scores changed evenly for longer than any lens takes
   double refuted_play_ = 0;
 };
 
