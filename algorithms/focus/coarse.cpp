@@ -142,7 +142,7 @@ std::optional<double> Search::leg() {
   }
   if (const std::optional<int> next = sweep_.next(lens_.at())) return lens_.send_on(*next);
   phase_ = Phase::kLegEnd;
-  return lens_.motion().at_rest() ? leg_done() : std::nullopt;
+  return arrive();
 }
 
 bool Search::is_wrong_way() {
@@ -151,10 +151,14 @@ bool Search::is_wrong_way() {
 }
 
 std::optional<double> Search::leg_end() {
-  const FocusMotion& motion = lens_.motion();
-  sweep_.add({motion.now(), lens_.score()});
+  sweep_.add({lens_.motion().now(), lens_.score()});
   is_past_ = !is_near_ && is_past_peak();
   if (is_past_ && lens_.creeps()) return leg_done();
+  return arrive();
+}
+
+std::optional<double> Search::arrive() {
+  const FocusMotion& motion = lens_.motion();
   if (!motion.at_rest()) return {};
   if (lens_.creeps()) {
     const std::optional<std::uint64_t> arrived = sweep_.came_to_rest();

@@ -199,6 +199,8 @@ class Search {
   /// True if the sweep began beside the last focus, and moves away from the new one.
   bool is_wrong_way();
   Command leg_end();
+  /// Waits at the end of a leg until the lens is there.
+  Command arrive();
   /// Goes to the next leg, another sweep in between, back across the peak, or on with swept().
   Command leg_done();
   /// Takes the sweep's peak, and goes near it or to the first stop; ends if there is no peak.
