@@ -244,7 +244,8 @@ typedef struct fq_focus_options {
   double coarse_step;     /* of the sweep; 0: chosen from the range */
   double backlash;        /* play between motor and lens, in the unit of positions; negative: learn it. Default 0 */
   int32_t lag_frames;     /* frames between a command and the first that shows its position; -1: learned. Default 0 */
-  int32_t settle_frames;  /* frames after a command in which the lens may still move, including the lag */
+  int32_t settle_frames;  /* frames after a command in which the lens may still move, including the lag;
+                             0 where lag_frames is -1: learned. Default 0 */
   int32_t average_frames; /* average at least this many scores at a position. Default 1 */
   int32_t stop_and_go;    /* 1: the sweep stops at each position, too */
   int32_t continuous;     /* 1: watch the score when done, and search again when focus is lost */

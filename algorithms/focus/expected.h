@@ -54,10 +54,10 @@ class Changes {
 };
 
 /// Lowest and highest score. `all` must not be empty.
-template <class T>  // Seen, FocusSample
-std::pair<double, double> extremes(const std::vector<T>& all) {
+template <class Range>  // Seen, FocusSample
+std::pair<double, double> extremes(const Range& all) {
   const auto [least, most] =
-      std::minmax_element(all.begin(), all.end(), [](const T& a, const T& b) { return a.score < b.score; });
+      std::minmax_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.score < b.score; });
   return {least->score, most->score};
 }
 

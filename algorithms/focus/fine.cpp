@@ -158,6 +158,7 @@ std::optional<double> Search::stop() {
     const double speed = lens_.learn_lag(expected_.noise, kind_ == Kind::kSweep && stops_.is_first());
     if (kind_ == Kind::kSweep && speed < kTuning.creeping * sweep_.stride() && times_slower_ < kTuning.retries)
       return sweep_in_one_move();
+    lens_.learn_settling();
     learn_noise();
   } else {
     expected_.noise = changes_.noise_with(lens_.score() - mean_.last, expected_.noise);

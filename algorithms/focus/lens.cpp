@@ -55,7 +55,8 @@ bool is_running(std::span<const Seen> trail) {
 void Lens::configure(const FocusSettings& settings) {
   settings_ = settings;
   last_ = std::max(0, static_cast<int>(std::floor((settings.max - settings.min) / settings.step + 1e-6)));
-  motion_.configure({settings.lag_frames, settings.settle_frames});
+  learns_settling_ = settings.lag_frames < 0 && settings.settle_frames == 0;
+  motion_.configure({settings.lag_frames, learns_settling_ ? kTuning.unknown_settle : settings.settle_frames});
   play_.reset();
   creep(false, 0);
   if (settings.backlash >= 0) play_ = settings.backlash / settings.step;
@@ -217,6 +218,16 @@ std::span<const Seen> Lens::rest() const {
   const std::uint64_t there = motion_.now() + 1 - since + static_cast<std::uint64_t>(motion_.lag());
   const auto first = std::find_if(trail_.begin(), trail_.end(), [&](const Seen& s) { return s.frame >= there; });
   return {first, trail_.end()};
+}
+
+void Lens::learn_settling() {
+  const std::span<const Seen> seen = rest();
+  if (!learns_settling_ || is_slow() || seen.size() < 2) return;
+  const auto [least, most] = extremes(seen);
+  const auto [lowest, highest] = extremes(trail_);
+  if (most - least > kTuning.settled * (highest - lowest)) return;
+  learns_settling_ = false;
+  motion_.set_settle(0);
 }
 
 double Lens::learn_lag(double noise, bool on_a_flank) {

@@ -119,6 +119,8 @@ class Lens {
   /// Learns how long the lens took to come to rest. Returns the most steps per frame that a long move may have had;
   /// infinite if it was not seen.
   double learn_lag(double noise, bool on_a_flank);
+  /// Learns from frames at rest that the lens has arrived as soon as its lag is over, if neither time was set.
+  void learn_settling();
   /// How the lens answered the last send(), after which two frames passed before send_on(). Learns the lag if that was
   /// at once.
   Answer learn_answer();
@@ -194,6 +196,7 @@ class Lens {
   std::optional<double> play_;
   std::optional<double> clear_play_;  ///< as several scores of this search show it
   bool creeps_ = false;
+  bool learns_settling_ = false;
   bool is_new_play_ = false;  ///< learned in this search
   bool suspects_play_ = false;
   bool scene_glides_ = false;  ///< scores changed evenly for longer than any lens takes

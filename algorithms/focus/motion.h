@@ -24,6 +24,7 @@ class FocusMotion {
     int settle = 0;  ///< frames after a command in which the lens may still move
   };
   void configure(const Timing& timing) { timing_ = timing; }
+  void set_settle(int frames) { timing_.settle = frames; }
 
   /// Records a command to go there.
   void send(int at) { commands_.push_back({at, kAll}); }

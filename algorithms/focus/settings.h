@@ -31,7 +31,8 @@ struct FocusSettings {
   double step = 1;            ///< distance of neighbouring positions, > 0; the lens stands at min + i * step only
   double coarse_step = 0;     ///< of the sweep, >= step; 0: from the range, and the width of the last peak
   int lag_frames = -1;        ///< frames between a command and the first that shows its position; -1: learned
-  int settle_frames = 0;      ///< frames after a command in which the lens may still move, lag included; >= 0
+  int settle_frames = 0;      ///< frames after a command in which the lens may still move, lag included; >= 0. 0 if
+                              ///< the lag is learned: learned, too
   int average_frames = 1;     ///< least number of scores that are averaged at each stop, >= 1
   bool stop_and_go = false;   ///< sweeps stop at each position, too
   double backlash = -1;       ///< play between motor and lens, in the positions' unit; -1: learned

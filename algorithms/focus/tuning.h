@@ -71,6 +71,8 @@ struct Tuning {
   double even[2] = {0.04, 0.5};        ///< each within these shares of their sum
   int longest_settle = 40;             ///< frames to wait at most for the lens to come to rest,
   int slowest = 4, most_wait = 1024;   ///< and that the slowest lens takes for each step; most of both together
+  int unknown_settle = 3;              ///< settle_frames of a lens of which no time was set, until scores after a move
+  double settled = 0.1;                ///< differ by at most this share of those during it
   int patient_settle = 6;              ///< frames to wait for a response while the lag is unknown,
   double seen_width = 0.5;             ///< if the move was longer than this many widths
   double seen_noise = 0.3;             ///< and the tolerance is below this share

@@ -229,7 +229,9 @@ static void add_search(Properties<GstFocusController, FocusOptions>& properties)
            "that the lens itself takes, which settle-frames covers. -1 = learn it",
            -1, FocusMotion::kMaxLag)
       .add(part(&S::settle_frames), "settle-frames", "Settle frames",
-           "Skip this many frames at each stop, lag-frames included, while the lens may still be moving", 0, 1000)
+           "Skip this many frames at each stop, lag-frames included, while the lens may still be moving. 0 where "
+           "lag-frames is -1 = learn it",
+           0, 1000)
       .add(part(&S::average_frames), "average-frames", "Average frames",
            "Average at least this many scores at each stop, and more if noise requires it", 1, 1000)
       .add(part(&S::stop_and_go), "stop-and-go", "Stop and go",

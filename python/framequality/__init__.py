@@ -243,7 +243,8 @@ class Autofocus:
     position: current position of the lens; NaN if unknown.
     coarse_step: distance of positions in the first sweep; 0: chosen from the range.
     lag_frames: frames between a command and the first frame that shows its position; -1: learned.
-    settle_frames: frames after a command in which the lens may still move, including the lag.
+    settle_frames: frames after a command in which the lens may still move, including the lag; 0 where lag_frames is -1:
+        learned.
     average_frames: minimum number of scores averaged at a position.
     stop_and_go: stop at each position of the first sweep, too.
     backlash: play between motor and lens, in the unit of positions; negative: learned.
