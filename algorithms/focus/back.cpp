@@ -59,12 +59,13 @@ void Search::learn_play_from_way_back() {
   const double same = kTuning.repeated * expected_.peak.height;
   // Repeated scores may be low ones, and noise a share of the score.
   const double noise = sweep_.least_noise() > 0 ? sweep_.least_noise() : sweep_.noise();
-  const bool is_clear = noise < kTuning.clear * extremes(sweep_.row()).first;
+  const bool repeats = sweep_.repeats(lens_.motion(), expected_.peak, same);
+  const bool is_clear =
+      noise < kTuning.clear * extremes(sweep_.row()).first || (repeats && kTuning.play_gain * noise < same);
   std::optional<double> play;
   if (is_good && fit->play >= kTuning.no_play && fit->gain > kTuning.play_gain)
     play = fit->play;
-  else if (is_good ? fit->play + fit->error < tolerance_of(lens_.last())
-                   : is_clear && sweep_.repeats(lens_.motion(), expected_.peak, same))
+  else if (is_good ? fit->play + fit->error < tolerance_of(lens_.last()) : is_clear && repeats)
     play = 0;
   lens_.learn_play(play, is_clear);
   if (is_good) {

@@ -8,8 +8,8 @@ namespace framequality::focus {
 
 std::optional<double> Search::start_sweep(bool has_score, bool from_here) {
   clear();
-  is_wide_ = is_shifted_ = is_near_ = hurries_ = false;
-  can_hurry_ = times_slower_ == 0;
+  is_wide_ = is_shifted_ = is_near_ = hurries_ = asks_ = sets_out_ = false;
+  can_ask_ = times_slower_ == 0;
   lingers_ = late_ = 0;
   times_back_ = 0;
   kind_ = Kind::kSweep;
@@ -21,12 +21,12 @@ std::optional<double> Search::start_sweep(bool has_score, bool from_here) {
   return begin_leg();
 }
 
-Pace Search::pace() const {
+Pace Search::pace(bool is_prompt) const {
   return {.wanted = settings_.coarse_step / settings_.step,
           .last = lens_.last(),
           .stop_and_go = settings_.stop_and_go,
           .is_halved = wants_all(),
-          .is_prompt = is_prompt(),
+          .is_prompt = is_prompt,
           .times_slower = times_slower_,
           .width = shape_ && !wants_all() ? shape_->width : 0,
           .slew = lens_.slew(),
@@ -80,10 +80,22 @@ std::optional<double> Search::begin_leg() {
     phase_ = Phase::kLeg;
     return lens_.send(from);
   }
-  if (const Command command = lens_.send(from)) return command;
+  const bool may_ask = can_ask_ && may_be_prompt() && !lens_.motion().lag_is_known();
+  if (const Command command = lens_.send(from)) {
+    asks_ = may_ask;
+    return command;
+  }
+  if (!is_there || !has_score_) return {};
   // The lens is there already: this frame is the first of the leg.
-  if (is_there && has_score_) return to_leg();
-  return {};
+  asks_ = may_ask && !from_here_ && stride_of(pace(true)) >= kTuning.wide_least;
+  return asks_ ? set_out() : to_leg();
+}
+
+std::optional<double> Search::set_out() {
+  sets_out_ = true;
+  sweep_.set_stride(stride_of(pace(true)));
+  sweep_.add({lens_.motion().now(), lens_.score()});
+  return lens_.send(sweep_.next(lens_.at()).value());
 }
 
 void Search::choose_stride() {
@@ -92,13 +104,21 @@ void Search::choose_stride() {
 }
 
 std::optional<double> Search::to_leg() {
-  if (can_hurry_ && may_be_prompt() && !lens_.motion().lag_is_known() && lens_.motion().since() == 2) {
-    // A lens that is at once where it is sent shows in two equal frames of this command: see learn_answer().
-    can_hurry_ = false;
-    hurries_ = true;
-    choose_stride();
-    phase_ = Phase::kLeg;
-    return leg();
+  if (asks_) {
+    Answer answer = Answer::kNone;
+    // Where noise is little, the leg begins before the answer is seen.
+    hurries_ = !sets_out_ && lens_.motion().since() == 2 && lens_.is_calm();
+    if (!hurries_) answer = lens_.learn_answer_at_rest();
+    if (!hurries_ && answer == Answer::kNone) {
+      if (sets_out_) sweep_.add({lens_.motion().now(), lens_.score()});
+      return {};
+    }
+    asks_ = can_ask_ = false;
+    if (hurries_ || sets_out_ || answer == Answer::kAtOnce) {
+      choose_stride();
+      phase_ = Phase::kLeg;
+      return leg();
+    }
   }
   if (!lens_.is_steady()) return {};
   const double speed = lens_.learn_lag(expected_.noise, false);

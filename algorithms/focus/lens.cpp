@@ -145,6 +145,49 @@ Answer Lens::learn_answer() {
   return trail_.size() > kTuning.answer_frames ? Answer::kUnclear : Answer::kNone;
 }
 
+bool Lens::is_calm() const {
+  for (std::size_t i = 1; i < trail_.size(); ++i)
+    if (std::abs(trail_[i].score - trail_[i - 1].score) < kTuning.calm * std::abs(trail_[i].score)) return true;
+  return false;
+}
+
+Answer Lens::learn_answer_at_rest() {
+  const std::size_t n = trail_.size();
+  if (n < 4) return Answer::kNone;
+  struct Part {
+    double mean, squares, count;
+  };
+  const auto part = [&](std::size_t from, std::size_t to) {
+    Part p{0, 0, static_cast<double>(to - from)};
+    for (std::size_t i = from; i < to; ++i) p.mean += trail_[i].score / p.count;
+    for (std::size_t i = from; i < to; ++i) p.squares += (trail_[i].score - p.mean) * (trail_[i].score - p.mean);
+    return p;
+  };
+  // Where the scores change at once: by Student's t of the difference between those before and after.
+  double clearest = 0, last = 0, change = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 1; i < n; ++i) {
+    const Part before = part(0, i), after = part(i, n);
+    const double variance = (before.squares + after.squares) / static_cast<double>(n - 2);
+    const double error = std::sqrt(variance * (1 / before.count + 1 / after.count));
+    const double clear = std::abs(after.mean - before.mean) / std::max(error, 1e-9 * std::abs(score_));
+    if (i + 1 == n)
+      last = clear;  // must be seen again
+    else if (clear > clearest)
+      clearest = clear, first = i, change = after.mean - before.mean;
+  }
+  if (clearest > kTuning.clear_step[std::min(n - 4, std::size(kTuning.clear_step) - 1)]) {
+    if (std::abs(part(first + 1, n).mean - trail_[first].score) > kTuning.quiet_change * std::abs(change))
+      return Answer::kSlow;
+    const std::uint64_t frame = trail_[first].frame, fresh = motion_.first(asked_);
+    if (frame < fresh) return Answer::kUnclear;
+    motion_.learn(static_cast<int>(frame - fresh));
+    return Answer::kAtOnce;
+  }
+  const bool is_hidden = n > 4 && std::max(clearest, last) < kTuning.no_step;
+  return is_hidden || n >= kTuning.step_scores ? Answer::kUnclear : Answer::kNone;
+}
+
 std::optional<double> Lens::send_on(int at) {
   at_ = at;
   sent_ = motion_.now();

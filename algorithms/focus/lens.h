@@ -37,7 +37,7 @@ enum class Answer {
   kNone,    ///< not yet
   kAtOnce,  ///< within a frame
   kSlow,    ///< it is on its way
-  kUnclear  ///< not to be told from those of later commands
+  kUnclear  ///< not to be told from noise, or from those of later commands
 };
 
 /// The frame from which on the lens has been at rest, by its scores alone: while it moves, even past a peak, they
@@ -124,6 +124,10 @@ class Lens {
   /// How the lens answered the last send(), after which two frames passed before send_on(). Learns the lag if that was
   /// at once.
   Answer learn_answer();
+  /// The same where no other command followed. It is seen if noise does not hide it.
+  Answer learn_answer_at_rest();
+  /// True if two frames since the last send() are alike, so that noise does not hide much.
+  bool is_calm() const;
   double slew() const { return slew_; }  ///< steps per frame; 0: it moves instantly, or it is not known
   bool is_slow() const { return slew_ > 0 || creeps_; }
   /// True if it is slower than sweeps: what frames show follows from its speed, not from the last command.

@@ -10,6 +10,8 @@
 //             or it is certain that there is none. If the nearest or the farthest of several objects is wanted, it sees
 //             the whole range, twice as near, and goes on with the part around the first or last peak that stands out
 //             (peaks.h).
+//             How soon the lens answers tells how far apart commands may be, so that the way to where the sweep begins
+//             is watched, or if the lens stands there, the sweep's first step (lens.h)
 //             A lens slower than the sweep shows in scores that keep changing. It is sent from end to end at its own
 //             speed, which follows from when the scores come to rest, and with it the position that each frame shows.
 //             Few positions tell the top of a lens that is at once where it is sent (blur_peak.h): it looks at ten, and
@@ -176,7 +178,8 @@ class Search {
   /// Again, in between, for all objects: twice as near, positions show objects that are near each other as peaks of
   /// their own. Repeated scores where it begins tell the noise that peaks stand out of.
   Command sweep_shifted();
-  Pace pace() const;
+  Pace pace() const { return pace(is_prompt()); }
+  Pace pace(bool is_prompt) const;
   /// Each frame shows the lens where it was sent, so that few positions, far apart, tell where the top is.
   bool is_prompt() const;
   /// The same as far as it is known.
@@ -191,6 +194,8 @@ class Search {
   Command begin_leg();
   /// Positions far apart if the lens is prompt, near ones if not.
   void choose_stride();
+  /// Begins a leg where the lens is with a step that shows how it answers.
+  Command set_out();
   // Handle a frame in the phase of this name.
   Command to_leg();
   /// The lens may not be prompt: begins the leg once it has arrived where that begins.
@@ -302,8 +307,10 @@ class Search {
   bool has_score_ = false;        ///< the frame with which the sweep began
   bool is_past_ = false;          ///< the leg has shown its peak
   bool is_wide_ = false;          ///< the sweep looks far apart, as is_prompt() was true when it began
-  bool can_hurry_ = false;        ///< the first leg may begin before the lens's answer is seen,
-  bool hurries_ = false;          ///< and did, and it is not seen yet
+  bool can_ask_ = false;          ///< the way to the first leg may tell how the lens answers:
+  bool asks_ = false;             ///< it is waited for,
+  bool sets_out_ = false;         ///< after the first step of the leg, as it stood where that begins,
+  bool hurries_ = false;          ///< or the leg began before it is seen
   int late_ = 0;                  ///< frames that the lens moved after the leg should have ended
   int lingers_ = 0;               ///< frames more at the beginning of a leg, which tell the noise
   bool is_near_ = false;          ///< it was made again near the peak,

@@ -9,6 +9,7 @@ struct Lens {
   std::string name;
   DriveSettings drive;
   bool is_near_end = false;  ///< the best position is within the play of an end of what the lens can reach
+  bool is_parked = false;    ///< it stands at the lower end of its range when the search begins
 };
 
 std::vector<Lens> lenses() {
@@ -24,6 +25,8 @@ std::vector<Lens> lenses() {
   all.push_back({"slew 8, exposure 1", {.lag = 2, .slew = 8, .exposure = 1}});
   all.push_back({"slew 8, exposure 1, play 5", {.lag = 2, .slew = 8, .backlash = 5, .exposure = 1}});
   for (int lag = 0; lag <= 6; ++lag) all.push_back({"lag " + std::to_string(lag), {.lag = lag}});
+  for (const int lag : {0, 2})
+    all.push_back({.name = "parked, lag " + std::to_string(lag), .drive = {.lag = lag}, .is_parked = true});
   return all;
 }
 
@@ -36,7 +39,7 @@ Tally searches(Bench& bench, const Algorithm& algorithm, const Lens& lens) {
     // A lens with play does not come below where its motor can pull it.
     const double u = view.best / 100, play = drive.backlash;
     view.best = !lens.is_near_end ? play + u * (100 - play) : u < 0.5 ? (1 + 2 * u) * play : 100 - (2 * u - 1) * play;
-    Rig rig(algorithm, view, {.sigma = 1}, {.drive = drive, .seed = random.next()});
+    Rig rig(algorithm, view, {.sigma = 1}, {.drive = drive, .seed = random.next(), .is_parked = lens.is_parked});
     tally.search(rig);
   }
   return tally;

@@ -59,6 +59,7 @@ Rig::Rig(const Algorithm& algorithm, const View& v, const Light& l, const Option
     : view(v), light(l), random_(options.seed) {
   target_ = lens_ = std::floor(random_.uniform() * view.positions);
   lamp_phase_ = target_ / view.positions;  // as random as where the lens is
+  if (options.is_parked) target_ = lens_ = 0;
   drive_.configure(options.drive);
   autofocus_ = algorithm.make(range_of(view, options, target_));
 }

@@ -49,8 +49,9 @@ class Rig {
     int settle_frames = 3;
     bool continuous = false;
     std::uint64_t seed = 0;
+    bool is_parked = false;
   };
-  /// The lens is anywhere at first, by the seed.
+  /// The lens is anywhere at first, by the seed, or where its range begins, if it is parked.
   Rig(const Algorithm& algorithm, const View& view, const Light& light, const Options& options);
 
   /// One frame; true if the lens was told to move.

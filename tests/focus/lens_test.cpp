@@ -3,6 +3,7 @@
 #include "algorithms/focus/lens.h"
 
 #include "algorithms/split_mix.h"
+#include "tests/focus/lens_bench.h"
 
 #include <cmath>
 #include <functional>
@@ -125,6 +126,71 @@ TEST(FocusLens, WhatIsNoAnswerToOneCommandIsUnclear) {
   EXPECT_EQ(answer_of(flat, std::vector<double>(12, 20)), Answer::kUnclear);
   Lens soon(settings(), 50);
   EXPECT_EQ(answer_of(soon, std::vector<double>(6, 20)), Answer::kNone);
+}
+
+/// The answer of a lens that is sent from 0 to 10, and on only when it is seen; and how many scores that took.
+std::pair<Answer, std::size_t> answer_at_rest(Lens& lens, const std::vector<double>& scores) {
+  Answer answer = Answer::kNone;
+  lens.frame(scored(scores[0]));
+  lens.send(10);
+  std::size_t i = 1;
+  for (; i < scores.size() && answer == Answer::kNone; ++i) {
+    lens.frame(scored(scores[i]));
+    lens.follow();
+    answer = lens.learn_answer_at_rest();
+  }
+  return {answer, i};
+}
+
+TEST(FocusLens, AStepAboveNoiseTellsThatItAnsweredAtOnce) {
+  const std::vector<double> noise = {0.1, -0.2, 0.15, 0.05, -0.1, 0.2, -0.05};
+  for (const std::size_t lag : {0, 1, 2, 3}) {
+    Lens lens(settings(), 0);
+    std::vector<double> scores;
+    for (std::size_t i = 0; i < noise.size(); ++i) scores.push_back((i <= lag ? 20 : 23) + noise[i]);
+    EXPECT_EQ(answer_at_rest(lens, scores).first, Answer::kAtOnce) << lag;
+    EXPECT_EQ(lens.motion().lag(), static_cast<int>(lag));
+    EXPECT_TRUE(lens.motion().lag_is_known());
+  }
+}
+
+TEST(FocusLens, NoAnswerIsLearnedFromNoise) {
+  SplitMix random(1);
+  int learned = 0;
+  for (int run = 0; run < 2000; ++run) {
+    Lens lens(settings(), 0);
+    std::vector<double> scores;
+    for (int i = 0; i < 9; ++i) scores.push_back(20 + test::lens_bench::gaussian(random));
+    const auto [answer, taken] = answer_at_rest(lens, scores);
+    EXPECT_NE(answer, Answer::kNone);
+    EXPECT_LE(taken, 7u);
+    learned += lens.motion().lag_is_known();
+  }
+  std::printf("taken for an answer: noise in %d of 2000\n", learned);
+  EXPECT_LE(learned, 30);
+}
+
+TEST(FocusLens, WhatArrivesLateAnsweredSlowly) {
+  Lens lens(settings(), 0);
+  EXPECT_EQ(answer_at_rest(lens, {20, 20, 20, 27, 30, 30, 30, 30}).first, Answer::kSlow);
+  EXPECT_FALSE(lens.motion().lag_is_known());
+}
+
+TEST(FocusLens, TwoFramesThatAreAlikeShowThatNoiseIsLittle) {
+  const auto is_calm = [](std::initializer_list<double> scores) {
+    Lens lens(settings(), 50);
+    for (const double s : scores) {
+      lens.frame(scored(s));
+      if (s == *scores.begin())
+        lens.send(0);
+      else
+        lens.follow();
+    }
+    return lens.is_calm();
+  };
+  EXPECT_TRUE(is_calm({80, 20, 20.05}));
+  EXPECT_TRUE(is_calm({80, 80.1, 20}));
+  EXPECT_FALSE(is_calm({80, 81, 20}));
 }
 
 TEST(FocusLens, LearnsHowLateFramesAre) {
