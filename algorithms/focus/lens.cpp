@@ -55,7 +55,8 @@ bool is_running(std::span<const Seen> trail) {
 void Lens::configure(const FocusSettings& settings) {
   settings_ = settings;
   last_ = std::max(0, static_cast<int>(std::floor((settings.max - settings.min) / settings.step + 1e-6)));
-  learns_settling_ = settings.lag_frames < 0 && settings.settle_frames == 0;
+  // Who stops at each position may know when the lens has arrived.
+  learns_settling_ = settings.lag_frames < 0 && settings.settle_frames == 0 && !settings.stop_and_go;
   motion_.configure({settings.lag_frames, learns_settling_ ? kTuning.unknown_settle : settings.settle_frames});
   play_.reset();
   creep(false, 0);

@@ -13,7 +13,7 @@ namespace {
 
 FocusSettings range_to(double last) {
   FocusSettings s;
-  s.min = 0, s.max = last, s.step = 1;
+  s.min = 0, s.max = last, s.step = 1, s.lag_frames = 0;
   return s;
 }
 
