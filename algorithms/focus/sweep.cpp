@@ -164,6 +164,7 @@ bool Sweep::ran_until_now() const {
 }
 
 bool Sweep::is_moving() const {
+  if (trace_.size() < 2) return false;
   if (is_running(trace_)) return true;
   const auto [least, most] = extremes(trace_);
   const double moving = std::max(kTuning.moving * (most - least), kTuning.past_noise * trace_noise());

@@ -193,6 +193,12 @@ TEST(FocusSweep, TellsHowFarFromTheTopItSawAShare) {
   EXPECT_EQ(s.sweep.distance(peak, -1, 1), 60) << "as far as it went";
 }
 
+TEST(FocusSweep, OneFrameTellsNoMove) {
+  const Swept s([](int) { return 7.0; }, 0);
+  EXPECT_FALSE(s.sweep.is_moving());
+  EXPECT_FALSE(s.sweep.ran_until_now());
+}
+
 TEST(FocusSweep, ALensThatIsOnItsWayShows) {
   Swept s(bell);
   EXPECT_FALSE(s.sweep.is_moving());
