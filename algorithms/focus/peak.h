@@ -57,9 +57,9 @@ inline double noise_of(std::span<const FocusSample> row) {
 }
 
 /// Standard deviations by which the highest place of a row, averaged over a window of this width, exceeds its lower
-/// quarter. noise: of single scores. 0 for too few samples.
+/// quarter. noise: of single scores. 0 for a single sample.
 inline double significance(std::span<const FocusSample> row, double window, double noise) {
-  if (row.size() < 4) return 0;
+  if (row.size() < 2) return 0;
   std::vector<double> level;
   double best = 0, error = 0;
   for (const FocusSample& centre : row) {

@@ -133,7 +133,8 @@ class Sweep {
   /// Like credit(), at the end of all legs.
   bool end(const FocusMotion& motion);
   Verdict verdict(int last, double noise) const;
-  /// Standard deviation of single scores: an upper bound, as the curve's own bends count.
+  /// Standard deviation of single scores: an upper bound, as the curve's own bends count; of fewer than four positions
+  /// the whole range of their scores, until enough are repeated.
   double noise() const;
   /// The same as few repeated scores show it, at most noise(); it may be too little, and is 0 where there are none.
   double least_noise() const;
