@@ -80,20 +80,20 @@ std::optional<double> Search::begin_leg() {
     phase_ = Phase::kLeg;
     return lens_.send(from);
   }
-  const bool may_ask = can_ask_ && may_be_prompt() && !lens_.motion().lag_is_known();
+  const bool may_ask = can_ask_ && !settings_.stop_and_go && !lens_.motion().lag_is_known() && !lens_.is_slow();
   if (const Command command = lens_.send(from)) {
     asks_ = may_ask;
     return command;
   }
   if (!is_there || !has_score_) return {};
   // The lens is there already: this frame is the first of the leg.
-  asks_ = may_ask && !from_here_ && stride_of(pace(true)) >= kTuning.wide_least;
+  asks_ = may_ask && !from_here_ && lens_.last() > 0;
   return asks_ ? set_out() : to_leg();
 }
 
 std::optional<double> Search::set_out() {
   sets_out_ = true;
-  sweep_.set_stride(stride_of(pace(true)));
+  sweep_.set_stride(stride_of(pace(may_be_prompt())));
   sweep_.add({lens_.motion().now(), lens_.score()});
   return lens_.send(sweep_.next(lens_.at()).value());
 }
@@ -107,7 +107,7 @@ std::optional<double> Search::to_leg() {
   if (asks_) {
     Answer answer = Answer::kNone;
     // Where noise is little, the leg begins before the answer is seen.
-    hurries_ = !sets_out_ && lens_.motion().since() == 2 && lens_.is_calm();
+    hurries_ = may_be_prompt() && !sets_out_ && lens_.motion().since() == 2 && lens_.is_calm();
     if (!hurries_) answer = lens_.learn_answer_at_rest();
     if (!hurries_ && answer == Answer::kNone) {
       if (sets_out_) sweep_.add({lens_.motion().now(), lens_.score()});

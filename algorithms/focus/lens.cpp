@@ -185,7 +185,7 @@ Answer Lens::learn_answer_at_rest() {
     motion_.learn(static_cast<int>(frame - fresh));
     return Answer::kAtOnce;
   }
-  const bool is_hidden = n > 4 && std::max(clearest, last) < kTuning.no_step;
+  const bool is_hidden = n > 4 && std::max(clearest, last) < kTuning.no_step && !is_calm();
   return is_hidden || n >= kTuning.step_scores ? Answer::kUnclear : Answer::kNone;
 }
 

@@ -81,7 +81,7 @@ struct Tuning {
   std::size_t answer_frames = 9;       ///< frames until it must be seen,
   double calm = 0.003;                 ///< share of the score by which two are alike, so that noise is little;
   double clear_step[3] = {16, 9, 7};   ///< Student's t of an answer that is seen, of 4, 5, and more scores: 1.4% of
-  std::size_t step_scores = 7;         ///< noise has as much somewhere; scores until it must be seen,
+  std::size_t step_scores = 9;         ///< noise has as much somewhere; scores until it must be seen,
   double no_step = 3;                  ///< and what 5 of them must have to wait for more
   double even_pace = 0.5;              ///< and share of a lens's way in a frame that it goes in the next, on its way
   double quiet = 0.1;                  ///< share of the score: frames that vary less show nothing,

@@ -50,6 +50,45 @@ TEST(LensSearch, StartsAtAnEndOfTheRangeAsFast) {
   }
 }
 
+// Frames later than one expects: the moves of the sweep and those to stops show at the same time.
+TEST(LensSearch, LagIsLearnedFromTheFirstStepWhereverStopsAreApproachedFrom) {
+  for (const int lag : {4, 6}) {
+    int good = 0, learned = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      Case c(seed, 101);
+      c.settings.approach = seed % 2 ? FocusApproach::kFromBelow : FocusApproach::kFromAbove;
+      c.start = seed % 2 ? 0 : c.last;
+      c.drive.lag = lag;
+      Bench b = c.bench(0.001);
+      b.run();
+      good += c.is_at_top(b);
+      learned += b.search.lag() == lag;
+    }
+    std::printf("parked, approach set, lag %d: %d of 200 at the top, learned by %d\n", lag, good, learned);
+    EXPECT_GE(good, 180) << lag;
+    EXPECT_GE(learned, 170) << lag;
+  }
+}
+
+TEST(LensSearch, AFewPositionsAreARange) {
+  for (int positions = 2; positions <= 8; ++positions) {
+    int good = 0;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      Case c(seed, positions);
+      c.settings.lag_frames = seed % 2 ? 2 : -1;
+      c.settings.backlash = 0;
+      c.top = std::clamp(c.top, 0.1, c.last - 0.1);
+      if (const double between = c.top - std::floor(c.top); std::abs(between - 0.5) < 0.1) c.top += 0.2;
+      c.width = 0.3 + c.width;
+      Bench b = c.bench(0.001);
+      b.run();
+      good += b.is_focused() && b.lens() == std::round(c.top);
+    }
+    std::printf("%d positions: the best one found in %d of 100\n", positions, good);
+    EXPECT_GE(good, 90) << positions;
+  }
+}
+
 TEST(LensSearch, FewPositionsAreEnoughForALensWithoutPlay) {
   for (const int positions : {101, 337}) {
     std::vector<int> frames;
@@ -240,11 +279,11 @@ TEST(LensSearch, StopAndGoWaitsForTheLens) {
   EXPECT_GE(good, 90);
 }
 
-/// Outcomes of 100 searches with a lens of this speed, steps per frame; 0: at once.
+/// Outcomes of 300 searches with a lens of this speed, steps per frame; 0: at once.
 struct Searched {
   explicit Searched(double slew, int settle = 3) {
     std::vector<int> all;
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
       Case c(seed, 101, settle);
       c.drive.slew = slew;
       Bench b = c.bench();
@@ -252,21 +291,21 @@ struct Searched {
       good += c.is_at_top(b);
       elsewhere += b.is_focused() && std::abs(b.lens() - c.top) > 2 && !c.is_near(b.lens());
     }
-    std::printf("slew %.0f: %d of 100 at the top, focused elsewhere: %d, median %d frames\n", slew, good, elsewhere,
+    std::printf("slew %.0f: %d of 300 at the top, focused elsewhere: %d, median %d frames\n", slew, good, elsewhere,
                 median(all));
   }
   int good = 0, elsewhere = 0;
 };
 
 TEST(LensSearch, SlowLensesAreFocusedToo) {
-  for (const double slew : {8.0, 4.0}) EXPECT_GE(Searched(slew).good, 85) << slew;
+  for (const double slew : {8.0, 4.0}) EXPECT_GE(Searched(slew).good, 255) << slew;
 }
 
 TEST(LensSearch, NothingNeedsToBeKnownOfTheLens) {
   for (const double slew : {0.0, 8.0, 4.0, 2.0, 1.0}) {
     const Searched all(slew, 0);
-    EXPECT_GE(all.good, slew == 8 || slew == 4 ? 85 : 93) << slew;
-    EXPECT_LE(all.elsewhere, 4) << slew;
+    EXPECT_GE(all.good, slew == 8 || slew == 4 ? 255 : 279) << slew;
+    EXPECT_LE(all.elsewhere, 15) << slew;
   }
 }
 
@@ -292,8 +331,8 @@ TEST(LensSearch, FramesOfALensOnItsWayShowWhereItWas) {
 TEST(LensSearch, LensSlowerThanTheSweepIsRecognized) {
   for (const double slew : {2.0, 1.0}) {
     const Searched all(slew);
-    EXPECT_GE(all.good, 93) << slew;
-    EXPECT_LE(all.elsewhere, 3) << slew;
+    EXPECT_GE(all.good, 279) << slew;
+    EXPECT_LE(all.elsewhere, 9) << slew;
   }
 }
 
