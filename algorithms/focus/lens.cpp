@@ -190,7 +190,11 @@ Answer Lens::learn_answer_at_rest() {
 }
 
 std::optional<double> Lens::send_on(int at) {
-  at_ = at;
+  const int before = std::exchange(at_, at);
+  if (settings_.stop_and_go) {  // it is waited for there, not for as long as the way to the first position took
+    from_ = before;
+    motion_.take_time(travel_time());
+  }
   sent_ = motion_.now();
   const double to = position_of(at);
   if (to == position_) return {};

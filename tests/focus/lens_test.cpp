@@ -222,6 +222,23 @@ TEST(FocusLens, LearnsHowFastItIs) {
   EXPECT_EQ(lens.slew(), 40 / 3.0);
 }
 
+TEST(FocusLens, AStepOfAStopAndGoSweepTakesItsOwnTime) {
+  FocusSettings s = settings();
+  s.stop_and_go = true;
+  Lens lens(s, 0);
+  lens.begin();
+  lens.frame(scored(100));
+  lens.send(40);
+  for (const double score : {100.0, 130.0, 160.0, 200.0, 200.0}) lens.frame(scored(score)), lens.follow();
+  lens.learn_lag(0, false);
+  ASSERT_TRUE(lens.is_slow());
+  lens.send(100);
+  const int way = lens.motion().rest();
+  lens.send_on(96);
+  EXPECT_LT(lens.motion().rest(), way / 3);
+  EXPECT_GT(lens.motion().rest(), 0);
+}
+
 TEST(FocusLens, TheRestOfAnEarlierWayIsNoLag) {
   Lens lens(settings(), 0);
   lens.begin();
