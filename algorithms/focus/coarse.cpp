@@ -105,10 +105,9 @@ void Search::choose_stride() {
 
 std::optional<double> Search::to_leg() {
   if (asks_) {
-    Answer answer = Answer::kNone;
-    // Where noise is little, the leg begins before the answer is seen.
+    // Where there is little noise, the leg begins before the answer is seen.
     hurries_ = may_be_prompt() && !sets_out_ && lens_.motion().since() == 2 && lens_.is_calm();
-    if (!hurries_) answer = lens_.learn_answer_at_rest();
+    const Answer answer = hurries_ ? Answer::kNone : lens_.learn_answer_at_rest();
     if (!hurries_ && answer == Answer::kNone) {
       if (sets_out_) sweep_.add({lens_.motion().now(), lens_.score()});
       return {};

@@ -55,7 +55,7 @@ bool is_running(std::span<const Seen> trail) {
 void Lens::configure(const FocusSettings& settings) {
   settings_ = settings;
   last_ = std::max(0, static_cast<int>(std::floor((settings.max - settings.min) / settings.step + 1e-6)));
-  // Who stops at each position may know when the lens has arrived.
+  // With stop_and_go, frames may be passed only once the lens has arrived.
   learns_settling_ = settings.lag_frames < 0 && settings.settle_frames == 0 && !settings.stop_and_go;
   motion_.configure({settings.lag_frames, learns_settling_ ? kTuning.unknown_settle : settings.settle_frames});
   play_.reset();
@@ -191,7 +191,7 @@ Answer Lens::learn_answer_at_rest() {
 
 std::optional<double> Lens::send_on(int at) {
   const int before = std::exchange(at_, at);
-  if (settings_.stop_and_go) {  // it is waited for there, not for as long as the way to the first position took
+  if (settings_.stop_and_go) {  // the wait is for this step, not for the way to the first position
     from_ = before;
     motion_.take_time(travel_time());
   }

@@ -124,7 +124,7 @@ class Lens {
   /// How the lens answered the last send(), after which two frames passed before send_on(). Learns the lag if that was
   /// at once.
   Answer learn_answer();
-  /// The same where no other command followed. It is seen if noise does not hide it.
+  /// The same where no other command followed, from four scores on. kUnclear: noise hides it, or it is late.
   Answer learn_answer_at_rest();
   /// True if two frames since the last send() are alike, so that noise does not hide much.
   bool is_calm() const;

@@ -305,7 +305,7 @@ bool Sweep::end(const FocusMotion& motion) {
 
 double Sweep::noise() const {
   const auto [least, most] = extremes(row_);
-  const double noise = row_.size() < 4 ? most - least : noise_of(row_);
+  const double noise = row_.size() < 4 ? most - least : noise_of(row_);  // which needs four
   if (repeats_ < std::min(kTuning.enough_repeats, static_cast<int>(row_.size()))) return noise;
   return std::min(noise, kTuning.few_repeats * std::sqrt(repeated_ / repeats_));
 }

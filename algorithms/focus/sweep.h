@@ -134,7 +134,7 @@ class Sweep {
   bool end(const FocusMotion& motion);
   Verdict verdict(int last, double noise) const;
   /// Standard deviation of single scores: an upper bound, as the curve's own bends count; of fewer than four positions
-  /// the whole range of their scores, until enough are repeated.
+  /// the whole range of their scores, until enough are repeated. row: not empty.
   double noise() const;
   /// The same as few repeated scores show it, at most noise(); it may be too little, and is 0 where there are none.
   double least_noise() const;

@@ -71,15 +71,15 @@ struct Tuning {
   double even[2] = {0.04, 0.5};        ///< each within these shares of their sum
   int longest_settle = 40;             ///< frames to wait at most for the lens to come to rest,
   int slowest = 4, most_wait = 1024;   ///< and that the slowest lens takes for each step; most of both together
-  int unknown_settle = 3;              ///< settle_frames of a lens of which no time was set, until scores after a move
-  double settled = 0.1;                ///< differ by at most this share of those during it
+  int unknown_settle = 3;              ///< settle_frames where neither that nor the lag was set, until scores after a
+  double settled = 0.1;                ///< move differ by at most this share of those during it
   int patient_settle = 6;              ///< frames to wait for a response while the lag is unknown,
   double seen_width = 0.5;             ///< if the move was longer than this many widths
   double seen_noise = 0.3;             ///< and the tolerance is below this share
   int scene_moves = 3;                 ///< frames that a stop waits for a lens known to move instantly
   double answer = 0.01;                ///< share of the score by which an answer to a command differs at least,
   std::size_t answer_frames = 9;       ///< frames until it must be seen,
-  double calm = 0.003;                 ///< share of the score by which two are alike, so that noise is little;
+  double calm = 0.003;                 ///< share of the score by which two differ that show little noise;
   double clear_step[3] = {16, 9, 7};   ///< Student's t of an answer that is seen, of 4, 5, and more scores: 1.4% of
   std::size_t step_scores = 9;         ///< noise has as much somewhere; scores until it must be seen,
   double no_step = 3;                  ///< and what 5 of them must have to wait for more
