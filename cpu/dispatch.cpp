@@ -16,16 +16,22 @@ struct InstructionSet {
   bool (*runs)();
 };
 
+#ifdef __x86_64__
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+}
+#endif
+
 /// In the order of FQ_KERNEL_TABLES.
 constexpr std::array<InstructionSet, kInstructionSets> kSets{{
 #ifdef __x86_64__
     {"avx512",
      [] {
-       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+       return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("bmi2");
+              __builtin_cpu_supports("avx512vnni");
      }},
-    {"avx2", [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"); }},
+    {"avx2", has_avx2},
 #endif
     {"baseline", [] { return true; }},
 }};

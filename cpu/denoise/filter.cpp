@@ -29,7 +29,8 @@ Distances distances_of(const PictureLayout& layout, const Settings& s, const Pas
   const double side = 2 * s.patch_radius + 1, largest = layout.largest();
   const double most = pass.count * side * side * largest * largest;
   if (layout.depth > 15 || most > std::numeric_limits<std::uint32_t>::max()) return Distances::kWide;
-  return most > std::numeric_limits<std::int32_t>::max() ? Distances::kUnsigned : Distances::kInt;
+  if (most > std::numeric_limits<std::int32_t>::max()) return Distances::kUnsigned;
+  return most < 1 << 23 ? Distances::kSmall : Distances::kInt;
 }
 
 class CpuDenoiser final : public Filter {
@@ -101,13 +102,9 @@ class CpuDenoiser final : public Filter {
 
   int field_rows(int rows, int field) const { return (rows - field + fields_ - 1) / fields_; }
 
-  DenoisePlane::Shape shape_of(const Pass& pass, int component, int field) const {
-    return {g_.width_of(component),
-            field_rows(g_.height_of(component), field),
-            s_.search_radius,
-            s_.patch_radius,
-            s_.border,
-            distances_of(g_.layout, s_, pass) == Distances::kWide};
+  DenoisePlane::Shape shape_of(int component, int field) const {
+    return {g_.width_of(component), field_rows(g_.height_of(component), field), s_.search_radius, s_.patch_radius,
+            s_.border};
   }
 
   template <class F>
@@ -121,7 +118,7 @@ class CpuDenoiser final : public Filter {
     bool fits = slot.filled;
     each_plane([&](int i, int k, int field) {
       const int c = passes_.pass[i].component[k];
-      fits = fits && slot.plane[c][field].shape() == shape_of(passes_.pass[i], c, field);
+      fits = fits && slot.plane[c][field].shape() == shape_of(c, field);
     });
     return fits;
   }
@@ -148,14 +145,13 @@ class CpuDenoiser final : public Filter {
       each_plane([&](int i, int k, int field) {
         const int c = passes_.pass[i].component[k];
         DenoisePlane& plane = slot.plane[c][field];
-        plane.reshape(shape_of(passes_.pass[i], c, field));
+        plane.reshape(shape_of(c, field));
         if (plane.shape().height > 0)
           for (int row = 0; row < plane.shape().rows(); row += kRowsAtOnce)
             fillings_.push_back({f, c, field, row, std::min(row + kRowsAtOnce, plane.shape().rows())});
       });
     }
     for (Own& own : own_) {
-      own.tiles.reserve(s_.search_radius);
       const std::size_t size = DenoisePlane::scratch_size(slot_of_[0]->plane[0][0].shape());
       if (own.codes.size() < size) own.codes.resize(size);
     }
@@ -309,12 +305,17 @@ class CpuDenoiser final : public Filter {
   }
 
   void filter() {
-    const auto tiling = [](const DenoiseJob& job) {
+    const auto tiling = [&](const DenoiseJob& job) {
       const auto& shape = job.own.plane[0]->shape();
-      return Tiling(shape.width, shape.height, shape.search);
+      return Tiling(shape.width, shape.height, workers_.count());
     };
     int tiles = 0;
-    for (const DenoiseJob& job : jobs_) tiles += tiling(job).count();
+    for (const DenoiseJob& job : jobs_) {
+      const Tiling t = tiling(job);
+      tiles += t.count();
+      if (t.count() == 0) continue;  // a field without rows
+      for (Own& own : own_) own.tiles.reserve(kernels_, job, t);
+    }
     share(static_cast<std::size_t>(tiles), [&](std::size_t i, Own& own) {
       int tile = static_cast<int>(i);
       for (const DenoiseJob& job : jobs_) {

@@ -50,12 +50,56 @@ FQ_HD F32v maximum(F32v a, F32v b) {
 #endif
 }
 
+/// v, loaded into a register once: GCC would read memory again for each of its uses.
+FQ_HD F32v once(F32v v) {
+#if defined(__AVX512BW__)
+  asm("" : "+v"(v));
+#elif defined(__x86_64__)
+  asm("" : "+x"(v));
+#endif
+  return v;
+}
+
 void widen(const std::uint16_t* codes, int n, int middle, float* values) {
   for (int i = 0; i < n; ++i) values[i] = static_cast<float>(codes[i] - middle);
 }
 
-void pair(const std::uint16_t* entering, const std::uint16_t* leaving, int n, std::uint32_t* pairs) {
-  for (int i = 0; i < n; ++i) pairs[i] = entering[i] | std::uint32_t{leaving[i]} << 16;
+/// Elements of a and b in turn, from kFirst on.
+template <int kFirst, int... i>
+FQ_HD F32v zip(F32v a, F32v b, std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(a, b, kFirst + i / 2 + i % 2 * kLanesOf...);
+}
+
+// A tile's width may be rounded up to whole vectors, and then what its searches reach.
+static_assert(2 * (kLanesOf - 1) <= kDenoiseSlack);
+
+void interleave(const float* row, int chunk, int count, float* out) {
+  constexpr auto kLanes = std::make_integer_sequence<int, kLanesOf>();
+  for (int i = 0; i < count; i += kLanesOf) {
+    // Each step turns the bits of an element's number, vector and lane, by one place: in the end they have swapped.
+    F32v v[kLanesOf], zipped[kLanesOf];
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanesOf; ++j) v[j] = load_at<F32v>(row + std::ptrdiff_t{j} * chunk + i);
+#pragma GCC unroll 4
+    for (int step = 1; step < kLanesOf; step *= 2) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kLanesOf / 2; ++j) {
+        zipped[2 * j] = zip<0>(v[j], v[j + kLanesOf / 2], kLanes);
+        zipped[2 * j + 1] = zip<kLanesOf / 2>(v[j], v[j + kLanesOf / 2], kLanes);
+      }
+#pragma GCC unroll 16
+      for (int j = 0; j < kLanesOf; ++j) v[j] = zipped[j];
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanesOf; ++j) store(out + std::ptrdiff_t{i + j} * kLanesOf, v[j]);
+  }
+}
+
+void pair(const float* entering, const float* leaving, int n, std::uint32_t* pairs) {
+  const auto bits = [](const float* v) {
+    return reinterpret_cast<U32v>(__builtin_convertvector(load_at<F32v>(v), S32v));
+  };
+  for (int i = 0; i < n; i += kLanesOf) store(pairs + i, (bits(entering + i) & 0xffff) | bits(leaving + i) << 16);
 }
 
 void slide(const std::uint32_t* own, const std::uint32_t* other, int n, bool grows, std::uint32_t* columns) {
@@ -101,87 +145,79 @@ void slide_wide(const float* entering, const float* other_entering, const float*
     slide_doubles<true>(entering, other_entering, nullptr, nullptr, n, columns);
 }
 
-/// Converts to the nearest float.
+/// A small distance D is kept as the bits of the float kRaised + D. For finite kRaised * scale, which is exact,
+/// (kRaised + D) * scale - kRaised * scale rounds as D * scale does, if it rounds once.
+constexpr float kRaised = 8388608;  // 2^23
+
+/// Distances of a row, vector by vector, from sums over columns. Running sums of integers are exact.
 template <Distances kKind>
-FQ_HD F32v to_float(U32v v) {
-#if defined(__AVX512BW__)
-  return _mm512_cvtepu32_ps(reinterpret_cast<__m512i>(v));
-#else
-  if constexpr (kKind == Distances::kInt) return __builtin_convertvector(reinterpret_cast<S32v>(v), F32v);
-  const S32v high = reinterpret_cast<S32v>(v >> 16), low = reinterpret_cast<S32v>(v & 0xffff);
-  return __builtin_convertvector(high, F32v) * 65536.0f + __builtin_convertvector(low, F32v);  // only the sum rounds
-#endif
-}
-
-/// Distances of a row, vector by vector, from sums over columns.
-template <Distances kKind, int kRadius>
 struct RowDistances {
+  static constexpr std::uint32_t kBias = kKind == Distances::kSmall ? 0x4b000000 : 0;
   const std::uint32_t* columns;
-#if defined(__AVX512BW__)
-  // Sums of 1, 2, 4 and 8 columns, each made from two of the previous, and of the following vectors that the next level
-  // needs. An unaligned load costs twice as much as moving lanes between registers.
-  static constexpr int kTop = kRadius == 0 ? 0 : kRadius == 1 ? 1 : kRadius < 4 ? 2 : 3;
-  __m512i level[kTop + 1][kTop + 1] = {};
-
-  template <int k>
-  FQ_HD static __m512i moved(__m512i low, __m512i high) {
-    return _mm512_alignr_epi32(high, low, k);
+  const std::ptrdiff_t reach;  // from the first column of a sum to the one after its last
+  U32v distance = U32v{} + kBias;
+  FQ_HD RowDistances(const void* c, int patch)
+      : columns(static_cast<const std::uint32_t*>(c)), reach(std::ptrdiff_t{2 * patch + 1} * kLanesOf) {
+    for (std::ptrdiff_t i = 0; i < reach; i += kLanesOf) distance += load_at<U32v>(columns + i);
   }
-  template <int l>
-  FQ_HD void push() {
-    constexpr int kLast = kTop - l;
-#pragma GCC unroll 4
-    for (int i = 0; i < kLast; ++i) level[l][i] = level[l][i + 1];
-    if constexpr (l == 0) {
-      level[0][kLast] = _mm512_loadu_si512(columns);
-      columns += kLanesOf;
-    } else {
-      const __m512i low = level[l - 1][kLast], high = level[l - 1][kLast + 1];
-      level[l][kLast] = _mm512_add_epi32(low, moved<1 << (l - 1)>(low, high));
-    }
-    if constexpr (l < kTop) push<l + 1>();
-  }
-  FQ_HD explicit RowDistances(const void* c) : columns(static_cast<const std::uint32_t*>(c)) {
-#pragma GCC unroll 4
-    for (int i = 0; i < kTop; ++i) push<0>();
-  }
-  FQ_HD F32v next() {
-    push<0>();
-    __m512i sum = level[kTop][0];
-    constexpr int kSide = 2 * kRadius + 1;
-    if constexpr (kTop == 3 && (kSide & 4)) sum = _mm512_add_epi32(sum, moved<8>(level[2][0], level[2][1]));
-    if constexpr (kTop >= 2 && (kSide & 2)) sum = _mm512_add_epi32(sum, moved<(kSide & ~3)>(level[1][0], level[1][1]));
-    if constexpr (kTop >= 1) sum = _mm512_add_epi32(sum, moved<kSide - 1>(level[0][0], level[0][1]));
-    return to_float<kKind>(reinterpret_cast<U32v>(sum));
-  }
-#else
-  FQ_HD explicit RowDistances(const void* c) : columns(static_cast<const std::uint32_t*>(c)) {}
-  FQ_HD F32v next() {
-    U32v sum = load_at<U32v>(columns);
-#pragma GCC unroll 16
-    for (int k = 1; k <= 2 * kRadius; ++k) sum += load_at<U32v>(columns + k);
+  FQ_HD U32v next() {
+    const U32v now = distance;
+    distance += load_at<U32v>(columns + reach) - load_at<U32v>(columns);
     columns += kLanesOf;
-    return to_float<kKind>(sum);
+    return now;
   }
-#endif
 };
 
-template <int kRadius>
-struct RowDistances<Distances::kWide, kRadius> {
+template <>
+struct RowDistances<Distances::kWide> {
   const double* columns;
-  FQ_HD explicit RowDistances(const void* c) : columns(static_cast<const double*>(c)) {}
-  FQ_HD F32half half() {
-    F64v sum = load_at<F64v>(columns);
-#pragma GCC unroll 16
-    for (int k = 1; k <= 2 * kRadius; ++k) sum += load_at<F64v>(columns + k);
-    columns += kLanesOf / 2;
-    return __builtin_convertvector(sum, F32half);
+  const std::ptrdiff_t reach;
+  F64v distance[2] = {};
+  FQ_HD RowDistances(const void* c, int patch)
+      : columns(static_cast<const double*>(c)), reach(std::ptrdiff_t{2 * patch + 1} * kLanesOf) {
+    for (std::ptrdiff_t i = 0; i < reach; i += kLanesOf)
+      for (int half = 0; half < 2; ++half) distance[half] += load_at<F64v>(columns + i + half * kLanesOf / 2);
   }
-  FQ_HD F32v next() {
-    const F32half halves[2] = {half(), half()};
-    return load_at<F32v>(halves);
+  /// The nearest floats.
+  FQ_HD U32v next() {
+    F32half halves[2];
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const double* const c = columns + half * kLanesOf / 2;
+      halves[half] = __builtin_convertvector(distance[half], F32half);
+      distance[half] += load_at<F64v>(c + reach) - load_at<F64v>(c);
+    }
+    columns += kLanesOf;
+    return load_at<U32v>(halves);
   }
 };
+
+/// The nearest floats to distances of RowDistances, times scale.
+template <Distances kKind>
+FQ_HD F32v scaled(U32v distance, float scale) {
+  if constexpr (kKind == Distances::kSmall) {
+    const F32v raised = reinterpret_cast<F32v>(distance);
+#if defined(__AVX512BW__)
+    return _mm512_fmadd_ps(raised, F32v{} + scale, F32v{} - kRaised * scale);
+#elif defined(__AVX2__)
+    return _mm256_fmadd_ps(raised, F32v{} + scale, F32v{} - kRaised * scale);
+#else
+    return (raised - kRaised) * scale;
+#endif
+  } else if constexpr (kKind == Distances::kInt) {
+    return __builtin_convertvector(reinterpret_cast<S32v>(distance), F32v) * scale;
+  } else if constexpr (kKind == Distances::kUnsigned) {
+#if defined(__AVX512BW__)
+    return F32v(_mm512_cvtepu32_ps(reinterpret_cast<__m512i>(distance))) * scale;
+#else
+    const S32v high = reinterpret_cast<S32v>(distance >> 16), low = reinterpret_cast<S32v>(distance & 0xffff);
+    // Only the sum rounds.
+    return (__builtin_convertvector(high, F32v) * 65536.0f + __builtin_convertvector(low, F32v)) * scale;
+#endif
+  } else {
+    return reinterpret_cast<F32v>(distance) * scale;
+  }
+}
 
 /// Neighbouring vectors that each operation processes before the next, dependent one: cores do not look far
 /// enough ahead to find this parallelism themselves.
@@ -226,8 +262,7 @@ FQ_HD Batch<kVectors> operator-(float a, const Batch<kVectors>& b) {
 /// As exponent() and exp2_minus(), with the same operations except pairs of signs that cancel.
 /// kPlain: floor and spatial are 0, the scale is finite.
 template <bool kPlain, int kVectors>
-FQ_HD Batch<kVectors> weights_of(const Batch<kVectors>& distances, const denoise::Weights& w, float spatial) {
-  Batch<kVectors> x = distances * w.scale;
+FQ_HD Batch<kVectors> weights_of(Batch<kVectors> x, const denoise::Weights& w, float spatial) {
   if constexpr (!kPlain) {
     x = x - w.floor;
     x = FQ_BATCH(maximum(x.v[j], F32v{})) + spatial;
@@ -243,29 +278,37 @@ FQ_HD Batch<kVectors> weights_of(const Batch<kVectors>& distances, const denoise
   return FQ_BATCH(reinterpret_cast<F32v>(reinterpret_cast<U32v>(p.v[j]) + (reinterpret_cast<U32v>(t.v[j]) << 23)));
 }
 
-template <Distances kKind, int kRadius, bool kPlain>
-FQ_HD void weigh_row(const void* columns, int n, const denoise::Weights& weights, float spatial, float* out) {
-  constexpr int kVectors = 4;
-  const denoise::Weights w = weights;
-  RowDistances<kKind, kRadius> rows(columns);
-  int i = 0;
-  for (; i + (kVectors - 1) * kLanesOf < n; i += kVectors * kLanesOf) {
-    Batch<kVectors> distances;
-#pragma GCC unroll 8
-    for (F32v& d : distances.v) d = rows.next();
-    const Batch<kVectors> b = weights_of<kPlain>(distances, w, spatial);
-#pragma GCC unroll 8
-    for (int j = 0; j < kVectors; ++j) store(out + i + std::ptrdiff_t{j} * kLanesOf, b.v[j]);
-  }
-  for (; i < n; i += kLanesOf) store(out + i, weights_of<kPlain>(Batch<1>{{rows.next()}}, w, spatial).v[0]);
+/// The next kVectors vectors of a row.
+template <Distances kKind, bool kPlain, int kVectors>
+FQ_HD void weigh_next(RowDistances<kKind>& rows, const denoise::Weights& w, float spatial, float* out) {
+  U32v distances[kVectors];
+#pragma GCC unroll 4
+  for (U32v& d : distances) d = rows.next();
+  const Batch<kVectors> x = FQ_BATCH(scaled<kKind>(distances[j], w.scale)), b = weights_of<kPlain>(x, w, spatial);
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) store(out + std::ptrdiff_t{j} * kLanesOf, b.v[j]);
 }
 
-template <Distances kKind, int kRadius>
-void weigh(const void* columns, int n, const denoise::Weights& w, float spatial, float* out) {
-  if (kKind == Distances::kInt && w.floor == 0 && spatial == 0 && w.scale < __builtin_inff())
-    weigh_row<kKind, kRadius, true>(columns, n, w, spatial, out);
+template <Distances kKind, bool kPlain>
+FQ_HD void weigh_row(const void* columns, int n, int patch, const denoise::Weights& weights, float spatial,
+                     float* out) {
+  constexpr int kVectors = 4;
+  const denoise::Weights w = weights;
+  RowDistances<kKind> rows(columns, patch);
+  int i = 0;
+  for (; i + (kVectors - 1) * kLanesOf < n; i += kVectors * kLanesOf)
+    weigh_next<kKind, kPlain, kVectors>(rows, w, spatial, out + i);
+  for (; i < n; i += kLanesOf) weigh_next<kKind, kPlain, 1>(rows, w, spatial, out + i);
+}
+
+template <Distances kKind>
+void weigh(const void* columns, int n, int patch, const denoise::Weights& w, float spatial, float* out) {
+  if (!(w.scale * kRaised < __builtin_inff()))
+    weigh_row<kKind == Distances::kSmall ? Distances::kInt : kKind, false>(columns, n, patch, w, spatial, out);
+  else if (w.floor == 0 && spatial == 0)
+    weigh_row<kKind, true>(columns, n, patch, w, spatial, out);
   else
-    weigh_row<kKind, kRadius, false>(columns, n, w, spatial, out);
+    weigh_row<kKind, false>(columns, n, patch, w, spatial, out);
 }
 
 /// kVectors neighbouring vectors of pixels: their sums stay in registers for all terms.
@@ -283,7 +326,7 @@ FQ_HD void add_vectors(const Term* terms, int count, std::ptrdiff_t at, const Co
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) {
       const std::ptrdiff_t i = at + std::ptrdiff_t{j} * kLanesOf;
-      const F32v w = load_at<F32v>(term->weights + i);
+      const F32v w = once(load_at<F32v>(term->weights + i));
       weights[j] += w;
 #pragma GCC unroll 3
       for (int k = 0; k < kPlanes; ++k) values[k][j] += w * load_at<F32v>(term->values[k] + i);
@@ -345,24 +388,20 @@ void noise(const float* const rows[5], int n, float lowest, float highest, const
   }
 }
 
-template <Distances kKind, int... kRadius>
-constexpr void fill(DenoiseKernels& k, std::integer_sequence<int, kRadius...>) {
-  ((k.weigh[static_cast<int>(kKind)][kRadius] = weigh<kKind, kRadius>), ...);
-}
-
-constexpr DenoiseKernels make_table() {
-  DenoiseKernels k = {widen, pair, slide, slide_wide, {}, {add<1>, add<2>, add<3>}, finish, noise};
-  constexpr auto kRadii = std::make_integer_sequence<int, denoise::kMaxPatchRadius + 1>();
-  fill<Distances::kInt>(k, kRadii);
-  fill<Distances::kUnsigned>(k, kRadii);
-  fill<Distances::kWide>(k, kRadii);
-  return k;
-}
-
 }  // namespace
 
 const DenoiseKernels& FQ_ISA::denoise_kernels() {
-  static constexpr DenoiseKernels kTable = make_table();
+  static constexpr DenoiseKernels kTable = {
+      kLanesOf,
+      widen,
+      interleave,
+      pair,
+      slide,
+      slide_wide,
+      {weigh<Distances::kSmall>, weigh<Distances::kInt>, weigh<Distances::kUnsigned>, weigh<Distances::kWide>},
+      {add<1>, add<2>, add<3>},
+      finish,
+      noise};
   return kTable;
 }
 

@@ -30,23 +30,16 @@ void read_row(const PictureLayout& layout, const SampleRows& source, const Denoi
 void DenoisePlane::reshape(const Shape& shape) {
   shape_ = shape;
   // Vectors begin inside the last row, so they may end past it.
-  const std::size_t size = static_cast<std::size_t>(shape.rows()) * pitch(shape) + kDenoiseSlack;
-  values_.resize(size);
-  pairs_.resize(shape.wide ? 0 : size);
+  values_.resize(static_cast<std::size_t>(shape.rows()) * pitch(shape) + kDenoiseSlack);
 }
 
 void DenoisePlane::fill(const DenoiseKernels& kernels, const PictureLayout& layout, const SampleRows& source, int first,
                         int last, std::uint16_t* scratch) {
-  const int reach = shape_.reach(), width = shape_.width + 2 * reach, side = 2 * shape_.patch + 1;
-  std::uint16_t *entering = scratch, *leaving = scratch + pitch(shape_);
+  const int reach = shape_.reach();
   for (int row = first; row < last; ++row) {
-    const std::size_t to = static_cast<std::size_t>(row) * pitch(shape_);
-    read_row(layout, source, shape_, row - reach, entering);
-    kernels.widen(entering, width, 1 << (layout.depth - 1), values_.data() + to);
-    if (shape_.wide) continue;
-    // Patches around the first rows only grow: the rows that leave them are never read.
-    if (row >= side) read_row(layout, source, shape_, row - side - reach, leaving);
-    kernels.pair(entering, row >= side ? leaving : entering, width, pairs_.data() + to);
+    read_row(layout, source, shape_, row - reach, scratch);
+    kernels.widen(scratch, shape_.width + 2 * reach, 1 << (layout.depth - 1),
+                  values_.data() + static_cast<std::size_t>(row) * pitch(shape_));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One component of a field with its border, in the forms that the denoisers' inner loops read.
+// One component of a field with its border, as floats.
 #pragma once
 
 #include "algorithms/denoise/weight.h"
@@ -23,7 +23,6 @@ class DenoisePlane {
   struct Shape {
     int width = 0, height = 0, search = 0, patch = 0;
     denoise::Border border = denoise::Border::kSymmetric;
-    bool wide = false;  ///< no pairs: samples do not fit 15 bits, or sums of squares not 32
     int reach() const { return search + patch; }
     /// Rows including the border.
     int rows() const { return height + 2 * reach(); }
@@ -39,12 +38,10 @@ class DenoisePlane {
   /// Fills rows first...last-1 of rows(). scratch: scratch_size() of the caller's own.
   void fill(const DenoiseKernels& kernels, const PictureLayout& layout, const SampleRows& source, int first, int last,
             std::uint16_t* scratch);
-  static std::size_t scratch_size(const Shape& shape) { return 2 * pitch(shape); }
+  static std::size_t scratch_size(const Shape& shape) { return pitch(shape); }
 
   /// Values, samples less 2^(depth - 1), from pixel x of row y on.
   const float* values(int x, int y) const { return values_.data() + at(x, y); }
-  /// Samples of row y + patch, which enters a patch around row y, and of row y - patch - 1, which leaves it.
-  const std::uint32_t* pairs(int x, int y) const { return pairs_.data() + at(x, y + shape_.patch); }
 
  private:
   static std::size_t pitch(const Shape& shape) {
@@ -56,7 +53,6 @@ class DenoisePlane {
 
   Shape shape_;
   std::vector<float> values_;
-  std::vector<std::uint32_t> pairs_;
 };
 
 }  // namespace framequality::cpu

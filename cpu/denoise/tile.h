@@ -11,7 +11,7 @@
 
 namespace framequality::cpu {
 
-/// Planes of one pass in one frame.
+/// Planes of one pass in one frame, as large as each other.
 struct DenoisePlanes {
   const DenoisePlane* plane[3] = {};
 };
@@ -37,10 +37,10 @@ struct Tile {
   int x0, x1, y0, y1;
 };
 
-/// The tiles of a plane, row by row.
+/// The tiles of a plane, row by row, for this many threads.
 struct Tiling {
   int width, height, columns, rows;
-  Tiling(int plane_width, int plane_height, int search_radius);
+  Tiling(int plane_width, int plane_height, int threads);
   int count() const { return columns * rows; }
   Tile tile(int i) const;
 };
@@ -48,18 +48,26 @@ struct Tiling {
 /// Buffers of one thread that filters tiles. Thread-safety: one thread at a time.
 class TileFilter {
  public:
-  /// Makes room; allocates only to grow.
-  void reserve(int search_radius);
+  /// Makes room for the tiles of a job; allocates only to grow.
+  void reserve(const DenoiseKernels& kernels, const DenoiseJob& job, const Tiling& tiling);
   void filter(const DenoiseKernels& kernels, const DenoiseJob& job, const Tile& tile);
 
  private:
   struct Walk;
-  LineVector<float> collected_[5];  // weights, values, largest
+  /// Interleaved rows of a plane, around a tile.
+  struct Rows {
+    LineVector<float> values;
+    LineVector<std::uint32_t> pairs;  ///< of the row whose value enters
+  };
+  Rows own_[3], other_[3];
+  static constexpr int kLargest = 4;
+  LineVector<float> collected_[kLargest + 1];  // weights, values, largest
   LineVector<double> columns_;
   LineVector<float> weights_;
   std::vector<Term> terms_;
   LineVector<float> means_;
   LineVector<std::uint16_t> codes_;
+  std::vector<std::uint16_t> code_row_;
 };
 
 }  // namespace framequality::cpu

@@ -143,7 +143,7 @@ TEST(Denoise, AllPatchesOfAllFormatsEqualThePlainLoops) {
 
 TEST(Denoise, PicturesOfSeveralTilesEqualThePlainLoops) {
   for (const auto& [format, width, height] :
-       {std::tuple(Format::kGray8, 601, 70), {Format::kGray16Be, 523, 67}, {Format::kNv12, 500, 131}}) {
+       {std::tuple(Format::kGray8, 1029, 150), {Format::kGray16Be, 1030, 67}, {Format::kNv12, 500, 131}}) {
     Case c{};
     c.width = width;
     c.height = height;
@@ -159,6 +159,14 @@ TEST(Denoise, PicturesOfSeveralTilesEqualThePlainLoops) {
   c.settings.patch_radius = 1;
   c.settings.search_radius = denoise::kMaxSearchRadius;
   expect_reference(c, 6);
+  // More weights than are kept at once.
+  c.width = 500;
+  c.height = 9;
+  c.geometry = geometry_of(Format::kGray8, 500, 9);
+  c.settings.patch_radius = 0;
+  expect_reference(c, 7);
+  c.frames = 3;
+  expect_reference(c, 8);
 }
 
 class DenoiseEach : public testing::TestWithParam<int> {
