@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 namespace framequality::cpu {
 namespace {
@@ -16,8 +15,8 @@ namespace {
 using namespace denoise;
 
 // Wide tiles weigh few pixels twice, for each chunk of a row (see DenoiseKernels) needs weights as far around it as a
-// search reaches; so do high ones, for the rows above.
-constexpr int kTileColumns = 1024, kTileRows = 144, kLeastRows = 32;
+// search reaches; so do high ones, for the rows above. Small ones keep all threads at work until the end.
+constexpr int kTileColumns = 1024, kTileRows = 144, kLeastRows = 24;
 constexpr int kKept = 1 << 18;  // weights, about as many as a core's cache holds
 
 int rounded_up(int n, int to) { return (n + to - 1) / to * to; }
@@ -35,21 +34,26 @@ void encode(const PictureLayout& layout, const std::uint16_t* codes, int n, std:
 
 }  // namespace
 
-Tiling::Tiling(int plane_width, int plane_height, int threads)
+Tiling::Tiling(int plane_width, int plane_height, int of_threads)
     : width(plane_width),
       height(plane_height),
       columns((plane_width + kTileColumns - 1) / kTileColumns),
-      rows((plane_height + kTileRows - 1) / kTileRows) {
-  // As many tiles for each thread.
-  const int even = rounded_up(rows, threads / std::gcd(threads, columns));
-  rows = std::max(rows, std::min(even, plane_height / kLeastRows));
+      threads(of_threads) {
+  for (int y = 0; y < height; y = below(y)) ++rows;
+}
+
+int Tiling::below(int y) const {
+  const int left = height - y;
+  if (left < 2 * kLeastRows) return height;
+  return y + std::min(std::clamp(left * columns / (2 * threads), kLeastRows, kTileRows), left);
 }
 
 Tile Tiling::tile(int i) const {
-  const auto edge = [](int size, int n, int k) { return static_cast<int>(std::int64_t{size} * k / n); };
-  const int column = i % columns, row = i / columns;
-  return {edge(width, columns, column), edge(width, columns, column + 1), edge(height, rows, row),
-          edge(height, rows, row + 1)};
+  const int column = i % columns;
+  const auto edge = [&](int k) { return static_cast<int>(std::int64_t{width} * k / columns); };
+  int y = 0;
+  for (int row = 0; row < i / columns; ++row) y = below(y);
+  return {edge(column), edge(column + 1), y, below(y)};
 }
 
 void TileFilter::reserve(const DenoiseKernels& kernels, const DenoiseJob& job, const Tiling& tiling) {
@@ -57,8 +61,8 @@ void TileFilter::reserve(const DenoiseKernels& kernels, const DenoiseJob& job, c
     if (v.size() < static_cast<std::size_t>(size)) v.resize(static_cast<std::size_t>(size));
   };
   const int search = job.own.plane[0]->shape().search, reach = job.own.plane[0]->shape().reach();
-  const int width = (tiling.width + tiling.columns - 1) / tiling.columns,
-            height = (tiling.height + tiling.rows - 1) / tiling.rows;
+  const int width = (tiling.width + tiling.columns - 1) / tiling.columns;
+  const int height = std::min(std::max(tiling.below(0), 2 * kLeastRows), tiling.height);
   const int lanes = kernels.lanes, row = rounded_up(width, lanes), offsets = 2 * search + 1;
   const int pitch = vectors_of(row / lanes, reach, lanes) * lanes;
   for (int c = 0; c < job.planes; ++c)

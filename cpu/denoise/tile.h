@@ -37,12 +37,14 @@ struct Tile {
   int x0, x1, y0, y1;
 };
 
-/// The tiles of a plane, row by row, for this many threads.
+/// The tiles of a plane, row by row, for this many threads that take them one after the other: lower ones come last.
 struct Tiling {
-  int width, height, columns, rows;
+  int width, height, columns, threads, rows = 0;
   Tiling(int plane_width, int plane_height, int threads);
   int count() const { return columns * rows; }
   Tile tile(int i) const;
+  /// First row below the tiles that begin with row y.
+  int below(int y) const;
 };
 
 /// Buffers of one thread that filters tiles. Thread-safety: one thread at a time.
