@@ -14,6 +14,9 @@ namespace {
 // Demuxers that know keyframes and give every frame its time.
 constexpr std::string_view kIndexed[] = {"qtdemux", "matroskademux"};
 constexpr char kCudaId[] = "cuda-device-id";
+// Frames between decoder and meter in a GPU's memory. With each more that a file needs, the driver keeps the decoders
+// of others waiting when it begins and ends.
+constexpr guint kDecodedAheadOnGpu = 2;
 
 bool is_demuxer(GstElement* element) {
   const gchar* klass = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
@@ -107,6 +110,8 @@ void FileScan::start_meter() {
     gst_util_set_object_arg(G_OBJECT(meter_), "device", "cpu");
   else if (decoder_gpu_ >= 0)
     g_object_set(meter_, kCudaId, decoder_gpu_.load(), nullptr);
+  if (decoder_gpu_ >= 0 && (options_.device == "auto" || options_.device == "cuda"))
+    g_object_set(queue_, "max-size-buffers", kDecodedAheadOnGpu, nullptr);
   gst_element_set_locked_state(meter_, FALSE);
   // The bus has the reason for a failure.
   gst_element_sync_state_with_parent(meter_);

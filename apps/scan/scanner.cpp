@@ -79,20 +79,21 @@ void FileScan::build() {
   if (const std::string error = folder_error(name_); !error.empty()) throw std::runtime_error(error);
   std::optional<Still> still = look_at_photograph();
   pipeline_.reset(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
-  GstElement *source = add_source(GST_BIN(pipeline_.get()), name_, still), *queue = make_element("queue"),
-             *sink = make_element("fakesink");
+  GstElement *source = add_source(GST_BIN(pipeline_.get()), name_, still), *sink = make_element("fakesink");
   convert_ = make_element("videoconvert");
+  queue_ = make_element("queue");
   MeterOptions options = options_;
   options.cuda_device_id = gpu_;
   meter_ = make_meter(options);
   // It must not choose a device before the file's type is known: start_meter().
   gst_element_set_locked_state(meter_, TRUE);
-  gst_bin_add_many(GST_BIN(pipeline_.get()), convert_, queue, meter_, sink, nullptr);
-  if (!gst_element_link_many(convert_, queue, meter_, sink, nullptr)) throw std::runtime_error("cannot link the meter");
+  gst_bin_add_many(GST_BIN(pipeline_.get()), convert_, queue_, meter_, sink, nullptr);
+  if (!gst_element_link_many(convert_, queue_, meter_, sink, nullptr))
+    throw std::runtime_error("cannot link the meter");
   // Sound is not even decoded.
   const Owned<GstCaps> video(gst_caps_from_string("video/x-raw(ANY)"));
   g_object_set(source, "caps", video.get(), "expose-all-streams", FALSE, nullptr);
-  g_object_set(queue, "max-size-buffers", kDecodedAhead, "max-size-bytes", 0, "max-size-time", guint64{0}, nullptr);
+  g_object_set(queue_, "max-size-buffers", kDecodedAhead, "max-size-bytes", 0, "max-size-time", guint64{0}, nullptr);
   g_object_set(sink, "sync", FALSE, "enable-last-sample", FALSE, nullptr);
   g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), this);
   g_signal_connect(source, "no-more-pads", G_CALLBACK(on_no_more_pads), this);

@@ -136,7 +136,7 @@ class FileScan {
   const Calls calls_;
   Decoding decoding_;
   Owned<GstElement> pipeline_;
-  GstElement *convert_ = nullptr, *meter_ = nullptr;  ///< the pipeline's
+  GstElement *convert_ = nullptr, *queue_ = nullptr, *meter_ = nullptr;  ///< the pipeline's
   guint watch_ = 0, clock_ = 0;
   int idle_seconds_ = 0;
   std::uint64_t progress_seen_ = 0;
