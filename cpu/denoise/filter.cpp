@@ -24,11 +24,12 @@ using namespace denoise;
 constexpr int kMaxFields = 2;
 constexpr int kRowsAtOnce = 32;  // rows that a thread prepares or copies at once
 
-/// The narrowest type that holds the distances of a pass.
+/// The fastest sums that hold the distances of a pass.
 Distances distances_of(const PictureLayout& layout, const Settings& s, const Pass& pass) {
-  const double side = 2 * s.patch_radius + 1, largest = layout.largest();
-  const double most = pass.count * side * side * largest * largest;
-  if (layout.depth > 15 || most > std::numeric_limits<std::uint32_t>::max()) return Distances::kWide;
+  const double side = 2 * s.patch_radius + 1, samples = pass.count * side * side, largest = layout.largest();
+  const double most = samples * largest * largest;
+  if (layout.depth > 15 || most > std::numeric_limits<std::uint32_t>::max())
+    return samples * 0xffff < 1 << 24 ? Distances::kSplit : Distances::kWide;
   if (most > std::numeric_limits<std::int32_t>::max()) return Distances::kUnsigned;
   return most < 1 << 23 ? Distances::kSmall : Distances::kInt;
 }

@@ -111,83 +111,107 @@ void slide(const std::uint32_t* own, const std::uint32_t* other, int n, bool gro
   }
 }
 
-FQ_HD F64v low_half(F32v v) {
-  F32half half;
-  std::memcpy(&half, &v, sizeof half);
-  return __builtin_convertvector(half, F64v);
-}
-FQ_HD F64v high_half(F32v v) {
-  F32half half;
-  std::memcpy(&half, reinterpret_cast<const char*>(&v) + sizeof half, sizeof half);
-  return __builtin_convertvector(half, F64v);
+/// Upper halves of squares.
+FQ_HD U16v upper_squares(U16v v) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<U16v>(_mm512_mulhi_epu16(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<U16v>(_mm256_mulhi_epu16(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v)));
+#elif defined(__SSE2__)
+  return reinterpret_cast<U16v>(_mm_mulhi_epu16(reinterpret_cast<__m128i>(v), reinterpret_cast<__m128i>(v)));
+#else
+  const U32v w = reinterpret_cast<U32v>(v), low = w & 0xffff, high = w >> 16;
+  return reinterpret_cast<U16v>((low * low) >> 16 | ((high * high) & 0xffff0000));
+#endif
 }
 
 template <bool kGrows>
-void slide_doubles(const float* entering, const float* other_entering, const float* leaving, const float* other_leaving,
-                   int n, double* columns) {
-  for (int i = 0; i < n; i += kLanesOf) {
-    const F32v in = load_at<F32v>(entering + i) - load_at<F32v>(other_entering + i);
-    F32v out = {};
-    if constexpr (!kGrows) out = load_at<F32v>(leaving + i) - load_at<F32v>(other_leaving + i);
-    // a^2 - b^2 by one product; sum and difference of 17-bit integers are exact.
-    const F32v sum = in + out, difference = in - out;
-    double* const c = columns + i;
-    store(c, load_at<F64v>(c) + low_half(sum) * low_half(difference));
-    store(c + kLanesOf / 2, load_at<F64v>(c + kLanesOf / 2) + high_half(sum) * high_half(difference));
+FQ_HD void slide_halves(const std::uint32_t* own, const std::uint32_t* other, int n, std::uint32_t* columns) {
+  // Halves are unsigned, the dot product takes signed ones. Their offset cancels in a difference.
+  constexpr std::uint16_t kOffset = 1 << 15;
+  const S16v sign = reinterpret_cast<S16v>(U32v{} + (kGrows ? 0x00000001u : 0xffff0001u));
+  const S32v offset = S32v{} + (kGrows ? kOffset : 0);
+  const auto add = [&](std::uint32_t* to, U16v halves) {
+    store(to, wrapping_add(dot(load_at<S32v>(to), reinterpret_cast<S16v>(halves ^ kOffset), sign), offset));
+  };
+  for (int i = 0; i < n; i += kLanesOf, columns += 2 * kLanesOf) {
+    const S16v a = load_at<S16v>(own + i), b = load_at<S16v>(other + i);
+    const U16v d = reinterpret_cast<U16v>(max_shorts(a, b)) - reinterpret_cast<U16v>(min_shorts(a, b));
+    add(columns, d * d);
+    add(columns + kLanesOf, upper_squares(d));
   }
 }
 
-void slide_wide(const float* entering, const float* other_entering, const float* leaving, const float* other_leaving,
-                int n, double* columns) {
-  if (leaving)
-    slide_doubles<false>(entering, other_entering, leaving, other_leaving, n, columns);
+void slide_split(const std::uint32_t* own, const std::uint32_t* other, int n, bool grows, std::uint32_t* columns) {
+  if (grows)
+    slide_halves<true>(own, other, n, columns);
   else
-    slide_doubles<true>(entering, other_entering, nullptr, nullptr, n, columns);
+    slide_halves<false>(own, other, n, columns);
 }
 
 /// A small distance D is kept as the bits of the float kRaised + D. For finite kRaised * scale, which is exact,
 /// (kRaised + D) * scale - kRaised * scale rounds as D * scale does, if it rounds once.
 constexpr float kRaised = 8388608;  // 2^23
+constexpr std::uint32_t kRaisedBits = __builtin_bit_cast(std::uint32_t, kRaised);
 
-/// Distances of a row, vector by vector, from sums over columns. Running sums of integers are exact.
-template <Distances kKind>
-struct RowDistances {
-  static constexpr std::uint32_t kBias = kKind == Distances::kSmall ? 0x4b000000 : 0;
+/// Sums over 2 * patch + 1 vectors of columns, one for each vector of a row.
+template <int kParts>
+struct RowSums {
   const std::uint32_t* columns;
   const std::ptrdiff_t reach;  // from the first column of a sum to the one after its last
-  U32v distance = U32v{} + kBias;
-  FQ_HD RowDistances(const void* c, int patch)
-      : columns(static_cast<const std::uint32_t*>(c)), reach(std::ptrdiff_t{2 * patch + 1} * kLanesOf) {
-    for (std::ptrdiff_t i = 0; i < reach; i += kLanesOf) distance += load_at<U32v>(columns + i);
+  U32v sum[kParts];
+  FQ_HD RowSums(const std::uint32_t* c, int patch, std::uint32_t bias)
+      : columns(c), reach(std::ptrdiff_t{2 * patch + 1} * kParts * kLanesOf) {
+    for (U32v& s : sum) s = U32v{} + bias;
+    for (std::ptrdiff_t i = 0; i < reach; i += kParts * kLanesOf)
+      for (int k = 0; k < kParts; ++k) sum[k] += load_at<U32v>(columns + i + std::ptrdiff_t{k} * kLanesOf);
   }
+  FQ_HD void move() {
+#pragma GCC unroll 2
+    for (int k = 0; k < kParts; ++k, columns += kLanesOf)
+      sum[k] += load_at<U32v>(columns + reach) - load_at<U32v>(columns);
+  }
+};
+
+FQ_HD F64v low_half(U32v v) {
+  S32half half;
+  std::memcpy(&half, &v, sizeof half);
+  return __builtin_convertvector(half, F64v);
+}
+FQ_HD F64v high_half(U32v v) {
+  S32half half;
+  std::memcpy(&half, reinterpret_cast<const char*>(&v) + sizeof half, sizeof half);
+  return __builtin_convertvector(half, F64v);
+}
+
+/// Distances of a row, vector by vector.
+template <Distances kKind>
+struct RowDistances {
+  RowSums<1> sums;
+  FQ_HD RowDistances(const std::uint32_t* columns, int patch)
+      : sums(columns, patch, kKind == Distances::kSmall ? kRaisedBits : 0) {}
   FQ_HD U32v next() {
-    const U32v now = distance;
-    distance += load_at<U32v>(columns + reach) - load_at<U32v>(columns);
-    columns += kLanesOf;
+    const U32v now = sums.sum[0];
+    sums.move();
     return now;
   }
 };
 
-template <>
-struct RowDistances<Distances::kWide> {
-  const double* columns;
-  const std::ptrdiff_t reach;
-  F64v distance[2] = {};
-  FQ_HD RowDistances(const void* c, int patch)
-      : columns(static_cast<const double*>(c)), reach(std::ptrdiff_t{2 * patch + 1} * kLanesOf) {
-    for (std::ptrdiff_t i = 0; i < reach; i += kLanesOf)
-      for (int half = 0; half < 2; ++half) distance[half] += load_at<F64v>(columns + i + half * kLanesOf / 2);
-  }
-  /// The nearest floats.
+/// The nearest floats to the distances: only the last addition, or conversion, rounds.
+template <Distances kKind>
+requires(kKind >= Distances::kSplit) struct RowDistances<kKind> {
+  RowSums<2> sums;
+  FQ_HD RowDistances(const std::uint32_t* columns, int patch) : sums(columns, patch, 0) {}
   FQ_HD U32v next() {
-    F32half halves[2];
-#pragma GCC unroll 2
-    for (int half = 0; half < 2; ++half) {
-      const double* const c = columns + half * kLanesOf / 2;
-      halves[half] = __builtin_convertvector(distance[half], F32half);
-      distance[half] += load_at<F64v>(c + reach) - load_at<F64v>(c);
+    const U32v low = sums.sum[0], high = sums.sum[1];
+    sums.move();
+    if constexpr (kKind == Distances::kSplit) {
+      const F32v upper = __builtin_convertvector(reinterpret_cast<S32v>(high), F32v),
+                 lower = __builtin_convertvector(reinterpret_cast<S32v>(low), F32v);
+      return reinterpret_cast<U32v>(upper * 65536.0f + lower);
     }
-    columns += kLanesOf;
+    const F32half halves[] = {__builtin_convertvector(low_half(high) * 65536.0 + low_half(low), F32half),
+                              __builtin_convertvector(high_half(high) * 65536.0 + high_half(low), F32half)};
     return load_at<U32v>(halves);
   }
 };
@@ -290,7 +314,7 @@ FQ_HD void weigh_next(RowDistances<kKind>& rows, const denoise::Weights& w, floa
 }
 
 template <Distances kKind, bool kPlain>
-FQ_HD void weigh_row(const void* columns, int n, int patch, const denoise::Weights& weights, float spatial,
+FQ_HD void weigh_row(const std::uint32_t* columns, int n, int patch, const denoise::Weights& weights, float spatial,
                      float* out) {
   constexpr int kVectors = 4;
   const denoise::Weights w = weights;
@@ -302,7 +326,7 @@ FQ_HD void weigh_row(const void* columns, int n, int patch, const denoise::Weigh
 }
 
 template <Distances kKind>
-void weigh(const void* columns, int n, int patch, const denoise::Weights& w, float spatial, float* out) {
+void weigh(const std::uint32_t* columns, int n, int patch, const denoise::Weights& w, float spatial, float* out) {
   if (!(w.scale * kRaised < __builtin_inff()))
     weigh_row<kKind == Distances::kSmall ? Distances::kInt : kKind, false>(columns, n, patch, w, spatial, out);
   else if (w.floor == 0 && spatial == 0)
@@ -397,8 +421,9 @@ const DenoiseKernels& FQ_ISA::denoise_kernels() {
       interleave,
       pair,
       slide,
-      slide_wide,
-      {weigh<Distances::kSmall>, weigh<Distances::kInt>, weigh<Distances::kUnsigned>, weigh<Distances::kWide>},
+      slide_split,
+      {weigh<Distances::kSmall>, weigh<Distances::kInt>, weigh<Distances::kUnsigned>, weigh<Distances::kSplit>,
+       weigh<Distances::kWide>},
       {add<1>, add<2>, add<3>},
       finish,
       noise};

@@ -12,9 +12,10 @@ namespace framequality::cpu {
 /// this many more.
 inline constexpr int kDenoiseSlack = 64;
 
-/// Type in which distances are added up: integers below 2^23, below 2^31 or below 2^32, or doubles; exact in each.
-enum class Distances : std::uint8_t { kSmall, kInt, kUnsigned, kWide };
-inline constexpr int kDistances = 4;
+/// How distances are added up, exactly: as integers below 2^23, below 2^31 or below 2^32; or, of values of 16 bits, as
+/// one sum of the squares' lower 16 bits and one of their upper bits, each below 2^24 or larger.
+enum class Distances : std::uint8_t { kSmall, kInt, kUnsigned, kSplit, kWide };
+inline constexpr int kDistances = 5;
 
 /// One offset's contribution to a pixel: weight i times value i of each plane, for pixel i of the row.
 struct Term {
@@ -44,17 +45,16 @@ struct DenoiseKernels {
   void (*widen)(const std::uint16_t* codes, int n, int middle, float* values);
   /// out[i * lanes + j] = row[j * chunk + i], 0 <= i < count, a multiple of lanes.
   void (*interleave)(const float* row, int chunk, int count, float* out);
-  /// pairs[i] = the value that enters a patch (low half) and the one that leaves it, each of at most 15 bits.
+  /// pairs[i] = the value that enters a patch (low half) and the one that leaves it.
   void (*pair)(const float* entering, const float* leaving, int n, std::uint32_t* pairs);
   /// Moves sums over the rows of patches down by one row: adds the squared differences of entering values and,
-  /// unless grows is true, subtracts those of leaving ones.
+  /// unless grows is true, subtracts those of leaving ones. Values of at most 15 bits.
   void (*slide)(const std::uint32_t* own, const std::uint32_t* other, int n, bool grows, std::uint32_t* columns);
-  /// The same for values of 16 bits. leaving, other_leaving: null if the sums grow.
-  void (*slide_wide)(const float* entering, const float* other_entering, const float* leaving,
-                     const float* other_leaving, int n, double* columns);
-  /// Weights of n distances, each the sum of 2 * patch + 1 vectors of columns from its own on; columns: 32 bits or
-  /// doubles. spatial: |t|^2 * w.spatial.
-  void (*weigh[kDistances])(const void* columns, int n, int patch, const denoise::Weights& w, float spatial,
+  /// The same for values of 16 bits: columns has a vector of sums of lower bits, one of upper bits, and so on.
+  void (*slide_split)(const std::uint32_t* own, const std::uint32_t* other, int n, bool grows, std::uint32_t* columns);
+  /// Weights of n distances, each the sum of 2 * patch + 1 vectors of columns from its own on. Reads one vector more.
+  /// spatial: |t|^2 * w.spatial.
+  void (*weigh[kDistances])(const std::uint32_t* columns, int n, int patch, const denoise::Weights& w, float spatial,
                             float* weights);
   /// Adds all terms, in their order, to n pixels of 1...3 planes.
   void (*add[3])(const Term* terms, int count, int n, const Collected&);

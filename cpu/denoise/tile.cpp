@@ -24,6 +24,9 @@ int rounded_up(int n, int to) { return (n + to - 1) / to * to; }
 /// Vectors of an interleaved row with what searches and patches reach.
 int vectors_of(int chunk, int reach, int lanes) { return rounded_up(chunk + 2 * reach, lanes); }
 
+/// Sums that a distance is made of.
+int parts_of(Distances distances) { return distances < Distances::kSplit ? 1 : 2; }
+
 void encode(const PictureLayout& layout, const std::uint16_t* codes, int n, std::uint8_t* p, std::ptrdiff_t step) {
   if (layout.word_bytes == 1 && layout.shift == 0 && step == 1) {
     for (int x = 0; x < n; ++x) p[x] = static_cast<std::uint8_t>(codes[x]);
@@ -69,11 +72,11 @@ void TileFilter::reserve(const DenoiseKernels& kernels, const DenoiseJob& job, c
     for (Rows* frame : {own_, other_}) {
       if (frame == other_ && job.others.empty()) continue;
       grow(frame[c].values, (height + 2 * reach) * pitch);
-      if (job.distances != Distances::kWide) grow(frame[c].pairs, (height + 2 * reach) * pitch);
+      grow(frame[c].pairs, (height + 2 * reach) * pitch);
     }
   for (int i = 0; i <= job.planes; ++i) grow(collected_[i], height * row);
   if (job.center == CenterWeight::kMax) grow(collected_[kLargest], height * row);
-  grow(columns_, offsets * pitch + lanes);  // the vector behind the last one is read
+  grow(columns_, (offsets * pitch + lanes) * parts_of(job.distances));  // a vector more is read
   const int kept = (search + 1) * (row + search * lanes);
   grow(weights_, std::max(kept, std::min(kept * offsets, kKept)));
   grow(terms_, 2 * offsets);
@@ -91,7 +94,7 @@ struct TileFilter::Walk {
   const int search = job.own.plane[0]->shape().search, patch = job.own.plane[0]->shape().patch;
   const int width = tile.x1 - tile.x0, height = tile.y1 - tile.y0;
   const int lanes = k.lanes, chunk = (width + lanes - 1) / lanes;
-  const int reach = search + patch, vectors = vectors_of(chunk, reach, lanes);
+  const int reach = search + patch, vectors = vectors_of(chunk, reach, lanes), parts = parts_of(job.distances);
 
   /// Vector i of an interleaved row; i may be negative.
   template <class T>
@@ -105,7 +108,7 @@ struct TileFilter::Walk {
       for (int y = -reach; y < height + reach; ++y) {
         float* const values = rows[c].values.data() + at(-reach, y);
         k.interleave(planes.plane[c]->values(tile.x0 - reach, tile.y0 + y), chunk, vectors, values);
-        if (job.distances == Distances::kWide || keeps(job.weights)) continue;
+        if (keeps(job.weights)) continue;
         // Patches around the first rows only grow: what leaves them is never read.
         const int leaving = std::max(y - 2 * patch - 1, -reach);
         k.pair(values, rows[c].values.data() + at(-reach, leaving), vectors * lanes,
@@ -120,22 +123,15 @@ struct TileFilter::Walk {
   }
 
   /// Weights of n vectors from i on of row y; sums over columns are those of row y - 1, or missing if y is the first.
-  void weigh(const Rows* other, int i, int y, int n, int tx, int ty, bool first, double* columns, float* out) const {
+  void weigh(const Rows* other, int i, int y, int n, int tx, int ty, bool first, std::uint32_t* columns,
+             float* out) const {
     const int begin = i - patch, count = (n + 2 * patch) * lanes;
-    if (first) std::fill_n(columns, count, 0.0);
-    for (int c = 0; c < job.planes; ++c) {
-      const Rows &a = f.own_[c], &b = other[c];
-      for (int row = first ? y - patch : y + patch; row <= y + patch; ++row) {
-        const std::ptrdiff_t own = at(begin, row), its = at(begin + tx, row + ty);
-        if (job.distances != Distances::kWide) {
-          k.slide(a.pairs.data() + own, b.pairs.data() + its, count, first, reinterpret_cast<std::uint32_t*>(columns));
-        } else {
-          const std::ptrdiff_t side = std::ptrdiff_t{2 * patch + 1} * vectors * lanes;
-          k.slide_wide(a.values.data() + own, b.values.data() + its, first ? nullptr : a.values.data() + own - side,
-                       first ? nullptr : b.values.data() + its - side, count, columns);
-        }
-      }
-    }
+    if (first) std::fill_n(columns, count * parts, 0);
+    const auto slide = parts == 1 ? k.slide : k.slide_split;
+    for (int c = 0; c < job.planes; ++c)
+      for (int row = first ? y - patch : y + patch; row <= y + patch; ++row)
+        slide(f.own_[c].pairs.data() + at(begin, row), other[c].pairs.data() + at(begin + tx, row + ty), count, first,
+              columns);
     k.weigh[static_cast<int>(job.distances)](columns, n * lanes, patch, job.weights,
                                              static_cast<float>(tx * tx + ty * ty) * job.weights.spatial, out);
   }
@@ -165,7 +161,7 @@ struct TileFilter::Walk {
 
   void add(int y, int count) const { k.add[job.planes - 1](f.terms_.data(), count, chunk * lanes, collected(y)); }
 
-  double* columns(int i) const { return f.columns_.data() + std::ptrdiff_t{i} * vectors * lanes; }
+  std::uint32_t* columns(int i) const { return f.columns_.data() + std::ptrdiff_t{i} * vectors * lanes * parts; }
 
   /// Calls visit(first, last) for all tx of a row of offsets, as many at once as weights of so many rows are kept.
   template <class F>

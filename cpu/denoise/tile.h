@@ -64,7 +64,7 @@ class TileFilter {
   Rows own_[3], other_[3];
   static constexpr int kLargest = 4;
   LineVector<float> collected_[kLargest + 1];  // weights, values, largest
-  LineVector<double> columns_;
+  LineVector<std::uint32_t> columns_;
   LineVector<float> weights_;
   std::vector<Term> terms_;
   LineVector<float> means_;
