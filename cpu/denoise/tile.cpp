@@ -118,8 +118,12 @@ struct TileFilter::Walk {
   }
 
   Collected collected(int y) const {
-    const auto row = [&](int i) { return f.collected_[i].data() + std::ptrdiff_t{y} * chunk * lanes; };
-    return {row(0), {row(1), row(2), row(3)}, job.center == CenterWeight::kMax ? row(kLargest) : nullptr};
+    const auto row = [&](int i, bool needed) {
+      return needed ? f.collected_[i].data() + std::ptrdiff_t{y} * chunk * lanes : nullptr;
+    };
+    return {row(0, true),
+            {row(1, true), row(2, job.planes > 1), row(3, job.planes > 2)},
+            row(kLargest, job.center == CenterWeight::kMax)};
   }
 
   /// Weights of n vectors from i on of row y; sums over columns are those of row y - 1, or missing if y is the first.
