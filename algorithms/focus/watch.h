@@ -63,6 +63,7 @@ class FocusWatch {
   /// Judges a frame that has a score.
   Sign frame(const FocusFrame& f, const WatchSettings& s) {
     const double score = *f.score;
+    calm_frames_ = std::clamp(static_cast<std::size_t>(s.loss_frames) / 2, kLeastCalmFrames, kMostCalmFrames);
     if (recent_.full()) recent_.pop();
     recent_.push({score, f.mean});
     ++quiet_;
@@ -106,7 +107,7 @@ class FocusWatch {
 
   /// Mean score of the last frames.
   FocusSample level() const {
-    const std::size_t n = std::min(kCalmFrames, recent_.size());
+    const std::size_t n = std::min(calm_frames_, recent_.size());
     FocusSample sample{.at = 0, .score = 0, .frames = static_cast<int>(n)};
     for (std::size_t i = recent_.size() - n; i < recent_.size(); ++i) sample.score += recent_[i].score / sample.frames;
     return sample;
@@ -116,7 +117,7 @@ class FocusWatch {
   /// Standard deviation of recent scores, including the scene's own motion.
   double unrest() const {
     Block all;
-    for (std::size_t i = recent_.size() - std::min(kCalmFrames, recent_.size()); i < recent_.size(); ++i)
+    for (std::size_t i = recent_.size() - std::min(calm_frames_, recent_.size()); i < recent_.size(); ++i)
       all.add(recent_[i].score);
     if (all.frames < 2) return 0;
     all.end();
@@ -134,7 +135,7 @@ class FocusWatch {
   static constexpr double kSteadyLight = 0.04;
   static constexpr double kSameLight = 0.01;
   static constexpr double kOtherScene = 3;  ///< a ratio of brightness beyond this means another scene
-  static constexpr std::size_t kRecent = 8, kCalmFrames = 5;
+  static constexpr std::size_t kRecent = 8, kLeastCalmFrames = 3, kMostCalmFrames = 5;
   static constexpr int kBlock = 30, kRebase = 30;
   static constexpr double kSlip = 0.04, kSlipNoise = 6;          ///< of the recent frames
   static constexpr double kSlowSlip = 0.02, kSlowSlipNoise = 5;  ///< of a block
@@ -205,9 +206,9 @@ class FocusWatch {
   }
 
   bool is_calm() const {
-    if (recent_.size() < kCalmFrames) return false;
+    if (recent_.size() < calm_frames_) return false;
     double least = recent_.back().score, most = least, darkest = recent_.back().mean, lightest = darkest;
-    for (std::size_t i = recent_.size() - kCalmFrames; i < recent_.size(); ++i) {
+    for (std::size_t i = recent_.size() - calm_frames_; i < recent_.size(); ++i) {
       least = std::min(least, recent_[i].score), most = std::max(most, recent_[i].score);
       darkest = std::min(darkest, recent_[i].mean), lightest = std::max(lightest, recent_[i].mean);
     }
@@ -219,7 +220,8 @@ class FocusWatch {
   /// that cover 30 to 90% of another one, 6% leave it as bright as that.
   bool is_as_bright() const {
     double mean = 0;
-    for (std::size_t i = recent_.size() - kCalmFrames; i < recent_.size(); ++i) mean += recent_[i].mean / kCalmFrames;
+    for (std::size_t i = recent_.size() - calm_frames_; i < recent_.size(); ++i)
+      mean += recent_[i].mean / static_cast<double>(calm_frames_);
     return std::abs(mean - reference_.mean()) < kSameLight * reference_.mean();
   }
 
@@ -245,7 +247,7 @@ class FocusWatch {
       }
     }
     if (base_.frames == 0 || quiet_ < kBlock * probe_patience_) return Sign::kNone;
-    const double error = base_.deviation * std::sqrt(1.0 / kCalmFrames + 1.0 / kBlock);
+    const double error = base_.deviation * std::sqrt(1.0 / static_cast<double>(calm_frames_) + 1.0 / kBlock);
     slipped = slipped || (recent_.full() &&
                           base_.mean - level().score > std::max(kSlip * std::abs(base_.mean), kSlipNoise * error));
     return slipped && is_calm() ? Sign::kSlipped : Sign::kNone;
@@ -253,7 +255,8 @@ class FocusWatch {
 
   Reference reference_;
   Ring<Seen, std::array<Seen, kRecent>> recent_;
-  Block block_, base_;  ///< being filled; the first full one
+  std::size_t calm_frames_ = kMostCalmFrames;  ///< frames without change that a scene at rest has shown
+  Block block_, base_;                         ///< being filled; the first full one
   int outside_ = 0, calm_ = 0,
       waited_ = 0;  ///< frames of another scene, without one since, and that it has moved since
   bool was_outside_ = false;

@@ -59,6 +59,19 @@ TEST(LensSearch, SmallJumpsAreFollowedWithoutASweep) {
   EXPECT_EQ(far, 0);
 }
 
+TEST(LensSearch, LossFramesSayHowSoonALossIsNoticed) {
+  for (const int frames : {1, 3, 4, 6, 10, 20}) {
+    Case c(7, 101);
+    c.settings.loss_frames = frames;
+    Bench b = watching(c, 0.1);
+    b.scene = peak(c.shape, c.top + 12, c.width);
+    const int begin = b.frames;
+    while (b.is_focused() && b.frames - begin < 300) b.frame();
+    // Three frames show that the scene is at rest; what is asked for beyond ten does not need more of them.
+    EXPECT_EQ(b.frames - begin, std::max(frames, 3)) << "loss-frames " << frames;
+  }
+}
+
 TEST(LensSearch, ASmallLossIsPlacedByTwoLooks) {
   std::vector<int> frames;
   int good = 0;
