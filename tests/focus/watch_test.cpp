@@ -67,10 +67,18 @@ TEST(FocusWatch, ALossAtTheSameBrightnessIsBelievedSooner) {
     double score, mean;
     int loss_frames, expected;
   } cases[] = {
-      {50, 100, 10, 5},   {50, 99.1, 10, 5}, {50, 98, 10, 10}, {50, 102, 10, 10}, {50, kNan, 10, 10},
-      {150, 100, 10, 10},  // focus that is lost does not raise the score
-      {50, 100, 30, 15},  {50, 100, 8, 4},   {50, 100, 6, 3},  {50, 100, 2, 3},  // until three frames in a row have
-                                                                                 // been alike
+      {50, 100, 10, 5},
+      {50, 99.1, 10, 5},
+      {50, 98, 10, 10},
+      {50, 102, 10, 10},
+      {50, kNan, 10, 10},
+      {50, 100, 30, 15},
+      // Focus that is lost does not raise the score.
+      {150, 100, 10, 10},
+      // Three frames in a row must be alike.
+      {50, 100, 8, 4},
+      {50, 100, 6, 3},
+      {50, 100, 2, 3},
   };
   for (const auto& c : cases) {
     Watched w({.loss_frames = c.loss_frames});
