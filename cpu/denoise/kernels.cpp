@@ -83,9 +83,9 @@ void interleave(const float* row, int chunk, int count, float* out) {
 #pragma GCC unroll 4
     for (int step = 1; step < kLanesOf; step *= 2) {
 #pragma GCC unroll 8
-      for (int j = 0; j < kLanesOf / 2; ++j) {
-        zipped[2 * j] = zip<0>(v[j], v[j + kLanesOf / 2], kLanes);
-        zipped[2 * j + 1] = zip<kLanesOf / 2>(v[j], v[j + kLanesOf / 2], kLanes);
+      for (int j = 0, to = 0; j < kLanesOf / 2; ++j) {
+        zipped[to++] = zip<0>(v[j], v[j + kLanesOf / 2], kLanes);
+        zipped[to++] = zip<kLanesOf / 2>(v[j], v[j + kLanesOf / 2], kLanes);
       }
 #pragma GCC unroll 16
       for (int j = 0; j < kLanesOf; ++j) v[j] = zipped[j];
@@ -134,7 +134,7 @@ FQ_HD void slide_halves(const std::uint32_t* own, const std::uint32_t* other, in
   const auto add = [&](std::uint32_t* to, U16v halves) {
     store(to, wrapping_add(dot(load_at<S32v>(to), reinterpret_cast<S16v>(halves ^ kOffset), sign), offset));
   };
-  for (int i = 0; i < n; i += kLanesOf, columns += 2 * kLanesOf) {
+  for (int i = 0; i < n; i += kLanesOf, columns += std::ptrdiff_t{2} * kLanesOf) {
     const S16v a = load_at<S16v>(own + i), b = load_at<S16v>(other + i);
     const U16v d = reinterpret_cast<U16v>(max_shorts(a, b)) - reinterpret_cast<U16v>(min_shorts(a, b));
     add(columns, d * d);
@@ -163,7 +163,7 @@ struct RowSums {
   FQ_HD RowSums(const std::uint32_t* c, int patch, std::uint32_t bias)
       : columns(c), reach(std::ptrdiff_t{2 * patch + 1} * kParts * kLanesOf) {
     for (U32v& s : sum) s = U32v{} + bias;
-    for (std::ptrdiff_t i = 0; i < reach; i += kParts * kLanesOf)
+    for (std::ptrdiff_t i = 0; i < reach; i += std::ptrdiff_t{kParts} * kLanesOf)
       for (int k = 0; k < kParts; ++k) sum[k] += load_at<U32v>(columns + i + std::ptrdiff_t{k} * kLanesOf);
   }
   FQ_HD void move() {
