@@ -130,6 +130,20 @@ FQ_HD S16v abs_shorts(S16v a) {
 #endif
 }
 
+/// The upper 16 bits of the squares of v's words.
+FQ_HD U16v upper_squares(U16v v) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<U16v>(_mm512_mulhi_epu16(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<U16v>(_mm256_mulhi_epu16(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v)));
+#elif defined(__SSE2__)
+  return reinterpret_cast<U16v>(_mm_mulhi_epu16(reinterpret_cast<__m128i>(v), reinterpret_cast<__m128i>(v)));
+#else
+  const U32v w = reinterpret_cast<U32v>(v), low = w & 0xffff, high = w >> 16;
+  return reinterpret_cast<U16v>((low * low) >> 16 | ((high * high) & 0xffff0000));
+#endif
+}
+
 /// a + b for lanes that may hold unsigned values, without undefined overflow.
 FQ_HD S32v wrapping_add(S32v a, S32v b) {
   return reinterpret_cast<S32v>(reinterpret_cast<U32v>(a) + reinterpret_cast<U32v>(b));

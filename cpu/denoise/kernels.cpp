@@ -111,20 +111,6 @@ void slide(const std::uint32_t* own, const std::uint32_t* other, int n, bool gro
   }
 }
 
-/// Upper halves of squares.
-FQ_HD U16v upper_squares(U16v v) {
-#if defined(__AVX512BW__)
-  return reinterpret_cast<U16v>(_mm512_mulhi_epu16(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<U16v>(_mm256_mulhi_epu16(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v)));
-#elif defined(__SSE2__)
-  return reinterpret_cast<U16v>(_mm_mulhi_epu16(reinterpret_cast<__m128i>(v), reinterpret_cast<__m128i>(v)));
-#else
-  const U32v w = reinterpret_cast<U32v>(v), low = w & 0xffff, high = w >> 16;
-  return reinterpret_cast<U16v>((low * low) >> 16 | ((high * high) & 0xffff0000));
-#endif
-}
-
 template <bool kGrows>
 FQ_HD void slide_halves(const std::uint32_t* own, const std::uint32_t* other, int n, std::uint32_t* columns) {
   // Halves are unsigned, the dot product takes signed ones. Their offset cancels in a difference.
@@ -153,6 +139,12 @@ void slide_split(const std::uint32_t* own, const std::uint32_t* other, int n, bo
 /// (kRaised + D) * scale - kRaised * scale rounds as D * scale does, if it rounds once.
 constexpr float kRaised = 8388608;  // 2^23
 constexpr std::uint32_t kRaisedBits = __builtin_bit_cast(std::uint32_t, kRaised);
+
+/// The nearest float to high * 2^16 + low, which are exact as floats: only the sum rounds.
+FQ_HD F32v joined(U32v high, U32v low) {
+  const S32v upper = reinterpret_cast<S32v>(high), lower = reinterpret_cast<S32v>(low);
+  return __builtin_convertvector(upper, F32v) * 65536.0f + __builtin_convertvector(lower, F32v);
+}
 
 /// Sums over 2 * patch + 1 vectors of columns, one for each vector of a row.
 template <int kParts>
@@ -206,13 +198,12 @@ requires(kKind >= Distances::kSplit) struct RowDistances<kKind> {
     const U32v low = sums.sum[0], high = sums.sum[1];
     sums.move();
     if constexpr (kKind == Distances::kSplit) {
-      const F32v upper = __builtin_convertvector(reinterpret_cast<S32v>(high), F32v),
-                 lower = __builtin_convertvector(reinterpret_cast<S32v>(low), F32v);
-      return reinterpret_cast<U32v>(upper * 65536.0f + lower);
+      return reinterpret_cast<U32v>(joined(high, low));
+    } else {
+      const F32half halves[] = {__builtin_convertvector(low_half(high) * 65536.0 + low_half(low), F32half),
+                                __builtin_convertvector(high_half(high) * 65536.0 + high_half(low), F32half)};
+      return load_at<U32v>(halves);
     }
-    const F32half halves[] = {__builtin_convertvector(low_half(high) * 65536.0 + low_half(low), F32half),
-                              __builtin_convertvector(high_half(high) * 65536.0 + high_half(low), F32half)};
-    return load_at<U32v>(halves);
   }
 };
 
@@ -234,9 +225,7 @@ FQ_HD F32v scaled(U32v distance, float scale) {
 #if defined(__AVX512BW__)
     return F32v(_mm512_cvtepu32_ps(reinterpret_cast<__m512i>(distance))) * scale;
 #else
-    const S32v high = reinterpret_cast<S32v>(distance >> 16), low = reinterpret_cast<S32v>(distance & 0xffff);
-    // Only the sum rounds.
-    return (__builtin_convertvector(high, F32v) * 65536.0f + __builtin_convertvector(low, F32v)) * scale;
+    return joined(distance >> 16, distance & 0xffff) * scale;
 #endif
   } else {
     return reinterpret_cast<F32v>(distance) * scale;
