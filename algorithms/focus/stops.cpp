@@ -390,9 +390,17 @@ Choice Stops::to_top(const View& view, int there, const char* reason) const {
     there = here;
   int end = there;
   if (const FocusSample* s = at(there)) {
-    const FocusSample& b = best();
-    const double spread = view.expected.noise * std::sqrt(1.0 / s->frames + 1.0 / b.frames);
-    if (b.score - s->score > std::max(2 * spread, 1e-6 * view.expected.peak.height)) end = static_cast<int>(b.at);
+    const auto is_higher = [&](const FocusSample& b, double deviations) {
+      const double spread = view.expected.noise * std::sqrt(1.0 / s->frames + 1.0 / b.frames);
+      return b.score - s->score > std::max(deviations * spread, 1e-6 * view.expected.peak.height);
+    };
+    if (is_higher(best(), kTuning.higher)) end = static_cast<int>(best().at);
+    // Nor is the end beside the best position that the sweep saw, whatever the shape that was fitted.
+    if (fit_.trusts_sweep) {
+      const FocusSample& swept = view.sweep.best();
+      const int seen = view.lens.reachable(swept.at);
+      if (end == there && std::abs(seen - there) > 1 && !at(seen) && is_higher(swept, kTuning.swept_higher)) end = seen;
+    }
   }
   const bool is_enough = !from_other_side_ || settled_ > kTuning.retries + 2 || takes_too_long(view);
   if (at(end) && here == end && is_enough) return {kFinish, reason, end};

@@ -139,6 +139,8 @@ struct Tuning {
   double slow_noise = 0.05;                       ///< unless noise exceeds this share and makes it slow
   double nothing = 0.01, nothing_step = 0.8;      ///< share, steps: smaller gains are not worth a move,
   int fine = 90;                                  ///< if the range has at least this many steps
+  double higher = 2, swept_higher = 3;            ///< deviations by which a stop, or a look of the sweep, is higher,
+                                                  ///< so that the search does not end elsewhere
   double agree = 0.06;                            ///< share by which the final score may fall short of the promise
   double fail = 0.4;                              ///< share of the promise below which the search has failed
   double less = 0.2, less_noise = 6;              ///< share, deviations by which stops may fall short of the sweep
