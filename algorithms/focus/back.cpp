@@ -24,6 +24,16 @@ std::optional<double> Search::go_back() {
   // As far as play may have to be taken up again on the way to the top.
   const int beyond = lens_.clamped(std::round(peak.top) - direction * std::ceil(kTuning.deep * lens_.last()));
   if ((way_back_.back() - beyond) * direction > 0) way_back_.push_back(beyond);
+  // No farther in a frame than the lens moves.
+  std::vector<int> way;
+  for (int at = lens_.at(); const int to : way_back_) {
+    if (!lens_.is_prompt_over(std::abs(to - at))) {
+      const int step = std::max(1, static_cast<int>(std::min<double>(lens_.most_way(), sweep_.stride())));
+      while (std::abs(to - at) > step * 3 / 2) way.push_back(at += to > at ? step : -step);
+    }
+    way.push_back(at = to);
+  }
+  way_back_ = std::move(way);
   reason_ = "back across the peak: the lens may have backlash";
   phase_ = Phase::kBack;
   sweep_.begin_back(lens_.motion().kept());
@@ -49,6 +59,16 @@ std::optional<double> Search::back() {
   return swept();
 }
 
+void Search::look_slower(double slew) {
+  lens_.limit_way(slew);
+  if (slew < kTuning.keeps_up * sweep_.stride()) lens_.learn_slew(slew);
+  sweep_.forget_way_back(lens_.motion());
+  sweep_.credit(lens_.motion());
+  looks_slower_ = true;
+  is_near_ = false;
+  --times_back_;
+}
+
 void Search::learn_play_from_way_back() {
   is_back_ = true;
   const double stride = sweep_.stride();
@@ -62,6 +82,10 @@ void Search::learn_play_from_way_back() {
   const bool repeats = sweep_.repeats(lens_.motion(), expected_.peak, same);
   const bool is_clear =
       noise < kTuning.clear * extremes(sweep_.row()).first || (repeats && kTuning.play_gain * noise < same);
+  if (lens_.most_way() == 0 && (!is_good || fit->play >= kTuning.no_play))
+    if (const std::optional<SlewFit> slow = sweep_.slew_fit(lens_.motion());
+        slow && slow->peak.off < kTuning.play_off && !(fit && fit->peak.squares < slow->peak.squares))
+      return look_slower(slow->slew);
   std::optional<double> play;
   if (is_good && fit->play >= kTuning.no_play && fit->gain > kTuning.play_gain)
     play = fit->play;

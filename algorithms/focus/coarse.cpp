@@ -8,7 +8,7 @@ namespace framequality::focus {
 
 std::optional<double> Search::start_sweep(bool has_score, bool from_here) {
   clear();
-  is_wide_ = is_shifted_ = is_near_ = hurries_ = asks_ = sets_out_ = false;
+  looks_slower_ = is_wide_ = is_shifted_ = is_near_ = hurries_ = asks_ = sets_out_ = false;
   can_ask_ = times_slower_ == 0;
   lingers_ = late_ = 0;
   times_back_ = 0;
@@ -41,6 +41,7 @@ bool Search::is_prompt() const { return may_be_prompt() && (lens_.motion().lag_i
 
 std::optional<double> Search::sweep_near() {
   is_near_ = has_score_ = true;
+  looks_slower_ = false;
   reason_ = "the positions seen so far do not tell the peak's shape";
   sweep_.begin_near(lens_);
   return begin_leg();
@@ -75,7 +76,7 @@ std::optional<double> Search::begin_leg() {
   phase_ = Phase::kToLeg;
   const bool is_there = lens_.here() && lens_.position_of(from) == lens_.position();
   sweep_.begin_with(lens_.motion().kept() - (is_there ? 1 : 0));
-  if (is_prompt() && !is_there && has_score_) {
+  if (is_prompt() && !is_there && has_score_ && lens_.is_prompt_over(std::abs(from - lens_.at()))) {
     if (sweep_.passes() == 0) choose_stride();
     phase_ = Phase::kLeg;
     return lens_.send(from);
@@ -243,7 +244,11 @@ std::optional<double> Search::leg_done() {
 }
 
 std::optional<double> Search::swept() {
-  if (is_wide_ && !is_near_ && !from_here_ && !tells_top()) return sweep_near();
+  if (looks_slower_ && lens_.is_slow() && times_slower_ < kTuning.retries) {
+    reason_ = "the lens is slower than the sweep";
+    return sweep_slower();
+  }
+  if (is_wide_ && !is_near_ && !from_here_ && (looks_slower_ || !tells_top())) return sweep_near();
   FocusPeak& peak = expected_.peak;
   peak = swept_peak();
   if (!(peak.height > 0)) peak.height = std::max(std::abs(peak.floor) * 0.01, 1e-300);

@@ -59,6 +59,7 @@ void Lens::configure(const FocusSettings& settings) {
   learns_settling_ = settings.lag_frames < 0 && settings.settle_frames == 0 && !settings.stop_and_go;
   motion_.configure({settings.lag_frames, learns_settling_ ? kTuning.unknown_settle : settings.settle_frames});
   play_.reset();
+  most_way_ = 0;
   creep(false, 0);
   if (settings.backlash >= 0) play_ = settings.backlash / settings.step;
   direction_ = settings.approach == FocusApproach::kFromAbove ? -1 : 1;
@@ -201,7 +202,9 @@ std::optional<double> Lens::send_on(int at) {
   return command(at, to);
 }
 
-bool Lens::is_at_once_there() const { return motion_.lag_is_known() && !is_slow(); }
+bool Lens::is_at_once_there() const {
+  return motion_.lag_is_known() && !is_slow() && is_prompt_over(std::abs(at_ - from_));
+}
 
 bool Lens::is_gliding() const {
   if (scene_glides_) return false;

@@ -135,6 +135,13 @@ class Lens {
   void learn_creeping() { creep(true, 0); }
   /// Learns the speed of a lens that is slower than a sweep from the frame in which it arrived at the end of a leg.
   void learn_slew(std::uint64_t arrived);
+  /// It moves so many steps per frame: less than a sweep does.
+  void learn_slew(double slew) { creep(creeps_, slew); }
+  /// It keeps up with a sweep, but moves so many steps in a frame at most.
+  void limit_way(double steps) { most_way_ = std::max(1.0, steps); }
+  double most_way() const { return most_way_; }  ///< steps; 0: not limited, as far as is known
+  /// True unless it is known to take more than a frame to move so far.
+  bool is_prompt_over(int way) const { return most_way_ == 0 || way <= most_way_; }
 
   const std::optional<double>& play() const { return play_; }  ///< as set or learned
   /// True if it was set, or an earlier search proved it.
@@ -196,7 +203,7 @@ class Lens {
   double score_ = 0, score_before_ = 0;
   double trend_ = 0;         ///< change of the score when the last command was given
   std::vector<Seen> trail_;  ///< frames since the last command, and the one before it
-  double slew_ = 0;
+  double slew_ = 0, most_way_ = 0;
   std::optional<double> play_;
   std::optional<double> clear_play_;  ///< as several scores of this search show it
   bool creeps_ = false;

@@ -31,6 +31,12 @@ struct PlayFit {
   BlurPeak peak;     ///< where the lens is sent to reach it from the side of the sweep
 };
 
+/// The most steps in a frame that a lens without play moves, so that one peak explains all scores.
+struct SlewFit {
+  double slew = 0;
+  BlurPeak peak;
+};
+
 /// Fits a peak (blur_peak.h) and the play, at most `most` steps. path, looks, direction: as above. noise: of single
 /// scores; top, width: where the fit begins. Nothing where blur_peak_of() finds none.
 std::optional<PlayFit> play_of(std::span<const int> path, std::span<const PlayLook> looks, int direction, double most,

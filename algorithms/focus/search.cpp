@@ -153,19 +153,27 @@ std::optional<double> Search::finish(bool focused) {
     if (times_slower_ < kTuning.retries) return sweep_slower();
     focused = false;
   }
+  if (focused && !looks_again_ && !wants_all() && is_below_sweep()) {
+    reason_ = "the sweep saw a higher score: the stops are made again";
+    return look_again();
+  }
   const FocusPeak peak = peak_found();
   evidence_ = evidence_of(peak);
   const double certainty = focused ? certainty_of(evidence_) : 0;
   make_curve(focused ? &peak : nullptr);
   curve_.certainty = certainty;
   if (focused && kind_ != Kind::kTracking && certainty < settings_.min_certainty) {
-    if (!looks_again_) return look_again();
+    if (!looks_again_) {
+      reason_ = "the position is not certain enough: the stops are made again";
+      return look_again();
+    }
     reason_ = "the position is less certain than wanted";
     focused = false;
   }
   if (focused) {
     if (ended_at_ && lens_.at() != *ended_at_) drift_ = lens_.at() < *ended_at_ ? -1 : 1;
-    if (kind_ == Kind::kSweep && noise_.noise_least <= noise_.noise_most)
+    // Also if stops beside the last peak ended a sweep.
+    if (!sweep_.row().empty() && noise_.noise_least <= noise_.noise_most)
       noise_.noise_gain = kTuning.noise_gain * std::max(0.0, expected_.peak.floor) /
                           std::max(noise_.noise_least * noise_.noise_least, 0.01);
     if (kind_ == Kind::kSweep) {
@@ -201,9 +209,14 @@ Evidence Search::evidence_of(const FocusPeak& found) const {
           .trusts_sweep = fit.trusts_sweep};
 }
 
+bool Search::is_below_sweep() const {
+  const FocusSample* here = kind_ == Kind::kSweep ? stops_.at(lens_.at()) : nullptr;
+  const double allowed = std::max(kTuning.below * expected_.peak.height, kTuning.below_noise * expected_.noise);
+  return here && here->score < sweep_.highest() - allowed;
+}
+
 std::optional<double> Search::look_again() {
   looks_again_ = true;
-  reason_ = "the position is not certain enough: the stops are made again";
   state_ = FocusState::kFine;
   const FocusSample here{static_cast<double>(lens_.at()), lens_.score(), 1};
   expected_.peak.top = here.at;

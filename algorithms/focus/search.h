@@ -164,7 +164,9 @@ class Search {
   bool is_less_than_swept() const;
   FocusPeak peak_found() const;
   Evidence evidence_of(const FocusPeak& found) const;
-  /// Goes on with another fine pass, as the end is not certain enough.
+  /// True if a frame of the sweep, wherever the lens was then, scored clearly higher than the end.
+  bool is_below_sweep() const;
+  /// Goes on with another fine pass.
   Command look_again();
   void make_curve(const FocusPeak* peak);
 
@@ -221,6 +223,9 @@ class Search {
   /// Handles a frame on the way back.
   Command back();
   void learn_play_from_way_back();
+  /// The lens moves so many steps in a frame at most, so that the way back showed other positions than those it was
+  /// sent to: forgets them. Play is looked for again, at that speed.
+  void look_slower(double slew);
 
   // Fine, settle.
   View view() const { return {lens_, sweep_, expected_, kind_, ended_at_, times_slower_, is_wide_}; }
@@ -316,6 +321,7 @@ class Search {
   bool is_near_ = false;          ///< it was made again near the peak,
   bool is_shifted_ = false;       ///< or in between
   std::vector<int> way_back_;     ///< positions to come
+  bool looks_slower_ = false;     ///< the way back showed that the lens moves less far in a frame
   int times_back_ = 0;            ///< across the peak
   bool is_back_ = true;           ///< all frames of the way back were seen
   bool from_here_ = false;        ///< the sweep goes to both sides of where focus was last

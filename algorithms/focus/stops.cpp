@@ -180,16 +180,26 @@ std::optional<PlaySeen> Stops::play_seen(const View& view) const {
   const bool is_fitted = fit_.peak && (fit_.trusts_sweep || all_.size() >= 2);
   if (!is_fitted && !(lens.motion().lag_is_known() && !lens.is_slow() && empty())) return {};
   if (was_on_its_way(view) && empty()) return {};
+  // Of a slow lens the sweep's positions are not certain, so that stops have to tell where the peak is.
+  const bool is_certain = !lens.is_slow() || (lens.motion().lag_is_known() && view.sweep.stride() <= lens.slew());
+  if (!is_certain && all_.size() < kTuning.tells_slow) return {};
   // Where the sweep began, it saw the lens as it came from the other side, too.
   if (lens.is_slow() && other_side_->at == view.sweep.start()) return {};
   const double share = (other_side_->score - swept.floor) / swept.height;
   // There are two places where the sweep saw this score. The lens went down from beyond the peak, so it is beyond the
   // stop.
   const int direction = lens.direction();
-  const double off = std::max({1.0, kTuning.play_stride * view.sweep.stride(), kTuning.play_width * swept.width});
-  const double stood = (other_side_->at - swept.top - shift_of_sweep(view)) * direction;
-  const double near = -view.sweep.distance(swept, share, -direction) - stood;
-  const double far = view.sweep.distance(swept, share, direction) - stood;
+  double off = std::max({1.0, kTuning.play_stride * view.sweep.stride(), kTuning.play_width * swept.width});
+  double stood = (other_side_->at - swept.top - shift_of_sweep(view)) * direction;
+  double near = -view.sweep.distance(swept, share, -direction) - stood;
+  double far = view.sweep.distance(swept, share, direction) - stood;
+  if (lens.is_slow() && view.sweep.stride() > kTuning.falls_behind * lens.slew() && fit_.peak) {
+    // It fell behind the sweep's commands: then not even distances are certain that the sweep shows.
+    stood = (other_side_->at - fit_.peak->top) * direction;
+    const double distance = fit_.peak->distance(other_side_->score, std::numeric_limits<double>::infinity());
+    near = -distance - stood, far = distance - stood;
+    off = std::max(off, kTuning.play_behind * std::abs(stood));
+  }
   const bool tells = share > kTuning.tells_least && share < kTuning.tells_most;
   if (const double least = view.sweep.stood(); least > 0) {
     // Scores on both sides of a peak may be alike by chance, so that it may have stood one position less.

@@ -225,23 +225,56 @@ std::vector<int> Sweep::flanks(const FocusPeak& peak, int at) const {
   return all;
 }
 
-std::optional<PlayFit> Sweep::play_fit(const FocusMotion& motion, int direction, double most) const {
-  if (row_.empty()) return {};
-  std::vector<PlayLook> looks;
-  for (const Seen& s : trace_)
-    if (const std::optional<std::size_t> command = motion.shown_command(s.frame); command && *command >= first_command_)
-      looks.push_back({*command, s.score});
+void Sweep::forget_way_back(const FocusMotion& motion) {
+  std::erase_if(trace_, [&](const Seen& s) {
+    const std::optional<std::size_t> command = motion.shown_command(s.frame);
+    return command && is_back(*command);
+  });
+  leg_begin_ = trace_.size();
+}
+
+double Sweep::reach_of_fits() const {
   // What blur_peak() takes in, and as many more as play is unknown.
   const FocusSample& highest = best();
   std::vector<double> distances;
   for (const FocusSample& s : row_) distances.push_back(std::abs(s.at - highest.at));
   std::sort(distances.begin(), distances.end());
-  const double reach =
-      std::max(kTuning.blur_strides * stride_, distances[std::min(distances.size(), kTuning.blur_samples + 2) - 1]);
-  for (PlayLook& look : looks)
-    look.counts =
-        std::abs(motion.sent(look.command) - highest.at) <= reach || look.score >= kTuning.blur_share * highest.score;
+  return std::max(kTuning.blur_strides * stride_, distances[std::min(distances.size(), kTuning.blur_samples + 2) - 1]);
+}
+
+std::optional<PlayFit> Sweep::play_fit(const FocusMotion& motion, int direction, double most) const {
+  if (row_.empty()) return {};
+  const FocusSample& highest = best();
+  const double reach = reach_of_fits();
+  std::vector<PlayLook> looks;
+  for (const Seen& s : trace_)
+    if (const std::optional<std::size_t> command = motion.shown_command(s.frame); command && *command >= first_command_)
+      looks.push_back(
+          {*command, s.score,
+           std::abs(motion.sent(*command) - highest.at) <= reach || s.score >= kTuning.blur_share * highest.score});
   return play_of(motion.path(), looks, direction, most, least_noise(), highest.at, kTuning.wide * stride_);
+}
+
+std::optional<SlewFit> Sweep::slew_fit(const FocusMotion& motion) const {
+  if (row_.empty()) return {};
+  const FocusSample& highest = best();
+  const double reach = reach_of_fits();
+  std::optional<SlewFit> best;
+  std::vector<FocusSample> samples;
+  for (double slew = std::max(1.0, stride_ / 2.0); slew < 8.0 * stride_; slew *= 1.03) {
+    samples.clear();
+    for (const Seen& s : trace_) {
+      const std::optional<std::size_t> command = motion.shown_command(s.frame);
+      if (!command || *command < first_command_) continue;
+      if (std::abs(motion.sent(*command) - highest.at) > reach && s.score < kTuning.blur_share * highest.score)
+        continue;
+      if (const std::optional<int> at = motion.shown_on_the_way(s.frame, slew))
+        samples.push_back({static_cast<double>(*at), s.score, 1});
+    }
+    const std::optional<BlurPeak> peak = blur_peak_of(samples, least_noise(), highest.at, kTuning.wide * stride_);
+    if (peak && (!best || peak->squares < best->peak.squares)) best = {slew, *peak};
+  }
+  return best;
 }
 
 bool Sweep::repeats(const FocusMotion& motion, const FocusPeak& peak, double within) const {

@@ -75,6 +75,9 @@ class Sweep {
     if (turns_.size() % 2 == 0) turns_.push_back(command);
   }
 
+  /// Forgets what ways back showed, as the lens was not where they sent it.
+  void forget_way_back(const FocusMotion& motion);
+
   /// Adds a frame and its score.
   void add(const Seen& seen) { trace_.push_back(seen); }
   /// The next position after `at`; empty at the end of the leg.
@@ -100,6 +103,8 @@ class Sweep {
   /// The play that explains what was seen on the way there and back, at most `most` steps. Nothing if it saw
   /// nothing, or no peak explains it.
   std::optional<PlayFit> play_fit(const FocusMotion& motion, int direction, double most) const;
+  /// The speed that explains the same without play.
+  std::optional<SlewFit> slew_fit(const FocusMotion& motion) const;
   /// True if the peak's flanks scored the same on the way back as before, within so much, so that there is no play,
   /// whatever the peak's shape. False if fewer than two positions were seen again.
   bool repeats(const FocusMotion& motion, const FocusPeak& peak, double within) const;
@@ -154,6 +159,8 @@ class Sweep {
   double distance(const FocusPeak& peak, double share, int side) const;
 
  private:
+  /// How far from the highest position scores count for play_fit() and slew_fit(), steps. row: not empty.
+  double reach_of_fits() const;
   bool is_back(std::size_t command) const {
     return (std::upper_bound(turns_.begin(), turns_.end(), command) - turns_.begin()) % 2 == 1;
   }

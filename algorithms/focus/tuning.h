@@ -90,12 +90,16 @@ struct Tuning {
   double near = 0.08, near_noise = 4;  ///< share of the effect, deviations: within it, the lens has arrived
   double clean = 0.7;                  ///< share of the range: a larger jump in one frame means no travel time
   std::size_t most_trail = 1024;       ///< frames kept after a command
-  double tells_least = 0.05, tells_most = 0.9;  ///< shares between which a score locates a place on a flank
-  double play_stride = 0.15, play_width = 0.1;  ///< strides, widths: smaller play counts as none, from stops
+  double tells_least = 0.05, tells_most = 0.9;   ///< shares between which a score locates a place on a flank
+  double play_stride = 0.15, play_width = 0.1;   ///< strides, widths: smaller play counts as none, from stops,
+  std::size_t tells_slow = 3;                    ///< of which so many must tell where the peak of a slow lens is;
+  double falls_behind = 1.3, play_behind = 0.2;  ///< strides per frame of a lens slower than the sweep, and share of
+                                                 ///< the distance from the top: smaller play counts as none
 
   // --- Way back: table lenses ----------------------------------------------------------------------------------------
   int most_times_back = 2;                          ///< after the sweep, and after looking closer
   int wide_least = 3;                               ///< steps: with less stride, positions are not far apart
+  double keeps_up = 1.3;                            ///< strides per frame from which on a lens is seen where it is sent
   double flank = 0.45;                              ///< most share of the peak's height that a look is off half of it
   std::size_t looks_at_both = 1, looks_at_one = 3;  ///< at each flank, and where only one is seen
   double play_off = 0.05;                           ///< share that scores may be off to tell the play,
@@ -143,6 +147,8 @@ struct Tuning {
                                                   ///< so that the search does not end elsewhere
   double agree = 0.06;                            ///< share by which the final score may fall short of the promise
   double fail = 0.4;                              ///< share of the promise below which the search has failed
+  double below = 0.01, below_noise = 4;           ///< share, deviations by which the end may fall short of the sweep,
+                                                  ///< else stops are made again,
   double less = 0.2, less_noise = 6;              ///< share, deviations by which stops may fall short of the sweep
   double missed = 0.5;                            ///< share of the sweep's peak that stops must reach
   int most_measured = 40;                         ///< stops of all sweeps of a search; it fails after more
