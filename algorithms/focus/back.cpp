@@ -2,6 +2,8 @@
 // The focus search's way back across the peak of a sweep, which shows the lens's play.
 #include "algorithms/focus/search.h"
 
+#include <limits>
+
 namespace framequality::focus {
 
 bool Search::looks_back() const {
@@ -82,12 +84,16 @@ void Search::learn_play_from_way_back() {
   const bool repeats = sweep_.repeats(lens_.motion(), expected_.peak, same);
   const bool is_clear =
       noise < kTuning.clear * extremes(sweep_.row()).first || (repeats && kTuning.play_gain * noise < same);
-  if (lens_.most_way() == 0 && (!is_good || fit->play >= kTuning.no_play))
-    if (const std::optional<SlewFit> slow = sweep_.slew_fit(lens_.motion());
-        slow && slow->peak.off < kTuning.play_off && !(fit && fit->peak.squares < slow->peak.squares))
+  const bool is_play = is_good && fit->play >= kTuning.no_play && fit->gain > kTuning.play_gain;
+  if (lens_.most_way() == 0 && (is_play || !is_good)) {
+    // A lens that was still on its way may look like one with play.
+    const std::optional<SlewFit> slow = sweep_.slew_fit(lens_.motion());
+    const double squares = fit ? fit->peak.squares : std::numeric_limits<double>::infinity();
+    if (slow && slow->peak.off < kTuning.play_off && slow->peak.squares <= (is_play ? kTuning.as_well : 1) * squares)
       return look_slower(slow->slew);
+  }
   std::optional<double> play;
-  if (is_good && fit->play >= kTuning.no_play && fit->gain > kTuning.play_gain)
+  if (is_play)
     play = fit->play;
   else if (is_good ? fit->play + fit->error < tolerance_of(lens_.last()) : is_clear && repeats)
     play = 0;

@@ -93,14 +93,15 @@ struct Tuning {
   double tells_least = 0.05, tells_most = 0.9;   ///< shares between which a score locates a place on a flank
   double play_stride = 0.15, play_width = 0.1;   ///< strides, widths: smaller play counts as none, from stops,
   std::size_t tells_slow = 3;                    ///< of which so many must tell where the peak of a slow lens is;
-  double falls_behind = 1.3, play_behind = 0.2;  ///< strides per frame of a lens slower than the sweep, and share of
+  double falls_behind = 1.7, play_behind = 0.2;  ///< strides per frame of a lens slower than the sweep, and share of
                                                  ///< the distance from the top: smaller play counts as none
 
   // --- Way back: table lenses ----------------------------------------------------------------------------------------
-  int most_times_back = 2;                          ///< after the sweep, and after looking closer
-  int wide_least = 3;                               ///< steps: with less stride, positions are not far apart
-  double keeps_up = 1.3;                            ///< strides per frame from which on a lens is seen where it is sent
-  double flank = 0.45;                              ///< most share of the peak's height that a look is off half of it
+  int most_times_back = 2;  ///< after the sweep, and after looking closer
+  int wide_least = 3;       ///< steps: with less stride, positions are not far apart
+  double as_well = 2;       ///< times the squares with play, within which a limited speed explains scores as well
+  double keeps_up = 1.3;    ///< strides per frame from which on a lens is seen where it is sent
+  double flank = 0.45;      ///< most share of the peak's height that a look is off half of it
   std::size_t looks_at_both = 1, looks_at_one = 3;  ///< at each flank, and where only one is seen
   double play_off = 0.05;                           ///< share that scores may be off to tell the play,
   double play_gain = 4;                             ///< deviations by which it must explain them better than none,

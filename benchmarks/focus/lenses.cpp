@@ -20,7 +20,7 @@ std::vector<Lens> lenses() {
     all.push_back({.name = "play " + std::to_string(play) + ", best near an end",
                    .drive = {.lag = 2, .backlash = static_cast<double>(play)},
                    .is_near_end = true});
-  for (const int speed : {8, 4, 2, 1})
+  for (const int speed : {32, 16, 8, 4, 2, 1})
     all.push_back({"slew " + std::to_string(speed), {.lag = 2, .slew = static_cast<double>(speed)}});
   all.push_back({"slew 8, exposure 1", {.lag = 2, .slew = 8, .exposure = 1}});
   all.push_back({"slew 8, exposure 1, play 5", {.lag = 2, .slew = 8, .backlash = 5, .exposure = 1}});

@@ -442,5 +442,43 @@ TEST(LensSearch, EndsAtTheHighestPositionOfAPeakThatLeans) {
   }
 }
 
+TEST(LensSearch, FirstMoveThatIsShortDoesNotMakeALensPrompt) {
+  // It is within a frame where it is sent first, and on its way for several frames later: that is not play.
+  for (const double slew : {12.0, 16.0, 20.0, 30.0}) {
+    int all = 0, near = 0, wrong = 0, with_play = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+      Case c(seed, 101);
+      if (std::min(c.start, 100 - c.start) > slew) continue;
+      c.drive.slew = slew;
+      Bench b = c.bench(0.002);
+      b.run();
+      ++all;
+      near += c.is_at_top(b);
+      wrong += b.is_focused() && std::abs(b.lens() - c.top) > 2 * std::max(1.0, c.width / 12);
+      with_play += b.search.backlash().value_or(0) >= 2;
+    }
+    std::printf("slew %g: of %d, %d in focus, %d beside, %d with play\n", slew, all, near, wrong, with_play);
+    EXPECT_GE(near, all * 95 / 100) << slew;
+    EXPECT_LE(wrong, all / 50) << slew;
+    EXPECT_LE(with_play, all * 7 / 100) << slew;
+  }
+}
+
+TEST(LensSearch, FallingBehindASweepIsNotPlay) {
+  constexpr int kRuns = 200;
+  int near = 0, with_play = 0;
+  for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
+    Case c(seed, 101);
+    c.drive.slew = 4;
+    Bench b = c.bench(0.002);
+    b.run();
+    near += c.is_at_top(b);
+    with_play += b.search.backlash().value_or(0) >= 2;
+  }
+  std::printf("slew 4: of %d, %d in focus, %d with play\n", kRuns, near, with_play);
+  EXPECT_GE(near, kRuns * 92 / 100);
+  EXPECT_LE(with_play, kRuns * 9 / 100);
+}
+
 }  // namespace
 }  // namespace framequality::test
