@@ -89,7 +89,7 @@ void Search::learn_play_from_way_back() {
     // A lens that was still on its way may look like one with play.
     const std::optional<SlewFit> slow = sweep_.slew_fit(lens_.motion());
     const double squares = fit ? fit->peak.squares : std::numeric_limits<double>::infinity();
-    if (slow && slow->peak.off < kTuning.play_off && slow->peak.squares <= (is_play ? kTuning.as_well : 1) * squares)
+    if (slow && slow->peak.off < kTuning.slew_off && slow->peak.squares <= (is_play ? kTuning.as_well : 1) * squares)
       return look_slower(slow->slew);
   }
   std::optional<double> play;

@@ -172,8 +172,8 @@ std::optional<double> Search::finish(bool focused) {
   }
   if (focused) {
     if (ended_at_ && lens_.at() != *ended_at_) drift_ = lens_.at() < *ended_at_ ? -1 : 1;
-    // Also if stops beside the last peak ended a sweep.
-    if (!sweep_.row().empty() && noise_.noise_least <= noise_.noise_most)
+    // Stops that were made again may have become ones beside a peak.
+    if ((kind_ == Kind::kSweep || looks_again_) && noise_.noise_least <= noise_.noise_most)
       noise_.noise_gain = kTuning.noise_gain * std::max(0.0, expected_.peak.floor) /
                           std::max(noise_.noise_least * noise_.noise_least, 0.01);
     if (kind_ == Kind::kSweep) {
@@ -211,8 +211,12 @@ Evidence Search::evidence_of(const FocusPeak& found) const {
 
 bool Search::is_below_sweep() const {
   const FocusSample* here = kind_ == Kind::kSweep ? stops_.at(lens_.at()) : nullptr;
+  // Of a prompt lens without play, it is more likely that the scene has changed, or noise.
+  const bool may_be_beside =
+      lens_.is_slow() || lens_.most_way() > 0 || lens_.suspects_play() || !lens_.motion().lag_is_known();
+  const double factor = may_be_beside ? 1 : kTuning.below_prompt;
   const double allowed = std::max(kTuning.below * expected_.peak.height, kTuning.below_noise * expected_.noise);
-  return here && here->score < sweep_.highest() - allowed;
+  return here && here->score < sweep_.highest() - factor * allowed;
 }
 
 std::optional<double> Search::look_again() {

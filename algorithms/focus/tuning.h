@@ -103,7 +103,7 @@ struct Tuning {
   double keeps_up = 1.3;    ///< strides per frame from which on a lens is seen where it is sent
   double flank = 0.45;      ///< most share of the peak's height that a look is off half of it
   std::size_t looks_at_both = 1, looks_at_one = 3;  ///< at each flank, and where only one is seen
-  double play_off = 0.05;                           ///< share that scores may be off to tell the play,
+  double play_off = 0.05, slew_off = 0.035;         ///< share that scores may be off to tell the play, or a speed,
   double play_gain = 4;                             ///< deviations by which it must explain them better than none,
   double play_error = 1.5, play_share = 0.15;       ///< steps, and share of it, that it may be uncertain by
   double repeated = 0.03;                           ///< share of the height within which scores are the same
@@ -148,6 +148,7 @@ struct Tuning {
                                                   ///< so that the search does not end elsewhere
   double agree = 0.06;                            ///< share by which the final score may fall short of the promise
   double fail = 0.4;                              ///< share of the promise below which the search has failed
+  double below_prompt = 2;                        ///< times these if the lens is prompt: which are
   double below = 0.01, below_noise = 4;           ///< share, deviations by which the end may fall short of the sweep,
                                                   ///< else stops are made again,
   double less = 0.2, less_noise = 6;              ///< share, deviations by which stops may fall short of the sweep
