@@ -261,7 +261,9 @@ std::optional<SlewFit> Sweep::slew_fit(const FocusMotion& motion) const {
   const double reach = reach_of_fits();
   std::optional<SlewFit> best;
   std::vector<FocusSample> samples;
-  for (double slew = std::max(1.0, stride_ / 2.0); slew < 8.0 * stride_; slew *= 1.03) {
+  // Slower ones show in the sweep, and faster ones are at once where they are sent.
+  double slew = std::max(1.0, stride_ / 2.0);
+  while (slew < 8.0 * stride_) {
     samples.clear();
     for (const Seen& s : trace_) {
       const std::optional<std::size_t> command = motion.shown_command(s.frame);
@@ -273,6 +275,7 @@ std::optional<SlewFit> Sweep::slew_fit(const FocusMotion& motion) const {
     }
     const std::optional<BlurPeak> peak = blur_peak_of(samples, least_noise(), highest.at, kTuning.wide * stride_);
     if (peak && (!best || peak->squares < best->peak.squares)) best = {slew, *peak};
+    slew *= 1.03;
   }
   return best;
 }
