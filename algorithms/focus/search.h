@@ -15,7 +15,8 @@
 //             A lens slower than the sweep shows in scores that keep changing. It is sent from end to end at its own
 //             speed, which follows from when the scores come to rest, and with it the position that each frame shows.
 //             Few positions tell the top of a lens that is at once where it is sent (blur_peak.h): it looks at ten, and
-//             looks closer only if they do not. Two looks on the way back across the peak show its play (play.h)
+//             looks closer only if they do not. Two looks on the way back across the peak show its play (play.h),
+//             or that it moves less far in a frame than was thought
 //   fine      a few stops beside the top and at it (stops.h). The sweep has shown the peak's shape; stops locate its
 //             top: that of a parabola through the logarithms of their scores (peak.h). Each stop takes as many frames
 //             as noise requires. All are approached from the same side, while the lens may have play (lens.h). If the

@@ -92,7 +92,7 @@ struct Tuning {
   std::size_t most_trail = 1024;       ///< frames kept after a command
   double tells_least = 0.05, tells_most = 0.9;   ///< shares between which a score locates a place on a flank
   double play_stride = 0.15, play_width = 0.1;   ///< strides, widths: smaller play counts as none, from stops,
-  std::size_t tells_slow = 3;                    ///< of which so many must tell where the peak of a slow lens is;
+  std::size_t tells_slow = 3;                    ///< if it is slow, at least so many before play is told;
   double falls_behind = 1.7, play_behind = 0.2;  ///< strides per frame of a lens slower than the sweep, and share of
                                                  ///< the distance from the top: smaller play counts as none
 
